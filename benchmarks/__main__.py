@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from benchmarks.command import run_command, say
+from benchmarks.command import ScopeName, find_scope, run_command, say
 from benchmarks.live.cell import Part as LivePart
-from benchmarks.scope import ScopeName, find_scope
 from stowage_testbed.cluster import backend
 from stowage_testbed.toolchain import install_tools
 
@@ -20,6 +19,10 @@ Scope = Annotated[
     ScopeName, typer.Option(help="smoke: a minute; default: an hour; full: hours.")
 ]
 Seed = Annotated[int, typer.Option(help="Everything that is drawn comes from it.")]
+Profiles = Annotated[
+    list[str] | None,
+    typer.Option(help="Beside stock, this one only; may be given more than once."),
+]
 Results = Annotated[Path, typer.Option(help="Folder of the results.")]
 RESULTS = Path("results")
 
@@ -68,16 +71,12 @@ def upstream(
         ScopeName,
         typer.Option(help="short: 10 minutes; default: 40; full: 5,000 nodes, hours."),
     ] = ScopeName.DEFAULT,
-    profile: Annotated[
-        list[str] | None,
-        typer.Option(help="Beside stock, this one only; may be given more than once."),
-    ] = None,
+    profile: Profiles = None,
     results: Results = RESULTS,
 ) -> None:
     """Measure the scheduler's profiles with upstream's scheduler_perf, beside stock."""
-    from benchmarks.upstream.benchmark import run_benchmark  # noqa: PLC0415
+    from benchmarks.upstream.benchmark import SCOPES, run_benchmark  # noqa: PLC0415
     from benchmarks.upstream.profiles import choose_profiles  # noqa: PLC0415
-    from benchmarks.upstream.scope import SCOPES  # noqa: PLC0415
 
     def act() -> str:
         install_tools(("etcd",))
@@ -90,10 +89,7 @@ def upstream(
 @app.command()
 def upstream_e2e(
     *,
-    profile: Annotated[
-        list[str] | None,
-        typer.Option(help="Beside stock, this one only; may be given more than once."),
-    ] = None,
+    profile: Profiles = None,
     only: Annotated[
         str, typer.Option(help="Run tests only whose names have these words.")
     ] = "",
@@ -117,8 +113,8 @@ def live(
     results: Results = RESULTS,
 ) -> None:
     """Measure plans on live clusters, cell by cell."""
-    from benchmarks.live.benchmark import run_benchmark  # noqa: PLC0415
     from benchmarks.live.cell import SCOPES  # noqa: PLC0415
+    from benchmarks.live.rounds import run_benchmark  # noqa: PLC0415
 
     def act() -> str:
         chosen = find_scope(SCOPES, scope)
@@ -146,7 +142,7 @@ def faults(
     Resumable, and tries of several calls add up. Exits with 1 if something was lost in
     a try, and with 3 if the tries could not go on.
     """
-    from benchmarks.faults.benchmark import run_benchmark  # noqa: PLC0415
+    from benchmarks.faults.session import run_benchmark  # noqa: PLC0415
 
     def act() -> str:
         install_tools(backend.TOOLS[backend.Backend.KWOK_BINARY])

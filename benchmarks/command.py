@@ -1,15 +1,17 @@
-"""How a benchmark's command ends: with figures, or with what went wrong in a line."""
+"""What all commands share: how much is measured, and how they end."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import typer
 
-from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.base.whole_file import write_whole
 from stowage_testbed.cluster.interruption import ending_cleanly
 from stowage_testbed.text.figure import Figure, table
@@ -39,17 +41,7 @@ def write_figures(
     about: Mapping[str, Any] | None = None,
     **details: Any,
 ) -> str:
-    """Write a benchmark's results as JSON, and return the figures as a table.
-
-    Parameters
-    ----------
-    path
-        The file.
-    about
-        What was asked for; it stands beside what the machine is.
-    details
-        Further entries of the document.
-    """
+    """Write a benchmark's results as JSON, and return the figures as a table."""
     content = {
         "environment": {**environment(), **(about or {})},
         "figures": [one.document() for one in figures],
@@ -57,3 +49,31 @@ def write_figures(
     }
     write_whole(path, json.dumps(content, indent=1) + "\n")
     return f"{table(figures)}\n\nfigures: {path}"
+
+
+class ScopeName(StrEnum):
+    """How much is measured."""
+
+    SMOKE = "smoke"
+    SHORT = "short"
+    DEFAULT = "default"
+    FULL = "full"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a run covers; each benchmark adds what makes its own small or large."""
+
+    name: str
+
+
+ScopeT = TypeVar("ScopeT", bound=Scope)
+
+
+def find_scope(scopes: Sequence[ScopeT], name: ScopeName) -> ScopeT:
+    """Return the scope of that name."""
+    for scope in scopes:
+        if scope.name == name:
+            return scope
+    known = ", ".join(scope.name for scope in scopes)
+    raise InputError(f"this benchmark has no scope {name}; choose one of {known}")

@@ -86,12 +86,6 @@ def open_fault_cluster(
     """Yield a fault cluster of that name, which is gone afterwards.
 
     Its disk is watched, and those of the folders in which results are written.
-
-    Raises
-    ------
-    RunEndedError
-        The tries cannot go on, as `supervised` says. A container of the release that
-        ends is not why: what a fault makes of the release is what is tried.
     """
     cluster = KwokBinaryCluster(
         name, extra_args=FAIR, longest_backoff_s=LONGEST_BACKOFF_S

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -33,19 +33,7 @@ class NothingToHitError(StowageError):
 
 @dataclass(slots=True)
 class FaultContext:
-    """All that a fault needs.
-
-    Parameters
-    ----------
-    run, environment, release
-        The cluster, the scenario's part of it, and the release under test.
-    scenario, settings
-        The world as it was asked for, and what goes wrong in it.
-    rng
-        Every random choice of the fault comes from it.
-    facts
-        What a fault records about itself, by name.
-    """
+    """All that a fault needs."""
 
     run: RunContext
     environment: ScenarioEnvironment
@@ -81,13 +69,7 @@ class FaultContext:
         file.write_text(text, "utf-8")
 
     def way(self, *known: str) -> str:
-        """Return the way that was asked for, the first one without.
-
-        Raises
-        ------
-        InputError
-            It is none of those.
-        """
+        """Return the way that was asked for, the first one without."""
         way = self.settings.way or known[0]
         if way not in known:
             ways = ", ".join(sorted(known))
@@ -120,13 +102,7 @@ class FaultContext:
         self.objects.create(make_controller(workload, self.namespace))
 
     def plan(self) -> JsonObject:
-        """Return the newest plan.
-
-        Raises
-        ------
-        NothingToHitError
-            There is none.
-        """
+        """Return the newest plan."""
         body = self.run.observer.read(_newest_plan)
         if body is None:
             raise NothingToHitError("status, for there is no plan")
@@ -140,59 +116,29 @@ class FaultContext:
     def planned_node(self, role: str) -> str:
         """Return a node of the newest plan, drawn among those of the role.
 
-        Parameters
-        ----------
-        role
-            ``source`` and ``target``: where pods leave and where they go to;
-            ``bystander``: a node that the plan has nothing to do with.
-
-        Raises
-        ------
-        NothingToHitError
-            There is none, or none any more.
+        Pods leave a ``source`` and go to a ``target``; a ``bystander`` is neither.
         """
-        names = self.run.observer.read(
-            lambda state: planned_nodes(state, self.environment.nodes, role)
-        )
-        if not names:
+        status = self.status()
+        moves, placements = status.get("moves") or (), status.get("placements") or ()
+        sources = {move["fromNode"] for move in moves}
+        targets = {move["toNode"] for move in moves}
+        touched = sources | targets | {placement["node"] for placement in placements}
+        others = {*self.environment.nodes} - touched
+        named = {"source": sources, "target": targets, "bystander": others}[role]
+        # A plan that has ended may name nodes that have gone since.
+        bodies = self.run.observer.read(lambda state: state.bodies("Node"))
+        there = sorted(named & {body["metadata"]["name"] for body in bodies})
+        if not there:
             raise NothingToHitError(f"{role} node")
-        return self.rng.choice(names)
+        return self.rng.choice(there)
 
     def moved_owner(self) -> str:
-        """Return the name of a ReplicaSet of which the plan moves a pod.
-
-        Raises
-        ------
-        NothingToHitError
-            It moves none.
-        """
+        """Return the name of a ReplicaSet of which the plan moves a pod."""
         moves = self.status().get("moves") or ()
         if not moves:
             raise NothingToHitError("moves")
         pod: str = self.rng.choice(moves)["pod"]
         return pod.partition("/")[2].rpartition("-")[0]
-
-
-def planned_nodes(state: State, nodes: Iterable[str], role: str) -> list[str]:
-    """Return the names of the nodes that have the role in the newest plan.
-
-    A plan that has ended may name nodes that have gone since; they are left out.
-    """
-    plan = _newest_plan(state)
-    if plan is None:
-        return []
-    status = plan.get("status") or {}
-    moves, placements = status.get("moves") or (), status.get("placements") or ()
-    sources = {move["fromNode"] for move in moves}
-    targets = {move["toNode"] for move in moves}
-    placed = {placement["node"] for placement in placements}
-    named = {
-        "source": sources,
-        "target": targets,
-        "bystander": set(nodes) - sources - targets - placed,
-    }[role]
-    there = {body["metadata"]["name"] for body in state.bodies("Node")}
-    return sorted(named & there)
 
 
 def _newest_plan(state: State) -> JsonObject | None:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from benchmarks.faults.trial import Trial
-from benchmarks.faults.workloads import CHURN_RATE, FASTEST_PER_S
-from stowage_testbed.observe.plan import BROKEN_PHASES
 from stowage_testbed.text.figure import (
     Figure,
     Target,
@@ -16,7 +13,7 @@ from stowage_testbed.text.figure import (
     figure,
 )
 
-OPTIMIZER, SCHEDULER, LIE, CHURN = "kill-optimizer", "kill-scheduler", "lie", "churn"
+OPTIMIZER, SCHEDULER, LIE = "kill-optimizer", "kill-scheduler", "lie"
 OWN_FIGURES = (OPTIMIZER, SCHEDULER, LIE)
 REFUSING = ("fill-etcd", "refuse-writes")
 """Faults by which the API server refuses what the scheduler writes."""
@@ -24,8 +21,6 @@ TRIES = {OPTIMIZER: 100, SCHEDULER: 50}
 TRIES_OF_OTHERS = 20
 HOLD_S = 1.0
 RESUME_S = 10.0
-BANDS = 5
-"""Into so many the rates of churn are divided."""
 
 
 def reliability_figures(trials: Sequence[Trial]) -> Iterator[Figure]:
@@ -43,26 +38,6 @@ def reliability_figures(trials: Sequence[Trial]) -> Iterator[Figure]:
     yield from _lie_figures(_of(struck, LIE))
     second = [float(t.second_plan) for t in trials if t.second_plan is not None]
     yield _count("second plan on an unchanged cluster: moves", second, max, at_most(0))
-
-
-def churn_curve(trials: Sequence[Trial]) -> list[dict[str, Any]]:
-    """Return the share of plans that did not succeed, by changes a second."""
-    width = FASTEST_PER_S / BANDS
-    bands: list[dict[str, Any]] = []
-    for band in range(BANDS):
-        low, high = band * width, (band + 1) * width
-        phases = [
-            phase
-            for trial in _of(trials, CHURN)
-            if trial.struck and low < trial.facts.get(CHURN_RATE, 0) <= high
-            for phase in trial.phases
-        ]
-        failed = sum(phase in BROKEN_PHASES for phase in phases)
-        bands.append(
-            {"above_per_s": low, "to_per_s": high, "plans": len(phases),
-             "not_carried_out": failed}
-        )  # fmt: skip
-    return bands
 
 
 def _of(trials: Sequence[Trial], fault: str) -> list[Trial]:

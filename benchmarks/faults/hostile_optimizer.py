@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -80,14 +81,14 @@ def no_end(asked: Asked) -> Iterator[bytes]:
             yield update.SerializeToString()
 
 
-def _unknown_pod(update: pb.SolveUpdate, _: pb.Snapshot) -> None:
-    for placement in update.plan.placements:
-        placement.pod_uid = "nobody"
+def _each(part: str, field: str, value: str) -> Lie:
+    """Return the lie that says the same of every placement, or of every move."""
 
+    def lie(update: pb.SolveUpdate, _: pb.Snapshot) -> None:
+        for step in getattr(update.plan, part):
+            setattr(step, field, value)
 
-def _unknown_node(update: pb.SolveUpdate, _: pb.Snapshot) -> None:
-    for placement in update.plan.placements:
-        placement.node = "nowhere"
+    return lie
 
 
 def _twice(update: pb.SolveUpdate, _: pb.Snapshot) -> None:
@@ -96,22 +97,19 @@ def _twice(update: pb.SolveUpdate, _: pb.Snapshot) -> None:
 
 
 def _over_capacity(update: pb.SolveUpdate, snapshot: pb.Snapshot) -> None:
-    for place in (*update.plan.placements,):
-        place.node = snapshot.nodes[0].name
+    _each("placements", "node", snapshot.nodes[0].name)(update, snapshot)
     del update.plan.moves[:]
 
 
-def _protected_victim(update: pb.SolveUpdate, snapshot: pb.Snapshot) -> None:
-    _evict(update, [pod for pod in snapshot.pods if pod.node and not pod.movable])
+def _victim(*, movable: bool) -> Lie:
+    """Return the lie that one pod more is to go."""
 
+    def lie(update: pb.SolveUpdate, snapshot: pb.Snapshot) -> None:
+        of_kind = (x for x in snapshot.pods if x.node and x.movable == movable)
+        for pod in islice(of_kind, 1):
+            update.plan.evictions.add(pod_uid=pod.uid, node=pod.node)
 
-def _needless_victim(update: pb.SolveUpdate, snapshot: pb.Snapshot) -> None:
-    _evict(update, [pod for pod in snapshot.pods if pod.node and pod.movable])
-
-
-def _evict(update: pb.SolveUpdate, victims: list[pb.Pod]) -> None:
-    for victim in victims[:1]:
-        update.plan.evictions.add(pod_uid=victim.uid, node=victim.node)
+    return lie
 
 
 def _other_snapshot(update: pb.SolveUpdate, _: pb.Snapshot) -> None:
@@ -124,12 +122,12 @@ def _wrong_source(update: pb.SolveUpdate, _: pb.Snapshot) -> None:
 
 
 LIES: dict[str, Lie] = {
-    "unknown-pod": _unknown_pod,
-    "unknown-node": _unknown_node,
+    "unknown-pod": _each("placements", "pod_uid", "nobody"),
+    "unknown-node": _each("placements", "node", "nowhere"),
     "twice": _twice,
     "over-capacity": _over_capacity,
-    "protected-victim": _protected_victim,
-    "needless-victim": _needless_victim,
+    "protected-victim": _victim(movable=False),
+    "needless-victim": _victim(movable=True),
     "other-snapshot": _other_snapshot,
     "wrong-source": _wrong_source,
 }

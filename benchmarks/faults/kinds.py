@@ -6,42 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.faults.api_server import (
-    forget_waiting,
-    restart_api_server,
-    slow_down,
-    slow_values,
+from benchmarks.faults import (
+    api_server,
+    forgeries,
+    nodes,
+    odd_objects,
+    processes,
+    workloads,
 )
 from benchmarks.faults.context import FaultContext
-from benchmarks.faults.etcd import fill_etcd
-from benchmarks.faults.forgeries import forge, prepare_forgery
-from benchmarks.faults.nodes import (
-    delete_node,
-    make_unschedulable,
-    shrink_node,
-    taint_node,
-)
-from benchmarks.faults.odd_objects import create_odd_objects, prepare_odd_objects
-from benchmarks.faults.processes import (
-    ELECTION,
-    freeze_leader,
-    hostile_values,
-    kill_optimizer,
-    kill_scheduler,
-    lie,
-    start_standby,
-    stop_optimizer,
-)
-from benchmarks.faults.workloads import (
-    allow_one,
-    change_owner,
-    churn,
-    compete,
-    create_budget,
-    limit_pods,
-    shrink_budget,
-)
-from benchmarks.faults.write_budget import refuse_writes, spend_budget
 from stowage_testbed.cluster.base import Cluster
 
 
@@ -55,50 +28,46 @@ def _no_values(_cluster: Cluster) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class FaultKind:
-    """One fault.
+    """One fault: how it is injected, what comes before anything is planned, and after.
 
-    Parameters
-    ----------
-    inject
-        Injects the fault; what ends it is registered with the context.
-    before
-        Called before anything is planned.
-    after
-        Called when the try has been evaluated.
-    values
-        Further values of the release that it needs.
+    What ends it is registered with the context. ``values`` are further ones of the
+    release that it needs.
     """
 
-    inject: Callable[[FaultContext], None]
+    inject: Callable[[FaultContext], None] = _nothing
     before: Callable[[FaultContext], None] = _nothing
     after: Callable[[FaultContext], None] = _nothing
     values: Callable[[Cluster], Mapping[str, Any]] = _no_values
 
 
 KINDS: dict[str, FaultKind] = {
-    "change-owner": FaultKind(change_owner),
-    "churn": FaultKind(churn),
-    "compete": FaultKind(compete),
-    "create-budget": FaultKind(create_budget),
-    "create-odd-objects": FaultKind(create_odd_objects, before=prepare_odd_objects),
-    "delete-node": FaultKind(delete_node),
-    "fill-etcd": FaultKind(fill_etcd),
-    "forge": FaultKind(forge, before=prepare_forgery),
+    "change-owner": FaultKind(workloads.change_owner),
+    "churn": FaultKind(workloads.churn),
+    "compete": FaultKind(workloads.compete),
+    "create-budget": FaultKind(workloads.create_budget),
+    "create-odd-objects": FaultKind(odd_objects.create, before=odd_objects.prepare),
+    "delete-node": FaultKind(nodes.delete),
+    "fill-etcd": FaultKind(api_server.fill_etcd),
+    "forge": FaultKind(forgeries.forge, before=forgeries.prepare),
     "freeze-leader": FaultKind(
-        freeze_leader, before=start_standby, values=lambda _cluster: ELECTION
+        processes.freeze_leader,
+        before=processes.start_standby,
+        values=lambda _cluster: processes.ELECTION,
     ),
-    "kill-optimizer": FaultKind(kill_optimizer),
-    "kill-scheduler": FaultKind(kill_scheduler),
+    "kill-optimizer": FaultKind(processes.kill_optimizer),
+    "kill-scheduler": FaultKind(processes.kill_scheduler),
     # From before the first solve: one that began earlier is answered honestly.
-    "lie": FaultKind(_nothing, before=lie, values=hostile_values),
-    "limit-pods": FaultKind(limit_pods),
-    "make-unschedulable": FaultKind(make_unschedulable),
-    "nothing": FaultKind(_nothing),
-    "refuse-writes": FaultKind(refuse_writes, before=spend_budget),
-    "restart-api-server": FaultKind(restart_api_server, after=forget_waiting),
-    "shrink-budget": FaultKind(shrink_budget, before=allow_one),
-    "shrink-node": FaultKind(shrink_node),
-    "slow-api-server": FaultKind(slow_down, values=slow_values),
-    "stop-optimizer": FaultKind(stop_optimizer),
-    "taint-node": FaultKind(taint_node),
+    "lie": FaultKind(before=processes.lie, values=processes.hostile_values),
+    "limit-pods": FaultKind(workloads.limit_pods),
+    "make-unschedulable": FaultKind(nodes.cordon),
+    "nothing": FaultKind(),
+    "refuse-writes": FaultKind(
+        api_server.refuse_writes, before=api_server.spend_budget
+    ),
+    "restart-api-server": FaultKind(api_server.restart, after=api_server.forget),
+    "shrink-budget": FaultKind(workloads.shrink_budget, before=workloads.allow_one),
+    "shrink-node": FaultKind(nodes.shrink),
+    "slow-api-server": FaultKind(api_server.slow_down, values=api_server.slow_values),
+    "stop-optimizer": FaultKind(processes.stop_optimizer),
+    "taint-node": FaultKind(nodes.taint),
 }

@@ -20,24 +20,24 @@ LEFT_SHARE = 0.6
 TAINT = {"key": "stowage.dev/fault", "value": "yes", "effect": "NoSchedule"}
 
 
-def delete_node(context: FaultContext) -> None:
+def delete(context: FaultContext) -> None:
     """Delete the node; when the fault ends its pods go as well."""
     name = context.planned_node(context.way(*ROLES))
     context.objects.delete("Node", name)
     context.on_end(partial(collect_pods, context.run, context.namespace, name))
 
 
-def make_unschedulable(context: FaultContext) -> None:
+def cordon(context: FaultContext) -> None:
     """Cordon the node."""
     _change(context, {"unschedulable": True}, {"unschedulable": None})
 
 
-def taint_node(context: FaultContext) -> None:
+def taint(context: FaultContext) -> None:
     """Give the node a taint that no pod tolerates."""
     _change(context, {"taints": [TAINT]}, {"taints": None})
 
 
-def shrink_node(context: FaultContext) -> None:
+def shrink(context: FaultContext) -> None:
     """Take a part of the node's memory away; pods that run stay."""
     name = context.planned_node(context.way(*ROLES))
     body = next(

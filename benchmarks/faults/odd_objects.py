@@ -137,7 +137,7 @@ NODES = 3
 NODE_PREFIX = "odd"
 
 
-def prepare_odd_objects(context: FaultContext) -> None:
+def prepare(context: FaultContext) -> None:
     """Create the first of them, and what all of them need."""
     namespace = odd_place(context.namespace)
     context.on_end(partial(_remove, context, namespace))
@@ -152,7 +152,7 @@ def prepare_odd_objects(context: FaultContext) -> None:
     _create(context, namespace, EARLY)
 
 
-def create_odd_objects(context: FaultContext) -> None:
+def create(context: FaultContext) -> None:
     """Create others, until the fault ends; then all of them go."""
     _create(context, odd_place(context.namespace), LATE)
 

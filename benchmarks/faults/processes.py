@@ -99,13 +99,7 @@ def kill_scheduler(context: FaultContext) -> None:
 
 
 def container_process(release: Release, container: str) -> psutil.Process:
-    """Return the process of one of the release's containers.
-
-    Raises
-    ------
-    StowageError
-        It has none.
-    """
+    """Return the process of one of the release's containers."""
     process = _process_of(release, container)
     if process is None:
         raise no_process(container)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchmarks.command import Say, write_figures
 from benchmarks.faults.attempt import Attempt
 from benchmarks.faults.cluster import FaultCluster, open_fault_cluster
-from benchmarks.faults.settings import Fault
+from benchmarks.faults.figures import reliability_figures
+from benchmarks.faults.settings import Fault, load_faults
 from benchmarks.faults.trial import Trial
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.journal import Journal
 from stowage_testbed.cluster.listing import purge_clusters
 from stowage_testbed.toolchain import choose_minor, tool_build
@@ -33,17 +36,7 @@ def run_faults(
 ) -> list[Trial]:
     """Try each fault as often as is asked, and return the tries that failed.
 
-    Parameters
-    ----------
-    seed
-        Everything that is drawn comes from it.
-    results
-        Folder of the results. What was tried before with the same scheduler and
-        optimiser is kept there and counts.
-    say
-        Receives a line for each step.
-    tries
-        Of each fault; its own number without.
+    What was tried before with the same scheduler and optimiser counts.
     """
     for name in purge_clusters():
         say(f"leftover cluster {name}: removed")
@@ -108,3 +101,34 @@ class Suite:
             self.say(trial.in_words())
             struck += trial.struck
             yield trial
+
+
+def run_benchmark(
+    names: Collection[str], tries: int | None, seed: int, results: Path, say: Say
+) -> str:
+    """Try these faults, every one without a name; return the figures as a table."""
+    chosen = load_faults(names)
+    try:
+        failed = run_faults(chosen, seed, results, say, tries)
+    finally:
+        # Also of a run that was interrupted: what was tried was tried.
+        shown = write_results(results)
+    if failed:
+        say(shown)
+        raise StowageError(f"{len(failed)} tries failed; {results / NAME} has evidence")
+    return shown
+
+
+def write_results(results: Path) -> str:
+    """Write ``<results>/reliability.json`` and return the figures as a table.
+
+    It has all tries of the scheduler and optimiser of now, of every seed.
+    """
+    trials = trial_journal(results).records()
+    return write_figures(
+        results / f"{NAME}.json",
+        list(reliability_figures(trials)),
+        seeds=sorted({trial.seed for trial in trials}),
+        failed=[trial.document() for trial in trials if not trial.passed],
+        missed=sum(not trial.struck for trial in trials),
+    )

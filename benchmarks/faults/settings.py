@@ -2,95 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import yaml
-from jsonschema import Draft202012Validator
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.declaration import (
-    collect_definitions,
-    form,
-    make_object,
-    make_object_schema,
-    setting,
-)
 from stowage_testbed.scenario.expected_moment import Bounds
-from stowage_testbed.scenario.issues import translate_errors
 from stowage_testbed.scenario.load import load_folder
 from stowage_testbed.scenario.model import Scenario
 
 FOLDER = Path(__file__).parent
 FILE, WORLDS = FOLDER / "faults.yaml", FOLDER / "worlds"
 
-FaultMoment = Literal[
-    "unschedulable", "solving", "proposed", "executing", "evicted", "arrived"
-]
-"""When a fault begins: a pod was refused, a plan has come so far, pods left or came."""
-
-FaultName = Literal[
-    "change-owner", "churn", "compete", "create-budget", "create-odd-objects",
-    "delete-node", "fill-etcd", "forge", "freeze-leader", "kill-optimizer",
-    "kill-scheduler", "lie", "limit-pods", "make-unschedulable", "nothing",
-    "refuse-writes", "restart-api-server", "shrink-budget", "shrink-node",
-    "slow-api-server", "stop-optimizer", "taint-node",
-]  # fmt: skip
-"""What is done to the cluster: each a kind of `benchmarks.faults.kinds`."""
-
-Span = Annotated[
-    tuple[
-        Annotated[float, form(minimum=0, maximum=600)],
-        Annotated[float, form(minimum=0, maximum=600)],
-    ],
-    form(name="span"),
-]
-"""A range in seconds."""
-
 
 @dataclass(frozen=True, slots=True)
 class FaultSettings:
-    """What goes wrong, and when; ``way`` is empty for a fault that has a single one."""
+    """What goes wrong, and when; seconds are drawn between two.
 
-    do: Annotated[str, form(written=FaultName), setting("What is done to the cluster.")]
-    at: Annotated[
-        FaultMoment,
-        setting(
-            "The moment. unschedulable: a pod fits nowhere. solving, proposed, "
-            "executing: a plan is in this phase. evicted, arrived: pods have left "
-            "their nodes, or come to those of the plan."
-        ),
-    ]
-    way: Annotated[
-        str,
-        setting(
-            "Which of the ways in which it can be done; each fault has its own.",
-            key="with",
-        ),
-    ] = ""
-    count: Annotated[
-        int,
-        setting("How many pods have left or come, for evicted and arrived.", minimum=1),
-    ] = 1
-    after_s: Annotated[
-        Span, setting("Seconds from the moment to the fault, drawn between these two.")
-    ] = (0.0, 0.0)
-    lasts_s: Annotated[
-        Span, setting("Seconds from the fault to its end, drawn between these two.")
-    ] = (0.0, 0.0)
-    tries: Annotated[int, setting("How often it is tried.", minimum=1)] = 20
-    world: Annotated[str, setting("The scenario in `worlds` where it happens.")] = (
-        "moves"
-    )
-    least: Annotated[
-        int | None,
-        setting(
-            "How many pods have a node in the end; without, as the world says.",
-            minimum=0,
-        ),
-    ] = None
+    Attributes
+    ----------
+    do, way
+        What is done to the cluster, one of `benchmarks.faults.kinds`, and in which of
+        its ways; a list of ways makes a fault of each.
+    at, count
+        The moment. ``unschedulable``: a pod fits nowhere. ``solving``, ``proposed``,
+        ``executing``: a plan is in this phase. ``evicted``, ``arrived``: so many pods
+        have left their nodes, or come to those of the plan.
+    after_s, lasts_s
+        From the moment to the fault, and from there to its end.
+    tries
+        How often it is tried.
+    world, least
+        The scenario in `worlds` where it happens, and how many pods have a node in the
+        end; without, as the world says.
+    """
+
+    do: str
+    at: str
+    way: str = ""
+    count: int = 1
+    after_s: tuple[float, float] = (0.0, 0.0)
+    lasts_s: tuple[float, float] = (0.0, 0.0)
+    tries: int = 20
+    world: str = "moves"
+    least: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,63 +58,37 @@ class Fault:
     settings: FaultSettings
     scenario: Scenario
 
-    @property
-    def name(self) -> str:
-        """The entry's name in the file."""
-        return self.scenario.name.rpartition("/")[2]
-
 
 def load_faults(names: Collection[str] = ()) -> tuple[Fault, ...]:
-    """Return the faults of these names, all of them without.
-
-    Raises
-    ------
-    InputError
-        The file is wrong, or has no fault of a name.
-    """
-    entries = yaml.safe_load(FILE.read_text("utf-8"))
-    return read_faults({name: entries[name] for name in _known(names, entries)})
-
-
-def read_faults(entries: Mapping[str, Any]) -> tuple[Fault, ...]:
-    """Return the faults of some entries of the file.
-
-    Raises
-    ------
-    InputError
-        An entry is wrong; names every one.
-    """
-    schema = make_object_schema(FaultSettings)
-    whole = {"type": "object", "additionalProperties": schema}
-    validator = Draft202012Validator(collect_definitions(whole))
-    issues = [
-        f"{'.'.join(map(str, issue.place))}: {issue.message}"
-        for issue in translate_errors(validator.iter_errors(entries))
-    ]
-    if issues:
-        raise InputError("\n".join((f"{FILE.name}:", *issues)))
+    """Return the faults of these names, all of them without."""
+    entries = dict(_each_way(yaml.safe_load(FILE.read_text("utf-8"))))
     worlds = {one.scenario_id.partition("/")[2]: one for one in load_folder(WORLDS)}
+    for name in names:
+        if name not in entries:
+            raise InputError(f"there is no {name!r}; there are: {', '.join(entries)}")
     return tuple(
-        _make_fault(name, make_object(FaultSettings, entry), worlds)
-        for name, entry in entries.items()
+        _make_fault(name, FaultSettings(**entries[name]), worlds)
+        for name in names or entries
     )
+
+
+def _each_way(
+    entries: Mapping[str, dict[str, Any]],
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the entries, one for each way; the first has the name alone."""
+    for name, entry in entries.items():
+        ways = entry.pop("ways", [""])
+        for way in ways:
+            yield f"{name}@{way}" if way != ways[0] else name, {**entry, "way": way}
 
 
 def _make_fault(
     name: str, settings: FaultSettings, worlds: Mapping[str, Scenario]
 ) -> Fault:
-    (world,) = _known([settings.world], worlds)
-    scenario = replace(worlds[world], name=f"faults/{name}", variant=None)
+    world = worlds[settings.world]
+    scenario = replace(world, name=f"faults/{name}", variant=None)
     if settings.least is not None:
         optimizer = replace(scenario.expect.optimizer, placed=Bounds(settings.least))
         expect = replace(scenario.expect, optimizer=optimizer)
         scenario = replace(scenario, expect=expect)
     return Fault(settings, scenario)
-
-
-def _known(names: Collection[str], there: Mapping[str, Any]) -> Collection[str]:
-    """Return the names, or all that there are; as `load_faults` raises."""
-    for name in names:
-        if name not in there:
-            raise InputError(f"there is no {name!r}; there are: {', '.join(there)}")
-    return names or there

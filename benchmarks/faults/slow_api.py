@@ -13,9 +13,7 @@ import argparse
 import asyncio
 import contextlib
 import ssl
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
@@ -26,34 +24,16 @@ CHUNK_BYTES = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """Passes calls on to one server, each after a delay.
-
-    Parameters
-    ----------
-    upstream
-        The API server's address.
-    trusted
-        How its certificate is checked; without, it is asked by plain HTTP.
-    delay_s
-        Asked at every call: how long this one waits, in seconds.
-    pause
-        Lets seconds pass.
-    """
+    """Passes calls on to one server, each after the seconds that a file asks for."""
 
     upstream: SplitResult
-    trusted: ssl.SSLContext | None
-    delay_s: Callable[[], float]
-    pause: Callable[[float], Awaitable[object]] = asyncio.sleep
+    trusted: ssl.SSLContext
+    control: Path
 
-    async def serve(
-        self, host: str, port: int, certified: ssl.SSLContext | None
-    ) -> asyncio.Server:
-        """Return a server that listens; with a certificate it speaks TLS."""
-        return await asyncio.start_server(self._connected, host, port, ssl=certified)
-
-    async def _connected(
+    async def connected(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
+        """Serve one connection."""
         with contextlib.suppress(OSError):
             await self._between(reader, writer)
         await _close(writer)
@@ -72,7 +52,7 @@ class Proxy:
             while data := await reader.read(CHUNK_BYTES):
                 if answered.is_set():
                     answered.clear()
-                    await self.pause(self.delay_s())
+                    await asyncio.sleep(delay_s(self.control))
                 server_writer.write(data)
                 await server_writer.drain()
 
@@ -111,8 +91,8 @@ async def serve(port: int, upstream: SplitResult, pki: Path, control: Path) -> N
     trusted = ssl.create_default_context(cafile=str(pki / "ca.crt"))
     certified = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     certified.load_cert_chain(pki / "admin.crt", pki / "admin.key")
-    proxy = Proxy(upstream, trusted, partial(delay_s, control))
-    server = await proxy.serve(LOOPBACK, port, certified)
+    proxy = Proxy(upstream, trusted, control)
+    server = await asyncio.start_server(proxy.connected, LOOPBACK, port, ssl=certified)
     await server.serve_forever()
 
 

@@ -38,45 +38,18 @@ SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One try.
+    """One try with the suite's ``seed``, of a solve of ``limit_s``.
 
-    Parameters
-    ----------
-    scenario, fault, number, seed
-        What was tried; ``seed`` is the suite's.
-    limit_s
-        Of one solve.
-    struck
-        Whether the moment came, so that there was a fault at all.
-    violations
-        What must always hold and did not.
-    failures
-        What was expected of the scenario and did not come, or the error that ended it.
-    phases
-        How the plans ended, in their order.
-    evictions
-        Granted in the whole try.
-    writes
-        Evictions and bindings by the scheduler while the fault lasted.
-    refusals
-        Requests of the scheduler to write anything that the API server answered with
-        429 or an error of its own while the fault lasted.
-    scheduler_restarts, optimizer_restarts
-        Of the containers, in the whole try.
-    held_s
-        How long the pod that came in the middle waited for a decision, or None.
-    resumed_s
-        From the start of the scheduler's successor to the end of the plan that its
-        predecessor left open, or to the first that it did for it; None without one.
-    recovered_s
-        From the fault to the last change of a pod before recovery.
-    second_plan
-        Moves and evictions of a plan asked for at the end; None if no optimum was
-        proved before.
-    took_s
-        The whole try.
-    facts
-        What the fault noted of itself.
+    ``struck``: the moment came, so that there was a fault at all. ``violations``: what
+    must always hold and did not. ``failures``: what was expected of the scenario and
+    did not come, or what ended it. ``phases``: how the plans ended. ``writes``:
+    evictions and bindings by the scheduler while the fault lasted; ``refusals``: its
+    writes that the API server answered with 429 or an error of its own meanwhile.
+    ``held_s``: how long the pod that came in the middle waited for a decision.
+    ``resumed_s``: from the start of the scheduler's successor to the end of the plan
+    that its predecessor left open, or to the first that it did for it. ``recovered_s``:
+    from the fault to the last change of a pod. ``second_plan``: moves and evictions of
+    a plan asked for at the end, if an optimum was proved before.
     """
 
     scenario: str
@@ -130,26 +103,9 @@ _DOING = {("pods", "eviction"), ("pods", "binding")}
 class Seen:
     """The observations of a try; filled in while it runs.
 
-    Attributes
-    ----------
-    scenario, release, fault, began
-        What is tried, on what, what goes wrong in it, and since when.
-    restarts
-        Of the release's containers, by then.
-    changes
-        Everything the watches saw, first what was there.
-    finished_plans
-        Plans that had ended before, by uid.
-    audit_start, entries
-        Where the API server's audit log was then, and what it has since.
-    injected, ended
-        When the fault began and ended; None if it never did.
-    facts
-        What the fault recorded about itself.
-    error
-        What ended the try early.
-    second_plan
-        Pods that a plan asked for at the end disrupts; None if none was asked for.
+    ``changes`` is everything the watches saw, first what was there; ``audit_start``
+    where the API server's audit log was then, and ``entries`` what it has since.
+    Restarts are of the release's containers by then. ``error`` ended the try early.
     """
 
     scenario: Scenario

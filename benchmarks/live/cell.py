@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import ceil
 
-from benchmarks.scope import Scope, ScopeName
+from benchmarks.command import Scope, ScopeName
 
 PODS_A_NODE = 10
 PODS_A_WORKLOAD = 25
@@ -36,23 +36,12 @@ class Part(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cluster and what happens on it.
+    """One cluster and what happens on it, beside the profile ``default`` if asked.
 
-    Attributes
-    ----------
-    nodes, node_cpu_milli
-        The nodes. With several rounds they are as many equal pools, so that no round
-        finds what the plan of another has left.
-    pods_a_node, steady_cpu_milli, workloads
-        The pods that are there before, and how many ReplicaSets they belong to.
-    large, large_cpu_milli, moves_each
-        The pods that arrive each round, and how many steady ones must move for each.
-    events_per_s
-        Creations and deletions a second of tiny pods that no plan concerns.
-    burst
-        Such pods that come all at once while a plan is carried out.
-    rounds
-        How often all of it happens, beside the profile ``default`` if ``beside``.
+    With several rounds the nodes are as many equal pools, so that no round finds what
+    the plan of another has left. ``large`` pods arrive each round, and for each of them
+    ``moves_each`` steady ones must move. Of tiny pods, which no plan concerns, some
+    come and go, and a ``burst`` comes while a plan is carried out.
     """
 
     part: Part

@@ -35,22 +35,11 @@ METRICS_VALUES = {
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What was taken between the two ends of a window.
+    """What was taken between the two ends of a window, by container.
 
-    Attributes
-    ----------
-    footprints
-        By container.
-    writes
-        By verb and resource, less those for the pods that no plan concerns. Events
-        and leases are not in the audit log.
-    requests
-        Of every kind, by method.
-    longest_hold_s
-        Upper end of the histogram's last bucket that is not empty; None if the
-        profile has no such metric or no pod was held.
-    held_s
-        Seconds during which new pods were held back.
+    ``writes`` are those by verb and resource, less those for the pods that no plan
+    concerns; the audit log has no events and no leases. ``requests`` are all of them.
+    The longest hold is the upper end of the histogram's last bucket that is not empty.
     """
 
     footprints: Mapping[str, Footprint]
@@ -61,13 +50,7 @@ class Usage:
 
 
 class Meter:
-    """Measures from its making to `read`.
-
-    Parameters
-    ----------
-    cluster, release
-        Where the scheduler runs, and as what.
-    """
+    """Measures from its making to `read`."""
 
     def __init__(self, cluster: Cluster, release: Release) -> None:
         self._cluster = cluster
@@ -114,31 +97,15 @@ def scheduler_url(release: Release) -> str:
     return f"https://{LOOPBACK}:{port}"
 
 
-def fetch(url: str) -> bytes:
-    """Return what a process on this machine serves.
-
-    Raises
-    ------
-    OSError
-        It does not answer.
-    """
+def read_metrics(base: str) -> Iterator[Sample]:
+    """Yield every sample that a process serves below ``base``, if it answers."""
     trust = ssl.create_default_context()
     # The port's certificate is the scheduler's own, and loopback needs none.
     trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
+    url = f"{base}/metrics"
     with urllib.request.urlopen(url, context=trust, timeout=30) as answer:  # noqa: S310
-        read: bytes = answer.read()
-    return read
-
-
-def read_metrics(base: str) -> Iterator[Sample]:
-    """Yield every sample that a process serves below ``base``.
-
-    Raises
-    ------
-    OSError
-        It does not answer.
-    """
-    for family in text_string_to_metric_families(fetch(f"{base}/metrics").decode()):
+        text = answer.read().decode()
+    for family in text_string_to_metric_families(text):
         yield from family.samples
 
 

@@ -32,23 +32,10 @@ class Window(StrEnum):
 class PlanRow:
     """What came of the large pods of one round.
 
-    Attributes
-    ----------
-    stored_s, stored_after_last_s
-        From the first refused pod, and from the last arrival, to the first plan that
-        was stored after it; None without one.
-    ready_s
-        From the last arrival until all pods were ready; None if they never were.
-    unready
-        Pods that are not ready at the end.
-    moved, placed
-        Of the plans that were carried out whole.
-    plans
-        How many were made.
-    given_up
-        Phase and message of each that was given up.
-    left
-        Plans that are open at the end, and reservations.
+    ``stored_s`` is from the first refused pod to the first plan that was stored after
+    it, ``stored_after_last_s`` from the last arrival, ``ready_s`` from there until all
+    pods were ready; None if that never was. ``moved`` and ``placed`` are of plans that
+    were carried out whole, and ``left`` are open plans, and reservations.
     """
 
     stored_s: float | None
@@ -64,21 +51,10 @@ class PlanRow:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One window of one round.
+    """One window of one round; see `benchmarks.live.meter.Usage` for what was taken.
 
-    Attributes
-    ----------
-    length_s
-        How long it was.
-    tiny
-        Of each pod that no plan concerns, the seconds from the first one's creation to
-        its own, and from there to its node; None for one that never got a node.
-    writes, requests, longest_hold_s, held_s
-        Of the scheduler; see `benchmarks.live.meter.Usage`.
-    cpu_s, peak_bytes
-        By container.
-    plan
-        Of windows in which one was made.
+    ``tiny`` has of each pod that no plan concerns the seconds from the first one's
+    creation to its own, and from there to its node; None if it never got a node.
     """
 
     number: int
@@ -110,13 +86,7 @@ class PodMoments:
 
 
 class Moments:
-    """Reads the changes of one window.
-
-    Parameters
-    ----------
-    changes
-        In the order of their receipt, what was there before as a list shows it.
-    """
+    """Reads the changes of one window."""
 
     def __init__(self, changes: Sequence[Change]) -> None:
         self._pods: dict[str, PodMoments] = {}

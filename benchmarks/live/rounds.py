@@ -8,25 +8,29 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from benchmarks.command import Say
-from benchmarks.live.cell import Cell
+from benchmarks.command import Say, write_figures
+from benchmarks.live.cell import Cell, LiveScope
 from benchmarks.live.cluster import (
     LIVE,
     SELDOM_RENEWED,
     STEADY,
     all_at_once,
     build,
+    burst,
+    churning,
     large_manifests,
     large_prefix,
     ready_pods,
 )
-from benchmarks.live.load import burst, churning
+from benchmarks.live.figures import cell_figures
 from benchmarks.live.meter import METRICS_VALUES, Meter
 from benchmarks.live.moments import TINY, Moments, Row, Window
 from stowage_testbed.api.objects import Objects
+from stowage_testbed.base.journal import TaskJournal
 from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
@@ -37,6 +41,10 @@ from stowage_testbed.observe.pod import ObservedPod
 from stowage_testbed.observe.settled import plans_in_words
 from stowage_testbed.observe.source import PACKING_PLANS, RESERVATIONS, Source
 from stowage_testbed.observe.state import State
+from stowage_testbed.optimizer_service.compiled import compile_optimizer
+from stowage_testbed.text.figure import Figure
+from stowage_testbed.toolchain import choose_minor, tool_build
+from stowage_testbed.toolchain.environment import fingerprint
 
 IDLE_S = 3.0
 """A scheduler that has just started is left alone for so long."""
@@ -56,13 +64,7 @@ SOURCES = (
 
 
 def run_cell(cell: Cell, say: Say) -> Iterator[Row]:
-    """Measure every round of a cell on a cluster of its own.
-
-    Raises
-    ------
-    StowageError
-        The cluster or the release failed. A plan that fails is a figure.
-    """
+    """Measure every round of a cell on a cluster of its own."""
     cluster = KwokBinaryCluster(
         f"live-{secrets.token_hex(3)}", extra_args=SELDOM_RENEWED
     )
@@ -251,3 +253,30 @@ def in_words(row: Row) -> str:
 
 def _tiny(pod: ObservedPod) -> bool:
     return pod.name.startswith(TINY)
+
+
+NAME = "live"
+
+
+def run_benchmark(
+    scope: LiveScope, cells: Sequence[Cell], results: Path, say: Say
+) -> str:
+    """Measure cells of a scope, write ``<results>/live.json``, return the table.
+
+    Rows are kept below ``<results>/live``, a file for each build of scheduler and
+    optimiser; a cell that is there is not measured again. The figures are of all cells
+    of the scope that were measured until now.
+    """
+    build = f"{tool_build('stowage-scheduler', choose_minor())}-{fingerprint()}"
+    journal = TaskJournal(results / NAME / f"rows-{build}.jsonl", Row)
+    compile_optimizer()
+    for cell in cells:
+        if cell.name not in journal:
+            journal.add(cell.name, tuple(run_cell(cell, say)))
+    figures = list(_figures(scope, journal))
+    return write_figures(results / f"{NAME}.json", figures, {"scope": scope.name})
+
+
+def _figures(scope: LiveScope, journal: TaskJournal[Row]) -> Iterator[Figure]:
+    for cell in scope.cells:
+        yield from cell_figures(cell, journal.get(cell.name))

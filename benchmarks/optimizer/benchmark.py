@@ -2,20 +2,69 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import median
 
 from benchmarks.command import Say, write_figures
 from benchmarks.optimizer.figures import Answer, fleet_figures
 from benchmarks.optimizer.fleet import price_micros
-from benchmarks.optimizer.measurement import Call, measure
-from benchmarks.optimizer.record import Record
-from benchmarks.optimizer.scope import LIMIT_S, MADE, SEED, Aim, Ask, FleetScope
-from benchmarks.optimizer.service import ServiceTimes, measure_service
+from benchmarks.optimizer.measurement import Call, Record, measure
+from benchmarks.optimizer.scope import LIMIT_S, MADE, SEED, Aim, Ask, FleetScope, Sample
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.base.journal import Journal, TaskJournal
 from stowage_testbed.optimizer_service.service import RunningService, running_service
+from stowage_testbed.text.figure import Figure, at_most, figure
 from stowage_testbed.toolchain.environment import fingerprint
+
+OVERHEAD = Sample(MADE, 32, 0.95, SEED)
+OVERHEAD_LIMIT_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceTimes:
+    """Seconds from the start to ready, without and with compiled code; of a call."""
+
+    cold_s: tuple[float, ...]
+    warm_s: tuple[float, ...]
+    overhead_s: tuple[float, ...]
+
+    def figures(self) -> Iterator[Figure]:
+        """Yield start-up times, and what a call takes beside the solve."""
+        yield figure(
+            "service: cold start to ready", "s", self.cold_s, max, at_most(10, "s"),
+            note="nothing compiled yet",
+        )  # fmt: skip
+        yield figure(
+            "service: warm start to ready", "s", self.warm_s, max, at_most(2, "s")
+        )
+        yield figure(
+            "service: call beside the solve, 32 nodes", "s", self.overhead_s, median,
+            at_most(0.02, "s"), note="at the caller, with decoding and verifying",
+        )  # fmt: skip
+
+
+def measure_service(service: RunningService, starts: int, calls: int) -> ServiceTimes:
+    """Return the times of new services, and of calls to one that runs."""
+    cold_s, warm_s = list[float](), list[float]()
+    for _ in range(starts):
+        # Each pair has a code cache of its own.
+        with tempfile.TemporaryDirectory(prefix="sto-code-") as folder:
+            for samples in (cold_s, warm_s):
+                with running_service(Path(folder)) as started:
+                    samples.append(started.ready_s)
+    request = pb.SolveRequest(
+        snapshot=OVERHEAD.make(None).snapshot(),
+        options=pb.SolveOptions(time_limit_s=OVERHEAD_LIMIT_S, seed=SEED),
+    )
+    call = Call(OVERHEAD.name, "overhead", request)
+    measure(service, call)  # the first is left out
+    records = [measure(service, call) for _ in range(calls)]
+    overhead_s = tuple(one.wall_s - one.solve_s for one in records)
+    return ServiceTimes(tuple(cold_s), tuple(warm_s), overhead_s)
+
 
 NAME = "bench-optimizer"
 
@@ -26,16 +75,6 @@ def run_benchmark(
     """Measure, write ``<results>/bench-optimizer.json``, return the table.
 
     Each call is on record before the next: a run that was interrupted goes on.
-
-    Parameters
-    ----------
-    folder
-        Where the files of the OpenB trace are; None to leave its fleets out.
-
-    Raises
-    ------
-    StowageError
-        A file is missing, or the service failed.
     """
     journal = Journal(results / NAME / f"records-{fingerprint()}.jsonl", Record)
     known = {(one.case, one.arm): one for one in journal.records()}

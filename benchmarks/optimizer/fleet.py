@@ -5,14 +5,19 @@ Pods are two arrays, so that a fleet of 15,000 nodes is made in seconds.
 
 from __future__ import annotations
 
+import csv
+import random
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.base.errors import StowageError
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -179,3 +184,168 @@ def _least_allocated(free: Ints, capacity: Ints, need: Ints, suits: Flags) -> in
         if score > best_score + TIES:
             best, best_score = node, score
     return best
+
+
+NODES = "openb_node_list_all_node.csv"
+PODS_A_NODE = 110
+PRIORITY = {"LS": 3, "Guaranteed": 2, "Burstable": 1, "BE": 0}
+"""By class of service in the trace; pods of lists that name none are all of one."""
+
+Row = dict[str, str]
+
+
+Amounts = tuple[int, int, int]
+"""CPU in thousandths, memory in MiB, and GPUs in thousandths."""
+
+
+class _NodeKind(NamedTuple):
+    room: Amounts
+    model: str
+
+
+class _PodClass(NamedTuple):
+    need: Amounts
+    models: tuple[str, ...]
+    priority: int
+
+    def suits(self, kind: _NodeKind) -> bool:
+        return not self.models or kind.model in self.models
+
+
+def read_fleet(folder: Path, pods: str, nodes: int, fill: float, seed: int) -> Fleet:
+    """Return a fleet of the trace whose pods all wait."""
+    draw = random.Random(seed)  # noqa: S311 - not for secrets
+    every = [_node_kind(row) for row in _read(folder / NODES)]
+    chosen = draw.sample(every, nodes) if nodes < len(every) else every
+    listed = [_pod_class(row) for row in _read(folder / f"openb_pod_list_{pods}.csv")]
+    draw.shuffle(listed)
+    members = _drawn(listed, chosen, fill)
+    kinds = {kind: number for number, kind in enumerate(dict.fromkeys(chosen))}
+    classes = {one: number for number, one in enumerate(dict.fromkeys(members))}
+    return Fleet(
+        name=f"openb-{pods}-{nodes}-{fill:.2f}-{seed}",
+        room=np.array([[*kind.room, PODS_A_NODE] for kind in kinds]),
+        kind=np.array([kinds[kind] for kind in chosen]),
+        need=np.array([[*one.need, 1] for one in classes]),
+        priority=np.array([one.priority for one in classes]),
+        suits=np.array([[one.suits(kind) for kind in kinds] for one in classes]),
+        class_of=np.array([classes[one] for one in members]),
+        home=np.full(len(members), NOWHERE),
+    )
+
+
+def _drawn(
+    listed: list[_PodClass], nodes: list[_NodeKind], fill: float
+) -> list[_PodClass]:
+    """Return pods until they ask for ``fill``; a short list begins again."""
+    most_cpu, _, most_gpu = fill * np.sum([node.room for node in nodes], axis=0)
+    members: list[_PodClass] = []
+    asked = np.zeros(3)
+    while asked[0] < most_cpu and (not most_gpu or asked[2] < most_gpu):
+        members.append(listed[len(members) % len(listed)])
+        asked += members[-1].need
+    return members
+
+
+def _node_kind(row: Row) -> _NodeKind:
+    return _NodeKind(_amounts(row, 1000 * int(row["gpu"])), row["model"])
+
+
+def _pod_class(row: Row) -> _PodClass:
+    spec, gpus = row.get("gpu_spec"), int(row["num_gpu"]) * int(row["gpu_milli"] or 0)
+    models = tuple(spec.split("|")) if spec else ()
+    return _PodClass(_amounts(row, gpus), models, PRIORITY.get(row.get("qos") or "", 0))
+
+
+def _amounts(row: Row, gpu_milli: int) -> Amounts:
+    return int(row["cpu_milli"]), int(row["memory_mib"]), gpu_milli
+
+
+def _read(path: Path) -> list[Row]:
+    try:
+        with path.open(newline="") as file:
+            return list(csv.DictReader(file))
+    except OSError as error:
+        raise StowageError(
+            f"cannot read {path} ({error.strerror}): give the folder of the OpenB "
+            "trace's CSV files, or none to measure made fleets only"
+        ) from None
+
+
+KINDS, CLASSES, PRIORITIES = 20, 2000, 4
+PRIORITY_SHARES = (0.25, 0.35, 0.25, 0.15)
+"""From the lowest priority on."""
+
+NODE_CPU_MILLI = (8_000, 16_000, 32_000, 48_000, 64_000, 96_000, 128_000)
+GIB_A_CORE = (2, 4, 8)
+SYSTEM_CPU_MILLI, SYSTEM_MEMORY_MIB = 400, 600
+NODE_GPUS, GPU_SHARE = (1, 2, 4, 8), 0.3
+
+CPU_MILLI = (250, 500, 1000, 2000, 4000, 6000, 8000, 12_000, 16_000)
+CPU_SHARES = (0.12, 0.2, 0.2, 0.18, 0.12, 0.06, 0.06, 0.04, 0.02)
+POD_GIB_A_CORE, POD_GIB_SHARES = (1, 2, 4, 8), (0.2, 0.35, 0.3, 0.15)
+POD_GPU_MILLI, POD_GPU_SHARE = (250, 500, 1000, 2000), 0.06
+SCALE = 1.55
+"""How much larger pods are than these: some ten fill a node."""
+
+ZONES, ZONE_SHARE = 3, 0.15
+"""So many of the classes are bound to one zone."""
+
+ZIPF = 0.9
+"""How unlike workloads are in size."""
+
+
+def make_fleet(nodes: int, fill: float, seed: int) -> Fleet:
+    """Return a made fleet whose pods all wait; they ask for ``fill`` of the room."""
+    draw = np.random.default_rng(seed)
+    cpu_milli = draw.choice(NODE_CPU_MILLI, KINDS)
+    memory_mib = cpu_milli * draw.choice(GIB_A_CORE, KINDS) * 1024 // 1000
+    gpus = draw.choice(NODE_GPUS, KINDS) * (draw.random(KINDS) < GPU_SHARE)
+    room = np.stack(
+        [
+            cpu_milli - SYSTEM_CPU_MILLI,
+            memory_mib - SYSTEM_MEMORY_MIB,
+            1000 * gpus,
+            np.full(KINDS, PODS_A_NODE),
+        ],
+        axis=1,
+    )
+    shares = draw.dirichlet(np.full(KINDS, 1.5))
+    kind = np.sort(draw.choice(KINDS, nodes, p=shares))
+    asked_milli = (SCALE * draw.choice(CPU_MILLI, CLASSES, p=CPU_SHARES)).astype(int)
+    ratio = draw.choice(POD_GIB_A_CORE, CLASSES, p=POD_GIB_SHARES)
+    asked_mib = (asked_milli * ratio * draw.choice([0.75, 1, 1.25], CLASSES)).astype(
+        int
+    )
+    asked_gpu = draw.choice(POD_GPU_MILLI, CLASSES)
+    asked_gpu *= draw.random(CLASSES) < POD_GPU_SHARE
+    need = np.stack([asked_milli, asked_mib, asked_gpu, np.ones(CLASSES, int)], axis=1)
+    zone = draw.integers(0, ZONES, KINDS)
+    own = np.where(
+        draw.random(CLASSES) < ZONE_SHARE, draw.integers(0, ZONES, CLASSES), -1
+    )
+    class_of = _waiting(draw, nodes, need, fill * room[kind].sum(axis=0))
+    return Fleet(
+        name=f"made-{nodes}-{fill:.2f}-{seed}",
+        room=room,
+        kind=kind,
+        need=need,
+        priority=draw.choice(PRIORITIES, CLASSES, p=PRIORITY_SHARES),
+        suits=(own[:, None] < 0) | (own[:, None] == zone[None, :]),
+        class_of=class_of,
+        home=np.full(len(class_of), NOWHERE),
+    )
+
+
+def _waiting(
+    draw: np.random.Generator, at_once: int, need: np.ndarray, most: np.ndarray
+) -> np.ndarray:
+    """Return classes of pods until CPU or memory is asked for as much as ``most``."""
+    weight = 1 / np.arange(1, CLASSES + 1) ** ZIPF
+    weight = draw.permutation(weight) / weight.sum()
+    drawn: list[np.ndarray] = []
+    asked = np.zeros(need.shape[1])
+    while (asked[:2] < most[:2]).all():
+        drawn.append(draw.choice(CLASSES, at_once, p=weight))
+        asked += need[drawn[-1]].sum(axis=0)
+    return np.concatenate(drawn)

@@ -4,46 +4,86 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 
 import grpc
 import psutil
 
-from benchmarks.optimizer.record import Record, TierClaim, value_of
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.optimizer_service.service import RunningService, call_failed
+
+TierValue = tuple[int, int, int]
+"""Minus the evictions of exactly this priority, placed, minus the disruption."""
+
+Value = tuple[TierValue, ...]
+"""One entry a tier, highest first; compared lexicographically, larger is better."""
+
+
+def value_of(snapshot: pb.Snapshot, plan: pb.Plan, *, strict: bool) -> Value:
+    """Return the value of a verified ``plan``.
+
+    Where a policy is not strict, evictions of a priority do not count.
+    """
+    priorities = {one.id: one.priority for one in snapshot.pod_classes}
+    by_uid = {pod.uid: priorities[pod.class_id] for pod in snapshot.pods}
+    evicted = Counter(by_uid[one.pod_uid] for one in plan.evictions)
+    return tuple(
+        (-evicted[tier.priority] if strict else 0, tier.placed, -tier.disruption)
+        for tier in plan.tiers
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TierClaim:
+    """What the plan says that it proved of one tier."""
+
+    placed_before: int
+    placed: int
+    upper_bound: int
+    optimal: bool
+    disruption: int
+    disruption_lower_bound: int
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One call: the instance, and the arm that solved it with which limit.
+
+    ``value`` is what the plan is worth, highest tier first, and ``refused`` what the
+    strategy left alone. The caller's clock has ``wall_s`` until the last update and
+    ``first_plan_s``; ``peak_bytes`` is that of the service and its children. Nodes in
+    use, and what an hour of them costs, are of the objective CONSOLIDATE only.
+    """
+
+    case: str
+    arm: str
+    optimal: bool
+    value: Value
+    tiers: tuple[TierClaim, ...]
+    refused: tuple[str, ...]
+    wall_s: float
+    first_plan_s: float | None
+    solve_s: float
+    peak_bytes: int | None = None
+    nodes_before: int = 0
+    nodes_after: int = 0
+    nodes_lower_bound: int = 0
+    price_before_micros: int = 0
+    price_after_micros: int = 0
+    price_lower_bound_micros: int = 0
+
 
 INTERVAL_S = 0.05
 
 
-def pss_bytes(processes: Iterable[psutil.Process]) -> int:
-    """Return the sum of proportional set sizes, without processes that have ended."""
-    total = 0
-    for process in processes:
-        with suppress(psutil.Error):
-            total += process.memory_full_info().pss
-    return total
-
-
+@dataclass(slots=True)
 class Peak:
-    """The largest sum of proportional set sizes seen, in bytes.
+    """The largest sum of proportional set sizes seen; shared pages count once."""
 
-    Pages that forked processes share count once in the sum.
-    """
-
-    def __init__(self) -> None:
-        self.peak_bytes = 0
-
-    def sample(self, pid: int) -> None:
-        """Look at the process ``pid`` and everything below it."""
-        try:
-            top = psutil.Process(pid)
-            processes = [top, *top.children(recursive=True)]
-        except psutil.Error:
-            return
-        self.peak_bytes = max(self.peak_bytes, pss_bytes(processes))
+    peak_bytes: int = 0
 
 
 @contextmanager
@@ -53,7 +93,13 @@ def watched_memory(pid: int) -> Iterator[Peak]:
 
     def watch() -> None:
         while not done.wait(INTERVAL_S):
-            peak.sample(pid)
+            total = 0
+            with suppress(psutil.Error):
+                top = psutil.Process(pid)
+                for process in (top, *top.children(recursive=True)):
+                    with suppress(psutil.Error):
+                        total += process.memory_full_info().pss
+            peak.peak_bytes = max(peak.peak_bytes, total)
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()
@@ -70,15 +116,7 @@ GRACE_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What the service is asked.
-
-    Parameters
-    ----------
-    case, arm
-        The instance's name, and that of the strategy with its limit.
-    watches_memory
-        Whether the memory of the service is looked at meanwhile.
-    """
+    """What the service is asked."""
 
     case: str
     arm: str
@@ -87,13 +125,7 @@ class Call:
 
 
 def measure(service: RunningService, call: Call) -> Record:
-    """Return what one call gave.
-
-    Raises
-    ------
-    StowageError
-        It was refused, or not answered.
-    """
+    """Return what one call gave."""
     snapshot, options = call.request.snapshot, call.request.options
     seen = _Seen()
     watched = watched_memory(service.pid) if call.watches_memory else nullcontext()

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from benchmarks.optimizer.fleet import Fleet, Start, placed
-from benchmarks.optimizer.openb import read_fleet
-from benchmarks.optimizer.synthetic import make_fleet
-from benchmarks.scope import Scope, ScopeName
+from benchmarks.command import Scope, ScopeName
+from benchmarks.optimizer.fleet import Fleet, Start, make_fleet, placed, read_fleet
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
 
 MADE = "made"
@@ -32,13 +30,7 @@ SEED = 1
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One fleet.
-
-    Parameters
-    ----------
-    pods
-        Name of the trace's list of pods, or `MADE`.
-    """
+    """One fleet, whose pods are a list of the trace's, or `MADE`."""
 
     pods: str
     nodes: int
@@ -52,13 +44,7 @@ class Sample:
         return f"{self.pods}-{self.nodes}-{self.fill:.2f}-{self.start}-{self.seed}"
 
     def make(self, folder: Path | None) -> Fleet:
-        """Return the fleet, its pods where the stock scheduler puts them.
-
-        Raises
-        ------
-        StowageError
-            A file of the trace is missing.
-        """
+        """Return the fleet, its pods where the stock scheduler puts them."""
         if self.pods == MADE or folder is None:
             fleet = make_fleet(self.nodes, self.fill, self.seed)
         else:
@@ -93,27 +79,11 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class FleetScope(Scope):
-    """What is covered.
+    """What is covered: fleets of the trace by lists of pods and nodes, and made ones.
 
-    Parameters
-    ----------
-    lists
-        Lists of the trace's pods.
-    small, sizes
-        Nodes of the fleets that are to be proved, and of the others.
-    seeds
-        Fleets of each kind.
-    small_seeds
-        Fleets of the smallest size.
-    made
-        Nodes of made fleets.
-    rivals
-        Strategies that have as long.
-    small_s, short_s, long_s, made_s
-        Limits: for the smallest fleets, for all others, for the largest of the trace,
-        for made ones.
-    starts, calls
-        Starts of the service, cold and warm each, and calls for the overhead.
+    The smallest fleets are to be proved. The limits are ``small_s`` for these,
+    ``short_s`` for all others, ``long_s`` for the largest of the trace, ``made_s`` for
+    made ones. ``starts`` and ``calls`` are those of the service.
     """
 
     lists: tuple[str, ...]

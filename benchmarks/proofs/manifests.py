@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from google.protobuf.json_format import MessageToDict
@@ -130,18 +131,38 @@ def _pod(pod: pb.Pod, of: pb.PodClass) -> Manifest:
     return made
 
 
-def with_ephemeral_volume(pod: Mapping[str, Any]) -> Manifest:
-    """Return a pod with a volume that is made for it, and goes with it."""
-    claim = {
-        "accessModes": ["ReadWriteOnce"],
-        "resources": {"requests": {"storage": "1Gi"}},
-    }
+def with_unsupported(question: Question, snapshot: pb.Snapshot, seed: int) -> Question:
+    """Return the question with the pods of a class that no plan can contain.
+
+    They have a volume that is made for them and goes with them, or ask for what no node
+    lists, but `DEVICES` serves.
+    """
+    classes = sorted(
+        {one.class_id for one in snapshot.pods if one.node and one.movable}
+    )
+    if not classes:
+        return question
+    chosen = classes[seed % len(classes)]
+    of = {pod.uid for pod in snapshot.pods if pod.class_id == chosen}
+    change = _with_device if seed % 2 else _with_ephemeral_volume
+    pods = tuple(
+        change(pod) if pod["metadata"]["uid"] in of else pod
+        for pod in question.instance.pods
+    )
+    objects = (*question.instance.objects, DEVICES)
+    return replace(
+        question, instance=replace(question.instance, pods=pods, objects=objects)
+    )
+
+
+def _with_ephemeral_volume(pod: Mapping[str, Any]) -> Manifest:
+    storage = {"requests": {"storage": "1Gi"}}
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": storage}
     volume = {"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": claim}}}
     return {**pod, "spec": {**pod["spec"], "volumes": [volume]}}
 
 
-def with_device(pod: Mapping[str, Any]) -> Manifest:
-    """Return a pod that asks for what no node lists, but `DEVICES` serves."""
+def _with_device(pod: Mapping[str, Any]) -> Manifest:
     (container,) = pod["spec"]["containers"]
     requests = {**container["resources"]["requests"], DEVICE: "1"}
     resources = {"requests": requests, "limits": {DEVICE: "1"}}

@@ -6,12 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from benchmarks.proofs.verdict import (
-    Verdict,
-    judge,
-    judge_through_scheduler,
-    judge_unsupported,
-)
+from benchmarks.proofs.verdict import Verdict, judge, judge_through_scheduler
 from stowage_testbed.simulate import SchedulerVerifier, find_profile
 
 PIECE = 100
@@ -32,18 +27,10 @@ ASKED = (OPTIMISER, SCHEDULER, UNSUPPORTED)
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What came of `PIECE` cases.
+    """What came of `PIECE` cases, of which ``first`` is the first one.
 
-    Parameters
-    ----------
-    asked
-        one of `ASKED`.
-    first
-        Number of the first one.
-    worse
-        The cases that are not answered with the best plan.
-    faults
-        A line for each false claim or broken rule.
+    ``worse`` are those not answered with the best plan, ``faults`` are false
+    claims and broken rules, a line each.
     """
 
     strategy: str
@@ -77,8 +64,8 @@ def _judging(strategy: str, asked: str) -> Iterator[Callable[[int], Verdict]]:
     if asked == OPTIMISER:
         yield lambda seed: judge(seed, strategy)
         return
+    unsupported = asked == UNSUPPORTED
     with SchedulerVerifier(find_profile("deterministic")) as verifier:
-        judge_one = (
-            judge_unsupported if asked == UNSUPPORTED else judge_through_scheduler
+        yield lambda seed: judge_through_scheduler(
+            seed, strategy, verifier, unsupported=unsupported
         )
-        yield lambda seed: judge_one(seed, strategy, verifier)

@@ -7,12 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from benchmarks.proofs.cases import Case, make_case
-from benchmarks.proofs.manifests import (
-    DEVICES,
-    question_of,
-    with_device,
-    with_ephemeral_volume,
-)
+from benchmarks.proofs.manifests import question_of, with_unsupported
 from benchmarks.proofs.oracle import Oracle, Value
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.budget import Budget
@@ -23,22 +18,12 @@ from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.stages.pipeline import Packings, solve
 from stowage_optimizer.strategies.registry import shipped_strategies
 from stowage_optimizer.verify import verify_plan
-from stowage_testbed.simulate import PlanJudgement, Question, SchedulerVerifier
+from stowage_testbed.simulate import SchedulerVerifier
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What came of a case.
-
-    Parameters
-    ----------
-    best
-        Whether no plan is better.
-    proved
-        Whether the answer says so of every tier.
-    faults
-        Claims that are false, and rules that the plan breaks.
-    """
+    """What came of a case."""
 
     best: bool
     proved: bool
@@ -52,70 +37,42 @@ def judge(seed: int, strategy: str) -> Verdict:
     plan = _answer(case.snapshot, case.options)
     broken = verify_plan(case.snapshot, plan, pb.POLICY_STRICT, case.options)
     faults = [f"{one.rule} {one.subject}: {one.detail}" for one in broken]
-    return _verdict(Oracle(case), plan, plan.optimal, faults)
+    return _verdict(case, plan, proved=plan.optimal, faults=faults, tiers=True)
 
 
 def judge_through_scheduler(
-    seed: int, strategy: str, verifier: SchedulerVerifier
+    seed: int, strategy: str, verifier: SchedulerVerifier, *, unsupported: bool
 ) -> Verdict:
     """Return what comes of case ``seed``, if a scheduler makes the snapshot.
 
     It reads the case's objects, looks at the plan with its own plugins, and claims what
-    is proved of the cluster.
-    """
-    case = make_case(seed)
-    case.options.strategy = strategy
-    plan, said, faults = _judged(case, question_of(case), verifier)
-    return _verdict(Oracle(case), plan, said.proved, faults)
-
-
-def judge_unsupported(seed: int, strategy: str, verifier: SchedulerVerifier) -> Verdict:
-    """Return what is claimed of case ``seed``, if no plan can contain a class.
-
-    Its pods have volumes that go with them, or devices of a class. They can move as
-    without, but no plan contains them: a claim about the cluster has to leave them
-    aside. Limits of tiers are about the snapshot.
+    is proved of the cluster. Pods of a class that is unsupported can move, but no plan
+    contains them: such a claim has to leave them aside. Limits of tiers are about the
+    snapshot.
     """
     case = make_case(seed)
     case.options.strategy = strategy
     question = question_of(case)
-    classes = {one.class_id for one in case.snapshot.pods if one.node and one.movable}
-    if not classes:
-        return Verdict(best=True, proved=False, faults=())
-    chosen = sorted(classes)[seed % len(classes)]
-    unsupported = with_device if seed % 2 else with_ephemeral_volume
-    of = {pod.uid for pod in case.snapshot.pods if pod.class_id == chosen}
-    pods = tuple(
-        unsupported(pod) if pod["metadata"]["uid"] in of else pod
-        for pod in question.instance.pods
-    )
-    objects = (*question.instance.objects, DEVICES)
-    instance = replace(question.instance, pods=pods, objects=objects)
-    question = replace(question, instance=instance)
-    plan, said, faults = _judged(case, question, verifier)
-    oracle = Oracle(case)
-    best, reached = oracle.best, oracle.value(oracle.outcome(plan))
-    if said.proved and reached < best:
-        faults.append(f"it is said to be proved: {reached}, {best} can be")
-    return Verdict(reached == best, said.proved, tuple(faults))
-
-
-def _judged(
-    case: Case, question: Question, verifier: SchedulerVerifier
-) -> tuple[pb.Plan, PlanJudgement, list[str]]:
-    """Return the plan for a cluster, what the scheduler says of it, and a refusal."""
+    if unsupported:
+        question = with_unsupported(question, case.snapshot, seed)
     plan = _answer(verifier.verify(question).snapshot, case.options)
     (said,) = verifier.judge(replace(question, plans=(plan,))).of_plans
     faults = [] if said.accepted else [f"refused: {said.reason}, {said.detail}"]
-    return plan, said, faults
+    return _verdict(
+        case, plan, proved=said.proved, faults=faults, tiers=not unsupported
+    )
 
 
-def _verdict(oracle: Oracle, plan: pb.Plan, proved: bool, faults: list[str]) -> Verdict:
+def _verdict(
+    case: Case, plan: pb.Plan, *, proved: bool, faults: list[str], tiers: bool
+) -> Verdict:
+    oracle = Oracle(case)
     best, reached = oracle.best, oracle.value(oracle.outcome(plan))
-    faults = [*faults, *_false(plan, reached, best)]
+    if tiers:
+        faults += _false(plan, reached, best)
     if proved and reached < best:
         faults.append(f"it is said to be proved: {reached}, {best} can be")
-    if reached > best:
+    if tiers and reached > best:
         faults.append(f"the oracle knows nothing of {reached}, its best is {best}")
     return Verdict(reached == best, proved, tuple(faults))
 

@@ -2,41 +2,149 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from statistics import median
 from typing import Any, TypeVar
 
-import yaml
-
-from benchmarks.command import Say, write_figures
-from benchmarks.scope import Scope, ScopeName
-from benchmarks.score_cache.workload import Case, Workload
+from benchmarks.command import Say, Scope, ScopeName, write_figures
 from stowage_testbed.metrics.distribution import compute_spread, jain_index
 from stowage_testbed.simulate import Instance, Placements, Simulator, find_profile
 from stowage_testbed.text.figure import Figure, at_least, at_most, figure
 
+Manifest = dict[str, Any]
+
+NODE_CPU_MILLI = 8000
+NODE_MEMORY_MIB = 32768
+NODE_PODS = 110
+ZONES = 3
+ZONE_KEY = "topology.kubernetes.io/zone"
+APP = {"app": "burst"}
+SMALL_CPU_MILLI = 100
+SMALL_MEMORY_MIB = 256
+FULL_CPU_MILLI = 5000
+"""More than half of a node: no second pod of that size fits."""
+
+
+class Workload(StrEnum):
+    """Which pods arrive.
+
+    ``EQUAL``: all alike, of no service. ``TWO_KINDS``, ``TEN_KINDS``: that many sizes
+    in turn. ``UNEQUAL``: no two alike. ``SERVICE``: alike, and of a Service, so that
+    the stock scheduler spreads them over hosts and zones as it does a Deployment's.
+    ``SPREAD``: alike, with a hard constraint over zones. ``ONE_A_NODE``: alike, and so
+    large that a node takes one.
+    """
+
+    EQUAL = "equal"
+    TWO_KINDS = "two-kinds"
+    TEN_KINDS = "ten-kinds"
+    UNEQUAL = "unequal"
+    SERVICE = "service"
+    SPREAD = "hard-spread"
+    ONE_A_NODE = "one-a-node"
+
+
+KINDS = {Workload.TWO_KINDS: 2, Workload.TEN_KINDS: 10}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A workload at a size."""
+
+    workload: Workload
+    nodes: int
+    pods: int
+
+    @property
+    def name(self) -> str:
+        """Return the case as text, as in ``equal, 5000 nodes``."""
+        return f"{self.workload}, {self.nodes} nodes"
+
+    def instance(self) -> Instance:
+        """Return the cluster and the pods, which all arrive at once."""
+        pods = min(self.pods, self.nodes) if self._fills_nodes() else self.pods
+        service = self.workload is Workload.SERVICE
+        return Instance(
+            id=self.name,
+            nodes=tuple(_node(number) for number in range(self.nodes)),
+            pods=tuple(_pod(number, self.workload) for number in range(pods)),
+            objects=(_service(),) if service else (),
+            arrival="AtOnce",
+            measure=True,
+        )
+
+    def _fills_nodes(self) -> bool:
+        return self.workload is Workload.ONE_A_NODE
+
+
+def _node(number: int) -> Manifest:
+    name = f"node-{number:05d}"
+    return {
+        "metadata": {
+            "name": name,
+            "labels": {
+                "kubernetes.io/hostname": name,
+                ZONE_KEY: f"zone-{number % ZONES}",
+            },
+        },
+        "status": {
+            "capacity": {
+                "cpu": f"{NODE_CPU_MILLI}m",
+                "memory": f"{NODE_MEMORY_MIB}Mi",
+                "pods": str(NODE_PODS),
+            }
+        },
+    }
+
+
+def _pod(number: int, workload: Workload) -> Manifest:
+    cpu_milli, memory_mib = _size(number, workload)
+    requests = {"cpu": f"{cpu_milli}m", "memory": f"{memory_mib}Mi"}
+    spec: Manifest = {
+        "containers": [
+            {"name": "c", "image": "pause", "resources": {"requests": requests}}
+        ]
+    }
+    if workload is Workload.SPREAD:
+        spec["topologySpreadConstraints"] = [
+            {
+                "maxSkew": 1,
+                "topologyKey": ZONE_KEY,
+                "whenUnsatisfiable": "DoNotSchedule",
+                "labelSelector": {"matchLabels": APP},
+            }
+        ]
+    return {"metadata": {"name": f"pod-{number:05d}", "labels": APP}, "spec": spec}
+
+
+def _size(number: int, workload: Workload) -> tuple[int, int]:
+    if workload is Workload.ONE_A_NODE:
+        return FULL_CPU_MILLI, SMALL_MEMORY_MIB
+    kinds = KINDS.get(workload, 1)
+    kind = number if workload is Workload.UNEQUAL else number % kinds
+    # Different enough to be other kinds, alike enough for the same node to be best.
+    return SMALL_CPU_MILLI + kind % 100, SMALL_MEMORY_MIB + kind // 100
+
+
+def _service() -> Manifest:
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "burst"},
+        "spec": {"selector": APP},
+    }
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One run of one arm on one case.
+    """One run of one arm on one case, by the process's own clock.
 
-    Attributes
-    ----------
-    case, arm, round_number
-        Which run it was.
-    pods_s, pods_cpu_s
-        Pods placed a second, by the process's own clock, and a second of processor
-        time, which others on the machine take nothing from.
-    placed, pending
-        Pods.
-    jain, cv
-        Jain's index and the coefficient of variation of pods a node.
-    counters
-        What the scheduler's plugins counted.
+    A second of processor time is one that others on the machine take nothing from.
+    ``jain`` and ``cv`` are of pods a node, and the counters the plugins' own.
     """
 
     case: str
@@ -50,21 +158,11 @@ class Outcome:
     cv: float
     counters: dict[str, float] = field(default_factory=dict)
 
-    def document(self) -> dict[str, Any]:
-        """Return the outcome as JSON values."""
-        return asdict(self)
-
 
 def outcome_of(
     case: str, arm: str, round_number: int, instance: Instance, found: Placements
 ) -> Outcome:
-    """Return what ``found`` says of a measured run of ``instance``.
-
-    Raises
-    ------
-    ValueError
-        The run was not measured, or placed nothing.
-    """
+    """Return what ``found`` says of a measured run of ``instance``."""
     if found.measurement is None:
         raise ValueError(f"{case}: {arm} was not measured; ask for it in the instance")
     by_node = Counter({node["metadata"]["name"]: 0 for node in instance.nodes})
@@ -95,76 +193,21 @@ BATCHING = "OpportunisticBatching=true"
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """One scheduler.
-
-    Attributes
-    ----------
-    name
-        Stands in the figures.
-    profile
-        A shipped profile's name.
-    feature_gates
-        As kube-scheduler takes them.
-    unspread
-        Without PodTopologySpread's default constraints. No pod can be signed with
-        them, so that batching works only without.
-    note
-        What must be known to read its figures.
-    """
+    """One scheduler: a shipped profile, and gates as kube-scheduler takes them."""
 
     name: str
     profile: str
     feature_gates: str = ""
-    unspread: bool = False
-    note: str = ""
-
-    def config(self, folder: Path) -> Path:
-        """Return the KubeSchedulerConfiguration, which may be written to ``folder``."""
-        shipped = find_profile(self.profile)
-        if not self.unspread:
-            return shipped
-        content: dict[str, Any] = yaml.safe_load(shipped.read_text(encoding="utf-8"))
-        for profile in content["profiles"]:
-            profile["pluginConfig"] = [
-                {
-                    "name": "PodTopologySpread",
-                    "args": {"defaultingType": "List", "defaultConstraints": []},
-                }
-            ]
-        file = folder / f"{self.name}.yaml"
-        file.write_text(yaml.safe_dump(content), encoding="utf-8")
-        return file
 
 
 STOCK = Arm("stock", "default")
 CACHE = Arm("score-cache", "score-cache")
-ARMS = (
-    STOCK,
-    Arm("stock-batching", "default", feature_gates=BATCHING),
-    Arm(
-        "unspread-batching",
-        "default",
-        feature_gates=BATCHING,
-        unspread=True,
-        note="without default spread, which keeps batching from signing any pod",
-    ),
-    CACHE,
-)
+ARMS = (STOCK, Arm("stock-batching", "default", "OpportunisticBatching=true"), CACHE)
 
 
 @dataclass(frozen=True, slots=True)
 class CacheScope(Scope):
-    """What a run of the benchmark covers.
-
-    Attributes
-    ----------
-    sizes
-        Nodes, and the pods that arrive there.
-    workloads
-        Which pods.
-    rounds
-        How often each arm runs each case.
-    """
+    """What a run of the benchmark covers."""
 
     sizes: tuple[tuple[int, int], ...]
     workloads: tuple[Workload, ...]
@@ -195,37 +238,17 @@ ONE_CORE = {"GOMAXPROCS": "1"}
 
 
 def run_rounds(
-    case: Case,
-    arms: Sequence[Arm],
-    rounds: int,
-    folder: Path,
-    say: Callable[[str], None],
+    case: Case, rounds: int, say: Callable[[str], None]
 ) -> Iterator[Outcome]:
     """Yield what each arm gave in each round.
 
     Each run has a process of its own, on one core.
-
-    Parameters
-    ----------
-    case
-        What arrives, and where.
-    arms, rounds
-        The arms that are measured, and how often.
-    folder
-        For configurations that are made.
-    say
-        Receives a line for each run.
-
-    Raises
-    ------
-    StowageError
-        The simulator failed.
     """
     instance = case.instance()
     for number in range(rounds):
-        for arm in turned(arms, number):
+        for arm in turned(ARMS, number):
             simulator = Simulator(
-                arm.config(folder),
+                find_profile(arm.profile),
                 timeout_s=TIMEOUT_S,
                 feature_gates=arm.feature_gates,
                 environment=ONE_CORE,
@@ -259,16 +282,14 @@ def score_cache_figures(outcomes: Sequence[Outcome]) -> Iterator[Figure]:
         of_case = [one for one in outcomes if one.case == case]
         for arm in ARMS:
             runs = [one for one in of_case if one.arm == arm.name]
-            yield from _of_arm(case, arm.name, arm.note, runs)
+            yield from _of_arm(case, arm.name, runs)
         yield from _compared(case, of_case)
 
 
-def _of_arm(
-    case: str, arm: str, note: str, runs: Sequence[Outcome]
-) -> Iterator[Figure]:
+def _of_arm(case: str, arm: str, runs: Sequence[Outcome]) -> Iterator[Figure]:
     name = f"{case}: {arm}"
     speeds = [one.pods_s for one in runs]
-    yield figure(f"{name}: speed", "pods/s", speeds, median, note=note)
+    yield figure(f"{name}: speed", "pods/s", speeds, median)
     busy = [one.pods_cpu_s for one in runs]
     yield figure(f"{name}: speed of its processor time", "pods/s", busy, median)
     yield figure(f"{name}: Jain's index", "", [one.jain for one in runs], min)
@@ -306,18 +327,11 @@ NAME = "bench-score-cache"
 
 
 def run_benchmark(scope: CacheScope, results: Path, say: Say) -> str:
-    """Measure, write ``<results>/bench-score-cache.json``, return the table.
-
-    Raises
-    ------
-    StowageError
-        A tool is missing, or the simulator failed.
-    """
+    """Measure, write ``<results>/bench-score-cache.json``, return the table."""
     outcomes: list[Outcome] = []
-    with tempfile.TemporaryDirectory(prefix="sto-arms-") as folder:
-        for case in scope.cases():
-            outcomes += run_rounds(case, ARMS, scope.rounds, Path(folder), say)
+    for case in scope.cases():
+        outcomes += run_rounds(case, scope.rounds, say)
     figures = list(score_cache_figures(outcomes))
     about = {"scope": scope.name, "cores": 1}
-    kept = [one.document() for one in outcomes]
+    kept = [asdict(one) for one in outcomes]
     return write_figures(results / f"{NAME}.json", figures, about, outcomes=kept)

@@ -5,23 +5,68 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from benchmarks.command import Say, write_figures
+from benchmarks.command import Say, Scope, ScopeName, write_figures
 from benchmarks.score_cache.benchmark import turned
 from benchmarks.upstream.building import UpstreamBuild
-from benchmarks.upstream.cases import Case, read_cases
 from benchmarks.upstream.figures import SMALL, Pace, upstream_figures
 from benchmarks.upstream.harness import Harness
-from benchmarks.upstream.profiles import Profile
-from benchmarks.upstream.scope import SCOPES, UpstreamScope
+from benchmarks.upstream.profiles import Case, Profile, read_cases
 from stowage_testbed.base.journal import TaskJournal
 from stowage_testbed.optimizer_service.service import running_service
 from stowage_testbed.toolchain.environment import fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamScope(Scope):
+    """What a run covers, and the longest time of one process.
+
+    ``sizes`` are the cases whose pace is measured, with the parameters that give them
+    their size; None for all at the size of upstream's performance tests. With ``small``
+    all cases are run once at their smallest, to see that they pass.
+    """
+
+    rounds: int
+    sizes: Mapping[str, Mapping[str, int]] | None = field(default_factory=dict)
+    small: bool = False
+    limit_s: float = 600.0
+
+    def paced(self, case: Case) -> bool:
+        """Return whether the case's pace is measured."""
+        return self.sizes is None or case.name in self.sizes
+
+    def size_name(self) -> str:
+        """Return the size of the measured cases, as the figures say it."""
+        sizes = {"smoke": "5 nodes", "full": "upstream's size"}
+        return sizes.get(self.name, f"{NODES:,} nodes")
+
+
+NODES = 1000
+SPREADING = {"initNodes": NODES, "initPods": 200, "measurePods": 2000}
+HEADLINES = {
+    "SchedulingBasic": {"initNodes": NODES, "initPods": 200, "measurePods": 2000},
+    "PreferredTopologySpreading": SPREADING,
+    "Unschedulable": {"initNodes": NODES, "initPods": 20, "measurePods": 1500},
+}
+FURTHER = {
+    "TopologySpreading": SPREADING,
+    "DefaultTopologySpreading": SPREADING,
+    "SchedulingNodeAffinity": SPREADING,
+    "SchedulingPreferredPodAffinity": SPREADING,
+    "SchedulingWithMixedChurn": {"initNodes": NODES, "measurePods": 2000},
+}
+
+SMOKE = UpstreamScope(ScopeName.SMOKE, 1, {"SchedulingBasic": {}})
+SHORT = UpstreamScope(ScopeName.SHORT, 3, HEADLINES)
+DEFAULT = UpstreamScope(ScopeName.DEFAULT, 3, {**HEADLINES, **FURTHER}, small=True)
+FULL = UpstreamScope(ScopeName.FULL, 3, None, small=True, limit_s=2400.0)
+SCOPES = (SMOKE, SHORT, DEFAULT, FULL)
+
 
 NAME = "upstream"
 
@@ -33,22 +78,6 @@ def run_benchmark(
 
     What was measured is kept below ``<results>/upstream`` with perf-dash's files, so
     that a run which was interrupted goes on where it stopped.
-
-    Parameters
-    ----------
-    scope
-        What to cover.
-    profiles
-        The schedulers to measure, stock among them.
-    results
-        Folder of all results.
-    say
-        Receives a line for each step.
-
-    Raises
-    ------
-    StowageError
-        Go or a tool is missing, or the harness does not build.
     """
     folder = results / NAME
     say("building upstream's harness from its module: minutes when nothing is cached")
@@ -83,23 +112,19 @@ def run_benchmark(
     )
 
 
+@dataclass(slots=True)
 class _Session:
     """Pieces that are run once each: a process of the harness a piece."""
 
-    def __init__(
-        self,
-        scope: UpstreamScope,
-        harness: Harness,
-        folder: Path,
-        socket: Callable[[], Path],
-        say: Say,
-    ) -> None:
-        self._scope = scope
-        self._harness = harness
-        self._folder = folder
-        self._socket = socket
-        self._say = say
-        self._journal = TaskJournal(folder / "paces.jsonl", Pace)
+    _scope: UpstreamScope
+    _harness: Harness
+    _folder: Path
+    _socket: Callable[[], Path]
+    _say: Say
+    _journal: TaskJournal[Pace] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._journal = TaskJournal(self._folder / "paces.jsonl", Pace)
 
     def measure(self, cases: Sequence[Case], profiles: Sequence[Profile]) -> None:
         """Measure every profile once a round, in another order each round."""

@@ -30,16 +30,6 @@ class UpstreamBuild:
     make a scheduler, they call a function of ours, which makes the same one with
     Stowage's plugins if it is asked to. Go lets no file of its module cache be
     replaced, so the module is reached through a link.
-
-    Parameters
-    ----------
-    folder
-        For what is made.
-
-    Raises
-    ------
-    StowageError
-        There is no Go, or it refused, or upstream makes its schedulers elsewhere.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -2,22 +2,257 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+import secrets
+import tempfile
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
+
+from kubernetes.client import ApiClient, CoreV1Api
 
 from benchmarks.command import Say, write_figures
 from benchmarks.upstream.building import UpstreamBuild
 from benchmarks.upstream.figures import failing_figure
+from benchmarks.upstream.harness import run_ending
 from benchmarks.upstream.profiles import STOCK, Profile
-from benchmarks.upstream.serving import serving_cluster
-from benchmarks.upstream.specs import Spec, SpecResult, Suite
+from stowage_testbed.amounts.resources import parse_all
+from stowage_testbed.api.objects import Objects
+from stowage_testbed.base.child import log_tail, quoted_log
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.journal import TaskJournal
+from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
+from stowage_testbed.cluster.base import Cluster
+from stowage_testbed.cluster.components import API_SERVER, CONTROLLER_MANAGER
+from stowage_testbed.cluster.host_pods import HOST_TAINT
+from stowage_testbed.cluster.interruption import running_cluster
+from stowage_testbed.compare.arms.default import SCHEDULER_NAME, default_arm
+from stowage_testbed.helm import install_release
 from stowage_testbed.text.figure import Figure
 from stowage_testbed.toolchain import choose_minor, tool_build
 from stowage_testbed.toolchain.environment import fingerprint
+
+SIG = r"\[sig-scheduling\]"
+GATE = "FeatureGate:"
+OFF_BY_DEFAULT = "Feature:OffByDefault"
+LIMIT_S = 900.0
+"""Of one test. Upstream's own waits are up to ten minutes."""
+
+LISTING_S = 120.0
+OUTPUT = "output.log"
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """One test."""
+
+    name: str
+    gates: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class SpecResult:
+    """How a test ended with a profile, in Ginkgo's word and upstream's message."""
+
+    spec: str
+    profile: str
+    result: str
+    message: str
+    seconds: float
+
+
+class Suite:
+    """Upstream's tests as a program."""
+
+    def __init__(self, build: UpstreamBuild) -> None:
+        self._binary = build.compile_test("./e2e", "e2e.test")
+
+    def specs(self) -> list[Spec]:
+        """Return every test that there is, by name: upstream draws an order."""
+        with tempfile.TemporaryDirectory(prefix="sto-specs-") as folder:
+            found = self._report(
+                Path(folder),
+                ["--ginkgo.dry-run", f"--ginkgo.focus={SIG}", "--kubeconfig="],
+                LISTING_S,
+            )
+            if found is None:
+                raise StowageError(
+                    "upstream's tests could not be listed; the last lines:\n"
+                    f"{quoted_log(log_tail(Path(folder) / OUTPUT))}"
+                )
+        specs = [read_spec(one) for one in found if one["State"] != "skipped"]
+        return sorted(specs, key=lambda one: one.name)
+
+    def run(self, spec: Spec, profile: str, cluster: Cluster, kept: Path) -> SpecResult:
+        """Run one test on a cluster."""
+        kept.mkdir(parents=True, exist_ok=True)
+        found = self._report(
+            kept,
+            [
+                f"--ginkgo.focus={re.escape(spec.name)}$",
+                f"--kubeconfig={cluster.kubeconfig}",
+                "--provider=skeleton",
+                f"--non-blocking-taints={HOST_TAINT}",
+                # One node is no worker: it holds Stowage's own pods.
+                "--allowed-not-ready-nodes=1",
+                "--dump-logs-on-failure=false",
+                f"--e2e-output-dir={kept}",
+            ],
+            LIMIT_S,
+        )
+        if found is None:
+            message = f"no report came within {LIMIT_S:.0f} s: see {OUTPUT}"
+            return SpecResult(spec.name, profile, "failed", message, LIMIT_S)
+        ran = [one for one in found if one.get("NumAttempts")]
+        if not ran:
+            raise StowageError(
+                f"upstream's program did not run the test {spec.name!r}; its last "
+                f"lines:\n{quoted_log(log_tail(kept / OUTPUT))}"
+            )
+        (one,) = ran
+        return SpecResult(
+            spec.name,
+            profile,
+            one["State"],
+            (one.get("Failure") or {}).get("Message", ""),
+            one["RunTime"] / 1e9,
+        )
+
+    def _report(
+        self, folder: Path, arguments: list[str], limit_s: float
+    ) -> list[dict[str, Any]] | None:
+        """Run the program and return what it reports; None if it reports nothing."""
+        report = folder / "report.json"
+        report.unlink(missing_ok=True)
+        output = folder / OUTPUT
+        run_ending(
+            [str(self._binary), *arguments, "--ginkgo.no-color", "--ginkgo.v",
+             f"--ginkgo.json-report={report}"],
+            folder,
+            {},
+            output,
+            limit_s,
+        )  # fmt: skip
+        if not report.is_file():
+            return None
+        (suite,) = json.loads(report.read_text(encoding="utf-8"))
+        return [
+            one for one in suite["SpecReports"] or () if one["LeafNodeType"] == "It"
+        ]
+
+
+def read_spec(report: Mapping[str, Any]) -> Spec:
+    """Return a test from Ginkgo's report of it."""
+    texts = [*(report["ContainerHierarchyTexts"] or ()), report["LeafNodeText"]]
+    return Spec(" ".join(texts), _gates(report))
+
+
+def _gates(report: Mapping[str, Any]) -> frozenset[str]:
+    labels = [*(report["ContainerHierarchyLabels"] or ()), report["LeafNodeLabels"]]
+    all_of_them = {one for some in labels for one in some or ()}
+    if OFF_BY_DEFAULT not in all_of_them:
+        return frozenset()
+    return frozenset(
+        one.removeprefix(GATE) for one in all_of_them if one.startswith(GATE)
+    )
+
+
+NODES = NodePool(
+    "node",
+    6,
+    parse_all({"cpu": "4", "memory": "8Gi", "pods": 110, "ephemeral-storage": "100Gi"}),
+    zones=("a", "b", "c"),
+)
+"""Two nodes in each of three zones: what upstream's tests ask of a cluster."""
+
+EVERYWHERE = ("kube-proxy", "fluentd-elasticsearch", "node-problem-detector")
+"""Pods that upstream waits for on every node, a minute a test, and does without then
+(test/e2e/framework/node/wait.go, `requiredPerNodePods`)."""
+
+
+@contextmanager
+def serving_cluster(profile: Profile, gates: Collection[str]) -> Iterator[Cluster]:
+    """Yield a cluster whose ``default-scheduler`` has a profile; it goes at the end."""
+    spelt = _spell(gates)
+    cluster = KwokBinaryCluster(
+        f"upstream-{secrets.token_hex(3)}",
+        extra_args={
+            API_SERVER: {"feature-gates": spelt, "runtime-config": "api/beta=true"},
+            CONTROLLER_MANAGER: {"feature-gates": spelt},
+        }
+        if gates
+        else None,
+    )
+    with running_cluster(cluster), cluster.api_client() as api:
+        create_nodes(api, [NODES])
+        _give_addresses(api)
+        objects = Objects(api)
+        with _scheduler(cluster, profile, gates):
+            for node in NODES.node_names():
+                for name in EVERYWHERE:
+                    objects.create(_system_pod(name, node))
+            yield cluster
+
+
+@contextmanager
+def _scheduler(
+    cluster: Cluster, profile: Profile, gates: Collection[str]
+) -> Iterator[None]:
+    """Have the cluster's ``default-scheduler`` serve for the block."""
+    if profile.plugins != "none":
+        install_release(
+            cluster,
+            profile=profile.shipped or "default",
+            optimizer_enabled=profile.plans,
+            values={
+                "schedulerName": SCHEDULER_NAME,
+                "rbac": {"allowPreemption": profile.preempts},
+                "scheduler": {"featureGates": dict.fromkeys(gates, True)},
+            },
+        )
+        yield
+        return
+    arm = default_arm()
+    if gates:
+        arm = replace(arm, flags=(f"--feature-gates={_spell(gates)}",))
+    with (
+        tempfile.TemporaryDirectory(prefix="sto-stock-") as folder,
+        arm.running(cluster, Path(folder), None),
+    ):
+        yield
+
+
+def _give_addresses(api: ApiClient) -> None:
+    """Give each node an address of its own; fake ones all have the loopback's.
+
+    Upstream takes a node's address and the loopback for two.
+    """
+    core = CoreV1Api(api)
+    for number, node in enumerate(NODES.node_names(), start=1):
+        address = {"type": "InternalIP", "address": f"192.0.2.{number}"}
+        core.patch_node_status(node, {"status": {"addresses": [address]}})
+
+
+def _spell(gates: Collection[str]) -> str:
+    return ",".join(f"{gate}=true" for gate in sorted(gates))
+
+
+def _system_pod(name: str, node: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": f"{name}-{node}", "namespace": "kube-system"},
+        "spec": {
+            "nodeSelector": {"kubernetes.io/hostname": node},
+            "priorityClassName": "system-node-critical",
+            "tolerations": [{"operator": "Exists"}],
+            "containers": [{"name": name, "image": "example.com/none"}],
+        },
+    }
+
 
 NAME = "upstream-e2e"
 MOST_LETTERS = 120
@@ -47,23 +282,6 @@ def run_specs(profiles: Sequence[Profile], only: str, results: Path, say: Say) -
 
     Each profile, and the stock scheduler beside them, has a cluster of its own, and a
     further one for the tests that ask for feature gates. What was run is kept.
-
-    Parameters
-    ----------
-    profiles
-        The schedulers, stock among them.
-    only
-        Run the tests only whose names have these words.
-    results
-        Folder of all results.
-    say
-        Receives a line for each step.
-
-    Raises
-    ------
-    StowageError
-        Go or a tool is missing, the tests do not build, or the list of those that are
-        left out names one that upstream does not have.
     """
     # The tests run in folders of their own, from which a relative one is elsewhere.
     folder = (results / NAME).resolve()
@@ -99,13 +317,7 @@ def run_specs(profiles: Sequence[Profile], only: str, results: Path, say: Say) -
 
 
 def left_out(specs: Iterable[Spec], profile: Profile) -> Mapping[str, str]:
-    """Return the tests that a profile is not asked on fake nodes, with the reason.
-
-    Raises
-    ------
-    StowageError
-        The lists of them name one that is not there.
-    """
+    """Return the tests that a profile is not asked on fake nodes, with the reason."""
     reasons = dict(NEEDS_A_KUBELET)
     if not profile.preempts:
         reasons |= dict.fromkeys(NEEDS_PREEMPTION, "the profile preempts nobody")

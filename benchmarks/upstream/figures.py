@@ -32,18 +32,9 @@ WANTED = {
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """What a profile gave in a case in a round.
+    """What a profile gave in a case in a round: mean pods a second, if it has a pace.
 
-    Attributes
-    ----------
-    size
-        Of the case.
-    pods_s
-        Mean pods a second; None if the case did not pass or has no pace.
-    passed
-        Whether it did.
-    end
-        The end of its output if it did not.
+    ``end`` is the end of its output if it did not pass.
     """
 
     case: str
@@ -153,15 +144,7 @@ def _passing(profile: Profile, paces: Sequence[Pace]) -> Iterator[Figure]:
 
 
 def failing_figure(name: str, passed: Mapping[str, bool]) -> Figure:
-    """Return how many fail of what is judged; where nothing is, nothing is claimed.
-
-    Parameters
-    ----------
-    name
-        Of the figure.
-    passed
-        By its name, whether each test passed that counts.
-    """
+    """Return how many fail of what is judged; where nothing is, nothing is claimed."""
     failed = sorted(one for one, well in passed.items() if not well)
     value, met = (float(len(failed)), not failed) if passed else (None, None)
     return Figure(name, value, "", "<= 0", met, len(passed), note="; ".join(failed))

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
+import shutil
+import signal
+import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,11 +19,63 @@ from typing import Any
 import yaml
 
 from benchmarks.upstream.building import UpstreamBuild
-from benchmarks.upstream.cases import CHOSEN
-from benchmarks.upstream.process import fast_folder, run_ending, with_etcd
-from benchmarks.upstream.profiles import Profile
+from benchmarks.upstream.profiles import CHOSEN, Profile
 from stowage_testbed.base import layout
 from stowage_testbed.base.child import log_tail, quoted_log
+from stowage_testbed.toolchain import choose_minor, tool_path
+
+
+def run_ending(
+    command: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    output: Path,
+    limit_s: float,
+) -> int | None:
+    """Run a command to its end; return its exit code."""
+    with (
+        output.open("wb") as said,
+        subprocess.Popen(
+            command,
+            cwd=folder,
+            env={**os.environ, **environment},
+            stdout=said,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        ) as process,
+    ):
+        try:
+            return process.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+MEMORY = Path("/dev/shm")  # noqa: S108 - folders of unforeseeable names are made in it
+ROOM_BYTES = 2 * 2**30
+"""What an etcd may write, by its own limit."""
+
+
+def fast_folder() -> Path | None:
+    """Return a folder in memory for what an etcd writes; None where there is no room.
+
+    The wait for a disk that others use as well is what most differs between two runs.
+    """
+    if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ROOM_BYTES:
+        return MEMORY
+    return None
+
+
+def with_etcd() -> Mapping[str, str]:
+    """Return what has a test server find the toolchain's etcd."""
+    etcd = tool_path("etcd", choose_minor())
+    return {
+        "PATH": f"{etcd.parent}{os.pathsep}{os.environ['PATH']}",
+        "KUBE_CACHE_MUTATION_DETECTOR": "false",
+    }
+
 
 CRDS = layout.shipped("charts").resolve() / "stowage" / "crds"
 HARNESS = "test/integration/scheduler_perf"
@@ -30,17 +87,7 @@ _PASSED = re.compile(rf"^{BENCHMARK}/(\S+)/{CHOSEN}(?:-\d+)?\s", re.M)
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one process of the harness gave.
-
-    Attributes
-    ----------
-    passed
-        Cases that ended well.
-    items
-        perf-dash's data items.
-    end
-        The last lines of its output.
-    """
+    """What a process of the harness gave: who passed, perf-dash's items, its end."""
 
     passed: frozenset[str]
     items: tuple[dict[str, Any], ...]
@@ -59,13 +106,7 @@ class Outcome:
 
 
 class Harness:
-    """Upstream's harness, with Stowage's plugins compiled in.
-
-    Raises
-    ------
-    StowageError
-        It does not build, or etcd is not installed.
-    """
+    """Upstream's harness, with Stowage's plugins compiled in."""
 
     def __init__(self, build: UpstreamBuild) -> None:
         self._build = build
@@ -85,21 +126,7 @@ class Harness:
         kept: Path,
         limit_s: float,
     ) -> Outcome:
-        """Run cases of one topic in a process of their own.
-
-        Parameters
-        ----------
-        topic
-            The folder of the cases.
-        cases
-            As the harness reads them.
-        profile
-            Says which plugins are registered.
-        kept
-            Folder for perf-dash's files.
-        limit_s
-            Time after which it is ended.
-        """
+        """Run cases of one topic in a process of their own."""
         kept.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(
             prefix="sto-perf-", dir=fast_folder()

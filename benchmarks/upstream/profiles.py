@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,25 +15,12 @@ from stowage_testbed.simulate import find_profile
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One scheduler.
+    """One scheduler, made with no plugins (``none``) or all of them (``registered``).
 
-    Attributes
-    ----------
-    name
-        Stands in the figures.
-    shipped
-        The shipped profile that configures it; empty for the stock configuration.
-    plugins
-        What the scheduler is made with: ``none`` or ``registered``.
-    gates
-        Feature gates, in every case.
-    preempts
-        Whether a pod makes room for itself by preemption.
-    plans
-        Whether an optimiser is to run beside it, and the API server to know its plans.
-    promise
-        The least ratio to stock that is promised of any case; None where speed is the
-        price of another promise, which is stated instead.
+    ``shipped`` is the profile that configures it, empty for the stock configuration.
+    With ``plans`` an optimiser runs beside it, and the API server knows its plans. The
+    least ratio to stock that is promised of any case is the ``promise``; None where
+    speed is the price of another one, which is stated instead.
     """
 
     name: str
@@ -45,15 +32,7 @@ class Profile:
     promise: float | None = None
 
     def configuration(self, folder: Path, socket: Callable[[], Path]) -> Path | None:
-        """Return the file of its configuration; None for the stock one.
-
-        Parameters
-        ----------
-        folder
-            For a file that is made.
-        socket
-            Returns the socket of an optimiser that runs.
-        """
+        """Return the file of its configuration; None for the stock one."""
         if not self.shipped:
             return None
         shipped = find_profile(self.shipped)
@@ -91,13 +70,7 @@ PROFILES = (
 
 
 def choose_profiles(asked: Collection[str] | None) -> list[Profile]:
-    """Return stock and the profiles that are asked for, all if none is named.
-
-    Raises
-    ------
-    InputError
-        There is no such profile.
-    """
+    """Return stock and the profiles that are asked for, all if none is named."""
     known = {one.name: one for one in PROFILES}
     for name in asked or ():
         if name not in known:
@@ -105,3 +78,92 @@ def choose_profiles(asked: Collection[str] | None) -> list[Profile]:
                 f"there is no profile {name!r} here; name one of {', '.join(known)}"
             )
     return [one for one in PROFILES if one is STOCK or not asked or one.name in asked]
+
+
+CASES_FILE = "performance-config.yaml"
+CHOSEN = "chosen"
+"""The label of the workload that is run."""
+
+OFF_BY_DEFAULT = {
+    "DRADeviceCompatibilityGroups",
+    "DRAListTypeAttributes",
+    "DRAWorkloadResourceClaims",
+    "GenericWorkload",
+    "TopologyAwareWorkloadScheduling",
+}
+"""Feature gates of upstream's cases that Kubernetes 1.37 has switched off."""
+
+PREEMPTING = {"PreemptionAsync", "PreemptionBasic", "PreemptionPVs"}
+"""Cases whose pods wait for ever unless preemption makes room for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A case of upstream's."""
+
+    topic: str
+    content: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Return upstream's name of it."""
+        return str(self.content["name"])
+
+    def left_out(self, profile: Profile) -> str:
+        """Return why the profile is not asked this case; empty if it is."""
+        gates = sorted(OFF_BY_DEFAULT & set(self.content.get("featureGates") or {}))
+        if gates:
+            return f"needs {', '.join(gates)}, which is off by default"
+        if profile.shipped and "schedulerConfigPath" in self.content:
+            return "brings a configuration of its own, which a profile would replace"
+        if not profile.preempts and self.name in PREEMPTING:
+            return "waits for preemption, which the profile is without"
+        return ""
+
+    def smallest(self) -> Mapping[str, Any]:
+        """Return the workload that upstream's own presubmit runs: seconds."""
+        return self._labelled("integration-test")[0]
+
+    def largest(self) -> Mapping[str, Any]:
+        """Return upstream's performance test of the most nodes, of which the first.
+
+        It is the smallest workload where upstream has none for performance.
+        """
+        return max(
+            self._labelled("performance"),
+            key=lambda one: one["params"].get("initNodes", 0),
+        )
+
+    def _labelled(self, label: str) -> Sequence[Mapping[str, Any]]:
+        """Return the workloads with the label; the first of all if none has it."""
+        workloads: Sequence[Mapping[str, Any]] = self.content["workloads"]
+        found = [one for one in workloads if label in (one.get("labels") or ())]
+        return found or workloads[:1]
+
+    def document(
+        self,
+        workload: Mapping[str, Any],
+        size: Mapping[str, int],
+        gates: Mapping[str, bool],
+        configuration: Path | None,
+    ) -> dict[str, Any]:
+        """Return the case as the harness reads it, for one workload and one profile."""
+        one = {
+            "name": CHOSEN,
+            "labels": [CHOSEN],
+            "params": {**workload["params"], **size},
+            "featureGates": {**(workload.get("featureGates") or {}), **gates},
+        }
+        # Upstream's threshold is of upstream's machines; ours are ratios.
+        made = {**self.content, "workloads": [one], "labels": []}
+        if configuration:
+            made["schedulerConfigPath"] = str(configuration)
+        return made
+
+
+def read_cases(harness: Path) -> Iterator[Case]:
+    """Yield every case of the harness, topic by topic."""
+    for file in sorted(harness.rglob(CASES_FILE)):
+        topic = file.parent.relative_to(harness).as_posix()
+        for content in yaml.safe_load(file.read_text(encoding="utf-8")):
+            yield Case(topic, content)

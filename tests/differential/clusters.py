@@ -1,33 +1,98 @@
-"""Random clusters that have been filled by the scheduler and have aged since."""
+"""Random clusters that the scheduler has filled and that have aged since."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from random import Random
+from typing import Any
+
+import yaml
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.instances.case import Case, Family
 from stowage_testbed.instances.cell import Cell
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.manifests import make_nodes, make_pods
-from stowage_testbed.simulate import NO_PROTECTION, Question, Simulator
-from tests.differential.draft import Change, Draft, Manifest, named, own
+from stowage_testbed.simulate import NO_PROTECTION, Instance, Question, Simulator
 from tests.differential.manifests import REQUIRED, node_manifest, pod_manifest
-from tests.differential.pods import add_demands, add_volumes, protect_some
 from tests.differential.related_pods import NAMESPACES, NOWHERE, crowded_pods
 
-NAMESPACE = "default"
+Manifest = dict[str, Any]
+
+CHANGES = yaml.safe_load(Path(__file__).with_name("changes.yaml").read_text("utf-8"))
 NAME_LABEL = "kubernetes.io/metadata.name"
 """What the API server labels every namespace with."""
 
-MOST_NUMBERS = 2**31
-"""Instances of a cell have different numbers, below this."""
+DEMANDING = PROTECTED = 0.15
+MOUNTING = 0.08
+CHANGED_NODES = 0.25
+GONE = 0.12
+STRICT = 0.8
 
-CPU_MILLI = range(100, 600, 100)
-NODE_CPU_MILLI = range(600, 1600, 100)
+
+@dataclass(slots=True)
+class Draft:
+    """A cluster in the making: manifests that may still be changed."""
+
+    nodes: list[Manifest]
+    pods: list[Manifest]
+    objects: list[Manifest] = field(default_factory=list)
+
+    def instance(self, name: str) -> Instance:
+        """Return the cluster as it is by now."""
+        return Instance(name, tuple(self.nodes), tuple(self.pods), tuple(self.objects))
 
 
-def mixed(rng: Random) -> Draft:
+def named(pod: Mapping[str, Any]) -> str:
+    """Return ``namespace/name``."""
+    return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+
+
+def own(pod: Manifest, name: str) -> None:
+    """Give ``pod`` to a ReplicaSet."""
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": name, "uid": name}
+    pod["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
+
+
+def merge(into: Manifest, patch: Manifest) -> Manifest:
+    """Apply a merge patch of JSON to ``into``, and return it."""
+    for key, value in patch.items():
+        if value is None:
+            into.pop(key, None)
+        elif isinstance(value, dict):
+            merge(into.setdefault(key, {}), value)
+        else:
+            into[key] = deepcopy(value)
+    return into
+
+
+def random_cluster(name: str, rng: Random, simulator: Simulator) -> Question:
+    """Return a cluster as a question that has no plans yet.
+
+    ``simulator`` fills it, so that no pod runs where it was never allowed.
+    """
+    draft = rng.choice((_mixed, _related))(rng)
+    _demand(rng, draft)
+    rng.shuffle(draft.pods)
+    _fill(draft, name, simulator)
+    _age(rng, draft)
+    forbidden = [
+        (named(rng.choice(draft.pods)), rng.choice(draft.nodes)["metadata"]["name"])
+        for _ in range(rng.randrange(3) if draft.pods else 0)
+    ]
+    return Question(
+        draft.instance(name),
+        policy=pb.POLICY_STRICT if rng.random() < STRICT else pb.POLICY_PAPER,
+        forbidden=tuple(forbidden),
+        # Small workloads without a kubelet: hardly any pod could move.
+        arguments=NO_PROTECTION,
+    )
+
+
+def _mixed(rng: Random) -> Draft:
     """Return an instance of the benchmark: the paper's, with constraints."""
     cell = Cell(
         nodes=rng.randint(4, 6),
@@ -35,47 +100,37 @@ def mixed(rng: Random) -> Draft:
         priorities=rng.randint(1, 4),
         usage_percent=rng.choice((95, 105, 115)),
     )
-    case = Case(Family.MIX, cell, rng.randrange(MOST_NUMBERS))
-    scenario = case.scenario(attempt=0)
-    pods = make_pods(scenario, NAMESPACE)
+    scenario = Case(Family.MIX, cell, rng.randrange(2**31)).scenario(attempt=0)
+    pods = [deepcopy(pod) for pod in make_pods(scenario, "default")]
     for pod in pods:
-        own(pod, "ReplicaSet", pod["metadata"]["labels"][WORKLOAD_LABEL])
-    return Draft(make_nodes(scenario), pods)
+        own(pod, pod["metadata"]["labels"][WORKLOAD_LABEL])
+    return Draft([deepcopy(node) for node in make_nodes(scenario)], pods)
 
 
-def related(rng: Random) -> Draft:
+def _related(rng: Random) -> Draft:
     """Return pods that demand things of each other, on nodes with room for some."""
     snapshot = crowded_pods(rng, waiting=rng.randint(6, 12))
+    classes = {one.id: one for one in snapshot.pod_classes}
     for one in snapshot.pod_classes:
-        one.requests.cpu_milli = rng.choice(CPU_MILLI)
-    draft = Draft(
-        [
-            node_manifest(node, rng.choice(NODE_CPU_MILLI), node.allocatable.pods + 2)
-            for node in snapshot.nodes
-        ],
-        [],
-        [_namespace(name) for name in NAMESPACES],
-    )
+        one.requests.cpu_milli = rng.randrange(100, 600, 100)
+    draft = Draft([], [])
+    for node in snapshot.nodes:
+        cpu_milli = rng.randrange(600, 1600, 100)
+        draft.nodes.append(node_manifest(node, cpu_milli, node.allocatable.pods + 2))
+    for name in NAMESPACES:
+        metadata = {"name": name, "labels": {NAME_LABEL: name}}
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+        draft.objects.append(namespace)
     for pod in snapshot.pods:
-        draft.pods.append(_waiting(snapshot, pod))
+        pod.node = ""
+        made = pod_manifest(snapshot, pod)
+        made["spec"]["priority"] = classes[pod.class_id].priority
+        for kind in made["spec"]["affinity"].values():
+            for term in kind[REQUIRED]:
+                _select_namespaces(term)
+        own(made, pod.class_id)
+        draft.pods.append(made)
     return draft
-
-
-def _waiting(snapshot: pb.Snapshot, pod: pb.Pod) -> dict[str, object]:
-    pod.node = ""
-    made = pod_manifest(snapshot, pod)
-    (one,) = (found for found in snapshot.pod_classes if found.id == pod.class_id)
-    made["spec"]["priority"] = one.priority
-    for kind in made["spec"]["affinity"].values():
-        for term in kind[REQUIRED]:
-            _select_namespaces(term)
-    own(made, "ReplicaSet", one.id)
-    return made
-
-
-def _namespace(name: str) -> Manifest:
-    metadata = {"name": name, "labels": {NAME_LABEL: name}}
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
 
 def _select_namespaces(term: Manifest) -> None:
@@ -83,114 +138,51 @@ def _select_namespaces(term: Manifest) -> None:
     names = term.get("namespaces", [])
     if len(names) > 1 or NOWHERE in names:
         del term["namespaces"]
-        named = {"key": NAME_LABEL, "operator": "In", "values": names}
+        chosen = {"key": NAME_LABEL, "operator": "In", "values": names}
         every = {*names} >= {*NAMESPACES}
-        term["namespaceSelector"] = {} if every else {"matchExpressions": [named]}
+        term["namespaceSelector"] = {} if every else {"matchExpressions": [chosen]}
 
 
-FAMILIES = (mixed, related)
-
-
-NODE_SHARE = 0.25
-GONE_SHARE = 0.12
-BUDGETS = (0, 0, 1, 2, 3)
-
-
-def age(rng: Random, draft: Draft) -> None:
-    """Change some nodes, let some pods end, and add disruption budgets."""
+def _demand(rng: Random, draft: Draft) -> None:
+    """Let some pods demand something, and some nodes have what is asked for."""
     for node in draft.nodes:
-        if rng.random() < NODE_SHARE:
-            rng.choice(CHANGES)(rng, node)
-    draft.pods = [
-        pod
-        for pod in draft.pods
-        if not pod["spec"].get("nodeName") or rng.random() >= GONE_SHARE
-    ]
-    for number in range(rng.choice(BUDGETS)):
-        if draft.pods:
-            labels = rng.choice(draft.pods)["metadata"]
-            draft.objects.append(_budget(rng, f"budget-{number}", labels))
+        room = node["status"].get("allocatable", node["status"]["capacity"])
+        gpu = {"example.com/gpu": "1"} if not rng.randrange(3) else {}
+        node["status"] = dict.fromkeys(("capacity", "allocatable"), room | gpu)
+    for pod in draft.pods:
+        if rng.random() < DEMANDING:
+            merge(pod, rng.choice(CHANGES["demands"]))
+        if rng.random() < MOUNTING:
+            draft.objects += _mount(rng, pod, rng.choice(draft.nodes)["metadata"])
 
 
-def _cordon(_: Random, node: Manifest) -> None:
-    node["spec"]["unschedulable"] = True
-
-
-def _taint(rng: Random, node: Manifest) -> None:
-    effect = rng.choice(("NoSchedule", "NoExecute", "PreferNoSchedule"))
-    taint = {"key": rng.choice(("t", "old")), "effect": effect}
-    node["spec"].setdefault("taints", []).append(taint)
-
-
-def _shrink(rng: Random, node: Manifest) -> None:
-    """Leave less room than is taken, perhaps."""
-    capacity = node["status"]["capacity"]
-    key = rng.choice(("cpu", "pods"))
-    less = "300m" if key == "cpu" else "2"
-    node["status"] = {"capacity": capacity, "allocatable": {**capacity, key: less}}
-
-
-def _relabel(rng: Random, node: Manifest) -> None:
-    labels = node["metadata"]["labels"]
-    if labels and rng.randrange(2):
-        del labels[rng.choice(sorted(labels))]
-    else:
-        labels["generation"] = rng.choice(("1", "2", "new"))
-
-
-def _budget(rng: Random, name: str, of: Manifest) -> Manifest:
-    labels = of["labels"]
-    chosen = rng.sample(sorted(labels), min(len(labels), rng.randrange(2)))
-    selector: Manifest = {"matchLabels": {key: labels[key] for key in chosen}}
-    if not rng.randrange(6):
-        selector = {"matchExpressions": [{"key": "app", "operator": "Exists"}]}
-    return {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"namespace": of["namespace"], "name": name},
-        "spec": {"selector": selector},
-        "status": {
-            "disruptionsAllowed": rng.randrange(3),
-            "currentHealthy": 0,
-            "desiredHealthy": 0,
-            "expectedPods": 0,
-        },
-    }
-
-
-CHANGES: tuple[Change, ...] = (_cordon, _taint, _shrink, _relabel)
-
-
-STRICT_SHARE = 0.8
-MOST_FORBIDDEN = 3
-
-
-def random_cluster(name: str, rng: Random, simulator: Simulator) -> Question:
-    """Return a cluster as a question that has no plans yet.
-
-    Parameters
-    ----------
-    name
-        Names the instance, and the snapshot with it.
-    rng
-        Source of every random choice.
-    simulator
-        Fills the cluster, so that no pod runs where it was never allowed.
-    """
-    draft = rng.choice(FAMILIES)(rng)
-    add_demands(rng, draft)
-    add_volumes(rng, draft)
-    rng.shuffle(draft.pods)
-    _fill(draft, name, simulator)
-    protect_some(rng, draft)
-    age(rng, draft)
-    return Question(
-        draft.instance(name),
-        policy=pb.POLICY_STRICT if rng.random() < STRICT_SHARE else pb.POLICY_PAPER,
-        forbidden=_forbidden(rng, draft),
-        # Small workloads without a kubelet: hardly any pod could move.
-        arguments=NO_PROTECTION,
+def _mount(rng: Random, pod: Manifest, node: Manifest) -> list[Manifest]:
+    """Let ``pod`` mount a claim; return it with its volume, if it is bound to one."""
+    of = {key: pod["metadata"][key] for key in ("namespace", "name")}
+    mounted = {"name": "data", "persistentVolumeClaim": {"claimName": of["name"]}}
+    pod["spec"]["volumes"] = [mounted]
+    claim = merge(deepcopy(CHANGES["claim"]), {"metadata": of})
+    if not rng.randrange(4):
+        return [claim]
+    name = f"{of['namespace']}-{of['name']}"
+    bound = {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}}
+    merge(
+        claim,
+        {"metadata": bound, "spec": {"volumeName": name}, "status": {"phase": "Bound"}},
     )
+    volume = deepcopy(CHANGES["volume"])
+    merge(volume, {"metadata": {"name": name}, "spec": {"claimRef": of}})
+    if rng.randrange(3):
+        term = {"matchFields": [_is_in("metadata.name", node["name"])]}
+        if node["labels"] and rng.randrange(4):
+            key = rng.choice(sorted(node["labels"]))
+            term = {"matchExpressions": [_is_in(key, node["labels"][key])]}
+        volume["spec"]["nodeAffinity"] = {"required": {"nodeSelectorTerms": [term]}}
+    return [claim, volume]
+
+
+def _is_in(key: str, value: str) -> Manifest:
+    return {"key": key, "operator": "In", "values": [value]}
 
 
 def _fill(draft: Draft, name: str, simulator: Simulator) -> None:
@@ -210,10 +202,32 @@ def _fill(draft: Draft, name: str, simulator: Simulator) -> None:
             pod["status"] = {"phase": "Running"}
 
 
-def _forbidden(rng: Random, draft: Draft) -> tuple[tuple[str, str], ...]:
-    if not draft.pods:
-        return ()
-    return tuple(
-        (named(rng.choice(draft.pods)), rng.choice(draft.nodes)["metadata"]["name"])
-        for _ in range(rng.randrange(MOST_FORBIDDEN))
-    )
+def _age(rng: Random, draft: Draft) -> None:
+    """Protect some pods, let some end, change some nodes, and add budgets."""
+    running = [pod for pod in draft.pods if pod["spec"].get("nodeName")]
+    for pod in running:
+        if rng.random() < PROTECTED:
+            merge(pod, rng.choice(CHANGES["protections"]))
+        if rng.random() < GONE:
+            draft.pods.remove(pod)
+    for node in draft.nodes:
+        if rng.random() < CHANGED_NODES:
+            merge(node, rng.choice(CHANGES["nodes"]))
+    for number in range(rng.choice((0, 0, 1, 2, 3)) if draft.pods else 0):
+        draft.objects.append(_budget(rng, number, rng.choice(draft.pods)["metadata"]))
+
+
+def _budget(rng: Random, number: int, of: Manifest) -> Manifest:
+    labels = of["labels"]
+    chosen = rng.sample(sorted(labels), min(len(labels), rng.randrange(2)))
+    selector: Manifest = {"matchLabels": {key: labels[key] for key in chosen}}
+    if not rng.randrange(6):
+        selector = {"matchExpressions": [{"key": "app", "operator": "Exists"}]}
+    counts = dict.fromkeys(("currentHealthy", "desiredHealthy", "expectedPods"), 0)
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"namespace": of["namespace"], "name": f"budget-{number}"},
+        "spec": {"selector": selector},
+        "status": {"disruptionsAllowed": rng.randrange(3), **counts},
+    }

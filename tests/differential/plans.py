@@ -1,19 +1,290 @@
-"""Plans for a cluster: the optimiser's own, and random ones."""
+"""Plans for a cluster: those of the strategies, and what they become when spoiled.
+
+Whether a mutation breaks a rule depends on the cluster: that is what is compared.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from random import Random
-from typing import Any
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
 from stowage_optimizer.verify.case import Case
-from stowage_optimizer.verify.index import Index, amounts
+from stowage_optimizer.verify.index import Index
+from stowage_optimizer.verify.terms import covers
 from stowage_optimizer.verify.worth import count_tiers
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.simulate import Question
+
+STRATEGIES = ("lexicographic", "cpsat-aggregated", "first-fit-decreasing")
+TIME_LIMIT_S = 2.0
+"""More than nearly all need; any plan will do."""
+
+FAILURES = (pb.END_REASON_ERROR, pb.END_REASON_INFEASIBLE_INPUT)
+
+
+def answer(
+    rng: Random,
+    optimizer: pb_grpc.OptimizerStub,
+    strategy: str,
+    question: Question,
+    snapshot: pb.Snapshot,
+) -> pb.Plan:
+    """Return a strategy's plan.
+
+    Raises
+    ------
+    StowageError
+        The optimiser takes the scheduler's snapshot for faulty, or failed.
+    """
+    options = pb.SolveOptions(
+        strategy=strategy,
+        policy=question.policy,
+        time_limit_s=TIME_LIMIT_S,
+        seed=rng.randrange(2**31),
+        workers=1,
+        deterministic=True,
+    )
+    # What came before the last one depends on the time that checking took.
+    *_, last = optimizer.Solve(pb.SolveRequest(snapshot=snapshot, options=options))
+    if last.end_reason in FAILURES:
+        raise StowageError(f"{strategy}: no plan for {snapshot.id}: {last.message}")
+    plan: pb.Plan = last.plan
+    return plan
+
+
+@dataclass(slots=True)
+class Step:
+    """A pod comes, moves, or goes: a placement has no start, an eviction no end."""
+
+    pod: str
+    start: str = ""
+    end: str = ""
+
+
+@dataclass(slots=True)
+class Spoiled:
+    """A plan that is about to be changed."""
+
+    rng: Random
+    snapshot: pb.Snapshot
+    index: Index
+    steps: list[Step]
+
+    def node(self) -> str:
+        """Return any node."""
+        return self.rng.choice(list(self.index.nodes))
+
+    def open_node(self, uid: str) -> str:
+        """Return a node that has room for the pod and does not refuse it by itself."""
+        pod, index = self.index.pods.get(uid), self.index
+        if pod is None:
+            return self.node()
+        wanted = index.asked_for[pod.class_id]
+        roomy = [
+            node
+            for node in index.eligibility.welcoming(pod.class_id, index.nodes)
+            if all(index.free[what][index.number[node]] >= n for what, n in wanted)
+        ]
+        return self.rng.choice(roomy) if roomy else self.node()
+
+    def some(self, steps: Iterable[Step]) -> Sequence[Step]:
+        """Return one of ``steps``, or none if there is none."""
+        found = list(steps)
+        return [self.rng.choice(found)] if found else []
+
+    def arriving(self) -> list[Step]:
+        """Return the steps that bring a pod to a node."""
+        return [step for step in self.steps if step.end]
+
+    def moves(self) -> list[Step]:
+        """Return the steps that move a pod."""
+        return [step for step in self.arriving() if step.start]
+
+    def untouched(self, *, running: bool = True) -> list[pb.Pod]:
+        """Return the pods that the plan leaves alone, in random order."""
+        named = {step.pod for step in self.steps}
+        found = [
+            pod
+            for uid, pod in self.index.pods.items()
+            if uid not in named and bool(pod.node) == running
+        ]
+        self.rng.shuffle(found)
+        return found
+
+    def disrupt(self, pods: Iterable[pb.Pod]) -> None:
+        """Move each somewhere, or evict it."""
+        for pod in pods:
+            end = self.rng.choice(("", self.node()))
+            self.steps.append(Step(pod.uid, pod.node, end))
+
+
+def _rename(at: Spoiled) -> None:
+    for step in at.some(at.steps):
+        step.pod = at.rng.choice(("ghost", ""))
+
+
+def _send_nowhere(at: Spoiled) -> None:
+    for step in at.some(at.arriving()):
+        step.end = "ghost"
+
+
+def _name_twice(at: Spoiled) -> None:
+    """Let a pod come, move or go a second time, or evict one that moves."""
+    for step in at.some(at.steps):
+        again = Step(step.pod, step.start, step.end)
+        if step.start:
+            again.end = at.rng.choice(("", step.end))
+        at.steps.append(again)
+
+
+def _take_from_elsewhere(at: Spoiled) -> None:
+    """Take a pod from a node that it is not on: a waiting one, too."""
+    for step in at.some(at.steps):
+        step.start = at.node()
+
+
+def _place_a_running_pod(at: Spoiled) -> None:
+    for pod in at.untouched()[:1]:
+        at.steps.append(Step(pod.uid, "", at.node()))
+
+
+def _send_elsewhere(at: Spoiled) -> None:
+    for step in at.some(at.arriving()):
+        step.end = at.node()
+
+
+def _send_where_it_may_run(at: Spoiled) -> None:
+    for step in at.some(at.arriving()):
+        step.end = at.open_node(step.pod)
+
+
+def _swap(at: Spoiled) -> None:
+    for one, other in zip(at.some(at.arriving()), at.some(at.arriving()), strict=True):
+        one.end, other.end = other.end, one.end
+
+
+def _crowd(at: Spoiled) -> None:
+    """Send all pods to one node."""
+    node = at.node()
+    for step in at.arriving():
+        step.end = node
+
+
+def _leave_out(at: Spoiled) -> None:
+    """Leave out a step that others may need."""
+    for step in at.some(at.steps):
+        at.steps.remove(step)
+
+
+def _place_none(at: Spoiled) -> None:
+    at.steps = [step for step in at.steps if step.start]
+
+
+def _place_one_more(at: Spoiled) -> None:
+    for pod in at.untouched(running=False)[:1]:
+        at.steps.append(Step(pod.uid, "", at.open_node(pod.uid)))
+
+
+def _place_all(at: Spoiled) -> None:
+    """Send every pod that still waits somewhere, gated and unsupported ones too."""
+    for pod in at.untouched(running=False):
+        at.steps.append(Step(pod.uid, "", at.node()))
+
+
+def _reverse(at: Spoiled) -> None:
+    at.steps.reverse()
+
+
+def _stay(at: Spoiled) -> None:
+    for step in at.some(at.moves()):
+        step.end = step.start
+
+
+def _disrupt_a_movable_pod(at: Spoiled) -> None:
+    at.disrupt([pod for pod in at.untouched() if pod.movable][:1])
+
+
+def _disrupt_a_protected_pod(at: Spoiled) -> None:
+    at.disrupt([pod for pod in at.untouched() if not pod.movable][:1])
+
+
+def _evict_the_highest(at: Spoiled) -> None:
+    ranks = at.index.priority
+    by_rank = sorted(at.untouched(), key=lambda pod: ranks[pod.class_id])
+    for pod in by_rank[-1:]:
+        at.steps.append(Step(pod.uid, pod.node))
+
+
+def _evict_instead(at: Spoiled) -> None:
+    for step in at.some(at.moves()):
+        step.end = ""
+
+
+def _overdraw_a_budget(at: Spoiled) -> None:
+    budgets = list(at.snapshot.disruption_budgets)
+    for budget in at.rng.sample(budgets, min(1, len(budgets))):
+        classes = at.index.classes
+        held = (x for x in at.untouched() if covers(budget, classes[x.class_id]))
+        at.disrupt(held)
+
+
+def _change_places(at: Spoiled) -> None:
+    """Let two pods on different nodes go round in a circle."""
+    movable = [pod for pod in at.untouched() if pod.movable]
+    for one, other in pairwise(movable[:2]):
+        at.steps.append(Step(one.uid, one.node, other.node))
+        at.steps.append(Step(other.uid, other.node, one.node))
+
+
+MUTATIONS: tuple[Callable[[Spoiled], None], ...] = (
+    # What only relations between pods refuse is rare among all others.
+    *(_send_where_it_may_run, _place_one_more) * 5,
+    _rename,
+    _send_nowhere,
+    _name_twice,
+    _take_from_elsewhere,
+    _place_a_running_pod,
+    _send_elsewhere,
+    _swap,
+    _crowd,
+    _leave_out,
+    _place_none,
+    _place_all,
+    _reverse,
+    _stay,
+    _disrupt_a_movable_pod,
+    _disrupt_a_protected_pod,
+    _evict_the_highest,
+    _evict_instead,
+    _overdraw_a_budget,
+    _change_places,
+)
+AT_ONCE = (1, 1, 1, 2, 3)
+STALE = 0.05
+
+
+def spoil(rng: Random, good: pb.Plan, snapshot: pb.Snapshot, index: Index) -> pb.Plan:
+    """Return ``good`` after some mutations, with a true account of itself."""
+    at = Spoiled(rng, snapshot, index, [])
+    at.steps += [Step(one.pod_uid, "", one.node) for one in good.placements]
+    at.steps += [Step(one.pod_uid, one.from_node, one.to_node) for one in good.moves]
+    at.steps += [Step(one.pod_uid, one.node) for one in good.evictions]
+    for mutate in rng.sample(MUTATIONS, rng.choice(AT_ONCE)):
+        mutate(at)
+    plan = pb.Plan(snapshot_id="" if rng.random() < STALE else snapshot.id)
+    for step in at.steps:
+        if not step.start:
+            plan.placements.add(pod_uid=step.pod, node=step.end)
+        elif step.end:
+            plan.moves.add(pod_uid=step.pod, from_node=step.start, to_node=step.end)
+        else:
+            plan.evictions.add(pod_uid=step.pod, node=step.start)
+    recount_tiers(plan, snapshot, index)
+    return plan
 
 
 def recount_tiers(plan: pb.Plan, snapshot: pb.Snapshot, index: Index) -> None:
@@ -31,227 +302,3 @@ def recount_tiers(plan: pb.Plan, snapshot: pb.Snapshot, index: Index) -> None:
             disruption=disruption,
         )
     plan.optimal = not plan.tiers
-
-
-def rearrange(plan: pb.Plan, arrange: Callable[[list[Any]], None]) -> None:
-    """Let ``arrange`` change the order of each of the plan's three lists."""
-    placements, moves = list(plan.placements), list(plan.moves)
-    evictions = list(plan.evictions)
-    for steps in (placements, moves, evictions):
-        arrange(steps)
-    del plan.placements[:], plan.moves[:], plan.evictions[:]
-    plan.placements.extend(placements)
-    plan.moves.extend(moves)
-    plan.evictions.extend(evictions)
-
-
-STRATEGIES = ("lexicographic", "cpsat-aggregated", "first-fit-decreasing")
-ANSWERS = 2
-TIME_LIMIT_S = 20.0
-"""Far more than is needed: the clock must not stop a solve that counts steps."""
-
-FAILURES = (pb.END_REASON_ERROR, pb.END_REASON_INFEASIBLE_INPUT)
-
-
-def answers(
-    rng: Random,
-    optimizer: pb_grpc.OptimizerStub,
-    question: Question,
-    snapshot: pb.Snapshot,
-) -> list[pb.Plan]:
-    """Return the plans of some strategies.
-
-    Raises
-    ------
-    StowageError
-        The optimiser takes the snapshot for faulty, or failed.
-    """
-    return [
-        _answer(rng, optimizer, strategy, question, snapshot)
-        for strategy in rng.sample(STRATEGIES, ANSWERS)
-    ]
-
-
-def _answer(
-    rng: Random,
-    optimizer: pb_grpc.OptimizerStub,
-    strategy: str,
-    question: Question,
-    snapshot: pb.Snapshot,
-) -> pb.Plan:
-    options = pb.SolveOptions(
-        strategy=strategy,
-        policy=question.policy,
-        time_limit_s=TIME_LIMIT_S,
-        seed=rng.randrange(2**31),
-        workers=1,
-        deterministic=True,
-    )
-    # What came before the last one depends on the time that checking took.
-    *_, last = optimizer.Solve(pb.SolveRequest(snapshot=snapshot, options=options))
-    if last.end_reason in FAILURES:
-        raise StowageError(
-            f"strategy {strategy} has no answer to snapshot {snapshot.id}: "
-            f"{last.message}; the scheduler's snapshots must be solvable: one of the "
-            "two is wrong"
-        )
-    plan: pb.Plan = last.plan
-    return plan
-
-
-class PlanBuilder:
-    """Where every pod is, and what is free.
-
-    Parameters
-    ----------
-    snapshot, index
-        The cluster before the plan.
-    """
-
-    def __init__(self, snapshot: pb.Snapshot, index: Index) -> None:
-        self.snapshot = snapshot
-        self.index = index
-        self.where = {uid: pod.node for uid, pod in index.pods.items()}
-        self._free = {node.name: amounts(node.allocatable) for node in snapshot.nodes}
-        self._open: dict[str, list[str]] = {}
-        for uid, node in self.where.items():
-            if node:
-                self._free[node].subtract(self._wanted(uid))
-
-    def pending(self) -> list[str]:
-        """Return the pods without a node."""
-        return [uid for uid, node in self.where.items() if not node]
-
-    def supported(self, uid: str) -> bool:
-        """Return whether the contract can express all that the pod needs."""
-        return not self.index.classes[self.index.pods[uid].class_id].unsupported
-
-    def movable(self) -> list[str]:
-        """Return the pods that still are where they were and may be moved."""
-        return [
-            uid
-            for uid, node in self.where.items()
-            if (pod := self.index.pods[uid]).movable and node == pod.node
-        ]
-
-    def priority(self, uid: str) -> int:
-        """Return the priority of the pod ``uid``."""
-        return self.index.priority[self.index.pods[uid].class_id]
-
-    def open_nodes(self, uid: str) -> list[str]:
-        """Return the nodes that do not refuse the pod, full ones among them."""
-        name = self.index.pods[uid].class_id
-        if name not in self._open:
-            nodes = self.index.nodes
-            self._open[name] = self.index.eligibility.welcoming(name, nodes)
-        return self._open[name]
-
-    def fits(self, uid: str, node: str) -> bool:
-        """Return whether there is room for the pod on ``node``."""
-        free = self._free[node]
-        return all(
-            free[name] >= amount for name, amount in self._wanted(uid).items() if amount
-        )
-
-    def put(self, uid: str, node: str) -> None:
-        """Put the pod on ``node``; empty takes it off its node."""
-        if self.where[uid]:
-            self._free[self.where[uid]].update(self._wanted(uid))
-        if node:
-            self._free[node].subtract(self._wanted(uid))
-        self.where[uid] = node
-
-    def plan(self) -> pb.Plan:
-        """Return the plan that leads here."""
-        plan = pb.Plan(snapshot_id=self.snapshot.id)
-        for uid, node in self.where.items():
-            home = self.index.pods[uid].node
-            if node == home:
-                continue
-            if not home:
-                plan.placements.add(pod_uid=uid, node=node)
-            elif node:
-                plan.moves.add(pod_uid=uid, from_node=home, to_node=node)
-            else:
-                plan.evictions.add(pod_uid=uid, node=home)
-        return plan
-
-    def _wanted(self, uid: str) -> Counter[str]:
-        return self.index.wanted[self.index.pods[uid].class_id]
-
-
-LOOK_SHARE = 0.85
-"""Part of the pods for which nodes that turn them away are left out."""
-
-TRIED_NODES = 3
-NEEDLESS_SHARE = 0.2
-
-
-def propose(rng: Random, builder: PlanBuilder) -> pb.Plan:
-    """Return a plan that places some pending pods; ``builder`` holds its result."""
-    pending = [uid for uid in builder.pending() if builder.supported(uid)]
-    gained = []
-    for uid in rng.sample(pending, rng.randint(min(1, len(pending)), len(pending))):
-        if any(_place(rng, builder, uid, node) for node in _nodes(rng, builder, uid)):
-            gained.append(builder.priority(uid))
-    if rng.random() < NEEDLESS_SHARE:
-        _move_needlessly(rng, builder, max(gained, default=0))
-    plan = builder.plan()
-    rearrange(plan, rng.shuffle)
-    return plan
-
-
-def _nodes(rng: Random, builder: PlanBuilder, uid: str) -> list[str]:
-    nodes = list(builder.index.nodes)
-    if rng.random() < LOOK_SHARE:
-        nodes = builder.open_nodes(uid)
-    return rng.sample(nodes, min(TRIED_NODES, len(nodes)))
-
-
-def _place(rng: Random, builder: PlanBuilder, uid: str, node: str) -> bool:
-    """Put the pod on ``node``, and move others out of its way if that helps."""
-    if builder.fits(uid, node):
-        builder.put(uid, node)
-        return True
-    went = []
-    for other in _in_the_way(rng, builder, uid, node):
-        elsewhere = _elsewhere(rng, builder, other)
-        if not elsewhere and builder.priority(other) >= builder.priority(uid):
-            continue
-        builder.put(other, elsewhere)
-        went.append(other)
-        if builder.fits(uid, node):
-            builder.put(uid, node)
-            return True
-    for other in went:
-        builder.put(other, node)
-    return False
-
-
-def _in_the_way(rng: Random, builder: PlanBuilder, uid: str, node: str) -> list[str]:
-    """Return the pods that may be disrupted for the pod, in random order."""
-    others = [
-        other
-        for other in builder.movable()
-        if builder.where[other] == node
-        and builder.priority(other) <= builder.priority(uid)
-    ]
-    rng.shuffle(others)
-    return others
-
-
-def _elsewhere(rng: Random, builder: PlanBuilder, uid: str) -> str:
-    nodes = [
-        node
-        for node in builder.open_nodes(uid)
-        if node != builder.where[uid] and builder.fits(uid, node)
-    ]
-    return rng.choice(nodes) if nodes else ""
-
-
-def _move_needlessly(rng: Random, builder: PlanBuilder, most: int) -> None:
-    """Move a pod of a priority up to ``most`` needlessly."""
-    movable = [uid for uid in builder.movable() if builder.priority(uid) <= most]
-    if movable:
-        uid = rng.choice(movable)
-        builder.put(uid, _elsewhere(rng, builder, uid) or builder.where[uid])

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
-from verified_clusters import a_plan, asked_about, figure_1
 
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.verify.index import Index
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.simulate import (
     NO_PROTECTION,
+    Instance,
     PlanJudgement,
     Question,
     SchedulerVerifier,
     find_profile,
 )
+from tests.differential.clusters import own
+from tests.differential.plans import recount_tiers
 
 
 @pytest.fixture(scope="module")
@@ -24,9 +29,40 @@ def verifier() -> Iterator[SchedulerVerifier]:
         yield running
 
 
+def a_pod(name: str, cpu: int, node: str = "") -> dict[str, Any]:
+    resources = {"requests": {"cpu": f"{cpu}"}}
+    pod: dict[str, Any] = {
+        "metadata": {"namespace": "default", "name": name},
+        "spec": {"containers": [{"name": "c", "image": "i", "resources": resources}]},
+        "status": {"phase": "Running" if node else "Pending"},
+    }
+    own(pod, name)
+    if node:
+        pod["spec"]["nodeName"] = node
+    return pod
+
+
+CAPACITY = {"capacity": {"cpu": "4", "memory": "1Gi", "pods": "10"}}
+FIGURE_1 = Instance(
+    "figure-1",
+    tuple({"metadata": {"name": name}, "status": CAPACITY} for name in ("n1", "n2")),
+    (a_pod("one", 2, "n1"), a_pod("two", 2, "n2"), a_pod("three", 3)),
+)
+
+
+def placing(node: str) -> pb.Plan:
+    """Return a plan that sends the third pod to a node and does nothing else."""
+    return pb.Plan(placements=[pb.Placement(pod_uid="default/three", node=node)])
+
+
 def best(verifier: SchedulerVerifier) -> Question:
-    plan = a_plan(placed={"three": "n1"}, moved={"one": ("n1", "n2")})
-    return asked_about(verifier, figure_1(), plan)
+    asked = Question(FIGURE_1, arguments=NO_PROTECTION)
+    snapshot = verifier.verify(asked).snapshot
+    plan = placing("n1")
+    plan.snapshot_id = snapshot.id
+    plan.moves.add(pod_uid="default/one", from_node="n1", to_node="n2")
+    recount_tiers(plan, snapshot, Index(snapshot))
+    return replace(asked, plans=(plan,), policy=pb.POLICY_STRICT)
 
 
 def test_each_plan_gets_its_own_verdict_in_order(verifier: SchedulerVerifier) -> None:
@@ -35,8 +71,7 @@ def test_each_plan_gets_its_own_verdict_in_order(verifier: SchedulerVerifier) ->
     nobody = replace(good, forbidden=(("default/nobody", "n1"),))
     with pytest.raises(StowageError, match="has no pod"):
         verifier.verify(nobody)
-    stale = a_plan(placed={"three": "n1"})
-    full = a_plan(placed={"three": "n2"})
+    stale, full = placing("n1"), placing("n2")
     full.snapshot_id = good.plans[0].snapshot_id
 
     said = verifier.verify(replace(good, plans=(stale, *good.plans, full))).of_plans
@@ -70,17 +105,17 @@ def test_arguments_and_quotas_decide_who_is_movable(
         "spec": hard,
         "status": {**hard, "used": {"pods": "3"}},
     }
-    limited = replace(figure_1(), objects=(*figure_1().objects, quota))
+    limited = replace(FIGURE_1, objects=(*FIGURE_1.objects, quota))
 
-    free = rules(Question(figure_1(), arguments=NO_PROTECTION))
+    free = rules(Question(FIGURE_1, arguments=NO_PROTECTION))
     assert (free["one"], free["two"]) == (("n1", True, ""), ("n2", True, ""))
     assert free["three"][:2] == ("", False)
-    careful = rules(Question(figure_1()))
+    careful = rules(Question(FIGURE_1))
     assert {careful[name][2] for name in ("one", "two")} == {"singleton"}
     full = rules(Question(limited, arguments=NO_PROTECTION))
     assert {full[name][2] for name in ("one", "two")} == {"resource-quota"}
     with pytest.raises(StowageError, match="evictEverybody"):
-        verifier.verify(Question(figure_1(), arguments={"evictEverybody": True}))
+        verifier.verify(Question(FIGURE_1, arguments={"evictEverybody": True}))
 
 
 def test_what_waits_goes_on_now_or_after_the_plan(verifier: SchedulerVerifier) -> None:

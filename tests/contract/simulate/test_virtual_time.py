@@ -117,23 +117,6 @@ def test_the_command_shows_a_screen_and_writes_every_pod(tmp_path: Path) -> None
     ]
 
 
-def test_the_same_day_is_the_same_again() -> None:
-    """In the profile that says so nothing matters but the trace."""
-    pods = [(2.0 * number, f"p{number}") for number in range(100)]
-    lines: list[Line] = [come(t, name, "low") for t, name in pods]
-    lines += [end(t + 15, name, 15) for t, name in pods]
-    nodes = [NodeSeen(t=0, name=f"n{one}", node=Node(ROOM, ROOM)) for one in range(5)]
-    ordered = sorted(lines, key=lambda line: line.t)
-    day = Trace(HEADER, (*nodes, make_template("low", 0), *ordered))
-
-    first, second = (
-        simulate_trace(day, "day", "deterministic").passed.lives for _ in range(2)
-    )
-
-    assert first == second
-    assert sum(life.bound_s != life.arrived_s for life in first) > 10
-
-
 def test_what_goes_wrong_is_told_with_its_cause(tmp_path: Path) -> None:
     """A broken event, and a profile that is none."""
     profile = find_profile("default")

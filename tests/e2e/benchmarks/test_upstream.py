@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.upstream.benchmark import run_benchmark
+from benchmarks.upstream.benchmark import SMOKE, run_benchmark
 from benchmarks.upstream.end_to_end import run_specs
 from benchmarks.upstream.profiles import PROFILES, choose_profiles
-from benchmarks.upstream.scope import SMOKE
 
 pytestmark = [pytest.mark.e2e, pytest.mark.nightly, pytest.mark.timeout(1500)]
 """They are built first, which takes minutes where nothing is cached."""

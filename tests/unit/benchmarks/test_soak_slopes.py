@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from benchmarks.faults.slopes import WARM_UP_S, Point, Slope, slope_of
+from benchmarks.faults.soak import WARM_UP_S, Point, Slope, slope_of
 
 HOUR_S = 3600.0
 EVERY_S = 10.0

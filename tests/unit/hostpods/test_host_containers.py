@@ -9,7 +9,6 @@ import http.client
 import http.server
 import os
 import signal
-import ssl
 import subprocess
 import sys
 import threading
@@ -30,7 +29,6 @@ from stowage_testbed.hostpods.container import ContainerRunner
 from stowage_testbed.hostpods.launch import Log
 from stowage_testbed.hostpods.manifest import Manifest
 from stowage_testbed.hostpods.probes import (
-    HttpTarget,
     Outcome,
     Probed,
     Prober,
@@ -107,27 +105,17 @@ class ContainerHarness:
 @pytest.mark.parametrize("code", [0, 1])
 @in_a_loop
 async def test_a_container_that_ends_is_restarted(tmp_path: Path, code: int) -> None:
-    """A service comes back, however it ended, and the log of a crash survives it."""
+    """However it ended, later each time, and the log of a crash survives it."""
     container = a_container("sh", "-c", f"echo out; echo err >&2; exit {code}")
-    harness = ContainerHarness(tmp_path, container, JumpingClock())
+    clock = JumpingClock()
+    harness = ContainerHarness(tmp_path, container, clock)
     async with harness.running():
-        await harness.until(lambda: harness.record.restarts >= 2)
+        await harness.until(lambda: harness.record.restarts >= 4)
         assert harness.record.last is not None
         assert harness.record.last.code == code
     assert harness.log.read_text().startswith("out\nerr\n" * 2)
-
-
-@in_a_loop
-async def test_a_crashing_container_waits_longer_each_time(tmp_path: Path) -> None:
-    """A broken release must not eat the machine."""
-    clock = JumpingClock()
-
-    harness = ContainerHarness(tmp_path, a_container("false"), clock)
-    async with harness.running():
-        await harness.until(lambda: harness.record.restarts >= 5)
     assert "CrashLoopBackOff" in harness.reasons()
-
-    assert clock.pauses[:5] == [0, 1, 2, 4, 8]
+    assert clock.pauses[:4] == [0, 1, 2, 4]
 
 
 def test_back_off_has_a_ceiling_and_forgets_after_a_good_run() -> None:
@@ -408,16 +396,6 @@ def test_http_counts_from_200_to_399(tmp_path: Path, status: int, ok: bool) -> N
 
             assert outcome.ok is ok
             assert outcome.message.endswith(f"{status} the body")
-
-
-def test_https_does_not_ask_who_answers() -> None:
-    """The scheduler serves health with a certificate of its own making."""
-    connection = HttpTarget("https", "127.0.0.1", 1, "/").connect(1)
-
-    assert isinstance(connection, http.client.HTTPSConnection)
-    context: ssl.SSLContext = vars(connection)["_context"]
-    assert context.verify_mode == ssl.CERT_NONE
-    assert not context.check_hostname
 
 
 @pytest.mark.parametrize(

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from benchmarks.faults import forgeries, hostile_optimizer
+from benchmarks.faults.forgeries import must_be_forbidden
 from benchmarks.faults.hostile_optimizer import HONEST, LIES, RAW, Asked, reply
+from benchmarks.faults.kinds import KINDS
 from benchmarks.faults.odd_objects import (
     NOBODY,
-    NOTHING,
     chosen_of,
-    draw_pods,
-    make_classes,
-    oddity_of,
     tame_budget,
     tame_node,
     tame_pod,
 )
 from benchmarks.faults.settings import load_faults
-from benchmarks.faults.tenant import must_be_forbidden
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.base.errors import StowageError
@@ -44,9 +40,11 @@ SNAPSHOT = pb.Snapshot(
 @pytest.mark.parametrize(
     ("what", "ways"), [("forge", forgeries.WAYS), ("lie", hostile_optimizer.WAYS)]
 )
-def test_every_forgery_and_every_lie_is_tried(what: str, ways: Any) -> None:
+def test_every_fault_every_forgery_and_every_lie_is_tried(what: str, ways: Any) -> None:
     """One that nobody tries is never found out."""
-    assert {f.settings.way for f in load_faults() if f.settings.do == what} == set(ways)
+    tried = [fault.settings for fault in load_faults()]
+    assert {one.way for one in tried if one.do == what} == set(ways)
+    assert {one.do for one in tried} == set(KINDS)
 
 
 def test_only_a_missing_right_counts_as_forbidden() -> None:
@@ -75,28 +73,6 @@ def test_an_odd_pod_takes_no_room_of_others_and_is_taken_by_every_cluster() -> N
             assert fits_nowhere(spec)
         assert not spec.keys() & {"priority", "preemptionPolicy", "overhead"}
         assert all(owner["apiVersion"] == "example.com/v1" for owner in owners)
-
-
-def test_what_makes_pods_harmless_does_not_make_them_plain() -> None:
-    """Half of the oddities are about room, and those that run are odd elsewhere."""
-    classes = {one["kind"] for pod in chosen_of("Pod") for one in make_classes(pod)}
-    resources = [pod["spec"]["containers"][0]["resources"] for pod in PODS]
-
-    assert classes == {"PriorityClass", "RuntimeClass"}
-    assert len({oddity_of(pod) for pod in PODS}) > 12
-    assert sum(one != NOTHING for one in resources) > len(PODS) / 2
-    assert sum(not fits_nowhere(pod["spec"]) for pod in PODS) > len(PODS) / 5
-    assert any(pod["status"] for pod in PODS)
-    assert any(pod["spec"].get("ephemeralContainers") for pod in PODS)
-    assert any("deletionTimestamp" in pod["metadata"] for pod in PODS)
-
-
-def test_the_same_seed_draws_the_same_pods() -> None:
-    """A try that fails is repeated by its seed."""
-    first, again = (draw_pods(random.Random(7)) for _ in range(2))  # noqa: S311
-
-    assert first == again
-    assert len({oddity_of(pod) for pod in first}) == len(first)
 
 
 def test_odd_nodes_take_no_pod_and_odd_budgets_select_none() -> None:
