@@ -20,7 +20,7 @@ from stowage_testbed.scenario.check import (
     check_moment,
 )
 from stowage_testbed.scenario.expectations import MetricBound
-from stowage_testbed.scenario.expected_moment import Bounds, ExpectedMoment
+from stowage_testbed.scenario.expected_moment import ExpectedMoment
 
 GB = 10**9
 CASES: dict[str, Any] = yaml.safe_load(
@@ -96,12 +96,6 @@ def test_a_failed_check_says_what_was_expected_and_found(case: dict[str, Any]) -
 
     assert results
     assert messages_of(results) == case.get("fails", "")
-
-
-def test_bounds_are_printed_as_people_say_them() -> None:
-    """They stand in tables and messages."""
-    shown = [str(b) for b in (Bounds(2, 2), Bounds(2), Bounds(None, 3), Bounds(1, 3))]
-    assert shown == ["2", "at least 2", "at most 3", "1 to 3"]
 
 
 @pytest.mark.parametrize("case", CASES["objects"])

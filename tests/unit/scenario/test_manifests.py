@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from stowage_testbed.api.kinds import Kind
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.declaration import make_object
 from stowage_testbed.scenario.manifests import (
-    make_bare_pod,
     make_controllers,
     make_nodes,
     make_pods,
@@ -66,20 +64,6 @@ def test_priorities_become_classes_and_the_simulator_gets_them_as_numbers() -> N
     assert [node["metadata"]["name"] for node in nodes] == ["node-0", "node-1"]
 
 
-def test_a_pod_without_controller_is_like_the_workloads() -> None:
-    """A burst differs from a ReplicaSet in its arrivals, not in its pods."""
-    web = Workload("web", 1, asked(100, 0), priority=3)
-    pod = make_bare_pod(web, "web-7", "ns", lifetime_s=0.25)
-    endless = make_bare_pod(web, "web-7", "ns")
-    (controller,) = make_controllers(web, "ns")
-    labels = {"stowage.dev/workload": "web"}
-    metadata = {"name": "web-7", "namespace": "ns", "labels": labels}
-    annotations = {"annotations": {"stowage.dev/lifetime": "250ms"}}
-
-    assert (endless["metadata"], pod["metadata"]) == (metadata, metadata | annotations)
-    assert pod["spec"] == controller["spec"]["template"]["spec"]
-
-
 def a_kind(name: str, *, namespaced: bool = True) -> Kind:
     """Return a kind as a server would tell it."""
     return Kind("example.com/v1", name, "things", namespaced, frozenset(), True)
@@ -108,22 +92,3 @@ def test_objects_are_put_where_they_belong() -> None:
     assert lone["metadata"]["labels"] == {"a": "b", "stowage.dev/workload": "lone"}
     assert task["template"]["metadata"]["labels"] == {"stowage.dev/workload": "train"}
     assert "metadata" not in pod
-
-
-@pytest.mark.parametrize(
-    ("kind", "spec", "pods"),
-    [
-        ("Pod", {}, 1),
-        ("StatefulSet", {"replicas": 3}, 3),
-        ("Deployment", {}, 1),
-        ("Job", {"parallelism": 4, "completions": 2}, 2),
-        ("Job", {"parallelism": 4}, 4),
-        ("PodDisruptionBudget", {"minAvailable": 1}, 0),
-    ],
-)
-def test_an_object_says_how_many_pods_come_with_it(
-    kind: str, spec: Mapping[str, int], pods: int
-) -> None:
-    """Waits are for so many, and expectations are held against them."""
-    assert make_object_spec("a", {"kind": kind, "spec": spec}).pods == pods
-    assert Workload("web", 2, asked(0, 0), kind="CronJob").pods == 0
