@@ -93,49 +93,45 @@ def test_only_names_that_can_be_folders_of_ours_are_taken() -> None:
             check_name(name)
 
 
-def test_ports_lie_below_those_of_outgoing_connections() -> None:
-    """Any connection could take such a port; the first is the one asked for."""
+def test_ports_lie_below_those_of_outgoing_connections_and_differ(
+    clusters: Path,
+) -> None:
+    """Any connection could take such a port; the first is the one asked for.
+
+    Clusters that are starting have bound nothing yet.
+    """
     ports = choose_ports(None, taken=(), start=LAST - FIRST - 1)
     asked_for = ports.kube_apiserver
+    (_, first), (_, second) = (a_cluster(clusters, name) for name in ("one", "two"))
 
     assert len(set(ports.all())) == len(ports.all())
     assert all(FIRST <= port < LAST for port in ports.all())
     assert choose_ports(asked_for, taken=(), start=0).kube_apiserver == asked_for
-
-
-def test_a_port_beside_a_cluster_is_free_and_none_of_a_control_planes() -> None:
-    """Two schedulers of one cluster run side by side, and one may start later."""
-    first = port_beside("mine")
-    with socket.socket() as holder:
-        holder.bind(("127.0.0.1", first))
-        holder.listen()
-
-        assert port_beside("mine") != first
-    assert not FIRST <= first < LAST
+    assert not set(first.ports.all()) & set(second.ports.all())
 
 
 def test_a_port_that_was_chosen_is_left_to_whoever_chose_it_for_a_minute(
     clusters: Path,
 ) -> None:
-    """It is bound seconds later, and clusters of other folders are not known here."""
+    """It is bound seconds later, and clusters of other folders are not known here.
+
+    Schedulers beside a cluster have ports that are none of a control plane's.
+    """
     first, second = (choose_ports(None, taken=(), start=0).all() for _ in range(2))
     beside, other = (port_beside("mine") for _ in range(2))
     reserved = clusters.parent / "ports"
 
     assert not {*first} & {*second}
     assert beside != other
+    assert not FIRST <= beside < LAST
     for mark in reserved.glob("[0-9]*"):
         os.utime(mark, (0, 0))
-    later = port_beside("mine")
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", beside))
+        holder.listen()
+        later = port_beside("mine")
+    assert later != beside
     assert [mark.name for mark in reserved.glob("[0-9]*")] == [str(later)]
-
-
-def test_ports_of_clusters_that_are_starting_differ(clusters: Path) -> None:
-    """Neither has bound anything yet."""
-    _, first = a_cluster(clusters, "one")
-    _, second = a_cluster(clusters, "two")
-
-    assert not set(first.ports.all()) & set(second.ports.all())
 
 
 def test_a_name_in_use_is_refused_and_its_cluster_left_alone(clusters: Path) -> None:
@@ -212,15 +208,10 @@ def test_a_cluster_remembers_how_it_is_run(clusters: Path) -> None:
 
     assert owner is not None
     assert owner.backend is Backend.KWOK_BINARY
-
-
-def test_a_missing_cluster_is_answered_with_those_there_are(clusters: Path) -> None:
-    """Most often the name was mistyped, else one has to be brought up."""
-    with pytest.raises(StowageError, match="stowage up two"):
-        existing_cluster("two")
-    a_cluster(clusters, "one")
-    with pytest.raises(StowageError, match="there are one"):
-        existing_cluster("two")
+    # A full disk leaves such files; purge must still work.
+    for text in ("", "{", "{}", "[]", '{"pid": 1}'):
+        file.write_text(text)
+        assert read_owner(workdir) is None
 
 
 def test_containers_of_an_absent_engine_are_not_forgotten(clusters: Path) -> None:
@@ -254,20 +245,15 @@ def test_the_administrator_s_key_is_for_this_user_s_eyes_only(tmp_path: Path) ->
     assert key.stat().st_mode & 0o077 == 0
 
 
-def test_a_backend_s_fitness_names_every_cause_with_its_way_out() -> None:
-    """One a call would take as many calls as there are causes."""
+def test_the_doctor_names_every_cause_with_its_way_out() -> None:
+    """A script asks it before it begins; one cause a call would take many calls."""
     found = fitness_of(Backend.KIND, lambda: "no socket")
-
-    said = "\n".join(found.unavailable_reasons)
-    assert "stowage tools install --group kind" in said
-    assert "no Docker engine answers (no socket)" in said
-    assert "stowage images build scheduler" in said
-
-
-def test_the_doctor_fails_where_what_was_asked_for_does_not_work() -> None:
-    """A script asks it before it begins."""
+    reasons = "\n".join(found.unavailable_reasons)
     said = CliRunner().invoke(app, ["doctor", "kwok-binary"])
 
+    assert "stowage tools install --group kind" in reasons
+    assert "no Docker engine answers (no socket)" in reasons
+    assert "stowage images build scheduler" in reasons
     assert said.exit_code == 1
     assert "kwok-binary: does not work here" in said.stdout
     as_json = CliRunner().invoke(app, ["doctor", "--json"])
@@ -284,6 +270,7 @@ def test_the_doctor_fails_where_what_was_asked_for_does_not_work() -> None:
         ("up x --metrics --backend kind", "kind has no usage"),
         ("down one", "no cluster 'one'"),
         ("kubeconfig", "run: stowage up stowage"),
+        ("kubeconfig two", "there are mine"),
         ("up --port {port}", "port {port} of 127.0.0.1 is in use by process {pid} ("),
     ],
 )
@@ -291,12 +278,14 @@ def test_a_fault_is_a_known_error_and_leaves_nothing(
     clusters: Path, taken_port: int, command: str, said: str
 ) -> None:
     """The API server would say it only in its log, seconds later."""
+    if "two" in command:
+        a_cluster(clusters, "mine")
     result = CliRunner().invoke(app, command.format(port=taken_port).split())
 
     assert isinstance(result.exception, StowageError)
     expected = said.format(port=taken_port, pid=os.getpid())
     assert expected in str(result.exception)
-    assert [path.name for path in clusters.glob("[!.]*")] == []
+    assert {path.name for path in clusters.glob("[!.]*")} <= {"mine"}
 
 
 def test_an_unknown_scheduler_is_refused_and_an_idle_purge_is_not() -> None:
@@ -375,10 +364,3 @@ def test_only_the_process_that_wrote_its_name_is_the_owner(start: Start) -> None
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
 
     assert not owner.is_alive()
-
-
-def test_a_damaged_record_is_no_owner(tmp_path: Path) -> None:
-    """A full disk leaves such files; purge must still work."""
-    for text in ("", "{", "{}", "[]", '{"pid": 1}'):
-        (tmp_path / "owner.json").write_text(text)
-        assert read_owner(tmp_path) is None

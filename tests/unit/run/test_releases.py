@@ -13,7 +13,6 @@ from amounts import asked
 
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.helm.release import FileLog, Release
-from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.run.arm import PodOverrides, apply_overrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.listener import Listener
@@ -133,42 +132,38 @@ OVERRIDES = PodOverrides(
 )
 
 
-def test_without_overrides_nothing_is_changed_nor_ever_the_scenario() -> None:
-    """`stowage run` uses the default scheduler; the next one gets its own."""
-    manifest = make_controller(WEB, "ns")
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        make_controller(WEB, "ns"),
+        make_bare_pod(WEB, "web-0", "ns", 1.5),
+        {"kind": "Pod", "metadata": {"labels": {}}, "spec": {"containers": []}},
+    ],
+    ids=["of a controller", "of a burst", "a written one"],
+)
+def test_every_pod_gets_the_overrides(manifest: dict[str, Any]) -> None:
+    """By its own labels a controller finds its pods: they stay as they are."""
+    before = deepcopy(manifest)
+    made = apply_overrides(manifest, OVERRIDES)
+    pod = made["spec"].get("template", made)
 
+    assert pod["spec"]["schedulerName"] == "yunikorn"
+    assert pod["metadata"]["annotations"]["x"] == "y"
+    assert pod["metadata"]["labels"]["applicationId"] == "a"
+    if pod is not made:
+        assert pod["metadata"]["labels"]["queue"] == "mine"
+        assert "applicationId" not in made["metadata"]["labels"]
+        assert made["spec"]["selector"] == before["spec"]["selector"]
+    # The next arm gets its own, and `stowage run` uses the default scheduler.
+    assert manifest == before
     assert apply_overrides(manifest, None) is manifest
-    apply_overrides(manifest, OVERRIDES)
-    assert manifest == make_controller(WEB, "ns")
 
 
-def test_the_pods_of_a_controller_are_overridden() -> None:
-    """Its own labels, by which it finds its pods, stay as they are."""
-    manifest = apply_overrides(make_controller(WEB, "ns"), OVERRIDES)
-
-    template = manifest["spec"]["template"]
-    assert template["spec"]["schedulerName"] == "yunikorn"
-    assert template["metadata"]["annotations"] == {"x": "y"}
-    assert template["metadata"]["labels"] == {
-        WORKLOAD_LABEL: "web", "queue": "mine", "applicationId": "a",
-    }  # fmt: skip
-    assert "applicationId" not in manifest["metadata"]["labels"]
-    assert manifest["spec"]["selector"]["matchLabels"] == {WORKLOAD_LABEL: "web"}
-
-
-def test_pods_without_a_controller_are_overridden_too() -> None:
-    """Those of bursts and traces, and written ones; a reservation is no pod."""
-    burst = apply_overrides(make_bare_pod(WEB, "web-0", "ns", 1.5), OVERRIDES)
-    lone = {"kind": "Pod", "metadata": {"labels": {}}, "spec": {"containers": []}}
-    written = apply_overrides(lone, OVERRIDES)
+def test_a_reservation_is_no_pod() -> None:
+    """Though it has a template of one."""
     template = {"spec": {"containers": [{"name": "main"}]}}
     reserved = {"kind": "Reservation", "spec": {"template": template, "owners": []}}
 
-    for pod in (burst, written):
-        assert pod["spec"]["schedulerName"] == "yunikorn"
-        assert pod["metadata"]["labels"]["applicationId"] == "a"
-    annotations = burst["metadata"]["annotations"]
-    assert annotations == {"stowage.dev/lifetime": "1500ms", "x": "y"}
     assert apply_overrides(reserved, OVERRIDES) == reserved
 
 

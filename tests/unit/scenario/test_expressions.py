@@ -21,24 +21,13 @@ STATE = "objects.batch.status.state"
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "pods.size() == 2",
-        "pods.exists(p, has(p.spec.nodeName) && p.spec.nodeName == 'n1')",
-        "objects.batch.status.state == 'Open' && metrics.t < 2.0",
-        "sum(pods.map(p, amount(p.spec.cpu))) == 1.5",
-        "metrics.none == null",
-    ],
-)
-def test_an_expression_holds_or_does_not(text: str) -> None:
-    """Its opposite is what would go unnoticed."""
-    assert Expression(text).look(VALUES).holds
-    assert not Expression(f"!({text})").look(VALUES).holds
-
-
-@pytest.mark.parametrize(
     ("text", "read"),
     [
+        ("pods.size() == 2", ""),
+        ("pods.exists(p, has(p.spec.nodeName) && p.spec.nodeName == 'n1')", ""),
+        (f"{STATE} == 'Open' && metrics.t < 2.0", ""),
+        ("sum(pods.map(p, amount(p.spec.cpu))) == 1.5", ""),
+        ("metrics.none == null", ""),
         ("pods.size() == 3", "pods.size() is 2"),
         ("pods.size() == 2 && metrics.t > 2.0", "metrics.t is 1.5"),
         (f"{STATE} == 'a == b'", f"{STATE} is Open"),
@@ -49,11 +38,11 @@ def test_an_expression_holds_or_does_not(text: str) -> None:
         (f"amount({STATE}) > 1.0", "is not a quantity"),
     ],
 )
-def test_a_failing_expression_says_what_it_has_read(text: str, read: str) -> None:
+def test_an_expression_holds_or_says_what_it_has_read(text: str, read: str) -> None:
     """What was wrong must be found without another run."""
     held = Expression(text).look(VALUES)
 
-    assert not held.holds
+    assert held.holds == (not read)
     assert read in held.read
 
 
@@ -88,23 +77,13 @@ def having(**container: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "wanted",
-    [
-        {},
-        {"metadata": {"labels": {"a": "b"}}},
-        having(name="side", image="y"),
-        having(name="main", args=["1", "2"]),
-        {"status": {"conditions": [{"type": "Ready"}]}},
-    ],
-)
-def test_what_is_not_named_is_not_looked_at(wanted: dict[str, Any]) -> None:
-    """Elements of lists are found by what tells them apart, wherever they stand."""
-    assert list(find_differences(wanted, POD)) == []
-
-
-@pytest.mark.parametrize(
     ("wanted", "path", "differs"),
     [
+        ({}, "", ()),
+        ({"metadata": {"labels": {"a": "b"}}}, "", ()),
+        (having(name="side", image="y"), "", ()),
+        (having(name="main", args=["1", "2"]), "", ()),
+        ({"status": {"conditions": [{"type": "Ready"}]}}, "", ()),
         ({"spec": {"nodeName": "n2"}}, "nodeName", ("n2", "n1")),
         ({"spec": {"hostNetwork": True}}, "hostNetwork", (True, None)),
         (having(name="side", image="z"), "containers[side].image", ("z", "y")),
@@ -115,7 +94,8 @@ def test_what_is_not_named_is_not_looked_at(wanted: dict[str, Any]) -> None:
     ],
 )
 def test_a_field_that_differs_is_named_by_its_path(
-    wanted: dict[str, Any], path: str, differs: tuple[Any, Any]
+    wanted: dict[str, Any], path: str, differs: tuple[Any, ...]
 ) -> None:
-    """Else a reader has to compare two objects by eye."""
-    assert list(find_differences(wanted, POD)) == [Difference(f"spec.{path}", *differs)]
+    """What is not named is not looked at; elements are found wherever they stand."""
+    found = [Difference(f"spec.{path}", *differs)] if differs else []
+    assert list(find_differences(wanted, POD)) == found

@@ -57,20 +57,16 @@ def test_a_condition_holds_for_enough_pods_and_not_for_fewer(
     assert not seen(kind, 2, enough).holds
 
 
-def test_pods_are_gone_when_none_wants_room() -> None:
+def test_no_name_means_all_pods_and_gone_is_what_wants_no_room() -> None:
     """One that is done stays in the list, and takes no room."""
-    assert seen("gone", 0).holds
-    assert seen("gone", 0, web(placed("a"), phase="Succeeded")).holds
-    assert not seen("gone", 0, web(leaving("a"))).holds
-    assert not seen("gone", 0, web(refused("a"))).holds
-
-
-def test_no_name_means_all_pods() -> None:
-    """The common case is short to write."""
     state = state_of(web(placed("a")), of_workload("db", placed("b")))
 
     assert some_pods("ns", (), 2, "bound")(state).holds
     assert not some_pods("ns", ["db"], 2, "bound")(state).holds
+    assert seen("gone", 0).holds
+    assert seen("gone", 0, web(placed("a"), phase="Succeeded")).holds
+    assert not seen("gone", 0, web(leaving("a"))).holds
+    assert not seen("gone", 0, web(refused("a"))).holds
 
 
 def test_a_wait_that_fails_says_why_pods_wait() -> None:

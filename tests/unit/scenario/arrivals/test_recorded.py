@@ -12,7 +12,6 @@ from trace_lines import HEADER, bound, came, gone, node, seen
 
 from stowage_testbed.api.pod_annotations import LIFETIME
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.scenario.arrivals.object_changes import make_merge_patch
 from stowage_testbed.scenario.arrivals.recorded import Deed, RecordedReplay
 from stowage_testbed.scenario.arrivals.recorded_making import make_recorded_replay
 from stowage_testbed.scenario.subset import find_differences
@@ -119,11 +118,3 @@ def test_what_is_in_no_namespace_is_known() -> None:
         ("scheduling.k8s.io/v1/PriorityClass", "high"),
     )
     assert made.controllers == {"Deployment"}
-
-
-def test_a_merge_patch_says_what_has_changed() -> None:
-    """As in RFC 7396."""
-    before = {"a": 1, "b": {"c": [1], "d": 2}, "e": {"f": 1}}
-    now = {"a": 1, "b": {"c": [2], "d": 2}, "g": 3}
-
-    assert make_merge_patch(before, now) == {"b": {"c": [2]}, "e": None, "g": 3}

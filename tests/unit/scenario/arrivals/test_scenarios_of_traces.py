@@ -98,18 +98,6 @@ def test_what_the_trace_does_not_bring_is_told(
     assert replay.placed == "as-recorded"
 
 
-def test_broken_lines_are_reported_with_their_place(tmp_path: Path) -> None:
-    """Beside what is wrong with the scenario."""
-    a_scenario(tmp_path, of=[FIRST])
-    with (tmp_path / "test" / "trace.jsonl").open("a") as file:
-        file.write('{"t": 1, "do": "jump"}\n')
-    with pytest.raises(ScenarioIssuesError) as caught:
-        load_file(tmp_path / "test" / "case.yaml")
-
-    places = [(one.path.name, one.line) for one in caught.value.issues]
-    assert ("trace.jsonl", 3) in places
-
-
 def test_a_trace_alone_makes_a_scenario_that_measures_all_of_it(
     tmp_path: Path,
 ) -> None:
@@ -139,8 +127,6 @@ def test_nobody_waits_for_pods_on_which_no_scheduler_decides(tmp_path: Path) -> 
     # A comparison that is resumed must not mix the two.
     assert len(texts) == 2
 
-
-def test_a_trace_without_nodes_needs_a_scenario(tmp_path: Path) -> None:
-    """It says where pods may go."""
+    # It says where pods may go.
     with pytest.raises(InputError, match="no nodes at its beginning"):
         make_scenario_of_trace(a_trace(tmp_path / "elsewhere", LATER), tmp_path)
