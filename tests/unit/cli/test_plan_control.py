@@ -38,7 +38,6 @@ from stowage_testbed.defragment.findings import (
 from stowage_testbed.toolchain import choose_minor, tool_path
 from stowage_testbed.whatif.inventory import Inventory
 
-
 PLANS = yaml.safe_load(Path(__file__).with_name("plans.yaml").read_text("utf-8"))
 
 

@@ -9,7 +9,6 @@ import pytest
 import yaml
 from amounts import asked, size
 
-from stowage_testbed.api.kinds import Kind
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.declaration import make_object
 from stowage_testbed.scenario.manifests import (
@@ -19,7 +18,6 @@ from stowage_testbed.scenario.manifests import (
     make_priority_classes,
 )
 from stowage_testbed.scenario.model import Scenario, Workload
-from stowage_testbed.scenario.objects import make_object_spec
 from stowage_testbed.scenario.subset import find_differences
 
 NODES = (NodePool("node", 2, size(4000, 4 * 10**9)),)
@@ -62,33 +60,3 @@ def test_priorities_become_classes_and_the_simulator_gets_them_as_numbers() -> N
         ("b-0", 5), ("b-1", 5), ("a-0", 0), ("c-0", -3),
     ]  # fmt: skip
     assert [node["metadata"]["name"] for node in nodes] == ["node-0", "node-1"]
-
-
-def a_kind(name: str, *, namespaced: bool = True) -> Kind:
-    """Return a kind as a server would tell it."""
-    return Kind("example.com/v1", name, "things", namespaced, frozenset(), True)
-
-
-def test_objects_are_put_where_they_belong() -> None:
-    """Reservations are the cluster's; a pod counts as a workload of its name."""
-
-    def put(name: str, kind: Kind, **spec: Any) -> dict[str, Any]:
-        plain = {"kind": kind.name, "metadata": {"labels": {"a": "b"}}, "spec": spec}
-        return dict(make_object_spec(name, plain).in_namespace(kind, "ns"))
-
-    # Whatever has a template with containers makes pods of it.
-    pod = {"spec": {"containers": [{"name": "main"}]}}
-    (task,) = put("train", a_kind("Job"), tasks=[{"template": pod}])["spec"]["tasks"]
-    lone = put("lone", a_kind("Pod"))
-    wide = put("r", a_kind("Room", namespaced=False), owners=[])
-
-    assert put("b", a_kind("Budget"), min=1) == {
-        "apiVersion": "example.com/v1",
-        "kind": "Budget",
-        "metadata": {"name": "b", "namespace": "ns", "labels": {"a": "b"}},
-        "spec": {"min": 1},
-    }
-    assert "namespace" not in wide["metadata"]
-    assert lone["metadata"]["labels"] == {"a": "b", "stowage.dev/workload": "lone"}
-    assert task["template"]["metadata"]["labels"] == {"stowage.dev/workload": "train"}
-    assert "metadata" not in pod

@@ -43,6 +43,9 @@ def test_the_committed_schema_is_the_current_one() -> None:
     """Editors read the file; `stowage scenario schema --write` brings it up to date."""
     committed = (SCENARIOS / "schema.json").read_text("utf-8")
     assert committed == write_editor_schema()
+    # A mistake in a schema would make every check by it vacuous.
+    Draft202012Validator.check_schema(make_strict_schema())
+    Draft202012Validator.check_schema(json.loads(committed))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -54,12 +57,6 @@ def test_editors_accept_the_shipped_scenarios(path: Path) -> None:
     validator = Draft202012Validator(json.loads(write_editor_schema()))
     assert [error.message for error in validator.iter_errors(plain)] == []
     assert text.startswith("# yaml-language-server: $schema=../schema.json\n")
-
-
-def test_both_schemas_are_valid_schemas() -> None:
-    """A mistake in the schema would make every check of it vacuous."""
-    Draft202012Validator.check_schema(make_strict_schema())
-    Draft202012Validator.check_schema(json.loads(write_editor_schema()))
 
 
 @pytest.mark.parametrize(
@@ -103,12 +100,8 @@ def test_headlines_are_few_and_begin_with_what_is_asked_first(
     assert found[: len(first)] == first
     assert len(found) <= MOST_HEADLINES
     assert bounded <= set(found)
+    # A name that is none would never get a verdict, and never be missed.
+    record = RunRecord("a/b", "default", "own", 1, (), (), 1.0)
+    assert set(GENERAL) <= {metric.name for metric in metrics_of(record)}
     named = replace(scenario, headlines=("jain_pods",))
     assert choose_headlines(named) == ("jain_pods",)
-
-
-def test_the_general_headlines_are_metrics() -> None:
-    """A name that is none would never get a verdict, and never be missed."""
-    record = RunRecord("a/b", "default", "own", 1, (), (), 1.0)
-
-    assert set(GENERAL) <= {metric.name for metric in metrics_of(record)}

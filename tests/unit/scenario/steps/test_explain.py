@@ -54,11 +54,7 @@ def test_a_new_scenario_has_no_issues_and_overwrites_nothing(tmp_path: Path) -> 
     ]  # fmt: skip
     assert "there is already a file" in str(again.exception)
     assert path.read_text("utf-8") == text
-
-
-def test_a_name_that_no_scenario_can_bear_is_refused(tmp_path: Path) -> None:
-    """Otherwise `validate` would reject the file at once."""
-    result = new("Scale Up", tmp_path)
-
-    assert "write a topic and a behaviour" in str(result.exception)
-    assert list(tmp_path.iterdir()) == []
+    assert [path] == list(path.parent.iterdir())
+    bad = new("Scale Up", tmp_path)
+    assert "write a topic and a behaviour" in str(bad.exception)
+    assert [path.parent] == list(tmp_path.iterdir())
