@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.defragment.gain import Gains, cost_of_move
+from stowage_testbed.defragment.gain import cost_of_move
 from stowage_testbed.defragment.rehearsal import (
     Leaving,
     Rehearsal,
@@ -140,38 +140,6 @@ def test_as_many_nodes_are_emptied_as_the_scheduler_finds_places_for(
     assert set(kept.targets) == {f"p{number}" for number in range(most)}
     assert set(kept.failed) == {f"n{number}" for number in range(most, 10)}
     assert calls is None or asked == calls
-
-
-def gains(prices: list[int], pods: list[int]) -> list[Fraction]:
-    made = pb.Snapshot(pod_classes=[pb.PodClass(id="c")])
-    there = [
-        [f"{node}-{pod}" for pod in range(count)] for node, count in enumerate(pods)
-    ]
-    for number, (price, uids) in enumerate(zip(prices, there, strict=True)):
-        made.nodes.add(name=f"n{number}", hourly_price_micros=price)
-        for uid in uids:
-            made.pods.add(uid=uid, class_id="c", node=f"n{number}", movable=True)
-    known = Gains(made, frozenset(node.name for node in made.nodes))
-    return [known.of(f"n{number}", uids) for number, uids in enumerate(there)]
-
-
-@pytest.mark.parametrize(
-    ("prices", "pods", "wanted"),
-    [
-        ([10, 10], [5, 5], [Fraction(1), Fraction(1)]),
-        ([30, 10], [5, 5], [Fraction(3, 2), Fraction(1, 2)]),
-        ([10, 10], [1, 4], [Fraction(5, 2), Fraction(5, 8)]),
-        # Without any price, fewer nodes are what is wanted.
-        ([0, 0], [1, 4], [Fraction(5, 2), Fraction(5, 8)]),
-        # Nothing is known to be saved where only others have a price.
-        ([0, 10], [1, 1], [Fraction(0), Fraction(2)]),
-    ],
-)
-def test_gain_is_the_share_of_the_price_over_the_share_of_the_moves(
-    prices: list[int], pods: list[int], wanted: list[Fraction]
-) -> None:
-    """1 is what emptying everything would bring on the average."""
-    assert gains(prices, pods) == wanted
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,13 @@ import pytest
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.whatif.inventory import Inventory
-from stowage_testbed.whatif.prices import LABEL, capacity_type, prices_of
+from stowage_testbed.whatif.prices import LABEL, prices_of
 from stowage_testbed.whatif.release import Release, release_of
 
 TYPE, ZONE = "node.kubernetes.io/instance-type", "topology.kubernetes.io/zone"
 BOUGHT, REGION = "karpenter.sh/capacity-type", "topology.kubernetes.io/region"
 LARGE, SPOT = {TYPE: "m5.large"}, {TYPE: "m5.large", BOUGHT: "spot"}
+AZURE = "kubernetes.azure.com/scalesetpriority"
 CSV = """\
 instanceType, capacityType, zone, price
 m5.large,,,0.096
@@ -42,6 +43,12 @@ def _node(**labels: str) -> dict[str, Any]:
         # The entry that says more of a node.
         ({**LARGE, ZONE: "b"}, CSV, (), "0.107"),
         (SPOT, CSV, (), "0.0341"),
+        # Each cloud tells it in its way.
+        ({**LARGE, "eks.amazonaws.com/capacityType": "ON_DEMAND"}, CSV, (), "0.096"),
+        ({**LARGE, "eks.amazonaws.com/capacityType": "SPOT"}, CSV, (), "0.0341"),
+        ({**LARGE, AZURE: "regular"}, CSV, (), "0.096"),
+        ({**LARGE, "cloud.google.com/gke-preemptible": "true"}, CSV, (), "0.0341"),
+        ({**LARGE, BOUGHT: "reserved"}, YAML, (), None),
         ({**SPOT, ZONE: "b"}, CSV, (), "0.0402"),
         # A spot node never has the price of another.
         (LARGE, YAML, (), "0.096"),
@@ -68,28 +75,6 @@ def test_a_label_counts_before_the_file_and_that_before_what_was_asked_for(
     (node,) = known.priced(Inventory((_node(**labels),), ())).nodes
     labelled = node["metadata"]["labels"].get(LABEL)
     assert labelled == price
-
-
-@pytest.mark.parametrize(
-    ("labels", "bought"),
-    [
-        ({}, "on-demand"),
-        ({"eks.amazonaws.com/capacityType": "ON_DEMAND"}, "on-demand"),
-        ({"eks.amazonaws.com/capacityType": "SPOT"}, "spot"),
-        ({"kubernetes.azure.com/scalesetpriority": "regular"}, "on-demand"),
-        ({"cloud.google.com/gke-preemptible": "true"}, "spot"),
-        ({"karpenter.sh/capacity-type": "reserved"}, "reserved"),
-    ],
-)
-def test_each_cloud_tells_spot_in_its_way(labels: dict[str, str], bought: str) -> None:
-    """The prices differ by a factor."""
-    assert capacity_type(labels) == bought
-
-
-def test_nodes_whose_price_the_cluster_lacks_are_told() -> None:
-    """A release that is asked to save money must know the same prices."""
-    nodes = (_node(pool="spot"), _node(**{LABEL: "0.08"}))
-    assert prices_of(None, ["pool:0.03"]).not_by_label(Inventory(nodes, ())) == ("n",)
 
 
 @pytest.mark.parametrize(
