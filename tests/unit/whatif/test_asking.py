@@ -346,7 +346,7 @@ def test_all_parts_together_take_the_time_that_was_given() -> None:
         while (time_s := part.solve_s()) is not None:
             now[0] += time_s
             solves += 1
-        assert solves > 2
+        assert solves > 1
         now[0] += later / 2
     assert now[0] <= 14.0
 

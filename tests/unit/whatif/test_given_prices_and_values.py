@@ -22,6 +22,7 @@ m5.large,,,0.096
 m5.large,,b,0.107
 m5.large,spot,,0.0341
 m5.large,SPOT,b,0.0402
+m5.large,reserved,,0.05
 """
 YAML = "m5.large: 0.096\n"
 EXACT = "- {instanceType: m5.large, price: 0.123456, region: eu}\n"
@@ -48,7 +49,7 @@ def _node(**labels: str) -> dict[str, Any]:
         ({**LARGE, "eks.amazonaws.com/capacityType": "SPOT"}, CSV, (), "0.0341"),
         ({**LARGE, AZURE: "regular"}, CSV, (), "0.096"),
         ({**LARGE, "cloud.google.com/gke-preemptible": "true"}, CSV, (), "0.0341"),
-        ({**LARGE, BOUGHT: "reserved"}, YAML, (), None),
+        ({**LARGE, BOUGHT: "reserved"}, CSV, (), "0.05"),
         ({**SPOT, ZONE: "b"}, CSV, (), "0.0402"),
         # A spot node never has the price of another.
         (LARGE, YAML, (), "0.096"),

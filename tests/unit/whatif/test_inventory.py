@@ -123,8 +123,8 @@ def test_what_is_not_in_the_files_is_said_to_be_not_judged(tmp_path: Path) -> No
         ("[]", f"holds no Kubernetes objects.*{MAKE}"),
         ('{"items": []}', f"holds no Kubernetes objects.*{MAKE}"),
         # An answer about no nodes would be that nothing fits.
-        ('{"items": [{"kind": "Node", "metadata": {"name": "n"}}]}', "no pods"),
-        ('{"items": [{"kind": "Pod", "metadata": {"name": "p"}}]}', "no nodes"),
+        (json.dumps(NODE), "no pods"),
+        (json.dumps({"kind": "List", "items": [a_pod("a")]}), "no nodes"),
     ],
 )
 def test_a_file_that_is_no_cluster_is_refused(
