@@ -182,12 +182,6 @@ def lose_the_observer_first(cluster: Folder) -> None:
     after(0.1, cluster.children[ETCD].kill)
 
 
-def have_another_of_that_number(cluster: Folder) -> None:
-    """Numbers are used again; this one is a process of somebody else."""
-    cluster.children["other"] = other = subprocess.Popen(["sleep", "60"])
-    pid_file(cluster.workdir, ETCD).write_text(str(other.pid))
-
-
 @pytest.mark.parametrize(
     ("act", "said"),
     [
@@ -196,7 +190,6 @@ def have_another_of_that_number(cluster: Folder) -> None:
         (write_without_room, "make room in results"),
         (lose_the_connection, "etcd has ended"),
         (lose_the_observer_first, "etcd has ended"),
-        (have_another_of_that_number, "etcd has ended"),
     ],
 )
 def test_what_fails_ends_the_block_by_the_name_of_its_cause(
@@ -211,6 +204,14 @@ def test_what_fails_ends_the_block_by_the_name_of_its_cause(
     cluster.start(ETCD)
 
     assert said in str(end_of(cluster, lambda: act(cluster)))
+
+
+def test_a_process_that_took_over_a_number_is_another(cluster: Folder) -> None:
+    """Numbers are used again; this one is a process of somebody else."""
+    cluster.children["other"] = other = subprocess.Popen(["sleep", "60"])
+    pid_file(cluster.workdir, ETCD).write_text(str(other.pid))
+
+    assert "etcd has ended" in str(end_of(cluster))
 
 
 def test_a_disk_that_fills_up_ends_the_block(cluster: Folder, tmp_path: Path) -> None:
