@@ -48,10 +48,13 @@ def begin(lines: list[trace.Line], *there: Change, of: Iterable[str] = ()) -> Re
 
 
 def record(
-    *arrivals: Arrival, there: Iterable[Change] = (), of: Iterable[str] = ()
+    *arrivals: Arrival,
+    there: Iterable[Change] = (),
+    of: Iterable[str] = (),
+    to: list[trace.Line] | None = None,
 ) -> list[trace.Line]:
     """Return what is recorded, but for templates."""
-    lines: list[trace.Line] = []
+    lines = [] if to is None else to
     recording = begin(lines, *there, of=of)
     for one in arrivals:
         recording.take(one)
@@ -97,9 +100,14 @@ def test_of_what_watches_tell_that_is_recorded_which_matters(case: Body) -> None
     ]
     there = [one for one in changes if one.verb is Verb.LISTED]
     later = [one for one in changes if one.verb is not Verb.LISTED]
-    lines = record(*later, there=there, of=case.get("namespaces", ()))
+    written: list[trace.Line] = []
+    lines = record(*later, there=there, of=case.get("namespaces", ()), to=written)
 
     found = msgspec.to_builtins(lines)
+    if "template" in case:
+        templates = [line for line in written if isinstance(line, trace.Template)]
+        made = msgspec.to_builtins(templates[0].template)
+        assert list(find_differences(case["template"], made)) == []
     assert [one["do"] for one in found] == [one["do"] for one in case["lines"]]
     for one, line in zip(case["lines"], found, strict=True):
         assert list(find_differences(one, line)) == []
