@@ -6,15 +6,12 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import msgspec
 import pytest
-from amounts import size, taken
 from kubernetes import client
-from outcomes import GB, a_plan, a_stepped_outcome, an_outcome
+from outcomes import a_plan, a_stepped_outcome, an_outcome
 from run_records import a_record, pod_on
-from seen_states import state_of
 from silent_cluster import SilentCluster
 from watch_server import WatchServer, a_pod, serving
 from watched_pods import NAMESPACE, life
@@ -22,7 +19,6 @@ from watched_pods import NAMESPACE, life
 from stowage_testbed.base.wait import wait_until
 from stowage_testbed.invariants.settled import COUNTED
 from stowage_testbed.metrics.record import PodRecord
-from stowage_testbed.metrics.state import NodeState
 from stowage_testbed.observe.audit import BEGINNING
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.plan import ObservedPlan, read_plan
@@ -37,7 +33,7 @@ from stowage_testbed.run.latency import make_latency
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.recorder import RunRecorder
-from stowage_testbed.run.steps.observed_moment import observe_state, sum_up_plans
+from stowage_testbed.run.steps.observed_moment import sum_up_plans
 from stowage_testbed.run.window_record import find_proved_bound
 from stowage_testbed.scenario.check import OptimizerRecord
 
@@ -47,52 +43,6 @@ MOMENT = "2026-01-01T00:00:01.000001Z"
 SCENARIO = an_outcome().scenario
 START = Receipt(0, 1_767_225_600 * NS_PER_S)
 """2026-01-01T00:00:00Z, when the window begins."""
-
-
-def a_node(name: str) -> dict[str, Any]:
-    return {
-        "metadata": {"uid": name, "name": name},
-        "status": {"allocatable": {"cpu": "1500m", "memory": "4G", "pods": "110"}},
-    }
-
-
-def a_running_pod(name: str, workload: str, **status: Any) -> dict[str, Any]:
-    return {
-        "metadata": {
-            "uid": name,
-            "namespace": status.pop("namespace", "ns"),
-            "name": name,
-            "labels": {"stowage.dev/workload": workload},
-        },
-        "spec": {
-            "nodeName": status.pop("node", ""),
-            "containers": [{"resources": {"requests": {"memory": "2G"}}}],
-        },
-        "status": status,
-    }
-
-
-def captured(*objects: tuple[str, dict[str, Any]]) -> Any:
-    return observe_state(state_of(*objects), SCENARIO, "ns")
-
-
-def test_the_scenario_s_own_nodes_and_pods_count_with_what_they_really_have() -> None:
-    """The release's node would dilute; ReplicaSet's names are random."""
-    state = captured(
-        ("Node", a_node("n-0")),
-        ("Node", a_node("stowage-host")),
-        ("Pod", a_running_pod("a-x7k2p", "a", node="n-0")),
-        ("Pod", a_running_pod("b-1", "b")),
-        # They hold no room of the scenario's.
-        ("Pod", a_running_pod("a-1", "a", phase="Succeeded")),
-        ("Pod", a_running_pod("a-2", "a", namespace="elsewhere")),
-    )
-    bound, pending = state.pods
-
-    assert state.nodes == (NodeState("n-0", size(1500, 4 * GB)),)
-    assert (bound.workload, bound.node) == ("a", "n-0")
-    assert bound.requests == taken(0, 2 * GB)
-    assert pending.node is None
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.whatif.inventory import inventory_of
+from stowage_testbed.whatif.inventory import inventory_of, reduced
 from stowage_testbed.whatif.reading import read_files
 
+REDUCED: dict[str, dict[str, Any]] = yaml.safe_load(
+    Path(__file__).with_name("reduced.yaml").read_text("utf-8")
+)["objects"]
 MAKE = "kubectl get nodes,pods,pdb -A -o json"
 NODE: dict[str, Any] = {"kind": "Node", "metadata": {"name": "n"}}
 
@@ -65,38 +69,15 @@ def test_files_are_judged_by_the_scheduler_of_their_nodes(
     assert (found.version, found.minor) == (version, minor)
 
 
-def test_what_may_hold_secrets_is_not_kept() -> None:
+@pytest.mark.parametrize("case", REDUCED.values(), ids=REDUCED)
+def test_what_may_hold_secrets_is_not_kept_and_all_else_is(
+    case: dict[str, Any],
+) -> None:
     """The scheduler has no use for it, and it would lie in memory and in pipes."""
-    pod = a_pod("a")
-    secret = {"exec": {"command": ["login", "hunter2"]}}
-    probes = ("livenessProbe", "readinessProbe", "startupProbe")
-    pod["spec"]["containers"][0] |= {
-        "command": ["hunter2"],
-        "env": [{"name": "PASSWORD", "value": "hunter2"}],
-        "args": ["--password=hunter2"],
-        "lifecycle": {"postStart": secret},
-        **dict.fromkeys(probes, secret),
-        "resources": {"requests": {"cpu": "1"}},
-    }
-    pod["spec"]["initContainers"] = pod["spec"]["containers"]
-    pod["spec"]["ephemeralContainers"] = [{"name": "d", "args": ["hunter2"]}]
-    ended = {"lastState": {"terminated": {"message": "hunter2"}}, "resources": {}}
-    pod["status"] = {"containerStatuses": [ended]}
-    pod["metadata"]["annotations"] = {
-        "kubectl.kubernetes.io/last-applied-configuration": "hunter2",
-        "other": "kept",
-    }
-    spec = {"replicas": 2, "template": {"spec": pod["spec"]}}
-    deployment = {"kind": "Deployment", "metadata": {"name": "d"}, "spec": spec}
+    kept = reduced(case["given"])
 
-    found = inventory_of([NODE, pod, deployment])
-    (kept,), (whole,) = found.pods, found.objects
-
-    assert "hunter2" not in json.dumps((kept, whole))
-    assert whole["spec"]["template"]["spec"]["containers"][0]["resources"]
-    assert kept["spec"]["containers"][0]["resources"]
-    assert kept["status"]["containerStatuses"] == [{"resources": {}}]
-    assert kept["metadata"]["annotations"] == {"other": "kept"}
+    assert kept == case["kept"]
+    assert "hunter2" not in json.dumps(kept)
 
 
 def test_what_is_not_in_the_files_is_said_to_be_not_judged(tmp_path: Path) -> None:
@@ -136,26 +117,6 @@ def test_a_file_that_is_no_cluster_is_refused(
         file.write_text(text)
     with pytest.raises(InputError, match=said):
         read_files([file])
-
-
-def test_all_else_is_kept_also_what_nobody_knows_yet() -> None:
-    """A list of what is kept would drop what the next minor's plugins read."""
-    new = {"new": [{"a": 1}]}
-    pod = a_pod("a", status={"new": 1, "containerStatuses": [new]})
-    # Limits count volumes, and rules ask of what kind they are, not what is in them.
-    token: dict[str, Any] = {"name": "t", "projected": {"defaultMode": 420}}
-    volumes = [{"name": "c", "persistentVolumeClaim": {"claimName": "x"}}, {"csi": new}]
-    pod["spec"] |= {"new": new, "containers": [new], "volumes": [*volumes, token]}
-    pod["metadata"]["new"] = new
-    node = {**NODE, "spec": new, "status": new}
-    volume = {"kind": "PersistentVolume", "metadata": {"name": "v"}, "status": new}
-    given = copy.deepcopy(pod)
-    sources = {"defaultMode": 420, "sources": [{"secret": {"name": "s"}}]}
-    given["spec"]["volumes"][2]["projected"] = sources
-
-    found = inventory_of([node, given, volume])
-
-    assert (found.nodes, found.pods, found.objects) == ((node,), (pod,), (volume,))
 
 
 def test_of_a_nodes_images_those_of_waiting_pods_are_kept() -> None:
