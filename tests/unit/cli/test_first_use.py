@@ -174,8 +174,3 @@ def test_a_fixture_says_what_it_installs(fresh: dict[str, str], tmp_path: Path) 
     assert said.startswith("stowage: etcd, ")
     assert "installing now" in said.splitlines()[0]
     assert CAUSE in output
-    # A machine of CI may want it to fail, and not to build for minutes.
-    code, output, said = call([str(STOWAGE), "up"], {**fresh, "STOWAGE_SOURCE": "none"})
-    assert (code, output) == (1, "")
-    assert said.startswith("stowage: etcd, kube-apiserver, ")
-    assert "are not installed; run: stowage tools install etcd kube-apiserver" in said
