@@ -27,81 +27,55 @@ LABELS = {"app.kubernetes.io/instance": "stowage"}
 WANTED = Wanted("deterministic", optimizer_enabled=False)
 
 
-class Cluster:
-    """What the server lists of a release, by kind."""
-
-    def __init__(self) -> None:
-        counts = dict.fromkeys(("replicas", "updatedReplicas", "availableReplicas"), 1)
-        metadata = {"name": "stowage", "labels": LABELS, "uid": "1"}
-        container = {"name": "scheduler", "ready": True, "restartCount": 0}
-        self.there: dict[str, dict[str, Any]] = {
-            "Deployment": {
-                "metadata": {**metadata, "generation": 1},
-                "spec": {"replicas": 1},
-                "status": {"observedGeneration": 1, **counts},
-            },
-            "ConfigMap": {"metadata": metadata, "data": {"scheduler.yaml": "a: 1"}},
-            "Pod": {"metadata": metadata, "status": {"containerStatuses": [container]}},
-        }
-
-    def list_all(self, kind: str, _namespace: str) -> list[dict[str, Any]]:
-        return [deepcopy(self.there[kind])]
+METADATA = {"name": "stowage", "labels": LABELS, "uid": "1"}
+COUNTS = dict.fromkeys(("replicas", "updatedReplicas", "availableReplicas"), 1)
+STATUS = {"observedGeneration": 1, **COUNTS}
+RUNS = {"name": "scheduler", "ready": True, "restartCount": 0}
+THERE: dict[str, dict[str, Any]] = {
+    "Deployment": {
+        "metadata": {**METADATA, "generation": 1},
+        "spec": {"replicas": 1},
+        "status": STATUS,
+    },
+    "ConfigMap": {"metadata": METADATA, "data": {"scheduler.yaml": "a: 1"}},
+    "Pod": {"metadata": METADATA, "status": {"containerStatuses": [RUNS]}},
+}
 
 
-@pytest.fixture
-def cluster() -> Cluster:
-    return Cluster()
-
-
-@pytest.fixture
-def last(cluster: Cluster) -> LastRelease:
-    release = Release(cast("Any", None), "stowage", "stowage-system")
-    made = LastRelease()
-    made.note(Serving(release, WANTED, ""), cast("Objects", cluster))
-    return made
-
-
-def found(last: LastRelease, cluster: Cluster, wanted: Wanted = WANTED) -> bool:
-    return last.find(wanted, cast("Objects", cluster)) is not None
-
-
-def test_the_same_is_found_until_given_up(last: LastRelease, cluster: Cluster) -> None:
-    """Starting anew costs more than most scenarios; another would place otherwise."""
-    assert found(last, cluster)
-    assert not found(last, cluster, replace(WANTED, profile="default"))
-    assert not found(last, cluster, replace(WANTED, optimizer_enabled=True))
-    assert not found(last, cluster, replace(WANTED, values={"scheduler": {}}))
-
-    last.forget()
-
-    assert not found(last, cluster)
+def listing(there: dict[str, dict[str, Any]]) -> Objects:
+    """Return what lists these objects, by kind."""
+    return cast("Objects", SimpleNamespace(list_all=lambda kind, _: [there[kind]]))
 
 
 @pytest.mark.parametrize(
-    ("kind", "path", "value"),
+    ("wanted", "kind", "changed"),
     [
-        ("Deployment", ("spec", "replicas"), 0),
-        ("Deployment", ("status", "availableReplicas"), 0),
-        ("ConfigMap", ("data", "scheduler.yaml"), "a: 2"),
-        ("Pod", ("metadata", "uid"), "2"),
-        ("Pod", ("status", "containerStatuses", 0, "restartCount"), 1),
-        ("Pod", ("status", "containerStatuses", 0, "ready"), False),
+        (WANTED, "", {}),
+        (replace(WANTED, profile="default"), "", {}),
+        (replace(WANTED, optimizer_enabled=True), "", {}),
+        (replace(WANTED, values={"scheduler": {}}), "", {}),
+        # A scenario may scale it to nothing, kill it, or edit its configuration.
+        (WANTED, "Deployment", {"spec": {"replicas": 0}}),
+        (WANTED, "Deployment", {"status": {**STATUS, "availableReplicas": 0}}),
+        (WANTED, "ConfigMap", {"data": {"scheduler.yaml": "a: 2"}}),
+        (WANTED, "Pod", {"metadata": {**METADATA, "uid": "2"}}),
+        *(
+            (WANTED, "Pod", {"status": {"containerStatuses": [RUNS | one]}})
+            for one in ({"ready": False}, {"restartCount": 1})
+        ),
     ],
 )
-def test_one_that_was_changed_is_not(
-    last: LastRelease,
-    cluster: Cluster,
-    kind: str,
-    path: tuple[str | int, ...],
-    value: object,
+def test_the_same_release_is_kept_until_it_is_changed_or_given_up(
+    wanted: Wanted, kind: str, changed: dict[str, Any]
 ) -> None:
-    """A scenario may scale it to nothing, kill it, or edit its configuration."""
-    place: Any = cluster.there[kind]
-    for key in path[:-1]:
-        place = place[key]
-    place[path[-1]] = value
+    """Starting anew costs more than most scenarios; another would place otherwise."""
+    last, release = LastRelease(), Release(cast("Any", None), "stowage", "system")
+    last.note(Serving(release, WANTED, ""), listing(THERE))
+    there = listing({**THERE, **({kind: THERE[kind] | changed} if kind else {})})
 
-    assert not found(last, cluster)
+    assert (last.find(wanted, there) is not None) is (wanted == WANTED and not kind)
+    last.forget()
+    assert last.find(wanted, there) is None
 
 
 def test_settings_become_the_plugins_own_arguments() -> None:

@@ -145,7 +145,6 @@ class Server:
     made: list[dict[str, Any]] = field(default_factory=list)
     refusals: dict[str, int] = field(default_factory=dict)
     slow: frozenset[str] = frozenset()
-    lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def kinds(self) -> Server:
@@ -158,51 +157,33 @@ class Server:
         self.made.append(manifest)
         self._take(f"create {manifest['metadata']['name']}")
 
-    def patch(self, kind: str, name: str, change: Any, **where: str) -> None:
-        del kind, change, where
+    def patch(self, _kind: str, name: str, _change: Any, **_: str) -> None:
         self._take(f"patch {name}")
 
-    def delete(
-        self, kind: str, name: str, *, namespace: str, at_once: bool = False
-    ) -> None:
-        if kind == "Lease":
-            self._take(f"delete the lease of {name} in {namespace}")
-            return
-        self._take(f"delete {name}{' at once' if at_once else ''}")
+    def delete(self, kind: str, name: str, **how: Any) -> None:
+        lease = f"the lease of {name} in {how['namespace']}"
+        what = lease if kind == "Lease" else name
+        self._take(f"delete {what}{' at once' if how.get('at_once') else ''}")
 
     def _take(self, what: str) -> None:
         if what in self.slow:
             threading.Event().wait(0.05)
-        with self.lock:
-            self.asked.append(what)
+        self.asked.append(what)
         if what in self.refusals:
             raise ApiRefusedError(what, self.refusals[what], "no")
-
-
-class Context:
-    """As much of a step's context as a replay needs."""
-
-    def __init__(self, server: Server) -> None:
-        self.objects, self.create, self.namespace = server, server.create, "run"
-        self.facts: dict[str, float] = {}
-        self.said: list[str] = []
-        self.recorder = SimpleNamespace(report=self.said.append)
-        observer = SimpleNamespace(clock=ReceiptClock())
-        self.run = SimpleNamespace(observer=observer)
-
-    def timeout_s(self) -> float:
-        return 10.0
 
 
 def manifest(name: str, kind: str = "Pod", **spec: Any) -> dict[str, Any]:
     return {"kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
-def replay(server: Server, first: FirstState, *deeds: Deed) -> Context:
-    context = Context(server)
-    recorded = RecordedReplay(first, deeds, 3, {}, ())
-    replay_recorded(cast("StepContext", context), recorded)
-    return context
+def replay(
+    server: Server, first: FirstState, *deeds: Deed, said: list[str] | None = None
+) -> StepContext:
+    context: Any = a_context([] if said is None else said, allowed_s=10.0)
+    context.objects, context.create, context.namespace = server, server.create, "run"
+    replay_recorded(context, RecordedReplay(first, deeds, 3, {}, ()))
+    return cast("StepContext", context)
 
 
 def test_what_was_there_is_made_in_order_before_anything_happens() -> None:
@@ -241,9 +222,10 @@ def test_what_a_quota_refuses_is_counted_and_anything_else_ends_the_replay() -> 
     pod = Deed(0, "create", "Pod", "p", manifest("p"))
     change = Deed(0, "patch", "apps/v1/Deployment", "q")
     server = Server(refusals={"create p": 403, "patch q": 404})
-    context = replay(server, FirstState(), pod, change)
+    said: list[str] = []
+    context = replay(server, FirstState(), pod, change, said=said)
 
     assert context.facts["refused"] == 2
-    assert any("2 requests of the trace were refused" in one for one in context.said)
+    assert any("2 requests of the trace were refused" in one for one in said)
     with pytest.raises(ApiRefusedError):
         replay(Server(refusals={"create p": 422}), FirstState(), pod)
