@@ -6,10 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.cli import app
 from stowage_testbed.cli.run_session import RunSession
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.base import Cluster
@@ -25,35 +23,6 @@ from stowage_testbed.scenario.model import Scenario
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
 STOCK = ("kubernetes/sidecars", "nodes/drained", "nodes/replacement")
 PLANNED = ("plans/asked-for", "paper/figure-1", "plans/quota-just-full")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["nowhere.yaml"], "cannot read nowhere.yaml"),
-        (["paper/figure-2"], "no scenario is called 'paper/figure-2'"),
-        (["paper/figure-1", "--variant", "big"], "a variant 'big'"),
-        (["--label", "none-such"], "no scenario was chosen"),
-        (["paper/figure-1"], "run: stowage tools install etcd"),
-    ],
-)
-def test_bad_input_is_one_message(
-    arguments: list[str],
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Nothing is started for a run that cannot come to an end."""
-    cache = tmp_path / "cache"
-    monkeypatch.setenv("STOWAGE_CACHE", str(cache))
-    monkeypatch.chdir(SCENARIOS.parent)
-
-    result = CliRunner().invoke(app, ["run", *arguments])
-
-    assert result.exit_code == 2
-    assert message in result.stderr
-    assert result.stderr.startswith("stowage: ")
-    assert not cache.exists()
 
 
 def test_an_unwritable_results_folder_is_found_before_the_run(tmp_path: Path) -> None:
