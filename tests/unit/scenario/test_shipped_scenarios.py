@@ -1,7 +1,6 @@
 """The scenarios and the schema that stand in the repository."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,16 +9,12 @@ from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
-from stowage_testbed.compare.session.request import choose_scenario
 from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS
 from stowage_testbed.scenario.explain import explain
 from stowage_testbed.scenario.headlines import (
     GENERAL,
-    MOST_HEADLINES,
-    OF_RECOVERY,
-    choose_headlines,
 )
 from stowage_testbed.scenario.load import find_files, load_folder
 from stowage_testbed.scenario.schema import make_strict_schema, write_editor_schema
@@ -82,26 +77,8 @@ def test_the_commands_say_what_there_is(arguments: list[str], said: str) -> None
     assert said in result.output
 
 
-@pytest.mark.parametrize(
-    ("name", "first", "bounded"),
-    [
-        # What its author bounds matters to him.
-        ("burst/deployment-200", GENERAL, {"t_sched_max_s"}),
-        ("hpa/recovery", OF_RECOVERY, set()),
-    ],
-)
-def test_headlines_are_few_and_begin_with_what_is_asked_first(
-    name: str, first: tuple[str, ...], bounded: set[str]
-) -> None:
-    """Each one more makes all of them harder to show; a scenario may name its own."""
-    scenario = choose_scenario(name, SCENARIOS, None)
-    found = choose_headlines(scenario)
-
-    assert found[: len(first)] == first
-    assert len(found) <= MOST_HEADLINES
-    assert bounded <= set(found)
-    # A name that is none would never get a verdict, and never be missed.
+def test_the_general_headlines_are_metrics() -> None:
+    """A name that is none would never get a verdict, and never be missed."""
     record = RunRecord("a/b", "default", "own", 1, (), (), 1.0)
+
     assert set(GENERAL) <= {metric.name for metric in metrics_of(record)}
-    named = replace(scenario, headlines=("jain_pods",))
-    assert choose_headlines(named) == ("jain_pods",)

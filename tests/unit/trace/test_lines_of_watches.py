@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -187,18 +188,23 @@ def test_lines_wait_for_those_that_belong_before(
     assert when(lines) == "NodeSeen 2"
 
 
-def test_pods_that_came_while_a_watch_was_behind_have_their_own_time() -> None:
-    """All of them would come at once else, where one came after the other."""
+@pytest.mark.parametrize("ahead_s", [0, 3600])
+def test_pods_that_came_while_a_watch_was_behind_have_their_own_time(
+    ahead_s: int,
+) -> None:
+    """All of them would come at once else; whatever the server's clock shows."""
 
     def created(name: str, seconds: float) -> Body:
-        stamp = f"1970-01-01T00:00:{int(seconds):02}Z"
+        stamp = datetime.fromtimestamp(int(seconds) + ahead_s, UTC).isoformat()
         return pod(name, uid=name, creationTimestamp=stamp)
 
     prompt = [added(1 + n / 10, created(f"p{n}", 1 + n / 10)) for n in range(20)]
     late = [added(30, created(f"q{n}", 10 + n)) for n in range(5)]
-    lines = record(*prompt, *late)
+    # A receipt is finer than a stamp, also where the stamp is a second older.
+    older = added(30.2, created("r", 29.1))
+    lines = record(*prompt, *late, older, added(-1, pod("before", uid="before")))
     came = {line.name: line.t for line in lines if isinstance(line, trace.PodCame)}
-    assert came["p19"] == 2.9
+    assert (came["before"], came["p19"], came["r"]) == (0, 2.9, 30.2)
     assert [came[f"q{n}"] for n in range(5)] == pytest.approx(
         [10.5, 11.5, 12.5, 13.5, 14.5], abs=0.1
     )
