@@ -207,20 +207,10 @@ def test_the_command_says_what_it_wrote(tmp_path: Path) -> None:
     assert yaml.safe_load((out / "cluster.yaml").read_text())["name"] == "made/cluster"
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        ("no JSON", "is not JSON"),
-        ("[]", "holds no Kubernetes objects"),
-        ('{"kind": "PodList", "items": []}', "there is no Node in what was read"),
-    ],
-)
-def test_what_is_no_list_of_a_cluster_is_refused(
-    content: str, words: str, tmp_path: Path
-) -> None:
+def test_what_is_no_list_of_a_cluster_is_refused(tmp_path: Path) -> None:
     """The message says how to make one."""
     path = tmp_path / "lists.json"
-    path.write_text(content)
+    path.write_text('{"kind": "PodList", "items": []}')
 
-    with pytest.raises(InputError, match=words):
+    with pytest.raises(InputError, match="there is no Node in what was read"):
         read_lists([path])

@@ -93,6 +93,8 @@ def test_a_missing_context_is_named(program: tuple[str, ...], tmp_path: Path) ->
     assert done.returncode == 2
     assert "context 'nowhere' cannot be used" in done.stderr
     assert "Traceback" not in done.stderr
+    shown = CliRunner().invoke(plugin, ["--help"]).output
+    assert all(command in shown for command in ("defragment", "savings"))
 
 
 def _path_with_tools() -> str:
@@ -342,11 +344,3 @@ def test_a_plan_that_nobody_takes_up_is_not_waited_for_forever() -> None:
     plan = {"metadata": {"name": "p"}, "spec": {}}
     with pytest.raises(StowageError, match="kubectl delete packingplan p"):
         follow(lambda: plan, lambda _: None, WaitingClock())
-
-
-def test_both_programs_have_the_commands() -> None:
-    """It is the same as kubectl stowage, for a cluster of one's own."""
-    for program in (app, plugin):
-        shown = CliRunner().invoke(program, ["--help"]).output
-        assert "defragment" in shown
-        assert "savings" in shown

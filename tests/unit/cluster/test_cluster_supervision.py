@@ -8,7 +8,6 @@ import os
 import signal
 import socketserver
 import subprocess
-import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -375,26 +374,6 @@ def test_the_first_request_to_end_raises_and_no_later_one(
 
         os.kill(os.getpid(), number)
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
-
-
-def test_what_others_drop_is_still_reported() -> None:
-    """The hook is for one exception only, and gone with the block."""
-    raised: list[sys.UnraisableHookArgs] = []
-    former, sys.unraisablehook = sys.unraisablehook, raised.append
-
-    def fail() -> None:
-        raise ValueError("of no interest")
-
-    doomed = Doomed()
-    weakref.finalize(doomed, fail)
-    try:
-        with ending_cleanly():
-            del doomed
-        assert sys.unraisablehook == raised.append
-    finally:
-        sys.unraisablehook = former
-
-    assert [str(one.exc_value) for one in raised] == ["of no interest"]
 
 
 def test_former_handlers_come_back() -> None:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli import app
-from stowage_testbed.scenario.language import explain_word, is_word
+from stowage_testbed.scenario.language import explain_word
 from stowage_testbed.scenario.schema import make_strict_schema
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
@@ -74,15 +74,3 @@ def test_the_command_explains_words_and_scenarios() -> None:
     assert "\npaper/figure-1\n" in some.output
     assert outermost.output == explain_word()
     assert "  expect: a mapping; required\n" in outermost.output
-
-
-def test_files_and_folders_are_no_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What is there is meant, unless it is called like an outermost word."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "scheduler").mkdir()
-    (tmp_path / "mine").mkdir()
-
-    asked = ("scheduler", "mine", "./scheduler", "web.yaml", "web/up", "*")
-    assert [one for one in asked if is_word(one)] == ["scheduler"]

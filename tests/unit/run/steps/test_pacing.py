@@ -85,23 +85,6 @@ def test_each_pod_comes_at_its_time_or_at_once_and_is_counted() -> None:
         assert found.latest_s == pytest.approx(pacing.latest_s, abs=1e-5)
 
 
-def refuse() -> None:
-    raise TooLateError("no")
-
-
-def test_the_first_refusal_is_raised_and_ends_it() -> None:
-    """What the API server refuses once it would refuse a thousand times."""
-    done: list[str] = []
-    acts = (partial(done.append, "a"), refuse, partial(done.append, "c"))
-    dues = [Due(0.0, "p", act) for act in acts]
-    pacer = Pacer(ReceiptClock(), 1.0, lambda name, _: TooLateError(name), writers=1)
-
-    with pytest.raises(TooLateError, match="no"):
-        pacer.run(dues)
-
-    assert done == ["a"]
-
-
 def a_context(said: list[str], allowed_s: float = 1.0) -> StepContext:
     context: Any = SimpleNamespace(
         facts={},
@@ -121,6 +104,19 @@ def test_what_is_too_late_ends_the_step_with_a_way_out() -> None:
         pace(a_context([], allowed_s=3.0), dues)
 
     assert len(done) < 2
+
+
+def test_the_first_refusal_is_raised_and_ends_it() -> None:
+    """What the API server refuses once it would refuse a thousand times."""
+    server = Server(refusals={"create 0": 422})
+    dues = [
+        Due(0.0, "p", partial(server.create, manifest(str(number))))
+        for number in range(100)
+    ]
+    with pytest.raises(ApiRefusedError):
+        pace(a_context([]), dues)
+
+    assert len(server.asked) < 100
 
 
 def test_lateness_is_noted_and_told_if_there_was_any() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 import yaml
-from trace_lines import HEADER, came, gone, node, seen
+from trace_lines import HEADER, came, node
 
 from stowage_testbed.api.pod_annotations import LIFETIME
 from stowage_testbed.scenario.arrivals.recorded import RecordedReplay
@@ -61,6 +61,9 @@ def test_what_happened_happens_again(case: dict[str, Any]) -> None:
         }
     if "first node" in case:
         assert made.first.nodes[0]["spec"] == case["first node"]["spec"]
+    if "wide" in case:
+        assert [*map(list, made.wide)] == case["wide"]
+        assert [*made.controllers] == case["controllers"]
     if "placed" in case:
         assert {k: [*v] for k, v in made.first.placed.items()} == case["placed"]
     if "first lifetime" in case:
@@ -76,18 +79,3 @@ def test_on_nodes_of_the_scenario_those_of_the_trace_do_not_come() -> None:
     assert (len(made.first.nodes), made.nodes) == (1, ("n1",))
     assert (without.first.nodes, without.nodes) == ((), ())
     assert [(one.at_s, one.kind) for one in without.deeds] == [(4, "Pod")]
-
-
-def test_what_is_in_no_namespace_is_known() -> None:
-    """Whoever clears up has to delete it one by one."""
-    volume = {"kind": "PersistentVolume", "metadata": {"name": "v"}, "spec": {}}
-    wide = trace.ObjectSeen(t=0, object={"apiVersion": "v1", **volume})
-    template: dict[str, Any] = {"spec": {"containers": []}}
-    web = seen(0, "Deployment", "apps/v1", spec={"template": template})
-    made = replay(web, wide, gone(1, "Deployment"))
-
-    assert made.wide == (
-        ("v1/PersistentVolume", "v"),
-        ("scheduling.k8s.io/v1/PriorityClass", "high"),
-    )
-    assert made.controllers == {"Deployment"}
