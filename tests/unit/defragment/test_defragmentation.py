@@ -72,23 +72,21 @@ class World:
     least_micros: int = 0
 
     def inventory(self) -> Inventory:
-        nodes = [
+        nodes = (
             {"metadata": {"name": name, "labels": {KIND: self.kinds.get(name, "k")}}}
             for name in (*self.prices, SHARED)
-        ]
-        pods = [
+        )
+        pods = (
             {
                 "metadata": {"namespace": "ns", "name": uid, "uid": uid},
                 "spec": {"nodeName": node, "schedulerName": self.scheduler},
             }
             for node, uid in self._all()
-        ]
+        )
         return Inventory(tuple(nodes), tuple(pods))
 
-    def _all(self) -> Iterator[tuple[str, str]]:
-        for node, count in self.pods.items():
-            for number in range(count):
-                yield node, f"{node}-{number}"
+    def _all(self) -> list[tuple[str, str]]:
+        return [(n, f"{n}-{k}") for n, count in self.pods.items() for k in range(count)]
 
     def verify(self, _: Question) -> Verification:
         made = pb.Snapshot(pod_classes=[pb.PodClass(id="c")])
@@ -107,31 +105,29 @@ class World:
 
     def last_answer(self, request: pb.SolveRequest) -> pb.SolveUpdate:
         self.asked = request
-        moves = [
-            pb.Move(pod_uid=uid, from_node=node, to_node=SHARED)
-            for node, uid in self._all()
-            if node in self.empties
-        ]
         used = [node for node, count in self.pods.items() if count]
-        in_use = pb.NodesInUse(
-            before=len(used) + 1,
-            lower_bound=len(used) + 1 - len(self.empties),
-            price_before_micros=sum(self.prices[node] for node in used) + 1,
-            price_lower_bound_micros=self.least_micros + 1,
+        plan = pb.Plan(
+            moves=[
+                pb.Move(pod_uid=uid, from_node=node, to_node=SHARED)
+                for node, uid in self._all()
+                if node in self.empties
+            ],
+            nodes_in_use=pb.NodesInUse(
+                before=len(used) + 1,
+                lower_bound=len(used) + 1 - len(self.empties),
+                price_before_micros=sum(self.prices[node] for node in used) + 1,
+                price_lower_bound_micros=self.least_micros + 1,
+            ),
         )
-        return pb.SolveUpdate(last=True, plan=pb.Plan(moves=moves, nodes_in_use=in_use))
+        return pb.SolveUpdate(last=True, plan=plan)
 
     def place(self, instance: Instance) -> Placements:
-        names = [pod["metadata"]["name"] for pod in instance.pods]
+        names = (pod["metadata"]["name"] for pod in instance.pods)
         lost = {f"ns/{uid}-again" for uid in self.no_place}
-        nodes = {
-            key: None if key in lost else SHARED
-            for name in names
-            if name.endswith("-again") and (key := f"ns/{name}")
-        }
-        return Placements(
-            "i", nodes, reasons=dict.fromkeys(lost, "0/9 nodes are available")
-        )
+        again = [f"ns/{name}" for name in names if name.endswith("-again")]
+        nodes = {key: None if key in lost else SHARED for key in again}
+        reasons = dict.fromkeys(lost, "0/9 nodes are available")
+        return Placements("i", nodes, reasons=reasons)
 
 
 Ask = Callable[..., Defragmentation]
