@@ -63,7 +63,7 @@ def test_a_word_comes_with_limits_default_and_need_or_those_near_it(
 
 def test_the_command_explains_words_and_scenarios() -> None:
     """Names of scenarios have a slash; without one the outermost words are meant."""
-    words = ["steps.cordon", "paper/figure-1", "--folder", str(SCENARIOS)]
+    words = ["steps.cordon", "burst/arrivals", "--folder", str(SCENARIOS)]
     some, outermost = (
         CliRunner().invoke(app, ["scenario", "explain", *asked])
         for asked in (words, [])
@@ -71,6 +71,8 @@ def test_the_command_explains_words_and_scenarios() -> None:
 
     assert (some.exit_code, outermost.exit_code) == (0, 0)
     assert some.output.startswith("steps.cordon: text or a list, each entry text\n")
-    assert "\npaper/figure-1\n" in some.output
+    # One name is the default run and its variants, as for `run`.
+    assert "\nburst/arrivals\n" in some.output
+    assert "\nburst/arrivals@small\n" in some.output
     assert outermost.output == explain_word()
     assert "  expect: a mapping; required\n" in outermost.output

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from stowage_testbed.scenario.errors import ScenarioIssuesError
 from stowage_testbed.scenario.load import load_file, load_folder
@@ -12,6 +14,7 @@ from stowage_testbed.scenario.model import Scenario
 
 GOOD = Path(__file__).parent / "good"
 SCENARIO = (GOOD / "objects.yaml").read_text("utf-8")
+COUNTED = yaml.safe_load(GOOD.with_name("counted.yaml").read_text("utf-8"))
 SHOP = (GOOD / "manifests" / "shop.yaml").read_text("utf-8")
 
 
@@ -24,27 +27,15 @@ def loaded(folder: Path, shop: str = SHOP, *, file: str = "shop.yaml") -> Scenar
     return load_file(path)[0]
 
 
-@pytest.mark.parametrize(
-    ("manifest", "pods"),
-    [
-        ("apiVersion: batch/v1\nkind: Job\nspec: {parallelism: 3, completions: 2}", 2),
-        ("apiVersion: batch/v1\nkind: Job\nspec: {parallelism: 4}", 4),
-        ("apiVersion: batch/v1\nkind: Job\nspec: {parallelism: 3, suspend: true}", 0),
-        ("apiVersion: apps/v1\nkind: StatefulSet\nspec: {replicas: 3}", 3),
-        ("apiVersion: apps/v1\nkind: Deployment", 1),
-        ("apiVersion: v1\nkind: Pod", 1),
-        ("apiVersion: policy/v1\nkind: PodDisruptionBudget", 0),
-        # Only its own controllers know what a kind brings that is called like ours.
-        ("apiVersion: batch.volcano.sh/v1alpha1\nkind: Job", 0),
-    ],
-)
+@pytest.mark.parametrize(("manifest", "pods"), COUNTED)
 def test_the_pods_of_an_object_count_where_the_scenario_looks(
-    tmp_path: Path, manifest: str, pods: int
+    tmp_path: Path, manifest: dict[str, Any], pods: int
 ) -> None:
     """Steps would wait for ever for those of another namespace."""
-    named = f"{manifest}\nmetadata: {{name: a}}\n---\n"
-    elsewhere = f"{manifest}\nmetadata: {{name: b, namespace: c}}\n"
-    scenario = loaded(tmp_path, f"{SHOP}---\n{named}{elsewhere}")
+    named = {**manifest, "metadata": {"name": "a"}}
+    elsewhere = {**manifest, "metadata": {"name": "b", "namespace": "c"}}
+    shop = yaml.safe_dump_all([*yaml.safe_load_all(SHOP), named, elsewhere])
+    scenario = loaded(tmp_path, shop)
 
     assert [scenario.objects[name].pods for name in "ab"] == [pods, 0]
     # Files of manifests are no scenarios.

@@ -61,13 +61,8 @@ def test_editors_accept_the_shipped_scenarios(path: Path) -> None:
         (["list", "--folder", str(SCENARIOS)], "paper/priorities@mixed"),
         # Silence could also mean that nothing was found.
         (["validate", str(SCENARIOS / "paper")], "7 scenarios in 5 files, no issues"),
-        # One name is the default run and its variants, as for `run`.
-        (
-            ["explain", "burst/arrivals", "--folder", str(SCENARIOS)],
-            "burst/arrivals@small\n",
-        ),
     ],
-    ids=["list", "validate", "explain"],
+    ids=["list", "validate"],
 )
 def test_the_commands_say_what_there_is(arguments: list[str], said: str) -> None:
     """They need no cluster."""

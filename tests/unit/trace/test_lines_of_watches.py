@@ -22,9 +22,10 @@ from stowage_testbed.trace import format as trace
 from stowage_testbed.trace.recording import HOLD_S, LONGEST_HOLD_S, Recording
 
 Body = dict[str, Any]
-CASES: dict[str, Body] = yaml.safe_load(
+RECORDINGS = yaml.safe_load(
     Path(__file__).with_name("recordings.yaml").read_text("utf-8")
-)["cases"]
+)
+CASES: dict[str, Body] = RECORDINGS["cases"]
 GROUPS = {"Deployment": "apps/v1", "ReplicaSet": "apps/v1", "Job": "batch/v1",
           "PriorityClass": "scheduling.k8s.io/v1", "Pod": "v1", "Node": "v1",
           "Namespace": "v1", "PersistentVolumeClaim": "v1"}  # fmt: skip
@@ -114,19 +115,7 @@ def test_of_what_watches_tell_that_is_recorded_which_matters(case: Body) -> None
         assert list(find_differences(one, line)) == []
 
 
-@pytest.mark.parametrize(
-    ("status", "target", "how"),
-    [
-        ({"phase": "Running"}, "", "deleted"),
-        ({"phase": "Running"}, "PreemptionByScheduler", "preempted"),
-        ({"phase": "Running"}, "EvictionByEvictionAPI", "evicted"),
-        ({"phase": "Running"}, "DeletionByTaintManager", "evicted"),
-        ({"phase": "Failed"}, "", "failed"),
-        ({"phase": "Failed", "reason": "Evicted"}, "", "evicted"),
-        ({"phase": "Failed"}, "PreemptionByScheduler", "preempted"),
-        ({"phase": "Succeeded"}, "", "succeeded"),
-    ],
-)
+@pytest.mark.parametrize(("status", "target", "how"), RECORDINGS["ends"])
 def test_it_is_told_how_a_pod_ended(status: Body, target: str, how: trace.How) -> None:
     """By what is known of it when it goes, for replays do some of it again."""
     condition = {"type": "DisruptionTarget", "status": "True", "reason": target}
@@ -137,16 +126,7 @@ def test_it_is_told_how_a_pod_ended(status: Body, target: str, how: trace.How) -
     assert end == trace.PodEnded(t=5, namespace="ns", name="p", how=how, ran_s=4)
 
 
-@pytest.mark.parametrize(
-    ("of", "owner", "recorded"),
-    [
-        ("ReplicaSet", "Deployment", False),
-        ("Job", "CronJob", True),
-        ("Deployment", "Rollout", True),
-        ("PersistentVolumeClaim", "Pod", False),
-        ("PersistentVolumeClaim", "StatefulSet", True),
-    ],
-)
+@pytest.mark.parametrize(("of", "owner", "recorded"), RECORDINGS["controllers"])
 def test_what_a_recorded_controller_makes_is_left_to_it(
     of: str, owner: str, recorded: bool
 ) -> None:
