@@ -85,20 +85,6 @@ def capture(*objects: Manifest) -> dict[str, CapturedWorkload]:
     return {one.name: one for one in captured.workloads}
 
 
-def test_a_list_of_pods_alone_tells_their_deployment() -> None:
-    """`kubectl get nodes,pods,pdb` lists no controllers, nor revisions of a rollout."""
-    made = capture(
-        *replicas("web", ["n0", "n0", ""], template_hash="aaaa"),
-        *replicas("web", ["n0"], template_hash="bbbb", cpu="2"),
-    )
-
-    assert [(one.name, one.kind, one.nodes) for one in made.values()] == [
-        ("web", "Deployment", ("n0", "n0", "")),
-        ("web-2", "Deployment", ("n0",)),
-    ]
-    assert made["web"].template.labels == {"app": "web"}
-
-
 def test_claims_of_a_stateful_set_are_its_templates() -> None:
     """Each pod has its own, which it finds by its name."""
     volumes = [
@@ -149,31 +135,51 @@ def test_what_the_server_took_from_a_pods_own_labels_is_taken_out() -> None:
     assert kept == {**given, "labelSelector": selector}
 
 
-def test_equal_pods_that_nobody_brings_again_are_one_workload() -> None:
-    """Those of several namespaces have names of their own: a run has one."""
-    ray = [
-        pod(f"ray-worker-{n}", "n0", owner=("RayCluster", "ray"), labels={"r": "1"})
-        for n in range(3)
-    ]
-    both = [replicas("web", ["n0"], namespace=one)[0] for one in "ab"]
-
-    def told(*objects: Manifest) -> list[tuple[str, str, int]]:
-        made = capture(*objects).values()
-        return [(one.name, one.kind, len(one.pods)) for one in made]
-
-    assert told(*ray, pod("other", "n0")) == [
-        ("other", "Pod", 1), ("ray-worker", "Pod", 3),
-    ]  # fmt: skip
-    assert told(*both) == [("a-web", "Deployment", 1), ("b-web", "Deployment", 1)]
+def ending(name: str, *, ended: bool) -> Manifest:
+    made = pod(name, "n0")
+    if ended:
+        made["status"]["phase"] = "Succeeded"
+    else:
+        made["metadata"]["deletionTimestamp"] = "2026-11-26T12:00:00Z"
+    return made
 
 
-def test_pods_that_have_ended_take_no_part() -> None:
-    """They hold no room; those about to end are told of."""
-    ended, ending = pod("ended", "n0"), pod("ending", "n0")
-    ended["status"]["phase"] = "Succeeded"
-    ending["metadata"]["deletionTimestamp"] = "2026-11-26T12:00:00Z"
+RAY = {"owner": ("RayCluster", "ray"), "labels": {"r": "1"}}
 
-    captured = capture_pods(found(node("n0"), ended, ending))
 
-    assert captured.workloads == []
-    assert captured.remarks == ["1 pods that were about to end"]
+@pytest.mark.parametrize(
+    ("objects", "told"),
+    [
+        # `kubectl get nodes,pods,pdb` lists no controllers, nor revisions of a rollout.
+        (
+            [
+                *replicas("web", ["n0", "n0", ""], template_hash="aaaa"),
+                *replicas("web", ["n0"], template_hash="bbbb", cpu="2"),
+            ],
+            [("web", "Deployment", ("n0", "n0", "")), ("web-2", "Deployment", ("n0",))],
+        ),
+        # Equal pods that nobody brings again are one workload.
+        (
+            [*(pod(f"ray-{n}", "n0", **RAY) for n in range(2)), pod("other", "n0")],
+            [("other", "Pod", ("n0",)), ("ray", "Pod", ("n0", "n0"))],
+        ),
+        # Those of several namespaces have names of their own: a run has one.
+        (
+            [replicas("web", ["n0"], namespace=one)[0] for one in "ab"],
+            [("a-web", "Deployment", ("n0",)), ("b-web", "Deployment", ("n0",))],
+        ),
+        # They hold no room, or will not for long.
+        ([ending("a", ended=True), ending("b", ended=False)], []),
+    ],
+    ids=["pods alone", "equal pods", "namespaces", "ended"],
+)
+def test_pods_are_told_by_their_controllers(
+    objects: list[Manifest], told: list[tuple[str, str, tuple[str, ...]]]
+) -> None:
+    """Who reads the file sees what somebody runs, not each pod."""
+    captured = capture_pods(found(node("n0"), *objects))
+
+    assert [(one.name, one.kind, one.nodes) for one in captured.workloads] == told
+    labels = [one.template.labels for one in captured.workloads]
+    assert all("pod-template-hash" not in one for one in labels)
+    assert captured.remarks == ([] if told else ["1 pods that were about to end"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -58,38 +58,25 @@ def startup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Startup
     idle.wait()
 
 
-def await_components(startup: Startup) -> None:
-    os.remove(pid_file(startup.workdir, CONTROL_PLANE[0]))
-    startup.timeout_s = SHORT_S
-    startup.start()
-
-
-def await_accounts(startup: Startup) -> None:
-    startup.start()
-    startup.timeout_s = SHORT_S
-    startup.settle()
-
-
-def await_host_node(startup: Startup) -> None:
-    startup.start()
-    startup.timeout_s = SHORT_S
-    startup.await_host_node()
-
-
 @pytest.mark.parametrize(
     ("wait", "what", "component"),
     [
-        (await_components, "the components", KWOKCTL),
-        (await_accounts, "default service accounts", "kube-controller-manager"),
-        (await_host_node, "the host's node", HOST_PODS),
+        ("start", "the components", KWOKCTL),
+        ("settle", "default service accounts", "kube-controller-manager"),
+        ("await_host_node", "the host's node", HOST_PODS),
     ],
 )
 def test_the_log_of_what_was_waited_for_is_quoted(
-    startup: Startup, wait: Callable[[Startup], None], what: str, component: str
+    startup: Startup, wait: str, what: str, component: str
 ) -> None:
     """That of the API server, which is well, sends whoever reads it astray."""
+    if wait == "start":
+        os.remove(pid_file(startup.workdir, CONTROL_PLANE[0]))
+    else:
+        startup.start()
+    startup.timeout_s = SHORT_S
     with pytest.raises(StowageError) as caught:
-        wait(startup)
+        getattr(startup, wait)()
 
     said = str(caught.value)
     assert f"for {what};" in said

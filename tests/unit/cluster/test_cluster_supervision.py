@@ -8,7 +8,6 @@ import os
 import signal
 import socketserver
 import subprocess
-import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -138,16 +137,9 @@ def test_a_process_that_is_killed_ends_whatever_is_waited_for(
     assert "etcd has ended (killed by SIGKILL)" in str(error)
 
 
-def test_the_last_log_lines_are_reported(cluster: Folder) -> None:
-    """They mostly name the cause, and the folder is gone a moment later."""
-    cluster.start(HOST_PODS).kill()
-
-    assert "(hostpods.log):\n  first line\n  last line" in str(end_of(cluster))
-
-
 def test_no_code_takes_the_end_for_a_failure_of_its_own(cluster: Folder) -> None:
     """A scenario's errors are caught, and the next scenario would begin."""
-    after(0.2, cluster.start(ETCD).kill)
+    cluster.start(HOST_PODS).kill()
     survived = []
 
     def careful() -> None:
@@ -156,59 +148,53 @@ def test_no_code_takes_the_end_for_a_failure_of_its_own(cluster: Folder) -> None
         except Exception as error:
             survived.append(error)
 
-    assert "etcd has ended" in str(end_of(cluster, careful))
+    # The last lines mostly name the cause, and the folder is gone a moment later.
+    assert "(hostpods.log):\n  first line\n  last line" in str(end_of(cluster, careful))
     assert survived == []
 
 
-def test_an_error_that_a_death_has_caused_gives_way_to_it(cluster: Folder) -> None:
-    """An HTTP library's words say nothing of the API server that was killed."""
-    etcd = cluster.start(ETCD)
-
-    def ask() -> None:
-        etcd.kill()
-        etcd.wait()
-        raise ConnectionResetError
-
-    assert "etcd has ended" in str(end_of(cluster, ask))
-
-
-def test_a_process_that_took_over_a_number_is_another(cluster: Folder) -> None:
-    """Numbers are used again; this one is a process of somebody else."""
-    with subprocess.Popen(["sleep", "60"]) as other:
-        pid_file(cluster.workdir, ETCD).write_text(str(other.pid))
-        try:
-            assert "etcd has ended" in str(end_of(cluster))
-        finally:
-            other.kill()
-
-
-def fail_in_a_thread() -> None:
+def fail_in_a_thread(_: Folder) -> None:
     def fail() -> None:
         raise ValueError("no JSON")
 
     threading.Thread(target=fail, name="watch-Pod").start()
 
 
-def write_without_room() -> None:
+def report_an_observer(_: Folder) -> None:
+    report(StowageError("the watch broke off"))
+
+
+def write_without_room(_: Folder) -> None:
     raise OSError(errno.ENOSPC, "No space left on device", "results/run.json")
+
+
+def lose_the_connection(cluster: Folder) -> None:
+    """Fail as an HTTP library does whose server was killed."""
+    cluster.children[ETCD].kill()
+    cluster.children[ETCD].wait()
+    raise ConnectionResetError
+
+
+def lose_the_observer_first(cluster: Folder) -> None:
+    """Its connection breaks before etcd is seen to be gone."""
+    report(StowageError("the watch of Pod broke off"))
+    after(0.1, cluster.children[ETCD].kill)
 
 
 @pytest.mark.parametrize(
     ("act", "said"),
     [
         (fail_in_a_thread, "thread watch-Pod has ended (ValueError('no JSON'))"),
-        (
-            lambda: report(StowageError("the watch broke off")),
-            "an observer has ended (the watch broke off)",
-        ),
+        (report_an_observer, "an observer has ended (the watch broke off)"),
         (write_without_room, "make room in results"),
+        (lose_the_connection, "etcd has ended"),
+        (lose_the_observer_first, "etcd has ended"),
     ],
-    ids=["a thread", "an observer", "a write"],
 )
-def test_what_fails_ends_the_block_by_its_name(
+def test_what_fails_ends_the_block_by_the_name_of_its_cause(
     cluster: Folder,
     monkeypatch: pytest.MonkeyPatch,
-    act: Callable[[], object],
+    act: Callable[[Folder], object],
     said: str,
 ) -> None:
     """An observer that is gone without a word makes every later wait one in vain."""
@@ -216,18 +202,15 @@ def test_what_fails_ends_the_block_by_its_name(
     monkeypatch.setattr(threading, "excepthook", lambda _: None)
     cluster.start(ETCD)
 
-    assert said in str(end_of(cluster, act))
+    assert said in str(end_of(cluster, lambda: act(cluster)))
 
 
-def test_a_process_is_named_before_the_observer_that_lost_it(cluster: Folder) -> None:
-    """Its connection breaks first."""
-    etcd = cluster.start(ETCD)
+def test_a_process_that_took_over_a_number_is_another(cluster: Folder) -> None:
+    """Numbers are used again; this one is a process of somebody else."""
+    cluster.children["other"] = other = subprocess.Popen(["sleep", "60"])
+    pid_file(cluster.workdir, ETCD).write_text(str(other.pid))
 
-    def lose() -> None:
-        report(StowageError("the watch of Pod broke off"))
-        after(0.1, etcd.kill)
-
-    assert "etcd has ended" in str(end_of(cluster, lose))
+    assert "etcd has ended" in str(end_of(cluster))
 
 
 def test_a_disk_that_fills_up_ends_the_block(cluster: Folder, tmp_path: Path) -> None:
@@ -374,51 +357,23 @@ def test_the_inner_of_two_blocks_ends_alone() -> None:
 def test_the_first_request_to_end_raises_and_no_later_one(
     number: signal.Signals, error: type[BaseException]
 ) -> None:
-    """CI systems and people end jobs; a second one would cut the clean-up short."""
-    with ending_cleanly():
-        with pytest.raises(error):
-            os.kill(os.getpid(), number)
+    """CI systems and people end jobs; a second one would cut the clean-up short.
 
-        os.kill(os.getpid(), number)
-
-
-def test_a_request_that_a_finaliser_swallows_is_made_again() -> None:
-    """The interpreter drops what is raised there: a run went on to its end."""
-
-    def hit() -> None:
-        os.kill(os.getpid(), signal.SIGTERM)
-
+    What is raised in a finaliser the interpreter drops: a run went on to its end.
+    """
     doomed = [Doomed()]
-    weakref.finalize(doomed[0], hit)
+    weakref.finalize(doomed[0], os.kill, os.getpid(), number)
 
     def work() -> None:
         doomed.clear()
         threading.Event().wait(FOREVER_S)
 
-    with ending_cleanly(), pytest.raises(SystemExit, match="143"):
-        work()
+    with ending_cleanly():
+        with pytest.raises(error):
+            work()
 
+        os.kill(os.getpid(), number)
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
-
-
-def test_what_others_drop_is_still_reported() -> None:
-    """The hook is for one exception only, and gone with the block."""
-    raised: list[sys.UnraisableHookArgs] = []
-    former, sys.unraisablehook = sys.unraisablehook, raised.append
-
-    def fail() -> None:
-        raise ValueError("of no interest")
-
-    doomed = Doomed()
-    weakref.finalize(doomed, fail)
-    try:
-        with ending_cleanly():
-            del doomed
-        assert sys.unraisablehook == raised.append
-    finally:
-        sys.unraisablehook = former
-
-    assert [str(one.exc_value) for one in raised] == ["of no interest"]
 
 
 def test_former_handlers_come_back() -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.defragment.gain import Gains, cost_of_move
+from stowage_testbed.defragment.gain import cost_of_move
 from stowage_testbed.defragment.rehearsal import (
     Leaving,
     Rehearsal,
@@ -79,15 +79,6 @@ def test_pods_are_evicted_one_by_one_once_their_and_idle_nodes_are_tainted() -> 
     assert second == {"after": 4, "podGone": "ns/b"}
 
 
-def test_where_nobody_waits_nodes_are_tainted_from_the_start() -> None:
-    """Each change of a node makes the scheduler look around, a thousand take long."""
-    nobody = replace(INSTANCE, pods=INSTANCE.pods[:2])
-    _, asked = tried({"ns/a-again": "n3"}, A, instance=nobody)
-    tainted = [one["metadata"]["name"] for one in asked.nodes if "spec" in one]
-    assert tainted == ["n1", "idle"]
-    assert asked.changes == ({"after": 2, "podGone": "ns/a"},)
-
-
 @pytest.mark.parametrize(
     ("nodes", "failed"),
     [
@@ -140,38 +131,6 @@ def test_as_many_nodes_are_emptied_as_the_scheduler_finds_places_for(
     assert set(kept.targets) == {f"p{number}" for number in range(most)}
     assert set(kept.failed) == {f"n{number}" for number in range(most, 10)}
     assert calls is None or asked == calls
-
-
-def gains(prices: list[int], pods: list[int]) -> list[Fraction]:
-    made = pb.Snapshot(pod_classes=[pb.PodClass(id="c")])
-    there = [
-        [f"{node}-{pod}" for pod in range(count)] for node, count in enumerate(pods)
-    ]
-    for number, (price, uids) in enumerate(zip(prices, there, strict=True)):
-        made.nodes.add(name=f"n{number}", hourly_price_micros=price)
-        for uid in uids:
-            made.pods.add(uid=uid, class_id="c", node=f"n{number}", movable=True)
-    known = Gains(made, frozenset(node.name for node in made.nodes))
-    return [known.of(f"n{number}", uids) for number, uids in enumerate(there)]
-
-
-@pytest.mark.parametrize(
-    ("prices", "pods", "wanted"),
-    [
-        ([10, 10], [5, 5], [Fraction(1), Fraction(1)]),
-        ([30, 10], [5, 5], [Fraction(3, 2), Fraction(1, 2)]),
-        ([10, 10], [1, 4], [Fraction(5, 2), Fraction(5, 8)]),
-        # Without any price, fewer nodes are what is wanted.
-        ([0, 0], [1, 4], [Fraction(5, 2), Fraction(5, 8)]),
-        # Nothing is known to be saved where only others have a price.
-        ([0, 10], [1, 1], [Fraction(0), Fraction(2)]),
-    ],
-)
-def test_gain_is_the_share_of_the_price_over_the_share_of_the_moves(
-    prices: list[int], pods: list[int], wanted: list[Fraction]
-) -> None:
-    """1 is what emptying everything would bring on the average."""
-    assert gains(prices, pods) == wanted
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.cli import app
 from stowage_testbed.cli.run_session import RunSession
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.base import Cluster
@@ -25,35 +23,6 @@ from stowage_testbed.scenario.model import Scenario
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
 STOCK = ("kubernetes/sidecars", "nodes/drained", "nodes/replacement")
 PLANNED = ("plans/asked-for", "paper/figure-1", "plans/quota-just-full")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["nowhere.yaml"], "cannot read nowhere.yaml"),
-        (["paper/figure-2"], "no scenario is called 'paper/figure-2'"),
-        (["paper/figure-1", "--variant", "big"], "a variant 'big'"),
-        (["--label", "none-such"], "no scenario was chosen"),
-        (["paper/figure-1"], "run: stowage tools install etcd"),
-    ],
-)
-def test_bad_input_is_one_message(
-    arguments: list[str],
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Nothing is started for a run that cannot come to an end."""
-    cache = tmp_path / "cache"
-    monkeypatch.setenv("STOWAGE_CACHE", str(cache))
-    monkeypatch.chdir(SCENARIOS.parent)
-
-    result = CliRunner().invoke(app, ["run", *arguments])
-
-    assert result.exit_code == 2
-    assert message in result.stderr
-    assert result.stderr.startswith("stowage: ")
-    assert not cache.exists()
 
 
 def test_an_unwritable_results_folder_is_found_before_the_run(tmp_path: Path) -> None:
@@ -146,57 +115,37 @@ def test_a_scenario_is_reported_what_a_backend_lacks() -> None:
         assert find_missing(Backend.KWOK_BINARY, asking) == ""
 
 
-def scenarios_of(names: Sequence[str]) -> tuple[Scenario, ...]:
-    return tuple(load_file(SCENARIOS / f"{name}.yaml")[0] for name in names)
+@pytest.mark.parametrize(
+    ("names", "taken"),
+    [
+        # What wants the release that a worker has: others wait for one.
+        (
+            [STOCK[0], "plans/asked-for", *STOCK[1:], "plans/careful"],
+            [*STOCK, "plans/asked-for", "plans/careful"],
+        ),
+        # A scheduler that has planned remembers it; who measures gets a new one anyway.
+        (PLANNED, PLANNED),
+        (
+            [STOCK[0], "plans/careful", "burst/recorded", STOCK[1]],
+            [*STOCK[:2], "plans/careful", "burst/recorded"],
+        ),
+        # Bounds on figures are about a machine with nothing else on it.
+        (["burst/deployment-200", STOCK[0]], [STOCK[0], None]),
+    ],
+    ids=["releases", "plans", "measures", "bounds"],
+)
+def test_scenarios_are_taken_where_they_wait_for_little_and_disturb_nobody(
+    names: Sequence[str], taken: Sequence[str | None]
+) -> None:
+    """By one worker; what is left is for the last of them."""
+    scenarios = tuple(load_file(SCENARIOS / f"{name}.yaml")[0] for name in names)
+    queue = TaskQueue(list_tasks(RunRequest(scenarios, 1)))
+    tasks = [queue.take(0, is_last=False) for _ in taken]
 
-
-def queue_of(names: Sequence[str], repeat: int = 1) -> TaskQueue:
-    return TaskQueue(list_tasks(RunRequest(scenarios_of(names), repeat)))
-
-
-def taken(queue: TaskQueue, worker: int, *, is_last: bool = False) -> str | None:
-    task = queue.take(worker, is_last=is_last)
-    return task.scenario.name if task else None
-
-
-def test_a_worker_gets_what_wants_the_release_that_it_has() -> None:
-    """Otherwise every scenario waits for a release."""
-    queue = queue_of([STOCK[0], "plans/asked-for", *STOCK[1:], "plans/careful"])
-
-    assert taken(queue, 0) == STOCK[0]
-    assert taken(queue, 1) == "plans/asked-for"
-    assert [taken(queue, 0), taken(queue, 0)] == list(STOCK[1:])
-    assert taken(queue, 0) == "plans/careful"
-
-
-def test_a_release_that_will_not_do_is_no_reason_to_prefer_a_scenario() -> None:
-    """A scheduler that has planned remembers it; who measures gets a new one anyway."""
-    measuring = [STOCK[0], "plans/careful", "burst/recorded", STOCK[1]]
-
-    for names, first in ((PLANNED, PLANNED), (measuring, STOCK[:2])):
-        queue = queue_of(names)
-        assert [taken(queue, 0) for _ in first] == list(first)
-
-
-def test_bounds_on_figures_are_tried_on_a_machine_with_nothing_else_on_it() -> None:
-    """A scenario beside it would take the time that the bound is about."""
-    queue = queue_of(["burst/deployment-200", STOCK[0]])
-
-    assert taken(queue, 0) == STOCK[0]
-    assert taken(queue, 1) is None
-    assert not queue.is_empty
-    assert taken(queue, 0, is_last=True) == "burst/deployment-200"
-    assert queue.is_empty
-
-
-def test_every_round_is_taken_once() -> None:
-    """Ten rounds say whether all place alike; a round twice says nothing."""
-    queue = queue_of(STOCK, repeat=3)
-    assert RunRequest(scenarios_of(STOCK), repeat=3).total == 9
-
-    tasks = [queue.take(number % 2, is_last=False) for number in range(9)]
-
-    assert sorted(task.place for task in tasks if task) == list(range(9))
+    assert [task.scenario.name if task else None for task in tasks] == list(taken)
+    if not queue.is_empty:
+        assert queue.take(1, is_last=False) is None
+        assert queue.take(0, is_last=True) is not None
     assert queue.is_empty
 
 
@@ -213,51 +162,33 @@ def test_clusters_are_as_many_as_machine_and_scenarios_are_good_for() -> None:
         assert choose_number(tasks, cores, clusters_that_fit * CLUSTER_BYTES) == jobs
 
 
-class Said:
-    """Collects what is told."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def __call__(self, line: str) -> Callable[[], None]:
-        return lambda: self.lines.append(line)
-
-
 def test_lines_of_a_scenario_stay_together_in_the_order_of_the_files() -> None:
-    """Line by line in turn two cannot be read; who watches sees something happen."""
-    order, say = InOrder(), Said()
+    """Line by line in turn two cannot be read; who watches sees something happen.
 
+    What is of no scenario waits for the end of one, and what had passed before Ctrl-C
+    has passed.
+    """
+    order, said = InOrder(), list[str]()
+
+    def say(line: str) -> Callable[[], None]:
+        return lambda: said.append(line)
+
+    order.tell_between(say("one cluster"))
     order.tell(1, say("b begins"))
     order.tell(0, say("a begins"))
-    order.tell(1, say("b goes on"))
+    order.tell_between(say("another cluster"))
     order.tell(2, say("c"))
-    assert not order.holds_back
     order.end(2)
     assert order.holds_back
     order.tell(0, say("a ends"))
+    assert said == ["one cluster", "a begins", "a ends"]
     order.end(0)
-    assert say.lines == ["a begins", "a ends", "b begins", "b goes on"]
-
+    assert said[3:] == ["another cluster", "b begins"]
     order.tell(1, say("b ends"))
     order.end(1)
-    assert say.lines[4:] == ["b ends", "c"]
+    assert said[5:] == ["b ends", "c"]
     assert not order.holds_back
-
-
-def test_what_is_of_no_scenario_waits_for_the_end_of_one_or_of_the_run() -> None:
-    """A second cluster comes up meanwhile; what had passed before Ctrl-C has passed."""
-    order, say = InOrder(), Said()
-    order.tell_between(say("one cluster"))
-    order.tell(0, say("a begins"))
-    order.tell_between(say("another cluster"))
-    order.tell(0, say("a ends"))
-    order.end(0)
-    assert say.lines == ["one cluster", "a begins", "a ends", "another cluster"]
-
-    order.tell(3, say("d"))
-    order.tell(1, say("b begins"))
-    order.tell_between(say("a cluster"))
-    order.end(3)
+    order.tell(5, say("d"))
+    assert said[7:] == []
     order.close()
-
-    assert say.lines[4:] == ["b begins", "a cluster", "d"]
+    assert said[7:] == ["d"]

@@ -13,7 +13,6 @@ from amounts import asked
 
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.helm.release import FileLog, Release
-from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.run.arm import PodOverrides, apply_overrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.listener import Listener
@@ -28,81 +27,55 @@ LABELS = {"app.kubernetes.io/instance": "stowage"}
 WANTED = Wanted("deterministic", optimizer_enabled=False)
 
 
-class Cluster:
-    """What the server lists of a release, by kind."""
-
-    def __init__(self) -> None:
-        counts = dict.fromkeys(("replicas", "updatedReplicas", "availableReplicas"), 1)
-        metadata = {"name": "stowage", "labels": LABELS, "uid": "1"}
-        container = {"name": "scheduler", "ready": True, "restartCount": 0}
-        self.there: dict[str, dict[str, Any]] = {
-            "Deployment": {
-                "metadata": {**metadata, "generation": 1},
-                "spec": {"replicas": 1},
-                "status": {"observedGeneration": 1, **counts},
-            },
-            "ConfigMap": {"metadata": metadata, "data": {"scheduler.yaml": "a: 1"}},
-            "Pod": {"metadata": metadata, "status": {"containerStatuses": [container]}},
-        }
-
-    def list_all(self, kind: str, _namespace: str) -> list[dict[str, Any]]:
-        return [deepcopy(self.there[kind])]
+METADATA = {"name": "stowage", "labels": LABELS, "uid": "1"}
+COUNTS = dict.fromkeys(("replicas", "updatedReplicas", "availableReplicas"), 1)
+STATUS = {"observedGeneration": 1, **COUNTS}
+RUNS = {"name": "scheduler", "ready": True, "restartCount": 0}
+THERE: dict[str, dict[str, Any]] = {
+    "Deployment": {
+        "metadata": {**METADATA, "generation": 1},
+        "spec": {"replicas": 1},
+        "status": STATUS,
+    },
+    "ConfigMap": {"metadata": METADATA, "data": {"scheduler.yaml": "a: 1"}},
+    "Pod": {"metadata": METADATA, "status": {"containerStatuses": [RUNS]}},
+}
 
 
-@pytest.fixture
-def cluster() -> Cluster:
-    return Cluster()
-
-
-@pytest.fixture
-def last(cluster: Cluster) -> LastRelease:
-    release = Release(cast("Any", None), "stowage", "stowage-system")
-    made = LastRelease()
-    made.note(Serving(release, WANTED, ""), cast("Objects", cluster))
-    return made
-
-
-def found(last: LastRelease, cluster: Cluster, wanted: Wanted = WANTED) -> bool:
-    return last.find(wanted, cast("Objects", cluster)) is not None
-
-
-def test_the_same_is_found_until_given_up(last: LastRelease, cluster: Cluster) -> None:
-    """Starting anew costs more than most scenarios; another would place otherwise."""
-    assert found(last, cluster)
-    assert not found(last, cluster, replace(WANTED, profile="default"))
-    assert not found(last, cluster, replace(WANTED, optimizer_enabled=True))
-    assert not found(last, cluster, replace(WANTED, values={"scheduler": {}}))
-
-    last.forget()
-
-    assert not found(last, cluster)
+def listing(there: dict[str, dict[str, Any]]) -> Objects:
+    """Return what lists these objects, by kind."""
+    return cast("Objects", SimpleNamespace(list_all=lambda kind, _: [there[kind]]))
 
 
 @pytest.mark.parametrize(
-    ("kind", "path", "value"),
+    ("wanted", "kind", "changed"),
     [
-        ("Deployment", ("spec", "replicas"), 0),
-        ("Deployment", ("status", "availableReplicas"), 0),
-        ("ConfigMap", ("data", "scheduler.yaml"), "a: 2"),
-        ("Pod", ("metadata", "uid"), "2"),
-        ("Pod", ("status", "containerStatuses", 0, "restartCount"), 1),
-        ("Pod", ("status", "containerStatuses", 0, "ready"), False),
+        (WANTED, "", {}),
+        (replace(WANTED, profile="default"), "", {}),
+        (replace(WANTED, optimizer_enabled=True), "", {}),
+        (replace(WANTED, values={"scheduler": {}}), "", {}),
+        # A scenario may scale it to nothing, kill it, or edit its configuration.
+        (WANTED, "Deployment", {"spec": {"replicas": 0}}),
+        (WANTED, "Deployment", {"status": {**STATUS, "availableReplicas": 0}}),
+        (WANTED, "ConfigMap", {"data": {"scheduler.yaml": "a: 2"}}),
+        (WANTED, "Pod", {"metadata": {**METADATA, "uid": "2"}}),
+        *(
+            (WANTED, "Pod", {"status": {"containerStatuses": [RUNS | one]}})
+            for one in ({"ready": False}, {"restartCount": 1})
+        ),
     ],
 )
-def test_one_that_was_changed_is_not(
-    last: LastRelease,
-    cluster: Cluster,
-    kind: str,
-    path: tuple[str | int, ...],
-    value: object,
+def test_the_same_release_is_kept_until_it_is_changed_or_given_up(
+    wanted: Wanted, kind: str, changed: dict[str, Any]
 ) -> None:
-    """A scenario may scale it to nothing, kill it, or edit its configuration."""
-    place: Any = cluster.there[kind]
-    for key in path[:-1]:
-        place = place[key]
-    place[path[-1]] = value
+    """Starting anew costs more than most scenarios; another would place otherwise."""
+    last, release = LastRelease(), Release(cast("Any", None), "stowage", "system")
+    last.note(Serving(release, WANTED, ""), listing(THERE))
+    there = listing({**THERE, **({kind: THERE[kind] | changed} if kind else {})})
 
-    assert not found(last, cluster)
+    assert (last.find(wanted, there) is not None) is (wanted == WANTED and not kind)
+    last.forget()
+    assert last.find(wanted, there) is None
 
 
 def test_settings_become_the_plugins_own_arguments() -> None:
@@ -133,42 +106,38 @@ OVERRIDES = PodOverrides(
 )
 
 
-def test_without_overrides_nothing_is_changed_nor_ever_the_scenario() -> None:
-    """`stowage run` uses the default scheduler; the next one gets its own."""
-    manifest = make_controller(WEB, "ns")
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        make_controller(WEB, "ns"),
+        make_bare_pod(WEB, "web-0", "ns", 1.5),
+        {"kind": "Pod", "metadata": {"labels": {}}, "spec": {"containers": []}},
+    ],
+    ids=["of a controller", "of a burst", "a written one"],
+)
+def test_every_pod_gets_the_overrides(manifest: dict[str, Any]) -> None:
+    """By its own labels a controller finds its pods: they stay as they are."""
+    before = deepcopy(manifest)
+    made = apply_overrides(manifest, OVERRIDES)
+    pod = made["spec"].get("template", made)
 
+    assert pod["spec"]["schedulerName"] == "yunikorn"
+    assert pod["metadata"]["annotations"]["x"] == "y"
+    assert pod["metadata"]["labels"]["applicationId"] == "a"
+    if pod is not made:
+        assert pod["metadata"]["labels"]["queue"] == "mine"
+        assert "applicationId" not in made["metadata"]["labels"]
+        assert made["spec"]["selector"] == before["spec"]["selector"]
+    # The next arm gets its own, and `stowage run` uses the default scheduler.
+    assert manifest == before
     assert apply_overrides(manifest, None) is manifest
-    apply_overrides(manifest, OVERRIDES)
-    assert manifest == make_controller(WEB, "ns")
 
 
-def test_the_pods_of_a_controller_are_overridden() -> None:
-    """Its own labels, by which it finds its pods, stay as they are."""
-    manifest = apply_overrides(make_controller(WEB, "ns"), OVERRIDES)
-
-    template = manifest["spec"]["template"]
-    assert template["spec"]["schedulerName"] == "yunikorn"
-    assert template["metadata"]["annotations"] == {"x": "y"}
-    assert template["metadata"]["labels"] == {
-        WORKLOAD_LABEL: "web", "queue": "mine", "applicationId": "a",
-    }  # fmt: skip
-    assert "applicationId" not in manifest["metadata"]["labels"]
-    assert manifest["spec"]["selector"]["matchLabels"] == {WORKLOAD_LABEL: "web"}
-
-
-def test_pods_without_a_controller_are_overridden_too() -> None:
-    """Those of bursts and traces, and written ones; a reservation is no pod."""
-    burst = apply_overrides(make_bare_pod(WEB, "web-0", "ns", 1.5), OVERRIDES)
-    lone = {"kind": "Pod", "metadata": {"labels": {}}, "spec": {"containers": []}}
-    written = apply_overrides(lone, OVERRIDES)
+def test_a_reservation_is_no_pod() -> None:
+    """Though it has a template of one."""
     template = {"spec": {"containers": [{"name": "main"}]}}
     reserved = {"kind": "Reservation", "spec": {"template": template, "owners": []}}
 
-    for pod in (burst, written):
-        assert pod["spec"]["schedulerName"] == "yunikorn"
-        assert pod["metadata"]["labels"]["applicationId"] == "a"
-    annotations = burst["metadata"]["annotations"]
-    assert annotations == {"stowage.dev/lifetime": "1500ms", "x": "y"}
     assert apply_overrides(reserved, OVERRIDES) == reserved
 
 

@@ -14,9 +14,9 @@ from stowage_testbed.scenario.load import load_file, load_folder
 FOLDER = Path(__file__).with_name("bad")
 BAD: dict[str, dict[str, Any]] = {
     name: yaml.safe_load((FOLDER / f"{name}.yaml").read_text("utf-8"))
-    for name in ("halves", "steps", "files", "several")
+    for name in ("halves", "steps", "files", "several", "variants")
 }
-FILES, SEVERAL = BAD.pop("files"), BAD.pop("several")
+FILES, SEVERAL, VARIANTS = map(BAD.pop, ("files", "several", "variants"))
 HALVES, STEPS = (str(one.pop("scenario")) for one in BAD.values())
 CASES = [
     pytest.param(scenario, case, id=name)
@@ -74,35 +74,18 @@ def test_all_issues_of_a_file_are_reported_at_once(
     assert lines == SEVERAL[of]["lines"]
 
 
-VARIANT = """\
-parameters:
-  size: {type: integer, default: 3}
-variants:
-  other: {set: {%s}}
-nodes:
-"""
-
-
 @pytest.mark.parametrize(
-    ("scenario", "change", "issues"),
-    [
-        (HALVES, "sise: 4", ["6:17: no parameter is called 'sise'; did you mean 'siz"]),
-        (HALVES, "size: x", ["6:23: parameter 'size' takes values of type integer;"]),
-        (HALVES, "size: 0", ["6:23: workload[0].replicas must be at least 1, not 0"]),
-        (STEPS, "size: 4", []),
-        (STEPS, "size: -1", ["7:23: steps[2].scale.to must be at least 0, not -1"]),
-        # The expectations are those of the default run.
-        (STEPS, "size: 2", ["25:21: the scenario has only 13", "28:17: the scenario"]),
-    ],
+    ("of", "change"), [(of, one) for of in ("halves", "steps") for one in VARIANTS[of]]
 )
 def test_issues_of_a_variant_are_named_where_its_values_stand(
-    scenario: str, change: str, issues: list[str], tmp_path: Path
+    of: str, change: str, tmp_path: Path
 ) -> None:
     """The place of use is right for the default run; the variant's value is wrong."""
-    text = scenario.replace("nodes:\n", VARIANT % change, 1)
+    text = VARIANTS["text"].replace("CHANGE", change)
+    text = {"halves": HALVES, "steps": STEPS}[of].replace("nodes:\n", text, 1)
     for used in ("replicas: 2", "to: 3"):
         text = text.replace(used, used[:-1] + '"${size}"')
-    found = issues_of(tmp_path, text)
+    found, issues = issues_of(tmp_path, text), VARIANTS[of][change]
 
     assert bool(found) == bool(issues)
     for issue in issues:

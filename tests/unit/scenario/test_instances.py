@@ -38,6 +38,16 @@ def test_a_seed_gives_the_published_priorities() -> None:
     ]
 
 
+def test_a_node_has_room_for_the_largest_pod() -> None:
+    """Even if it is most of what all nodes need to have together."""
+    instance = generate(1, 16, 1, 1, 1.05)
+
+    for resource, capacity in instance.node.items():
+        largest = max(one.requests[resource] for one in instance.workload)
+        total = sum(one.replicas * one.requests[resource] for one in instance.workload)
+        assert capacity == largest > total / (16 * 1.05)
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +9,15 @@ import pytest
 import yaml
 from amounts import asked, size
 
-from stowage_testbed.api.kinds import Kind
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.declaration import make_object
 from stowage_testbed.scenario.manifests import (
-    make_bare_pod,
     make_controllers,
     make_nodes,
     make_pods,
     make_priority_classes,
 )
 from stowage_testbed.scenario.model import Scenario, Workload
-from stowage_testbed.scenario.objects import make_object_spec
 from stowage_testbed.scenario.subset import find_differences
 
 NODES = (NodePool("node", 2, size(4000, 4 * 10**9)),)
@@ -64,66 +60,3 @@ def test_priorities_become_classes_and_the_simulator_gets_them_as_numbers() -> N
         ("b-0", 5), ("b-1", 5), ("a-0", 0), ("c-0", -3),
     ]  # fmt: skip
     assert [node["metadata"]["name"] for node in nodes] == ["node-0", "node-1"]
-
-
-def test_a_pod_without_controller_is_like_the_workloads() -> None:
-    """A burst differs from a ReplicaSet in its arrivals, not in its pods."""
-    web = Workload("web", 1, asked(100, 0), priority=3)
-    pod = make_bare_pod(web, "web-7", "ns", lifetime_s=0.25)
-    endless = make_bare_pod(web, "web-7", "ns")
-    (controller,) = make_controllers(web, "ns")
-    labels = {"stowage.dev/workload": "web"}
-    metadata = {"name": "web-7", "namespace": "ns", "labels": labels}
-    annotations = {"annotations": {"stowage.dev/lifetime": "250ms"}}
-
-    assert (endless["metadata"], pod["metadata"]) == (metadata, metadata | annotations)
-    assert pod["spec"] == controller["spec"]["template"]["spec"]
-
-
-def a_kind(name: str, *, namespaced: bool = True) -> Kind:
-    """Return a kind as a server would tell it."""
-    return Kind("example.com/v1", name, "things", namespaced, frozenset(), True)
-
-
-def test_objects_are_put_where_they_belong() -> None:
-    """Reservations are the cluster's; a pod counts as a workload of its name."""
-
-    def put(name: str, kind: Kind, **spec: Any) -> dict[str, Any]:
-        plain = {"kind": kind.name, "metadata": {"labels": {"a": "b"}}, "spec": spec}
-        return dict(make_object_spec(name, plain).in_namespace(kind, "ns"))
-
-    # Whatever has a template with containers makes pods of it.
-    pod = {"spec": {"containers": [{"name": "main"}]}}
-    (task,) = put("train", a_kind("Job"), tasks=[{"template": pod}])["spec"]["tasks"]
-    lone = put("lone", a_kind("Pod"))
-    wide = put("r", a_kind("Room", namespaced=False), owners=[])
-
-    assert put("b", a_kind("Budget"), min=1) == {
-        "apiVersion": "example.com/v1",
-        "kind": "Budget",
-        "metadata": {"name": "b", "namespace": "ns", "labels": {"a": "b"}},
-        "spec": {"min": 1},
-    }
-    assert "namespace" not in wide["metadata"]
-    assert lone["metadata"]["labels"] == {"a": "b", "stowage.dev/workload": "lone"}
-    assert task["template"]["metadata"]["labels"] == {"stowage.dev/workload": "train"}
-    assert "metadata" not in pod
-
-
-@pytest.mark.parametrize(
-    ("kind", "spec", "pods"),
-    [
-        ("Pod", {}, 1),
-        ("StatefulSet", {"replicas": 3}, 3),
-        ("Deployment", {}, 1),
-        ("Job", {"parallelism": 4, "completions": 2}, 2),
-        ("Job", {"parallelism": 4}, 4),
-        ("PodDisruptionBudget", {"minAvailable": 1}, 0),
-    ],
-)
-def test_an_object_says_how_many_pods_come_with_it(
-    kind: str, spec: Mapping[str, int], pods: int
-) -> None:
-    """Waits are for so many, and expectations are held against them."""
-    assert make_object_spec("a", {"kind": kind, "spec": spec}).pods == pods
-    assert Workload("web", 2, asked(0, 0), kind="CronJob").pods == 0

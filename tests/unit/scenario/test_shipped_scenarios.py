@@ -1,7 +1,6 @@
 """The scenarios and the schema that stand in the repository."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,16 +9,12 @@ from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
-from stowage_testbed.compare.session.request import choose_scenario
 from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS
 from stowage_testbed.scenario.explain import explain
 from stowage_testbed.scenario.headlines import (
     GENERAL,
-    MOST_HEADLINES,
-    OF_RECOVERY,
-    choose_headlines,
 )
 from stowage_testbed.scenario.load import find_files, load_folder
 from stowage_testbed.scenario.schema import make_strict_schema, write_editor_schema
@@ -43,6 +38,9 @@ def test_the_committed_schema_is_the_current_one() -> None:
     """Editors read the file; `stowage scenario schema --write` brings it up to date."""
     committed = (SCENARIOS / "schema.json").read_text("utf-8")
     assert committed == write_editor_schema()
+    # A mistake in a schema would make every check by it vacuous.
+    Draft202012Validator.check_schema(make_strict_schema())
+    Draft202012Validator.check_schema(json.loads(committed))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -56,12 +54,6 @@ def test_editors_accept_the_shipped_scenarios(path: Path) -> None:
     assert text.startswith("# yaml-language-server: $schema=../schema.json\n")
 
 
-def test_both_schemas_are_valid_schemas() -> None:
-    """A mistake in the schema would make every check of it vacuous."""
-    Draft202012Validator.check_schema(make_strict_schema())
-    Draft202012Validator.check_schema(json.loads(write_editor_schema()))
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -69,13 +61,8 @@ def test_both_schemas_are_valid_schemas() -> None:
         (["list", "--folder", str(SCENARIOS)], "paper/priorities@mixed"),
         # Silence could also mean that nothing was found.
         (["validate", str(SCENARIOS / "paper")], "7 scenarios in 5 files, no issues"),
-        # One name is the default run and its variants, as for `run`.
-        (
-            ["explain", "burst/arrivals", "--folder", str(SCENARIOS)],
-            "burst/arrivals@small\n",
-        ),
     ],
-    ids=["list", "validate", "explain"],
+    ids=["list", "validate"],
 )
 def test_the_commands_say_what_there_is(arguments: list[str], said: str) -> None:
     """They need no cluster."""
@@ -83,28 +70,6 @@ def test_the_commands_say_what_there_is(arguments: list[str], said: str) -> None
 
     assert result.exit_code == 0
     assert said in result.output
-
-
-@pytest.mark.parametrize(
-    ("name", "first", "bounded"),
-    [
-        # What its author bounds matters to him.
-        ("burst/deployment-200", GENERAL, {"t_sched_max_s"}),
-        ("hpa/recovery", OF_RECOVERY, set()),
-    ],
-)
-def test_headlines_are_few_and_begin_with_what_is_asked_first(
-    name: str, first: tuple[str, ...], bounded: set[str]
-) -> None:
-    """Each one more makes all of them harder to show; a scenario may name its own."""
-    scenario = choose_scenario(name, SCENARIOS, None)
-    found = choose_headlines(scenario)
-
-    assert found[: len(first)] == first
-    assert len(found) <= MOST_HEADLINES
-    assert bounded <= set(found)
-    named = replace(scenario, headlines=("jain_pods",))
-    assert choose_headlines(named) == ("jain_pods",)
 
 
 def test_the_general_headlines_are_metrics() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,10 @@ from stowage_testbed.trace import format as trace
 from stowage_testbed.trace.recording import HOLD_S, LONGEST_HOLD_S, Recording
 
 Body = dict[str, Any]
-CASES: dict[str, Body] = yaml.safe_load(
+RECORDINGS = yaml.safe_load(
     Path(__file__).with_name("recordings.yaml").read_text("utf-8")
-)["cases"]
+)
+CASES: dict[str, Body] = RECORDINGS["cases"]
 GROUPS = {"Deployment": "apps/v1", "ReplicaSet": "apps/v1", "Job": "batch/v1",
           "PriorityClass": "scheduling.k8s.io/v1", "Pod": "v1", "Node": "v1",
           "Namespace": "v1", "PersistentVolumeClaim": "v1"}  # fmt: skip
@@ -48,10 +50,13 @@ def begin(lines: list[trace.Line], *there: Change, of: Iterable[str] = ()) -> Re
 
 
 def record(
-    *arrivals: Arrival, there: Iterable[Change] = (), of: Iterable[str] = ()
+    *arrivals: Arrival,
+    there: Iterable[Change] = (),
+    of: Iterable[str] = (),
+    to: list[trace.Line] | None = None,
 ) -> list[trace.Line]:
     """Return what is recorded, but for templates."""
-    lines: list[trace.Line] = []
+    lines = [] if to is None else to
     recording = begin(lines, *there, of=of)
     for one in arrivals:
         recording.take(one)
@@ -97,27 +102,20 @@ def test_of_what_watches_tell_that_is_recorded_which_matters(case: Body) -> None
     ]
     there = [one for one in changes if one.verb is Verb.LISTED]
     later = [one for one in changes if one.verb is not Verb.LISTED]
-    lines = record(*later, there=there, of=case.get("namespaces", ()))
+    written: list[trace.Line] = []
+    lines = record(*later, there=there, of=case.get("namespaces", ()), to=written)
 
     found = msgspec.to_builtins(lines)
+    if "template" in case:
+        templates = [line for line in written if isinstance(line, trace.Template)]
+        made = msgspec.to_builtins(templates[0].template)
+        assert list(find_differences(case["template"], made)) == []
     assert [one["do"] for one in found] == [one["do"] for one in case["lines"]]
     for one, line in zip(case["lines"], found, strict=True):
         assert list(find_differences(one, line)) == []
 
 
-@pytest.mark.parametrize(
-    ("status", "target", "how"),
-    [
-        ({"phase": "Running"}, "", "deleted"),
-        ({"phase": "Running"}, "PreemptionByScheduler", "preempted"),
-        ({"phase": "Running"}, "EvictionByEvictionAPI", "evicted"),
-        ({"phase": "Running"}, "DeletionByTaintManager", "evicted"),
-        ({"phase": "Failed"}, "", "failed"),
-        ({"phase": "Failed", "reason": "Evicted"}, "", "evicted"),
-        ({"phase": "Failed"}, "PreemptionByScheduler", "preempted"),
-        ({"phase": "Succeeded"}, "", "succeeded"),
-    ],
-)
+@pytest.mark.parametrize(("status", "target", "how"), RECORDINGS["ends"])
 def test_it_is_told_how_a_pod_ended(status: Body, target: str, how: trace.How) -> None:
     """By what is known of it when it goes, for replays do some of it again."""
     condition = {"type": "DisruptionTarget", "status": "True", "reason": target}
@@ -128,16 +126,7 @@ def test_it_is_told_how_a_pod_ended(status: Body, target: str, how: trace.How) -
     assert end == trace.PodEnded(t=5, namespace="ns", name="p", how=how, ran_s=4)
 
 
-@pytest.mark.parametrize(
-    ("of", "owner", "recorded"),
-    [
-        ("ReplicaSet", "Deployment", False),
-        ("Job", "CronJob", True),
-        ("Deployment", "Rollout", True),
-        ("PersistentVolumeClaim", "Pod", False),
-        ("PersistentVolumeClaim", "StatefulSet", True),
-    ],
-)
+@pytest.mark.parametrize(("of", "owner", "recorded"), RECORDINGS["controllers"])
 def test_what_a_recorded_controller_makes_is_left_to_it(
     of: str, owner: str, recorded: bool
 ) -> None:
@@ -179,18 +168,23 @@ def test_lines_wait_for_those_that_belong_before(
     assert when(lines) == "NodeSeen 2"
 
 
-def test_pods_that_came_while_a_watch_was_behind_have_their_own_time() -> None:
-    """All of them would come at once else, where one came after the other."""
+@pytest.mark.parametrize("ahead_s", [0, 3600])
+def test_pods_that_came_while_a_watch_was_behind_have_their_own_time(
+    ahead_s: int,
+) -> None:
+    """All of them would come at once else; whatever the server's clock shows."""
 
     def created(name: str, seconds: float) -> Body:
-        stamp = f"1970-01-01T00:00:{int(seconds):02}Z"
+        stamp = datetime.fromtimestamp(int(seconds) + ahead_s, UTC).isoformat()
         return pod(name, uid=name, creationTimestamp=stamp)
 
     prompt = [added(1 + n / 10, created(f"p{n}", 1 + n / 10)) for n in range(20)]
     late = [added(30, created(f"q{n}", 10 + n)) for n in range(5)]
-    lines = record(*prompt, *late)
+    # A receipt is finer than a stamp, also where the stamp is a second older.
+    older = added(30.2, created("r", 29.1))
+    lines = record(*prompt, *late, older, added(-1, pod("before", uid="before")))
     came = {line.name: line.t for line in lines if isinstance(line, trace.PodCame)}
-    assert came["p19"] == 2.9
+    assert (came["before"], came["p19"], came["r"]) == (0, 2.9, 30.2)
     assert [came[f"q{n}"] for n in range(5)] == pytest.approx(
         [10.5, 11.5, 12.5, 13.5, 14.5], abs=0.1
     )

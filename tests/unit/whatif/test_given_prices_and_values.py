@@ -6,105 +6,36 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.whatif.inventory import Inventory
-from stowage_testbed.whatif.prices import LABEL, capacity_type, prices_of
+from stowage_testbed.whatif.prices import LABEL, prices_of
 from stowage_testbed.whatif.release import Release, release_of
 
-TYPE, ZONE = "node.kubernetes.io/instance-type", "topology.kubernetes.io/zone"
-BOUGHT, REGION = "karpenter.sh/capacity-type", "topology.kubernetes.io/region"
-LARGE, SPOT = {TYPE: "m5.large"}, {TYPE: "m5.large", BOUGHT: "spot"}
-CSV = """\
-instanceType, capacityType, zone, price
-m5.large,,,0.096
-m5.large,,b,0.107
-m5.large,spot,,0.0341
-m5.large,SPOT,b,0.0402
-"""
-YAML = "m5.large: 0.096\n"
-EXACT = "- {instanceType: m5.large, price: 0.123456, region: eu}\n"
-FOR_SOME = ("0.10", "pool=spot:0.03")
-
-
-def _node(**labels: str) -> dict[str, Any]:
-    return {"kind": "Node", "metadata": {"name": "n", "labels": labels}}
-
-
-@pytest.mark.parametrize(
-    ("labels", "file", "asked", "price"),
-    [
-        ({**LARGE, LABEL: "0.08"}, CSV, ("0.5",), "0.08"),
-        ({**LARGE, LABEL: "cheap"}, CSV, (), "0.096"),
-        (LARGE, CSV, ("0.5",), "0.096"),
-        ({TYPE: "m5.huge"}, CSV, ("0.5",), "0.50"),
-        ({TYPE: "m5.huge"}, CSV, (), None),
-        # The entry that says more of a node.
-        ({**LARGE, ZONE: "b"}, CSV, (), "0.107"),
-        (SPOT, CSV, (), "0.0341"),
-        ({**SPOT, ZONE: "b"}, CSV, (), "0.0402"),
-        # A spot node never has the price of another.
-        (LARGE, YAML, (), "0.096"),
-        ({**LARGE, "cloud.google.com/gke-spot": "true"}, YAML, (), None),
-        # Without a float between.
-        ({**LARGE, REGION: "eu"}, EXACT, (), "0.123456"),
-        ({**LARGE, REGION: "us"}, EXACT, (), None),
-        # For some nodes before that for all.
-        ({"pool": "spot"}, "", FOR_SOME, "0.03"),
-        ({"pool": "web"}, "", FOR_SOME, "0.10"),
-    ],
+CASES: dict[str, dict[str, Any]] = yaml.safe_load(
+    Path(__file__).with_name("prices.yaml").read_text("utf-8")
 )
+FILES = CASES["files"]
+
+
+@pytest.mark.parametrize("case", CASES["prices"].values(), ids=CASES["prices"])
 def test_a_label_counts_before_the_file_and_that_before_what_was_asked_for(
-    labels: dict[str, str],
-    file: str,
-    asked: tuple[str, ...],
-    price: str | None,
-    tmp_path: Path,
+    case: list[Any], tmp_path: Path
 ) -> None:
     """Who set a label knew the node; who gave an option knew no node."""
-    path = tmp_path / ("prices.csv" if file == CSV else "prices.yaml")
-    path.write_text(file)
-    known = prices_of(path if file else None, asked)
-    (node,) = known.priced(Inventory((_node(**labels),), ())).nodes
-    labelled = node["metadata"]["labels"].get(LABEL)
-    assert labelled == price
+    labels, file, asked, price = case
+    path = tmp_path / ("prices.csv" if file == "list" else "prices.yaml")
+    path.write_text(FILES.get(file, ""))
+    known = prices_of(path if file in FILES else None, asked)
+    node = {"kind": "Node", "metadata": {"name": "n", "labels": labels}}
+    (priced,) = known.priced(Inventory((node,), ())).nodes
+    assert priced["metadata"]["labels"].get(LABEL) == price
 
 
-@pytest.mark.parametrize(
-    ("labels", "bought"),
-    [
-        ({}, "on-demand"),
-        ({"eks.amazonaws.com/capacityType": "ON_DEMAND"}, "on-demand"),
-        ({"eks.amazonaws.com/capacityType": "SPOT"}, "spot"),
-        ({"kubernetes.azure.com/scalesetpriority": "regular"}, "on-demand"),
-        ({"cloud.google.com/gke-preemptible": "true"}, "spot"),
-        ({"karpenter.sh/capacity-type": "reserved"}, "reserved"),
-    ],
-)
-def test_each_cloud_tells_spot_in_its_way(labels: dict[str, str], bought: str) -> None:
-    """The prices differ by a factor."""
-    assert capacity_type(labels) == bought
-
-
-def test_nodes_whose_price_the_cluster_lacks_are_told() -> None:
-    """A release that is asked to save money must know the same prices."""
-    nodes = (_node(pool="spot"), _node(**{LABEL: "0.08"}))
-    assert prices_of(None, ["pool:0.03"]).not_by_label(Inventory(nodes, ())) == ("n",)
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("m5.large: free", "entry 1: 'free' is not a quantity"),
-        ("- {instanceType: m5.large}", "must have instanceType and price"),
-        ("- {instanceType: a, price: 1, cost: 2}", "not cost"),
-        ("[a", "neither CSV nor YAML"),
-        ("5", "has no prices"),
-        ("[{instanceType: a, price: 1}, {instanceType: a, price: 2}]", "of another"),
-    ],
-)
+@pytest.mark.parametrize(("content", "said"), CASES["refused"].items())
 def test_a_senseless_file_is_refused(content: str, said: str, tmp_path: Path) -> None:
-    """A price that is passed over is a node without one."""
+    """With what is wrong in it."""
     file = tmp_path / "prices.yaml"
     file.write_text(content)
     with pytest.raises(InputError, match=said):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,13 @@ import pytest
 import yaml
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.whatif import inventory
 from stowage_testbed.whatif.inventory import inventory_of, reduced
 from stowage_testbed.whatif.reading import read_files
 
+REDUCED: dict[str, dict[str, Any]] = yaml.safe_load(
+    Path(__file__).with_name("reduced.yaml").read_text("utf-8")
+)["objects"]
+MAKE = "kubectl get nodes,pods,pdb -A -o json"
 NODE: dict[str, Any] = {"kind": "Node", "metadata": {"name": "n"}}
 
 
@@ -66,72 +68,15 @@ def test_files_are_judged_by_the_scheduler_of_their_nodes(
     assert (found.version, found.minor) == (version, minor)
 
 
-def test_what_may_hold_secrets_is_not_kept() -> None:
+@pytest.mark.parametrize("case", REDUCED.values(), ids=REDUCED)
+def test_what_may_hold_secrets_is_not_kept_and_all_else_is(
+    case: dict[str, Any],
+) -> None:
     """The scheduler has no use for it, and it would lie in memory and in pipes."""
-    pod = a_pod("a")
-    secret = {"exec": {"command": ["login", "hunter2"]}}
-    probes = ("livenessProbe", "readinessProbe", "startupProbe")
-    pod["spec"]["containers"][0] |= {
-        "command": ["hunter2"],
-        "env": [{"name": "PASSWORD", "value": "hunter2"}],
-        "args": ["--password=hunter2"],
-        "lifecycle": {"postStart": secret},
-        **dict.fromkeys(probes, secret),
-        "resources": {"requests": {"cpu": "1"}},
-    }
-    pod["spec"]["initContainers"] = pod["spec"]["containers"]
-    pod["spec"]["ephemeralContainers"] = [{"name": "d", "args": ["hunter2"]}]
-    ended = {"lastState": {"terminated": {"message": "hunter2"}}, "resources": {}}
-    pod["status"] = {"containerStatuses": [ended]}
-    pod["metadata"]["annotations"] = {
-        "kubectl.kubernetes.io/last-applied-configuration": "hunter2",
-        "other": "kept",
-    }
-    spec = {"replicas": 2, "template": {"spec": pod["spec"]}}
-    deployment = {"kind": "Deployment", "metadata": {"name": "d"}, "spec": spec}
+    kept = reduced(case["given"])
 
-    found = inventory_of([NODE, pod, deployment])
-    (kept,), (whole,) = found.pods, found.objects
-
-    assert "hunter2" not in json.dumps((kept, whole))
-    assert whole["spec"]["template"]["spec"]["containers"][0]["resources"]
-    assert kept["spec"]["containers"][0]["resources"]
-    assert kept["status"]["containerStatuses"] == [{"resources": {}}]
-    assert kept["metadata"]["annotations"] == {"other": "kept"}
-
-
-def _filled(path: str) -> Any:
-    """Return an object that has the field at the end of a path, and one beside it."""
-    step, _, rest = path.partition(".")
-    inner = _filled(rest) if rest else "hunter2"
-    name = step.removesuffix("[]")
-    return {name: [inner] if name != step else inner, "beside": "kept"}
-
-
-def test_each_field_of_the_list_is_dropped_alone() -> None:
-    """The scheduler's tests prove of just these fields that nobody reads them."""
-    lists = yaml.safe_load(
-        (Path(inventory.__file__).parent / "objects.yaml").read_text()
-    )
-    dropped = {
-        (kind, path)
-        for kind in ("Node", "Pod", *lists["kinds"])
-        for path in (*lists["drop"].get(kind, ()), *lists["drop_of_all"])
-    }
-    assert {kind for kind, _ in dropped} >= set(lists["drop"])
-    for kind, path in dropped:
-        text = json.dumps(reduced({"kind": kind, **_filled(path)}))
-        assert "hunter2" not in text, (kind, path)
-        assert text.count("kept") == path.count(".") + 1, (kind, path)
-
-
-@pytest.mark.parametrize(
-    ("objects", "said"), [([NODE], "no pods"), ([a_pod("a")], "no nodes")]
-)
-def test_half_a_cluster_is_refused(objects: list[dict[str, Any]], said: str) -> None:
-    """An answer about no nodes would be that nothing fits."""
-    with pytest.raises(InputError, match=said):
-        inventory_of(objects)
+    assert kept == case["kept"]
+    assert "hunter2" not in json.dumps(kept)
 
 
 def test_what_is_not_in_the_files_is_said_to_be_not_judged(tmp_path: Path) -> None:
@@ -153,40 +98,24 @@ def test_what_is_not_in_the_files_is_said_to_be_not_judged(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("nonsense", "is not JSON"),
-        ("[]", "holds no Kubernetes objects"),
-        ('{"items": []}', "holds no Kubernetes objects"),
+        (None, f"cannot be read.*{MAKE}"),
+        ("nonsense", f"is not JSON.*{MAKE}"),
+        ("[]", f"holds no Kubernetes objects.*{MAKE}"),
+        ('{"items": []}', f"holds no Kubernetes objects.*{MAKE}"),
+        # An answer about no nodes would be that nothing fits.
+        (json.dumps(NODE), "no pods"),
+        (json.dumps({"kind": "List", "items": [a_pod("a")]}), "no nodes"),
     ],
 )
-def test_a_file_that_is_none_is_refused(tmp_path: Path, text: str, said: str) -> None:
+def test_a_file_that_is_no_cluster_is_refused(
+    tmp_path: Path, text: str | None, said: str
+) -> None:
     """Mostly it is the output without -o json, or a wrong path."""
     file = tmp_path / "f.json"
-    file.write_text(text)
-    with pytest.raises(InputError, match=said) as caught:
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(InputError, match=said):
         read_files([file])
-    assert "kubectl get nodes,pods,pdb -A -o json" in str(caught.value)
-    with pytest.raises(InputError, match="cannot be read"):
-        read_files([tmp_path / "none"])
-
-
-def test_all_else_is_kept_also_what_nobody_knows_yet() -> None:
-    """A list of what is kept would drop what the next minor's plugins read."""
-    new = {"new": [{"a": 1}]}
-    pod = a_pod("a", status={"new": 1, "containerStatuses": [new]})
-    # Limits count volumes, and rules ask of what kind they are, not what is in them.
-    token: dict[str, Any] = {"name": "t", "projected": {"defaultMode": 420}}
-    volumes = [{"name": "c", "persistentVolumeClaim": {"claimName": "x"}}, {"csi": new}]
-    pod["spec"] |= {"new": new, "containers": [new], "volumes": [*volumes, token]}
-    pod["metadata"]["new"] = new
-    node = {**NODE, "spec": new, "status": new}
-    volume = {"kind": "PersistentVolume", "metadata": {"name": "v"}, "status": new}
-    given = copy.deepcopy(pod)
-    sources = {"defaultMode": 420, "sources": [{"secret": {"name": "s"}}]}
-    given["spec"]["volumes"][2]["projected"] = sources
-
-    found = inventory_of([node, given, volume])
-
-    assert (found.nodes, found.pods, found.objects) == ((node,), (pod,), (volume,))
 
 
 def test_of_a_nodes_images_those_of_waiting_pods_are_kept() -> None:
@@ -201,17 +130,6 @@ def test_of_a_nodes_images_those_of_waiting_pods_are_kept() -> None:
     (kept,) = inventory_of([node, waiting, running]).nodes
 
     assert kept["status"]["images"] == [{"names": ["mine:latest"]}]
-
-
-def test_of_two_with_one_name_the_later_counts(tmp_path: Path) -> None:
-    """Files overlap, and the one that is named last was mostly made last."""
-    files = [
-        listed(tmp_path, NODE, a_pod("a", priority=number), name=f"{number}.json")
-        for number in (1, 2)
-    ]
-    found = read_files(files)
-    assert [pod["spec"]["priority"] for pod in found.pods] == [2]
-    assert (len(found.nodes), found.left_out) == (1, ())
 
 
 @pytest.mark.parametrize(
@@ -236,27 +154,25 @@ def test_an_item_that_has_no_name_is_left_out_and_told(
 
 
 @pytest.mark.parametrize("odd", [None, 7, "x", [], [7], {}, {"a": None}])
+@pytest.mark.parametrize("part", ["spec", "status"])
 @pytest.mark.parametrize(
-    "path",
-    ["spec", "status", "spec.containers", "spec.priority", "status.images",
-     "spec.volumes", "status.containerStatuses", "metadata.annotations"],
-)  # fmt: skip
-def test_whatever_is_in_a_field_goes_to_the_scheduler(path: str, odd: object) -> None:
+    "field", ["", "containers", "priority", "images", "volumes", "containerStatuses"]
+)
+def test_whatever_is_in_a_field_goes_to_the_scheduler(
+    part: str, field: str, odd: object
+) -> None:
     """It says what it cannot read of an object, and leaves that object out."""
-    made: dict[str, Any] = {}
     for one in (a_pod("odd"), {**NODE, "metadata": {"name": "odd"}}):
-        made = copy.deepcopy(one)
-        *parents, last = path.split(".")
-        place = made
-        for step in parents:
-            place = place.setdefault(step, {})
-        place[last] = odd
-        found = inventory_of([NODE, a_pod("a"), made])
+        value = {**one.get(part, {}), field: odd} if field else odd
+        found = inventory_of([NODE, a_pod("a"), {**one, part: value}])
         assert len(found.nodes) + len(found.pods) == 3
 
 
 def test_objects_are_read_from_lists_of_any_kind_and_in_lists(tmp_path: Path) -> None:
-    """The API server's lists have a kind, which items take; kubectl's hold all."""
+    """The API server's lists have a kind, which items take; kubectl's hold all.
+
+    Files overlap, and the one that is named last was mostly made last.
+    """
     typed = tmp_path / "typed.json"
     item = {key: value for key, value in a_pod("a").items() if key != "kind"}
     typed.write_text(json.dumps({"kind": "PodList", "items": [item]}))
@@ -265,10 +181,12 @@ def test_objects_are_read_from_lists_of_any_kind_and_in_lists(tmp_path: Path) ->
         "apiVersion": "policy/v1",
         "items": [{"metadata": {"name": "d"}}],
     }
+    last = listed(tmp_path, NODE, a_pod("a", priority=2), name="last.json")
 
-    found = read_files([listed(tmp_path, NODE, inner), typed])
+    found = read_files([listed(tmp_path, NODE, inner), typed, last])
 
-    assert (len(found.nodes), len(found.pods)) == (1, 1)
+    assert [pod["spec"].get("priority") for pod in found.pods] == [2]
+    assert (len(found.nodes), found.left_out) == (1, ())
     (budget,) = found.objects
     kind = (budget["kind"], budget["apiVersion"])
     assert kind == ("PodDisruptionBudget", "policy/v1")

@@ -7,14 +7,13 @@ from typing import Any
 import pytest
 
 from stowage_testbed.whatif.findings import Elsewhere
-from stowage_testbed.whatif.inventory import FURTHER, Inventory, inventory_of
+from stowage_testbed.whatif.inventory import Inventory, inventory_of
 from stowage_testbed.whatif.judged import NAMESPACE_NAME, judged_pods
-
-UNREAD = (FURTHER["Namespace"],)
 
 
 def a_pod(name: str, **spec: Any) -> dict[str, Any]:
-    return {"metadata": {"name": name, "namespace": "ns", "uid": name}, "spec": spec}
+    metadata = {"name": name, "namespace": "ns", "uid": name}
+    return {"kind": "Pod", "metadata": metadata, "spec": spec}
 
 
 def selecting(name: str, kind: str, label: str) -> dict[str, Any]:
@@ -43,52 +42,40 @@ def test_pods_of_a_release_are_judged_whatever_its_scheduler_is_called() -> None
     assert judged.elsewhere == (Elsewhere("default-scheduler", 1), Elsewhere("x", 1))
 
 
-def test_pods_that_ask_for_labels_nobody_read_are_known() -> None:
-    """A namespace's name is known without reading it; other labels are not."""
-    pods = (
-        selecting("near", "podAffinity", "team"),
-        selecting("far", "podAntiAffinity", "team"),
-        selecting("named", "podAffinity", NAMESPACE_NAME),
-        a_pod("plain"),
-    )
-
-    unread = judged_pods(Inventory(({},), pods, unread=UNREAD), ("mine",))
-    assert unread.of_unread.keys() == {"near", "far"}
-    assert not judged_pods(Inventory(({},), pods), ("mine",)).of_unread
-
-
-GPU = "example.com/gpu"
+def asking(resource: str) -> dict[str, Any]:
+    container = {"name": "c", "resources": {"requests": {resource: "1"}}}
+    return a_pod("asks", containers=[container])
 
 
 @pytest.mark.parametrize(
-    ("resource", "allocatable", "unread", "judged"),
+    ("pod", "unread", "judged"),
     [
-        (GPU, {}, ["DeviceClass"], False),
-        (GPU, {GPU: "0"}, ["DeviceClass"], False),
-        ("deviceclass.resource.kubernetes.io/gpus", {}, ["DeviceClass"], False),
-        (GPU, {GPU: "1"}, ["DeviceClass"], True),
-        (GPU, {}, [], True),
-        (GPU, {}, ["ResourceSlice"], True),
-        ("cpu", {}, ["DeviceClass"], True),
-        ("hugepages-2Mi", {}, ["DeviceClass"], True),
+        # No node lists what a device class serves, and yet nodes may have the devices.
+        (asking("example.com/gpu"), "DeviceClass", False),
+        (asking("example.com/none"), "DeviceClass", False),
+        (asking("deviceclass.resource.kubernetes.io/gpus"), "DeviceClass", False),
+        (asking("example.com/fpga"), "DeviceClass", True),
+        (asking("example.com/gpu"), "", True),
+        (asking("example.com/gpu"), "ResourceSlice", True),
+        (asking("cpu"), "DeviceClass", True),
+        (asking("hugepages-2Mi"), "DeviceClass", True),
+        # A namespace's name is known without reading it; other labels are not.
+        (selecting("asks", "podAffinity", "team"), "Namespace", False),
+        (selecting("asks", "podAntiAffinity", "team"), "Namespace", False),
+        (selecting("asks", "podAffinity", NAMESPACE_NAME), "Namespace", True),
+        (selecting("asks", "podAffinity", "team"), "", True),
     ],
 )
-def test_who_asks_for_what_an_unread_device_class_may_serve_is_not_judged(
-    resource: str, allocatable: dict[str, str], unread: list[str], *, judged: bool
+def test_who_asks_for_what_was_not_read_is_not_judged(
+    pod: dict[str, Any], unread: str, *, judged: bool
 ) -> None:
-    """No node lists such a resource, and yet nodes may have the devices."""
-    container = {"name": "c", "resources": {"requests": {resource: "1"}}}
-    node = {"metadata": {"name": "n"}, "status": {"allocatable": allocatable}}
-    inventory = inventory_of(
-        [
-            {"kind": "Node", **node},
-            {"kind": "Pod", **a_pod("asks", containers=[container])},
-            {"kind": "Pod", **a_pod("plain", containers=[{"name": "c"}])},
-        ],
-        unread,
-    )
+    """It would be told to fit nowhere, or anywhere."""
+    has = {"example.com/fpga": "1", "example.com/none": "0"}
+    node = {"metadata": {"name": "n"}, "status": {"allocatable": has}}
+    plain = a_pod("plain", containers=[{"name": "c"}])
+    objects = [{"kind": "Node", **node}, pod, plain]
+    inventory = inventory_of(objects, [unread] if unread else [])
 
     found = judged_pods(inventory, ("default-scheduler",)).of_unread
 
     assert set(found) == (set() if judged else {"asks"})
-    assert (FURTHER["DeviceClass"] in inventory.unread) is not judged

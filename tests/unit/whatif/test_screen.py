@@ -7,7 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from stowage_testbed.cli import answers, app
@@ -15,12 +17,9 @@ from stowage_testbed.text.lines import COLUMNS, LINES
 from stowage_testbed.whatif import asking
 from stowage_testbed.whatif.details import tables
 from stowage_testbed.whatif.findings import (
-    BESIDE,
-    LIMITED,
     NOT_FOUND,
     NOT_JUDGED,
     OPEN,
-    PROVED,
     TOO_LARGE,
     Elsewhere,
     Findings,
@@ -37,22 +36,12 @@ from stowage_testbed.whatif.findings import (
 from stowage_testbed.whatif.screen import screen
 
 LONG = "n" * 253
-VERDICTS = (TOO_LARGE, PROVED, BESIDE, LIMITED, OPEN, NOT_FOUND, NOT_JUDGED)
-GPUS = Room("nvidia.com/gpu", 6212, 26, 13, 1213, 23, 2)
+SCREENS = yaml.safe_load(Path(__file__).with_name("screens.yaml").read_text("utf-8"))
 
 
 @pytest.fixture
 def small() -> Findings:
-    """Return what is found where one of two pods fits after a move."""
-    return Findings(
-        nodes=2, running=2, pending=2, fits_now=0, fits_after=1,
-        moves=(Move("ns/a", "n1", "n2", 1, 7),), evictions=(), proved=True,
-        proof=Proof(True, "pods"),
-        tiers=(Tier(7, 2, 3, 3),), gain_by_moves=((0, 0), (1, 1)),
-        left=(StillPending("ns/big", 1, TOO_LARGE, "too large"),), kept=(),
-        room=(GPUS,), used_nodes=2, needed_nodes=1, fewest_nodes=1, emptied=("n1",),
-        consolidating_moves=1, not_judged=(),
-    )  # fmt: skip
+    return msgspec.convert(SCREENS["small"], Findings)
 
 
 @pytest.fixture
@@ -98,84 +87,13 @@ def test_no_cluster_is_too_large_for_one_screen(huge: Findings) -> None:
     assert "--output FILE" in lines[-1]
 
 
-LIMIT = ("with at most 1 move",)
-PART = ("2 pods that wait and were not judged", "x", "y")
-PRICE = HourlyPrice(1_920_000, 1_536_000, 1_536_000)
-FULL = "0/2 nodes are available: 2 Insufficient cpu."
-CHANGES = ("the rule singleton", "the budget b, which allows 0")
-
-
-@pytest.mark.parametrize(
-    ("found", "said"),
-    [
-        # The cheapest nodes may be more nodes; who pays asks for the price.
-        (
-            {"needed_nodes": 3, "hourly_price": PRICE},
-            ["0.38 of 1.92 an hour saved by 1 move (proved the most): 3 nodes in use, "
-             "not 2."],
-        ),
-        (
-            {"needed_nodes": 3, "hourly_price": replace(PRICE, least_micros=384_000)},
-            ["0.38 of 1.92 an hour saved by 1 move (at most 1.54): 3 nodes in use, "
-             "not 2."],
-        ),
-        # On a GPU fleet GPUs are the question: used, free where, in which blocks.
-        ({}, ["nvidia.com/gpu 6,186 / 6,212 99.6 % 26 23 2 0.2 %"]),
-        # Every waiting pod is counted once.
-        (
-            {"left": tuple(StillPending("w", 10**k, kind, "")
-                           for k, kind in enumerate(VERDICTS))},
-            ["111 provably do not: 1 larger than any node, 10 in no plan, 100 not "
-             "beside these.",
-             "1,000 provably do not.", "10,000 do not by the best plan",
-             "100,000 were not placed in time", "1,000,000 were not judged"],
-        ),
-        # A claim about a part would be read as one about the whole.
-        (
-            {"proved": False, "proof": Proof(True, "pods", PART)},
-            ["1 fit after 1 move, the best found; that it is the best is not proved.",
-             "leaves aside 2 pods that wait and were not judged, and 2 more."],
-        ),
-        # More moves would do; more time would not.
-        (
-            {"proved": False, "proof": Proof(True, "pods", LIMIT, LIMIT),
-             "left": (StillPending("w", 5, LIMITED, ""),)},
-            ["proved: no plan with at most 1 move places more",
-             "5 provably do not with at most 1 move."],
-        ),
-        (
-            {"proved": False, "proof": Proof(False, "pods", LIMIT, LIMIT)},
-            ["the best found with at most 1 move in time"],
-        ),
-        # What keeps a workload, in the words of kubectl describe, the largest first.
-        (
-            {"left": (
-                StillPending("ns/few", 1, PROVED, "", now="0/2 nodes: x."),
-                StillPending("ns/many", 9, PROVED, "", after=FULL, changes=CHANGES),
-            )},
-            [f"9 ns/many: {FULL}\nto change: {', '.join(CHANGES)}\n"
-             "1 ns/few: 0/2 nodes: x."],
-        ),
-        # A number that leaves pods out says so.
-        (
-            {"elsewhere": (Elsewhere("volcano", 7),), "untried": 3},
-            ["wait for other schedulers: 7 for volcano.",
-             "fit as things are at least: 3 were not tried in time."],
-        ),
-        # 608 pods that fit are no gain if 674 are evicted for them.
-        (
-            {"tiers": (Tier(9, 0, 5, 5), Tier(3, 10, 15, 15), Tier(0, 30, 28, 40))},
-            ["Pods with a node: +5 of priority 9, -7 of priority 0."],
-        ),
-    ],
-)  # fmt: skip
-def test_a_screen_says_what_was_found(
-    small: Findings, found: dict[str, Any], said: list[str]
-) -> None:
+@pytest.mark.parametrize("case", SCREENS["cases"].values(), ids=SCREENS["cases"])
+def test_a_screen_says_what_was_found(case: dict[str, Any]) -> None:
     """Who decides by it reads nothing else."""
-    lines = screen(replace(small, **found)).split("\n")
+    found = msgspec.convert({**SCREENS["small"], **case["found"]}, Findings)
+    lines = screen(found).split("\n")
     text = "\n".join(" ".join(line.split()) for line in lines)
-    assert [one for one in said if one not in text] == []
+    assert [one for one in case["said"] if one not in text] == []
 
 
 def test_the_most_telling_moves_admit_the_highest_priority_then_the_most_pods() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,21 +20,18 @@ from hpa_records import hpa_record
 from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.base.ending import EndingInterrupt
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.base.wait import HANG_S, WaitTimeoutError, wait_until
+from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster import KwokBinaryCluster
 from stowage_testbed.cluster.components import API_SERVER, HOST_PODS, pid_file
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.cluster.processes import is_alive
 from stowage_testbed.hpa.settings import FULL, Find, Timing
 from stowage_testbed.observe.change import Change, Verb
-from stowage_testbed.observe.condition import Condition
-from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.receipt import Receipt, ReceiptClock
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.run.harness import Harness
-from stowage_testbed.run.listener import WindowListener
 from stowage_testbed.run.steps import interrupt as effect
 from stowage_testbed.run.steps import measuring
 from stowage_testbed.run.steps.context import StepContext
@@ -47,7 +45,6 @@ from stowage_testbed.scenario.steps.interrupt import Interrupt, Process
 from stowage_testbed.scenario.steps.kinds import ACTIONS
 from stowage_testbed.scenario.steps.measuring import Overload
 
-BUDGET = '{"message": "The disruption budget stay-up needs 1 healthy pods and has 1"}'
 RECORD = hpa_record(replace(FULL, find=Find(level_s=5.0)))
 Spawn = Callable[[], psutil.Process]
 Acts = list[Callable[[], object]]
@@ -58,10 +55,9 @@ def a_context(
     *,
     cluster: Any = None,
     objects: Any = None,
-    nodes: int = 1,
     harness: Harness | None = None,
 ) -> StepContext:
-    """Return what a step on so many nodes is carried out with."""
+    """Return what a step on one node is carried out with."""
     run: Any = SimpleNamespace(
         cluster=cluster,
         observer=observer,
@@ -69,7 +65,7 @@ def a_context(
         timeouts=Timeouts(),
         report=lambda _text: None,
     )
-    pool = NodePool("node", nodes, size(1000, 1 << 30))
+    pool = NodePool("node", 1, size(1000, 1 << 30))
     scenario = Scenario("steps/one", "A test.", (pool,), ())
     environment = ScenarioEnvironment("ns", tuple(pool.node_names()))
     return StepContext(run, scenario, environment, run, harness or Harness())
@@ -84,92 +80,38 @@ def test_every_kind_of_step_has_its_effect(kind: type[Action]) -> None:
     assert of == kind.__name__
 
 
-class FakeCluster:
-    """Pods on two nodes; evicting one takes it away, unless it is refused so often."""
-
-    def __init__(self, refused: int = 0, status: int = 429) -> None:
-        self.state = State()
-        self.patched: dict[str, Any] = {}
-        self.evicted: list[str] = []
-        self._refused = refused
-        self._status = status
-
-    def add(self, name: str, node: str, owner: str = "ReplicaSet") -> None:
-        owners = [{"kind": owner, "name": "a", "uid": "a", "controller": True}]
-        metadata: dict[str, Any] = {"uid": name, "namespace": "ns", "name": name}
-        metadata["ownerReferences"] = owners if owner else []
-        spec, status = {"nodeName": node}, {"phase": "Running"}
-        body = {"metadata": metadata, "spec": spec, "status": status}
-        self.state.apply(Change("Pod", Verb.ADDED, Receipt(0, 0), body))
-
-    def patch(self, kind: str, name: str, change: Any) -> Any:
-        self.patched[f"{kind} {name}"] = change
-        body = {"metadata": {"uid": name, "name": name, "resourceVersion": "1"}}
-        self.state.apply(Change(kind, Verb.MODIFIED, Receipt(0, 0), body))
-        return body
-
-    def wait_for(self, what: str, condition: Condition, **_: Any) -> None:
-        assert condition(self.state).holds, what
-
-    def evict(self, name: str, *, namespace: str, uid: str) -> None:
-        if self._refused:
-            self._refused -= 1
-            raise ApiRefusedError(f"evict Pod {name}", self._status, BUDGET)
-        self.evicted.append(name)
-        body = {"metadata": {"uid": uid, "namespace": namespace, "name": name}}
-        self.state.apply(Change("Pod", Verb.DELETED, Receipt(0, 0), body))
-
-
-def drained(cluster: FakeCluster, timeout_s: float = 5.0) -> None:
-    observer = SimpleNamespace(
-        read=lambda look: look(cluster.state), wait_for=cluster.wait_for
-    )
-    context = a_context(observer, objects=cluster, nodes=2)
-    carry_out(context, Step(1, 1, Drain(("node-0",), timeout_s)))
-
-
-def test_the_node_is_closed_and_only_its_pods_are_evicted() -> None:
-    """A pod that a budget protects is tried again: there may be room in a moment."""
-    cluster = FakeCluster(refused=2)
-    for name, node in (("a", "node-0"), ("b", "node-0"), ("c", "node-1")):
-        cluster.add(name, node)
-
-    drained(cluster)
-
-    assert cluster.patched == {"Node node-0": {"spec": {"unschedulable": True}}}
-    assert cluster.evicted == ["a", "b"]
-
-
-def test_the_step_fails_at_the_deadline_and_names_pod_and_budget() -> None:
-    """They are what has to change."""
-    cluster = FakeCluster(refused=99)
-    cluster.add("a", "node-0")
-
-    with pytest.raises(WaitTimeoutError, match="for node-0 to be drained") as said:
-        drained(cluster, timeout_s=0.1)
-
-    assert "evict Pod a with 429" in str(said.value)
-    assert "disruption budget stay-up" in str(said.value)
-
-
 @pytest.mark.parametrize(
-    ("cluster", "owner", "said"),
+    ("status", "owner", "said"),
     [
-        (FakeCluster(refused=1, status=403), "ReplicaSet", "403"),
-        (FakeCluster(), "", "pod a on node-0 has no controller"),
+        (403, "ReplicaSet", "403"),
+        (429, "", "pod a on node-0 has no controller"),
     ],
     ids=["another refusal", "nobody would replace it"],
 )
 def test_what_would_not_go_away_by_waiting_is_an_error_at_once(
-    cluster: FakeCluster, owner: str, said: str
+    status: int, owner: str, said: str
 ) -> None:
     """`kubectl drain` refuses a pod that nobody would replace, too."""
-    cluster.add("a", "node-0", owner)
+    state = State()
+    owners = [{"kind": owner, "name": "a", "uid": "a", "controller": True}]
+    metadata: dict[str, Any] = {"uid": "a", "namespace": "ns", "name": "a"}
+    metadata["ownerReferences"] = owners if owner else []
+    body = {"metadata": metadata, "spec": {"nodeName": "node-0"}, "status": {}}
+    state.apply(Change("Pod", Verb.ADDED, Receipt(0, 0), body))
+
+    def evict(name: str, **_: str) -> None:
+        raise ApiRefusedError(f"evict Pod {name}", status, "")
+
+    node = {"metadata": {"uid": "node-0", "name": "node-0", "resourceVersion": "1"}}
+    objects = SimpleNamespace(patch=lambda *_: node, evict=evict)
+    observer = SimpleNamespace(
+        read=lambda look: look(state), wait_for=lambda *_, **__: None
+    )
 
     with pytest.raises(StowageError, match=said):
-        drained(cluster)
-
-    assert cluster.evicted == []
+        carry_out(
+            a_context(observer, objects=objects), Step(1, 1, Drain(("node-0",), 5.0))
+        )
 
 
 @pytest.fixture
@@ -220,46 +162,19 @@ class Serving(Harness):
         return tuple(process.pid for process in self._processes)
 
 
-class Watches(Observer):
-    """A scheduler's pod; each wait sees it started once more."""
-
-    def __init__(self) -> None:
-        super().__init__(api=None)  # type: ignore[arg-type] # it asks none
-        self.restarts = 0
-        self._show()
-
-    def wait_for(self, what: str, condition: Any, **_: Any) -> None:
-        state = self.read(lambda state: state)
-        # While a Deployment makes another pod there is none.
-        before = condition(state).holds or condition(State()).holds
-        self.restarts += 1
-        self._show()
-        assert condition(state).holds, what
-        self.waited = not before
-
-    def _show(self) -> None:
-        status = {"name": "scheduler", "restartCount": self.restarts}
-        ready = [{"type": "Ready", "status": "True"}]
-        body = {
-            "metadata": {"uid": "u", "namespace": "stowage-system", "name": "s"},
-            "spec": {},
-            "status": {"containerStatuses": [status], "conditions": ready},
-        }
-        self.read(
-            lambda state: state.apply(Change("Pod", Verb.ADDED, Receipt(0, 0), body))
-        )
-
-
 def interrupt(
     cluster: Cluster,
     process: Process,
     how: Literal["kill", "stop"],
     harness: Harness | None = None,
-) -> Watches:
-    watches = Watches()
-    context = a_context(watches, cluster=cluster, harness=harness)
+) -> None:
+    observer = SimpleNamespace(
+        patient=lambda _: nullcontext(),
+        read=lambda look: look(State()),
+        wait_for=lambda *_, **__: None,
+    )
+    context = a_context(observer, cluster=cluster, harness=harness)
     carry_out(context, Step(1, 1, Interrupt(process, how, for_s=0.01)))
-    return watches
 
 
 @pytest.fixture
@@ -285,31 +200,23 @@ def note_stop(process: psutil.Process, seen: list[bool]) -> None:
     seen.append(True)
 
 
-def test_what_is_stopped_hangs_for_a_while_and_goes_on(
-    cluster: Cluster, spawn: Spawn, meanwhile: Acts
+@pytest.mark.parametrize("how", ["stop", "kill"])
+def test_what_is_away_for_a_while_goes_on_or_is_started_again(
+    cluster: Cluster, spawn: Spawn, meanwhile: Acts, how: Literal["kill", "stop"]
 ) -> None:
-    """The same process goes on with what it knows, which may be stale."""
+    """What has not ended yet would not be started."""
     process, seen = spawn(), list[bool]()
     cluster.has(API_SERVER, process)
-    meanwhile.append(lambda: note_stop(process, seen))
+    if how == "stop":
+        meanwhile.append(lambda: note_stop(process, seen))
+    meanwhile.append(lambda: seen.append(cluster.started == 0))
 
-    interrupt(cluster, "api-server", "stop")
+    interrupt(cluster, "api-server", how)
 
-    assert (seen, is_stopped(process)) == ([True], False)
-    assert cluster.started == 1  # for clients that have given up
-
-
-def test_what_is_killed_is_started_again_when_it_has_ended(
-    cluster: Cluster, spawn: Spawn, meanwhile: Acts
-) -> None:
-    """What still runs would not be started."""
-    process, seen = spawn(), list[int]()
-    cluster.has(API_SERVER, process)
-    meanwhile.append(lambda: seen.append(cluster.started))
-
-    interrupt(cluster, "api-server", "kill")
-
-    assert (seen, cluster.started, is_alive(process)) == ([0], 1, False)
+    assert all(seen)
+    assert seen
+    assert (is_alive(process), is_stopped(process)) == (how == "stop", False)
+    assert cluster.started == 1  # for clients that have given up, too
 
 
 @pytest.mark.parametrize(
@@ -361,17 +268,16 @@ def test_what_cannot_be_interrupted_is_refused(cluster: Cluster, spawn: Spawn) -
 def test_a_killed_scheduler_stays_away_until_its_kubelet_may_start_it(
     cluster: Cluster, spawn: Spawn, meanwhile: Acts
 ) -> None:
-    """A kubelet starts it at once; then it has to serve again."""
+    """A kubelet starts it at once."""
     scheduler, kubelet, seen = spawn(), spawn(), list[bool]()
     cluster.has(HOST_PODS, kubelet)
     meanwhile.append(lambda: note_stop(kubelet, seen))
 
-    watches = interrupt(cluster, "scheduler", "kill", Serving(scheduler, released=True))
+    interrupt(cluster, "scheduler", "kill", Serving(scheduler, released=True))
 
     assert not is_alive(scheduler)
     assert seen == [True]
     assert not is_stopped(kubelet)
-    assert watches.waited
 
 
 def test_an_arm_is_stopped_as_a_whole(
@@ -387,86 +293,38 @@ def test_an_arm_is_stopped_as_a_whole(
     assert not any(map(is_stopped, parts))
 
 
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Return what the run was asked for; it answers with a recovery."""
+@pytest.mark.parametrize(
+    ("compared", "outcome", "message"),
+    [
+        ("", "recovered", ""),
+        ("yunikorn", "no_degradation", "expected no_degradation, found recovered"),
+    ],
+)
+def test_an_overload_is_of_the_scheduler_that_serves_and_is_checked(
+    monkeypatch: pytest.MonkeyPatch, compared: str, outcome: Any, message: str
+) -> None:
+    """A recovery where none is expected is a finding, too."""
     seen: dict[str, Any] = {}
 
-    def run(
-        run: Any,
-        environment: Any,
-        settings: Any,
-        *,
-        pod_overrides: Any,
-        window_listener: Any,
-    ) -> Any:
-        seen.update(pod_overrides=pod_overrides, settings=settings)
-        window_listener.open()
-        window_listener.close()
+    def run(_run: Any, _environment: Any, settings: Any, **how: Any) -> Any:
+        seen.update(how, settings=settings)
+        how["window_listener"].open()
+        how["window_listener"].close()
         return RECORD
 
     monkeypatch.setattr(measuring, "run_recovery", run)
-    return seen
-
-
-def serving(pod_overrides: PodOverrides | None = None) -> StepContext:
     harness = Harness()
-    harness.pod_overrides = pod_overrides
-    return a_context(SimpleNamespace(clock=ReceiptClock()), harness=harness)
+    harness.pod_overrides = PodOverrides(compared) if compared else None
+    made = a_context(SimpleNamespace(clock=ReceiptClock()), harness=harness)
 
+    overload(made, Overload(replace(FULL, timing=Timing(sync_s=1)), outcome))
 
-def test_the_pods_are_of_the_compared_scheduler_or_the_release(
-    asked: dict[str, Any],
-) -> None:
-    """A comparison measures its own scheduler, with the settings of the file."""
-    overload(serving(PodOverrides("yunikorn")), Overload())
-    assert asked["pod_overrides"] == PodOverrides("yunikorn")
-
-    overload(serving(), Overload(replace(FULL, timing=Timing(sync_s=1))))
-    assert asked["pod_overrides"].scheduler_name == "default-scheduler"
-    assert asked["settings"].timing.sync_s == 1
-
-
-@pytest.mark.usefixtures("asked")
-def test_the_record_is_kept_and_hold_is_the_measured_window() -> None:
-    """Section 5.2.2: latencies are of the pods that were created after its start."""
-    calls = []
-
-    class Recorded(WindowListener):
-        def open(self) -> None:
-            calls.append("open")
-
-        def close(self) -> None:
-            calls.append("close")
-
-    made = serving()
-    made.harness.window_listener = Recorded()
-
-    overload(made, Overload())
-
-    assert made.recovery is RECORD
-    assert made.facts == {"clients": 10, "ttr_s": RECORD.recovery.ttr_s}
-    assert made.checks == []
-    assert calls == ["open", "close"]
+    assert seen["pod_overrides"] == PodOverrides(compared or "default-scheduler")
+    assert seen["settings"].timing.sync_s == 1
+    assert (made.recovery, made.facts["clients"]) == (RECORD, 10)
     assert made.started is not None
     assert made.stopped is not None
     assert made.started <= made.stopped
-
-
-@pytest.mark.usefixtures("asked")
-@pytest.mark.parametrize(
-    ("outcome", "message"),
-    [
-        ("recovered", ""),
-        ("no_degradation", "expected no_degradation, found recovered"),
-    ],
-)
-def test_the_outcome_is_checked_if_one_is_expected(outcome: Any, message: str) -> None:
-    """A recovery where none is expected is a finding, too."""
-    made = serving()
-
-    overload(made, Overload(outcome=outcome))
-
     (check,) = made.checks
     assert (check.name, check.passed) == ("outcome", not message)
     assert check.message == message

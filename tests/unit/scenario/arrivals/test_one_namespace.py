@@ -26,7 +26,6 @@ ALONE = OneNamespace(LABELS, ["shop"])
 OBJECTS: dict[str, dict[str, dict[str, Any]]] = yaml.safe_load(
     Path(__file__).with_name("one_namespace.yaml").read_text("utf-8")
 )
-SELECTOR = {"matchLabels": {"app": "x"}}
 
 
 @pytest.mark.parametrize("what", OBJECTS)
@@ -42,52 +41,44 @@ def test_objects_of_a_single_namespace_stay_as_they_are() -> None:
     assert ALONE.rewrite(given) == {**given, "metadata": {"name": "web"}}
 
 
-def rewrite_term(one: OneNamespace, **fields: Any) -> dict[str, Any]:
-    term = {"topologyKey": "zone", "labelSelector": SELECTOR, **fields}
-    required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
-    pod = {"spec": {"affinity": {"podAntiAffinity": required}}}
-    spec = one.rewrite_pod("shop", pod)["spec"]
-    (changed,) = spec["affinity"]["podAntiAffinity"].popitem()[1]
-    return dict(changed)
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+TEAM_A = {"matchLabels": {"team": "a"}}
+BASE = {"matchLabels": {"kubernetes.io/metadata.name": "base"}}
 
 
-OF_TEAM_A = {"namespaceSelector": {"matchLabels": {"team": "a"}}}
-OF_BASE = {"namespaceSelector": {
-    "matchLabels": {"kubernetes.io/metadata.name": "base"}}}  # fmt: skip
+def selecting(namespaces: list[str]) -> dict[str, Any]:
+    """Return a selector of pods of some namespaces, or without asking for any."""
+    labels, expression = {"app": "x"}, {"key": NAMESPACE_LABEL, "operator": "In"}
+    if len(namespaces) > 1:
+        asked = [{**expression, "values": namespaces}]
+        return {"matchLabels": labels, "matchExpressions": asked}
+    for one in namespaces:
+        labels[NAMESPACE_LABEL] = one
+    return {"matchLabels": labels}
 
 
 @pytest.mark.parametrize(
-    ("fields", "asked"),
+    ("fields", "apart", "alone"),
     [
-        ({}, ["shop"]),
-        ({"namespaces": ["mail"]}, ["mail"]),
-        ({"namespaces": ["mail", "shop"]}, ["mail", "shop"]),
-        (OF_TEAM_A, ["mail", "shop"]),
-        ({"namespaceSelector": {}}, ["base", "mail", "shop"]),
-        ({**OF_BASE, "namespaces": ["mail"]}, ["base", "mail"]),
+        ({}, ["shop"], []),
+        ({"namespaces": ["mail"]}, ["mail"], ["mail"]),
+        ({"namespaces": ["mail", "shop"]}, ["mail", "shop"], []),
+        ({"namespaceSelector": TEAM_A}, ["mail", "shop"], []),
+        ({"namespaceSelector": {}}, ["base", "mail", "shop"], []),
+        ({"namespaceSelector": BASE, "namespaces": ["mail"]}, *[["base", "mail"]] * 2),
     ],
 )
 def test_a_term_looks_at_the_pods_that_it_looked_at(
-    fields: dict[str, Any], asked: list[str]
+    fields: dict[str, Any], apart: list[str], alone: list[str]
 ) -> None:
-    """By the label, in place of the namespaces."""
-    changed = rewrite_term(APART, **fields)
-    selector = changed["labelSelector"]
-    values = [selector["matchLabels"].get(NAMESPACE_LABEL)]
-    for one in selector.get("matchExpressions", ()):
-        values = one["values"]
+    """By the label, in place of the namespaces; pods of one alone need none."""
+    for one, asked in ((APART, apart), (ALONE, alone)):
+        term = {"topologyKey": "zone", "labelSelector": selecting([]), **fields}
+        pod = {"spec": {"affinity": {"podAntiAffinity": {REQUIRED: [term]}}}}
+        spec = one.rewrite_pod("shop", pod)["spec"]
+        (changed,) = spec["affinity"]["podAntiAffinity"][REQUIRED]
 
-    assert values == asked
-    assert {"namespaces", "namespaceSelector"}.isdisjoint(changed)
-
-
-def test_a_term_in_a_single_namespace_loses_only_its_name() -> None:
-    """One about another finds nothing: there were no pods of it."""
-    of_both = rewrite_term(ALONE, namespaces=["shop", "mail"])
-    of_mail = rewrite_term(ALONE, namespaces=["mail"])
-
-    assert of_both == {"topologyKey": "zone", "labelSelector": SELECTOR}
-    assert of_mail["labelSelector"]["matchLabels"][NAMESPACE_LABEL] == "mail"
+        assert changed == {"topologyKey": "zone", "labelSelector": selecting(asked)}
 
 
 def test_long_names_are_cut_and_stay_different() -> None:

@@ -8,12 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 import yaml
-from trace_lines import HEADER, bound, came, gone, node, seen
+from trace_lines import HEADER, came, node
 
 from stowage_testbed.api.pod_annotations import LIFETIME
-from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.scenario.arrivals.object_changes import make_merge_patch
-from stowage_testbed.scenario.arrivals.recorded import Deed, RecordedReplay
+from stowage_testbed.scenario.arrivals.recorded import RecordedReplay
 from stowage_testbed.scenario.arrivals.recorded_making import make_recorded_replay
 from stowage_testbed.scenario.subset import find_differences
 from stowage_testbed.trace import format as trace
@@ -61,29 +59,16 @@ def test_what_happened_happens_again(case: dict[str, Any]) -> None:
             what: [one["metadata"]["name"] for one in getattr(made.first, what)]
             for what in ("nodes", "objects", "pods")
         }
+    if "first node" in case:
+        assert made.first.nodes[0]["spec"] == case["first node"]["spec"]
+    if "wide" in case:
+        assert [*map(list, made.wide)] == case["wide"]
+        assert [*made.controllers] == case["controllers"]
+    if "placed" in case:
+        assert {k: [*v] for k, v in made.first.placed.items()} == case["placed"]
     if "first lifetime" in case:
         annotations = made.first.pods[0]["metadata"]["annotations"]
         assert annotations[LIFETIME] == case["first lifetime"]
-
-
-def test_a_pod_is_made_as_admission_takes_it() -> None:
-    """Without what admission or a scheduler adds, or refuses when it comes new."""
-    (deed,) = replay(came(2), bound(3)).deeds
-    labels = {"app": "x", WORKLOAD_LABEL: "p"}
-    spec = {"containers": SPEC["containers"], "priorityClassName": "high"}
-    metadata = {"name": "p", "labels": labels, "annotations": {}}
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
-
-    assert deed == Deed(2, "create", "Pod", "p", pod)
-
-
-def test_a_node_that_was_not_ready_takes_no_pods() -> None:
-    """A fake one always is, and loses the taint that says otherwise."""
-    taint = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}
-    silent = trace.Node({"cpu": "4"}, {"cpu": "4"}, {}, [taint])
-    (manifest,) = replay(node(0, what=silent)).first.nodes
-
-    assert manifest["spec"] == {"taints": [], "unschedulable": True}
 
 
 def test_on_nodes_of_the_scenario_those_of_the_trace_do_not_come() -> None:
@@ -94,36 +79,3 @@ def test_on_nodes_of_the_scenario_those_of_the_trace_do_not_come() -> None:
     assert (len(made.first.nodes), made.nodes) == (1, ("n1",))
     assert (without.first.nodes, without.nodes) == ((), ())
     assert [(one.at_s, one.kind) for one in without.deeds] == [(4, "Pod")]
-
-
-def test_the_first_placement_is_known_by_workload() -> None:
-    """For who wants to begin with it; daemons go where they go anyway."""
-    agent = came(0, "agent-1", trace.Owner("DaemonSet", "agent"))
-    made = replay(
-        came(0, "a"), bound(0, "a"), came(0), bound(1), agent, bound(0, "agent-1")
-    )
-
-    assert (made.first.placed, made.pods) == ({"a": ("n1",)}, 3)
-
-
-def test_what_is_in_no_namespace_is_known() -> None:
-    """Whoever clears up has to delete it one by one."""
-    volume = {"kind": "PersistentVolume", "metadata": {"name": "v"}, "spec": {}}
-    wide = trace.ObjectSeen(t=0, object={"apiVersion": "v1", **volume})
-    template: dict[str, Any] = {"spec": {"containers": []}}
-    web = seen(0, "Deployment", "apps/v1", spec={"template": template})
-    made = replay(web, wide, gone(1, "Deployment"))
-
-    assert made.wide == (
-        ("v1/PersistentVolume", "v"),
-        ("scheduling.k8s.io/v1/PriorityClass", "high"),
-    )
-    assert made.controllers == {"Deployment"}
-
-
-def test_a_merge_patch_says_what_has_changed() -> None:
-    """As in RFC 7396."""
-    before = {"a": 1, "b": {"c": [1], "d": 2}, "e": {"f": 1}}
-    now = {"a": 1, "b": {"c": [2], "d": 2}, "g": 3}
-
-    assert make_merge_patch(before, now) == {"b": {"c": [2]}, "e": None, "g": 3}

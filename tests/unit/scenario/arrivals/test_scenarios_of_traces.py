@@ -8,11 +8,8 @@ import pytest
 from trace_lines import HEADER, came, node
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS
 from stowage_testbed.scenario.errors import ScenarioIssuesError
-from stowage_testbed.scenario.explain import explain
 from stowage_testbed.scenario.load import load_file
-from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.of_trace import make_scenario_of_trace
 from stowage_testbed.scenario.steps.arriving import Replay
 from stowage_testbed.scenario.steps.kinds import actions_of
@@ -47,31 +44,6 @@ def a_trace(folder: Path, *lines: trace.Line, name: str = "trace.jsonl") -> Path
     return folder / name
 
 
-def a_scenario(
-    folder: Path, *changes: tuple[str, str], of: list[trace.Line]
-) -> Scenario:
-    """Load a scenario with a replay of some lines, and texts exchanged in it."""
-    file, text = a_trace(folder / "test", *of), STEPS
-    for old, new in changes:
-        text = text.replace(old, new)
-    file.with_name("case.yaml").write_text(text)
-    (scenario,) = load_file(file.with_name("case.yaml"))
-    return scenario
-
-
-def test_the_nodes_of_a_trace_are_those_of_the_scenario(tmp_path: Path) -> None:
-    """Before the first step; those that came later are known, unless it has its own."""
-    lines = [FIRST, LATER, *pods("p", "q")]
-    scenario = a_scenario(tmp_path, of=lines)
-    said = explain(scenario, DEFAULT_TIMEOUTS.step_s)
-
-    assert [one["metadata"]["name"] for one in scenario.first_nodes] == ["n1"]
-    assert (scenario.node_names, scenario.pod_count) == (("n1", "n2"), 2)
-    assert a_scenario(tmp_path, OWN_NODES, of=lines).node_names == ("node-0",)
-    assert "have 1 nodes, 0 objects and 0 bare pods there" in said
-    assert "the last after 3 s; 2 pods came in all in trace.jsonl" in said
-
-
 EXPECTED = ("placed: {min: 0}", "placements: {p: [n1]}")
 
 
@@ -90,24 +62,12 @@ def test_what_the_trace_does_not_bring_is_told(
     changes: list[tuple[str, str]], lines: list[trace.Line], issue: str, tmp_path: Path
 ) -> None:
     """Expectations and placements name the pods and nodes of the trace."""
+    file, text = a_trace(tmp_path / "test", *lines), STEPS
+    for old, new in changes:
+        text = text.replace(old, new)
+    file.with_name("case.yaml").write_text(text)
     with pytest.raises(ScenarioIssuesError, match=issue):
-        a_scenario(tmp_path / "bad", *changes, of=lines)
-
-    good = a_scenario(tmp_path, EXPECTED, AS_RECORDED, of=[FIRST, *pods("p")])
-    (replay,) = actions_of(good.steps, Replay)
-    assert replay.placed == "as-recorded"
-
-
-def test_broken_lines_are_reported_with_their_place(tmp_path: Path) -> None:
-    """Beside what is wrong with the scenario."""
-    a_scenario(tmp_path, of=[FIRST])
-    with (tmp_path / "test" / "trace.jsonl").open("a") as file:
-        file.write('{"t": 1, "do": "jump"}\n')
-    with pytest.raises(ScenarioIssuesError) as caught:
-        load_file(tmp_path / "test" / "case.yaml")
-
-    places = [(one.path.name, one.line) for one in caught.value.issues]
-    assert ("trace.jsonl", 3) in places
+        load_file(file.with_name("case.yaml"))
 
 
 def test_a_trace_alone_makes_a_scenario_that_measures_all_of_it(
@@ -139,8 +99,6 @@ def test_nobody_waits_for_pods_on_which_no_scheduler_decides(tmp_path: Path) -> 
     # A comparison that is resumed must not mix the two.
     assert len(texts) == 2
 
-
-def test_a_trace_without_nodes_needs_a_scenario(tmp_path: Path) -> None:
-    """It says where pods may go."""
+    # It says where pods may go.
     with pytest.raises(InputError, match="no nodes at its beginning"):
         make_scenario_of_trace(a_trace(tmp_path / "elsewhere", LATER), tmp_path)

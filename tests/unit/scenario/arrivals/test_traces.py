@@ -113,33 +113,21 @@ expect:
 """
 
 
-def a_scenario(tmp_path: Path, trace: str, text: str = SCENARIO) -> Path:
-    path = tmp_path / "test" / "case.yaml"
+def test_the_owners_of_a_trace_stand_in_the_place_of_workloads(tmp_path: Path) -> None:
+    """Both files are the author's, and the issues of both are reported."""
+    path, trace = tmp_path / "test" / "case.yaml", tmp_path / "test" / "trace.csv"
     path.parent.mkdir()
-    path.with_name("trace.csv").write_text(trace)
-    path.write_text(text)
-    return path
-
-
-def test_a_scenario_needs_no_workload_beside_a_trace(tmp_path: Path) -> None:
-    """Its owners stand in the place of workloads."""
-    (scenario,) = load_file(a_scenario(tmp_path, f"{HEADER}1,web,1,1G,7,5,\n"))
+    path.write_text(SCENARIO)
+    trace.write_text(f"{HEADER}1,web,1,1G,7,5,\n")
+    (scenario,) = load_file(path)
 
     replay = scenario.steps[1].action
     assert isinstance(replay, Replay)
     assert [(pod.owner, pod.at_s) for pod in replay.pods] == [("web", 0.5)] * 2
     assert (scenario.pod_count, scenario.priorities) == (2, (7,))
-
-
-def test_issues_of_the_trace_are_reported_with_those_of_the_scenario(
-    tmp_path: Path,
-) -> None:
-    """Both files are the author's."""
-    bad = SCENARIO.replace("count: 1", "count: 0")
-    path = a_scenario(tmp_path, f"{HEADER}1,web,many,1G,,,\n", bad)
-
+    path.write_text(SCENARIO.replace("count: 1", "count: 0"))
+    trace.write_text(f"{HEADER}1,web,many,1G,,,\n")
     with pytest.raises(ScenarioIssuesError) as caught:
         load_file(path)
-
     places = [(issue.path.name, issue.line) for issue in caught.value.issues]
     assert places == [("case.yaml", 4), ("trace.csv", 2)]
