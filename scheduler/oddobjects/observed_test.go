@@ -18,6 +18,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/plugins"
 	"github.com/stowage/stowage/scheduler/simulation"
 	"github.com/stowage/stowage/scheduler/snapshot"
@@ -35,13 +36,9 @@ func TestNoOddObjectRefusesAWholeObservedInput(t *testing.T) {
 	objects, seed, from := number(t, "OBSERVED", 1500), number(t, "SEED", 1), number(t, "FROM", 0)
 	klog.SetLogger(logr.Discard()) // as in the command
 	configuration, err := simulation.LoadConfiguration("../../charts/stowage/profiles/deterministic.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	simulator, err := simulation.New(t.Context(), configuration, plugins.Registry())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	r := &run{t: t, client: startOptimizer(t), cache: &snapshot.Cache{}, count: newCount()}
 	began, leftOut, fields := time.Now(), 0, 0
 	for batch := from; r.count.thrown < objects && !t.Failed(); batch++ {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
@@ -88,9 +89,7 @@ func TestGoodPlanIsDecoded(t *testing.T) {
 
 	got, err := plan.Decode(message, figureOne(), plan.Strict)
 
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	after := got.NodesAfter()
 	if after["two"] != "n1" || after["three"] != "n2" || len(after) != 2 || !got.Optimal {
 		t.Errorf("plan = %+v, nodes after = %v", got, after)
@@ -238,9 +237,7 @@ func TestPlanForAChangedNodeIsRefused(t *testing.T) {
 	before, empty := figureOne(), snapshot.Build(snapshot.Input{ID: "s1"})
 	decoded, err := plan.Decode(&contract.Plan{SnapshotId: "s1", Placements: placements("three", "n2"),
 		Moves: moves("two", "n2", "n1")}, before, plan.Strict)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	n2 := node("n2")
 	n2.Spec.Taints = []v1.Taint{{Key: "k", Effect: v1.TaintEffectNoSchedule}}
 	tainted := snapshot.Build(snapshot.Input{ID: "s1", Nodes: []*v1.Node{node("n1"), n2}})

@@ -19,6 +19,7 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	"github.com/stowage/stowage/scheduler/internal/minor"
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/plugins"
 )
 
@@ -50,9 +51,7 @@ func TestAnEmbeddedSchedulerHasItsOwnPluginsAndOursAttached(t *testing.T) {
 				scheduler.WithProfiles(profile), scheduler.WithKubeConfig(&rest.Config{Host: listening.URL}),
 			}, options...)...)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 
 	if enabled := names(made.Profiles["default-scheduler"].ListPlugins().PreEnqueue); !slices.Contains(enabled, "Theirs") {
 		t.Errorf("the program's own plugin is missing: %v", enabled)

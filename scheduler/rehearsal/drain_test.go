@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2/ktesting"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/rehearsal"
 )
 
@@ -25,7 +26,7 @@ func (c *testCluster) drain(t *testing.T, nodes ...[]string) rehearsal.Drained {
 	}
 	_, ctx := ktesting.NewTestContext(t)
 	drained, err := c.rehearser.Empty(ctx, order, c.closed, emptying)
-	must(t, err)
+	testobjects.Must(t, err)
 	return drained
 }
 

@@ -19,6 +19,7 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	"github.com/stowage/stowage/scheduler/internal/minor"
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/rehearsal"
 	"github.com/stowage/stowage/scheduler/snapshot"
@@ -81,7 +82,7 @@ func newCluster(t testing.TB, refuses *refusing, nodes []*v1.Node, pods ...*v1.P
 		return refuses, nil
 	}}
 	configuration, err := latest.Default()
-	must(t, err)
+	testobjects.Must(t, err)
 	profile := configuration.Profiles[0]
 	profile.Plugins.MultiPoint.Enabled = append(profile.Plugins.MultiPoint.Enabled, config.Plugin{Name: "Refusing"})
 	client := fake.NewClientset(objects...)
@@ -89,22 +90,15 @@ func newCluster(t testing.TB, refuses *refusing, nodes []*v1.Node, pods ...*v1.P
 	built, err := kubescheduler.New(ctx, client, informers, nil,
 		func(string) events.EventRecorderLogger { return &events.FakeRecorder{} },
 		kubescheduler.WithProfiles(profile), kubescheduler.WithFrameworkOutOfTreeRegistry(registry))
-	must(t, err)
+	testobjects.Must(t, err)
 	rehearser, err := rehearsal.NewFramework(ctx, rehearsal.Profile{Original: built.Profiles[v1.DefaultSchedulerName],
 		Configuration: profile, OutOfTree: registry, Without: []string{"DefaultPreemption"}}, built.Cache)
-	must(t, err)
+	testobjects.Must(t, err)
 	informers.Start(ctx.Done())
 	informers.WaitForCacheSync(ctx.Done())
-	must(t, built.WaitForHandlersSync(ctx))
+	testobjects.Must(t, built.WaitForHandlersSync(ctx))
 	return &testCluster{rehearser: rehearser, seen: snapshot.Build(snapshot.Input{ID: "s", Nodes: nodes, Pods: pods,
 		Rules: snapshot.Rules{SchedulerName: v1.DefaultSchedulerName}})}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // replay says which pods are refused, as in "pod on node: plugin".
@@ -122,7 +116,7 @@ func (c *testCluster) outcome(t *testing.T, of *plan.Plan) rehearsal.Outcome {
 	of.Classes = c.seen.Classes
 	_, ctx := ktesting.NewTestContext(t)
 	outcome, err := c.rehearser.Replay(ctx, of)
-	must(t, err)
+	testobjects.Must(t, err)
 	return outcome
 }
 

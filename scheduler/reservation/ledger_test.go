@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/reservation"
 )
 
@@ -188,9 +189,7 @@ func reserved(t testing.TB, name, node, cpu, app string, changes ...func(*unstru
 		change(object)
 	}
 	record, err := reservation.Read(object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	return record
 }
 

@@ -24,6 +24,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/klog/v2/ktesting"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
@@ -103,7 +104,7 @@ func TestRoomOfAPlanIsTheSameAfterARestart(t *testing.T) {
 		Moves: []packingplan.Move{{Pod: "ns/b-1", PodUID: "b-1", OwnerUID: "rs-b", Class: "k", FromNode: "n2", ToNode: "n1"},
 			{Pod: "ns/old", PodUID: "old", OwnerUID: "rs-c", Class: "of a former version", FromNode: "n2", ToNode: "n1"}},
 	}))
-	must(t, err)
+	testobjects.Must(t, err)
 	arrived := bound(podOf("b", "b-2", "1500m", 5), "n1", "p")
 	for name, updates := range map[string][]func(*reservation.Ledger){
 		"first the plan": {func(l *reservation.Ledger) { hold(l, record) }, func(l *reservation.Ledger) { l.Observe(arrived) }},
@@ -191,9 +192,7 @@ func kept(t *testing.T) (context.Context, *reservation.Ledger, dynamic.Interface
 	from := reservation.Informers{Reservations: reservation.NewInformer(client), Plans: packingplan.NewInformer(client),
 		Pods: factory.Core().V1().Pods().Informer()}
 	synced, err := l.Watch(logger, from, func() {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	go from.Reservations.RunWithContext(ctx)
 	go from.Plans.RunWithContext(ctx)
 	factory.Start(ctx.Done())
@@ -225,7 +224,7 @@ func written(t *testing.T, phase packingplan.Phase) *unstructured.Unstructured {
 func planOf(t *testing.T, status packingplan.Status) *unstructured.Unstructured {
 	t.Helper()
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
-	must(t, err)
+	testobjects.Must(t, err)
 	object := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}, "status": content}}
 	object.SetAPIVersion(packingplan.Resource.GroupVersion().String())
 	object.SetKind(packingplan.Kind)
@@ -243,17 +242,17 @@ func TestEveryProcessHoldsTheRoomOfPlansThatAreCarriedOut(t *testing.T) {
 			ctx, l, client := kept(t)
 			plans, stranger := client.Resource(packingplan.Resource), podOf("d", "d", "1", 5)
 			_, err := plans.Create(ctx, written(t, packingplan.Proposed), metav1.CreateOptions{})
-			must(t, err)
+			testobjects.Must(t, err)
 			before := held(l, stranger, "n1")
 
 			_, err = plans.Update(ctx, written(t, packingplan.Executing), metav1.UpdateOptions{})
-			must(t, err)
+			testobjects.Must(t, err)
 			eventually(ctx, t, "its room is held", func() bool { return held(l, stranger, "n1") == 1000 })
 			if end == deleted {
-				must(t, plans.Delete(ctx, "p", metav1.DeleteOptions{}))
+				testobjects.Must(t, plans.Delete(ctx, "p", metav1.DeleteOptions{}))
 			} else {
 				_, err = plans.Update(ctx, written(t, end), metav1.UpdateOptions{})
-				must(t, err)
+				testobjects.Must(t, err)
 			}
 			eventually(ctx, t, "its room is free", l.Empty)
 
@@ -269,21 +268,14 @@ func TestObjectThatCannotBeReadIsLeftOut(t *testing.T) {
 	ctx, l, client := kept(t)
 	broken := written(t, packingplan.Executing)
 	broken.SetName("broken")
-	must(t, unstructured.SetNestedField(broken.Object, "soon", "status", "startTime"))
-	must(t, unstructured.SetNestedField(broken.Object, "no list", "status", "moves"))
+	testobjects.Must(t, unstructured.SetNestedField(broken.Object, "soon", "status", "startTime"))
+	testobjects.Must(t, unstructured.SetNestedField(broken.Object, "no list", "status", "moves"))
 	for _, object := range []*unstructured.Unstructured{broken, written(t, packingplan.Executing)} {
 		_, err := client.Resource(packingplan.Resource).Create(ctx, object, metav1.CreateOptions{})
-		must(t, err)
+		testobjects.Must(t, err)
 	}
 
 	eventually(ctx, t, "the other one is known", func() bool { return held(l, podOf("d", "d", "1", 5), "n1") == 1000 })
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // overtaken is a store whose objects are always changed just before a write, and the calls to the API.

@@ -1,7 +1,6 @@
 package snapshot_test
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -301,31 +300,6 @@ func TestARuleIsInTheWayOfPodsThatNeedTheRoomThatItKeeps(t *testing.T) {
 	}
 	if !slices.Equal(kept, want) {
 		t.Errorf("%+v, want %+v", kept, want)
-	}
-}
-
-// BenchmarkProtections is of waiting Deployments on a cluster with protected pods on each node, which an open hold waits for.
-func BenchmarkProtections(b *testing.B) {
-	for _, size := range []struct{ classes, nodes int }{{500, 1000}, {1000, 1000}, {1000, 5000}} {
-		b.Run(fmt.Sprintf("classes=%d/nodes=%d", size.classes, size.nodes), func(b *testing.B) {
-			var nodes []*v1.Node
-			var pods []*v1.Pod
-			for i := range size.nodes {
-				name := fmt.Sprint("n", i)
-				nodes = append(nodes, aNode(name, "4", "8Gi"))
-				pods = append(pods, aPod("bare-"+name, name, func(pod *v1.Pod) { pod.OwnerReferences = nil }))
-			}
-			for i := range size.classes {
-				pods = append(pods, aPod(fmt.Sprint("waits-", i), "", func(pod *v1.Pod) {
-					pod.OwnerReferences[0].UID = types.UID(fmt.Sprint("rs-", i))
-					pod.Spec.Containers[0].Resources.Requests[v1.ResourceMemory] = *resource.NewQuantity(7<<30+int64(i)<<20, resource.BinarySI)
-				}))
-			}
-			s := build(nodes, pods...)
-			for b.Loop() {
-				s.Protections(func(types.UID) bool { return true })
-			}
-		})
 	}
 }
 

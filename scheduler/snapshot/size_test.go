@@ -49,43 +49,6 @@ func aLargeCluster() snapshot.Input {
 	return input
 }
 
-func BenchmarkBuildCold(b *testing.B) {
-	input := aLargeCluster()
-	for b.Loop() {
-		snapshot.Build(input)
-	}
-}
-
-func BenchmarkBuildWarm(b *testing.B) {
-	input := aLargeCluster()
-	input.Cache = &snapshot.Cache{}
-	snapshot.Build(input)
-	for b.Loop() {
-		snapshot.Build(input)
-	}
-}
-
-func BenchmarkFingerprint(b *testing.B) {
-	s := snapshot.Build(aLargeCluster())
-	for b.Loop() {
-		s.Fingerprint()
-	}
-}
-
-// A workload that cools down, of 5,000 pods in a cluster of 50,000, is pinned pod by pod.
-func BenchmarkPin(b *testing.B) {
-	input := aLargeCluster()
-	input.Cache = &snapshot.Cache{}
-	for b.Loop() {
-		b.StopTimer()
-		s := snapshot.Build(input)
-		b.StartTimer()
-		for _, pod := range input.Pods[:5000] {
-			s.Pin(pod.UID, snapshot.CoolingDown)
-		}
-	}
-}
-
 // Whatever the size: one class a workload, whatever the selectors of a stranger read.
 func TestALargeClusterHasAClassAWorkload(t *testing.T) {
 	input := aLargeCluster()

@@ -12,6 +12,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/plugins/lexicographicorder"
 )
 
@@ -89,9 +90,7 @@ func TestWhatItCannotHonourIsRefused(t *testing.T) {
 // TestScoreWithoutPreScoreIsAnError: a profile that enables one without the other must not order wrongly.
 func TestScoreWithoutPreScoreIsAnError(t *testing.T) {
 	plugin, err := lexicographicorder.New(context.Background(), nil, handleWith{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	status := plugin.(fwk.ScoreExtensions).NormalizeScore(
 		context.Background(), framework.NewCycleState(), &v1.Pod{}, fwk.NodeScoreList{})
 	if status.Code() != fwk.Error || !strings.Contains(status.Message(), "preScore") {

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 )
 
 // usual are the arguments of a profile that says nothing.
@@ -32,9 +34,7 @@ func TestArgsMayBeLeftOut(t *testing.T) {
 func TestArgsKeepExplicitZeros(t *testing.T) {
 	args, err := DecodeArgs(rawArgs(`{"settleSeconds": 0}`))
 
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	if args.SettleSeconds != 0 {
 		t.Errorf("settleSeconds = %v, want the 0 that was given", args.SettleSeconds)
 	}

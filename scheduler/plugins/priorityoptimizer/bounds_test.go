@@ -19,6 +19,7 @@ import (
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/executor"
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/snapshot"
@@ -205,9 +206,7 @@ func TestAdviceToRetryIsLeftToThePlan(t *testing.T) {
 	}))
 	defer server.Close()
 	client, err := newEvictionClient(&rest.Config{Host: server.URL, QPS: 50, Burst: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	pod := testPod("p", 1, 0)
 
 	err = evictor{client, viewOf(t, pod).pods, func(*v1.Pod) string { return "" }}.evict(t.Context(), pod)

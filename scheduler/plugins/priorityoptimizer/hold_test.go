@@ -17,6 +17,7 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
 )
 
@@ -75,9 +76,7 @@ func viewOf(t *testing.T, pods ...*v1.Pod) *view {
 	t.Helper()
 	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 	for _, pod := range pods {
-		if err := indexer.Add(pod); err != nil {
-			t.Fatal(err)
-		}
+		testobjects.Must(t, indexer.Add(pod))
 	}
 	return &view{pods: corelisters.NewPodLister(indexer)}
 }
@@ -314,8 +313,6 @@ func TestTimeOfHoldsIsCounted(t *testing.T) {
 func counted(t *testing.T, counter metrics.CounterMetric) float64 {
 	t.Helper()
 	value, err := testutil.GetCounterMetricValue(counter)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	return value
 }

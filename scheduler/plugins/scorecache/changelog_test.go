@@ -28,9 +28,7 @@ func podInfo(t *testing.T, uid string, affine bool) fwk.PodInfo {
 		pod.PodAntiAffinityExists("app", v1.LabelHostname, st.PodAntiAffinityWithRequiredReq)
 	}
 	info, err := framework.NewPodInfo(pod.Obj())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	return info
 }
 
