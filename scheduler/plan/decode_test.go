@@ -8,7 +8,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
@@ -47,14 +46,7 @@ func node(name string) *v1.Node {
 }
 
 func pod(name, on, memory string, priority int32, changes ...func(*v1.Pod)) *v1.Pod {
-	yes := true
-	pod := &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name),
-			OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: name, UID: types.UID("rs-" + name), Controller: &yes}}},
-		Spec: v1.PodSpec{SchedulerName: "default-scheduler", NodeName: on, Priority: &priority,
-			Containers: []v1.Container{{Resources: v1.ResourceRequirements{Requests: v1.ResourceList{
-				v1.ResourceMemory: resource.MustParse(memory)}}}}},
-	}
+	pod := testobjects.Pod(name, "", memory).Node(on).Priority(priority).Phase(v1.PodRunning).Obj()
 	for _, change := range changes {
 		change(pod)
 	}

@@ -5,11 +5,9 @@ import (
 	"net/http/httptest"
 	"slices"
 	"testing"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
@@ -56,10 +54,5 @@ func TestAnEmbeddedSchedulerHasItsOwnPluginsAndOursAttached(t *testing.T) {
 	if enabled := names(made.Profiles["default-scheduler"].ListPlugins().PreEnqueue); !slices.Contains(enabled, "Theirs") {
 		t.Errorf("the program's own plugin is missing: %v", enabled)
 	}
-	err = wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
-		return server.count(plans, 0) == 1, nil
-	})
-	if err != nil {
-		t.Errorf("the plans are not watched: %v", err)
-	}
+	testobjects.Eventually(t, "the plans are watched", func() bool { return server.count(plans, 0) == 1 })
 }

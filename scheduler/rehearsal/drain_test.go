@@ -85,15 +85,3 @@ func TestAPodGoesToANodeInUseWhereIdleOnesAreClosed(t *testing.T) {
 		t.Errorf("open: %+v, closed: %+v", open, closed)
 	}
 }
-
-// Rules between pods hold in the state that the drain has led to so far.
-func TestADrainKeepsToTheRulesBetweenPods(t *testing.T) {
-	at := newCluster(t, &refusing{}, nodes("a1", "a2", "b1"),
-		pod("hermit", "a1", "1G", apartFrom("stays")), pod("stays", "b1", "1G"))
-
-	got := at.drain(t, []string{"a1", "hermit"})
-
-	if !strings.Contains(got.Stuck["a1"], "not in use") {
-		t.Errorf("drained %+v, want the pod to be sent to the idle a2", got)
-	}
-}

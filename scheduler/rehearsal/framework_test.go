@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -136,24 +135,13 @@ func (c *testCluster) evict(name string) plan.Step {
 
 func nodes(names ...string) (nodes []*v1.Node) {
 	for _, name := range names {
-		nodes = append(nodes, &v1.Node{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelHostname: name, "zone": name[:1]}},
-			Status: v1.NodeStatus{Allocatable: v1.ResourceList{v1.ResourceCPU: resource.MustParse("4"),
-				v1.ResourceMemory: resource.MustParse("4G"), v1.ResourcePods: resource.MustParse("10")}}})
+		nodes = append(nodes, testobjects.Node(name, "4", "4G").Label("zone", name[:1]).Obj())
 	}
 	return nodes
 }
 
 func pod(name, on, memory string, changes ...func(*v1.Pod)) *v1.Pod {
-	yes, priority := true, int32(0)
-	pod := &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), Labels: map[string]string{"app": name},
-			OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: name, UID: types.UID("rs-" + name), Controller: &yes}}},
-		Spec: v1.PodSpec{SchedulerName: v1.DefaultSchedulerName, NodeName: on, Priority: &priority,
-			Containers: []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{
-				v1.ResourceMemory: resource.MustParse(memory)}}}}},
-		Status: v1.PodStatus{Phase: v1.PodRunning},
-	}
+	pod := testobjects.Pod(name, "", memory).Node(on).Priority(0).Phase(v1.PodRunning).Obj()
 	for _, change := range changes {
 		change(pod)
 	}

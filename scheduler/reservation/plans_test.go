@@ -3,9 +3,7 @@ package reservation_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/informers"
@@ -154,20 +151,6 @@ func TestRoomOfPlansDoesNotCountInRehearsals(t *testing.T) {
 	}
 }
 
-// The room of a plan with the longest name that Kubernetes accepts is held and released.
-func TestPlanWithTheLongestNameHasItsRoom(t *testing.T) {
-	l, name := reservation.NewLedger(), strings.Repeat("a", 253)
-	l.HoldPlan("uid-p", name, []reservation.Arrival{moved("n1", "1", "a")})
-
-	taken, ok := l.Take(podOf("a", "a-1", "1", 5), "n1")
-	parsed, read := reservation.TakenBy(&v1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Annotations: map[string]string{reservation.AllocatedAnnotation: taken.Text()}}})
-
-	if !ok || !read || parsed.Name != name {
-		t.Errorf("took %v %t, read %v %t", taken, ok, parsed, read)
-	}
-}
-
 // A Reservation must not become available in room that a plan needs.
 func TestRoomOfAPlanIsNotReserved(t *testing.T) {
 	l, record := reservation.NewLedger(), reserved(t, "r", "n1", "2", "c", inPhase("Waiting"))
@@ -196,18 +179,8 @@ func kept(t *testing.T) (context.Context, *reservation.Ledger, dynamic.Interface
 	go from.Reservations.RunWithContext(ctx)
 	go from.Plans.RunWithContext(ctx)
 	factory.Start(ctx.Done())
-	eventually(ctx, t, "the ledger knows what there is", synced)
+	testobjects.Eventually(t, "the ledger knows what there is", synced)
 	return ctx, l, client
-}
-
-func eventually(ctx context.Context, t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	err := wait.PollUntilContextTimeout(ctx, 2*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
-		return holds(), nil
-	})
-	if err != nil {
-		t.Fatalf("waiting until %s: %v", what, err)
-	}
 }
 
 // written is the plan that sends a pod of 1 CPU to n1, in a phase.
@@ -247,14 +220,14 @@ func TestEveryProcessHoldsTheRoomOfPlansThatAreCarriedOut(t *testing.T) {
 
 			_, err = plans.Update(ctx, written(t, packingplan.Executing), metav1.UpdateOptions{})
 			testobjects.Must(t, err)
-			eventually(ctx, t, "its room is held", func() bool { return held(l, stranger, "n1") == 1000 })
+			testobjects.Eventually(t, "its room is held", func() bool { return held(l, stranger, "n1") == 1000 })
 			if end == deleted {
 				testobjects.Must(t, plans.Delete(ctx, "p", metav1.DeleteOptions{}))
 			} else {
 				_, err = plans.Update(ctx, written(t, end), metav1.UpdateOptions{})
 				testobjects.Must(t, err)
 			}
-			eventually(ctx, t, "its room is free", l.Empty)
+			testobjects.Eventually(t, "its room is free", l.Empty)
 
 			if before != 0 || !l.Freed().Has("n1") {
 				t.Errorf("%d held before it was carried out; no event says that its room is free", before)
@@ -275,7 +248,7 @@ func TestObjectThatCannotBeReadIsLeftOut(t *testing.T) {
 		testobjects.Must(t, err)
 	}
 
-	eventually(ctx, t, "the other one is known", func() bool { return held(l, podOf("d", "d", "1", 5), "n1") == 1000 })
+	testobjects.Eventually(t, "the other one is known", func() bool { return held(l, podOf("d", "d", "1", 5), "n1") == 1000 })
 }
 
 // overtaken is a store whose objects are always changed just before a write, and the calls to the API.

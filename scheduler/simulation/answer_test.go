@@ -231,17 +231,6 @@ func boundClaim(name, node string) []simulation.Object {
 	}
 }
 
-// TestOneSimulatorAnswersManyQuestions: nothing of one is left when the next comes.
-func TestOneSimulatorAnswersManyQuestions(t *testing.T) {
-	shared := simulatorOf(t, profileFolder+"/deterministic.yaml")
-	for range 5 {
-		answer, err := shared.Answer(context.Background(), figure1(steps(placed("three", "n1"), moved("one", "n1", "n2"))))
-		if err != nil || !answer.Verdicts[0].Accepted {
-			t.Fatalf("%+v, %v", answer.Verdicts, err)
-		}
-	}
-}
-
 // TestAQuestionWithAnErrorNamesItsLine, and the others are answered.
 func TestAQuestionWithAnErrorNamesItsLine(t *testing.T) {
 	var out bytes.Buffer

@@ -67,14 +67,7 @@ func expectNodes(t *testing.T, result simulation.Result, want map[string]string)
 }
 
 func node(name string, cpuMilli, memoryBytes int64) v1.Node {
-	return v1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelHostname: name}},
-		Status: v1.NodeStatus{Capacity: v1.ResourceList{
-			v1.ResourceCPU:    *resource.NewMilliQuantity(cpuMilli, resource.DecimalSI),
-			v1.ResourceMemory: *resource.NewQuantity(memoryBytes, resource.BinarySI),
-			v1.ResourcePods:   *resource.NewQuantity(110, resource.DecimalSI),
-		}},
-	}
+	return *testobjects.Node(name, fmt.Sprint(cpuMilli, "m"), fmt.Sprint(memoryBytes)).Obj()
 }
 
 func nodes(count int, cpuMilli, memoryBytes int64) []v1.Node {

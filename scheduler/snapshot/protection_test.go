@@ -56,6 +56,7 @@ func TestEachProtectionHasARowThatItAppliesToAndOneItDoesNot(t *testing.T) {
 	none := func(*snapshot.Rules) {}
 	ages := func(rules *snapshot.Rules) { rules.MinAge = 10 * time.Minute }
 	disks := func(rules *snapshot.Rules) { rules.LocalStorage = true }
+	theirs := func(rules *snapshot.Rules) { rules.Schedulers = sets.New("other") }
 	careful := func(rules *snapshot.Rules) {
 		rules.MaxGracePeriod = 2 * time.Minute
 		rules.KeepJobs, rules.KeepStatefulSets, rules.KeepNotReady = true, true, true
@@ -68,6 +69,8 @@ func TestEachProtectionHasARowThatItAppliesToAndOneItDoesNot(t *testing.T) {
 	}{
 		{snapshot.ForeignScheduler, none, func(pod *v1.Pod) { pod.Spec.SchedulerName = "other" }},
 		{"", none, func(pod *v1.Pod) { pod.Spec.SchedulerName = ourScheduler }},
+		{"", theirs, func(pod *v1.Pod) { pod.Spec.SchedulerName = "other" }},
+		{snapshot.ForeignScheduler, theirs, func(pod *v1.Pod) { pod.Spec.SchedulerName = ourScheduler }},
 		{snapshot.ProtectedNamespace, none, inNamespace("kube-system")},
 		{snapshot.ProtectedNamespace, none, inNamespace("stowage-system")},
 		{"", none, inNamespace("stowage")},
@@ -335,22 +338,6 @@ func TestAScopeKeepsAPlanToItsNodesAndNamespaces(t *testing.T) {
 	}
 	if len(s.Aside()) != 0 {
 		t.Errorf("left aside %v, but the scope is the question", s.Aside())
-	}
-}
-
-// A plan may be asked to move the pods of another scheduler.
-func TestPodsOfTheNamedSchedulersMayMove(t *testing.T) {
-	foreign := aPod("foreign", "n1", func(pod *v1.Pod) { pod.Spec.SchedulerName = "other" })
-	of := rules()
-	of.Schedulers = sets.New("other")
-
-	s := snapshot.Build(snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: []*v1.Pod{foreign, aPod("own", "n1")}, Rules: of})
-
-	if got := s.Pods["uid-foreign"].Immovable; got != "" {
-		t.Errorf("the other scheduler's pod stays: %q", got)
-	}
-	if got := s.Pods["uid-own"].Immovable; got != snapshot.ForeignScheduler {
-		t.Errorf("the own pod stays for %q", got)
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime"
-
-	"github.com/stowage/stowage/scheduler/internal/testobjects"
 )
 
 // usual are the arguments of a profile that says nothing.
@@ -16,8 +14,11 @@ func rawArgs(text string) runtime.Object {
 	return &runtime.Unknown{Raw: []byte(text), ContentType: runtime.ContentTypeJSON}
 }
 
-// A profile that only names the plugin must work: every field has a default.
+// A profile that only names the plugin must work: every field has a default. Zero is a value of its own.
 func TestArgsMayBeLeftOut(t *testing.T) {
+	if args, err := DecodeArgs(rawArgs(`{"settleSeconds": 0}`)); err != nil || args.SettleSeconds != 0 || usual.SettleSeconds == 0 {
+		t.Errorf("settleSeconds %+v, %v; want the 0 that was given", args, err)
+	}
 	for name, object := range map[string]runtime.Object{"no pluginConfig": nil, "empty args": rawArgs("{}")} {
 		args, err := DecodeArgs(object)
 
@@ -27,16 +28,6 @@ func TestArgsMayBeLeftOut(t *testing.T) {
 		if args.Trigger != TriggerOnUnschedulable || args.TimeLimitSeconds != 1 || args.HistoryLimit != 20 {
 			t.Errorf("%s: unexpected defaults %+v", name, args)
 		}
-	}
-}
-
-// Zero is a value of its own, not a field that was left out.
-func TestArgsKeepExplicitZeros(t *testing.T) {
-	args, err := DecodeArgs(rawArgs(`{"settleSeconds": 0}`))
-
-	testobjects.Must(t, err)
-	if args.SettleSeconds != 0 {
-		t.Errorf("settleSeconds = %v, want the 0 that was given", args.SettleSeconds)
 	}
 }
 

@@ -235,16 +235,18 @@ func TestPodsThatAreGoneAreKeptNowhere(t *testing.T) {
 	})
 }
 
-// As long as there is no plan, no node is filtered, and the scheduler may reuse results among equal pods.
+// As long as there is no plan, no node is filtered, and the scheduler may reuse results among equal pods. In trigger Manual
+// nothing starts by itself.
 func TestIdlePluginFiltersNoNode(t *testing.T) {
 	c := fullNode(t, nothing, manual)
+	c.advanceClock(time.Minute)
 	pod := testPod("p", 1, 0)
 
 	_, status := c.plugin.PreFilter(c.ctx, framework.NewCycleState(), pod, nil)
 	_, signed := c.plugin.SignPod(c.ctx, pod)
 
-	if !status.IsSkip() || !signed.IsSuccess() {
-		t.Errorf("PreFilter says %v, SignPod %v", status, signed)
+	if !status.IsSkip() || !signed.IsSuccess() || c.optimizer.asked() != 0 {
+		t.Errorf("PreFilter says %v, SignPod %v, the optimiser was asked %d times", status, signed, c.optimizer.asked())
 	}
 }
 

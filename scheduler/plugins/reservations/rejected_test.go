@@ -6,12 +6,10 @@ import (
 	"maps"
 	"slices"
 	"testing"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
@@ -128,12 +126,7 @@ func TestPodsThatAreGoneAreForgotten(t *testing.T) {
 		defer plugin.rejected.mu.Unlock()
 		return slices.Collect(maps.Keys(plugin.rejected.pods))
 	}
-	err := wait.PollUntilContextTimeout(ctx, 2*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
-		return slices.Equal(remembered(), []types.UID{"stays"}), nil
-	})
-	if err != nil {
-		t.Errorf("%v are remembered", remembered())
-	}
+	testobjects.Eventually(t, "one is remembered", func() bool { return slices.Equal(remembered(), []types.UID{"stays"}) })
 }
 
 // Where nothing is reserved, which is most of the time, the plugin costs nothing: it neither filters nor scores a single
