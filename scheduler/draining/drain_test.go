@@ -183,6 +183,18 @@ func TestAReplacementWithoutAPlaceEndsTheEmptyingOfItsNode(t *testing.T) {
 	}
 }
 
+// Where even the nodes that were given back are no place, nothing more is done.
+func TestWhatWaitsForLongEndsAll(t *testing.T) {
+	w := start()
+	w.goes = ""
+
+	w.run()
+
+	if w.states() != "GivenUp GivenUp" || len(w.evicted) != 2 {
+		t.Errorf("states %s, evicted %v", w.states(), w.evicted)
+	}
+}
+
 // A node that gets a pod despite its taint is not empty in the end: its other pods need not go.
 func TestANodeThatGetsAPodIsGivenUp(t *testing.T) {
 	w := start()

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -259,8 +258,15 @@ def test_a_tool_is_compiled_while_the_one_before_is_linked(
     def build(tool: Tool) -> None:
         builder.build(tool, tmp_path / f"built-{tool.name}", ToolWatcher(tool.name))
 
-    with ThreadPoolExecutor() as pool:
-        list(pool.map(build, tools[::-1], timeout=HANG_S))
+    threads = [
+        threading.Thread(target=build, args=(tool,), daemon=True)
+        for tool in tools[::-1]
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(HANG_S)
+    assert [thread.is_alive() for thread in threads] == [False, False]
     assert (tmp_path / "log").read_text().splitlines() == [
         "first begins",
         "first is compiled",
