@@ -33,12 +33,15 @@ type world struct {
 }
 
 // start has workloads a and b with a pod on each of the nodes n1 and n2, which are to be emptied.
-func start() *world {
+func start(states ...draining.State) *world {
 	w := &world{now: time.Unix(0, 0), pods: map[types.UID]*draining.Sibling{}, of: map[types.UID]types.UID{},
 		want: map[types.UID]int{}, goes: "n9", starts: true, strangers: map[string]string{}}
 	var nodes []draining.Node
-	for _, name := range []string{"n1", "n2"} {
+	for i, name := range []string{"n1", "n2"} {
 		node := draining.Node{Name: name}
+		if i < len(states) {
+			node.State = states[i]
+		}
 		for _, workload := range []types.UID{"a", "b"} {
 			uid := types.UID(string(workload) + "-" + name)
 			w.pods[uid] = &draining.Sibling{UID: uid, Name: string(uid), Node: name, Ready: true}
@@ -269,6 +272,29 @@ func TestPodsThatDoNotServeElsewhereEndTheRest(t *testing.T) {
 	w.run()
 
 	if w.states() != "Emptied GivenUp" || len(w.evicted) != 2 {
+		t.Errorf("states %s, evicted %v", w.states(), w.evicted)
+	}
+}
+
+// A process that takes over knows from the plan which nodes are done, and from the cluster which pods are away: it evicts
+// none too many.
+func TestAnotherProcessGoesOn(t *testing.T) {
+	w := start(draining.Emptied, draining.Emptying)
+	for _, uid := range []types.UID{"a-n1", "b-n1", "a-n2"} {
+		delete(w.pods, uid)
+	}
+	w.pods["a+1"], w.pods["b+1"] = &draining.Sibling{UID: "a+1", Node: "n9", Ready: true}, &draining.Sibling{UID: "b+1", Node: "n9", Ready: true}
+	w.pods["a+2"] = &draining.Sibling{UID: "a+2", Node: "n9"}
+	w.of["a+1"], w.of["b+1"], w.of["a+2"] = "a", "b", "a"
+
+	w.step()
+	if len(w.evicted) != 1 || w.evicted[0] != "b-n2" || w.states() != "Emptied Emptying" {
+		t.Fatalf("evicted %v, states %s", w.evicted, w.states())
+	}
+	w.pods["a+2"].Ready = true
+	w.run()
+
+	if w.states() != "Emptied Emptied" || len(w.evicted) != 1 {
 		t.Errorf("states %s, evicted %v", w.states(), w.evicted)
 	}
 }

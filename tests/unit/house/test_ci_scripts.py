@@ -274,6 +274,13 @@ def test_the_pages_are_the_last_release_and_the_last_night(tmp_path: Path) -> No
     assert (site / "nightly" / "index.html").read_text() == "last night\n"
 
 
+def test_without_a_night_the_pages_say_so(tmp_path: Path) -> None:
+    """The first release comes before the first night."""
+    site = pages_of(tmp_path)
+
+    assert (site / "nightly" / "index.html").read_text() == "released\n"
+
+
 @pytest.mark.parametrize(
     ("arms", "words"),
     [

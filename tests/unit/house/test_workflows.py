@@ -35,6 +35,16 @@ def test_a_step_is_a_make_target_or_one_script(path: Path) -> None:
             assert os.access(ROOT / called[1], os.X_OK), run
 
 
+def test_a_release_takes_nothing_from_a_cache() -> None:
+    """Whoever can write to a cache could otherwise write to a release."""
+    for name in ("release", "pages"):
+        text = (ROOT / ".github" / "workflows" / f"{name}.yml").read_text("utf-8")
+
+        assert "actions/cache" not in text
+        assert "prepare" not in text
+        assert text.count("actions/setup-go@") == text.count("cache: false")
+
+
 def test_one_workflow_alone_publishes_pages() -> None:
     """A publication replaces the whole site, so that two would undo each other."""
     texts = {path.stem: path.read_text("utf-8") for path in WORKFLOWS}

@@ -77,7 +77,8 @@ def test_every_name_begins_with_ours(listing: str, pytester: pytest.Pytester) ->
 
 
 def test_a_test_without_a_cluster_is_left_alone(pytester: pytest.Pytester) -> None:
-    """The plugin is active in every project of the environment."""
+    """The plugin is active in every project, whose YAML files are its own."""
+    (pytester.path / "note.yaml").write_text("not: ours\n")
     pytester.makepyfile(
         "import sys\n\n"
         "def test_it(request):\n"
