@@ -140,28 +140,3 @@ func TestReplacementThatHasEndedIsNotWaitedFor(t *testing.T) {
 		t.Errorf("wave %v, want the next pod", next)
 	}
 }
-
-// BenchmarkPlans is what the scheduling queue asks at one event: whether the plan has a place for each of n waiting pods,
-// of which it has n.
-func BenchmarkPlans(b *testing.B) {
-	for _, n := range []int{500, 1000, 2000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			c := newFakeCluster(nil, rand.New(rand.NewPCG(1, 1)), n, size(100, 100))
-			of := &plan.Plan{}
-			for i := range n {
-				of.Placements = append(of.Placements, plan.Step{Pod: c.add("web", "", size(200, 200), 0), To: c.nodes[i]})
-			}
-			e := executor.New(of, c.free(), 1)
-			for _, placement := range of.Placements {
-				e.Note(placement.Pod.Object)
-			}
-			for b.Loop() {
-				for _, placement := range of.Placements {
-					if !e.Plans(placement.Pod.Object) {
-						b.Fatal("no place")
-					}
-				}
-			}
-		})
-	}
-}

@@ -11,6 +11,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 )
 
 // lists is the file that what-if reads too.
@@ -61,13 +63,9 @@ func TestNoFieldThatIsReadIsDropped(t *testing.T) {
 func listsOf(t *testing.T) lists {
 	t.Helper()
 	content, err := os.ReadFile("../../testbed/stowage_testbed/whatif/objects.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	var all lists
-	if err := yaml.UnmarshalStrict(content, &all); err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, yaml.UnmarshalStrict(content, &all))
 	return all
 }
 

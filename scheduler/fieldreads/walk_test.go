@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 )
 
 // ours are the packages of which every function counts.
@@ -51,9 +53,7 @@ func packages(t *testing.T) []listed {
 	command.Env = append(os.Environ(), "CGO_ENABLED=0")
 	command.Stderr = os.Stderr
 	output, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	var all []listed
 	for decoder := json.NewDecoder(strings.NewReader(string(output))); ; {
 		var one listed
@@ -61,9 +61,7 @@ func packages(t *testing.T) []listed {
 		if errors.Is(err, io.EOF) {
 			return all
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testobjects.Must(t, err)
 		all = append(all, one)
 	}
 }
@@ -105,9 +103,7 @@ func (w *walk) add(t *testing.T, one listed) {
 	var sources []*ast.File
 	for _, name := range one.GoFiles {
 		source, err := parser.ParseFile(w.files, filepath.Join(one.Dir, name), nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testobjects.Must(t, err)
 		sources = append(sources, source)
 	}
 	info := &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/leadership"
 )
 
@@ -40,9 +41,7 @@ func TestLeaseBelongsToTheServiceAccountOfTheProcessThatHoldsIt(t *testing.T) {
 		lease.BelongToAccount(context.Background())
 
 		stored, err := client.CoordinationV1().Leases("ns").Get(context.Background(), "l", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testobjects.Must(t, err)
 		owners := stored.OwnerReferences
 		if c.owned != (len(owners) == 1) || c.owned && (owners[0].Name != "release" || owners[0].UID != "u1") {
 			t.Errorf("%s: owned by %v", text, owners)

@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 )
 
 var update = flag.Bool("update", false, "write the chosen objects anew")
@@ -35,14 +37,10 @@ const (
 func TestChosenObjectsAreThoseOfTheGenerator(t *testing.T) {
 	made := chosen(t)
 	if *update {
-		if err := os.WriteFile(chosenFile, made, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testobjects.Must(t, os.WriteFile(chosenFile, made, 0o644))
 	}
 	kept, err := os.ReadFile(chosenFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	if !bytes.Equal(kept, made) {
 		t.Errorf("%s is not what the generator makes; go test ./oddobjects -run Chosen -update", chosenFile)
 	}
@@ -56,9 +54,7 @@ func chosen(t *testing.T) []byte {
 	isWritten := func(object runtime.Object) bool {
 		legal := len(keepLegal(nil, object, refused)) == 1
 		if legal {
-			if err := lines.Encode(object); err != nil {
-				t.Fatal(err)
-			}
+			testobjects.Must(t, lines.Encode(object))
 		}
 		return legal
 	}

@@ -18,6 +18,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/plugins"
 	"github.com/stowage/stowage/scheduler/simulation"
 	"github.com/stowage/stowage/scheduler/snapshot"
@@ -35,13 +36,9 @@ func TestNoOddObjectRefusesAWholeObservedInput(t *testing.T) {
 	objects, seed, from := number(t, "OBSERVED", 1500), number(t, "SEED", 1), number(t, "FROM", 0)
 	klog.SetLogger(logr.Discard()) // as in the command
 	configuration, err := simulation.LoadConfiguration("../../charts/stowage/profiles/deterministic.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	simulator, err := simulation.New(t.Context(), configuration, plugins.Registry())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	r := &run{t: t, client: startOptimizer(t), cache: &snapshot.Cache{}, count: newCount()}
 	began, leftOut, fields := time.Now(), 0, 0
 	for batch := from; r.count.thrown < objects && !t.Failed(); batch++ {
@@ -49,10 +46,6 @@ func TestNoOddObjectRefusesAWholeObservedInput(t *testing.T) {
 		id := fmt.Sprintf("observed-%d-%d", seed, batch)
 		reading := r.observe(simulator, id, g.input(id, r.count))
 		leftOut, fields = leftOut+len(reading.LeftOut), fields+len(reading.UnknownFields)
-		if batch%50 == 49 {
-			fmt.Fprintf(os.Stderr, "%d objects in %d inputs, %.0f a second\n", r.count.thrown, batch+1-from,
-				float64(r.count.thrown)/time.Since(began).Seconds())
-		}
 	}
 	t.Logf("seed %d: %d objects in %s; %d left out, %d unknown fields; %s", seed, r.count.thrown,
 		time.Since(began).Round(time.Second), leftOut, fields, r.count)
@@ -107,25 +100,10 @@ func (r *run) observe(simulator *simulation.Simulator, id string, in input) simu
 			fail("a normal pod is left out: %+v", one)
 		}
 	}
-	if end := r.solve(message); end != "" {
-		fail("the optimiser: %s", end)
+	if answer := r.solve(&snapshot.Snapshot{ID: message.Id, Message: message}); answer.Plan == nil {
+		fail("the optimiser: %s: %.2000s", answer.EndReason, answer.Message)
 	}
 	return result.Reading
-}
-
-// solve returns what is wrong with the optimiser's answer.
-func (r *run) solve(message *contract.Snapshot) string {
-	taken := &snapshot.Snapshot{ID: message.Id, Message: message}
-	answer := r.ask(taken, limit)
-	if answer.Plan == nil && isLate(answer) {
-		r.count.late++
-		answer = r.ask(taken, lateLimit)
-	}
-	r.count.ends[answer.EndReason.String()]++
-	if answer.Plan == nil {
-		return fmt.Sprintf("%s: %.2000s", answer.EndReason, answer.Message)
-	}
-	return ""
 }
 
 // input is a question as what-if asks it.

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/optimizerclient"
 )
 
@@ -27,23 +28,15 @@ func startOptimizer(t *testing.T) *optimizerclient.Client {
 		t.Skip("stowage-optimizer is not on the PATH: make test-go puts it there")
 	}
 	folder, err := os.MkdirTemp("", "odd") //nolint:usetesting // t.TempDir() may exceed the length of a socket's path
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	socket := filepath.Join(folder, "s")
 	command := exec.Command(program, "serve", "--socket", socket, "--end-with-stdin", "--workers", "1")
 	log, err := os.Create(filepath.Join(folder, "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	command.Stderr = log
 	input, err := command.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
+	testobjects.Must(t, command.Start())
 	t.Cleanup(func() {
 		_ = input.(io.Closer).Close()
 		_ = command.Wait() // how it ends says nothing about the objects
@@ -55,9 +48,7 @@ func startOptimizer(t *testing.T) *optimizerclient.Client {
 	})
 	awaitServing(t, socket)
 	client, err := optimizerclient.New(socket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	return client
 }
@@ -66,16 +57,12 @@ func startOptimizer(t *testing.T) *optimizerclient.Client {
 func awaitServing(t *testing.T, socket string) {
 	t.Helper()
 	connection, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	defer func() { _ = connection.Close() }()
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	watch, err := healthpb.NewHealthClient(connection).Watch(ctx, &healthpb.HealthCheckRequest{}, grpc.WaitForReady(true))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	for {
 		said, err := watch.Recv()
 		if err != nil {

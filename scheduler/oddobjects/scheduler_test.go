@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/plugins"
 	"github.com/stowage/stowage/scheduler/simulation"
@@ -27,30 +28,22 @@ const schedulers = 3
 func TestTheWholeSchedulerTakesLegalOddObjects(t *testing.T) {
 	seed, client := number(t, "SEED", 1), startOptimizer(t)
 	configuration, err := simulation.LoadConfiguration("../../charts/stowage/profiles/deterministic.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	simulator, err := simulation.New(context.Background(), configuration, plugins.Registry())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	r := &run{t: t, client: client, cache: &snapshot.Cache{}, count: newCount()}
 	for batch := range schedulers {
 		g := generator{rand.New(rand.NewPCG(uint64(seed), uint64(batch)))}
 		question := g.newCluster(objectsASnapshot, r.count).question(fmt.Sprintf("scheduler-%d-%d", seed, batch))
 		answered := answerTo(t, simulator, question)
 		message := &contract.Snapshot{}
-		if err := protojson.Unmarshal(answered.Snapshot, message); err != nil {
-			t.Fatal(err)
-		}
+		testobjects.Must(t, protojson.Unmarshal(answered.Snapshot, message))
 		answer := r.ask(&snapshot.Snapshot{ID: message.Id, Message: message}, lateLimit)
 		if answer.Plan == nil {
 			t.Fatalf("%s: %s: %.2000s; see %s", question.ID, answer.EndReason, answer.Message, written(question.ID, message))
 		}
 		text, err := protojson.Marshal(answer.Plan)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testobjects.Must(t, err)
 		question.Plans = []json.RawMessage{text}
 		verdict := answerTo(t, simulator, question).Verdicts[0]
 		// The optimiser gets other plugins' refusals, and pods that never preempt, as constraints in a further round.

@@ -15,6 +15,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/optimizerclient"
 )
 
@@ -127,9 +128,7 @@ func TestAnOptimiserThatComesIsFoundByTheNextWhoAsks(t *testing.T) {
 func listen(t *testing.T, socket string, serve func(*grpc.Server, net.Listener)) {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	server := grpc.NewServer()
 	contract.RegisterOptimizerServer(server, contract.UnimplementedOptimizerServer{})
 	go serve(server, listener)
@@ -139,9 +138,7 @@ func listen(t *testing.T, socket string, serve func(*grpc.Server, net.Listener))
 func newClient(t *testing.T, socket string) *optimizerclient.Client {
 	t.Helper()
 	client, err := optimizerclient.New(socket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	return client
 }
@@ -149,9 +146,7 @@ func newClient(t *testing.T, socket string) *optimizerclient.Client {
 func socketPath(t *testing.T) string {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "so") //nolint:usetesting // t.TempDir() may exceed the length of a socket's path
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	return filepath.Join(folder, "s")
 }

@@ -13,6 +13,7 @@ import (
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
 )
 
@@ -23,7 +24,7 @@ func created(ctx context.Context, t *testing.T) (*dynamicfake.FakeDynamicClient,
 		map[schema.GroupVersionResource]string{packingplan.Resource: packingplan.Kind + "List"})
 	store := packingplan.NewStore(client)
 	record, err := store.Create(ctx, packingplan.Spec{ExecutionMode: packingplan.Execute})
-	must(t, err)
+	testobjects.Must(t, err)
 	return client, store, record
 }
 
@@ -35,12 +36,12 @@ func TestStatusIsWrittenBesideAUsersChange(t *testing.T) {
 	client.PrependReactor("update", "packingplans", aborting(t, client.Tracker(), record.Name()))
 
 	record.Status.Phase = packingplan.Executing
-	must(t, store.WriteStatus(ctx, record))
+	testobjects.Must(t, store.WriteStatus(ctx, record))
 
 	object, err := client.Resource(packingplan.Resource).Get(ctx, record.Name(), metav1.GetOptions{})
-	must(t, err)
+	testobjects.Must(t, err)
 	written, err := packingplan.Read(object)
-	must(t, err)
+	testobjects.Must(t, err)
 	if written.Status.Phase != packingplan.Executing || !written.Spec.Abort {
 		t.Errorf("phase %q, abort %t", written.Status.Phase, written.Spec.Abort)
 	}
@@ -64,18 +65,11 @@ func changing(
 		}
 		changed = true
 		found, err := tracker.Get(packingplan.Resource, "", name)
-		must(t, err)
+		testobjects.Must(t, err)
 		object := found.DeepCopyObject().(*unstructured.Unstructured)
-		must(t, change(object))
-		must(t, tracker.Update(packingplan.Resource, object, ""))
+		testobjects.Must(t, change(object))
+		testobjects.Must(t, tracker.Update(packingplan.Resource, object, ""))
 		return true, nil, apierrors.NewConflict(packingplan.Resource.GroupResource(), name, errors.New("it has changed"))
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -118,7 +112,7 @@ func storingUnanswered(t *testing.T, tracker clienttesting.ObjectTracker, name s
 		updates++
 		switch updates {
 		case 1:
-			must(t, tracker.Update(packingplan.Resource, action.(clienttesting.UpdateAction).GetObject(), ""))
+			testobjects.Must(t, tracker.Update(packingplan.Resource, action.(clienttesting.UpdateAction).GetObject(), ""))
 			return true, nil, errors.New("connection reset by peer")
 		case 2:
 			return true, nil, apierrors.NewConflict(packingplan.Resource.GroupResource(), name, errors.New("it has changed"))

@@ -6,24 +6,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingpolicy"
 )
 
 func read(t *testing.T, windows ...packingpolicy.Opening) packingpolicy.Schedule {
 	t.Helper()
 	schedule, err := packingpolicy.ReadSchedule(windows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	return schedule
 }
 
 func at(t *testing.T, text string) time.Time {
 	t.Helper()
 	when, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	return when
 }
 

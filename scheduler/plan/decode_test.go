@@ -8,9 +8,9 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
@@ -46,14 +46,7 @@ func node(name string) *v1.Node {
 }
 
 func pod(name, on, memory string, priority int32, changes ...func(*v1.Pod)) *v1.Pod {
-	yes := true
-	pod := &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name),
-			OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: name, UID: types.UID("rs-" + name), Controller: &yes}}},
-		Spec: v1.PodSpec{SchedulerName: "default-scheduler", NodeName: on, Priority: &priority,
-			Containers: []v1.Container{{Resources: v1.ResourceRequirements{Requests: v1.ResourceList{
-				v1.ResourceMemory: resource.MustParse(memory)}}}}},
-	}
+	pod := testobjects.Pod(name, "", memory).Node(on).Priority(priority).Phase(v1.PodRunning).Obj()
 	for _, change := range changes {
 		change(pod)
 	}
@@ -88,9 +81,7 @@ func TestGoodPlanIsDecoded(t *testing.T) {
 
 	got, err := plan.Decode(message, figureOne(), plan.Strict)
 
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	after := got.NodesAfter()
 	if after["two"] != "n1" || after["three"] != "n2" || len(after) != 2 || !got.Optimal {
 		t.Errorf("plan = %+v, nodes after = %v", got, after)
@@ -238,9 +229,7 @@ func TestPlanForAChangedNodeIsRefused(t *testing.T) {
 	before, empty := figureOne(), snapshot.Build(snapshot.Input{ID: "s1"})
 	decoded, err := plan.Decode(&contract.Plan{SnapshotId: "s1", Placements: placements("three", "n2"),
 		Moves: moves("two", "n2", "n1")}, before, plan.Strict)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	n2 := node("n2")
 	n2.Spec.Taints = []v1.Taint{{Key: "k", Effect: v1.TaintEffectNoSchedule}}
 	tainted := snapshot.Build(snapshot.Input{ID: "s1", Nodes: []*v1.Node{node("n1"), n2}})

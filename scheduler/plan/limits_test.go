@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
@@ -76,9 +77,7 @@ func TestDisruptionsBeyondALimitAreNamed(t *testing.T) {
 		"just enough":   {plan.Limits{Moves: 2, Evictions: 2, PerNode: 2, PerNamespace: 2, PerWorkload: 2}, map[string]string{}},
 	}
 	checked, err := plan.Decode(allMove(), fourRunningPods(), plan.Strict)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	for name, c := range cases {
 		got := map[string]string{}
 		for _, excess := range checked.Beyond(c.limits) {
@@ -99,9 +98,7 @@ func TestDisruptionsBeyondALimitAreNamed(t *testing.T) {
 func TestMovesThatTakeBackAnEarlierOneAreFound(t *testing.T) {
 	s := fourRunningPods()
 	checked, err := plan.Decode(allMove(), s, plan.Strict)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	class := s.Pods["a1"].Class
 	cases := map[string]struct {
 		earlier plan.Moved

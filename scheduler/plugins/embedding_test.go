@@ -5,11 +5,9 @@ import (
 	"net/http/httptest"
 	"slices"
 	"testing"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
@@ -19,6 +17,7 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	"github.com/stowage/stowage/scheduler/internal/minor"
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/plugins"
 )
 
@@ -50,17 +49,10 @@ func TestAnEmbeddedSchedulerHasItsOwnPluginsAndOursAttached(t *testing.T) {
 				scheduler.WithProfiles(profile), scheduler.WithKubeConfig(&rest.Config{Host: listening.URL}),
 			}, options...)...)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 
 	if enabled := names(made.Profiles["default-scheduler"].ListPlugins().PreEnqueue); !slices.Contains(enabled, "Theirs") {
 		t.Errorf("the program's own plugin is missing: %v", enabled)
 	}
-	err = wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
-		return server.count(plans, 0) == 1, nil
-	})
-	if err != nil {
-		t.Errorf("the plans are not watched: %v", err)
-	}
+	testobjects.Eventually(t, "the plans are watched", func() bool { return server.count(plans, 0) == 1 })
 }

@@ -1,7 +1,6 @@
 package plugins_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -10,11 +9,9 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/kubernetes/cmd/kube-scheduler/app"
 	"k8s.io/kubernetes/cmd/kube-scheduler/app/options"
 	"k8s.io/kubernetes/pkg/scheduler"
@@ -23,6 +20,7 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"sigs.k8s.io/yaml"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/plugins"
 )
 
@@ -32,9 +30,7 @@ const profileFolder = "../../charts/stowage/profiles"
 // the same and the cache: their difference is what is compared, so there must be no other.
 func TestTheStockProfileIsTheStockScheduler(t *testing.T) {
 	stock, err := latest.Default()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	_, plain := startWith(t, map[string]any{
 		"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
 	})
@@ -138,9 +134,7 @@ func setUp(
 		registered = append(registered, app.WithPlugin(name, factory))
 	}
 	completed, made, err := app.Setup(t.Context(), opts, registered...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	return &completed.ComponentConfig, made
 }
 
@@ -156,13 +150,9 @@ func names(set config.PluginSet) []string {
 func shipped(t *testing.T, profile string) map[string]any {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(profileFolder, profile+".yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	var content map[string]any
-	if err := yaml.UnmarshalStrict(data, &content); err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, yaml.UnmarshalStrict(data, &content))
 	return content
 }
 
@@ -177,9 +167,7 @@ func optionsOf(t *testing.T, content map[string]any) *options.Options {
 		"users":    []any{map[string]any{"name": "u", "user": map[string]any{"token": "t"}}},
 		"contexts": []any{map[string]any{"name": "c", "context": map[string]any{"cluster": "c", "user": "u"}}},
 	})
-	if err := unstructured.SetNestedField(content, kubeconfig, "clientConnection", "kubeconfig"); err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, unstructured.SetNestedField(content, kubeconfig, "clientConnection", "kubeconfig"))
 	content["leaderElection"] = map[string]any{"leaderElect": false}
 	opts := options.NewOptions()
 	opts.SecureServing.BindPort = 0
@@ -190,13 +178,9 @@ func optionsOf(t *testing.T, content map[string]any) *options.Options {
 func write(t *testing.T, folder, name string, content any) string {
 	t.Helper()
 	data, err := yaml.Marshal(content)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	path := filepath.Join(folder, name)
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, os.WriteFile(path, data, 0o600))
 	return path
 }
 
@@ -237,15 +221,13 @@ func TestAllProfilesShareOneWatchOfThePlans(t *testing.T) {
 	installation := plugins.NewInstallation()
 	completed, made := setUp(t, opts, installation.Registry())
 
-	if err := installation.Attach(t.Context(), made, completed.Profiles, nil); err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, installation.Attach(t.Context(), made, completed.Profiles, nil))
 
-	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
-		return server.count(folder+"reservations", 0) > 0 && server.count(folder+"packingplans", 0) > 0, nil
+	testobjects.Eventually(t, "both are watched", func() bool {
+		return server.count(folder+"reservations", 0) > 0 && server.count(folder+"packingplans", 0) > 0
 	})
-	if plans := server.count(folder+"packingplans", 0); err != nil || len(made.Profiles) != 2 || plans != 1 {
-		t.Errorf("%d profiles, %d watches of plans: %v", len(made.Profiles), plans, err)
+	if plans := server.count(folder+"packingplans", 0); len(made.Profiles) != 2 || plans != 1 {
+		t.Errorf("%d profiles, %d watches of plans", len(made.Profiles), plans)
 	}
 }
 

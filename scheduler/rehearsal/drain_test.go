@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2/ktesting"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/rehearsal"
 )
 
@@ -25,7 +26,7 @@ func (c *testCluster) drain(t *testing.T, nodes ...[]string) rehearsal.Drained {
 	}
 	_, ctx := ktesting.NewTestContext(t)
 	drained, err := c.rehearser.Empty(ctx, order, c.closed, emptying)
-	must(t, err)
+	testobjects.Must(t, err)
 	return drained
 }
 
@@ -82,17 +83,5 @@ func TestAPodGoesToANodeInUseWhereIdleOnesAreClosed(t *testing.T) {
 
 	if len(open.Places) != 0 || closed.Places["one"] != "c1" {
 		t.Errorf("open: %+v, closed: %+v", open, closed)
-	}
-}
-
-// Rules between pods hold in the state that the drain has led to so far.
-func TestADrainKeepsToTheRulesBetweenPods(t *testing.T) {
-	at := newCluster(t, &refusing{}, nodes("a1", "a2", "b1"),
-		pod("hermit", "a1", "1G", apartFrom("stays")), pod("stays", "b1", "1G"))
-
-	got := at.drain(t, []string{"a1", "hermit"})
-
-	if !strings.Contains(got.Stuck["a1"], "not in use") {
-		t.Errorf("drained %+v, want the pod to be sent to the idle a2", got)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,6 +18,7 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	"github.com/stowage/stowage/scheduler/internal/minor"
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/rehearsal"
 	"github.com/stowage/stowage/scheduler/snapshot"
@@ -81,7 +81,7 @@ func newCluster(t testing.TB, refuses *refusing, nodes []*v1.Node, pods ...*v1.P
 		return refuses, nil
 	}}
 	configuration, err := latest.Default()
-	must(t, err)
+	testobjects.Must(t, err)
 	profile := configuration.Profiles[0]
 	profile.Plugins.MultiPoint.Enabled = append(profile.Plugins.MultiPoint.Enabled, config.Plugin{Name: "Refusing"})
 	client := fake.NewClientset(objects...)
@@ -89,22 +89,15 @@ func newCluster(t testing.TB, refuses *refusing, nodes []*v1.Node, pods ...*v1.P
 	built, err := kubescheduler.New(ctx, client, informers, nil,
 		func(string) events.EventRecorderLogger { return &events.FakeRecorder{} },
 		kubescheduler.WithProfiles(profile), kubescheduler.WithFrameworkOutOfTreeRegistry(registry))
-	must(t, err)
+	testobjects.Must(t, err)
 	rehearser, err := rehearsal.NewFramework(ctx, rehearsal.Profile{Original: built.Profiles[v1.DefaultSchedulerName],
 		Configuration: profile, OutOfTree: registry, Without: []string{"DefaultPreemption"}}, built.Cache)
-	must(t, err)
+	testobjects.Must(t, err)
 	informers.Start(ctx.Done())
 	informers.WaitForCacheSync(ctx.Done())
-	must(t, built.WaitForHandlersSync(ctx))
+	testobjects.Must(t, built.WaitForHandlersSync(ctx))
 	return &testCluster{rehearser: rehearser, seen: snapshot.Build(snapshot.Input{ID: "s", Nodes: nodes, Pods: pods,
 		Rules: snapshot.Rules{SchedulerName: v1.DefaultSchedulerName}})}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // replay says which pods are refused, as in "pod on node: plugin".
@@ -122,7 +115,7 @@ func (c *testCluster) outcome(t *testing.T, of *plan.Plan) rehearsal.Outcome {
 	of.Classes = c.seen.Classes
 	_, ctx := ktesting.NewTestContext(t)
 	outcome, err := c.rehearser.Replay(ctx, of)
-	must(t, err)
+	testobjects.Must(t, err)
 	return outcome
 }
 
@@ -142,24 +135,13 @@ func (c *testCluster) evict(name string) plan.Step {
 
 func nodes(names ...string) (nodes []*v1.Node) {
 	for _, name := range names {
-		nodes = append(nodes, &v1.Node{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelHostname: name, "zone": name[:1]}},
-			Status: v1.NodeStatus{Allocatable: v1.ResourceList{v1.ResourceCPU: resource.MustParse("4"),
-				v1.ResourceMemory: resource.MustParse("4G"), v1.ResourcePods: resource.MustParse("10")}}})
+		nodes = append(nodes, testobjects.Node(name, "4", "4G").Label("zone", name[:1]).Obj())
 	}
 	return nodes
 }
 
 func pod(name, on, memory string, changes ...func(*v1.Pod)) *v1.Pod {
-	yes, priority := true, int32(0)
-	pod := &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), Labels: map[string]string{"app": name},
-			OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: name, UID: types.UID("rs-" + name), Controller: &yes}}},
-		Spec: v1.PodSpec{SchedulerName: v1.DefaultSchedulerName, NodeName: on, Priority: &priority,
-			Containers: []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{
-				v1.ResourceMemory: resource.MustParse(memory)}}}}},
-		Status: v1.PodStatus{Phase: v1.PodRunning},
-	}
+	pod := testobjects.Pod(name, "", memory).Node(on).Priority(0).Phase(v1.PodRunning).Obj()
 	for _, change := range changes {
 		change(pod)
 	}

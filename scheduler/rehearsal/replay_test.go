@@ -166,18 +166,6 @@ func TestPodThatWaitsForAPortBreaksNoPlan(t *testing.T) {
 	}
 }
 
-// A rehearsal has no effect: the next one starts from the same state.
-func TestReplayChangesNothing(t *testing.T) {
-	at := newCluster(t, &refusing{}, nodes("a1", "b1"), pod("one", "a1", "2G"), pod("two", "b1", "2G"), pod("three", "", "3G"))
-	of := &plan.Plan{Moves: []plan.Step{at.move("one", "b1")}, Placements: []plan.Step{at.place("three", "a1")}}
-
-	for range 3 {
-		if got := at.replay(t, of); len(got) != 0 {
-			t.Fatalf("refused %v", got)
-		}
-	}
-}
-
 // A plan for pods that are gone is not valid for this cluster.
 func TestPlanOfAnotherClusterIsAnError(t *testing.T) {
 	here := newCluster(t, &refusing{}, nodes("a1", "b1"))

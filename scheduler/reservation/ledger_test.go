@@ -6,12 +6,11 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/reservation"
 )
 
@@ -188,9 +187,7 @@ func reserved(t testing.TB, name, node, cpu, app string, changes ...func(*unstru
 		change(object)
 	}
 	record, err := reservation.Read(object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	return record
 }
 
@@ -201,14 +198,7 @@ func inPhase(phase string) func(*unstructured.Unstructured) {
 }
 
 func podOf(app, name, cpu string, priority int32) *v1.Pod {
-	yes := true
-	return &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name), Labels: map[string]string{"app": app},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: app,
-				UID: types.UID("rs-" + app), Controller: &yes}}},
-		Spec: v1.PodSpec{Priority: &priority, Containers: []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{
-			Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu)}}}}},
-	}
+	return testobjects.Pod(app, cpu, "").Namespace("ns").Name(name).UID(name).Priority(priority).Obj()
 }
 
 func ofGeneration(generation int64) func(*unstructured.Unstructured) {

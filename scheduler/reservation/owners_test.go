@@ -66,9 +66,7 @@ func TestOwnersAreAlternativesOfWhichAllPartsMustHold(t *testing.T) {
 // Labels are written by tenants. An owner that is narrowed to a namespace is none elsewhere, and is still found.
 func TestLabelsOfAnOwnerCanBeBoundToANamespace(t *testing.T) {
 	room, err := reservation.Read(testobjects.Reservation("room", "n1", v1.ResourceCPU, "2", "web"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	room.Spec.Owners = []reservation.Owner{{Object: &v1.ObjectReference{Namespace: "ns"},
 		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}}
 	ledger := reservation.NewLedger()

@@ -3,9 +3,7 @@ package reservation_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/informers"
@@ -24,6 +21,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/klog/v2/ktesting"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
@@ -103,7 +101,7 @@ func TestRoomOfAPlanIsTheSameAfterARestart(t *testing.T) {
 		Moves: []packingplan.Move{{Pod: "ns/b-1", PodUID: "b-1", OwnerUID: "rs-b", Class: "k", FromNode: "n2", ToNode: "n1"},
 			{Pod: "ns/old", PodUID: "old", OwnerUID: "rs-c", Class: "of a former version", FromNode: "n2", ToNode: "n1"}},
 	}))
-	must(t, err)
+	testobjects.Must(t, err)
 	arrived := bound(podOf("b", "b-2", "1500m", 5), "n1", "p")
 	for name, updates := range map[string][]func(*reservation.Ledger){
 		"first the plan": {func(l *reservation.Ledger) { hold(l, record) }, func(l *reservation.Ledger) { l.Observe(arrived) }},
@@ -153,20 +151,6 @@ func TestRoomOfPlansDoesNotCountInRehearsals(t *testing.T) {
 	}
 }
 
-// The room of a plan with the longest name that Kubernetes accepts is held and released.
-func TestPlanWithTheLongestNameHasItsRoom(t *testing.T) {
-	l, name := reservation.NewLedger(), strings.Repeat("a", 253)
-	l.HoldPlan("uid-p", name, []reservation.Arrival{moved("n1", "1", "a")})
-
-	taken, ok := l.Take(podOf("a", "a-1", "1", 5), "n1")
-	parsed, read := reservation.TakenBy(&v1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Annotations: map[string]string{reservation.AllocatedAnnotation: taken.Text()}}})
-
-	if !ok || !read || parsed.Name != name {
-		t.Errorf("took %v %t, read %v %t", taken, ok, parsed, read)
-	}
-}
-
 // A Reservation must not become available in room that a plan needs.
 func TestRoomOfAPlanIsNotReserved(t *testing.T) {
 	l, record := reservation.NewLedger(), reserved(t, "r", "n1", "2", "c", inPhase("Waiting"))
@@ -191,24 +175,12 @@ func kept(t *testing.T) (context.Context, *reservation.Ledger, dynamic.Interface
 	from := reservation.Informers{Reservations: reservation.NewInformer(client), Plans: packingplan.NewInformer(client),
 		Pods: factory.Core().V1().Pods().Informer()}
 	synced, err := l.Watch(logger, from, func() {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	go from.Reservations.RunWithContext(ctx)
 	go from.Plans.RunWithContext(ctx)
 	factory.Start(ctx.Done())
-	eventually(ctx, t, "the ledger knows what there is", synced)
+	testobjects.Eventually(t, "the ledger knows what there is", synced)
 	return ctx, l, client
-}
-
-func eventually(ctx context.Context, t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	err := wait.PollUntilContextTimeout(ctx, 2*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
-		return holds(), nil
-	})
-	if err != nil {
-		t.Fatalf("waiting until %s: %v", what, err)
-	}
 }
 
 // written is the plan that sends a pod of 1 CPU to n1, in a phase.
@@ -225,7 +197,7 @@ func written(t *testing.T, phase packingplan.Phase) *unstructured.Unstructured {
 func planOf(t *testing.T, status packingplan.Status) *unstructured.Unstructured {
 	t.Helper()
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
-	must(t, err)
+	testobjects.Must(t, err)
 	object := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}, "status": content}}
 	object.SetAPIVersion(packingplan.Resource.GroupVersion().String())
 	object.SetKind(packingplan.Kind)
@@ -243,19 +215,19 @@ func TestEveryProcessHoldsTheRoomOfPlansThatAreCarriedOut(t *testing.T) {
 			ctx, l, client := kept(t)
 			plans, stranger := client.Resource(packingplan.Resource), podOf("d", "d", "1", 5)
 			_, err := plans.Create(ctx, written(t, packingplan.Proposed), metav1.CreateOptions{})
-			must(t, err)
+			testobjects.Must(t, err)
 			before := held(l, stranger, "n1")
 
 			_, err = plans.Update(ctx, written(t, packingplan.Executing), metav1.UpdateOptions{})
-			must(t, err)
-			eventually(ctx, t, "its room is held", func() bool { return held(l, stranger, "n1") == 1000 })
+			testobjects.Must(t, err)
+			testobjects.Eventually(t, "its room is held", func() bool { return held(l, stranger, "n1") == 1000 })
 			if end == deleted {
-				must(t, plans.Delete(ctx, "p", metav1.DeleteOptions{}))
+				testobjects.Must(t, plans.Delete(ctx, "p", metav1.DeleteOptions{}))
 			} else {
 				_, err = plans.Update(ctx, written(t, end), metav1.UpdateOptions{})
-				must(t, err)
+				testobjects.Must(t, err)
 			}
-			eventually(ctx, t, "its room is free", l.Empty)
+			testobjects.Eventually(t, "its room is free", l.Empty)
 
 			if before != 0 || !l.Freed().Has("n1") {
 				t.Errorf("%d held before it was carried out; no event says that its room is free", before)
@@ -269,21 +241,14 @@ func TestObjectThatCannotBeReadIsLeftOut(t *testing.T) {
 	ctx, l, client := kept(t)
 	broken := written(t, packingplan.Executing)
 	broken.SetName("broken")
-	must(t, unstructured.SetNestedField(broken.Object, "soon", "status", "startTime"))
-	must(t, unstructured.SetNestedField(broken.Object, "no list", "status", "moves"))
+	testobjects.Must(t, unstructured.SetNestedField(broken.Object, "soon", "status", "startTime"))
+	testobjects.Must(t, unstructured.SetNestedField(broken.Object, "no list", "status", "moves"))
 	for _, object := range []*unstructured.Unstructured{broken, written(t, packingplan.Executing)} {
 		_, err := client.Resource(packingplan.Resource).Create(ctx, object, metav1.CreateOptions{})
-		must(t, err)
+		testobjects.Must(t, err)
 	}
 
-	eventually(ctx, t, "the other one is known", func() bool { return held(l, podOf("d", "d", "1", 5), "n1") == 1000 })
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Eventually(t, "the other one is known", func() bool { return held(l, podOf("d", "d", "1", 5), "n1") == 1000 })
 }
 
 // overtaken is a store whose objects are always changed just before a write, and the calls to the API.

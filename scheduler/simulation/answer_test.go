@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer"
 	"github.com/stowage/stowage/scheduler/simulation"
@@ -108,9 +109,7 @@ func steps(all ...any) *contract.Plan {
 func answered(t *testing.T, asked simulation.Question) simulation.Answer {
 	t.Helper()
 	answer, err := simulatorOf(t, profileFolder+"/deterministic.yaml").Answer(context.Background(), asked)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	return answer
 }
 
@@ -187,9 +186,7 @@ func TestTheSnapshotIsWhatThePluginWouldSend(t *testing.T) {
 	asked.Objects = append(asked.Objects, boundClaim("data", "n2")...)
 
 	message := &contract.Snapshot{}
-	if err := protojson.Unmarshal(answered(t, asked).Snapshot, message); err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, protojson.Unmarshal(answered(t, asked).Snapshot, message))
 
 	classes, pods := map[string]*contract.PodClass{}, map[string]*contract.Pod{}
 	for _, class := range message.PodClasses {
@@ -234,17 +231,6 @@ func boundClaim(name, node string) []simulation.Object {
 	}
 }
 
-// TestOneSimulatorAnswersManyQuestions: nothing of one is left when the next comes.
-func TestOneSimulatorAnswersManyQuestions(t *testing.T) {
-	shared := simulatorOf(t, profileFolder+"/deterministic.yaml")
-	for range 5 {
-		answer, err := shared.Answer(context.Background(), figure1(steps(placed("three", "n1"), moved("one", "n1", "n2"))))
-		if err != nil || !answer.Verdicts[0].Accepted {
-			t.Fatalf("%+v, %v", answer.Verdicts, err)
-		}
-	}
-}
-
 // TestAQuestionWithAnErrorNamesItsLine, and the others are answered.
 func TestAQuestionWithAnErrorNamesItsLine(t *testing.T) {
 	var out bytes.Buffer
@@ -261,9 +247,7 @@ func TestAQuestionWithAnErrorNamesItsLine(t *testing.T) {
 	for i, wants := range [][]string{nil, {"line 2"}, {"line 3", "plans[0]: not a plan"},
 		{"line 4", `policy: "Lax"`, `forbidden[0].pod: the instance has no pod "a"`, `forbidden[0].node`}} {
 		var answer simulation.Answer
-		if err := decoder.Decode(&answer); err != nil {
-			t.Fatal(err)
-		}
+		testobjects.Must(t, decoder.Decode(&answer))
 		if (answer.Error == "") != (wants == nil) {
 			t.Errorf("line %d: %q", i+1, answer.Error)
 		}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/plugins"
 	"github.com/stowage/stowage/scheduler/simulation"
 )
@@ -32,18 +33,14 @@ func TestMain(m *testing.M) {
 func simulatorOf(t *testing.T, path string) *simulation.Simulator {
 	t.Helper()
 	configuration, err := simulation.LoadConfiguration(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	return simulatorFrom(t, configuration)
 }
 
 func simulatorFrom(t *testing.T, configuration *config.KubeSchedulerConfiguration) *simulation.Simulator {
 	t.Helper()
 	simulator, err := simulation.New(context.Background(), configuration, plugins.Registry())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	return simulator
 }
 
@@ -56,9 +53,7 @@ func place(t *testing.T, profile string, instance simulation.Instance) simulatio
 func run(t *testing.T, simulator *simulation.Simulator, instance simulation.Instance) simulation.Result {
 	t.Helper()
 	result, err := simulator.Run(t.Context(), instance)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	return result
 }
 
@@ -72,14 +67,7 @@ func expectNodes(t *testing.T, result simulation.Result, want map[string]string)
 }
 
 func node(name string, cpuMilli, memoryBytes int64) v1.Node {
-	return v1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelHostname: name}},
-		Status: v1.NodeStatus{Capacity: v1.ResourceList{
-			v1.ResourceCPU:    *resource.NewMilliQuantity(cpuMilli, resource.DecimalSI),
-			v1.ResourceMemory: *resource.NewQuantity(memoryBytes, resource.BinarySI),
-			v1.ResourcePods:   *resource.NewQuantity(110, resource.DecimalSI),
-		}},
-	}
+	return *testobjects.Node(name, fmt.Sprint(cpuMilli, "m"), fmt.Sprint(memoryBytes)).Obj()
 }
 
 func nodes(count int, cpuMilli, memoryBytes int64) []v1.Node {

@@ -9,6 +9,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/simulation"
 )
 
@@ -99,9 +100,7 @@ func TestNothingIsMeasuredUnasked(t *testing.T) {
 // depend on the wall clock.
 func TestPreemptionIsRepeatable(t *testing.T) {
 	configuration, err := simulation.LoadConfiguration(profileFolder + "/default.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	configuration.Parallelism = 1
 	simulator := simulatorFrom(t, configuration)
 	instance := simulation.Instance{ID: "repeat", Nodes: nodes(12, 1000, gib), Replace: true}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/simulation"
 )
 
@@ -127,9 +128,7 @@ func TestAPendingPodHasTheReasonOfItsLastTry(t *testing.T) {
 	result, err := simulatorOf(t, profileFolder+"/deterministic.yaml").Run(context.Background(), simulation.Instance{
 		ID: "one", Nodes: nodes(2, 1000, gib),
 		Pods: []v1.Pod{pod("a", 600, 1), pod("b", 600, 1), pod("c", 600, 1), pod("gated", 1, 1, gated)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 
 	want := map[string]string{"default/c": "0/2 nodes are available: 2 Insufficient cpu."}
 	if !maps.Equal(result.Reasons, want) {

@@ -11,6 +11,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/simulation"
 )
 
@@ -27,9 +28,7 @@ func told(t *testing.T, story string) (evictions []simulation.Eviction, states [
 			Eviction *simulation.Eviction
 			State    *simulation.State
 		}
-		if err := json.Unmarshal([]byte(text), &line); err != nil {
-			t.Fatal(err)
-		}
+		testobjects.Must(t, json.Unmarshal([]byte(text), &line))
 		if line.Eviction != nil {
 			evictions = append(evictions, *line.Eviction)
 		}

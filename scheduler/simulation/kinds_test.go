@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/yaml"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/simulation"
 )
 
@@ -18,9 +19,7 @@ import (
 // not, and the simulation must let it in.
 func TestEveryKindThatTheSchedulerListsIsRead(t *testing.T) {
 	listed, err := simulatorOf(t, profileFolder+"/deterministic.yaml").Listed(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	listed.Delete(schema.GroupVersionResource{Version: "v1", Resource: "nodes"})
 	listed.Delete(schema.GroupVersionResource{Version: "v1", Resource: "pods"})
 	known, names := sets.New[schema.GroupVersionResource](), sets.New[string]()
@@ -36,15 +35,11 @@ func TestEveryKindThatTheSchedulerListsIsRead(t *testing.T) {
 			listed.Difference(known).UnsortedList(), known.Difference(listed).UnsortedList())
 	}
 	content, err := os.ReadFile("../../testbed/stowage_testbed/whatif/objects.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	var read struct {
 		Kinds map[string]string `json:"kinds"`
 	}
-	if err := yaml.Unmarshal(content, &read); err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, yaml.Unmarshal(content, &read))
 	if of := sets.New(slices.Collect(maps.Keys(read.Kinds))...); !of.Equal(names) {
 		t.Errorf("what-if reads %v, the simulations let in %v", sets.List(of), sets.List(names))
 	}

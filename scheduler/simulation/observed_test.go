@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/simulation"
 )
 
@@ -211,8 +212,6 @@ func answerTo(t *testing.T, line string) simulation.Answer {
 		t.Fatal(err)
 	}
 	var answer simulation.Answer
-	if err := json.Unmarshal(out.Bytes(), &answer); err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, json.Unmarshal(out.Bytes(), &answer))
 	return answer
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/utils/ptr"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/simulation"
 )
 
@@ -29,9 +30,7 @@ func gang(t *testing.T, name string, minCount int) simulation.Object {
 	var object simulation.Object
 	text := fmt.Sprintf(`{"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": {"name": %q},
 		"spec": {"schedulingPolicy": {"gang": {"minCount": %d}}}}`, name, minCount)
-	if err := json.Unmarshal([]byte(text), &object); err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, json.Unmarshal([]byte(text), &object))
 	return object
 }
 
@@ -102,9 +101,7 @@ func TestNoMemberOfAPodGroupIsPlacedWithoutItsGroup(t *testing.T) {
 	t.Run("asked what fits", func(t *testing.T) {
 		answer, err := simulatorOf(t, profileFolder+"/deterministic.yaml").Answer(t.Context(),
 			simulation.Question{Instance: members(), Continue: 60})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testobjects.Must(t, err)
 		check(t, answer.Continued.Placements, answer.Continued.Reasons)
 	})
 }

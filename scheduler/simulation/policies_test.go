@@ -17,6 +17,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/packingpolicy"
 	"github.com/stowage/stowage/scheduler/plugins"
@@ -60,14 +61,10 @@ func (emptier) Solve(request *contract.SolveRequest, stream grpc.ServerStreaming
 func startEmptier(t *testing.T) string {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "so") //nolint:usetesting // t.TempDir() may exceed the length of a socket's path
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	socket, server := filepath.Join(folder, "s"), grpc.NewServer()
 	listener, err := net.Listen("unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	contract.RegisterOptimizerServer(server, emptier{})
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { server.Stop(); _ = os.RemoveAll(folder) })
@@ -89,16 +86,12 @@ type day struct {
 func optimizingSimulator(t *testing.T, socket string) *simulation.Simulator {
 	t.Helper()
 	configuration, err := simulation.LoadConfiguration(filepath.Join(profileFolder, "optimizer-deterministic.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	arguments := fmt.Sprintf(`{"socket":%q,"minPodAgeSeconds":1,"coolDownSeconds":600,"trigger":"Manual"}`, socket)
 	configuration.Profiles[0].PluginConfig = append(configuration.Profiles[0].PluginConfig, config.PluginConfig{
 		Name: priorityoptimizer.Name, Args: &runtime.Unknown{Raw: []byte(arguments), ContentType: runtime.ContentTypeJSON}})
 	simulator, err := simulation.NewInVirtualTime(t.Context(), configuration, plugins.Registry())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	return simulator
 }
 
@@ -118,9 +111,7 @@ func passDay(t *testing.T, socket, story string) day {
 			NodeGone *simulation.GoneNode
 			Passed   *simulation.Passed
 		}
-		if err := json.Unmarshal([]byte(text), &line); err != nil {
-			t.Fatal(err)
-		}
+		testobjects.Must(t, json.Unmarshal([]byte(text), &line))
 		switch {
 		case line.Plan != nil:
 			found.plans = append(found.plans, *line.Plan)
@@ -134,9 +125,7 @@ func passDay(t *testing.T, socket, story string) day {
 			found.passed = *line.Passed
 		default:
 			var life simulation.Life
-			if err := json.Unmarshal([]byte(text), &life); err != nil {
-				t.Fatal(err)
-			}
+			testobjects.Must(t, json.Unmarshal([]byte(text), &life))
 			found.lives = append(found.lives, life)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/plugins"
 	"github.com/stowage/stowage/scheduler/simulation"
 )
@@ -80,15 +81,11 @@ func stream(t *testing.T, in string) (failed int, results []simulation.Result) {
 	var out bytes.Buffer
 	failed, err := simulatorOf(t, profileFolder+"/deterministic.yaml").Stream(
 		context.Background(), strings.NewReader(in), &out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	decoder := json.NewDecoder(&out)
 	for decoder.More() {
 		var result simulation.Result
-		if err := decoder.Decode(&result); err != nil {
-			t.Fatal(err)
-		}
+		testobjects.Must(t, decoder.Decode(&result))
 		results = append(results, result)
 	}
 	return failed, results
@@ -144,9 +141,7 @@ func TestABrokenConfigurationNamesFileAndField(t *testing.T) {
 		"yaml":                     "a: [\n",
 	} {
 		path := filepath.Join(t.TempDir(), "profile.yaml")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testobjects.Must(t, os.WriteFile(path, []byte(text), 0o600))
 		_, err := simulation.LoadConfiguration(path)
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), path) {
 			t.Errorf("want an error with %s and %q, got %v", path, want, err)
@@ -165,9 +160,7 @@ func TestAMissingConfigurationIsNamed(t *testing.T) {
 // TestAnUnknownPluginIsFoundBeforeTheFirstInstance: not once for every line.
 func TestAnUnknownPluginIsFoundBeforeTheFirstInstance(t *testing.T) {
 	configuration, err := simulation.LoadConfiguration(filepath.Join(profileFolder, "deterministic.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	registry := plugins.Registry()
 	delete(registry, "LexicographicOrder")
 	_, err = simulation.New(context.Background(), configuration, registry)
@@ -180,9 +173,7 @@ func TestAnUnknownPluginIsFoundBeforeTheFirstInstance(t *testing.T) {
 func TestTheOptimizerIsRefused(t *testing.T) {
 	for _, profile := range []string{"optimizer", "optimizer-deterministic"} {
 		configuration, err := simulation.LoadConfiguration(filepath.Join(profileFolder, profile+".yaml"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testobjects.Must(t, err)
 		_, err = simulation.New(context.Background(), configuration, plugins.Registry())
 		if err == nil || !strings.Contains(err.Error(), "simulate a profile without it") {
 			t.Errorf("%s: want a refusal, got %v", profile, err)

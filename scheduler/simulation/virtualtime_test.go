@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/simulation"
 )
 
@@ -27,13 +28,9 @@ func become(t *testing.T, profile, story string) (map[string]string, simulation.
 	var last struct{ Passed simulation.Passed }
 	for line := range strings.Lines(out.String()) {
 		var life simulation.Life
-		if err := json.Unmarshal([]byte(line), &life); err != nil {
-			t.Fatal(err)
-		}
+		testobjects.Must(t, json.Unmarshal([]byte(line), &life))
 		if life.Pod == "" {
-			if err := json.Unmarshal([]byte(line), &last); err != nil {
-				t.Fatal(err)
-			}
+			testobjects.Must(t, json.Unmarshal([]byte(line), &last))
 			continue
 		}
 		words := fmt.Sprint("at ", life.Arrived)

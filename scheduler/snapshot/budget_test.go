@@ -97,6 +97,10 @@ func TestPodsThatAreNotReadyGoAsTheEvictionAPILetsThem(t *testing.T) {
 		if sent := s.Message.Pods[1]; sent.Name != "unready" || sent.ExemptFromBudget != c.exempt {
 			t.Errorf("%s: the optimiser gets %v", name, sent)
 		}
+		// Kubernetes does not validate a status, and the optimiser refuses a snapshot with such a number.
+		if sent := s.Message.DisruptionBudgets; len(sent) > 0 && sent[0].DisruptionsAllowed != max(0, healthy.Budgets[0].Allowed) {
+			t.Errorf("%s: the optimiser is told that %d may go", name, sent[0].DisruptionsAllowed)
+		}
 
 		in.Budgets = append(in.Budgets, aBudget("second", "a", 5))
 		if both := snapshot.Build(in).Pods["uid-unready"]; both.Immovable != snapshot.DisruptionBudget || both.Exempt {

@@ -7,9 +7,9 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
@@ -27,19 +27,8 @@ func aNode(name string, cpu, memory string) *v1.Node {
 
 // aPod is a running pod of a ReplicaSet; node "" makes it pending.
 func aPod(name, node string, changes ...func(*v1.Pod)) *v1.Pod {
-	yes := true
-	pod := &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "default", Name: name, UID: types.UID("uid-" + name), Labels: map[string]string{"app": "a"},
-			OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "a", UID: "rs-a", Controller: &yes}},
-		},
-		Spec: v1.PodSpec{
-			SchedulerName: ourScheduler, NodeName: node,
-			Containers: []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{
-				v1.ResourceCPU: resource.MustParse("100m"), v1.ResourceMemory: resource.MustParse("1Gi")}}}},
-		},
-		Status: v1.PodStatus{Phase: v1.PodRunning},
-	}
+	pod := testobjects.Pod("a", "100m", "1Gi").Name(name).UID("uid-" + name).Node(node).Phase(v1.PodRunning).Obj()
+	pod.OwnerReferences[0].APIVersion = "" // ownedBy changes the kind alone
 	if node == "" {
 		pod.Status.Phase = v1.PodPending
 	}

@@ -198,12 +198,3 @@ func TestWhatHasGoneIsNotForbidden(t *testing.T) {
 		t.Errorf("forbidden: %v", s.Message.ForbiddenPairs)
 	}
 }
-
-// Kubernetes does not validate a status, and the optimiser refuses a snapshot with such a number.
-func TestABudgetAllowsNoLessThanNothing(t *testing.T) {
-	s := snapshot.Build(snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: []*v1.Pod{aPod("p", "n1")},
-		Budgets: []*policyv1.PodDisruptionBudget{aBudget("b", "a", -7)}, Rules: rules()})
-	if allowed := s.Message.DisruptionBudgets[0].DisruptionsAllowed; allowed != 0 {
-		t.Errorf("the budget allows %d disruptions", allowed)
-	}
-}

@@ -1,7 +1,6 @@
 package snapshot_test
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -57,6 +56,7 @@ func TestEachProtectionHasARowThatItAppliesToAndOneItDoesNot(t *testing.T) {
 	none := func(*snapshot.Rules) {}
 	ages := func(rules *snapshot.Rules) { rules.MinAge = 10 * time.Minute }
 	disks := func(rules *snapshot.Rules) { rules.LocalStorage = true }
+	theirs := func(rules *snapshot.Rules) { rules.Schedulers = sets.New("other") }
 	careful := func(rules *snapshot.Rules) {
 		rules.MaxGracePeriod = 2 * time.Minute
 		rules.KeepJobs, rules.KeepStatefulSets, rules.KeepNotReady = true, true, true
@@ -69,6 +69,8 @@ func TestEachProtectionHasARowThatItAppliesToAndOneItDoesNot(t *testing.T) {
 	}{
 		{snapshot.ForeignScheduler, none, func(pod *v1.Pod) { pod.Spec.SchedulerName = "other" }},
 		{"", none, func(pod *v1.Pod) { pod.Spec.SchedulerName = ourScheduler }},
+		{"", theirs, func(pod *v1.Pod) { pod.Spec.SchedulerName = "other" }},
+		{snapshot.ForeignScheduler, theirs, func(pod *v1.Pod) { pod.Spec.SchedulerName = ourScheduler }},
 		{snapshot.ProtectedNamespace, none, inNamespace("kube-system")},
 		{snapshot.ProtectedNamespace, none, inNamespace("stowage-system")},
 		{"", none, inNamespace("stowage")},
@@ -304,31 +306,6 @@ func TestARuleIsInTheWayOfPodsThatNeedTheRoomThatItKeeps(t *testing.T) {
 	}
 }
 
-// BenchmarkProtections is of waiting Deployments on a cluster with protected pods on each node, which an open hold waits for.
-func BenchmarkProtections(b *testing.B) {
-	for _, size := range []struct{ classes, nodes int }{{500, 1000}, {1000, 1000}, {1000, 5000}} {
-		b.Run(fmt.Sprintf("classes=%d/nodes=%d", size.classes, size.nodes), func(b *testing.B) {
-			var nodes []*v1.Node
-			var pods []*v1.Pod
-			for i := range size.nodes {
-				name := fmt.Sprint("n", i)
-				nodes = append(nodes, aNode(name, "4", "8Gi"))
-				pods = append(pods, aPod("bare-"+name, name, func(pod *v1.Pod) { pod.OwnerReferences = nil }))
-			}
-			for i := range size.classes {
-				pods = append(pods, aPod(fmt.Sprint("waits-", i), "", func(pod *v1.Pod) {
-					pod.OwnerReferences[0].UID = types.UID(fmt.Sprint("rs-", i))
-					pod.Spec.Containers[0].Resources.Requests[v1.ResourceMemory] = *resource.NewQuantity(7<<30+int64(i)<<20, resource.BinarySI)
-				}))
-			}
-			s := build(nodes, pods...)
-			for b.Loop() {
-				s.Protections(func(types.UID) bool { return true })
-			}
-		})
-	}
-}
-
 // A plan that is asked for less than the cluster touches nothing else, and says why; its optimiser can send no pod to the
 // other nodes, and gains nothing by emptying them.
 func TestAScopeKeepsAPlanToItsNodesAndNamespaces(t *testing.T) {
@@ -361,22 +338,6 @@ func TestAScopeKeepsAPlanToItsNodesAndNamespaces(t *testing.T) {
 	}
 	if len(s.Aside()) != 0 {
 		t.Errorf("left aside %v, but the scope is the question", s.Aside())
-	}
-}
-
-// A plan may be asked to move the pods of another scheduler.
-func TestPodsOfTheNamedSchedulersMayMove(t *testing.T) {
-	foreign := aPod("foreign", "n1", func(pod *v1.Pod) { pod.Spec.SchedulerName = "other" })
-	of := rules()
-	of.Schedulers = sets.New("other")
-
-	s := snapshot.Build(snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: []*v1.Pod{foreign, aPod("own", "n1")}, Rules: of})
-
-	if got := s.Pods["uid-foreign"].Immovable; got != "" {
-		t.Errorf("the other scheduler's pod stays: %q", got)
-	}
-	if got := s.Pods["uid-own"].Immovable; got != snapshot.ForeignScheduler {
-		t.Errorf("the own pod stays for %q", got)
 	}
 }
 

@@ -64,31 +64,6 @@ func TestEveryPodThatTakesRoomIsCounted(t *testing.T) {
 	}
 }
 
-// The Eviction API refuses pods whose budget is used up, or that have several; a plan must not contain them.
-func TestDisruptionBudgetsMakePodsImmovable(t *testing.T) {
-	budget := func(name string, allowed int32) *policyv1.PodDisruptionBudget { return aBudget(name, "a", allowed) }
-	notStarted := aPod("p", "n1", func(p *v1.Pod) { p.Status.Phase = v1.PodPending })
-	cases := []struct {
-		pod     *v1.Pod
-		budgets []*policyv1.PodDisruptionBudget
-		want    string
-	}{
-		{aPod("p", "n1"), nil, ""},
-		{aPod("p", "n1"), []*policyv1.PodDisruptionBudget{budget("a", 1)}, ""},
-		{aPod("p", "n1"), []*policyv1.PodDisruptionBudget{budget("a", 0)}, snapshot.DisruptionBudget},
-		{aPod("p", "n1"), []*policyv1.PodDisruptionBudget{budget("a", 1), budget("b", 1)}, snapshot.DisruptionBudget},
-		{notStarted, []*policyv1.PodDisruptionBudget{budget("a", 1)}, snapshot.NotStarted},
-		{notStarted, nil, snapshot.NotStarted},
-	}
-	for i, c := range cases {
-		s := snapshot.Build(snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: []*v1.Pod{c.pod},
-			Budgets: c.budgets, Rules: rules()})
-		if got := s.Pods[c.pod.UID].Immovable; got != c.want {
-			t.Errorf("case %d: immovable = %q, want %q", i, got, c.want)
-		}
-	}
-}
-
 // A plan for which nobody waits has time: the pods of a budget can leave one after the other. A spent budget says that its
 // pods are short already.
 func TestABudgetThatAllowsADisruptionAllowsAllInTurn(t *testing.T) {

@@ -3,7 +3,10 @@
 package testobjects
 
 import (
+	"context"
 	"sync/atomic"
+	"testing"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	v1 "k8s.io/api/core/v1"
@@ -11,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -91,4 +95,22 @@ func Reservation(name, node string, resource v1.ResourceName, amount, app string
 func Lease(namespace, name, holder string) *coordinationv1.Lease {
 	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder}}
+}
+
+// Must ends the test at an error.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Eventually waits until the condition holds, and ends the test if it does not in two minutes.
+func Eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 2*time.Millisecond, 2*time.Minute, true,
+		func(context.Context) (bool, error) { return holds(), nil })
+	if err != nil {
+		t.Fatalf("waiting until %s: %v", what, err)
+	}
 }

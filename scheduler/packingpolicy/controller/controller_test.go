@@ -23,6 +23,7 @@ import (
 	"k8s.io/klog/v2/ktesting"
 	testingclock "k8s.io/utils/clock/testing"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/packingpolicy"
 	"github.com/stowage/stowage/scheduler/packingpolicy/controller"
@@ -293,9 +294,7 @@ func TestNoOtherPlanIsMadeInAWindowOnceAUserHasAbortedOne(t *testing.T) {
 	c.start()
 	c.reaches("the plan", c.planned(1))
 	name := c.plans()[0].Name()
-	if err := packingplan.NewStore(c.client).Abort(context.Background(), name); err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, packingplan.NewStore(c.client).Abort(context.Background(), name))
 	c.end(name, packingplan.Aborted, 1)
 	c.reaches("the window to close", func() bool { return c.window(0).Phase == packingpolicy.Closed })
 
@@ -346,9 +345,7 @@ func TestPlanOfAPolicyThatIsGoneIsAborted(t *testing.T) {
 	c.start()
 	c.reaches("the plan", c.planned(1))
 
-	if err := c.client.Resource(packingpolicy.Resource).Delete(context.Background(), "nightly", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, c.client.Resource(packingpolicy.Resource).Delete(context.Background(), "nightly", metav1.DeleteOptions{}))
 
 	c.reaches("the plan to be aborted", func() bool { return c.plans()[0].Spec.Abort })
 }

@@ -92,9 +92,7 @@ func score(t *testing.T, others []scorer, nodes []fwk.NodeInfo) []fwk.NodePlugin
 	profile, registry := profileOf(others)
 	built, err := frameworkruntime.NewFramework(ctx, registry, profile,
 		frameworkruntime.WithMetricsRecorder(metrics.NewMetricsAsyncRecorder(1, time.Second, ctx.Done())))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	state, pod := framework.NewCycleState(), &v1.Pod{}
 	if status := built.RunPreScorePlugins(ctx, state, pod, nodes); !status.IsSuccess() {
 		t.Fatal(status.AsError())

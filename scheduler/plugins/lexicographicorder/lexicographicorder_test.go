@@ -12,6 +12,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/plugins/lexicographicorder"
 )
 
@@ -33,7 +34,8 @@ func TestTiesGoToTheFirstNodeByName(t *testing.T) {
 	}
 }
 
-// TestAPointOfAnotherPluginIsNeverOverruled gives the last node by name the smallest advantage there is.
+// TestAPointOfAnotherPluginIsNeverOverruled gives the last node by name the smallest advantage there is. Where no other
+// plugin scores, the first one wins.
 func TestAPointOfAnotherPluginIsNeverOverruled(t *testing.T) {
 	for _, count := range nodeCounts {
 		nodes := shuffledNodes(rand.New(rand.NewPCG(1, 1)), count)
@@ -45,17 +47,7 @@ func TestAPointOfAnotherPluginIsNeverOverruled(t *testing.T) {
 			return 0
 		}}}
 		expectOnlyWinner(t, score(t, others, nodes), last)
-	}
-}
-
-// TestItDecidesAloneWithoutOtherPlugins: no other plugin scores at all, or the only one skips the pod in PreScore.
-func TestItDecidesAloneWithoutOtherPlugins(t *testing.T) {
-	nodes := shuffledNodes(rand.New(rand.NewPCG(1, 1)), 200)
-	skipping := scorer{name: "Skips", weight: 5, skips: true, points: func(node string) int64 {
-		return int64(strings.Count(node, "9"))
-	}}
-	for _, others := range [][]scorer{nil, {skipping}} {
-		expectOnlyWinner(t, score(t, others, nodes), nodeName(0))
+		expectOnlyWinner(t, score(t, nil, nodes), nodeName(0))
 	}
 }
 
@@ -89,9 +81,7 @@ func TestWhatItCannotHonourIsRefused(t *testing.T) {
 // TestScoreWithoutPreScoreIsAnError: a profile that enables one without the other must not order wrongly.
 func TestScoreWithoutPreScoreIsAnError(t *testing.T) {
 	plugin, err := lexicographicorder.New(context.Background(), nil, handleWith{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	status := plugin.(fwk.ScoreExtensions).NormalizeScore(
 		context.Background(), framework.NewCycleState(), &v1.Pod{}, fwk.NodeScoreList{})
 	if status.Code() != fwk.Error || !strings.Contains(status.Message(), "preScore") {

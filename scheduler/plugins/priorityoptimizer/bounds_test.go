@@ -19,6 +19,7 @@ import (
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/executor"
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/snapshot"
@@ -205,9 +206,7 @@ func TestAdviceToRetryIsLeftToThePlan(t *testing.T) {
 	}))
 	defer server.Close()
 	client, err := newEvictionClient(&rest.Config{Host: server.URL, QPS: 50, Burst: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	pod := testPod("p", 1, 0)
 
 	err = evictor{client, viewOf(t, pod).pods, func(*v1.Pod) string { return "" }}.evict(t.Context(), pod)
@@ -236,16 +235,18 @@ func TestPodsThatAreGoneAreKeptNowhere(t *testing.T) {
 	})
 }
 
-// As long as there is no plan, no node is filtered, and the scheduler may reuse results among equal pods.
+// As long as there is no plan, no node is filtered, and the scheduler may reuse results among equal pods. In trigger Manual
+// nothing starts by itself.
 func TestIdlePluginFiltersNoNode(t *testing.T) {
 	c := fullNode(t, nothing, manual)
+	c.advanceClock(time.Minute)
 	pod := testPod("p", 1, 0)
 
 	_, status := c.plugin.PreFilter(c.ctx, framework.NewCycleState(), pod, nil)
 	_, signed := c.plugin.SignPod(c.ctx, pod)
 
-	if !status.IsSkip() || !signed.IsSuccess() {
-		t.Errorf("PreFilter says %v, SignPod %v", status, signed)
+	if !status.IsSkip() || !signed.IsSuccess() || c.optimizer.asked() != 0 {
+		t.Errorf("PreFilter says %v, SignPod %v, the optimiser was asked %d times", status, signed, c.optimizer.asked())
 	}
 }
 

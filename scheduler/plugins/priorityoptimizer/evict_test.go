@@ -41,9 +41,7 @@ func TestEvictionNamesThePodAndKeepsItsGrace(t *testing.T) {
 		return true, sent, nil
 	})
 
-	if err := evictorOf(t, client, pod).evict(t.Context(), pod); err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, evictorOf(t, client, pod).evict(t.Context(), pod))
 
 	if options := sent.DeleteOptions; *options.Preconditions.UID != pod.UID || options.GracePeriodSeconds != nil {
 		t.Errorf("options = %+v, want the UID and no grace period", options)

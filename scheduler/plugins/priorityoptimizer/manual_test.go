@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
 )
 
@@ -172,18 +173,12 @@ func TestAbortIsThatOfThePlanAndNotOfANamesake(t *testing.T) {
 		return object
 	}
 	second, err := packingplan.Read(plan("second"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := records.informer.GetStore().Add(second); err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
+	testobjects.Must(t, records.informer.GetStore().Add(second))
 
 	for uid, want := range map[types.UID]bool{"first": false, "second": true} {
 		record, err := packingplan.Read(plan(uid))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testobjects.Must(t, err)
 		if got := records.abortRequested(record); got != want {
 			t.Errorf("the %s plan: %t, want %t", uid, got, want)
 		}

@@ -38,14 +38,10 @@ type optimizer struct {
 func startOptimizer(t *testing.T, does script) *optimizer {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "so") //nolint:usetesting // t.TempDir() may exceed the length of a socket's path
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	o := &optimizer{socket: filepath.Join(folder, "s"), server: grpc.NewServer(), script: does}
 	listener, err := net.Listen("unix", o.socket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	contract.RegisterOptimizerServer(o.server, o)
 	go func() { _ = o.server.Serve(listener) }()
 	t.Cleanup(func() { o.server.Stop(); _ = os.RemoveAll(folder) })

@@ -1,7 +1,6 @@
 package priorityoptimizer
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -91,28 +90,6 @@ func TestPlanWhoseReplacementNeverComesIsGivenUp(t *testing.T) {
 
 	if took := c.clock.Since(began); took > 12*time.Second || c.nodeOf("three") == "" {
 		t.Errorf("took %s, three on %q", took, c.nodeOf("three"))
-	}
-}
-
-// BenchmarkRemainder is of a plan whose moved pods are gone and have no waiting replacement, on a cluster with ten times as
-// many pods.
-func BenchmarkRemainder(b *testing.B) {
-	for _, moves := range []int{500, 1000, 2000} {
-		b.Run(fmt.Sprint(moves), func(b *testing.B) {
-			now := &snapshot.Snapshot{Pods: map[types.UID]*snapshot.Pod{}}
-			for i := range 10 * moves {
-				uid := types.UID(fmt.Sprint("uid-", i))
-				now.Pods[uid] = &snapshot.Pod{Object: testPod("web", 1, 0), Class: "c", Owner: "rs-web", Node: fmt.Sprint("n", i)}
-			}
-			status := &packingplan.Status{}
-			for i := range moves {
-				status.Moves = append(status.Moves, packingplan.Move{PodUID: "gone", OwnerUID: "rs-web", Class: "c",
-					FromNode: "x", ToNode: fmt.Sprint("m", i), State: "Evicted"})
-			}
-			for b.Loop() {
-				remainderOf(status, now)
-			}
-		})
 	}
 }
 

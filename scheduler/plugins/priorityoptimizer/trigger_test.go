@@ -157,17 +157,6 @@ func TestSameStateIsNotAskedAboutTwice(t *testing.T) {
 	}
 }
 
-// In trigger Manual nothing starts by itself.
-func TestManualModeNeverStartsByItself(t *testing.T) {
-	c := fullNode(t, nothing, manual)
-
-	c.advanceClock(time.Minute)
-
-	if c.optimizer.asked() != 0 {
-		t.Errorf("asked %d times", c.optimizer.asked())
-	}
-}
-
 // replaceByHand deletes a waiting pod and creates another one of its ReplicaSet, as a
 // controller would.
 func (c *cluster) replaceByHand(name string) {

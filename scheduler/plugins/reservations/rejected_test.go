@@ -6,12 +6,10 @@ import (
 	"maps"
 	"slices"
 	"testing"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
@@ -41,9 +39,7 @@ func queueing(t *testing.T) (plugin *Plugin, woken *[]string) {
 	ledger.Put(roomFor(t, "owner"))
 	woken = new([]string)
 	plugin, err := New(nil, activating{woken: woken}, ledger, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	return plugin, woken
 }
 
@@ -113,9 +109,7 @@ func TestPodsThatAreGoneAreForgotten(t *testing.T) {
 	client := fake.NewClientset(waiter("deleted"), waiter("bound"), waiter("stays"))
 	factory := informers.NewSharedInformerFactory(client, 0)
 	pods := factory.Core().V1().Pods().Informer()
-	if err := plugin.Watch(pods); err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, plugin.Watch(pods))
 	factory.Start(ctx.Done())
 	cache.WaitForCacheSync(ctx.Done(), pods.HasSynced)
 	for _, name := range []string{"deleted", "bound", "stays", "deleted before it is kept"} {
@@ -124,33 +118,22 @@ func TestPodsThatAreGoneAreForgotten(t *testing.T) {
 
 	bound := waiter("bound")
 	bound.Spec.NodeName = "n2"
-	if err := client.Tracker().Update(v1.SchemeGroupVersion.WithResource("pods"), bound, "default"); err != nil {
-		t.Fatal(err)
-	}
-	if err := client.Tracker().Delete(v1.SchemeGroupVersion.WithResource("pods"), "default", "deleted"); err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, client.Tracker().Update(v1.SchemeGroupVersion.WithResource("pods"), bound, "default"))
+	testobjects.Must(t, client.Tracker().Delete(v1.SchemeGroupVersion.WithResource("pods"), "default", "deleted"))
 
 	remembered := func() []types.UID {
 		plugin.rejected.mu.Lock()
 		defer plugin.rejected.mu.Unlock()
 		return slices.Collect(maps.Keys(plugin.rejected.pods))
 	}
-	err := wait.PollUntilContextTimeout(ctx, 2*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
-		return slices.Equal(remembered(), []types.UID{"stays"}), nil
-	})
-	if err != nil {
-		t.Errorf("%v are remembered", remembered())
-	}
+	testobjects.Eventually(t, "one is remembered", func() bool { return slices.Equal(remembered(), []types.UID{"stays"}) })
 }
 
 // Where nothing is reserved, which is most of the time, the plugin costs nothing: it neither filters nor scores a single
 // node, and does not even store a cycle state.
 func TestPluginDoesNothingWhereNothingIsReserved(t *testing.T) {
 	plugin, err := New(nil, activating{}, reservation.NewLedger(), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	cycle, pod := framework.NewCycleState(), waiter("p")
 	_, filter := plugin.PreFilter(context.Background(), cycle, pod, nil)
 	_, post := plugin.PostFilter(context.Background(), cycle, pod, nil)
@@ -179,9 +162,7 @@ func TestNodesAreAskedOnlyWhereSomethingIsReserved(t *testing.T) {
 			ledger := reservation.NewLedger()
 			ledger.Put(roomFor(t, "a"))
 			plugin, err := New(nil, connected{}, ledger, false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testobjects.Must(t, err)
 			cycle, pod := framework.NewCycleState(), podOf(c.app)
 
 			_, filter := plugin.PreFilter(context.Background(), cycle, pod, nil)
@@ -197,9 +178,7 @@ func TestNodesAreAskedOnlyWhereSomethingIsReserved(t *testing.T) {
 func roomFor(t *testing.T, app string) *reservation.Record {
 	t.Helper()
 	record, err := reservation.Read(testobjects.Reservation("room", "n1", v1.ResourceCPU, "1", app))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	return record
 }
 

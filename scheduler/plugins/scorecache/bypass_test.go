@@ -146,9 +146,7 @@ func unknown(text string) runtime.Object { return &runtime.Unknown{Raw: []byte(t
 func TestArgumentsHaveTheDefaultsOfThePaper(t *testing.T) {
 	for _, object := range []runtime.Object{nil, unknown("{}")} {
 		args, err := DecodeArgs(object)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testobjects.Must(t, err)
 		if args.RefreshThreshold != 0.5 || args.MaxEntries != DefaultMaxEntries ||
 			args.DefaultSpreadTopologyKeys[0] != "topology.kubernetes.io/zone" {
 			t.Errorf("unexpected defaults: %+v", args)

@@ -29,20 +29,6 @@ func TestWhatIsSkippedIsKnownForATime(t *testing.T) {
 	}
 }
 
-// TestARankingMustBeEarned: a key that is seen once must not cost a look at every node.
-func TestARankingMustBeEarned(t *testing.T) {
-	var b budget
-	for pod := range 10 {
-		if b.affords(10) {
-			t.Fatalf("after %d pods a ranking at the price of 10 should not be affordable", pod)
-		}
-		b.earn()
-	}
-	if !b.affords(10) {
-		t.Error("after 10 pods a ranking at the price of 10 should be affordable")
-	}
-}
-
 // TestRankingsThatDoNotLastBecomeRare: where every ranking is stale at once, at most one pod in 64 times
 // the price pays for another.
 func TestRankingsThatDoNotLastBecomeRare(t *testing.T) {

@@ -82,33 +82,6 @@ func TestWhateverHappensThePlacementIsThatOfScoringAllNodes(t *testing.T) {
 	}
 }
 
-// TestPodsOfOneKindCountInTheRankingsOfOthers: two rankings that each go round by themselves would both fill
-// the same half of the nodes.
-func TestPodsOfOneKindCountInTheRankingsOfOthers(t *testing.T) {
-	const count, kinds = 40, 4
-	instance := simulation.Instance{Nodes: nodes(count, 8000, 16384)}
-	for i := range 5 * count {
-		instance.Pods = append(instance.Pods, pod(fmt.Sprintf("pod-%04d", i), 100+int64(i%kinds), 128))
-	}
-	got := asStock(t, instance, nil)
-	if hits := counted(got, "hits_total"); hits < 3*count {
-		t.Errorf("most pods should be placed by a ranking: %v", got.Measurement.Counters)
-	}
-}
-
-// TestANodeThatIsFullIsSkipped: room and ports run out while the ranking still lists the node.
-func TestANodeThatIsFullIsSkipped(t *testing.T) {
-	for name, list := range map[string][]v1.Pod{
-		"room": pods(25, 900, 128), "port": pods(25, 100, 128, withPort),
-	} {
-		instance := simulation.Instance{Nodes: nodes(10, 2000, 8192), Pods: list}
-		got := asStock(t, instance, map[string]any{"refreshThreshold": 1})
-		if counted(got, "hits_total") == 0 {
-			t.Errorf("%s: nothing was placed by a ranking", name)
-		}
-	}
-}
-
 // TestImagesOnNodesDoNotEndRankings: nodes in use have pulled what they run, and a copy of a node that forgot on how
 // many nodes an image is would score less than the node did.
 func TestImagesOnNodesDoNotEndRankings(t *testing.T) {

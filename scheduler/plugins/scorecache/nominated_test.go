@@ -162,9 +162,7 @@ func frameworkOf(t *testing.T, ctx context.Context, nodes []*v1.Node, nominator 
 	t.Helper()
 	metrics.Register()
 	defaults, err := latest.Default()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	profile := defaults.Profiles[0].DeepCopy()
 	// Devices would need a manager, which the whole scheduler makes.
 	without := slices.DeleteFunc(profile.Plugins.MultiPoint.Enabled, func(plugin config.Plugin) bool {
@@ -173,18 +171,14 @@ func frameworkOf(t *testing.T, ctx context.Context, nodes []*v1.Node, nominator 
 	profile.Plugins.MultiPoint.Enabled = append(without, config.Plugin{Name: Name})
 	profile.Plugins.PostFilter.Enabled = []config.Plugin{{Name: Name}}
 	registry := frameworkplugins.NewInTreeRegistry()
-	if err := registry.Register(Name, New); err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, registry.Register(Name, New))
 	client := fake.NewClientset()
 	built, err := frameworkruntime.NewFramework(ctx, registry, profile,
 		frameworkruntime.WithClientSet(client), frameworkruntime.WithPodNominator(nominator),
 		frameworkruntime.WithInformerFactory(informers.NewSharedInformerFactory(client, 0)),
 		frameworkruntime.WithSnapshotSharedLister(cache.NewSnapshot(nil, nodes)),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	return built
 }
 
@@ -238,9 +232,7 @@ func runFullCycle(t *testing.T, ctx context.Context, built framework.Framework, 
 		t.Fatalf("the pod should get a full cycle: %v, %v", result, status)
 	}
 	nodes, err := built.SnapshotSharedLister().NodeInfos().List()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	if status := built.RunPreScorePlugins(ctx, state, pod, nodes); !status.IsSuccess() {
 		t.Fatal(status.AsError())
 	}
@@ -249,8 +241,6 @@ func runFullCycle(t *testing.T, ctx context.Context, built framework.Framework, 
 func value(t *testing.T, counter basemetrics.CounterMetric) float64 {
 	t.Helper()
 	value, err := testutil.GetCounterMetricValue(counter)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testobjects.Must(t, err)
 	return value
 }

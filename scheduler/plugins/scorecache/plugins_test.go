@@ -111,37 +111,15 @@ func TestSkippedPluginsAreFoundAgainAfterARefusal(t *testing.T) {
 	}
 }
 
-// TestTheCacheIsOffInAProfileThatItCannotServe: an unknown plugin may depend on anything, what a later PreFilter prepares
-// would be missing when the cache filters, and an earlier PostFilter would take a refusal by the one node that the cache
-// named for a pod that fits nowhere, and evict others there.
+// TestTheCacheIsOffInAProfileThatItCannotServe: an unknown plugin may depend on anything. For the other reasons see
+// TestAnUnavailableReasonSaysWhatToDo.
 func TestTheCacheIsOffInAProfileThatItCannotServe(t *testing.T) {
-	enabled := func(names ...string) map[string]any {
-		var list []any
-		for _, name := range names {
-			list = append(list, map[string]any{"name": name})
-		}
-		return map[string]any{"enabled": list}
-	}
-	profile := func(plugins map[string]any) string {
-		return written(t, map[string]any{
-			"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
-			"profiles": []any{map[string]any{"schedulerName": "default-scheduler", "plugins": plugins}},
-		})
-	}
-	unknown := registryOf(&inconsistent{})
-	for name, row := range map[string]struct {
-		path string
-		more frameworkruntime.Registry
-	}{
-		"an unknown plugin": {composed(t, "default", nil, "Inconsistent", "ScoreCache"), unknown},
-		"not the last PreFilter": {profile(map[string]any{"preFilter": enabled("ScoreCache"), "postFilter": enabled("ScoreCache"),
-			"multiPoint": enabled("ScoreCache", "Reservations")}), nil},
-		"not the first PostFilter": {profile(map[string]any{"multiPoint": enabled("ScoreCache")}), nil},
-	} {
-		instance := simulation.Instance{Nodes: nodes(12, 1000, 8192), Pods: pods(12, 100, 128)}
-		result := place(t, simulatorOf(t, row.path, row.more), instance)
-		if got := counted(result, "bypasses_total profile"); got != len(instance.Pods) {
-			t.Errorf("%s: all pods should get a full cycle: %v", name, result.Measurement.Counters)
-		}
+	path := composed(t, "default", nil, "Inconsistent", "ScoreCache")
+	instance := simulation.Instance{Nodes: nodes(12, 1000, 8192), Pods: pods(12, 100, 128)}
+
+	result := place(t, simulatorOf(t, path, registryOf(&inconsistent{})), instance)
+
+	if got := counted(result, "bypasses_total profile"); got != len(instance.Pods) {
+		t.Errorf("all pods should get a full cycle: %v", result.Measurement.Counters)
 	}
 }

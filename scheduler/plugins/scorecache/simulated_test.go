@@ -42,17 +42,17 @@ func withCache(t *testing.T, profile string, args map[string]any) string {
 func composed(t *testing.T, profile string, args map[string]any, added ...string) string {
 	t.Helper()
 	data, err := os.ReadFile(shipped(profile))
-	must(t, err)
+	testobjects.Must(t, err)
 	var content map[string]any
-	must(t, yaml.Unmarshal(data, &content))
+	testobjects.Must(t, yaml.Unmarshal(data, &content))
 	only := content["profiles"].([]any)[0].(map[string]any)
 	enabled, _, err := unstructured.NestedSlice(only, "plugins", "multiPoint", "enabled")
-	must(t, err)
+	testobjects.Must(t, err)
 	for _, name := range added {
 		enabled = append(enabled, map[string]any{"name": name})
 	}
-	must(t, unstructured.SetNestedSlice(only, enabled, "plugins", "multiPoint", "enabled"))
-	must(t, unstructured.SetNestedSlice(only, []any{map[string]any{"name": "ScoreCache"}}, "plugins", "postFilter", "enabled"))
+	testobjects.Must(t, unstructured.SetNestedSlice(only, enabled, "plugins", "multiPoint", "enabled"))
+	testobjects.Must(t, unstructured.SetNestedSlice(only, []any{map[string]any{"name": "ScoreCache"}}, "plugins", "postFilter", "enabled"))
 	var config []any
 	for name, given := range args {
 		config = append(config, map[string]any{"name": name, "args": given})
@@ -61,19 +61,12 @@ func composed(t *testing.T, profile string, args map[string]any, added ...string
 	return written(t, content)
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func written(t *testing.T, content any) string {
 	t.Helper()
 	data, err := yaml.Marshal(content)
-	must(t, err)
+	testobjects.Must(t, err)
 	path := filepath.Join(t.TempDir(), "profile.yaml")
-	must(t, os.WriteFile(path, data, 0o600))
+	testobjects.Must(t, os.WriteFile(path, data, 0o600))
 	return path
 }
 
@@ -82,11 +75,11 @@ func shipped(profile string) string { return filepath.Join(profiles, profile+".y
 func simulatorOf(t *testing.T, path string, more frameworkruntime.Registry) *simulation.Simulator {
 	t.Helper()
 	configuration, err := simulation.LoadConfiguration(path)
-	must(t, err)
+	testobjects.Must(t, err)
 	registry := plugins.Registry()
-	must(t, registry.Merge(more))
+	testobjects.Must(t, registry.Merge(more))
 	simulator, err := simulation.New(context.Background(), configuration, registry)
-	must(t, err)
+	testobjects.Must(t, err)
 	return simulator
 }
 
@@ -95,7 +88,7 @@ func place(t *testing.T, simulator *simulation.Simulator, instance simulation.In
 	t.Helper()
 	instance.ID, instance.Measure = t.Name(), true
 	result, err := simulator.Run(context.Background(), instance)
-	must(t, err)
+	testobjects.Must(t, err)
 	return result
 }
 

@@ -11,27 +11,6 @@ import (
 	"github.com/stowage/stowage/scheduler/simulation"
 )
 
-// TestARankingEndsWhenAFullZoneGetsRoom: PodTopologySpread has counted no pods of a zone without a feasible node,
-// and fails on such a node for good if it is asked to score it by what it counted then.
-func TestARankingEndsWhenAFullZoneGetsRoom(t *testing.T) {
-	instance := simulation.Instance{Objects: []simulation.Object{aService()}, Nodes: nodes(12, 4000, 8192)}
-	for i := range instance.Nodes {
-		inZone(i / 10)(&instance.Nodes[i])
-	}
-	for i := 10; i < 12; i++ {
-		instance.Pods = append(instance.Pods, pod(fmt.Sprintf("blocker-%d", i), 3950, 100, onNode(nodeName(i))))
-	}
-	instance.Pods = append(instance.Pods, pods(30, 100, 128)...)
-	instance.Changes = []simulation.Change{{After: 10, PodGone: "default/blocker-11"}}
-	got := place(t, simulatorOf(t, withCache(t, "deterministic", map[string]any{"refreshThreshold": 1}), nil), instance)
-	if counted(got, "retired_total feasible-set") != 1 {
-		t.Errorf("the ranking should go because of the zone: %v", got.Measurement.Counters)
-	}
-	if without := len(got.Placements) - placed(got); without != 1 {
-		t.Errorf("all but the pod that is gone should have a node, %d have none", without)
-	}
-}
-
 // TestSoftSpreadSurvivesWhatHappensToZones: services, soft constraints and full zones, with random events. The choice may
 // differ from scoring all nodes (see the package's description), but each placed pod must have room on its node, no pod
 // may wait while a node has room for it, and nothing may fail.

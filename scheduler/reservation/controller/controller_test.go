@@ -20,6 +20,7 @@ import (
 	"k8s.io/klog/v2/ktesting"
 	testingclock "k8s.io/utils/clock/testing"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/rehearsal"
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/reservation/controller"
@@ -334,7 +335,7 @@ func TestControllerDoesNotSyncForEveryEvent(t *testing.T) {
 	before, began := c.asked(), c.clock.Now()
 
 	events := 0
-	must(t, wait.PollUntilContextTimeout(c.ctx, time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
+	testobjects.Must(t, wait.PollUntilContextTimeout(c.ctx, time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
 		c.controller.Wake()
 		c.clock.Step(time.Millisecond)
 		events++
@@ -344,12 +345,5 @@ func TestControllerDoesNotSyncForEveryEvent(t *testing.T) {
 	most := int(c.clock.Since(began)/(100*time.Millisecond)) + 2
 	if got := c.asked() - before; got > most {
 		t.Errorf("it looked %d times in %s, want %d at most", got, c.clock.Since(began), most)
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

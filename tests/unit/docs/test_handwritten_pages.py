@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from docs.tooling.command_blocks import (
-    UnreadableBlockError,
     command_blocks,
     missing,
     pages,
@@ -56,8 +55,8 @@ def test_the_blocks_of_a_page_can_be_read(page: Path) -> None:
     assert len(blocks) == len(fences)
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=ids)
-def test_every_path_on_a_page_exists(page: Path) -> None:
+@pytest.mark.parametrize("page", [ROOT / "README.md", *DOCS.rglob("*.md")], ids=str)
+def test_every_path_and_make_target_on_a_page_exists(page: Path) -> None:
     """Code is moved by people who do not read every page."""
     gone = []
     for path in paths(page):
@@ -68,15 +67,6 @@ def test_every_path_on_a_page_exists(page: Path) -> None:
             gone.append(path)
 
     assert gone == []
-
-
-@pytest.mark.parametrize(
-    "page",
-    [*sorted(DOCS.rglob("*.md")), ROOT / "README.md"],
-    ids=lambda page: page.name,
-)
-def test_every_make_target_on_a_page_exists(page: Path) -> None:
-    """The same for the project's own commands."""
     targets = set(
         re.findall(r"^([a-z0-9][-a-z0-9]*):", (ROOT / "Makefile").read_text(), re.M)
     )
@@ -95,35 +85,3 @@ def test_an_expected_line_occurs_whatever_stands_between() -> None:
         "figure-1 ... FAILED",
         "passed ... figure-1",
     ]
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ('```sh norn="x y z"\nls\n```\n', "what is"),
-        ('text\n```text title="Expected output"\nx\n```\n', "no commands"),
-        (
-            '```sh norun="a b c"\nls\n```\n```text title="Expected output"\nx\n```\n',
-            "no commands",
-        ),
-    ],
-    ids=["wrong word", "output alone", "output of what is not run"],
-)
-def test_a_wrong_fence_is_found(tmp_path: Path, text: str, said: str) -> None:
-    """A check that cannot fail checks nothing."""
-    page = tmp_path / "page.md"
-    page.write_text(text, encoding="utf-8")
-
-    with pytest.raises(UnreadableBlockError, match=said):
-        command_blocks(page)
-
-
-def test_blocks_within_lists_lose_their_indent(tmp_path: Path) -> None:
-    """A here-document would never end otherwise."""
-    page = tmp_path / "page.md"
-    page.write_text("1. do\n\n    ```sh\n    cat <<X\n    a\n    X\n    ```\n")
-
-    (block,) = command_blocks(page)
-
-    assert block.text == "cat <<X\na\nX\n"
-    assert block.line == 3

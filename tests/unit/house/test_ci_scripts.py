@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from small_tools import a_program
 
 CI = Path(__file__).parents[3] / "ci"
 
-STOWAGE = """#!/bin/sh
+STOWAGE = """\
 printf '%s|' "$@" >>"$CALLS"; echo >>"$CALLS"
 case "$1" in
   scenario) echo "my scenario has the label ${LABEL:-none}" ;;
@@ -53,13 +54,6 @@ def call(
     return Done(done.returncode, done.stdout, done.stderr)
 
 
-def program(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    path.chmod(0o755)
-    return path
-
-
 @dataclass(frozen=True, slots=True)
 class Workspace:
     """A repository that uses the action, and an installed `stowage` that plays one."""
@@ -96,29 +90,22 @@ def workspace(tmp_path: Path) -> Workspace:
     folder.mkdir()
     (checkout / "ci").mkdir(parents=True)
     action = Path(shutil.copy2(CI / "action", checkout / "ci"))
-    program(checkout / ".venv" / "bin" / "stowage", STOWAGE)
+    a_program(checkout / ".venv" / "bin" / "stowage", STOWAGE)
     return Workspace(folder, action)
 
 
-def test_a_run_that_passes_is_reported_by_its_outputs(workspace: Workspace) -> None:
-    """A later step goes on with the bundle."""
-    done = workspace.call("paper/figure-1")
+@pytest.mark.parametrize(("code", "passed"), [(0, "true"), (1, "false")])
+def test_a_run_is_reported_by_its_outputs(
+    workspace: Workspace, code: int, passed: str
+) -> None:
+    """A later step goes on with the bundle, or uploads that of the failure."""
+    assert workspace.call("paper/figure-1", code=code).code == code
 
-    assert done.code == 0
     found = workspace.outputs()
-    assert found["passed"] == "true"
+    assert found["passed"] == passed
     assert (workspace.folder / found["results"] / "run.json").is_file()
     assert found["artifact"].startswith("stowage-")
     assert workspace.summary() == "# told\n"
-
-
-def test_a_run_that_fails_fails_the_step_with_its_outputs(workspace: Workspace) -> None:
-    """The artefact of the failure is uploaded by what the step said."""
-    done = workspace.call("paper/figure-1", code=1)
-
-    assert done.code == 1
-    assert workspace.outputs()["passed"] == "false"
-    assert (workspace.folder / workspace.outputs()["results"] / "run.json").is_file()
 
 
 def test_a_run_without_outcome_shows_what_was_said(workspace: Workspace) -> None:
@@ -140,11 +127,9 @@ def test_what_a_scenario_says_is_no_command_of_the_runner(workspace: Workspace) 
     assert 0 < lines.index("::not a command") < lines.index(f"::{token}::")
 
 
-@pytest.mark.parametrize("scenario", ["--cluster", "$(touch x); `touch x`", "a b*"])
-def test_an_input_is_one_word_and_no_option(
-    workspace: Workspace, scenario: str
-) -> None:
+def test_an_input_is_one_word_and_no_option(workspace: Workspace) -> None:
     """It may be the title of a stranger's pull request."""
+    scenario = "--cluster $(touch x); `touch x` b*"
     workspace.call(scenario)
 
     assert workspace.calls()[-1].endswith(f"|--|{scenario}|")
@@ -193,9 +178,7 @@ def test_without_a_scenario_all_of_them_run(workspace: Workspace) -> None:
     assert not only.endswith("--|")
 
 
-@pytest.mark.parametrize(
-    "heading", ["## 1.2.3", "## [1.2.3]", "## [1.2.3] - 2026-01-01", "## 1.2.3 (today)"]
-)
+@pytest.mark.parametrize("heading", ["## 1.2.3", "## [1.2.3] - 2026-01-01"])
 def test_release_notes_are_the_versions_section(tmp_path: Path, heading: str) -> None:
     """All of it, and nothing of its neighbours."""
     changelog = tmp_path / "CHANGELOG.md"
@@ -223,7 +206,7 @@ def test_a_tag_that_is_not_the_version_is_refused(
     assert said in done.errors
 
 
-GH = """#!/bin/sh
+GH = """\
 case "$*" in
   *name=report*) cat "$ARTIFACTS" ;;
   */artifacts/7/zip) cat "$REPORT" ;;
@@ -262,7 +245,7 @@ def pages_of(tmp_path: Path, *artifacts: dict[str, object]) -> Path:
     with zipfile.ZipFile(tmp_path / "report.zip", "w") as report:
         report.writestr("index.html", "last night\n")
     (tmp_path / "artifacts").write_text(json.dumps({"artifacts": artifacts}))
-    program(tmp_path / "bin" / "gh", GH)
+    a_program(tmp_path / "bin" / "gh", GH)
     env = {
         "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
         "ARTIFACTS": str(tmp_path / "artifacts"),

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from google.protobuf.json_format import MessageToDict
-
-from stowage_optimizer.model.decode.issues import Issues
-from stowage_optimizer.model.decode.snapshot import decode_snapshot
 from stowage_testbed.instances.case import Case, Family
 from stowage_testbed.instances.cell import Cell, grid
-from stowage_testbed.instances.constraint_mix import DEDICATED, DISK
-from stowage_testbed.instances.snapshot import snapshot_of
 
 CELL = Cell(16, 8, 2, 105)
 
@@ -51,23 +45,3 @@ def test_the_mix_keeps_demand_and_capacity_and_adds_every_constraint() -> None:
     }  # fmt: skip
     assert 0.1 < kinds["nodeSelector"] / workloads < 0.3
     assert 0.4 < kinds["tolerations"] / workloads < 0.6
-
-
-def test_a_snapshot_of_the_mix_meets_the_contract() -> None:
-    """The service must not refuse what is made of an instance."""
-    scenario = Case(Family.MIX, CELL, 0).scenario(0)
-    waiting = {
-        f"{workload.name}-{number}": None
-        for workload in scenario.workload
-        for number in range(workload.replicas)
-    }
-    snapshot = snapshot_of(scenario, waiting)
-    issues = Issues()
-
-    decode_snapshot(snapshot, issues)
-
-    issues.raise_if_any()
-    assert len(snapshot.pods) == 128
-    text = str(MessageToDict(snapshot))
-    for part in (DISK, DEDICATED, "topologySpread", "requiredPodAntiAffinity"):
-        assert part in text

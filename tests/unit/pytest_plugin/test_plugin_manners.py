@@ -48,8 +48,7 @@ def own(_stowage_environment):
 SWEPT_TESTS = """
 import pytest
 
-@pytest.mark.parametrize("attempt", [1, 2])
-def test_brings_by_a_fixture(attempt, own, lasting, stowage_cluster, request):
+def test_brings_by_a_fixture(own, lasting, stowage_cluster, request):
     environment = request.getfixturevalue("_stowage_environment")
     assert environment.brought == ["lasting", "own"]
 
@@ -78,7 +77,8 @@ def test_every_name_begins_with_ours(listing: str, pytester: pytest.Pytester) ->
 
 
 def test_a_test_without_a_cluster_is_left_alone(pytester: pytest.Pytester) -> None:
-    """The plugin is active in every project of the environment."""
+    """The plugin is active in every project, whose YAML files are its own."""
+    (pytester.path / "note.yaml").write_text("not: ours\n")
     pytester.makepyfile(
         "import sys\n\n"
         "def test_it(request):\n"
@@ -94,30 +94,12 @@ def test_a_test_without_a_cluster_is_left_alone(pytester: pytest.Pytester) -> No
     result.assert_outcomes(passed=1)
 
 
-def test_options_and_mark_are_explained(pytester: pytest.Pytester) -> None:
-    """Who keeps a cluster can get rid of it; many projects have --strict-markers."""
-    pytester.makepyfile(
-        "import pytest\n\n"
-        '@pytest.mark.stowage(scenario="paper/figure-1")\n'
-        "def test_it(): pass\n"
-    )
-    options = pytester.runpytest_inprocess("--help")
-    marks = pytester.runpytest_inprocess("--markers")
-    strict = pytester.runpytest_inprocess("--strict-markers", "--collect-only", "-q")
-
-    options.stdout.fnmatch_lines(["*--stowage-keep-cluster*"])
-    options.stdout.fnmatch_lines(["*--stowage-reuse*", "*stowage down pytest*"])
-    options.stdout.fnmatch_lines(["*--stowage-results=DIR*"])
-    marks.stdout.fnmatch_lines(["@pytest.mark.stowage(scenario=None*"])
-    assert strict.ret == 0
-
-
 def test_what_a_test_brings_is_swept_after_it(pytester: pytest.Pytester) -> None:
     """What its own fixtures bring too; what wider ones brought before stays."""
     pytester.makeconftest(FAKE_CLUSTER)
     pytester.makepyfile(SWEPT_TESTS)
     result = pytester.runpytest_inprocess("-q", "-p", "no:randomly")
-    result.assert_outcomes(passed=4)
+    result.assert_outcomes(passed=3)
 
 
 SCENARIO = """\
@@ -143,10 +125,9 @@ CONFTEST = "from stowage_testbed.pytest.collection import pytest_collect_file"
 
 
 def collected(
-    pytester: pytest.Pytester, text: str, *arguments: str, opting_in: bool = True
+    pytester: pytest.Pytester, text: str, *arguments: str
 ) -> pytest.RunResult:
-    if opting_in:
-        pytester.makeconftest(CONFTEST)
+    pytester.makeconftest(CONFTEST)
     (pytester.mkdir("topic") / "single.yaml").write_text(text)
     return pytester.runpytest_inprocess("--collect-only", "-q", *arguments)
 
@@ -169,14 +150,12 @@ DEFAULT, TWO = (f"topic/single.yaml::{name}" for name in ("default", "two"))
     [
         ("paper", [], [DEFAULT, TWO]),
         # A project runs those apart that need a cluster, or only the quick ones.
-        ("smoke", ["-m", "stowage"], [DEFAULT, TWO]),
         ("smoke", ["-m", "not stowage"], []),
         ("smoke", ["-m", "stowage(label='smoke')"], [DEFAULT, TWO]),
         ("smoke", ["-m", "stowage(label='paper')"], []),
         # `pytest scenarios` must not take hours.
         ("full", [], []),
         ("full", ["topic"], []),
-        ("full", ["-m", "stowage(label='full')"], [DEFAULT, TWO]),
         ("full", ["topic/single.yaml"], [DEFAULT, TWO]),
         ("full", [TWO], [TWO]),
     ],
@@ -187,10 +166,3 @@ def test_each_variant_is_a_test_unless_it_takes_long_and_was_not_asked_for(
     """A variant that fails must be named, and be runnable alone."""
     result = collected(pytester, SCENARIO.format(label=label), *arguments)
     assert [line for line in result.outlines if "::" in line] == tests
-
-
-def test_without_opting_in_yaml_files_are_left_alone(pytester: pytest.Pytester) -> None:
-    """The plugin is active in every project of the environment."""
-    result = collected(pytester, "not: ours\n", opting_in=False)
-    assert [line for line in result.outlines if "::" in line] == []
-    assert "error" not in result.stdout.str()

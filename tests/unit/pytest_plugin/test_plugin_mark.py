@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +31,7 @@ def test_files_lie_beside_tests_and_names_are_ours_or_its_own(tmp_path: Path) ->
     assert meant(tmp_path, "web.yaml").path == beside
     assert meant(tmp_path, "web/scale-up").path == own
     assert meant(tmp_path, "paper/figure-1").path == shipped
-
-
-def test_the_plain_run_is_meant_unless_a_variant_is_named(tmp_path: Path) -> None:
-    """A mark stands for one run."""
+    # A mark stands for one run, the plain one unless it names a variant.
     assert meant(tmp_path, "paper/priorities").variant is None
     assert meant(tmp_path, "paper/priorities@mixed").variant == "mixed"
     assert meant(tmp_path, "paper/priorities", variant="mixed").variant == "mixed"
@@ -43,7 +41,6 @@ def test_the_plain_run_is_meant_unless_a_variant_is_named(tmp_path: Path) -> Non
     ("words", "options", "issue"),
     [
         ((), {"variant": "x"}, "names no scenario"),
-        (("a", "b"), {}, "names no scenario"),
         (("paper/figure-1",), {"variants": "x"}, "unknown argument variants"),
         (("paper/priorities",), {"variant": "x"}, "no variant 'x', there are default"),
         (("paper/*",), {}, "several scenarios"),
@@ -62,23 +59,15 @@ def test_a_mark_that_names_no_one_run_is_explained(
 pytest_plugins = ["pytester"]
 
 
-def options(
-    *, named: str | None = None, reuse: bool = False, worker: str = "", workers: int = 1
-) -> ClusterOptions:
-    return ClusterOptions(
-        named, keep=False, reuse=reuse, worker=worker, workers=workers
-    )
+OPTIONS = ClusterOptions(None, keep=False, reuse=True, worker="", workers=1)
 
 
 def test_every_worker_has_a_cluster_of_its_own() -> None:
     """Two workers on one cluster would sweep each other's pods."""
-    names = [options(worker=word).own_name for word in ("", "gw0", "gw1")]
+    names = [replace(OPTIONS, worker=word).own_name for word in ("", "gw0", "gw1")]
     assert names == ["pytest", "pytest-gw0", "pytest-gw1"]
 
-
-def test_workers_are_not_given_one_cluster() -> None:
-    """The way to several is in the message."""
-    shared = options(named="mine", worker="gw1", workers=2)
+    shared = replace(OPTIONS, named="mine", reuse=False, worker="gw1", workers=2)
     with pytest.raises(StowageError, match="--stowage-reuse"):
         session_cluster(shared).__enter__()
 
@@ -94,7 +83,7 @@ def test_a_cluster_in_use_is_left_to_its_session(
         FileLock(layout.clusters_folder() / ".pytest.session"),
         pytest.raises(StowageError, match="leave --stowage-reuse out"),
     ):
-        session_cluster(options(reuse=True)).__enter__()
+        session_cluster(OPTIONS).__enter__()
 
 
 def test_a_missing_cluster_is_one_line_of_an_error(pytester: pytest.Pytester) -> None:

@@ -83,10 +83,7 @@ DAEMON_SET = a_controller("DaemonSet", "log", {}, desiredNumberScheduled=1)
 def test_a_controller_ends_in_its_own_way(objects: list[Seen], holds: bool) -> None:
     """Each kind has its own way to say so."""
     assert look(*objects).holds is holds
-
-
-def test_a_test_can_wait_for_pods_and_for_nodes_of_theirs() -> None:
-    """Unknown controllers are slow, and room may have come a moment ago."""
+    # Unknown controllers are slow, and room may have come a moment ago.
     assert not look(placed("a"), pods=2).holds
     assert not look(refused("a"), placed=1).holds
     assert look(placed("a"), refused("b"), pods=2, placed=1).holds

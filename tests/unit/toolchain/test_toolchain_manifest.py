@@ -22,21 +22,14 @@ from stowage_testbed.toolchain.manifest import (
 from stowage_testbed.toolchain.minors import built_minors, find_minor
 
 HEAVY = ["kubernetes", "ortools", "pandas", "numpy", "matplotlib", "grpc"]
-MODULES = {
+
+
+MAIN = {
     "descheduler": "sigs.k8s.io/descheduler",
-    "etcd": "go.etcd.io/etcd/server/v3",
-    "kwok": "sigs.k8s.io/kwok",
-    "kubernetes": "k8s.io/kubernetes",
-    "helm": "helm.sh/helm/v3",
-    "koordinator": "github.com/koordinator-sh/koordinator",
-    "metrics-server": "sigs.k8s.io/metrics-server",
-    "yunikorn": "github.com/apache/yunikorn-k8shim",
     "scheduler": "k8s.io/kubernetes",
-    "kind": "sigs.k8s.io/kind",
-    "node": "k8s.io/kubernetes",
-    "prometheus": "github.com/prometheus/prometheus",
-    "syft": "github.com/anchore/syft",
+    "yunikorn": "github.com/apache/yunikorn-k8shim",
 }
+"""The modules whose versions programs of our own have."""
 
 
 @pytest.mark.parametrize(
@@ -44,16 +37,14 @@ MODULES = {
 )
 def test_a_tool_is_built_in_its_version_by_a_go_that_is_new_enough(tool: Tool) -> None:
     """The cache key and the ldflags use the manifest, the compiler uses go.mod."""
-    module = re.escape(MODULES[tool.folder.name])
     go_mod = (tool.folder / tool.module_file).read_text(encoding="utf-8")
+    pinned = dict(re.findall(r"^\s*(?:require )?(\S+/\S+) (v\S+)", go_mod, re.M))
+    go = dict(re.findall(r"^(go) (\S+)", go_mod, re.M))
+    main = MAIN.get(tool.folder.name, tool.package)
+    modules = [module for module in pinned if main.startswith(module)]
 
-    pinned = re.search(rf"^\s*(?:require )?{module} (\S+)", go_mod, re.M)
-    go = re.search(r"^go (\S+)", go_mod, re.M)
-
-    assert pinned is not None
-    assert pinned[1] == tool.version
-    assert go is not None
-    assert Version(go[1]) <= Version(load_manifest().go)
+    assert [pinned[module] for module in modules] == [tool.version]
+    assert Version(go["go"]) <= Version(load_manifest().go)
 
 
 def test_a_tool_of_kubernetes_is_of_a_minor_whose_version_it_says() -> None:

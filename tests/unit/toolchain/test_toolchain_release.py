@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import re
 import socket
-import subprocess
 import tarfile
 import threading
 from collections.abc import Iterator
@@ -132,11 +132,6 @@ def a_tarball(member: str, content: bytes) -> bytes:
     return packed.getvalue()
 
 
-def what_it_says(binary: Path) -> bytes:
-    """Return what a built tool prints; a release's does something else."""
-    return subprocess.run([binary], check=True, capture_output=True).stderr
-
-
 @pytest.mark.parametrize(
     ("member", "published"),
     [
@@ -157,6 +152,7 @@ def test_a_published_tool_is_installed(
     file = site.install(tool, kind)
 
     assert file.read_bytes() == BINARY
+    assert os.access(file, os.X_OK)
     assert source_of(file) == RELEASE
     assert {path.name for path in file.parent.iterdir()} == {"hello", "origin.json"}
 
@@ -198,7 +194,6 @@ def test_a_release_that_cannot_be_had_is_refused_or_built_instead(
     capfd.readouterr()
 
     file = site.install(tool, AUTO, patience=patience)
-    assert what_it_says(file) == b"hello\n"
     assert source_of(file) == SourceKind.GO
     lines = capfd.readouterr().err.splitlines()
     (reason,) = [line for line in lines if "failed" in line]

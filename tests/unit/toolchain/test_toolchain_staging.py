@@ -51,15 +51,6 @@ def test_missing_sources_are_named(tmp_path: Path) -> None:
         tool_key(tool)
 
 
-def test_an_installed_tool_is_executable(cache: Path, tmp_path: Path) -> None:
-    """A download comes without the permission; people look into the cache too."""
-    file = install_one(a_tool(tmp_path / "hello"), write_binary)
-
-    assert os.access(file, os.X_OK)
-    assert file.is_relative_to(cache / "tools" / "hello")
-    assert file.parent.name.startswith("v1.2.3-")
-
-
 def test_a_failed_or_killed_installation_leaves_nothing(tmp_path: Path) -> None:
     """Half a binary would be started by the next run, and each is 100 MB."""
     tool = a_tool(tmp_path / "hello")
