@@ -217,9 +217,11 @@ def test_what_a_killed_run_leaves_the_next_one_removes(tmp_path: Path) -> None:
     assert processes_of(first.workdir) != []
 
     again = StowageRun(tmp_path / "again", "run", VAIN)
+    try:
+        again.wait_for_line(f"leftover cluster {first.workdir.name}: removed")
+    finally:
+        again.end()
 
-    again.wait_for_line(f"leftover cluster {first.workdir.name}: removed")
-    again.end()
     assert first.left() == []
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -58,17 +59,16 @@ def write_sample(path: Path) -> None:
     for number in range(ROUNDS * PODS):
         turn, place = divmod(number, PODS)
         came_s = round(1 + turn * ROUND_S + place * APART_S, 3)
-        pod = {"namespace": "sample", "name": f"pod-{number:03}"}
+        space, name = "sample", f"pod-{number:03}"
         kind = draw.randrange(len(REQUESTS))
-        lines.append(PodCame(t=came_s, of=f"kind-{kind}", **pod))
+        lines.append(PodCame(t=came_s, of=f"kind-{kind}", namespace=space, name=name))
         more = draw.choice((0, 1, 2, 4, None))
         if more is not None:
             ends = turn + more
             ends_s = 1 + ends * ROUND_S + ENDS_S + ending[ends] * ENDS_APART_S
             ending[ends] += 1
-            ran_s = round(ends_s - came_s, 3)
-            end = PodEnded(t=round(ends_s, 3), how="succeeded", ran_s=ran_s, **pod)
-            lines.append(end)
+            ended = partial(PodEnded, namespace=space, name=name, how="succeeded")
+            lines.append(ended(t=round(ends_s, 3), ran_s=round(ends_s - came_s, 3)))
     with TraceWriter(path, Header(1, "2026-01-01T00:00:00Z", "1.37.2")) as writer:
         for line in sorted(lines, key=lambda line: line.t):
             writer.write(line)
