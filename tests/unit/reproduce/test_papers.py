@@ -286,8 +286,13 @@ def test_the_grid_is_the_thesis_s_and_labels_are_asked_for_and_avoided() -> None
 
 
 def test_the_scenes_of_boreas_ask_for_what_the_paper_says() -> None:
-    """Section 4: all CPU of two nodes, 83 % of four, and 22 and 33 pods."""
+    """Section 4: all CPU of two nodes, 83 % of four, and 22 and 33 pods.
+
+    The journal would take two runs of one name for one.
+    """
     by_name = {one.name: one for one in scenes()}
+    request = BoreasRequest(chosen_scenes(()), chosen_arms(()), repeat=3, others=2)
+    names = [run_id(*one) for one in request.runs()]
 
     def share(name: str) -> float:
         scene = by_name[name]
@@ -298,6 +303,7 @@ def test_the_scenes_of_boreas_ask_for_what_the_paper_says() -> None:
     assert round(100 * share("affinity")) == 83
     assert [by_name[f"affinity-{nodes}"].pods for nodes in (8, 12)] == [22, 33]
     assert {one.pods for one in scenes()[4:]} == {11}
+    assert len(names) == len(set(names)) == 3 * (2 * 3 + 7 * 2)
 
 
 def test_what_is_left_of_a_run_of_boreas_is_counted_by_scene_and_arm() -> None:
@@ -317,15 +323,6 @@ def test_what_is_left_of_a_run_of_boreas_is_counted_by_scene_and_arm() -> None:
     assert boreas_table(found).rows[0][3:7] == ("default", "1 of 2", "0 %", "2")
     assert (stock.value, stock.prototype) == (50, "0 %")
     assert by_name["boreas minimal, stowage: deployed whole"].value is None
-
-
-def test_every_run_of_boreas_has_a_name_of_its_own() -> None:
-    """The journal would take two runs of one name for one."""
-    request = BoreasRequest(chosen_scenes(()), chosen_arms(()), repeat=3, others=2)
-
-    names = [run_id(*one) for one in request.runs()]
-
-    assert len(names) == len(set(names)) == 3 * (2 * 3 + 7 * 2)
 
 
 @pytest.mark.parametrize(("option", "word"), [("--scenes", "huge"), ("--arms", "k8s")])
