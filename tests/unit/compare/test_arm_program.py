@@ -228,17 +228,6 @@ def test_a_program_that_is_killed_ends_the_block_by_its_arm(
         threading.Event().wait(FOREVER_S)
 
 
-def test_nothing_is_left_of_a_watch_over_an_arm_that_goes_on(arm: ServingArm) -> None:
-    """A comparison has hundreds of turns."""
-    descriptors, threads = os.listdir("/proc/self/fd"), threading.active_count()
-
-    with ended_with(arm):
-        pass
-
-    assert os.listdir("/proc/self/fd") == descriptors
-    assert threading.active_count() == threads
-
-
 def test_the_end_of_the_cluster_comes_before_that_of_its_arm(arm: ServingArm) -> None:
     """Arms die with their cluster; the next turn would begin on what is gone."""
 
@@ -265,12 +254,18 @@ def test_the_end_of_the_cluster_comes_before_that_of_its_arm(arm: ServingArm) ->
         whole()
 
 
-def test_a_thread_s_failure_reaches_those_who_watch_over_the_cluster(
+def test_a_watch_over_an_arm_leaves_nothing_and_keeps_nothing_from_others(
     arm: ServingArm,
 ) -> None:
-    """The arm's own watch knows nothing of observers."""
+    """A comparison has hundreds of turns; and a thread's failure is the cluster's."""
+    descriptors, threads = os.listdir("/proc/self/fd"), threading.active_count()
+
+    with ended_with(arm):
+        pass
+
+    assert os.listdir("/proc/self/fd") == descriptors
+    assert threading.active_count() == threads
     with ended_early() as comparison:
         with ended_with(arm):
             report(StowageError("the watch of Pod broke off"))
-
         assert list(map(str, comparison.reports)) == ["the watch of Pod broke off"]

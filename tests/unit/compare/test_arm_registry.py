@@ -19,7 +19,7 @@ from stowage_testbed.compare.arms.kube_scheduler import (
 )
 from stowage_testbed.compare.arms.registry import ARMS, choose_arms
 from stowage_testbed.compare.arms.stowage import StowageArm, stowage_arm
-from stowage_testbed.run.arm import Arm, ClientLimits, PodOverrides
+from stowage_testbed.run.arm import ClientLimits, PodOverrides
 from stowage_testbed.simulate.process import ProfileMissingError
 from stowage_testbed.toolchain.location import ToolMissingError
 
@@ -80,14 +80,14 @@ def test_a_scheduler_reads_its_own_configuration_with_given_limits() -> None:
     assert told(shipped, EQUAL) == (500, 700, 1, 100)
 
 
-@pytest.mark.parametrize("arm", [default_arm(), StowageArm("mine", "default")])
-def test_among_equals_no_scheduler_has_batching(arm: Arm) -> None:
+def test_among_equals_no_scheduler_has_batching() -> None:
     """Not all can have it, so that it would be an advantage of one (trap T2)."""
-    equal = arm.settings(EQUAL)
+    for arm in (default_arm(), StowageArm("mine", "default")):
+        equal = arm.settings(EQUAL)
 
-    assert arm.settings(None).feature_gates == {BATCHING: True}
-    assert equal.feature_gates == {BATCHING: False}
-    assert (equal.qps, equal.burst) == (500, 700)
+        assert arm.settings(None).feature_gates == {BATCHING: True}
+        assert equal.feature_gates == {BATCHING: False}
+        assert (equal.qps, equal.burst) == (500, 700)
 
 
 @pytest.mark.parametrize(
@@ -221,15 +221,14 @@ def test_all_issues_are_named_at_once(folder: Path) -> None:
         load_arm_file(folder / "gone.yaml")
 
 
-@pytest.mark.parametrize("names", [["default"], []])
-def test_an_own_scheduler_cannot_take_a_known_name(
-    folder: Path, names: list[str]
-) -> None:
+def test_an_own_scheduler_cannot_take_a_known_name(folder: Path) -> None:
     """A result must not say `default` of something else; another name comes last."""
-    file, known = folder / "mine.yaml", ["yunikorn", *names]
+    file = folder / "mine.yaml"
     file.write_text(SHORTEST)
-    assert [arm.name for arm in choose_arms(known, [file])] == [*known, "mine"]
+    chosen = choose_arms(["yunikorn", "default"], [file])
+    assert [arm.name for arm in chosen] == ["yunikorn", "default", "mine"]
     file.write_text(SHORTEST.replace("name: mine", "name: default", 1))
 
-    with pytest.raises(InputError, match="'default'"):
-        choose_arms(names, [file])
+    for names in (["default"], []):
+        with pytest.raises(InputError, match="'default'"):
+            choose_arms(names, [file])

@@ -115,13 +115,10 @@ def test_the_papers_lines_stand_below_ours_and_beside_no_other_workload(
 
 def test_names_cannot_break_out_of_markdown_nor_steer_a_terminal() -> None:
     """Names come from clusters and files; an escape sequence could hide a line."""
-    table = Table("a|b", ("x",), (("<img src=x onerror=alert(1)>\n|`*_",),))
-
-    text = markdown_text([table])
+    text = markdown_text([Table("a|b", ("x",), (("<img onerror=alert(1)>\n|`*_",),))])
 
     assert r"## a\|b" in text
-    assert "<img" not in text
-    assert r"| &lt;img src=x onerror=alert(1)&gt;<br>\|\`\*\_ |" in text
+    assert r"| &lt;img onerror=alert(1)&gt;<br>\|\`\*\_ |" in text
     steering = Table("t", ("x",), (("a\x1b[2Jb\u202e",),))
     assert "a?[2Jb?" in terminal_text([steering])
 

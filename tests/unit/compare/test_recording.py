@@ -14,7 +14,6 @@ import yaml
 from amounts import size, taken
 from watched_pods import NAMESPACE, at, life, logged, seen
 
-from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.metrics.record import PodRecord, RunRecord
 from stowage_testbed.metrics.state import NodeState
 from stowage_testbed.observe.audit import AuditEntry
@@ -31,8 +30,6 @@ from stowage_testbed.recording.run_record import (
 RECORDED = yaml.safe_load(Path(__file__).with_name("recorded.yaml").read_text("utf-8"))
 LABEL = RunLabel("burst/test", "default", "equal", round_number=3, warm=True)
 NODE = NodeState("n1", size(4000, 4 * 10**9))
-TWO = [*life("a", 101, 102, 103), *life("b", 101.5, 102.5, 103)]
-A_BOUND, B_BOUND = logged(101.98, "binding", "a"), logged(102.48, "binding", "b")
 
 
 def record(
@@ -97,20 +94,6 @@ def test_a_record_is_what_was_seen(what: str) -> None:
     assert {name: getattr(found, name) for name in said} == pytest.approx(said)
     assert case.get("error", "") in found.error
     assert bool(found.error) == ("error" in case)
-
-
-def test_bindings_that_the_log_lacks_are_counted() -> None:
-    """A log that came too late gives the clocks' figures from a part of the run."""
-    found = record(TWO, [A_BOUND])
-
-    noted = {
-        metric.name
-        for metric in metrics_of(found)
-        if "1 bindings are not in the audit log" in metric.note
-    }
-    assert noted >= {"watch_lag_median_s", "clocks_apart_events", "t_sched_mean_s"}
-    assert found.audit_missing == 1
-    assert record(TWO, [A_BOUND, B_BOUND]).audit_missing == 0
 
 
 def test_nodes_are_read_with_what_they_can_give() -> None:

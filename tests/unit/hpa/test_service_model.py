@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from typing import Any
 
 import pytest
 
@@ -118,12 +119,15 @@ def test_a_window_is_the_mixture_of_its_requests() -> None:
 
 def test_a_service_that_the_model_does_not_cover_is_refused() -> None:
     """Its answers would be wrong without a word."""
-    for wrong in ({"limit_milli": 1500}, {"request_milli": 600}, {"request_milli": 0}):
+    zeros = ({"request_milli": 0}, {"cpu_s": 0.0}, {"timeout_s": 0.0})
+    wrong: list[dict[str, Any]] = [
+        {"limit_milli": 1500},
+        {"request_milli": 600},
+        *zeros,
+    ]
+    for one in wrong:
         with pytest.raises(ValueError, match="must be above 0"):
-            WebService(**wrong)
-    for zero in ({"cpu_s": 0.0}, {"timeout_s": 0.0}):
-        with pytest.raises(ValueError, match="must be above 0"):
-            WebService(**zero)
+            WebService(**one)
     for mean_s, stages in ((0.0, 1), (-1.0, 1), (0.2, 0), (0.2, 501)):
         with pytest.raises(ValueError, match="above 0 s and 1 to 500 stages"):
             ServiceTime(mean_s, stages)

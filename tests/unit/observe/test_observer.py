@@ -272,10 +272,18 @@ def take(arrivals: Arrivals, count: int) -> list[Arrival]:
 def test_a_lost_connection_is_told_once_and_so_is_its_return(
     server: WatchServer, arrivals: Arrivals
 ) -> None:
-    """However often it was tried; what came meanwhile is told after that."""
+    """However often it was tried; what came meanwhile is told after that.
+
+    An orderly end is none, as servers end watches every half hour.
+    """
+    server.end_connection()
+    server.send("ADDED", a_pod("first"))
+    assert [type(one) for one in take(arrivals, 1)] == [Change]
+    assert arrivals.take_all(0.01) == []
     # The client library tries three times more by itself.
     server.hang_up(times=6)
     server.send("ADDED", a_pod("new"))
+
     told = take(arrivals, 3)
 
     assert [type(one) for one in told] == [Interrupted, Resumed, Change]
@@ -289,15 +297,6 @@ def test_a_new_list_is_an_interruption(server: WatchServer, arrivals: Arrivals) 
     told = take(arrivals, 3)
 
     assert [type(one) for one in told] == [Interrupted, Relisted, Resumed]
-
-
-def test_an_orderly_end_is_none(server: WatchServer, arrivals: Arrivals) -> None:
-    """Servers end watches every half hour, and no wait lasts for ever."""
-    server.end_connection()
-    server.send("ADDED", a_pod("new"))
-
-    assert [type(one) for one in take(arrivals, 1)] == [Change]
-    assert arrivals.take_all(0.01) == []
 
 
 def test_a_step_of_the_wall_clock_does_not_bend_an_interval() -> None:

@@ -36,20 +36,19 @@ def shares(said: str, name: str) -> list[str]:
 
 
 def test_a_nodes_load_is_shown_before_and_after() -> None:
-    """One pod came, one went: the number of those that wait says nothing of it."""
+    """One pod came, one went: the number of those that wait says nothing of it.
+
+    Nor does a core that is free say anything of the GPUs beside it.
+    """
     said = shown()
+    gpus = shown(an_outcome(nodes={"a": ["n2"]}, after={"a": ["n2", "n2"]}, gpus=4))
     # Pods of 100 milli-cores on nodes of 1,000.
     assert shares(said, "n1") == ["20.0%", "10.0%"]
     assert shares(said, "n2") == ["0.0%", "10.0%"]
     assert "pods with a node: 2 before, 2 after; waiting: 1 before, 1 after" in said
     assert "pods that were moved: 1" in said
-
-
-def test_every_resource_of_a_node_has_a_line() -> None:
-    """A core that is free says nothing of the GPUs beside it."""
-    said = shown(an_outcome(nodes={"a": ["n2"]}, after={"a": ["n2", "n2"]}, gpus=4))
-    assert shares(said, GPU) == ["25.0%", "50.0%"]
-    assert f"{GPU} 25.0% before, 50.0% after" in said
+    assert shares(gpus, GPU) == ["25.0%", "50.0%"]
+    assert f"{GPU} 25.0% before, 50.0% after" in gpus
 
 
 def test_the_page_holds_both_states_and_names_stay_text(tmp_path: Path) -> None:

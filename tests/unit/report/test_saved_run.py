@@ -27,7 +27,7 @@ from stowage_testbed.report.showing import (
     write_screen,
 )
 from stowage_testbed.report.tables import make_tables
-from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
+from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.scenario.check import CheckResult
 
 RUNS = yaml.safe_load(Path(__file__).with_name("runs.yaml").read_text("utf-8"))
@@ -174,33 +174,24 @@ PODS = 50_000
 LEFT_OUT = f"and {PODS - MOST_LINES:,} more; all are in run.json"
 
 
-@pytest.fixture(scope="module")
-def bad() -> RunOutcome:
+def test_reports_and_progress_have_the_first_lines_and_the_document_all(
+    tmp_path: Path,
+) -> None:
+    """Fifty thousand lines are no page to read, in a CI's list of failures or here."""
     checks = tuple(
         CheckResult("invariants", False, "kept", "overcommit", f"pod {number}")
         for number in range(PODS)
     )
-    return a_run(an_outcome(checks=checks))
+    run = a_run(an_outcome(checks=checks))
+    junit = ET.fromstring(make_junit(run)).findtext(".//failure")  # noqa: S314 - our own
+    stream, folder = io.StringIO(), saved_bundle(tmp_path, run)
+    LiveProgress(Console(file=stream, width=200)).scenario_ended(run.outcomes[0])
 
-
-def test_reports_and_progress_have_the_first_lines_only(bad: RunOutcome) -> None:
-    """Fifty thousand lines in a CI's page of failures, and printed as the run goes."""
-    junit = ET.fromstring(make_junit(bad)).find(".//failure")  # noqa: S314 - our own
-    stream = io.StringIO()
-    LiveProgress(Console(file=stream, width=200)).scenario_ended(bad.outcomes[0])
-
-    assert junit is not None
-    for text in (junit.text or "", stream.getvalue()):
+    for text in (junit or "", stream.getvalue()):
         lines = text.splitlines()
         assert MOST_LINES <= len(lines) < MOST_LINES + 10
         assert lines[-1].strip() == LEFT_OUT
-
-
-def test_a_saved_run_is_cut_but_kept_whole(tmp_path: Path, bad: RunOutcome) -> None:
-    """The page is for reading, the document for everything else."""
-    folder = saved_bundle(tmp_path, bad)
-    run = read_run(folder)
-    for text in (write_markdown(run), write_screen(run)):
+    for text in (write_markdown(read_run(folder)), write_screen(read_run(folder))):
         assert LEFT_OUT in text
         assert len(text.splitlines()) < 2 * MOST_LINES
     (scenario,) = json.loads((folder / "run.json").read_text())["scenarios"]
