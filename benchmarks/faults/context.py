@@ -127,7 +127,8 @@ class FaultContext:
         named = {"source": sources, "target": targets, "bystander": others}[role]
         # A plan that has ended may name nodes that have gone since.
         bodies = self.run.observer.read(lambda state: state.bodies("Node"))
-        there = sorted(named & {body["metadata"]["name"] for body in bodies})
+        names: set[str] = {body["metadata"]["name"] for body in bodies}
+        there = sorted(names & named)
         if not there:
             raise NothingToHitError(f"{role} node")
         return self.rng.choice(there)
