@@ -70,6 +70,7 @@ class World:
     refuses: bool = False
     judged: list[pb.Plan] = field(default_factory=list)
     least_micros: int = 0
+    shared_micros: int = 1
 
     def inventory(self) -> Inventory:
         nodes = (
@@ -90,7 +91,7 @@ class World:
 
     def verify(self, _: Question) -> Verification:
         made = pb.Snapshot(pod_classes=[pb.PodClass(id="c")])
-        for name, price in {**self.prices, SHARED: 1}.items():
+        for name, price in {**self.prices, SHARED: self.shared_micros}.items():
             made.nodes.add(name=name, hourly_price_micros=price)
         for node, uid in (*self._all(), (SHARED, "stays")):
             pod = made.pods.add(uid=uid, namespace="ns", name=uid, class_id="c")
@@ -106,6 +107,7 @@ class World:
     def last_answer(self, request: pb.SolveRequest) -> pb.SolveUpdate:
         self.asked = request
         used = [node for node, count in self.pods.items() if count]
+        prices = [self.prices[node] for node in used]
         plan = pb.Plan(
             moves=[
                 pb.Move(pod_uid=uid, from_node=node, to_node=SHARED)
@@ -115,8 +117,8 @@ class World:
             nodes_in_use=pb.NodesInUse(
                 before=len(used) + 1,
                 lower_bound=len(used) + 1 - len(self.empties),
-                price_before_micros=sum(self.prices[node] for node in used) + 1,
-                price_lower_bound_micros=self.least_micros + 1,
+                price_before_micros=sum(prices) + self.shared_micros,
+                price_lower_bound_micros=self.least_micros + self.shared_micros,
             ),
         )
         return pb.SolveUpdate(last=True, plan=plan)
@@ -317,11 +319,13 @@ def test_nodes_that_were_not_asked_about_neither_give_nor_take_pods(ask: Ask) ->
 
 def test_without_prices_nodes_are_counted(ask: Ask) -> None:
     """Fewer nodes are worth knowing, too; the answer says which price is missing."""
-    world = World({"a": 0, "b": 0}, {"a": 1, "b": 2}, ["a", "b"])
-    found = ask(world)
-    free = replace(found, before=Bill(3, 0), after=Bill(1, 0), least=Bill(1, 0))
+    world = World({"a": 0, "b": 0}, {"a": 1, "b": 2}, ["a", "b"], shared_micros=0)
+    free = ask(world)
 
     text = screen(free)
+
+    # Then each counts as one.
+    assert [one.gain for one in free.emptied] == [1.0, 0.5]
 
     assert "no price is known" in text
     assert "2 nodes could be emptied with 3 moves." in text

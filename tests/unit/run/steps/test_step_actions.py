@@ -191,7 +191,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Acts:
 
 
 def is_stopped(process: psutil.Process) -> bool:
-    return bool(process.status() == psutil.STATUS_STOPPED)
+    return is_alive(process) and process.status() == psutil.STATUS_STOPPED
 
 
 def note_stop(process: psutil.Process, seen: list[bool]) -> None:
