@@ -181,8 +181,9 @@ func TestPlanOfAnotherClusterIsAnError(t *testing.T) {
 
 // swapping is a plan in which pairs of full nodes swap their pods. A pod that waits has room, but may not come before the
 // last pair, which takes longest to end, has done so.
-func swapping(t testing.TB, refuses *refusing, cycles int) (*testCluster, *plan.Plan) {
+func swapping(t *testing.T, refuses *refusing) (*testCluster, *plan.Plan) {
 	t.Helper()
+	const cycles = 20
 	var names []string
 	var pods []*v1.Pod
 	for i := range 2 * cycles {
@@ -205,9 +206,8 @@ func swapping(t testing.TB, refuses *refusing, cycles int) (*testCluster, *plan.
 
 // If cycles were broken one after the other, every pod that waits would be tried again for each of them.
 func TestAPlanOfManyCyclesIsReplayedInAFewRounds(t *testing.T) {
-	const cycles = 20
 	refuses := &refusing{}
-	at, of := swapping(t, refuses, cycles)
+	at, of := swapping(t, refuses)
 
 	if got := at.replay(t, of); len(got) != 0 {
 		t.Fatalf("refused %v", got)

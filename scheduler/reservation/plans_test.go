@@ -3,6 +3,7 @@ package reservation_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -148,6 +149,20 @@ func TestRoomOfPlansDoesNotCountInRehearsals(t *testing.T) {
 
 	if rehearsed.Of(v1.ResourceCPU) != 2000 || held(l, stranger, "n1") != 3000 || l.HeldByNode()["n1"].Of(v1.ResourceCPU) != 2000 {
 		t.Errorf("rehearsal %v, live %d, standing %v", rehearsed, held(l, stranger, "n1"), l.HeldByNode())
+	}
+}
+
+// The room of a plan with the longest name that Kubernetes accepts is held and released.
+func TestPlanWithTheLongestNameHasItsRoom(t *testing.T) {
+	l, name := reservation.NewLedger(), strings.Repeat("a", 253)
+	l.HoldPlan("uid-p", name, []reservation.Arrival{moved("n1", "1", "a")})
+
+	taken, ok := l.Take(podOf("a", "a-1", "1", 5), "n1")
+	parsed, read := reservation.TakenBy(&v1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Annotations: map[string]string{reservation.AllocatedAnnotation: taken.Text()}}})
+
+	if !ok || !read || parsed.Name != name {
+		t.Errorf("took %v %t, read %v %t", taken, ok, parsed, read)
 	}
 }
 
