@@ -145,7 +145,7 @@ class HistoryBuilder:
         self.changes = [replace(one, verb=Verb.LISTED) for one in self.changes]
         return self
 
-    def listed_together(self, count: int) -> Self:
+    def listed_together(self, count: int = 1) -> Self:
         """Have the last changes been seen in one list, after a watch that broke off."""
         for at in range(-count, 0):
             last = self.changes[-1].receipt

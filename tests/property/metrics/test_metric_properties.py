@@ -1,0 +1,186 @@
+"""What holds of the metrics of any run."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from run_records import a_node, a_record, by_name, pod_on
+
+from stowage_testbed.metrics.catalogue import metrics_of
+from stowage_testbed.metrics.distribution import (
+    compute_spread,
+    compute_top_share,
+    jain_index,
+)
+from stowage_testbed.metrics.inversions import count_inversions
+from stowage_testbed.metrics.latency import measure_t_sched, percentile
+from stowage_testbed.metrics.record import PodRecord, RunRecord
+from stowage_testbed.metrics.state import NodeState
+
+WINDOW_S = 10.0
+RESOLUTION_S = 0.25
+
+# Quarters are exact in binary, so that equal moments are equal.
+moments = st.integers(0, 40).map(lambda quarter: quarter / 4)
+some_load = st.lists(st.integers(0, 10**12), min_size=1, max_size=30).filter(any)
+samples = st.lists(st.floats(0, 1e6, allow_nan=False), min_size=1, max_size=300)
+
+
+@st.composite
+def lives(draw: st.DrawFn) -> PodRecord:
+    """Return a pod with moments in their order, each of which may be missing."""
+    created, bound, ready, gone = sorted(draw(st.tuples(*[moments] * 4)))
+    before, placed = draw(st.booleans()), draw(st.booleans())
+    bound_before = before and draw(st.booleans())
+    return pod_on(
+        draw(st.sampled_from("abc")) if placed else "",
+        created=None if before else created,
+        bound=bound if placed and not bound_before else None,
+        ready=ready if placed and draw(st.booleans()) else None,
+        gone=gone if draw(st.booleans()) else None,
+        cpu=draw(st.sampled_from([0, 100, 900])),
+        memory=draw(st.sampled_from([0, 10, 90])),
+        priority=draw(st.integers(-1, 2)),
+    )
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> RunRecord:
+    names = draw(st.sampled_from(["", "ab", "abc"]))
+    pods = st.integers(1, 4)
+    return a_record(
+        draw(st.lists(lives(), max_size=12)),
+        nodes=[a_node(name, cpu=1000, memory=100, pods=draw(pods)) for name in names],
+        window_s=WINDOW_S,
+        resolution_s=RESOLUTION_S,
+    )
+
+
+@st.composite
+def closed_runs(draw: st.DrawFn) -> RunRecord:
+    """Return a run in which all came and was bound inside the window."""
+    spans = draw(st.lists(st.tuples(moments, moments), min_size=1, max_size=60))
+    pods = [pod_on("a", created=min(span), bound=max(span)) for span in spans]
+    return a_record(pods, window_s=WINDOW_S)
+
+
+@given(some_load, st.integers(1, 10**6), st.integers(1, 10))
+def test_jain_spread_and_skew_agree(values: list[int], factor: int, count: int) -> None:
+    """Jain = 1 / (1 + CV^2): the paper prints both, so they must not disagree.
+
+    The ends of Jain make it readable without knowing load or unit; skew has a floor.
+    """
+    index, share = jain_index(values), compute_top_share(values, count)
+    cv = compute_spread(values)["cv"]
+    assert index is not None
+    assert cv is not None
+
+    assert Fraction(1, len(values)) <= index <= 1
+    assert float(index) == pytest.approx(1 / (1 + cv**2))
+    assert jain_index([value * factor for value in values]) == index
+    assert jain_index([factor] * count) == 1
+    assert share is None or Fraction(count, len(values)) <= share <= 1
+
+
+@given(samples)
+def test_percentiles_rise_with_their_rank(values: list[float]) -> None:
+    """And each is a value that occurred, between the smallest and the largest."""
+    found = [percentile(values, rank).value for rank in (0, 50, 90, 95, 99)]
+    known = [value for value in found if value is not None]
+    assert known == sorted(known)
+    assert set(known) <= set(values)
+
+
+@given(closed_runs())
+def test_littles_law_holds_for_a_closed_window(record: RunRecord) -> None:
+    """L = lambda W: the queue's average comes from counting, the wait from the pods.
+
+    J. Little, "A Proof for the Queuing Formula L = lambda W", 1961. The moments are
+    quarters, so that both sides are exact.
+    """
+    average = by_name(record)["waiting_mean_pods"].value
+    assert average is not None
+    assert average * record.window_s == sum(measure_t_sched(record).samples_s)
+
+
+@given(runs())
+def test_shares_are_shares(record: RunRecord) -> None:
+    """Whatever came and went, nothing is below none or above all."""
+    for metric in metrics_of(record):
+        if metric.name.startswith(("stranded", "fragmented", "top5")):
+            assert metric.value is None or 0 <= metric.value <= 1, metric
+
+
+@given(closed_runs())
+def test_utilisation_stays_between_start_and_end_while_pods_only_come(
+    record: RunRecord,
+) -> None:
+    """Its average over time cannot leave the range that it went through."""
+    metrics = by_name(record)
+    names = ("end", "mean", "delta")
+    values = [metrics[f"utilisation_cpu_{name}"].value for name in names]
+    end, mean, delta = (value for value in values if value is not None)
+    assert 0 <= end - delta <= mean * (1 + 1e-12)
+    assert mean <= end * (1 + 1e-12)
+
+
+@given(runs(), st.randoms())
+def test_nothing_depends_on_the_order_of_nodes_and_pods(
+    record: RunRecord, rng: random.Random
+) -> None:
+    """A list from the API is sorted by name, which means nothing."""
+    nodes, pods = list(record.nodes), list(record.pods)
+    rng.shuffle(nodes)
+    rng.shuffle(pods)
+    shuffled = a_record(pods, nodes=nodes, window_s=WINDOW_S, resolution_s=RESOLUTION_S)
+
+    for one, other in zip(metrics_of(record), metrics_of(shuffled), strict=True):
+        # But for the order of a sum of floats.
+        assert one.value == pytest.approx(other.value)
+        assert (one.name, one.n, one.note) == (other.name, other.n, other.note)
+
+
+@given(runs())
+def test_inversions_are_those_of_the_definition(record: RunRecord) -> None:
+    """The count in one pass agrees with looking at every pair."""
+    nodes = {node.name: node for node in record.nodes}
+    pairs = sum(
+        low.bound_s is not None
+        and low.node in nodes
+        and high.priority > low.priority
+        and _waited(high, low.bound_s)
+        and _had_room(record, nodes[low.node], low.bound_s, high)
+        for low in record.pods
+        for high in record.pods
+    )
+
+    assert count_inversions(record).pairs == pairs
+
+
+def _waited(pod: PodRecord, moment_s: float) -> bool:
+    if pod.created_s is not None and pod.created_s + RESOLUTION_S >= moment_s:
+        return False
+    if pod.node and pod.bound_s is None:
+        return False
+    ends = [end for end in (pod.bound_s, pod.gone_s) if end is not None]
+    return all(end - RESOLUTION_S > moment_s for end in ends)
+
+
+def _had_room(
+    record: RunRecord, node: NodeState, moment_s: float, high: PodRecord
+) -> bool:
+    there = [
+        pod
+        for pod in record.pods
+        if pod.node == node.name
+        and (pod.bound_s is None or pod.bound_s < moment_s)
+        and (pod.gone_s is None or pod.gone_s > moment_s)
+    ]
+    return all(
+        sum(pod.requests[name] for pod in there) + amount <= node.resources[name]
+        for name, amount in high.requests.items()
+    )
