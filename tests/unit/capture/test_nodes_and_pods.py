@@ -144,7 +144,7 @@ def ending(name: str, *, ended: bool) -> Manifest:
     return made
 
 
-RAY = {"owner": ("RayCluster", "ray"), "labels": {"r": "1"}}
+RAY: dict[str, Any] = {"owner": ("RayCluster", "ray"), "labels": {"r": "1"}}
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from types import FrameType
 
 import psutil
 import pytest
@@ -378,14 +379,21 @@ def test_the_first_request_to_end_raises_and_no_later_one(
 
 def test_former_handlers_come_back() -> None:
     """The runner is also a library: pytest has handlers of its own."""
+
+    def own(number: int, frame: FrameType | None) -> None:
+        """Do nothing."""
+
     for block, number in (
         (ending_cleanly, signal.SIGINT),
         (ended_early, signal.SIGRTMIN),
     ):
-        former = signal.getsignal(number)
-        with block():
-            assert signal.getsignal(number) is not former
-        assert signal.getsignal(number) is former
+        before = signal.signal(number, own)
+        try:
+            with block():
+                assert signal.getsignal(number) is not own
+            assert signal.getsignal(number) is own
+        finally:
+            signal.signal(number, before)
 
 
 class HitGoingDown(SilentCluster):

@@ -7,7 +7,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -160,7 +160,8 @@ def test_a_program_that_does_not_start_is_named_with_the_cause(
     for name, mode in (("text", 0o755), ("script", 0o644)):
         (tmp_path / name).write_text("not a program")
         (tmp_path / name).chmod(mode)
-    words, ready = [one.replace("FOLDER", str(tmp_path)) for one in command], _never
+    words: Sequence[str] = [one.replace("FOLDER", str(tmp_path)) for one in command]
+    ready = _never
     if command == ["server"]:
         words, ready, _ = a_server(status=503)
 

@@ -204,7 +204,8 @@ def test_an_issue_is_named_with_its_line_and_the_way_out(
     folder: Path, bad: dict[str, Any]
 ) -> None:
     """The file is short, its user is new to it."""
-    text = SHORTEST.replace(*bad.get("instead", ("", "")), 1) + bad.get("add", "")
+    old, new = bad.get("instead", ("", ""))
+    text = SHORTEST.replace(old, new, 1) + bad.get("add", "")
 
     (issue,) = issues(folder, text)
 

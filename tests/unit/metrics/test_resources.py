@@ -101,8 +101,14 @@ def test_quantities_are_read_exactly_or_refused_with_the_suffixes() -> None:
 
     The commonest mistake is a unit that Kubernetes does not know: GB.
     """
-    cpu = {"4": 4000, "100m": 100, "0.5": 500, 0.1: 100, 2: 2000}
-    memory = {
+    cpu: dict[str | float, int] = {
+        "4": 4000,
+        "100m": 100,
+        "0.5": 500,
+        0.1: 100,
+        2: 2000,
+    }
+    memory: dict[str | float, int] = {
         "4G": 4_000_000_000, "4Gi": 4_294_967_296, "1.5Ki": 1536, "128e6": 128_000_000,
         "1E3": 1000, "2E": 2 * 10**18, 343966759: 343966759, "1k": 1000,
     }  # fmt: skip

@@ -163,7 +163,8 @@ def test_an_entry_shows_its_pod(tmp_path: Path) -> None:
     )
     insisting = {"deleteOptions": {"preconditions": {"uid": "uid-a"}}}
     evicted = {"resource": "pods", "subresource": "eviction", "name": "a"}
-    for asked in (insisting, "x", {"deleteOptions": []}, None):
+    requests: tuple[Any, ...] = (insisting, "x", {"deleteOptions": []}, None)
+    for asked in requests:
         lines += a_line(code=400, objectRef=evicted, requestObject=asked)
 
     first, *others = read_audit_entries(a_log(tmp_path, lines))

@@ -108,8 +108,15 @@ def test_what_solve_answers_passes_verify_and_is_held_to_limits(
 ) -> None:
     """The two commands fit together; proofs and limits may be looked at later."""
     answer = tmp_path / "answer.json"
-    options = ["--json", "--deterministic", "--progress", "--certificate", answer]
-    assert run("solve", snapshot_file, *options) == 0
+    options = ["--json", "--deterministic", "--progress"]
+    asked: tuple[str | Path, ...] = (
+        "solve",
+        snapshot_file,
+        *options,
+        "--certificate",
+        answer,
+    )
+    assert run(*asked) == 0
     said = capsys.readouterr()
     assert json.loads(said.out)["plan"]["optimal"]
     # On standard error, so that JSON stays JSON.

@@ -1,0 +1,13 @@
+"""What holds for every unit test."""
+
+from __future__ import annotations
+
+import pytest
+
+from stowage_testbed.base import ending
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have no test end the cluster that end-to-end tests of its session share."""
+    monkeypatch.setattr(ending, "_open", [])
