@@ -22,6 +22,12 @@ PROGRAMS = {
 }
 
 
+def nothing_is_left(name: str) -> bool:
+    """Return whether a cluster has neither a folder nor a process."""
+    workdir = layout.clusters_folder() / name
+    return not workdir.exists() and not processes_of(workdir)
+
+
 class StowageRun:
     """Starts it, and follows it by what it prints.
 

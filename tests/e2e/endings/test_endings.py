@@ -16,7 +16,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from amounts import size
 from kubernetes.client import CoordinationV1Api
-from stowage_run import MAIN, STOWAGE, StowageRun
+from stowage_run import MAIN, STOWAGE, StowageRun, nothing_is_left
 
 from stowage_testbed.base import layout
 from stowage_testbed.base.errors import RunEndedError, StowageError
@@ -225,25 +225,14 @@ def test_what_a_killed_run_leaves_the_next_one_removes(tmp_path: Path) -> None:
     assert first.left() == []
 
 
-@pytest.fixture
-def name() -> Iterator[str]:
-    """Return a new cluster's name; whatever the test leaves of it is removed."""
-    chosen = f"test-{secrets.token_hex(3)}"
-    yield chosen
-    KwokBinaryCluster(chosen).down()
-
-
-def nothing_is_left(name: str) -> bool:
-    workdir = layout.clusters_folder() / name
-    return not workdir.exists() and not processes_of(workdir)
-
-
-def test_a_start_by_hand_that_is_ended_leaves_nothing(name: str) -> None:
+def test_a_start_by_hand_that_is_ended_leaves_nothing(cluster_name: str) -> None:
     """CI systems end jobs in the middle of anything."""
-    started = subprocess.Popen([*STOWAGE, MAIN, "up", name], stderr=subprocess.PIPE)
+    started = subprocess.Popen(
+        [*STOWAGE, MAIN, "up", cluster_name], stderr=subprocess.PIPE
+    )
     wait_until(
         "the API server to be started",
-        pid_file(layout.clusters_folder() / name, API_SERVER).is_file,
+        pid_file(layout.clusters_folder() / cluster_name, API_SERVER).is_file,
         bool,
         timeout_s=HANG_S,
     )
@@ -252,21 +241,23 @@ def test_a_start_by_hand_that_is_ended_leaves_nothing(name: str) -> None:
     started.communicate(timeout=HANG_S)
 
     assert started.returncode == 128 + signal.SIGTERM
-    assert nothing_is_left(name)
+    assert nothing_is_left(cluster_name)
 
 
 @pytest.mark.parametrize("component", [API_SERVER, CONTROLLER_MANAGER])
 def test_a_start_that_fails_shows_the_failing_components_words(
-    name: str, component: str
+    cluster_name: str, component: str
 ) -> None:
     """A time-out would tell nothing, and come minutes later."""
-    broken = KwokBinaryCluster(name, extra_args={component: {"no-such-flag": "1"}})
+    broken = KwokBinaryCluster(
+        cluster_name, extra_args={component: {"no-such-flag": "1"}}
+    )
 
     with pytest.raises(StowageError, match=f"{component} ended") as caught:
         broken.up()
 
     assert "unknown flag: --no-such-flag" in str(caught.value)
-    assert nothing_is_left(name)
+    assert nothing_is_left(cluster_name)
 
 
 @pytest.fixture(scope="module")

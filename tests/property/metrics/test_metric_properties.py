@@ -108,9 +108,10 @@ def test_littles_law_holds_for_a_closed_window(record: RunRecord) -> None:
 
 
 @given(runs())
-def test_shares_are_shares(record: RunRecord) -> None:
+def test_shares_are_shares_and_a_gap_has_its_reason(record: RunRecord) -> None:
     """Whatever came and went, nothing is below none or above all."""
     for metric in metrics_of(record):
+        assert metric.value is not None or metric.note
         if metric.name.startswith(("stranded", "fragmented", "top5")):
             assert metric.value is None or 0 <= metric.value <= 1, metric
 

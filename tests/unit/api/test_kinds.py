@@ -61,7 +61,7 @@ def server() -> Server:
 
 @pytest.fixture
 def kinds(server: Server) -> Kinds:
-    return Kinds(server)  # type: ignore[arg-type]
+    return Kinds(server)  # type: ignore[arg-type] # a double
 
 
 @pytest.mark.parametrize(("name", "path"), CASES["found"].items())
@@ -85,7 +85,7 @@ def test_a_kind_that_comes_later_is_found(server: Server) -> None:
     All of a client's callers share what is known.
     """
     for name in ("Pod", "Node"):
-        kinds = kinds_of(server)  # type: ignore[arg-type]
+        kinds = kinds_of(server)  # type: ignore[arg-type] # a double
         kinds.find(name)
     before = server.asked
     assert before == 2
