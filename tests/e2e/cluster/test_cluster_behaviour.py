@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from base64 import b64encode
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -27,6 +28,7 @@ from stowage_testbed.cluster.components import (
     ETCD,
     component_process,
 )
+from stowage_testbed.cluster.etcd import ask_etcd
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.kwokctl_config import ETCD_SOCKET
 from stowage_testbed.cluster.processes import processes_of
@@ -187,6 +189,36 @@ def test_a_pod_that_is_deleted_leaves_its_name_to_the_next(
         if entry["userAgent"].startswith("kwok-controller")
     ]
     assert [name for name in fake_kubelet if name in {"asked", "forced"}] == ["asked"]
+
+
+def test_a_pod_whose_deletion_was_cut_off_goes_all_the_same(
+    cluster: Cluster, core: Any, api: ApiClient, nodes: list[str]
+) -> None:
+    """The API server marks a pod without grace, and deletes it in a second step.
+
+    A client that is killed in between leaves it so; a kubelet would end it.
+    """
+    core.create_namespaced_pod("default", a_pod("cut-off", nodes[0]))
+    await_running(core, "cut-off")
+    body = Objects(api).read("Pod", "cut-off", namespace="default")
+    body["metadata"] |= {
+        "deletionTimestamp": body["metadata"]["creationTimestamp"],
+        "deletionGracePeriodSeconds": 0,
+    }
+    del body["metadata"]["resourceVersion"]
+    key, value = b"/registry/pods/default/cut-off", json.dumps(body).encode()
+    put = {"key": b64encode(key).decode(), "value": b64encode(value).decode()}
+
+    ask_etcd(cluster.workdir, "POST", "/v3/kv/put", put, HANG_S)
+
+    wait_until(
+        "the pod to go",
+        lambda: [
+            one.metadata.name for one in core.list_namespaced_pod("default").items
+        ],
+        lambda names: "cut-off" not in names,
+        timeout_s=HANG_S,
+    )
 
 
 def test_a_budget_no_longer_counts_a_pod_that_is_still_ending(

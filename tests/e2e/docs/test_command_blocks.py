@@ -24,6 +24,7 @@ TIMEOUT_S = 150.0
 """Of a page: many times what one needs, and below that of a test."""
 
 _UP = re.compile(r"^stowage up (?:--\S+ \S+ )*([a-z][-a-z0-9]*)", re.M)
+_MINOR = re.compile(r"(?:--kubernetes |@)(1\.\d+)")
 _ENDED = re.compile(r"^--- end of block (\d+), exit code (\d+)$", re.M)
 
 
@@ -104,6 +105,9 @@ def terminal(tmp_path: Path) -> Path:
 def test_a_page_does_what_it_says(page: Path, terminal: Path) -> None:
     """Whoever copies a command finds what the page promises."""
     blocks = [block for block in command_blocks(page) if block.norun is None]
+    for minor in _MINOR.findall(script(blocks)):
+        tool_path("kube-apiserver", minor)
+        tool_path("stowage-scheduler", minor)
 
     code, said = run(script(blocks), terminal, [block.text for block in blocks])
 
