@@ -15,14 +15,9 @@ from stowage_testbed.toolchain import install_tools
 TOOLS = ("stowage-simulate",)
 
 
-Scope = Annotated[
-    ScopeName, typer.Option(help="smoke: a minute; default: an hour; full: hours.")
-]
+Scope = Annotated[ScopeName, typer.Option(help="smoke: a minute; default: an hour; full: hours.")]
 Seed = Annotated[int, typer.Option(help="Everything that is drawn comes from it.")]
-Profiles = Annotated[
-    list[str] | None,
-    typer.Option(help="Beside stock, this one only; may be given more than once."),
-]
+Profiles = Annotated[list[str] | None, typer.Option(help="Beside stock, this one only; may be given more than once.")]
 Results = Annotated[Path, typer.Option(help="Folder of the results.")]
 RESULTS = Path("results")
 
@@ -36,9 +31,7 @@ def optimizer(
     trace: Annotated[
         Path | None,
         typer.Option(
-            exists=True,
-            file_okay=False,
-            help="Folder of the OpenB trace's CSV files; without, made fleets only.",
+            exists=True, file_okay=False, help="Folder of the OpenB trace's CSV files; without, made fleets only."
         ),
     ] = None,
     results: Results = RESULTS,
@@ -51,9 +44,7 @@ def optimizer(
 
 
 @app.command()
-def score_cache(
-    *, scope: Scope = ScopeName.DEFAULT, results: Results = RESULTS
-) -> None:
+def score_cache(*, scope: Scope = ScopeName.DEFAULT, results: Results = RESULTS) -> None:
     """Compare the score cache with the stock scheduler, in process, on one core."""
     from benchmarks.score_cache.benchmark import SCOPES, run_benchmark  # noqa: PLC0415
 
@@ -68,8 +59,7 @@ def score_cache(
 def upstream(
     *,
     scope: Annotated[
-        ScopeName,
-        typer.Option(help="short: 10 minutes; default: 40; full: 5,000 nodes, hours."),
+        ScopeName, typer.Option(help="short: 10 minutes; default: 40; full: 5,000 nodes, hours.")
     ] = ScopeName.DEFAULT,
     profile: Profiles = None,
     results: Results = RESULTS,
@@ -90,9 +80,7 @@ def upstream(
 def upstream_e2e(
     *,
     profile: Profiles = None,
-    only: Annotated[
-        str, typer.Option(help="Run tests only whose names have these words.")
-    ] = "",
+    only: Annotated[str, typer.Option(help="Run tests only whose names have these words.")] = "",
     results: Results = RESULTS,
 ) -> None:
     """Run upstream's end-to-end tests of scheduling on clusters of fake nodes."""
@@ -107,8 +95,7 @@ def live(
     *,
     scope: Scope = ScopeName.DEFAULT,
     part: Annotated[
-        list[LivePart] | None,
-        typer.Option(help="Measure this part only; may be given more than once."),
+        list[LivePart] | None, typer.Option(help="Measure this part only; may be given more than once.")
     ] = None,
     results: Results = RESULTS,
 ) -> None:
@@ -127,13 +114,8 @@ def live(
 @app.command()
 def faults(
     *,
-    scenario: Annotated[
-        list[str] | None,
-        typer.Option(help="Try this one only; may be given more than once."),
-    ] = None,
-    tries: Annotated[
-        int | None, typer.Option(min=1, help="Of each; without, its own number.")
-    ] = None,
+    scenario: Annotated[list[str] | None, typer.Option(help="Try this one only; may be given more than once.")] = None,
+    tries: Annotated[int | None, typer.Option(min=1, help="Of each; without, its own number.")] = None,
     seed: Seed = 1,
     results: Results = RESULTS,
 ) -> None:
@@ -156,10 +138,7 @@ def soak(
     *,
     hours: Annotated[float, typer.Option(min=0.01, help="How long it runs.")] = 2 / 3,
     seed: Seed = 1,
-    warm_up_s: Annotated[
-        float,
-        typer.Option(min=0, help="Of each process; not counted for what grows."),
-    ] = 900.0,
+    warm_up_s: Annotated[float, typer.Option(min=0, help="Of each process; not counted for what grows.")] = 900.0,
     results: Results = RESULTS,
 ) -> None:
     """Try faults one after the other for long, and look for what grows."""

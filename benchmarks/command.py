@@ -35,12 +35,7 @@ def run_command(act: Callable[[], str]) -> None:
         raise typer.Exit(problem.exit_code) from None
 
 
-def write_figures(
-    path: Path,
-    figures: Sequence[Figure],
-    about: Mapping[str, Any] | None = None,
-    **details: Any,
-) -> str:
+def write_figures(path: Path, figures: Sequence[Figure], about: Mapping[str, Any] | None = None, **details: Any) -> str:
     """Write a benchmark's results as JSON, and return the figures as a table."""
     content = {
         "environment": {**environment(), **(about or {})},

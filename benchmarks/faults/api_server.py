@@ -114,12 +114,7 @@ def _start_proxy(cluster: Cluster, port: int) -> None:
     command += ["--pki", str(cluster.workdir / "pki")]
     command += ["--control", str(control_file(cluster))]
     spawn_component(cluster.workdir, COMPONENT, command)
-    wait_until(
-        "the proxy of the API server to listen",
-        lambda: listens(port),
-        bool,
-        timeout_s=HANG_S,
-    )
+    wait_until("the proxy of the API server to listen", lambda: listens(port), bool, timeout_s=HANG_S)
 
 
 _WORK_TIMEOUT_S = 30.0
@@ -188,9 +183,7 @@ def _call(workdir: Path, method: str, request: Mapping[str, Any]) -> dict[str, A
     try:
         return ask_etcd(workdir, "POST", f"/v3/{method}", request, _WORK_TIMEOUT_S)
     except (OSError, ValueError, http.client.HTTPException) as error:
-        raise StowageError(
-            f"etcd did not do {method} ({error}); see its log in {workdir / 'logs'}"
-        ) from error
+        raise StowageError(f"etcd did not do {method} ({error}); see its log in {workdir / 'logs'}") from error
 
 
 FLOW_CONTROL = "flowcontrol.apiserver.k8s.io/v1"
@@ -315,10 +308,7 @@ class Neighbour:
 
     def _connection(self) -> http.client.HTTPSConnection:
         return http.client.HTTPSConnection(
-            self._address.hostname or "",
-            self._address.port,
-            timeout=HANG_S,
-            context=self._trusted,
+            self._address.hostname or "", self._address.port, timeout=HANG_S, context=self._trusted
         )
 
 

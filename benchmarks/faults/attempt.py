@@ -46,14 +46,7 @@ class Attempt(Harness, Listener):
     is_released = False
     is_judged = False
 
-    def __init__(
-        self,
-        cluster: FaultCluster,
-        fault: Fault,
-        number: int,
-        seed: int,
-        results: Path,
-    ) -> None:
+    def __init__(self, cluster: FaultCluster, fault: Fault, number: int, seed: int, results: Path) -> None:
         self._run = cluster.run
         self._settings, scenario = fault.settings, fault.scenario
         self._scenario = replace(scenario, steps=bringing_steps(scenario))
@@ -74,9 +67,7 @@ class Attempt(Harness, Listener):
         return self._trial
 
     @contextmanager
-    def serving(
-        self, environment: ScenarioEnvironment, recorder: RunRecorder
-    ) -> Iterator[None]:
+    def serving(self, environment: ScenarioEnvironment, recorder: RunRecorder) -> Iterator[None]:
         """Have a fault ready; the release that it needs serves already."""
         del recorder
         self._seen.environment = environment
@@ -88,9 +79,7 @@ class Attempt(Harness, Listener):
         if step != self._scenario.steps[-1]:
             return
         KINDS[self._context.settings.do].before(self._context)
-        self._settled = self._run.observer.read(
-            lambda state: {p.uid for p in state.pods(context.namespace) if p.bound}
-        )
+        self._settled = self._run.observer.read(lambda state: {p.uid for p in state.pods(context.namespace) if p.bound})
 
     def after(self, context: StepContext, step: Step) -> None:
         """Let the fault happen when its moment comes, and wait for the recovery."""
@@ -111,9 +100,7 @@ class Attempt(Harness, Listener):
         """Take the records, and make the trial of them."""
         self._seen.error = outcome.error
         self._seen.changes += material.changes
-        self._trial = end_try(
-            self._run, self._seen, self._number, self._seed, self._results
-        )
+        self._trial = end_try(self._run, self._seen, self._number, self._seed, self._results)
 
     @contextmanager
     def _fault_context(self, seen: Seen) -> Iterator[FaultContext]:
@@ -181,7 +168,5 @@ def bringing_steps(scenario: Scenario) -> tuple[Step, ...]:
     action = steps[last].action
     before = [one.action for one in steps[:last]]
     if isinstance(action, ApplyInTurn):
-        return make_steps(
-            (*before, ApplyInTurn(action.names[:-1]), Apply(action.names[-1:]))
-        )
+        return make_steps((*before, ApplyInTurn(action.names[:-1]), Apply(action.names[-1:])))
     return steps[: last + 1]

@@ -70,9 +70,7 @@ class FaultCluster:
         further = KINDS[fault.settings.do].values(self.run.cluster)
         values = merge_values(values, further)
         if self._release is None or values != self._values:
-            serving = switch_release(
-                self.run, PROFILE, optimizer_enabled=True, values=values
-            )
+            serving = switch_release(self.run, PROFILE, optimizer_enabled=True, values=values)
             self._release, self._values = serving.release, values
             for source in WATCHED:
                 self.run.observer.watch(source)
@@ -87,9 +85,7 @@ def open_fault_cluster(
 
     Its disk is watched, and those of the folders in which results are written.
     """
-    cluster = KwokBinaryCluster(
-        name, extra_args=FAIR, longest_backoff_s=LONGEST_BACKOFF_S
-    )
+    cluster = KwokBinaryCluster(name, extra_args=FAIR, longest_backoff_s=LONGEST_BACKOFF_S)
     with (
         running_cluster(cluster),
         supervised(cluster, folders),

@@ -73,9 +73,7 @@ class FaultContext:
         way = self.settings.way or known[0]
         if way not in known:
             ways = ", ".join(sorted(known))
-            raise InputError(
-                f"fault {self.settings.do!r} has no way {way!r}; there are: {ways}"
-            )
+            raise InputError(f"fault {self.settings.do!r} has no way {way!r}; there are: {ways}")
         return way
 
     def create(self, manifest: Manifest, *, or_keep: bool = False) -> JsonObject:
@@ -91,9 +89,7 @@ class FaultContext:
         for kind in ("ReplicaSet", "Pod"):
             self.objects.delete_all(kind, namespace)
         self.run.observer.wait_for(
-            f"the pods of {namespace} to go",
-            pods_gone(namespace),
-            timeout_s=self.run.timeouts.cleanup_s,
+            f"the pods of {namespace} to go", pods_gone(namespace), timeout_s=self.run.timeouts.cleanup_s
         )
         self.objects.delete("Namespace", namespace)
 

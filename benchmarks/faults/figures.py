@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from benchmarks.faults.trial import Trial
-from stowage_testbed.text.figure import (
-    Figure,
-    Target,
-    at_least,
-    at_most,
-    figure,
-)
+from stowage_testbed.text.figure import Figure, Target, at_least, at_most, figure
 
 OPTIMIZER, SCHEDULER, LIE = "kill-optimizer", "kill-scheduler", "lie"
 OWN_FIGURES = (OPTIMIZER, SCHEDULER, LIE)
@@ -91,17 +85,9 @@ def _common(name: str, trials: Sequence[Trial], tries: int) -> Iterator[Figure]:
 
 
 def _broken(name: str, trials: Sequence[Trial], rule: str) -> Figure:
-    found = [
-        float(sum(text.startswith(rule) for text in trial.violations))
-        for trial in trials
-    ]
+    found = [float(sum(text.startswith(rule) for text in trial.violations)) for trial in trials]
     return _count(name, found, sum, at_most(0))
 
 
-def _count(
-    name: str,
-    samples: Sequence[float],
-    value: Callable[[Sequence[float]], float],
-    target: Target,
-) -> Figure:
+def _count(name: str, samples: Sequence[float], value: Callable[[Sequence[float]], float], target: Target) -> Figure:
     return figure(name, "times", samples, value, target, spread=False)

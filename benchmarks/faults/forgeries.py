@@ -48,11 +48,7 @@ def settle_tenant(context: FaultContext, *, plans: bool) -> None:
     await_account(run, namespace)
     context.objects.create(_binding("RoleBinding", "edit", namespace))
     if plans:
-        rule = {
-            "apiGroups": ["stowage.dev"],
-            "resources": ["packingplans"],
-            "verbs": ["create", "get", "list"],
-        }
+        rule = {"apiGroups": ["stowage.dev"], "resources": ["packingplans"], "verbs": ["create", "get", "list"]}
         role = make_manifest(f"{RBAC}/v1", "ClusterRole", PLANNER, rules=[rule])
         for one in (role, _binding("ClusterRoleBinding", PLANNER, namespace)):
             context.create(one)
@@ -67,9 +63,7 @@ def tenant_objects(context: FaultContext) -> Objects:
     """Return requests with the tenant's own rights and no others."""
     namespace, cluster = tenant_namespace(context), context.run.cluster
     file = cluster.workdir / f"{namespace}.yaml"
-    write_account_kubeconfig(
-        context.run.api, cluster.kubeconfig, namespace, ACCOUNT, file
-    )
+    write_account_kubeconfig(context.run.api, cluster.kubeconfig, namespace, ACCOUNT, file)
     context.on_end(file.unlink)
     client = new_api_client(file)
     context.on_end(client.close)
@@ -116,9 +110,7 @@ def prepare(context: FaultContext) -> None:
     settle_tenant(context, plans=way == STATUS)
     name = _reservation_name(context)
     context.create(_reservation(context))
-    context.run.observer.wait_for(
-        f"room to be reserved by {name}", partial(_is_available, name), timeout_s=HANG_S
-    )
+    context.run.observer.wait_for(f"room to be reserved by {name}", partial(_is_available, name), timeout_s=HANG_S)
 
 
 def forge(context: FaultContext) -> None:
@@ -167,15 +159,8 @@ def _as_scheduler(context: FaultContext, tenant: Objects, plan: JsonObject) -> N
     forged = {
         "apiVersion": "stowage.dev/v1alpha1",
         "kind": "PackingPlan",
-        "metadata": {
-            "generateName": "plan-",
-            "labels": dict(plan["metadata"].get("labels") or {}),
-        },
-        "spec": {
-            "executionMode": "Execute",
-            "trigger": "Manual",
-            "timeLimitSeconds": 1,
-        },
+        "metadata": {"generateName": "plan-", "labels": dict(plan["metadata"].get("labels") or {})},
+        "spec": {"executionMode": "Execute", "trigger": "Manual", "timeLimitSeconds": 1},
         "status": {**status, "phase": "Executing", "moves": [], "placements": []},
     }
     made = tenant.create(forged)
@@ -185,17 +170,10 @@ def _as_scheduler(context: FaultContext, tenant: Objects, plan: JsonObject) -> N
     for target in (name, own):
         must_be_forbidden(
             "write the status of a plan",
-            partial(
-                tenant.patch,
-                "PackingPlan",
-                target,
-                {"status": {"phase": "Executing"}},
-                subresource="status",
-            ),
+            partial(tenant.patch, "PackingPlan", target, {"status": {"phase": "Executing"}}, subresource="status"),
         )
     must_be_forbidden(
-        "abort the plan of another",
-        partial(tenant.patch, "PackingPlan", name, {"spec": {"abort": True}}),
+        "abort the plan of another", partial(tenant.patch, "PackingPlan", name, {"spec": {"abort": True}})
     )
     must_be_forbidden(
         "write the status of a reservation",
@@ -218,9 +196,7 @@ def _nothing_taken(context: FaultContext) -> None:
         raise StowageError(f"forged pods got room of others: {', '.join(placed)}")
 
 
-def _pod(
-    context: FaultContext, name: str, labels: dict[str, str], taken: str, node: str
-) -> Manifest:
+def _pod(context: FaultContext, name: str, labels: dict[str, str], taken: str, node: str) -> Manifest:
     """Return a forged pod that may only go to one node."""
     template = make_controller(SIZE, "")["spec"]["template"]
     field = {"key": "metadata.name", "operator": "In", "values": [node]}
@@ -232,9 +208,7 @@ def _pod(
     return made
 
 
-def _namesake(
-    context: FaultContext, name: str, labels: dict[str, str], taken: str
-) -> Manifest:
+def _namesake(context: FaultContext, name: str, labels: dict[str, str], taken: str) -> Manifest:
     """Return a controller that has the name of another one."""
     made = make_controller(replace(SIZE, name=name), tenant_namespace(context))
     template = made["spec"]["template"]["metadata"]
@@ -244,13 +218,7 @@ def _namesake(
 
 
 def _reference(name: str, uid: str) -> dict[str, Any]:
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "ReplicaSet",
-        "name": name,
-        "uid": uid,
-        "controller": True,
-    }
+    return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": name, "uid": uid, "controller": True}
 
 
 def _taken(of: JsonObject) -> str:
@@ -264,30 +232,19 @@ def _reservation_name(context: FaultContext) -> str:
 
 
 def _reservation(context: FaultContext) -> Manifest:
-    controller = {
-        "apiVersion": "apps/v1",
-        "kind": "ReplicaSet",
-        "name": EXPECTED,
-        "namespace": context.namespace,
-    }
+    controller = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": EXPECTED, "namespace": context.namespace}
     labelled = {"matchLabels": {"app": EXPECTED}}
     pod = {"kind": "Pod", "name": EXPECTED, "namespace": context.namespace}
-    owners: list[Manifest] = [
-        {"controller": controller, "labelSelector": labelled},
-        {"object": pod},
-    ]
+    owners: list[Manifest] = [{"controller": controller, "labelSelector": labelled}, {"object": pod}]
     requests = {"cpu": "100m", "memory": RESERVED}
     return reservation_manifest(_reservation_name(context), requests, owners)
 
 
 def _is_available(name: str, state: State) -> ConditionResult:
     phases = {
-        body["metadata"]["name"]: (body.get("status") or {}).get("phase", "")
-        for body in state.bodies("Reservation")
+        body["metadata"]["name"]: (body.get("status") or {}).get("phase", "") for body in state.bodies("Reservation")
     }
-    return ConditionResult(
-        phases.get(name) == "Available", f"reservations are {phases}"
-    )
+    return ConditionResult(phases.get(name) == "Available", f"reservations are {phases}")
 
 
 def _reservation_body(context: FaultContext) -> JsonObject:

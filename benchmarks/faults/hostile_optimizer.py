@@ -133,13 +133,7 @@ LIES: dict[str, Lie] = {
 }
 """Plans that are false, as changes to an honest one."""
 
-RAW: dict[str, Reply] = {
-    "silence": silence,
-    "drip": drip,
-    "bad-bytes": bad_bytes,
-    "huge": huge,
-    "no-end": no_end,
-}
+RAW: dict[str, Reply] = {"silence": silence, "drip": drip, "bad-bytes": bad_bytes, "huge": huge, "no-end": no_end}
 """Answers that are not even plans."""
 
 OLD_PLAN = "old-plan"
@@ -201,12 +195,8 @@ class Proxy(grpc.GenericRpcHandler):
     def _solve(self, request: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
         gone = threading.Event()
         context.add_callback(gone.set)
-        stream: Any = self._honest.unary_stream(
-            SOLVE, response_deserializer=pb.SolveUpdate.FromString
-        )
-        asked = Asked(
-            pb.SolveRequest.FromString(request), stream(request), wait=gone.wait
-        )
+        stream: Any = self._honest.unary_stream(SOLVE, response_deserializer=pb.SolveUpdate.FromString)
+        asked = Asked(pb.SolveRequest.FromString(request), stream(request), wait=gone.wait)
         yield from reply(self._way(), asked, self._past)
 
 

@@ -6,14 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.faults import (
-    api_server,
-    forgeries,
-    nodes,
-    odd_objects,
-    processes,
-    workloads,
-)
+from benchmarks.faults import api_server, forgeries, nodes, odd_objects, processes, workloads
 from benchmarks.faults.context import FaultContext
 from stowage_testbed.cluster.base import Cluster
 
@@ -50,9 +43,7 @@ KINDS: dict[str, FaultKind] = {
     "fill-etcd": FaultKind(api_server.fill_etcd),
     "forge": FaultKind(forgeries.forge, before=forgeries.prepare),
     "freeze-leader": FaultKind(
-        processes.freeze_leader,
-        before=processes.start_standby,
-        values=lambda _cluster: processes.ELECTION,
+        processes.freeze_leader, before=processes.start_standby, values=lambda _cluster: processes.ELECTION
     ),
     "kill-optimizer": FaultKind(processes.kill_optimizer),
     "kill-scheduler": FaultKind(processes.kill_scheduler),
@@ -61,9 +52,7 @@ KINDS: dict[str, FaultKind] = {
     "limit-pods": FaultKind(workloads.limit_pods),
     "make-unschedulable": FaultKind(nodes.cordon),
     "nothing": FaultKind(),
-    "refuse-writes": FaultKind(
-        api_server.refuse_writes, before=api_server.spend_budget
-    ),
+    "refuse-writes": FaultKind(api_server.refuse_writes, before=api_server.spend_budget),
     "restart-api-server": FaultKind(api_server.restart, after=api_server.forget),
     "shrink-budget": FaultKind(workloads.shrink_budget, before=workloads.allow_one),
     "shrink-node": FaultKind(nodes.shrink),

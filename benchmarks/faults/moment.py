@@ -16,9 +16,7 @@ STAGES = ("Solving", "Proposed", "Executing")
 """Phases of a plan that lives, in their order."""
 
 
-def moment_of(
-    settings: FaultSettings, namespace: str, settled: Collection[str]
-) -> Condition:
+def moment_of(settings: FaultSettings, namespace: str, settled: Collection[str]) -> Condition:
     """Hold at the fault's moment; say that it is missed once the plan is over.
 
     ``settled`` are UIDs of the pods that had a node before anything was planned.
@@ -30,16 +28,12 @@ def moment_of(
         over = bool(plans) and plans[-1].finished and not plans[-1].broken
         missed = over and not come and settings.at != "unschedulable"
         words = plans_in_words(plans)
-        return ConditionResult(
-            come, words, error=f"it is over: {words}" if missed else ""
-        )
+        return ConditionResult(come, words, error=f"it is over: {words}" if missed else "")
 
     return condition
 
 
-def _has_come(
-    settings: FaultSettings, state: State, namespace: str, settled: Collection[str]
-) -> bool:
+def _has_come(settings: FaultSettings, state: State, namespace: str, settled: Collection[str]) -> bool:
     match settings.at:
         case "unschedulable":
             return any(pod.unschedulable for pod in state.pods(namespace))
@@ -70,22 +64,15 @@ def recovered(namespace: str, release_namespace: str) -> Condition:
     def condition(state: State) -> ConditionResult:
         pods, plans = state.pods(namespace), state.plans()
         wanted = _wanted(state, namespace)
-        serving = all(
-            is_live_and_ready(body) for body in state.bodies("Pod", release_namespace)
-        )
+        serving = all(is_live_and_ready(body) for body in state.bodies("Pod", release_namespace))
         words = (
-            f"{pods_in_words(pods, wanted)}; {plans_in_words(plans)}; "
-            f"the release is {'' if serving else 'not '}ready"
+            f"{pods_in_words(pods, wanted)}; {plans_in_words(plans)}; the release is {'' if serving else 'not '}ready"
         )
         leaving = len(state.all_pods(namespace)) != len(pods)
         decided = all(pod.bound or pod.unschedulable for pod in pods)
         placed = all(pod.bound for pod in pods)
         last = bool(plans) and plans[-1].conclusive
-        out = kept_out(
-            state.bodies("Pod", namespace),
-            state.bodies("Reservation"),
-            state.bodies("PackingPlan"),
-        )
+        out = kept_out(state.bodies("Pod", namespace), state.bodies("Reservation"), state.bodies("PackingPlan"))
         held = [key_of(body) for body in out]
         words += f"; {len(held)} pods wait for room that is not held"
         settled = serving and decided and not leaving and len(pods) == wanted

@@ -23,9 +23,7 @@ from stowage_testbed.api.objects import make_manifest
 from stowage_testbed.run.environment import LONGEST_NAME, await_account
 
 _FILE = Path(__file__).with_name("odd_objects.jsonl")
-CHOSEN: tuple[Manifest, ...] = tuple(
-    map(json.loads, _FILE.read_text("utf-8").strip().split("\n"))
-)
+CHOSEN: tuple[Manifest, ...] = tuple(map(json.loads, _FILE.read_text("utf-8").strip().split("\n")))
 ODDITY = "stowage.dev/oddity"
 """Annotation that says what is odd about a pod."""
 
@@ -33,20 +31,13 @@ HARMLESS = frozenset({"life", "metadata", "owner", "status", "volumes"})
 """Oddities that are about anything but room and nodes: such pods may run."""
 NOBODY = {"example.com/odd": "nobody"}
 """Labels that no pod and no node has."""
-NOTHING: Mapping[str, Any] = {
-    "requests": {"cpu": "0", "memory": "0"},
-    "limits": {"memory": "9223372036854775807k"},
-}
+NOTHING: Mapping[str, Any] = {"requests": {"cpu": "0", "memory": "0"}, "limits": {"memory": "9223372036854775807k"}}
 """Requests for nothing, beside limits that would else stand for them."""
 TAINT = {"key": "example.com/odd", "value": "odd", "effect": "NoSchedule"}
 MANY_LABELS = {f"example.com/{number}": "W" * 63 for number in range(3000)}
 HIGHEST_PRIORITY = 10**9
 """Of those that are not the system's own."""
-CLASSES = {
-    "priority": "priorityClassName",
-    "preemptionPolicy": "priorityClassName",
-    "overhead": "runtimeClassName",
-}
+CLASSES = {"priority": "priorityClassName", "preemptionPolicy": "priorityClassName", "overhead": "runtimeClassName"}
 """What pods have by the name of a class only."""
 
 
@@ -66,18 +57,10 @@ def make_classes(pod: Manifest) -> Iterator[Manifest]:
     if "priority" in spec:
         value = min(spec["priority"], HIGHEST_PRIORITY)
         policy = spec.get("preemptionPolicy")
-        yield make_manifest(
-            "scheduling.k8s.io/v1",
-            "PriorityClass",
-            name,
-            value=value,
-            preemptionPolicy=policy,
-        )
+        yield make_manifest("scheduling.k8s.io/v1", "PriorityClass", name, value=value, preemptionPolicy=policy)
     if "overhead" in spec:
         overhead = {"podFixed": spec["overhead"]}
-        yield make_manifest(
-            "node.k8s.io/v1", "RuntimeClass", name, handler="odd", overhead=overhead
-        )
+        yield make_manifest("node.k8s.io/v1", "RuntimeClass", name, handler="odd", overhead=overhead)
 
 
 def _name_class(pod: Manifest) -> str:
@@ -115,16 +98,11 @@ def tame_node(node: Manifest, name: str) -> Manifest:
     """Return a chosen node that takes no pods; its capacity comes by its status."""
     spec = {"unschedulable": True, "taints": [*node["spec"].get("taints", ()), TAINT]}
     made = make_manifest("v1", "Node", name, spec=spec)
-    made["metadata"] |= {
-        "labels": node["metadata"].get("labels", {}),
-        "finalizers": ["example.com/never"],
-    }
+    made["metadata"] |= {"labels": node["metadata"].get("labels", {}), "finalizers": ["example.com/never"]}
     return made
 
 
-def tame_budget(
-    budget: Manifest, name: str, namespace: str, *, of_nobody: bool
-) -> Manifest:
+def tame_budget(budget: Manifest, name: str, namespace: str, *, of_nobody: bool) -> Manifest:
     """Return a chosen budget, of nobody's pods where others have some."""
     spec = budget["spec"] | ({"selector": {"matchLabels": NOBODY}} if of_nobody else {})
     return make_manifest("policy/v1", "PodDisruptionBudget", name, namespace, spec=spec)
@@ -172,9 +150,7 @@ def _create(context: FaultContext, namespace: str, word: str) -> None:
         objects.patch("Node", made["metadata"]["name"], status, subresource="status")
     own, beside = rng.sample(chosen_of("PodDisruptionBudget"), 2)
     objects.create(tame_budget(own, word, namespace, of_nobody=False))
-    objects.create(
-        tame_budget(beside, f"odd-{word}", context.namespace, of_nobody=True)
-    )
+    objects.create(tame_budget(beside, f"odd-{word}", context.namespace, of_nobody=True))
     objects.create(_make_reservation(namespace, word))
     for number, pod in enumerate(draw_pods(rng)):
         name = f"{word}-{number}"
@@ -210,10 +186,7 @@ def _create_pod(context: FaultContext, namespace: str, pod: Manifest) -> None:
 
 def _make_reservation(namespace: str, word: str) -> Manifest:
     """Return a reservation of more than there is, for many who are not there."""
-    owners = [
-        {"object": {"kind": "Pod", "namespace": namespace, "name": f"nobody-{number}"}}
-        for number in range(99)
-    ]
+    owners = [{"object": {"kind": "Pod", "namespace": namespace, "name": f"nobody-{number}"}} for number in range(99)]
     name, requests = _name_reservation(namespace, word), {"memory": "7Ei", "cpu": "1n"}
     made = reservation_manifest(name, requests, owners, ttl="0s")
     made["metadata"]["labels"] = MANY_LABELS
@@ -231,9 +204,7 @@ def _remove(context: FaultContext, namespace: str) -> None:
         _let_go(context, "Pod", pod, namespace)
     for word in (EARLY, LATE):
         objects.delete("PodDisruptionBudget", word, namespace=namespace)
-        objects.delete(
-            "PodDisruptionBudget", f"odd-{word}", namespace=context.namespace
-        )
+        objects.delete("PodDisruptionBudget", f"odd-{word}", namespace=context.namespace)
         objects.delete("Reservation", _name_reservation(namespace, word))
     for node in objects.list_all("Node"):
         name = str(node["metadata"]["name"])
@@ -243,9 +214,7 @@ def _remove(context: FaultContext, namespace: str) -> None:
     context.remove_namespace(namespace)
 
 
-def _let_go(
-    context: FaultContext, kind: str, body: dict[str, object], namespace: str
-) -> None:
+def _let_go(context: FaultContext, kind: str, body: dict[str, object], namespace: str) -> None:
     """Remove the finalisers, which nothing else would."""
     metadata = body["metadata"]
     assert isinstance(metadata, dict)  # noqa: S101 - narrows plain JSON

@@ -43,11 +43,7 @@ def hold_s(changes: Iterable[Change], namespace: str) -> float | None:
 
     None if there was none, or if it was neither bound nor refused.
     """
-    own = (
-        change
-        for change in changes
-        if change.kind == "Pod" and read_pod(change.body).workload == LATE_POD.name
-    )
+    own = (change for change in changes if change.kind == "Pod" and read_pod(change.body).workload == LATE_POD.name)
     for line in read_pod_timelines(own, namespace):
         decided = [at for at in (line.bound, line.refused) if at is not None]
         if line.created is not None and decided:
@@ -136,9 +132,7 @@ def hostile_values(cluster: Cluster) -> dict[str, Any]:
     """Return the values of a release whose optimiser lies on request."""
     # By its file: the container's process is started elsewhere, and without our path.
     program = [sys.executable, "-P", hostile_optimizer.__file__]
-    return {
-        "optimizer": {"command": [*program, "--control", str(control_file(cluster))]}
-    }
+    return {"optimizer": {"command": [*program, "--control", str(control_file(cluster))]}}
 
 
 def lie(context: FaultContext) -> None:
@@ -171,9 +165,7 @@ def start_standby(context: FaultContext) -> None:
     environment = marked_environment(cluster.workdir, os.environ)
     log = cluster.workdir / "logs" / "standby.log"
     with log.open("ab") as output:
-        standby = subprocess.Popen(
-            command, env=environment, stdout=output, stderr=output, cwd=cluster.workdir
-        )
+        standby = subprocess.Popen(command, env=environment, stdout=output, stderr=output, cwd=cluster.workdir)
 
     context.on_end(partial(end_child, standby, END_TIMEOUT_S))
 

@@ -28,11 +28,7 @@ _MARK_LENGTH = 12
 
 
 def run_faults(
-    faults: Sequence[Fault],
-    seed: int,
-    results: Path,
-    say: Callable[[str], None],
-    tries: int | None = None,
+    faults: Sequence[Fault], seed: int, results: Path, say: Callable[[str], None], tries: int | None = None
 ) -> list[Trial]:
     """Try each fault as often as is asked, and return the tries that failed.
 
@@ -66,10 +62,7 @@ def on_fresh_nodes(fault: Fault, number: int) -> Fault:
     KWOK may overlook a node that comes back under a name that was used just before:
     pods that are bound to it are then never started.
     """
-    pools = (
-        replace(pool, name_prefix=f"{pool.name_prefix}-{number}")
-        for pool in fault.scenario.nodes
-    )
+    pools = (replace(pool, name_prefix=f"{pool.name_prefix}-{number}") for pool in fault.scenario.nodes)
     return replace(fault, scenario=replace(fault.scenario, nodes=tuple(pools)))
 
 
@@ -103,9 +96,7 @@ class Suite:
             yield trial
 
 
-def run_benchmark(
-    names: Collection[str], tries: int | None, seed: int, results: Path, say: Say
-) -> str:
+def run_benchmark(names: Collection[str], tries: int | None, seed: int, results: Path, say: Say) -> str:
     """Try these faults, every one without a name; return the figures as a table."""
     chosen = load_faults(names)
     try:

@@ -66,15 +66,10 @@ def load_faults(names: Collection[str] = ()) -> tuple[Fault, ...]:
     for name in names:
         if name not in entries:
             raise InputError(f"there is no {name!r}; there are: {', '.join(entries)}")
-    return tuple(
-        _make_fault(name, FaultSettings(**entries[name]), worlds)
-        for name in names or entries
-    )
+    return tuple(_make_fault(name, FaultSettings(**entries[name]), worlds) for name in names or entries)
 
 
-def _each_way(
-    entries: Mapping[str, dict[str, Any]],
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def _each_way(entries: Mapping[str, dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the entries, one for each way; the first has the name alone."""
     for name, entry in entries.items():
         ways = entry.pop("ways", [""])
@@ -82,9 +77,7 @@ def _each_way(
             yield f"{name}@{way}" if way != ways[0] else name, {**entry, "way": way}
 
 
-def _make_fault(
-    name: str, settings: FaultSettings, worlds: Mapping[str, Scenario]
-) -> Fault:
+def _make_fault(name: str, settings: FaultSettings, worlds: Mapping[str, Scenario]) -> Fault:
     world = worlds[settings.world]
     scenario = replace(world, name=f"faults/{name}", variant=None)
     if settings.least is not None:

@@ -30,17 +30,13 @@ class Proxy:
     trusted: ssl.SSLContext
     control: Path
 
-    async def connected(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one connection."""
         with contextlib.suppress(OSError):
             await self._between(reader, writer)
         await _close(writer)
 
-    async def _between(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    async def _between(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Pass calls on until either side closes its connection."""
         server_reader, server_writer = await asyncio.open_connection(
             self.upstream.hostname, self.upstream.port, ssl=self.trusted

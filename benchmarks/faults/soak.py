@@ -76,9 +76,7 @@ class Slope:
         return self.low <= 0.0 <= self.high
 
 
-def slope_of(
-    pieces: Iterable[Iterable[Point]], warm_up_s: float = WARM_UP_S
-) -> Slope | None:
+def slope_of(pieces: Iterable[Iterable[Point]], warm_up_s: float = WARM_UP_S) -> Slope | None:
     """Return the common slope of all lives; None where there is too little to tell.
 
     Points are of pieces of the soak, with lives of their own.
@@ -89,12 +87,7 @@ def slope_of(
     keeps what it has once taken. The interval is that of as many independent values as
     its autocorrelation leaves (Santer et al. 2000, section 4).
     """
-    lives = [
-        centred
-        for points in pieces
-        for life in _lives(points)
-        if (centred := _centred(life, warm_up_s))
-    ]
+    lives = [centred for points in pieces for life in _lives(points) if (centred := _centred(life, warm_up_s))]
     pairs = [pair for life in lives for pair in life]
     spread = sum(x * x for x, _ in pairs)
     if not spread:
@@ -125,10 +118,7 @@ def _centred(life: Sequence[Point], warm_up_s: float) -> list[tuple[float, float
     for point in life:
         if point.at_s - born_s >= warm_up_s:
             parts[int(point.at_s / PART_S)].append(point)
-    pairs = [
-        (fmean(p.at_s for p in part), median(p.value for p in part))
-        for _, part in sorted(parts.items())
-    ]
+    pairs = [(fmean(p.at_s for p in part), median(p.value for p in part)) for _, part in sorted(parts.items())]
     if not pairs:
         return []
     middle, level = fmean(x for x, _ in pairs), fmean(y for _, y in pairs)
@@ -259,11 +249,7 @@ MUST_NOT_GROW = ("of the scheduler", "of the optimizer", ALL_OBJECTS)
 def run_soak(hours: float, seed: int, warm_up_s: float, results: Path, say: Say) -> str:
     """Try faults for so long, write ``<results>/soak.json``, return the table."""
     rng = random.Random(seed)  # noqa: S311 - to be repeated, not to be secret
-    faults = [
-        fault
-        for fault in load_faults()
-        if fault.settings.world == WORLD and not _needs_values(fault)
-    ]
+    faults = [fault for fault in load_faults() if fault.settings.world == WORLD and not _needs_values(fault)]
     lasting = [fault for fault in faults if fault.settings.do not in ENDING]
     trials: list[Trial] = []
     name, length_s = f"soak-{secrets.token_hex(3)}", hours * S_AN_HOUR
@@ -292,9 +278,7 @@ def _needs_values(fault: Fault) -> bool:
     return KINDS[fault.settings.do].values is not KINDS["nothing"].values
 
 
-def slope_figures(
-    points: Mapping[str, Sequence[Point]], warm_up_s: float
-) -> Iterator[Figure]:
+def slope_figures(points: Mapping[str, Sequence[Point]], warm_up_s: float) -> Iterator[Figure]:
     """Yield how fast everything grows that was sampled, with its interval."""
     slopes = {name: slope_of([points[name]], warm_up_s) for name in sorted(points)}
     growing = ", ".join(

@@ -135,9 +135,7 @@ def restarts(state: State, namespace: str) -> dict[str, int]:
     return counts
 
 
-def begin_try(
-    run: RunContext, scenario: Scenario, release: Release, fault: str
-) -> Seen:
+def begin_try(run: RunContext, scenario: Scenario, release: Release, fault: str) -> Seen:
     """Begin to observe a try: what there is, and all that comes."""
     observer, namespace = run.observer, release.namespace
     return Seen(
@@ -147,16 +145,12 @@ def begin_try(
         began=observer.clock.now(),
         restarts=observer.read(lambda state: restarts(state, namespace)),
         changes=observer.restart_journal(),
-        finished_plans=observer.read(
-            lambda state: frozenset(p.uid for p in state.plans() if p.finished)
-        ),
+        finished_plans=observer.read(lambda state: frozenset(p.uid for p in state.plans() if p.finished)),
         audit_start=find_audit_end(run.cluster.audit_log),
     )
 
 
-def end_try(
-    run: RunContext, seen: Seen, number: int, seed: int, results: Path
-) -> Trial:
+def end_try(run: RunContext, seen: Seen, number: int, seed: int, results: Path) -> Trial:
     """Return a try's result; of one that failed, keep the evidence in a folder."""
     seen.changes += run.observer.take_journal()
     log = run.cluster.audit_log
@@ -201,9 +195,7 @@ def _failures(context: RunContext, seen: Seen) -> Iterator[str]:
     if seen.environment is None:
         return
     namespace, scenario = seen.environment.namespace, seen.scenario
-    after = context.observer.read(
-        lambda state: observe_state(state, scenario, namespace)
-    )
+    after = context.observer.read(lambda state: observe_state(state, scenario, namespace))
     # What a fault brings in beside the workload does not count.
     own = {workload.name for workload in scenario.workload}
     after = replace(after, pods=tuple(p for p in after.pods if p.workload in own))
@@ -230,8 +222,7 @@ def _writes(seen: Seen) -> int:
 def _refusals(seen: Seen) -> int:
     """Count what the server would not let the scheduler write meanwhile."""
     return sum(
-        entry.code == HTTPStatus.TOO_MANY_REQUESTS
-        or entry.code >= HTTPStatus.INTERNAL_SERVER_ERROR
+        entry.code == HTTPStatus.TOO_MANY_REQUESTS or entry.code >= HTTPStatus.INTERNAL_SERVER_ERROR
         for entry in _asked(seen)
     )
 
@@ -281,16 +272,12 @@ def _recovered_s(seen: Seen, namespace: str) -> float | None:
     later = [
         change.receipt
         for change in seen.changes
-        if change.kind == "Pod"
-        and change.namespace == namespace
-        and change.receipt > seen.injected
+        if change.kind == "Pod" and change.namespace == namespace and change.receipt > seen.injected
     ]
     return max(later).seconds_since(seen.injected) if later else 0.0
 
 
-def keep_evidence(
-    results: Path, trial: Trial, seen: Seen, audit_lines: Iterable[bytes]
-) -> Path:
+def keep_evidence(results: Path, trial: Trial, seen: Seen, audit_lines: Iterable[bytes]) -> Path:
     """Write the evidence into a folder of its own, and return the folder."""
     name = f"{trial.scenario.replace('/', '-')}-{trial.seed}-{trial.number}"
     folder = results / "failed" / name

@@ -35,26 +35,17 @@ def allow_one(context: FaultContext) -> None:
 
 def shrink_budget(context: FaultContext) -> None:
     """Let the budget allow nothing any more."""
-    context.objects.patch(
-        "PodDisruptionBudget",
-        NAME,
-        {"spec": {"maxUnavailable": 0}},
-        namespace=context.namespace,
-    )
+    context.objects.patch("PodDisruptionBudget", NAME, {"spec": {"maxUnavailable": 0}}, namespace=context.namespace)
 
 
-def budget_manifest(
-    name: str, namespace: str, owner: str, *, max_unavailable: int = 0
-) -> Manifest:
+def budget_manifest(name: str, namespace: str, owner: str, *, max_unavailable: int = 0) -> Manifest:
     """Return a disruption budget of a workload's pods."""
     selector = {"matchLabels": {WORKLOAD_LABEL: owner}}
     spec = {"selector": selector, "maxUnavailable": max_unavailable}
     return make_manifest("policy/v1", "PodDisruptionBudget", name, namespace, spec=spec)
 
 
-def reservation_manifest(
-    name: str, requests: Manifest, owners: list[Manifest], ttl: str = ""
-) -> Manifest:
+def reservation_manifest(name: str, requests: Manifest, owners: list[Manifest], ttl: str = "") -> Manifest:
     """Return a reservation of what one container requests, for its owners' pods."""
     container = {"name": "main", "image": "pause", "resources": {"requests": requests}}
     spec: Manifest = {"template": {"spec": {"containers": [container]}}}
@@ -74,22 +65,17 @@ def change_owner(context: FaultContext) -> None:
         return
     asked = context.run.observer.read(
         lambda state: {
-            body["metadata"]["name"]: int(body["spec"]["replicas"])
-            for body in state.bodies("ReplicaSet", namespace)
+            body["metadata"]["name"]: int(body["spec"]["replicas"]) for body in state.bodies("ReplicaSet", namespace)
         }
     )[owner]
     replicas = {"fewer": asked - 1, "more": asked + 1, "none": 0}[way]
-    context.objects.patch(
-        "ReplicaSet", owner, {"spec": {"replicas": replicas}}, namespace=namespace
-    )
+    context.objects.patch("ReplicaSet", owner, {"spec": {"replicas": replicas}}, namespace=namespace)
 
 
 def limit_pods(context: FaultContext) -> None:
     """Let a quota bar every replacement until the fault ends."""
     spec = {"hard": {"pods": "1"}}
-    context.create(
-        make_manifest("v1", "ResourceQuota", QUOTA, context.namespace, spec=spec)
-    )
+    context.create(make_manifest("v1", "ResourceQuota", QUOTA, context.namespace, spec=spec))
 
 
 HIGHER = 10
@@ -103,9 +89,7 @@ def compete(context: FaultContext) -> None:
     priority = {"equal": 0, "higher": HIGHER}[context.way("equal", "higher")]
     if priority:
         context.objects.create(make_priority_class(priority), or_keep=True)
-    context.apply(
-        Workload("rival", 2, Resources(cpu=100, memory=2 * 10**9), priority=priority)
-    )
+    context.apply(Workload("rival", 2, Resources(cpu=100, memory=2 * 10**9), priority=priority))
 
 
 def churn(context: FaultContext) -> None:
@@ -113,9 +97,7 @@ def churn(context: FaultContext) -> None:
     rate_per_s = context.rng.randint(1, FASTEST_PER_S)
     context.facts[CHURN_RATE] = rate_per_s
     over = threading.Event()
-    thread = threading.Thread(
-        target=_come_and_go, args=(context, rate_per_s, over), name="churn", daemon=True
-    )
+    thread = threading.Thread(target=_come_and_go, args=(context, rate_per_s, over), name="churn", daemon=True)
 
     def end() -> None:
         over.set()
@@ -146,9 +128,7 @@ def _create(context: FaultContext, name: str) -> bool:
     container = {"name": "c", "image": "pause", "resources": {"requests": requests}}
     spec = {"terminationGracePeriodSeconds": 0, "containers": [container]}
     try:
-        context.objects.create(
-            make_manifest("v1", "Pod", name, context.namespace, spec=spec)
-        )
+        context.objects.create(make_manifest("v1", "Pod", name, context.namespace, spec=spec))
     except ApiRefusedError:
         return False
     return True

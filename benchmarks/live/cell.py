@@ -102,14 +102,8 @@ _BURSTS = moving(Part.RATE, "1000 nodes, bursts of 600", 1000, 300, 2)
 DEFAULT = LiveScope(
     ScopeName.DEFAULT,
     (
-        replace(
-            moving(Part.MOVES, "1000 nodes, 2000 moves, 400 workloads", 1000, 2000, 4),
-            events_per_s=PROBE_PER_S,
-        ),
-        replace(
-            moving(Part.PENDING, "5000 nodes, 500 pending, 500 moves", 5000, 500),
-            events_per_s=PROBE_PER_S,
-        ),
+        replace(moving(Part.MOVES, "1000 nodes, 2000 moves, 400 workloads", 1000, 2000, 4), events_per_s=PROBE_PER_S),
+        replace(moving(Part.PENDING, "5000 nodes, 500 pending, 500 moves", 5000, 500), events_per_s=PROBE_PER_S),
         replace(_BURSTS, burst=600, rounds=5, beside=True),
     ),
 )

@@ -19,11 +19,7 @@ from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.objects import Objects, make_manifest
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import wait_until
-from stowage_testbed.cluster.components import (
-    CONTROLLER_MANAGER,
-    KWOK,
-    component_process,
-)
+from stowage_testbed.cluster.components import CONTROLLER_MANAGER, KWOK, component_process
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.kwokctl_config import ExtraArgs
 from stowage_testbed.cluster.node_pool import NodePool
@@ -57,9 +53,7 @@ IDLE_OVER_S = 3.0
 
 def too_slow(name: str, late_s: float) -> StowageError:
     """Return what to raise when an object was not created in time."""
-    return StowageError(
-        f"{name} is {late_s:.0f} s late; the machine is too slow or too busy"
-    )
+    return StowageError(f"{name} is {late_s:.0f} s late; the machine is too slow or too busy")
 
 
 def build(cluster: KwokBinaryCluster, objects: Objects, cell: Cell) -> None:
@@ -101,13 +95,9 @@ def build(cluster: KwokBinaryCluster, objects: Objects, cell: Cell) -> None:
     _await_idle(cluster)
 
 
-def all_at_once(
-    create: Callable[[Manifest], object], manifests: Iterator[Manifest]
-) -> None:
+def all_at_once(create: Callable[[Manifest], object], manifests: Iterator[Manifest]) -> None:
     """Create objects as fast as the API server takes them."""
-    dues = (
-        Due(0.0, one["metadata"]["name"], partial(create, one)) for one in manifests
-    )
+    dues = (Due(0.0, one["metadata"]["name"], partial(create, one)) for one in manifests)
     Pacer(ReceiptClock(), READY_TIMEOUT_S, too_slow, BUILDERS).run(dues)
 
 
@@ -149,16 +139,12 @@ def _create_steady(objects: Objects, cell: Cell, pools: list[NodePool]) -> None:
         for index in range(workloads):
             replicas = pods // workloads + (index < pods % workloads)
             name = f"steady-{number}-{index:04}"
-            manifest = _replica_set(
-                name, STEADY, replicas, cell.steady_cpu_milli, number
-            )
+            manifest = _replica_set(name, STEADY, replicas, cell.steady_cpu_milli, number)
             made.append((manifest, objects.create(manifest)["metadata"]["uid"]))
         all_at_once(objects.create, _bound_pods(made, names))
 
 
-def _bound_pods(
-    made: list[tuple[Manifest, str]], nodes: list[str]
-) -> Iterator[Manifest]:
+def _bound_pods(made: list[tuple[Manifest, str]], nodes: list[str]) -> Iterator[Manifest]:
     """Yield each ReplicaSet's pods, dealt out to the nodes in turn."""
     turn = count()
     for owner, uid in made:
@@ -179,9 +165,7 @@ def _bound_pods(
             yield pod
 
 
-def _replica_set(
-    name: str, namespace: str, replicas: int, cpu_milli: int, pool: int
-) -> Manifest:
+def _replica_set(name: str, namespace: str, replicas: int, cpu_milli: int, pool: int) -> Manifest:
     labels = {"app": name}
     pod = {**_spec(cpu_milli), "nodeSelector": {POOL: str(pool)}}
     spec = {
@@ -252,9 +236,7 @@ ALLOWED_S = 60.0
 
 
 @contextmanager
-def churning(
-    objects: Objects, prefix: str, events_per_s: int, clock: ReceiptClock
-) -> Iterator[None]:
+def churning(objects: Objects, prefix: str, events_per_s: int, clock: ReceiptClock) -> Iterator[None]:
     """Create and delete pods for the block, so many of both together a second."""
     if not events_per_s:
         yield
@@ -285,9 +267,7 @@ def burst(objects: Objects, prefix: str, pods: int) -> None:
     all_at_once(objects.create, (tiny_pod(f"{prefix}-{n:05}") for n in range(pods)))
 
 
-def _churn(
-    objects: Objects, prefix: str, events_per_s: int, over: threading.Event
-) -> Iterator[Due]:
+def _churn(objects: Objects, prefix: str, events_per_s: int, over: threading.Event) -> Iterator[Due]:
     alive = int(LIFE_S * events_per_s / 2)
     for number in count():
         if over.is_set():

@@ -9,13 +9,7 @@ from statistics import median
 
 from benchmarks.live.cell import Cell, Part
 from benchmarks.live.moments import PlanRow, Row, Window
-from stowage_testbed.text.figure import (
-    Figure,
-    Target,
-    at_least,
-    at_most,
-    figure,
-)
+from stowage_testbed.text.figure import Figure, Target, at_least, at_most, figure
 
 MIB = 1024**2
 READY_S = {Part.MOVES: 90.0, Part.PENDING: 60.0}
@@ -79,9 +73,7 @@ def _plan_figures(cell: Cell, rows: Sequence[Row]) -> Iterator[Figure]:
 
 
 def _cost_figures(cell: Cell, rows: Sequence[Row]) -> Iterator[Figure]:
-    pairs = [
-        (row, row.plan.moved + row.plan.placed) for row in rows if row.plan is not None
-    ]
+    pairs = [(row, row.plan.moved + row.plan.placed) for row in rows if row.plan is not None]
     writes: Counter[str] = Counter()
     requests: Counter[str] = Counter()
     for row, _ in pairs:
@@ -125,9 +117,7 @@ def _beside_figures(cell: Cell, rows: Sequence[Row]) -> Iterator[Figure]:
     by = {(row.number, row.window): row for row in rows}
     numbers = [n for n in range(cell.rounds) if (n, Window.DEFAULT) in by]
     for window in (Window.IDLE, Window.PLAN):
-        pairs = [
-            (by[n, window], by[n, Window.DEFAULT]) for n in numbers if (n, window) in by
-        ]
+        pairs = [(by[n, window], by[n, Window.DEFAULT]) for n in numbers if (n, window) in by]
         ratios = [_ratio(_rate(one), _rate(other)) for one, other in pairs]
         yield _of(
             cell, f"{window}: scheduling rate over that of default", "x", ratios,
@@ -171,9 +161,7 @@ def _why_not_whole(plans: Sequence[PlanRow]) -> str:
     unready = sum(one.unready for one in plans)
     reasons = (text for one in plans for text in one.given_up)
     why = _counted(Counter(OWN_NAME.sub("it", text)[:LONGEST] for text in reasons))
-    return "; ".join(
-        filter(None, (f"{unready} pods not ready" if unready else "", why))
-    )
+    return "; ".join(filter(None, (f"{unready} pods not ready" if unready else "", why)))
 
 
 def _counted(counts: Counter[str]) -> str:

@@ -24,11 +24,7 @@ HOLDS = "stowage_priority_optimizer_hold_seconds_bucket"
 HELD = "stowage_priority_optimizer_held_seconds_total"
 
 METRICS_VALUES = {
-    "scheduler": {
-        "extraArgs": [
-            "--authorization-always-allow-paths=/metrics,/livez,/readyz,/debug/pprof/*"
-        ]
-    }
+    "scheduler": {"extraArgs": ["--authorization-always-allow-paths=/metrics,/livez,/readyz,/debug/pprof/*"]}
 }
 """Values of a release whose metrics and profiles anybody on this machine may read."""
 
@@ -58,9 +54,7 @@ class Meter:
         self._user = f"system:serviceaccount:{release.namespace}:{release.name}"
         self._audit_start = find_audit_end(cluster.audit_log)
         self._before = _counters(self._url)
-        self._meters = {
-            name: FootprintMeter([pid]) for name, pid in release.process_ids().items()
-        }
+        self._meters = {name: FootprintMeter([pid]) for name, pid in release.process_ids().items()}
 
     def read(self) -> Usage:
         """Return what was taken until now."""
@@ -81,8 +75,7 @@ class Meter:
     def _writes(self) -> Counter[str]:
         entries = read_audit_entries(self._cluster.audit_log, self._audit_start)
         return Counter(
-            f"{entry.verb} {entry.resource}"
-            f"{'/' if entry.subresource else ''}{entry.subresource}"
+            f"{entry.verb} {entry.resource}{'/' if entry.subresource else ''}{entry.subresource}"
             for entry in entries
             if entry.user == self._user
             and entry.verb in WRITES

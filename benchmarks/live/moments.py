@@ -128,15 +128,8 @@ class Moments:
             moved=sum(one.moves for one in done),
             placed=sum(one.placements for one in done),
             plans=len(self._plans),
-            given_up=tuple(
-                f"{one.phase}: {one.message}"
-                for one in self._plans.values()
-                if one.broken
-            ),
-            left=(
-                *(one.in_words() for one in self._plans.values() if not one.finished),
-                *sorted(self._reservations),
-            ),
+            given_up=tuple(f"{one.phase}: {one.message}" for one in self._plans.values() if one.broken),
+            left=(*(one.in_words() for one in self._plans.values() if not one.finished), *sorted(self._reservations)),
         )
 
     def _of(self, prefix: str) -> list[PodMoments]:

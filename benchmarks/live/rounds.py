@@ -65,9 +65,7 @@ SOURCES = (
 
 def run_cell(cell: Cell, say: Say) -> Iterator[Row]:
     """Measure every round of a cell on a cluster of its own."""
-    cluster = KwokBinaryCluster(
-        f"live-{secrets.token_hex(3)}", extra_args=SELDOM_RENEWED
-    )
+    cluster = KwokBinaryCluster(f"live-{secrets.token_hex(3)}", extra_args=SELDOM_RENEWED)
     with running_cluster(cluster), cluster.api_client() as api:
         objects = Objects(api)
         say(f"{cell.name}: building {cell.nodes} nodes with {cell.steady} pods")
@@ -89,9 +87,7 @@ class CellRun:
     say: Say
     _profile: str = ""
     _release: Release | None = None
-    _pause: Callable[[float], object] = field(
-        default_factory=lambda: threading.Event().wait
-    )
+    _pause: Callable[[float], object] = field(default_factory=lambda: threading.Event().wait)
 
     def round(self, number: int) -> Iterator[Row]:
         """Measure the windows of one round."""
@@ -134,9 +130,7 @@ class CellRun:
             longest_hold_s=usage.longest_hold_s,
             held_s=usage.held_s,
             cpu_s={name: one.cpu_s for name, one in usage.footprints.items()},
-            peak_bytes={
-                name: one.peak_memory_bytes for name, one in usage.footprints.items()
-            },
+            peak_bytes={name: one.peak_memory_bytes for name, one in usage.footprints.items()},
             plan=moments.plan_row(self.cell.large) if window is Window.PLAN else None,
         )
 
@@ -174,25 +168,15 @@ class CellRun:
             self.objects.delete("ReplicaSet", name, namespace=LIVE)
 
     def _clear_tiny(self) -> None:
-        names = self.observer.read(
-            lambda state: [one.name for one in state.all_pods(LIVE) if _tiny(one)]
-        )
+        names = self.observer.read(lambda state: [one.name for one in state.all_pods(LIVE) if _tiny(one)])
         for name in names:
             self.objects.delete("Pod", name, namespace=LIVE, at_once=True)
         self._await("the tiny pods to go", tiny_gone, BURST_TIMEOUT_S)
 
-    def _await(
-        self, what: str, condition: Condition, timeout_s: float, quiet_s: float = 0.0
-    ) -> None:
+    def _await(self, what: str, condition: Condition, timeout_s: float, quiet_s: float = 0.0) -> None:
         """Wait; a condition that is not met is a figure, with its last state."""
         try:
-            self.observer.wait_for(
-                what,
-                condition,
-                timeout_s=timeout_s,
-                quiet_s=quiet_s,
-                quiet_kinds=("PackingPlan",),
-            )
+            self.observer.wait_for(what, condition, timeout_s=timeout_s, quiet_s=quiet_s, quiet_kinds=("PackingPlan",))
         except WaitTimeoutError as late:
             self.say(f"{self.cell.name}: {late}")
 
@@ -206,8 +190,7 @@ def at_rest(prefix: str, large: int, steady: int) -> Condition:
         steady_ready = ready_pods(state.bodies("ReplicaSet", STEADY))
         plans = state.plans()
         words = (
-            f"{ready} of {large} large and {steady_ready} of {steady} steady pods are "
-            f"ready; {plans_in_words(plans)}"
+            f"{ready} of {large} large and {steady_ready} of {steady} steady pods are ready; {plans_in_words(plans)}"
         )
         done = bool(plans) and all(plan.finished for plan in plans)
         return ConditionResult(done and (ready, steady_ready) == (large, steady), words)
@@ -229,9 +212,7 @@ def bound(prefix: str, count: int) -> Condition:
 def plan_begun(state: State) -> ConditionResult:
     """Hold when a plan is being carried out."""
     plans = state.plans()
-    return ConditionResult(
-        any(plan.phase == "Executing" for plan in plans), plans_in_words(plans)
-    )
+    return ConditionResult(any(plan.phase == "Executing" for plan in plans), plans_in_words(plans))
 
 
 def tiny_gone(state: State) -> ConditionResult:
@@ -245,10 +226,7 @@ def in_words(row: Row) -> str:
     if row.plan is None:
         return f"{row.window}: {len(row.tiny)} pods in {row.length_s:.1f} s"
     ready = "never" if row.plan.ready_s is None else f"after {row.plan.ready_s:.1f} s"
-    return (
-        f"{row.window}: all ready {ready}, {row.plan.moved} moved, "
-        f"{len(row.plan.given_up)} plans given up"
-    )
+    return f"{row.window}: all ready {ready}, {row.plan.moved} moved, {len(row.plan.given_up)} plans given up"
 
 
 def _tiny(pod: ObservedPod) -> bool:
@@ -258,9 +236,7 @@ def _tiny(pod: ObservedPod) -> bool:
 NAME = "live"
 
 
-def run_benchmark(
-    scope: LiveScope, cells: Sequence[Cell], results: Path, say: Say
-) -> str:
+def run_benchmark(scope: LiveScope, cells: Sequence[Cell], results: Path, say: Say) -> str:
     """Measure cells of a scope, write ``<results>/live.json``, return the table.
 
     Rows are kept below ``<results>/live``, a file for each build of scheduler and

@@ -37,9 +37,7 @@ class ServiceTimes:
             "service: cold start to ready", "s", self.cold_s, max, at_most(10, "s"),
             note="nothing compiled yet",
         )  # fmt: skip
-        yield figure(
-            "service: warm start to ready", "s", self.warm_s, max, at_most(2, "s")
-        )
+        yield figure("service: warm start to ready", "s", self.warm_s, max, at_most(2, "s"))
         yield figure(
             "service: call beside the solve, 32 nodes", "s", self.overhead_s, median,
             at_most(0.02, "s"), note="at the caller, with decoding and verifying",
@@ -56,8 +54,7 @@ def measure_service(service: RunningService, starts: int, calls: int) -> Service
                 with running_service(Path(folder)) as started:
                     samples.append(started.ready_s)
     request = pb.SolveRequest(
-        snapshot=OVERHEAD.make(None).snapshot(),
-        options=pb.SolveOptions(time_limit_s=OVERHEAD_LIMIT_S, seed=SEED),
+        snapshot=OVERHEAD.make(None).snapshot(), options=pb.SolveOptions(time_limit_s=OVERHEAD_LIMIT_S, seed=SEED)
     )
     call = Call(OVERHEAD.name, "overhead", request)
     measure(service, call)  # the first is left out
@@ -69,9 +66,7 @@ def measure_service(service: RunningService, starts: int, calls: int) -> Service
 NAME = "bench-optimizer"
 
 
-def run_benchmark(
-    scope: FleetScope, folder: Path | None, results: Path, say: Say
-) -> str:
+def run_benchmark(scope: FleetScope, folder: Path | None, results: Path, say: Say) -> str:
     """Measure, write ``<results>/bench-optimizer.json``, return the table.
 
     Each call is on record before the next: a run that was interrupted goes on.
@@ -98,10 +93,7 @@ def run_benchmark(
     answers = [Answer(one, known[one.sample.name, one.arm]) for one in asks]
     return write_figures(
         results / f"{NAME}.json",
-        [
-            *fleet_figures(answers),
-            *(one for found in times.get(scope.name) for one in found.figures()),
-        ],
+        [*fleet_figures(answers), *(one for found in times.get(scope.name) for one in found.figures())],
         {"trace": folder is not None},
         fleets=[_document(one) for one in answers],
     )
@@ -113,12 +105,7 @@ def _answer(service: RunningService, ask: Ask, snapshot: pb.Snapshot) -> Record:
     for node in snapshot.nodes:
         priced = ask.aim is Aim.CHEAPEST
         node.hourly_price_micros = price_micros(node) if priced else 0
-    options = pb.SolveOptions(
-        strategy=ask.strategy,
-        time_limit_s=ask.limit_s,
-        seed=SEED,
-        objective=objective,
-    )
+    options = pb.SolveOptions(strategy=ask.strategy, time_limit_s=ask.limit_s, seed=SEED, objective=objective)
     watches = ask.sample.pods == MADE and ask.limit_s > LIMIT_S
     request = pb.SolveRequest(snapshot=snapshot, options=options)
     return measure(service, Call(ask.sample.name, ask.arm, request, watches))
@@ -141,9 +128,5 @@ def _document(answer: Answer) -> dict[str, object]:
         "first_plan_s": record.first_plan_s,
         "tiers": [asdict(one) for one in record.tiers],
         "nodes": [record.nodes_before, record.nodes_after, record.nodes_lower_bound],
-        "price_micros": [
-            record.price_before_micros,
-            record.price_after_micros,
-            record.price_lower_bound_micros,
-        ],
+        "price_micros": [record.price_before_micros, record.price_after_micros, record.price_lower_bound_micros],
     }

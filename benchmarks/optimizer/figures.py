@@ -52,10 +52,7 @@ def _refuted(claimer: Record, other: Record) -> Iterator[tuple[str, str]]:
         if found[1] > claim.upper_bound:
             yield f"tier {number} places {claim.upper_bound}", f"placed {found[1]}"
         if found[1] >= own[1] and -found[2] < claim.disruption_lower_bound:
-            yield (
-                f"tier {number} disrupts {claim.disruption_lower_bound}",
-                f"disrupted {-found[2]}",
-            )
+            yield (f"tier {number} disrupts {claim.disruption_lower_bound}", f"disrupted {-found[2]}")
 
 
 def _as_good(own: Value, found: Value, tiers: int) -> bool:
@@ -126,9 +123,7 @@ def fleet_figures(answers: list[Answer]) -> Iterator[Figure]:
     yield from _compared(answers)
     yield from _emptied([one for one in ours if one.ask.aim is not Aim.PLACE])
     late = [1000 * (one.record.wall_s - one.ask.limit_s) for one in plans]
-    yield figure(
-        "answer after the limit, at most", "ms", late, max, at_most(LATE_MS, "ms")
-    )
+    yield figure("answer after the limit, at most", "ms", late, max, at_most(LATE_MS, "ms"))
 
 
 def _first_plans(plans: list[Answer]) -> Iterator[Figure]:
@@ -137,10 +132,7 @@ def _first_plans(plans: list[Answer]) -> Iterator[Figure]:
         first = [one.record.first_plan_s for one in group]
         limit_s = FIRST_S.get(nodes)
         # Where nothing can be gained there is no plan, and that is proved.
-        there = [
-            float(one.record.optimal or one.record.first_plan_s is not None)
-            for one in group
-        ]
+        there = [float(one.record.optimal or one.record.first_plan_s is not None) for one in group]
         yield figure(
             f"{nodes} nodes: a plan at {LIMIT_S:g} s, or none is better", "%",
             there, share_percent, at_least(FULL_PERCENT, "%"), spread=False,
@@ -159,9 +151,7 @@ def _small(plans: list[Answer]) -> Iterator[Figure]:
             [float(one.record.optimal) for one in small], share_percent,
             at_least(PROVED_60_PERCENT, "%"), spread=False,
         )  # fmt: skip
-        yield figure(
-            f"{nodes} nodes: answer", "s", [one.record.wall_s for one in small], median
-        )
+        yield figure(f"{nodes} nodes: answer", "s", [one.record.wall_s for one in small], median)
 
 
 def _gaps(plans: list[Answer]) -> Iterator[Figure]:
@@ -207,16 +197,10 @@ def _compared(answers: list[Answer]) -> Iterator[Figure]:
     """Yield who is better, and whether any plan contradicts any limit."""
     pairs = list(_pairs(answers))
     for rival in sorted({other.ask.strategy for _, other in pairs}):
-        own = [
-            (mine.record.value, other.record.value)
-            for mine, other in pairs
-            if other.ask.strategy == rival
-        ]
+        own = [(mine.record.value, other.record.value) for mine, other in pairs if other.ask.strategy == rival]
         worse = [float(mine < theirs) for mine, theirs in own]
         better = [float(mine > theirs) for mine, theirs in own]
-        yield figure(
-            f"worse than {rival}", "fleets", worse, sum, at_most(0), spread=False
-        )
+        yield figure(f"worse than {rival}", "fleets", worse, sum, at_most(0), spread=False)
         yield figure(f"better than {rival}", "fleets", better, sum, spread=False)
     records = [one.record for one in answers if one.ask.aim is Aim.PLACE]
     yield refuted("limits that some plan contradicts", records)
@@ -252,9 +236,7 @@ def _emptied(answers: list[Answer]) -> Iterator[Figure]:
 Key = TypeVar("Key", int, tuple[float, int], tuple[str, float])
 
 
-def _grouped(
-    answers: Iterable[Answer], key: Callable[[Answer], Key]
-) -> list[tuple[Key, list[Answer]]]:
+def _grouped(answers: Iterable[Answer], key: Callable[[Answer], Key]) -> list[tuple[Key, list[Answer]]]:
     """Return the answers by a key, in its order."""
     groups: defaultdict[Key, list[Answer]] = defaultdict(list)
     for one in answers:

@@ -74,9 +74,7 @@ class Fleet:
             )
         for number in range(len(self.need)):
             self._add_class(snapshot, number)
-        for number, (one, home) in enumerate(
-            zip(self.class_of.tolist(), self.home.tolist(), strict=True)
-        ):
+        for number, (one, home) in enumerate(zip(self.class_of.tolist(), self.home.tolist(), strict=True)):
             snapshot.pods.add(
                 uid=f"uid-{number}",
                 namespace="fleet",
@@ -111,9 +109,7 @@ CORE_MICROS, GPU_CORES = 23_700, 30
 def price_micros(node: pb.Node) -> int:
     """Return what an hour of ``node`` might cost; no real price list."""
     there = node.allocatable
-    return (
-        (there.cpu_milli + GPU_CORES * there.extended.get(GPU, 0)) * CORE_MICROS // 1000
-    )
+    return (there.cpu_milli + GPU_CORES * there.extended.get(GPU, 0)) * CORE_MICROS // 1000
 
 
 def _resources(amounts: Ints, *, pods: bool) -> pb.Resources:
@@ -178,9 +174,7 @@ def _least_allocated(free: Ints, capacity: Ints, need: Ints, suits: Flags) -> in
             continue
         score = 0.0
         for dimension in range(2):
-            score += (free[node, dimension] - need[dimension]) / capacity[
-                node, dimension
-            ]
+            score += (free[node, dimension] - need[dimension]) / capacity[node, dimension]
         if score > best_score + TIES:
             best, best_score = node, score
     return best
@@ -234,9 +228,7 @@ def read_fleet(folder: Path, pods: str, nodes: int, fill: float, seed: int) -> F
     )
 
 
-def _drawn(
-    listed: list[_PodClass], nodes: list[_NodeKind], fill: float
-) -> list[_PodClass]:
+def _drawn(listed: list[_PodClass], nodes: list[_NodeKind], fill: float) -> list[_PodClass]:
     """Return pods until they ask for ``fill``; a short list begins again."""
     most_cpu, _, most_gpu = fill * np.sum([node.room for node in nodes], axis=0)
     members: list[_PodClass] = []
@@ -302,28 +294,18 @@ def make_fleet(nodes: int, fill: float, seed: int) -> Fleet:
     memory_mib = cpu_milli * draw.choice(GIB_A_CORE, KINDS) * 1024 // 1000
     gpus = draw.choice(NODE_GPUS, KINDS) * (draw.random(KINDS) < GPU_SHARE)
     room = np.stack(
-        [
-            cpu_milli - SYSTEM_CPU_MILLI,
-            memory_mib - SYSTEM_MEMORY_MIB,
-            1000 * gpus,
-            np.full(KINDS, PODS_A_NODE),
-        ],
-        axis=1,
+        [cpu_milli - SYSTEM_CPU_MILLI, memory_mib - SYSTEM_MEMORY_MIB, 1000 * gpus, np.full(KINDS, PODS_A_NODE)], axis=1
     )
     shares = draw.dirichlet(np.full(KINDS, 1.5))
     kind = np.sort(draw.choice(KINDS, nodes, p=shares))
     asked_milli = (SCALE * draw.choice(CPU_MILLI, CLASSES, p=CPU_SHARES)).astype(int)
     ratio = draw.choice(POD_GIB_A_CORE, CLASSES, p=POD_GIB_SHARES)
-    asked_mib = (asked_milli * ratio * draw.choice([0.75, 1, 1.25], CLASSES)).astype(
-        int
-    )
+    asked_mib = (asked_milli * ratio * draw.choice([0.75, 1, 1.25], CLASSES)).astype(int)
     asked_gpu = draw.choice(POD_GPU_MILLI, CLASSES)
     asked_gpu *= draw.random(CLASSES) < POD_GPU_SHARE
     need = np.stack([asked_milli, asked_mib, asked_gpu, np.ones(CLASSES, int)], axis=1)
     zone = draw.integers(0, ZONES, KINDS)
-    own = np.where(
-        draw.random(CLASSES) < ZONE_SHARE, draw.integers(0, ZONES, CLASSES), -1
-    )
+    own = np.where(draw.random(CLASSES) < ZONE_SHARE, draw.integers(0, ZONES, CLASSES), -1)
     class_of = _waiting(draw, nodes, need, fill * room[kind].sum(axis=0))
     return Fleet(
         name=f"made-{nodes}-{fill:.2f}-{seed}",
@@ -337,9 +319,7 @@ def make_fleet(nodes: int, fill: float, seed: int) -> Fleet:
     )
 
 
-def _waiting(
-    draw: np.random.Generator, at_once: int, need: np.ndarray, most: np.ndarray
-) -> np.ndarray:
+def _waiting(draw: np.random.Generator, at_once: int, need: np.ndarray, most: np.ndarray) -> np.ndarray:
     """Return classes of pods until CPU or memory is asked for as much as ``most``."""
     weight = 1 / np.arange(1, CLASSES + 1) ** ZIPF
     weight = draw.permutation(weight) / weight.sum()

@@ -30,10 +30,7 @@ def value_of(snapshot: pb.Snapshot, plan: pb.Plan, *, strict: bool) -> Value:
     priorities = {one.id: one.priority for one in snapshot.pod_classes}
     by_uid = {pod.uid: priorities[pod.class_id] for pod in snapshot.pods}
     evicted = Counter(by_uid[one.pod_uid] for one in plan.evictions)
-    return tuple(
-        (-evicted[tier.priority] if strict else 0, tier.placed, -tier.disruption)
-        for tier in plan.tiers
-    )
+    return tuple((-evicted[tier.priority] if strict else 0, tier.placed, -tier.disruption) for tier in plan.tiers)
 
 
 @dataclass(frozen=True, slots=True)

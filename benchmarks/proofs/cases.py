@@ -84,22 +84,11 @@ def _enlarge(room: pb.Resources, seed: int, rng: Random) -> None:
         room.cpu_milli = rng.choice([9000, 2**63 - 1])
 
 
-def _add_pod(
-    snapshot: pb.Snapshot, name: str, of: pb.PodClass, node: str = ""
-) -> pb.Pod:
-    return snapshot.pods.add(
-        uid=name,
-        name=name,
-        namespace=of.namespace,
-        class_id=of.id,
-        node=node,
-        movable=True,
-    )
+def _add_pod(snapshot: pb.Snapshot, name: str, of: pb.PodClass, node: str = "") -> pb.Pod:
+    return snapshot.pods.add(uid=name, name=name, namespace=of.namespace, class_id=of.id, node=node, movable=True)
 
 
-def _pod_class(
-    snapshot: pb.Snapshot, rng: Random, number: int, demands: bool
-) -> pb.PodClass:
+def _pod_class(snapshot: pb.Snapshot, rng: Random, number: int, demands: bool) -> pb.PodClass:
     name = f"c{number}"
     # Those that mostly run are small, those that mostly wait are large.
     sizes = [1, 2, 2, 3] if number < CLASSES // 2 else [3, 4, 5, 6, 7]
@@ -165,10 +154,7 @@ def _add_budgets(snapshot: pb.Snapshot, rng: Random) -> None:
 
 def _forbid_some(snapshot: pb.Snapshot, rng: Random) -> None:
     if _chance(rng, 0.1):
-        snapshot.forbidden_pairs.add(
-            class_id=rng.choice(snapshot.pod_classes).id,
-            node=rng.choice(snapshot.nodes).name,
-        )
+        snapshot.forbidden_pairs.add(class_id=rng.choice(snapshot.pod_classes).id, node=rng.choice(snapshot.nodes).name)
 
 
 def _exempt_some(snapshot: pb.Snapshot, rng: Random) -> None:

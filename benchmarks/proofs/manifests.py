@@ -15,11 +15,7 @@ from stowage_testbed.simulate import NO_PROTECTION, Instance, Question
 
 Manifest = dict[str, Any]
 
-LIMITS = {
-    "max_moves": "maxMoves",
-    "max_evictions": "maxEvictions",
-    "max_disruptions_per_owner": "maxPerWorkload",
-}
+LIMITS = {"max_moves": "maxMoves", "max_evictions": "maxEvictions", "max_disruptions_per_owner": "maxPerWorkload"}
 """Limits of a solve as the plugin's arguments name them."""
 
 POLICIES, ENOUGH = ("IfHealthyBudget", "AlwaysAllow"), 1
@@ -36,10 +32,7 @@ DEVICES: Manifest = {
 
 KEPT: dict[str, Manifest] = {
     "opted-out": {"annotations": {"stowage.dev/do-not-move": "true"}},
-    "terminating": {
-        "deletionTimestamp": "2026-01-01T00:00:00Z",
-        "finalizers": ["example.com/held"],
-    },
+    "terminating": {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["example.com/held"]},
 }
 """What the metadata of pods that may not be moved say, by the reason."""
 
@@ -76,17 +69,12 @@ def _node(node: pb.Node) -> Manifest:
     return {
         "metadata": {"name": node.name, "labels": dict(node.labels)},
         "spec": {},
-        "status": {
-            "capacity": {**_requests(offered), "pods": str(offered.pods)},
-        },
+        "status": {"capacity": {**_requests(offered), "pods": str(offered.pods)}},
     }
 
 
 def _requests(resources: pb.Resources) -> dict[str, str]:
-    return {
-        "cpu": f"{resources.cpu_milli}m",
-        "memory": str(resources.memory_bytes),
-    }
+    return {"cpu": f"{resources.cpu_milli}m", "memory": str(resources.memory_bytes)}
 
 
 def _pod(pod: pb.Pod, of: pb.PodClass) -> Manifest:
@@ -94,10 +82,7 @@ def _pod(pod: pb.Pod, of: pb.PodClass) -> Manifest:
         "name": "c",
         "image": "i",
         "resources": {"requests": _requests(of.requests)},
-        "ports": [
-            {"containerPort": one.port, "hostPort": one.port, "protocol": one.protocol}
-            for one in of.host_ports
-        ],
+        "ports": [{"containerPort": one.port, "hostPort": one.port, "protocol": one.protocol} for one in of.host_ports],
     }
     made: Manifest = {
         "metadata": {
@@ -115,9 +100,7 @@ def _pod(pod: pb.Pod, of: pb.PodClass) -> Manifest:
                 "podAffinity": _terms(of.required_pod_affinity),
                 "podAntiAffinity": _terms(of.required_pod_anti_affinity),
             },
-            "topologySpreadConstraints": [
-                MessageToDict(one) for one in of.topology_spread
-            ],
+            "topologySpreadConstraints": [MessageToDict(one) for one in of.topology_spread],
         },
         "status": {"phase": "Pending"},
     }
@@ -137,22 +120,15 @@ def with_unsupported(question: Question, snapshot: pb.Snapshot, seed: int) -> Qu
     They have a volume that is made for them and goes with them, or ask for what no node
     lists, but `DEVICES` serves.
     """
-    classes = sorted(
-        {one.class_id for one in snapshot.pods if one.node and one.movable}
-    )
+    classes = sorted({one.class_id for one in snapshot.pods if one.node and one.movable})
     if not classes:
         return question
     chosen = classes[seed % len(classes)]
     of = {pod.uid for pod in snapshot.pods if pod.class_id == chosen}
     change = _with_device if seed % 2 else _with_ephemeral_volume
-    pods = tuple(
-        change(pod) if pod["metadata"]["uid"] in of else pod
-        for pod in question.instance.pods
-    )
+    pods = tuple(change(pod) if pod["metadata"]["uid"] in of else pod for pod in question.instance.pods)
     objects = (*question.instance.objects, DEVICES)
-    return replace(
-        question, instance=replace(question.instance, pods=pods, objects=objects)
-    )
+    return replace(question, instance=replace(question.instance, pods=pods, objects=objects))
 
 
 def _with_ephemeral_volume(pod: Mapping[str, Any]) -> Manifest:
@@ -171,27 +147,17 @@ def _with_device(pod: Mapping[str, Any]) -> Manifest:
 
 
 def _terms(terms: Any) -> Manifest:
-    return {
-        "requiredDuringSchedulingIgnoredDuringExecution": [
-            MessageToDict(term) for term in terms
-        ]
-    }
+    return {"requiredDuringSchedulingIgnoredDuringExecution": [MessageToDict(term) for term in terms]}
 
 
-def _owners(
-    snapshot: pb.Snapshot, classes: dict[str, pb.PodClass]
-) -> tuple[Manifest, ...]:
+def _owners(snapshot: pb.Snapshot, classes: dict[str, pb.PodClass]) -> tuple[Manifest, ...]:
     """Return the controllers, each with as many pods as it wants."""
     wanted = Counter(classes[pod.class_id].owner.name for pod in snapshot.pods)
     return tuple(
         {
             "apiVersion": "apps/v1",
             "kind": "ReplicaSet",
-            "metadata": {
-                "namespace": "default",
-                "name": name,
-                "uid": f"ReplicaSet-{name}",
-            },
+            "metadata": {"namespace": "default", "name": name, "uid": f"ReplicaSet-{name}"},
             "spec": {"replicas": pods, "selector": {"matchLabels": {"of": name}}},
         }
         for name, pods in wanted.items()

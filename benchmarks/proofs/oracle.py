@@ -47,19 +47,13 @@ class Oracle:
         self.number = {node.name: index for index, node in enumerate(self.nodes)}
         self.pods = [pod for pod in snapshot.pods if not pod.node or pod.movable]
         self.fixed = [
-            (
-                self.classes[pod.class_id],
-                self.number[pod.node],
-                pod.immovable_reason == "terminating",
-            )
+            (self.classes[pod.class_id], self.number[pod.node], pod.immovable_reason == "terminating")
             for pod in snapshot.pods
             if pod.node and not pod.movable
         ]
         self.class_of = [self.classes[pod.class_id] for pod in self.pods]
         self.home = [self.number[pod.node] if pod.node else None for pod in self.pods]
-        self.tiers = sorted(
-            {self.classes[pod.class_id].priority for pod in snapshot.pods}, reverse=True
-        )
+        self.tiers = sorted({self.classes[pod.class_id].priority for pod in snapshot.pods}, reverse=True)
 
     @cached_property
     def best(self) -> Value:
@@ -145,12 +139,8 @@ class Oracle:
         return [None, *open_]
 
     def _open(self, one: pb.PodClass, node: int) -> bool:
-        forbidden = {
-            (pair.class_id, pair.node) for pair in self.case.snapshot.forbidden_pairs
-        }
-        return (one.id, self.nodes[node].name) not in forbidden and self._selected(
-            one, node
-        )
+        forbidden = {(pair.class_id, pair.node) for pair in self.case.snapshot.forbidden_pairs}
+        return (one.id, self.nodes[node].name) not in forbidden and self._selected(one, node)
 
     def _selected(self, one: pb.PodClass, node: int) -> bool:
         labels = self.nodes[node].labels
@@ -163,11 +153,7 @@ class Oracle:
         return self._over(self.class_of[index])
 
     def _over(self, one: pb.PodClass) -> list[pb.DisruptionBudget]:
-        return [
-            budget
-            for budget in self.case.snapshot.disruption_budgets
-            if _matches(budget.selector, one)
-        ]
+        return [budget for budget in self.case.snapshot.disruption_budgets if _matches(budget.selector, one)]
 
     def _spent(self, index: int, node: Place) -> list[tuple[str, int]]:
         """Return what a pod's change counts against, and how often that may be."""
@@ -193,9 +179,7 @@ class Oracle:
         self._load[node][0] += sign * one.requests.memory_bytes
         self._load[node][1] += sign
 
-    def _count(
-        self, one: pb.PodClass, node: Place, spent: list[tuple[str, int]], sign: int
-    ) -> None:
+    def _count(self, one: pb.PodClass, node: Place, spent: list[tuple[str, int]], sign: int) -> None:
         if node is not None:
             self._add(one, node, sign)
         for name, _ in spent:
@@ -228,10 +212,7 @@ class Oracle:
             other, home = self.class_of[at], self.home[at]
             equal = other.priority == one.priority and home is not None
             held = home == node and (
-                _demanding(other)
-                or self._kept_off(other)
-                or self._tight(at)
-                or len(self._over(other)) > 1
+                _demanding(other) or self._kept_off(other) or self._tight(at) or len(self._over(other)) > 1
             )
             if other.priority > one.priority or equal or held:
                 staying.append((other, node, False))
@@ -242,10 +223,7 @@ class Oracle:
             load[node][1] += 1
         for node in range(len(self.nodes)):
             offered = self.nodes[node].allocatable
-            roomy = (
-                load[node][0] + one.requests.memory_bytes <= offered.memory_bytes
-                and load[node][1] < offered.pods
-            )
+            roomy = load[node][0] + one.requests.memory_bytes <= offered.memory_bytes and load[node][1] < offered.pods
             at_home = node == self.home[index]
             if not roomy or not (at_home or self._open(one, node)):
                 continue
@@ -258,8 +236,7 @@ class Oracle:
         """Return whether a budget over the pod does not allow for all its pods."""
         for budget in self._budgets(index):
             members = sum(
-                self.home[at] is not None
-                and any(budget.name == one.name for one in self._budgets(at))
+                self.home[at] is not None and any(budget.name == one.name for one in self._budgets(at))
                 for at in range(len(self.pods))
             )
             if members > budget.disruptions_allowed:
@@ -290,9 +267,7 @@ class Oracle:
                 return False
             for index in left:
                 one, node, _ = coming[index]
-                if self._may_come(present, one, node) and arrive(
-                    [*present, coming[index]], left - {index}
-                ):
+                if self._may_come(present, one, node) and arrive([*present, coming[index]], left - {index}):
                     return True
             dead.add(left)
             return False
@@ -300,11 +275,7 @@ class Oracle:
         return arrive(there, frozenset(range(len(coming))))
 
     def _may_come(self, there: Sequence[There], one: pb.PodClass, node: int) -> bool:
-        return (
-            self._no_conflict(there, one, node)
-            and self._near(there, one, node)
-            and self._even(there, one, node)
-        )
+        return self._no_conflict(there, one, node) and self._near(there, one, node) and self._even(there, one, node)
 
     def _domain(self, key: str, node: int) -> str | None:
         labels = self.nodes[node].labels
@@ -332,19 +303,10 @@ class Oracle:
         keys = [term.topology_key for term in terms]
         if any(self._domain(key, node) is None for key in keys):
             return False
-        wanted = [
-            at
-            for other, at, _ in there
-            if all(_matches(term.label_selector, other) for term in terms)
-        ]
-        if all(
-            any(self._domain(key, at) == self._domain(key, node) for at in wanted)
-            for key in keys
-        ):
+        wanted = [at for other, at, _ in there if all(_matches(term.label_selector, other) for term in terms)]
+        if all(any(self._domain(key, at) == self._domain(key, node) for at in wanted) for key in keys):
             return True
-        counted = any(
-            self._domain(key, at) is not None for key in keys for at in wanted
-        )
+        counted = any(self._domain(key, at) is not None for key in keys for at in wanted)
         itself = all(_matches(term.label_selector, one) for term in terms)
         return itself and not counted
 
@@ -356,17 +318,14 @@ class Oracle:
         counted = [
             at
             for at in range(len(self.nodes))
-            if self._selected(one, at)
-            and all(self._domain(key, at) is not None for key in keys)
+            if self._selected(one, at) and all(self._domain(key, at) is not None for key in keys)
         ]
         for spread in spreads:
             key = spread.topology_key
             number = {self._domain(key, at): 0 for at in counted}
             for other, at, terminating in there:
                 if at in counted and not terminating:
-                    number[self._domain(key, at)] += _matches(
-                        spread.label_selector, other
-                    )
+                    number[self._domain(key, at)] += _matches(spread.label_selector, other)
             least = min(number.values(), default=0)
             if len(number) < max(1, spread.min_domains):
                 least = 0
@@ -377,14 +336,8 @@ class Oracle:
 
 
 def _demanding(one: pb.PodClass) -> bool:
-    return bool(
-        one.required_pod_affinity
-        or one.required_pod_anti_affinity
-        or one.topology_spread
-    )
+    return bool(one.required_pod_affinity or one.required_pod_anti_affinity or one.topology_spread)
 
 
 def _matches(selector: pb.LabelSelector, one: pb.PodClass) -> bool:
-    return all(
-        one.labels.get(key) == value for key, value in selector.match_labels.items()
-    )
+    return all(one.labels.get(key) == value for key, value in selector.match_labels.items())

@@ -51,11 +51,7 @@ def measure(first: int, strategy: str, asked: str = OPTIMISER) -> Piece:
         first=first,
         proved=sum(one.proved for one in verdicts.values()),
         worse=tuple(seed for seed, one in verdicts.items() if not one.best),
-        faults=tuple(
-            f"case {seed} by the {asked}: {fault}"
-            for seed, one in verdicts.items()
-            for fault in one.faults
-        ),
+        faults=tuple(f"case {seed} by the {asked}: {fault}" for seed, one in verdicts.items() for fault in one.faults),
     )
 
 
@@ -66,6 +62,4 @@ def _judging(strategy: str, asked: str) -> Iterator[Callable[[int], Verdict]]:
         return
     unsupported = asked == UNSUPPORTED
     with SchedulerVerifier(find_profile("deterministic")) as verifier:
-        yield lambda seed: judge_through_scheduler(
-            seed, strategy, verifier, unsupported=unsupported
-        )
+        yield lambda seed: judge_through_scheduler(seed, strategy, verifier, unsupported=unsupported)

@@ -40,9 +40,7 @@ def judge(seed: int, strategy: str) -> Verdict:
     return _verdict(case, plan, proved=plan.optimal, faults=faults, tiers=True)
 
 
-def judge_through_scheduler(
-    seed: int, strategy: str, verifier: SchedulerVerifier, *, unsupported: bool
-) -> Verdict:
+def judge_through_scheduler(seed: int, strategy: str, verifier: SchedulerVerifier, *, unsupported: bool) -> Verdict:
     """Return what comes of case ``seed``, if a scheduler makes the snapshot.
 
     It reads the case's objects, looks at the plan with its own plugins, and claims what
@@ -58,14 +56,10 @@ def judge_through_scheduler(
     plan = _answer(verifier.verify(question).snapshot, case.options)
     (said,) = verifier.judge(replace(question, plans=(plan,))).of_plans
     faults = [] if said.accepted else [f"refused: {said.reason}, {said.detail}"]
-    return _verdict(
-        case, plan, proved=said.proved, faults=faults, tiers=not unsupported
-    )
+    return _verdict(case, plan, proved=said.proved, faults=faults, tiers=not unsupported)
 
 
-def _verdict(
-    case: Case, plan: pb.Plan, *, proved: bool, faults: list[str], tiers: bool
-) -> Verdict:
+def _verdict(case: Case, plan: pb.Plan, *, proved: bool, faults: list[str], tiers: bool) -> Verdict:
     oracle = Oracle(case)
     best, reached = oracle.best, oracle.value(oracle.outcome(plan))
     if tiers:
@@ -81,11 +75,7 @@ def _answer(snapshot: pb.Snapshot, asked: pb.SolveOptions) -> pb.Plan:
     strategies, issues = shipped_strategies(), Issues()
     model = decode_snapshot(snapshot, issues)
     options = decode_options(
-        asked,
-        issues,
-        strategies=strategies,
-        default_time_limit_s=asked.time_limit_s,
-        default_workers=1,
+        asked, issues, strategies=strategies, default_time_limit_s=asked.time_limit_s, default_workers=1
     )
     issues.raise_if_any()
     budget = Budget.begin(options, time.monotonic)
@@ -105,7 +95,5 @@ def _false(plan: pb.Plan, reached: Value, best: Value) -> Iterator[str]:
         kept, placed, stability = best[index]
         if tier.upper_bound < placed:
             yield f"{name} is said to place {tier.upper_bound} at most: {placed} can be"
-        if reached[index][:2] == (kept, placed) and (
-            tier.disruption_lower_bound > -stability
-        ):
+        if reached[index][:2] == (kept, placed) and (tier.disruption_lower_bound > -stability):
             yield f"{name} is said to disrupt at least {tier.disruption_lower_bound}"

@@ -84,31 +84,15 @@ class Case:
 def _node(number: int) -> Manifest:
     name = f"node-{number:05d}"
     return {
-        "metadata": {
-            "name": name,
-            "labels": {
-                "kubernetes.io/hostname": name,
-                ZONE_KEY: f"zone-{number % ZONES}",
-            },
-        },
-        "status": {
-            "capacity": {
-                "cpu": f"{NODE_CPU_MILLI}m",
-                "memory": f"{NODE_MEMORY_MIB}Mi",
-                "pods": str(NODE_PODS),
-            }
-        },
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, ZONE_KEY: f"zone-{number % ZONES}"}},
+        "status": {"capacity": {"cpu": f"{NODE_CPU_MILLI}m", "memory": f"{NODE_MEMORY_MIB}Mi", "pods": str(NODE_PODS)}},
     }
 
 
 def _pod(number: int, workload: Workload) -> Manifest:
     cpu_milli, memory_mib = _size(number, workload)
     requests = {"cpu": f"{cpu_milli}m", "memory": f"{memory_mib}Mi"}
-    spec: Manifest = {
-        "containers": [
-            {"name": "c", "image": "pause", "resources": {"requests": requests}}
-        ]
-    }
+    spec: Manifest = {"containers": [{"name": "c", "image": "pause", "resources": {"requests": requests}}]}
     if workload is Workload.SPREAD:
         spec["topologySpreadConstraints"] = [
             {
@@ -131,12 +115,7 @@ def _size(number: int, workload: Workload) -> tuple[int, int]:
 
 
 def _service() -> Manifest:
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {"name": "burst"},
-        "spec": {"selector": APP},
-    }
+    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "burst"}, "spec": {"selector": APP}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +138,7 @@ class Outcome:
     counters: dict[str, float] = field(default_factory=dict)
 
 
-def outcome_of(
-    case: str, arm: str, round_number: int, instance: Instance, found: Placements
-) -> Outcome:
+def outcome_of(case: str, arm: str, round_number: int, instance: Instance, found: Placements) -> Outcome:
     """Return what ``found`` says of a measured run of ``instance``."""
     if found.measurement is None:
         raise ValueError(f"{case}: {arm} was not measured; ask for it in the instance")
@@ -223,12 +200,8 @@ class CacheScope(Scope):
 EVERYTHING = tuple(Workload)
 
 SMOKE = CacheScope(ScopeName.SMOKE, ((100, 400),), EVERYTHING, 1)
-DEFAULT = CacheScope(
-    ScopeName.DEFAULT, ((100, 2000), (1000, 5000), (5000, 10000)), EVERYTHING, 3
-)
-FULL = CacheScope(
-    ScopeName.FULL, ((100, 5000), (1000, 10000), (5000, 20000)), EVERYTHING, 7
-)
+DEFAULT = CacheScope(ScopeName.DEFAULT, ((100, 2000), (1000, 5000), (5000, 10000)), EVERYTHING, 3)
+FULL = CacheScope(ScopeName.FULL, ((100, 5000), (1000, 10000), (5000, 20000)), EVERYTHING, 7)
 
 SCOPES = (SMOKE, DEFAULT, FULL)
 
@@ -237,9 +210,7 @@ TIMEOUT_S = 600.0
 ONE_CORE = {"GOMAXPROCS": "1"}
 
 
-def run_rounds(
-    case: Case, rounds: int, say: Callable[[str], None]
-) -> Iterator[Outcome]:
+def run_rounds(case: Case, rounds: int, say: Callable[[str], None]) -> Iterator[Outcome]:
     """Yield what each arm gave in each round.
 
     Each run has a process of its own, on one core.
@@ -248,18 +219,12 @@ def run_rounds(
     for number in range(rounds):
         for arm in turned(ARMS, number):
             simulator = Simulator(
-                find_profile(arm.profile),
-                timeout_s=TIMEOUT_S,
-                feature_gates=arm.feature_gates,
-                environment=ONE_CORE,
+                find_profile(arm.profile), timeout_s=TIMEOUT_S, feature_gates=arm.feature_gates, environment=ONE_CORE
             )
             with simulator:
                 found = simulator.place(instance)
             outcome = outcome_of(case.name, arm.name, number, instance, found)
-            say(
-                f"{case.name}: round {number + 1}, {arm.name}: "
-                f"{outcome.pods_s:.0f} pods/s, Jain {outcome.jain:.4f}"
-            )
+            say(f"{case.name}: round {number + 1}, {arm.name}: {outcome.pods_s:.0f} pods/s, Jain {outcome.jain:.4f}")
             yield outcome
 
 
@@ -301,11 +266,7 @@ def _of_arm(case: str, arm: str, runs: Sequence[Outcome]) -> Iterator[Figure]:
 
 def _compared(case: str, outcomes: Sequence[Outcome]) -> Iterator[Figure]:
     stock = {one.round_number: one for one in outcomes if one.arm == STOCK.name}
-    pairs = [
-        (one, stock[one.round_number])
-        for one in outcomes
-        if one.arm == CACHE.name and one.round_number in stock
-    ]
+    pairs = [(one, stock[one.round_number]) for one in outcomes if one.arm == CACHE.name and one.round_number in stock]
     wanted = case == "{}, {} nodes".format(*WANTED)
     faster = FASTER if wanted else None
     note = "round by round"

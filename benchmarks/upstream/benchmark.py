@@ -71,9 +71,7 @@ SCOPES = (SMOKE, SHORT, DEFAULT, FULL)
 NAME = "upstream"
 
 
-def run_benchmark(
-    scope: UpstreamScope, profiles: Sequence[Profile], results: Path, say: Say
-) -> str:
+def run_benchmark(scope: UpstreamScope, profiles: Sequence[Profile], results: Path, say: Say) -> str:
     """Measure, write ``<results>/upstream.json``, return the table.
 
     What was measured is kept below ``<results>/upstream`` with perf-dash's files, so
@@ -142,13 +140,7 @@ class _Session:
         sizes = self._scope.sizes
         parameters = {} if sizes is None else sizes[case.name]
         workload = case.smallest() if parameters == {} and sizes else case.largest()
-        self._run(
-            task,
-            size,
-            [(case, self._document(case, workload, parameters, profile))],
-            profile,
-            number,
-        )
+        self._run(task, size, [(case, self._document(case, workload, parameters, profile))], profile, number)
 
     def try_all(self, cases: Sequence[Case], profiles: Sequence[Profile]) -> None:
         """Run all cases at their smallest, those of a topic in one process."""
@@ -165,23 +157,14 @@ class _Session:
                     self._run(task, SMALL, chosen, profile, 0)
 
     def _document(
-        self,
-        case: Case,
-        workload: Mapping[str, Any],
-        size: Mapping[str, int],
-        profile: Profile,
+        self, case: Case, workload: Mapping[str, Any], size: Mapping[str, int], profile: Profile
     ) -> Mapping[str, Any]:
         self._folder.mkdir(parents=True, exist_ok=True)
         configuration = profile.configuration(self._folder, self._socket)
         return case.document(workload, size, profile.gates, configuration)
 
     def _run(
-        self,
-        task: str,
-        size: str,
-        chosen: Sequence[tuple[Case, Mapping[str, Any]]],
-        profile: Profile,
-        number: int,
+        self, task: str, size: str, chosen: Sequence[tuple[Case, Mapping[str, Any]]], profile: Profile, number: int
     ) -> None:
         (topic,) = {case.topic for case, _ in chosen}
         found = self._harness.run(

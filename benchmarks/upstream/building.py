@@ -74,9 +74,7 @@ class UpstreamBuild:
     def _write_overlay(self) -> None:
         """Write upstream's file anew, with its calls of ``scheduler.New`` ours."""
         upstream = self.kubernetes / UTIL / "util.go"
-        content, calls = _CALL.subn(
-            "newScheduler(", upstream.read_text(encoding="utf-8")
-        )
+        content, calls = _CALL.subn("newScheduler(", upstream.read_text(encoding="utf-8"))
         if calls != CALLS:
             raise StowageError(
                 f"{UTIL}/util.go of {KUBERNETES} makes a scheduler in {calls} places "
@@ -84,20 +82,12 @@ class UpstreamBuild:
             )
         changed = self.folder / "util.go"
         changed.write_text(content, encoding="utf-8")
-        replaced = {
-            str(upstream): str(changed),
-            str(upstream.with_name(OVERLAY.name)): str(OVERLAY),
-        }
+        replaced = {str(upstream): str(changed), str(upstream.with_name(OVERLAY.name)): str(OVERLAY)}
         self._overlay.write_text(json.dumps({"Replace": replaced}), encoding="utf-8")
 
     def _run(self, *arguments: str) -> str:
         done = subprocess.run(
-            [self._go, *arguments],
-            cwd=MODULE,
-            env=go_environment(),
-            capture_output=True,
-            text=True,
-            check=False,
+            [self._go, *arguments], cwd=MODULE, env=go_environment(), capture_output=True, text=True, check=False
         )
         if done.returncode:
             raise StowageError(

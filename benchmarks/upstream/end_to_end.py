@@ -74,9 +74,7 @@ class Suite:
         """Return every test that there is, by name: upstream draws an order."""
         with tempfile.TemporaryDirectory(prefix="sto-specs-") as folder:
             found = self._report(
-                Path(folder),
-                ["--ginkgo.dry-run", f"--ginkgo.focus={SIG}", "--kubeconfig="],
-                LISTING_S,
+                Path(folder), ["--ginkgo.dry-run", f"--ginkgo.focus={SIG}", "--kubeconfig="], LISTING_S
             )
             if found is None:
                 raise StowageError(
@@ -114,16 +112,10 @@ class Suite:
             )
         (one,) = ran
         return SpecResult(
-            spec.name,
-            profile,
-            one["State"],
-            (one.get("Failure") or {}).get("Message", ""),
-            one["RunTime"] / 1e9,
+            spec.name, profile, one["State"], (one.get("Failure") or {}).get("Message", ""), one["RunTime"] / 1e9
         )
 
-    def _report(
-        self, folder: Path, arguments: list[str], limit_s: float
-    ) -> list[dict[str, Any]] | None:
+    def _report(self, folder: Path, arguments: list[str], limit_s: float) -> list[dict[str, Any]] | None:
         """Run the program and return what it reports; None if it reports nothing."""
         report = folder / "report.json"
         report.unlink(missing_ok=True)
@@ -139,9 +131,7 @@ class Suite:
         if not report.is_file():
             return None
         (suite,) = json.loads(report.read_text(encoding="utf-8"))
-        return [
-            one for one in suite["SpecReports"] or () if one["LeafNodeType"] == "It"
-        ]
+        return [one for one in suite["SpecReports"] or () if one["LeafNodeType"] == "It"]
 
 
 def read_spec(report: Mapping[str, Any]) -> Spec:
@@ -155,9 +145,7 @@ def _gates(report: Mapping[str, Any]) -> frozenset[str]:
     all_of_them = {one for some in labels for one in some or ()}
     if OFF_BY_DEFAULT not in all_of_them:
         return frozenset()
-    return frozenset(
-        one.removeprefix(GATE) for one in all_of_them if one.startswith(GATE)
-    )
+    return frozenset(one.removeprefix(GATE) for one in all_of_them if one.startswith(GATE))
 
 
 NODES = NodePool(
@@ -198,9 +186,7 @@ def serving_cluster(profile: Profile, gates: Collection[str]) -> Iterator[Cluste
 
 
 @contextmanager
-def _scheduler(
-    cluster: Cluster, profile: Profile, gates: Collection[str]
-) -> Iterator[None]:
+def _scheduler(cluster: Cluster, profile: Profile, gates: Collection[str]) -> Iterator[None]:
     """Have the cluster's ``default-scheduler`` serve for the block."""
     if profile.plugins != "none":
         install_release(
@@ -218,10 +204,7 @@ def _scheduler(
     arm = default_arm()
     if gates:
         arm = replace(arm, flags=(f"--feature-gates={_spell(gates)}",))
-    with (
-        tempfile.TemporaryDirectory(prefix="sto-stock-") as folder,
-        arm.running(cluster, Path(folder), None),
-    ):
+    with tempfile.TemporaryDirectory(prefix="sto-stock-") as folder, arm.running(cluster, Path(folder), None):
         yield
 
 
@@ -259,9 +242,7 @@ MOST_LETTERS = 120
 """Of a folder's name."""
 
 NEEDS_A_KUBELET: Mapping[str, str] = {
-    "verify pod overhead is accounted for": (
-        "it adds to a node's capacity, which only a kubelet makes allocatable"
-    ),
+    "verify pod overhead is accounted for": ("it adds to a node's capacity, which only a kubelet makes allocatable"),
     "preempt expectedly with the async preemption": (
         "its pods stay for the 79 s of a preStop hook, which only a kubelet runs"
     ),
@@ -291,9 +272,7 @@ def run_specs(profiles: Sequence[Profile], only: str, results: Path, say: Say) -
     excused = {one.name: left_out(known, one) for one in profiles}
     of = choose_minor()
     builds = f"{tool_build('stowage-scheduler', of)}-{tool_build('kube-scheduler', of)}"
-    journal = TaskJournal(
-        folder / f"results-{builds}-{fingerprint()}.jsonl", SpecResult
-    )
+    journal = TaskJournal(folder / f"results-{builds}-{fingerprint()}.jsonl", SpecResult)
     session = _Session(specs, folder, journal, say)
     asked = [one for one in known if only in one.name]
     for profile in profiles:
@@ -308,10 +287,7 @@ def run_specs(profiles: Sequence[Profile], only: str, results: Path, say: Say) -
         left_out=[
             {"profile": profile.name, "spec": spec, "reason": reason}
             for profile in profiles
-            for spec, reason in {
-                **excused[profile.name],
-                **_skipped(found, profile),
-            }.items()
+            for spec, reason in {**excused[profile.name], **_skipped(found, profile)}.items()
         ],
     )
 
@@ -327,8 +303,7 @@ def left_out(specs: Iterable[Spec], profile: Profile) -> Mapping[str, str]:
         of_words = [name for name in names if words in name]
         if not of_words:
             raise StowageError(
-                f"upstream has no test with the words {words!r}, which is left out: "
-                f"correct {Path(__file__).name}"
+                f"upstream has no test with the words {words!r}, which is left out: correct {Path(__file__).name}"
             )
         found |= dict.fromkeys(of_words, reason)
     return found
@@ -379,15 +354,10 @@ def spec_figure(profile: Profile, found: Sequence[SpecResult]) -> Figure:
     counts = {
         one.spec
         for one in found
-        if one.profile == STOCK.name
-        and (one.result == "passed" or (profile is STOCK and one.result != "skipped"))
+        if one.profile == STOCK.name and (one.result == "passed" or (profile is STOCK and one.result != "skipped"))
     }
     words = "fail" if profile is STOCK else "fail, of those that stock passes"
     return failing_figure(
         f"{profile.name}: upstream's end-to-end tests that {words}",
-        {
-            one.spec: one.result == "passed"
-            for one in found
-            if one.profile == profile.name and one.spec in counts
-        },
+        {one.spec: one.result == "passed" for one in found if one.profile == profile.name and one.spec in counts},
     )

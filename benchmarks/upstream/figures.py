@@ -60,9 +60,7 @@ def upstream_figures(paces: Sequence[Pace]) -> Iterator[Figure]:
         yield from _passing(profile, paces)
 
 
-def _of_profile(
-    name: str, case: str, size: str, profile: Profile, here: Sequence[Pace]
-) -> Iterator[Figure]:
+def _of_profile(name: str, case: str, size: str, profile: Profile, here: Sequence[Pace]) -> Iterator[Figure]:
     paces = [one.pods_s for one in here if one.profile == profile.name and one.pods_s]
     if not paces:
         return
@@ -87,11 +85,7 @@ def _of_all_cases(size: str, here: Sequence[Pace]) -> Iterator[Figure]:
 def _ratios(profile: Profile, here: Sequence[Pace]) -> list[float]:
     """Return a profile's pace over stock's, wherever both have one in a round."""
     mine, stock = (
-        {
-            (one.case, one.round_number): one.pods_s
-            for one in here
-            if one.profile == name and one.pods_s
-        }
+        {(one.case, one.round_number): one.pods_s for one in here if one.profile == name and one.pods_s}
         for name in (profile.name, STOCK.name)
     )
     return [mine[key] / stock[key] for key in sorted(mine.keys() & stock.keys())]
@@ -120,16 +114,10 @@ def ratio_figure(name: str, ratios: Sequence[float], least: float | None) -> Fig
 
 def _passing(profile: Profile, paces: Sequence[Pace]) -> Iterator[Figure]:
     """Yield how many cases fail with the profile that pass with stock."""
-    stock = {
-        (one.case, one.size)
-        for one in paces
-        if one.profile == STOCK.name and one.passed
-    }
+    stock = {(one.case, one.size) for one in paces if one.profile == STOCK.name and one.passed}
     mine = [one for one in paces if one.profile == profile.name]
     failed = {
-        (one.case, one.size)
-        for one in mine
-        if not one.passed and (profile is STOCK or (one.case, one.size) in stock)
+        (one.case, one.size) for one in mine if not one.passed and (profile is STOCK or (one.case, one.size) in stock)
     }
     if not mine:
         return

@@ -26,11 +26,7 @@ from stowage_testbed.toolchain import choose_minor, tool_path
 
 
 def run_ending(
-    command: Sequence[str],
-    folder: Path,
-    environment: Mapping[str, str],
-    output: Path,
-    limit_s: float,
+    command: Sequence[str], folder: Path, environment: Mapping[str, str], output: Path, limit_s: float
 ) -> int | None:
     """Run a command to its end; return its exit code."""
     with (
@@ -71,10 +67,7 @@ def fast_folder() -> Path | None:
 def with_etcd() -> Mapping[str, str]:
     """Return what has a test server find the toolchain's etcd."""
     etcd = tool_path("etcd", choose_minor())
-    return {
-        "PATH": f"{etcd.parent}{os.pathsep}{os.environ['PATH']}",
-        "KUBE_CACHE_MUTATION_DETECTOR": "false",
-    }
+    return {"PATH": f"{etcd.parent}{os.pathsep}{os.environ['PATH']}", "KUBE_CACHE_MUTATION_DETECTOR": "false"}
 
 
 CRDS = layout.shipped("charts").resolve() / "stowage" / "crds"
@@ -99,8 +92,7 @@ class Outcome:
         found = [
             one["data"]["Average"]
             for one in self.items
-            if one["labels"]["Metric"] == PACE
-            and one["labels"]["Name"].startswith(of_case)
+            if one["labels"]["Metric"] == PACE and one["labels"]["Name"].startswith(of_case)
         ]
         return found[-1] if found else None
 
@@ -119,18 +111,11 @@ class Harness:
         return hashlib.sha256(self._binary.read_bytes()).hexdigest()[:12]
 
     def run(
-        self,
-        topic: str,
-        cases: Iterable[Mapping[str, Any]],
-        profile: Profile,
-        kept: Path,
-        limit_s: float,
+        self, topic: str, cases: Iterable[Mapping[str, Any]], profile: Profile, kept: Path, limit_s: float
     ) -> Outcome:
         """Run cases of one topic in a process of their own."""
         kept.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(
-            prefix="sto-perf-", dir=fast_folder()
-        ) as scratch:
+        with tempfile.TemporaryDirectory(prefix="sto-perf-", dir=fast_folder()) as scratch:
             file = Path(scratch) / "cases.yaml"
             file.write_text(yaml.safe_dump(list(cases)), encoding="utf-8")
             output = Path(scratch) / "output"

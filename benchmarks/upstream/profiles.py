@@ -40,11 +40,7 @@ class Profile:
             return shipped.resolve()
         content: dict[str, Any] = yaml.safe_load(shipped.read_text(encoding="utf-8"))
         for one in content["profiles"]:
-            arguments = {
-                "apiVersion": "stowage.dev/v1alpha1",
-                "kind": "PriorityOptimizerArgs",
-                "socket": str(socket()),
-            }
+            arguments = {"apiVersion": "stowage.dev/v1alpha1", "kind": "PriorityOptimizerArgs", "socket": str(socket())}
             one["pluginConfig"] = [{"name": "PriorityOptimizer", "args": arguments}]
         file = folder.resolve() / f"{self.name}.yaml"
         file.write_text(yaml.safe_dump(content), encoding="utf-8")
@@ -59,12 +55,7 @@ PROFILES = (
     STOCK,
     Profile("registered", promise=NO_LOSS),
     Profile("score-cache", shipped="score-cache", promise=NO_LOSS),
-    Profile(
-        "deterministic",
-        shipped="deterministic",
-        gates={"OpportunisticBatching": False},
-        preempts=False,
-    ),
+    Profile("deterministic", shipped="deterministic", gates={"OpportunisticBatching": False}, preempts=False),
     Profile("optimizer", shipped="optimizer", preempts=False, plans=True),
 )
 
@@ -74,9 +65,7 @@ def choose_profiles(asked: Collection[str] | None) -> list[Profile]:
     known = {one.name: one for one in PROFILES}
     for name in asked or ():
         if name not in known:
-            raise InputError(
-                f"there is no profile {name!r} here; name one of {', '.join(known)}"
-            )
+            raise InputError(f"there is no profile {name!r} here; name one of {', '.join(known)}")
     return [one for one in PROFILES if one is STOCK or not asked or one.name in asked]
 
 
@@ -129,10 +118,7 @@ class Case:
 
         It is the smallest workload where upstream has none for performance.
         """
-        return max(
-            self._labelled("performance"),
-            key=lambda one: one["params"].get("initNodes", 0),
-        )
+        return max(self._labelled("performance"), key=lambda one: one["params"].get("initNodes", 0))
 
     def _labelled(self, label: str) -> Sequence[Mapping[str, Any]]:
         """Return the workloads with the label; the first of all if none has it."""

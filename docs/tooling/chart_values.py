@@ -55,12 +55,7 @@ def chart_values() -> Iterator[Value]:
     yield from _values(root, (), schema, text.splitlines())
 
 
-def _values(
-    node: yaml.MappingNode,
-    path: tuple[str, ...],
-    schema: dict[str, Any],
-    lines: list[str],
-) -> Iterator[Value]:
+def _values(node: yaml.MappingNode, path: tuple[str, ...], schema: dict[str, Any], lines: list[str]) -> Iterator[Value]:
     for key, value in node.value:
         inner = schema.get("properties", {}).get(key.value, {})
         place = (*path, str(key.value))
@@ -80,9 +75,7 @@ def _comment(lines: list[str], line: int) -> str:
     while line and lines[line - 1].lstrip().startswith("#"):
         line -= 1
         # The dashes are for helm-docs, which makes the chart's README.
-        found.insert(
-            0, lines[line].lstrip().removeprefix("#").strip().removeprefix("-- ")
-        )
+        found.insert(0, lines[line].lstrip().removeprefix("#").strip().removeprefix("-- "))
     return " ".join(found)
 
 

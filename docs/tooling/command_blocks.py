@@ -19,10 +19,7 @@ from pathlib import Path
 PARTS = ("tutorial", "how-to")
 """Folders whose blocks are run."""
 
-_BLOCK = re.compile(
-    r"^(?P<indent> *)```(?P<info>(?:sh|text)\b[^\n]*)\n(?P<body>.*?)^(?P=indent)```$",
-    re.M | re.S,
-)
+_BLOCK = re.compile(r"^(?P<indent> *)```(?P<info>(?:sh|text)\b[^\n]*)\n(?P<body>.*?)^(?P=indent)```$", re.M | re.S)
 _NORUN = re.compile(r'^sh norun="([^"]*)"$')
 _EXPECTED = 'text title="Expected output"'
 _ANYTHING = "..."
@@ -90,11 +87,7 @@ def command_blocks(page: Path) -> list[CommandBlock]:
 def missing(expected: tuple[str, ...], said: str) -> list[str]:
     """Return the expected lines that do not occur in what was printed."""
     printed = [" ".join(line.split()) for line in said.splitlines()]
-    return [
-        line
-        for line in expected
-        if not any(_pattern(line).search(one) for one in printed)
-    ]
+    return [line for line in expected if not any(_pattern(line).search(one) for one in printed)]
 
 
 def _pattern(line: str) -> re.Pattern[str]:

@@ -72,11 +72,7 @@ def _walk(name: str, command: Any) -> Iterator[tuple[str, TyperCommand]]:
 
 def _section(name: str, command: TyperCommand) -> str:
     arguments = [one for one in command.params if one.param_type_name == "argument"]
-    options = [
-        one
-        for one in command.params
-        if one.param_type_name == "option" and one.name != "help"
-    ]
+    options = [one for one in command.params if one.param_type_name == "option" and one.name != "help"]
     words = [name, *(_argument(one) for one in arguments)]
     if options:
         words.insert(1, "[OPTIONS]")

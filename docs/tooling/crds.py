@@ -27,19 +27,13 @@ def crds_page() -> str:
 
 def definitions() -> list[dict[str, Any]]:
     """Return the definitions, by the names of their files."""
-    return [
-        yaml.safe_load(file.read_text("utf-8")) for file in sorted(FOLDER.iterdir())
-    ]
+    return [yaml.safe_load(file.read_text("utf-8")) for file in sorted(FOLDER.iterdir())]
 
 
 def version_fields(version: dict[str, Any]) -> list[Field]:
     """Return the fields of a version of a resource."""
     schema = version["schema"]["openAPIV3Schema"]
-    return [
-        field
-        for field in fields(schema, {})
-        if field.path.partition(".")[0] not in _OF_EVERY_OBJECT
-    ]
+    return [field for field in fields(schema, {}) if field.path.partition(".")[0] not in _OF_EVERY_OBJECT]
 
 
 def _section(definition: dict[str, Any]) -> str:
@@ -47,10 +41,7 @@ def _section(definition: dict[str, Any]) -> str:
     names = spec["names"]
     versions = "\n".join(_version(spec["group"], one) for one in spec["versions"])
     short = ", ".join(code(name) for name in names.get("shortNames", ()))
-    return (
-        f"## {names['kind']}\n\nShort names: {short}. Plural: {code(names['plural'])}."
-        f"\n\n{versions}"
-    )
+    return f"## {names['kind']}\n\nShort names: {short}. Plural: {code(names['plural'])}.\n\n{versions}"
 
 
 def _version(group: str, version: dict[str, Any]) -> str:

@@ -26,9 +26,7 @@ def cell(text: str) -> str:
 def plain(text: str) -> str:
     """Return text in which ``<name>`` is shown and not taken for a tag."""
     parts = re.split(r"(`[^`]*`)", text)
-    return "".join(
-        part if part.startswith("`") else _TAG.sub("&lt;", part) for part in parts
-    )
+    return "".join(part if part.startswith("`") else _TAG.sub("&lt;", part) for part in parts)
 
 
 def code(value: object) -> str:

@@ -46,9 +46,7 @@ def metrics_page() -> str:
     """Return the page."""
     parts = []
     for folder in sorted({file.parent for file in go_files()}):
-        found = [
-            one for file in go_files() if file.parent == folder for one in read(file)
-        ]
+        found = [one for file in go_files() if file.parent == folder for one in read(file)]
         parts += [f"## {folder.name} (scheduler)\n", _table(found)]
     parts += ["## Optimiser\n", _table(optimizer_metrics())]
     return page("Metrics", NOTE, *parts)
@@ -59,8 +57,7 @@ def go_files() -> list[Path]:
     return [
         file
         for file in sorted(SCHEDULER.rglob("*.go"))
-        if not file.name.endswith("_test.go")
-        and _OPTIONS.search(file.read_text("utf-8"))
+        if not file.name.endswith("_test.go") and _OPTIONS.search(file.read_text("utf-8"))
     ]
 
 
@@ -74,26 +71,18 @@ def read(file: Path) -> list[Metric]:
     """
     text = file.read_text("utf-8")
     constants = dict(_CONSTANT.findall(text))
-    makers = {
-        match[1]: match
-        for match in _FUNCTION.finditer(text)
-        if _OPTIONS.search(match[3])
-    }
+    makers = {match[1]: match for match in _FUNCTION.finditer(text) if _OPTIONS.search(match[3])}
     bodies = [(match.start(3), match.end(3)) for match in makers.values()]
     found = [
         (match.start(), _literal(file, text, match, constants))
         for match in _OPTIONS.finditer(text)
         if not any(start <= match.start() < end for start, end in bodies)
     ]
-    found += [
-        one for maker in makers.values() for one in _calls(file, text, maker, constants)
-    ]
+    found += [one for maker in makers.values() for one in _calls(file, text, maker, constants)]
     return [metric for _, metric in sorted(found, key=lambda one: one[0])]
 
 
-def _literal(
-    file: Path, text: str, match: re.Match[str], constants: dict[str, str]
-) -> Metric:
+def _literal(file: Path, text: str, match: re.Match[str], constants: dict[str, str]) -> Metric:
     options = _braces(text, match.end())
     name, meaning = (_quoted(options, key) for key in ("Name", "Help"))
     if name is None or meaning is None:
@@ -102,9 +91,7 @@ def _literal(
     return Metric(_whole_name(options, constants, name), match[1].lower(), (), meaning)
 
 
-def _calls(
-    file: Path, text: str, maker: re.Match[str], constants: dict[str, str]
-) -> Iterator[tuple[int, Metric]]:
+def _calls(file: Path, text: str, maker: re.Match[str], constants: dict[str, str]) -> Iterator[tuple[int, Metric]]:
     """Yield the metrics made by calls of a function, with their places."""
     parameters = [part.split()[0] for part in maker[2].split(",")]
     options = _OPTIONS.search(maker[3])
@@ -135,9 +122,7 @@ def _calls(
 
 def _whole_name(options: str, constants: dict[str, str], name: str) -> str:
     """Return a metric's name with those of its namespace and subsystem before it."""
-    parts = [
-        constants.get(_assigned(options, key), "") for key in ("Namespace", "Subsystem")
-    ]
+    parts = [constants.get(_assigned(options, key), "") for key in ("Namespace", "Subsystem")]
     return "_".join(part for part in (*parts, name) if part)
 
 
@@ -182,8 +167,5 @@ def optimizer_metrics() -> list[Metric]:
 
 
 def _table(found: list[Metric]) -> str:
-    rows = [
-        (code(one.name), one.kind, ", ".join(map(code, one.labels)), one.meaning)
-        for one in found
-    ]
+    rows = [(code(one.name), one.kind, ", ".join(map(code, one.labels)), one.meaning) for one in found]
     return table(("metric", "type", "labels", "meaning"), rows)

@@ -39,9 +39,7 @@ def scenario_schema_page() -> str:
 def _definition(name: str, schema: dict[str, Any], defs: dict[str, Any]) -> str:
     kinds = f"Type: {type_of(schema)}. {words(schema)}".rstrip()
     rows = _table(schema, defs)
-    branches = [
-        _table(one, defs) for one in schema.get("anyOf", ()) if "properties" in one
-    ]
+    branches = [_table(one, defs) for one in schema.get("anyOf", ()) if "properties" in one]
     body = "\n".join(part for part in (rows, *branches) if part)
     return f"### {name}\n\n{kinds}\n\n{body}"
 

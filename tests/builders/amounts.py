@@ -19,11 +19,6 @@ def taken(cpu: int, memory: int, more: Mapping[str, int] | None = None) -> Resou
     return asked(cpu, memory, more) + ONE_POD
 
 
-def size(
-    cpu: int,
-    memory: int,
-    pods: int = MOST_PODS,
-    more: Mapping[str, int] | None = None,
-) -> Resources:
+def size(cpu: int, memory: int, pods: int = MOST_PODS, more: Mapping[str, int] | None = None) -> Resources:
     """Return what a node offers."""
     return Resources(more or {}, cpu=cpu, memory=memory, pods=pods)

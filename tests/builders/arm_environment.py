@@ -9,13 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from kubernetes.client import (
-    ApiClient,
-    ApiextensionsV1Api,
-    CoreV1Api,
-    CustomObjectsApi,
-    RbacAuthorizationV1Api,
-)
+from kubernetes.client import ApiClient, ApiextensionsV1Api, CoreV1Api, CustomObjectsApi, RbacAuthorizationV1Api
 
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster import Cluster
@@ -49,12 +43,7 @@ class ArmEnvironment:
         finally:
             for name in names:
                 self.core.delete_namespaced_pod(name, "default", grace_period_seconds=0)
-            wait_until(
-                "the pods to go",
-                self.placed,
-                lambda placed: not placed,
-                timeout_s=HANG_S,
-            )
+            wait_until("the pods to go", self.placed, lambda placed: not placed, timeout_s=HANG_S)
 
     def placed(self) -> dict[str, str | None]:
         """Return the node of every pod, ``None`` while it has none."""
@@ -145,8 +134,5 @@ def _pod(name: str, pod_overrides: PodOverrides) -> dict[str, Any]:
             "labels": dict(pod_overrides.labels),
             "annotations": dict(pod_overrides.annotations),
         },
-        "spec": {
-            "schedulerName": pod_overrides.scheduler_name,
-            "containers": [container],
-        },
+        "spec": {"schedulerName": pod_overrides.scheduler_name, "containers": [container]},
     }

@@ -116,26 +116,20 @@ class Page:
 
     def until(self, what: str, script: str, *arguments: object) -> Any:
         """Return what a script returns, once that is something."""
-        return WebDriverWait(self.driver, HANG_S).until(
-            lambda driver: driver.execute_script(script, *arguments), what
-        )
+        return WebDriverWait(self.driver, HANG_S).until(lambda driver: driver.execute_script(script, *arguments), what)
 
     def in_the_dark(self, *, dark: bool) -> None:
         """Have the reader prefer dark pages, or light ones."""
         value = "dark" if dark else "light"
         features = [{"name": "prefers-color-scheme", "value": value}]
-        self.driver.execute_cdp_cmd(
-            "Emulation.setEmulatedMedia", {"features": features}
-        )
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
     def violations(self) -> list[str]:
         """Return what axe finds wrong with the page, and where."""
         engine = files("axe_core_python") / "axe.min.js"
         self.driver.execute_script(engine.read_text(encoding="utf-8"))
         found = self.driver.execute_async_script(AXE)
-        return [
-            f"{one['id']}: {node['html']}" for one in found for node in one["nodes"]
-        ]
+        return [f"{one['id']}: {node['html']}" for one in found for node in one["nodes"]]
 
     def errors(self) -> list[str]:
         """Return what the browser logged: errors, and what the policy forbade.

@@ -24,11 +24,7 @@ def best_value(snapshot: pb.Snapshot, policy: pb.Policy) -> Value:
     uids = [pod.uid for pod in snapshot.pods]
     choices = [_choices(snapshot, pod) for pod in snapshot.pods]
     every = (dict(zip(uids, nodes, strict=True)) for nodes in product(*choices))
-    return max(
-        value_of(snapshot, where, policy)
-        for where in every
-        if _has_room(snapshot, where)
-    )
+    return max(value_of(snapshot, where, policy) for where in every if _has_room(snapshot, where))
 
 
 def plan_to(snapshot: pb.Snapshot, where: Mapping[str, str]) -> pb.Plan:
@@ -99,13 +95,8 @@ def _has_room(snapshot: pb.Snapshot, where: Where) -> bool:
         load[node].update(wanted)
         if node and node != pod.node:
             asked[node].update(name for name in wanted if wanted[name])
-    room = {
-        node.name: _amounts(node.allocatable, node.allocatable.pods)
-        for node in snapshot.nodes
-    }
-    return all(
-        load[node][name] <= room[node][name] for node in asked for name in asked[node]
-    )
+    room = {node.name: _amounts(node.allocatable, node.allocatable.pods) for node in snapshot.nodes}
+    return all(load[node][name] <= room[node][name] for node in asked for name in asked[node])
 
 
 def _amounts(resources: pb.Resources, pods: int) -> Counter[str]:

@@ -81,8 +81,7 @@ def a_burst_run(
         limits=limits,
         round_number=round_number,
         nodes=tuple(
-            NodeState(f"node-{number}", size(4000, 16 * 2**30, more={GPU: gpus * 80}))
-            for number in range(nodes)
+            NodeState(f"node-{number}", size(4000, 16 * 2**30, more={GPU: gpus * 80})) for number in range(nodes)
         ),
         pods=tuple(found),
         window_s=round(float(free_s) + 2, 6),
@@ -94,16 +93,10 @@ def a_burst_run(
     )
 
 
-def burst_rounds(
-    seed: int, arms: Sequence[BurstArm], rounds: int, *, limits: str = "own"
-) -> list[RunRecord]:
+def burst_rounds(seed: int, arms: Sequence[BurstArm], rounds: int, *, limits: str = "own") -> list[RunRecord]:
     """Return the runs of several rounds; in each every arm runs once."""
     rng = np.random.default_rng(seed)
-    return [
-        a_burst_run(rng, arm, number, limits=limits)
-        for number in range(1, rounds + 1)
-        for arm in arms
-    ]
+    return [a_burst_run(rng, arm, number, limits=limits) for number in range(1, rounds + 1) for arm in arms]
 
 
 def _places(rng: np.random.Generator, skew: float, nodes: int, pods: int) -> list[int]:

@@ -35,9 +35,7 @@ class ReducedSnapshot:
         """Return the classes that every strategy refuses."""
         return {one.subject.removeprefix("class ") for one in self.packing.refusals}
 
-    def plan(
-        self, assignment: Assignment, policy: Policy, *, by_kind: bool = False
-    ) -> pb.Plan:
+    def plan(self, assignment: Assignment, policy: Policy, *, by_kind: bool = False) -> pb.Plan:
         """Return ``assignment`` as a plan whose limits are dual bounds, all priced.
 
         Parameters
@@ -61,11 +59,7 @@ class ReducedSnapshot:
                 if bound is None:
                     continue
                 message = encode_certificate(
-                    Certificate(
-                        ProofStatus.BOUND,
-                        ProofMethod.DUAL_BOUND,
-                        written(question, packing, bound, scope),
-                    )
+                    Certificate(ProofStatus.BOUND, ProofMethod.DUAL_BOUND, written(question, packing, bound, scope))
                 )
                 target = by_priority[priority]
                 if phase is Phase.PLACE:
@@ -79,9 +73,7 @@ class ReducedSnapshot:
     def staying(self, priority: int) -> int:
         """Return how many running pods of ``priority`` and above stay in any case."""
         classes, class_id = self.snapshot.classes, self.snapshot.pods.class_id
-        return sum(
-            classes[class_id[pod]].priority >= priority for pod in self.packing.staying
-        )
+        return sum(classes[class_id[pod]].priority >= priority for pod in self.packing.staying)
 
 
 def reduced_snapshot(message: pb.Snapshot) -> ReducedSnapshot:

@@ -19,9 +19,7 @@ class ChartRefusedError(Exception):
     """Helm refused to render; the message is what a user sees."""
 
 
-def render(
-    *settings: str, hooks: bool = False, kubernetes: str = "1.37.2"
-) -> list[Manifest]:
+def render(*settings: str, hooks: bool = False, kubernetes: str = "1.37.2") -> list[Manifest]:
     """Render with ``--set`` settings; return the objects, or those of ``helm test``."""
     sets = [word for setting in settings for word in ("--set", setting)]
     done = subprocess.run(
@@ -38,11 +36,7 @@ def render(
     if done.returncode != 0:
         raise ChartRefusedError(done.stderr)
     objects = [document for document in yaml.safe_load_all(done.stdout) if document]
-    return [
-        one
-        for one in objects
-        if ("helm.sh/hook" in one["metadata"].get("annotations", {})) is hooks
-    ]
+    return [one for one in objects if ("helm.sh/hook" in one["metadata"].get("annotations", {})) is hooks]
 
 
 def of_kind(objects: list[Manifest], *kinds: str) -> list[Manifest]:

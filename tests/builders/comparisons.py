@@ -7,12 +7,7 @@ from pathlib import Path
 
 from stowage_testbed.compare.bundle import BundleFolder
 from stowage_testbed.compare.calibration import Speed
-from stowage_testbed.compare.comparison import (
-    ArmEntry,
-    Comparison,
-    PreflightRow,
-    ScenarioText,
-)
+from stowage_testbed.compare.comparison import ArmEntry, Comparison, PreflightRow, ScenarioText
 from stowage_testbed.compare.result import Result, measured
 from stowage_testbed.compare.verdicts.judging import judge
 from stowage_testbed.metrics.record import RunRecord
@@ -31,9 +26,7 @@ def a_comparison(
 ) -> Comparison:
     """Return a comparison whose first arm is the baseline."""
     return Comparison(
-        scenario=ScenarioText.of(
-            "burst/deployment-200", "name: burst/deployment-200\n"
-        ),
+        scenario=ScenarioText.of("burst/deployment-200", "name: burst/deployment-200\n"),
         started="2026-01-02T03:04:05+00:00",
         baseline=arms[0],
         arms=tuple(ArmEntry(name, dict.fromkeys(limits, SETTINGS)) for name in arms),
@@ -49,23 +42,17 @@ def a_comparison(
     )
 
 
-def a_result(
-    records: Iterable[RunRecord], comparison: Comparison | None = None
-) -> Result:
+def a_result(records: Iterable[RunRecord], comparison: Comparison | None = None) -> Result:
     """Return what a finished comparison of these runs gives."""
     kept = tuple(records)
     arms = tuple(dict.fromkeys(record.arm for record in kept))
     limits = tuple(dict.fromkeys(record.limits for record in kept))
     about = comparison or a_comparison(arms, limits=limits)
     runs = tuple(measured(record) for record in kept)
-    return Result(
-        about, kept, runs, judge(runs, about.baseline, about.question), complete=True
-    )
+    return Result(about, kept, runs, judge(runs, about.baseline, about.question), complete=True)
 
 
-def write_bundle(
-    folder: Path, records: Sequence[RunRecord], comparison: Comparison | None = None
-) -> Path:
+def write_bundle(folder: Path, records: Sequence[RunRecord], comparison: Comparison | None = None) -> Path:
     """Write the folder of a finished comparison and return it."""
     result = a_result(records, comparison)
     bundle = BundleFolder.create(folder, result.comparison)

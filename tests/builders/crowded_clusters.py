@@ -13,9 +13,7 @@ PODS = 36
 SIZE = 3300
 
 
-def crowded_cluster(
-    seed: int, priorities: int = 2, nodes: int = NODES, *, constrained: bool = False
-) -> pb.Snapshot:
+def crowded_cluster(seed: int, priorities: int = 2, nodes: int = NODES, *, constrained: bool = False) -> pb.Snapshot:
     """Return a full cluster, filled in order of arrival, with some pods waiting.
 
     Parameters
@@ -36,18 +34,11 @@ def crowded_cluster(
     for at in range(0, nodes * PODS // NODES, 2):
         wanted = (random.randint(100, 1000), random.randint(100, 1000))
         one = builder.pod_class(
-            f"c{at}",
-            cpu_milli=wanted[0],
-            memory_bytes=wanted[1],
-            priority=random.randrange(priorities),
+            f"c{at}", cpu_milli=wanted[0], memory_bytes=wanted[1], priority=random.randrange(priorities)
         )
         homes = _constrain(one, random) if constrained else list(room)
         for pod in (at, at + 1):
-            fits = [
-                name
-                for name in homes
-                if all(r >= w for r, w in zip(room[name], wanted, strict=True))
-            ]
+            fits = [name for name in homes if all(r >= w for r, w in zip(room[name], wanted, strict=True))]
             node = max(fits, key=lambda name: sum(room[name]), default="")
             if node:
                 room[node] = [r - w for r, w in zip(room[node], wanted, strict=True)]
@@ -70,7 +61,6 @@ def _constrain(one: pb.PodClass, random: Random) -> list[str]:
             one.host_ports.add(port=int(one.id[1:]) + 1)
         case 2:
             one.required_pod_anti_affinity.add(
-                topology_key="host",
-                label_selector=pb.LabelSelector(match_labels={"app": one.id}),
+                topology_key="host", label_selector=pb.LabelSelector(match_labels={"app": one.id})
             )
     return nodes

@@ -41,9 +41,7 @@ def nodes(environment: ReleaseEnvironment) -> dict[str, str]:
     """Return the node of each ReplicaSet's pod, empty while it waits."""
     pods = environment.core.list_namespaced_pod("default").items
     return {
-        pod.metadata.labels["app"]: pod.spec.node_name or ""
-        for pod in pods
-        if pod.metadata.deletion_timestamp is None
+        pod.metadata.labels["app"]: pod.spec.node_name or "" for pod in pods if pod.metadata.deletion_timestamp is None
     }
 
 
@@ -65,9 +63,7 @@ def _arrived(name: str) -> Callable[[dict[str, str]], bool]:
     return lambda on: bool(on.get(name))
 
 
-def _until(
-    environment: ReleaseEnvironment, what: str, holds: Callable[[dict[str, str]], bool]
-) -> None:
+def _until(environment: ReleaseEnvironment, what: str, holds: Callable[[dict[str, str]], bool]) -> None:
     wait_until(what, lambda: nodes(environment), holds, timeout_s=HANG_S)
 
 
@@ -81,10 +77,7 @@ def _replica_set(name: str) -> Any:
             "selector": {"matchLabels": {"app": name}},
             "template": {
                 "metadata": {"labels": {"app": name}},
-                "spec": {
-                    "terminationGracePeriodSeconds": 1,
-                    "containers": [container],
-                },
+                "spec": {"terminationGracePeriodSeconds": 1, "containers": [container]},
             },
         },
     }

@@ -45,19 +45,12 @@ class Firefox:
 
     def open(self, address: str) -> None:
         """Go to an address, and wait until all of it is there."""
-        self._ask(
-            "browsingContext.navigate", context=self._tab, url=address, wait="complete"
-        )
+        self._ask("browsingContext.navigate", context=self._tab, url=address, wait="complete")
 
     def run(self, script: str) -> Any:
         """Return what the body of a function returns, or what it promises."""
         wrapped = f"(async () => JSON.stringify(await (async () => {{{script}}})()))()"
-        answer = self._ask(
-            "script.evaluate",
-            expression=wrapped,
-            target={"context": self._tab},
-            awaitPromise=True,
-        )
+        answer = self._ask("script.evaluate", expression=wrapped, target={"context": self._tab}, awaitPromise=True)
         assert answer["type"] == "success", answer["exceptionDetails"]["text"]
         value = answer["result"].get("value")
         return None if value is None else json.loads(value)
@@ -101,10 +94,7 @@ def headless_firefox(profile: Path) -> Iterator[Firefox]:
         "--remote-debugging-port", "0",
     ]  # fmt: skip
     log = profile / "stderr"
-    with (
-        log.open("wb") as written,
-        subprocess.Popen(command, stdout=written, stderr=written) as process,
-    ):
+    with log.open("wb") as written, subprocess.Popen(command, stdout=written, stderr=written) as process:
         try:
             found = wait_until(
                 "Firefox to listen",

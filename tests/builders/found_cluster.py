@@ -17,9 +17,7 @@ def found(*objects: Manifest) -> Found:
     return Found({kind: tuple(ones) for kind, ones in by_kind.items()})
 
 
-def node(
-    name: str, cpu: str = "4", *, zone: str = "", taints: Any = (), **labels: str
-) -> Manifest:
+def node(name: str, cpu: str = "4", *, zone: str = "", taints: Any = (), **labels: str) -> Manifest:
     """Return a node; a further label is named by a keyword."""
     own = {"kubernetes.io/hostname": name, **labels}
     if zone:
@@ -64,23 +62,15 @@ def pod(
         "kind": "Pod",
         "metadata": metadata,
         "spec": {"containers": [container], **place, **spec},
-        "status": {
-            "phase": "Running" if on else "Pending",
-            "conditions": [condition] if why else [],
-        },
+        "status": {"phase": "Running" if on else "Pending", "conditions": [condition] if why else []},
     }
 
 
-def replicas(
-    deployment: str, on: list[str], *, template_hash: str = "6f5c", **rest: Any
-) -> list[Manifest]:
+def replicas(deployment: str, on: list[str], *, template_hash: str = "6f5c", **rest: Any) -> list[Manifest]:
     """Return the pods of a Deployment whose ReplicaSet is not known."""
     labels = {"app": deployment, "pod-template-hash": template_hash}
     owner = ("ReplicaSet", f"{deployment}-{template_hash}")
-    return [
-        pod(f"{owner[1]}-{number}", one, owner=owner, labels=labels, **rest)
-        for number, one in enumerate(on)
-    ]
+    return [pod(f"{owner[1]}-{number}", one, owner=owner, labels=labels, **rest) for number, one in enumerate(on)]
 
 
 def thing(kind: str, name: str, namespace: str = "shop", **parts: Any) -> Manifest:

@@ -42,10 +42,7 @@ def _member(gang: Gang, number: int) -> dict[str, Any]:
     requests = {"cpu": "100m", "memory": gang.memory}
     container = {"name": "c", "image": "none", "resources": {"requests": requests}}
     return {
-        "metadata": {
-            "name": f"{gang.name}-{number}",
-            "labels": {"app": f"{gang.name}-{number}", "gang": gang.name},
-        },
+        "metadata": {"name": f"{gang.name}-{number}", "labels": {"app": f"{gang.name}-{number}", "gang": gang.name}},
         "spec": {
             "schedulingGroup": {"podGroupName": gang.name},
             "nodeSelector": {"kubernetes.io/hostname": "gang-0"},
@@ -94,6 +91,4 @@ def remove_gang(environment: ReleaseEnvironment, gang: Gang) -> None:
         lambda pods: not pods,
         timeout_s=HANG_S,
     )
-    CustomObjectsApi(environment.client).delete_namespaced_custom_object(
-        *_GROUPS, gang.name
-    )
+    CustomObjectsApi(environment.client).delete_namespaced_custom_object(*_GROUPS, gang.name)

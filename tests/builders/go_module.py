@@ -38,8 +38,7 @@ def go_module(name: str) -> Path:
     )
     if done.returncode:
         raise ModuleMissingError(
-            f"tests fetch no Go module, and {name} is not here; run: make go-modules\n"
-            f"{done.stdout}{done.stderr}"
+            f"tests fetch no Go module, and {name} is not here; run: make go-modules\n{done.stdout}{done.stderr}"
         )
     return Path(json.loads(done.stdout)["Dir"])
 

@@ -82,9 +82,7 @@ class HistoryBuilder:
     def replica_set(self, replicas: int) -> Self:
         return self._seen("ReplicaSet", "rs", IN_NS, spec={"replicas": replicas})
 
-    def budget(
-        self, healthy: int, name: str = "pdb", app: str = "a", **spec: Any
-    ) -> Self:
+    def budget(self, healthy: int, name: str = "pdb", app: str = "a", **spec: Any) -> Self:
         """Add a budget over an app that demands so many healthy pods."""
         whole = {"selector": {"matchLabels": {"app": app}}, **spec}
         status = {"desiredHealthy": healthy}
@@ -123,18 +121,14 @@ class HistoryBuilder:
         """Refuse to write a plan's status, as after a change by somebody else."""
         return self._request("update", name, **PLAN_STATUS, code=409)
 
-    def reservation(
-        self, name: str, allocated: str | int = "", phase: str = "Available"
-    ) -> Self:
+    def reservation(self, name: str, allocated: str | int = "", phase: str = "Available") -> Self:
         """Add a reservation on node ``n1`` for app ``a``, or change it."""
         held = {"cpu": str(allocated)} if allocated else None
         status = {"phase": phase, "nodeName": "n1", "allocated": held}
         owners = [{"labelSelector": {"matchLabels": {"app": "a"}}}]
         return self._seen("Reservation", name, spec={"owners": owners}, status=status)
 
-    def evict(
-        self, name: str, user: str = ACCOUNT, code: int = 201, uid: str = ""
-    ) -> Self:
+    def evict(self, name: str, user: str = ACCOUNT, code: int = 201, uid: str = "") -> Self:
         """Put an eviction into the audit log, of whoever has the name without a UID."""
         asked = {"resource": "pods", "subresource": "eviction", "namespace": "ns"}
         return self._request("create", name, **asked, user=user, code=code, uid=uid)
@@ -159,9 +153,7 @@ class HistoryBuilder:
     def gone(self, kind: str, name: str) -> Self:
         return self._add(kind, Verb.DELETED, self._known.pop((kind, name)))
 
-    def _seen(
-        self, kind: str, name: str, more: Mapping[str, Any] = IN_NO_NS, **parts: Any
-    ) -> Self:
+    def _seen(self, kind: str, name: str, more: Mapping[str, Any] = IN_NO_NS, **parts: Any) -> Self:
         new = (kind, name) not in self._known
         self._born[kind, name] += new
         nth = self._born[kind, name]
@@ -180,7 +172,5 @@ class HistoryBuilder:
     def _request(self, verb: str, name: str, **entry: Any) -> Self:
         self._now_ns += STEP_NS
         known = {"namespace": "", "user": ACCOUNT, "code": 200, **entry}
-        self.audit.append(
-            AuditEntry(verb=verb, name=name, stage_ns=self._now_ns, **known)
-        )
+        self.audit.append(AuditEntry(verb=verb, name=name, stage_ns=self._now_ns, **known))
         return self

@@ -67,9 +67,7 @@ class MemoryApi(ApiServer):
         tokens = sum(path.endswith("/token") for path, _ in self.asked)
         lifetime = timedelta(seconds=asked["spec"]["expirationSeconds"])
         expires = (self._clock.wall() + lifetime).isoformat()
-        return {
-            "status": {"token": f"{account}-{tokens}", "expirationTimestamp": expires}
-        }
+        return {"status": {"token": f"{account}-{tokens}", "expirationTimestamp": expires}}
 
 
 @dataclass

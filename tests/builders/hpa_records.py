@@ -13,14 +13,7 @@ from dataclasses import dataclass, field
 from stowage_testbed.hpa.load import find, hold
 from stowage_testbed.hpa.model.load_window import Segment
 from stowage_testbed.hpa.record import HpaRecord
-from stowage_testbed.hpa.settings import (
-    FULL,
-    Autoscaling,
-    Find,
-    Hold,
-    RecoverySettings,
-    Timing,
-)
+from stowage_testbed.hpa.settings import FULL, Autoscaling, Find, Hold, RecoverySettings, Timing
 from stowage_testbed.hpa.timeline import PodCount, Replicas, segments
 
 QUICK = RecoverySettings(
@@ -73,9 +66,7 @@ class SimulatedHpa:
         plan, now = self.settings.autoscaling, self.ready()
         target_milli = self.settings.service.request_milli * plan.target_percent / 100
         wanted = math.ceil(now * self.cpu_milli / target_milli)
-        allowed = max(
-            now * (100 + plan.scale_up_percent) // 100, now + plan.scale_up_pods
-        )
+        allowed = max(now * (100 + plan.scale_up_percent) // 100, now + plan.scale_up_pods)
         after = max(now, min(wanted, allowed, plan.max_replicas))
         if after != now:
             self.counts.append(PodCount(self.clock_s, after, after))
@@ -90,9 +81,6 @@ def hpa_record(settings: RecoverySettings = FULL) -> HpaRecord:
         settings=settings,
         find=levels,
         hold=windows,
-        replicas=tuple(
-            Replicas(count.at_s, count.ready, count.ready, 208)
-            for count in target.counts
-        ),
+        replicas=tuple(Replicas(count.at_s, count.ready, count.ready, 208) for count in target.counts),
         pods=tuple(target.counts),
     )

@@ -14,9 +14,7 @@ class Installed:
     folder: Path
     variables: dict[str, str]
 
-    def run(
-        self, program: str, *arguments: str, cwd: Path
-    ) -> subprocess.CompletedProcess[str]:
+    def run(self, program: str, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         """Run a program of the environment and return what it said."""
         return subprocess.run(
             [str(self.folder / "bin" / program), *arguments],

@@ -34,10 +34,7 @@ class Switches:
 
 @contextmanager
 def made_cluster(
-    nodes: int,
-    pods: int,
-    events_per_s: float = 200.0,
-    switches: Switches | None = None,
+    nodes: int, pods: int, events_per_s: float = 200.0, switches: Switches | None = None
 ) -> Iterator[client.ApiClient]:
     """Serve a cluster for the block, and yield a client of it."""
     switched = switches or Switches()

@@ -44,10 +44,7 @@ class MadeCluster:
         self._made = 0
         self.version = 1
         self._pods = [self._new_pod() for _ in range(pods)]
-        self.items = {
-            "nodes": [_make_node(number) for number in range(nodes)],
-            "pods": list(self._pods),
-        }
+        self.items = {"nodes": [_make_node(number) for number in range(nodes)], "pods": list(self._pods)}
 
     def events(self) -> Iterator[dict[str, Any]]:
         """Yield changes of pods at their rate, for ever."""
@@ -95,18 +92,12 @@ class MadeCluster:
                 "uid": f"00000000-0000-0000-0000-{self._made:012}",
                 "labels": {"pod-template-hash": "5d4f8c7b9d"},
                 "ownerReferences": [
-                    {
-                        "kind": "ReplicaSet",
-                        "name": f"service-{workload:03}-5d4f8c7b9d",
-                        "controller": True,
-                    }
+                    {"kind": "ReplicaSet", "name": f"service-{workload:03}-5d4f8c7b9d", "controller": True}
                 ],
             },
             "spec": {
                 "priority": workload % 3 * 1000,
-                "nodeName": (
-                    None if waits else f"node-{self._draw.randrange(self._nodes):05}"
-                ),
+                "nodeName": (None if waits else f"node-{self._draw.randrange(self._nodes):05}"),
                 "containers": [
                     {
                         "name": "main",

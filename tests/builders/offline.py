@@ -11,13 +11,7 @@ from stowage_testbed.toolchain import choose_minor
 from stowage_testbed.toolchain.location import ToolMissingError, tool_path
 from stowage_testbed.toolchain.manifest import DEFAULT_GROUP, Tool, load_manifest
 
-OFFLINE = {
-    "GOPROXY": "off",
-    "PIP_NO_INDEX": "1",
-    "SE_OFFLINE": "true",
-    "STOWAGE_SOURCE": "none",
-    "UV_OFFLINE": "1",
-}
+OFFLINE = {"GOPROXY": "off", "PIP_NO_INDEX": "1", "SE_OFFLINE": "true", "STOWAGE_SOURCE": "none", "UV_OFFLINE": "1"}
 """What keeps Go, pip, Selenium, Stowage and uv from fetching."""
 
 

@@ -18,13 +18,7 @@ from stowage_testbed.report.evidence import EvidenceWriter
 from stowage_testbed.run.divergence import find_divergences
 from stowage_testbed.run.latency import make_latency
 from stowage_testbed.run.material import Material
-from stowage_testbed.run.outcome import (
-    CheckpointRecord,
-    RunOutcome,
-    ScenarioOutcome,
-    StepRecord,
-    Window,
-)
+from stowage_testbed.run.outcome import CheckpointRecord, RunOutcome, ScenarioOutcome, StepRecord, Window
 from stowage_testbed.scenario.check import CheckResult
 from stowage_testbed.scenario.implied_steps import AFTER, BEFORE, imply_steps
 from stowage_testbed.scenario.model import Scenario, Workload
@@ -39,11 +33,7 @@ FAILED = CheckResult("placed", False, "3", "2", "pod c is pending")
 
 
 def a_checkpoint(
-    nodes: Mapping[str, Sequence[str]],
-    name: str = BEFORE,
-    *,
-    gpus: int = 0,
-    is_planned: bool = False,
+    nodes: Mapping[str, Sequence[str]], name: str = BEFORE, *, gpus: int = 0, is_planned: bool = False
 ) -> CheckpointRecord:
     """Return a checkpoint at which each workload's pods stand on these nodes.
 
@@ -53,11 +43,7 @@ def a_checkpoint(
     requests = taken(100, 2 * GB, {GPU: min(gpus, 1)})
     state = ClusterState(
         (NodeState("n1", size(1000, 4 * GB)), second),
-        tuple(
-            PodState(workload, place or None, requests)
-            for workload, places in nodes.items()
-            for place in places
-        ),
+        tuple(PodState(workload, place or None, requests) for workload, places in nodes.items() for place in places),
     )
     waited_s = [0.001 * number for number in range(1, 11)]
     return CheckpointRecord(
@@ -177,9 +163,7 @@ def a_material(audit_log: Path) -> Material:
     )
 
 
-def saved_bundle(
-    folder: Path, run: RunOutcome, environment: Mapping[str, Any] | None = None
-) -> Path:
+def saved_bundle(folder: Path, run: RunOutcome, environment: Mapping[str, Any] | None = None) -> Path:
     """Write a run's bundle as `stowage run` does, and return its folder."""
     bundle = Bundle(folder, run.run_id, environment or {})
     evidence = EvidenceWriter(bundle.folder, lambda _line: None)

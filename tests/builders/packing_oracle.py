@@ -16,10 +16,7 @@ from stowage_optimizer.model.packing import Assignment, Item, Packing, packing_o
 @st.composite
 def packings(draw: st.DrawFn, *, nodes: int = 3, items: int = 6) -> Packing:
     """Up to 3 tiers, 2 dimensions, replicas, masks; some nodes overcommitted."""
-    room = tuple(
-        (draw(st.integers(0, 8)), draw(st.integers(2, 9)))
-        for _ in range(draw(st.integers(1, nodes)))
-    )
+    room = tuple((draw(st.integers(0, 8)), draw(st.integers(2, 9))) for _ in range(draw(st.integers(1, nodes))))
     places = list(range(len(room)))
     kinds = [
         (
@@ -34,15 +31,7 @@ def packings(draw: st.DrawFn, *, nodes: int = 3, items: int = 6) -> Packing:
         priority, demand, open_to = draw(st.sampled_from(kinds))
         home = draw(st.sampled_from([None, *places]))
         eligible = sorted({*open_to, home} - {None}, key=lambda n: n or 0)
-        members.append(
-            Item(
-                f"p{index}",
-                priority,
-                demand,
-                tuple(n for n in eligible if n is not None),
-                home,
-            )
-        )
+        members.append(Item(f"p{index}", priority, demand, tuple(n for n in eligible if n is not None), home))
     tiers = tuple(sorted({item.priority for item in members}, reverse=True))
     names = tuple(f"n{index}" for index in places)
     return packing_of(names, room, tuple(members), tiers)
@@ -51,10 +40,7 @@ def packings(draw: st.DrawFn, *, nodes: int = 3, items: int = 6) -> Packing:
 def items_of(packing: Packing) -> tuple[Item, ...]:
     """Return each item of ``packing`` by itself."""
     rows = zip(packing.pod_uids, packing.kind_of, packing.current, strict=True)
-    return tuple(
-        Item(uid, kind.priority, kind.demand, kind.eligible, home)
-        for uid, kind, home in rows
-    )
+    return tuple(Item(uid, kind.priority, kind.demand, kind.eligible, home) for uid, kind, home in rows)
 
 
 def feasible_scores(packing: Packing, policy: Policy) -> set[Score]:
@@ -79,11 +65,7 @@ def overcommitted(packing: Packing) -> bool:
     )
 
 
-EARLIER = {
-    Phase.KEEP: (),
-    Phase.PLACE: ("kept",),
-    Phase.DISRUPT: ("kept", "placed"),
-}
+EARLIER = {Phase.KEEP: (), Phase.PLACE: ("kept",), Phase.DISRUPT: ("kept", "placed")}
 """What of a tier is settled before a phase."""
 
 
@@ -95,11 +77,7 @@ def number_of(found: Score, tier: int, phase: Phase) -> int:
 
 def best_number(scores: set[Score], reached: Score, tier: int, phase: Phase) -> int:
     """Return the best of those ``scores`` that are as good in all before the phase."""
-    among = [
-        number_of(one, tier, phase)
-        for one in scores
-        if at_least(one, reached, tier, EARLIER[phase])
-    ]
+    among = [number_of(one, tier, phase) for one in scores if at_least(one, reached, tier, EARLIER[phase])]
     return min(among) if phase is Phase.DISRUPT else max(among)
 
 
@@ -114,11 +92,7 @@ def at_least(found: Score, wanted: Score, tier: int, own: tuple[str, ...]) -> bo
 
 
 def _fits(packing: Packing, assignment: Assignment, node: int) -> bool:
-    here = [
-        item
-        for item, where in zip(items_of(packing), assignment, strict=True)
-        if where == node
-    ]
+    here = [item for item, where in zip(items_of(packing), assignment, strict=True) if where == node]
     return all(
         sum(item.demand[d] for item in here) <= room
         for d, room in enumerate(packing.room[node])

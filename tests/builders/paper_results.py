@@ -51,12 +51,8 @@ def a_result(
     wall_s: float = 0.5,
 ) -> ResultRow:
     reason = "OPTIMAL" if optimal else "TIME_LIMIT"
-    return ResultRow(
-        case, strategy, 1.0, 2, reason, "", optimal, plan, 0, 0, tiers, wall_s, wall_s
-    )
+    return ResultRow(case, strategy, 1.0, 2, reason, "", optimal, plan, 0, 0, tiers, wall_s, wall_s)
 
 
-def an_evaluation(
-    *categorised: Categorised, strategies: tuple[str, ...] = ("paper", "lexicographic")
-) -> Evaluation:
+def an_evaluation(*categorised: Categorised, strategies: tuple[str, ...] = ("paper", "lexicographic")) -> Evaluation:
     return evaluation.Evaluation(categorised, strategies, (1.0,), {}, {})

@@ -38,9 +38,7 @@ class ReleaseEnvironment:
                 raise
             return None
 
-    def host_pod(
-        self, name: str, containers: list[dict[str, Any]], **spec: Any
-    ) -> dict[str, Any]:
+    def host_pod(self, name: str, containers: list[dict[str, Any]], **spec: Any) -> dict[str, Any]:
         """Create a pod on the host node, in namespace default."""
         body = {
             "metadata": {"name": name},
@@ -58,12 +56,7 @@ class ReleaseEnvironment:
 
     def until(self, name: str, what: str, holds: Callable[[Any], bool]) -> Any:
         """Wait until a pod of namespace default is as wanted."""
-        return wait_until(
-            f"pod {name} {what}",
-            lambda: self.pod("default", name),
-            holds,
-            timeout_s=HANG_S,
-        )
+        return wait_until(f"pod {name} {what}", lambda: self.pod("default", name), holds, timeout_s=HANG_S)
 
     def remove(self, name: str) -> None:
         """Delete a pod of namespace default and wait until it is gone."""
@@ -79,9 +72,7 @@ def state(pod: Any, container: int = 0) -> Any:
 
 def is_ready(pod: Any) -> bool:
     """Return whether a pod is Ready."""
-    conditions: Mapping[str, str] = {
-        condition.type: condition.status for condition in pod.status.conditions or ()
-    }
+    conditions: Mapping[str, str] = {condition.type: condition.status for condition in pod.status.conditions or ()}
     return conditions.get("Ready") == "True"
 
 

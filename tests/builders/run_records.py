@@ -18,9 +18,7 @@ GB = 10**9
 _numbers = count()
 
 
-def a_node(
-    name: str, cpu: int = 4000, memory: int = 4 * GB, pods: int = 110, gpus: int = 0
-) -> NodeState:
+def a_node(name: str, cpu: int = 4000, memory: int = 4 * GB, pods: int = 110, gpus: int = 0) -> NodeState:
     return NodeState(name, size(cpu, memory, pods, {GPU: gpus}))
 
 

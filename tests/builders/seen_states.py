@@ -37,12 +37,7 @@ def refused(name: str) -> Seen:
     """Return a pod that was found unschedulable."""
     body = a_pod(name)
     body["status"]["conditions"] = [
-        {
-            "type": "PodScheduled",
-            "status": "False",
-            "reason": "Unschedulable",
-            "message": "0/2 nodes are available",
-        }
+        {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/2 nodes are available"}
     ]
     return ("Pod", body)
 
@@ -54,14 +49,7 @@ def leaving(name: str) -> Seen:
     return ("Pod", body)
 
 
-def plan(
-    name: str,
-    phase: str,
-    *,
-    optimal: bool = True,
-    execution_mode: str = "Execute",
-    created: str = "",
-) -> Seen:
+def plan(name: str, phase: str, *, optimal: bool = True, execution_mode: str = "Execute", created: str = "") -> Seen:
     """Return a plan in a phase."""
     metadata = {"uid": f"uid-{name}", "name": name, "creationTimestamp": created}
     return (

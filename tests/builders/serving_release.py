@@ -17,11 +17,7 @@ def check_release_serves(environment: ReleaseEnvironment, release: Release) -> N
     audit = environment.cluster.audit_log
     began = find_audit_end(audit)
     for name, cpu in (("plain", "0"), ("too-large", "100")):
-        container = {
-            "name": "c",
-            "image": "none",
-            "resources": {"requests": {"cpu": cpu}},
-        }
+        container = {"name": "c", "image": "none", "resources": {"requests": {"cpu": cpu}}}
         spec = {"terminationGracePeriodSeconds": 0, "containers": [container]}
         body = {"metadata": {"name": name}, "spec": spec}
         environment.core.create_namespaced_pod("default", body)

@@ -24,19 +24,12 @@ def tight_snapshots(draw: st.DrawFn, most_pods: int = 6) -> pb.Snapshot:
         home = draw(st.sampled_from(fitting)) if fitting and index < 4 else ""
         if home:
             left[home] -= cpu_milli
-        builder.pod(
-            f"p{index}",
-            cpu_milli=cpu_milli,
-            priority=draw(st.integers(0, 1)),
-            node=home,
-        )
+        builder.pod(f"p{index}", cpu_milli=cpu_milli, priority=draw(st.integers(0, 1)), node=home)
     return builder.message
 
 
 @st.composite
-def small_snapshots(
-    draw: st.DrawFn, most_nodes: int = 3, most_pods: int = 6
-) -> pb.Snapshot:
+def small_snapshots(draw: st.DrawFn, most_nodes: int = 3, most_pods: int = 6) -> pb.Snapshot:
     """Pods of 3 priorities, some replicas, some fixed, some nodes overcommitted.
 
     Some nodes have as much as their device plugins claim.
@@ -69,7 +62,5 @@ def small_snapshots(
         )
     for name in classes:
         if draw(st.integers(0, 5)) == 0:
-            builder.message.forbidden_pairs.add(
-                class_id=name, node=draw(st.sampled_from(names))
-            )
+            builder.message.forbidden_pairs.add(class_id=name, node=draw(st.sampled_from(names)))
     return builder.message

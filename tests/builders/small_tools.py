@@ -11,28 +11,16 @@ from stowage_testbed.toolchain.manifest import Archive, Manifest, Minor, Space, 
 HELLO = 'package main\n\nfunc main() { println("hello") }\n'
 
 
-def a_tool(
-    folder: Path, *, source: str = HELLO, own: bool = True, name: str = "hello"
-) -> Tool:
+def a_tool(folder: Path, *, source: str = HELLO, own: bool = True, name: str = "hello") -> Tool:
     """Return a tool whose Go module is written to ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "go.mod").write_text("module hello\n\ngo 1.26.0\n")
     (folder / "go.sum").write_text("")
     (folder / "main.go").write_text(source)
-    return Tool(
-        name=name,
-        version="v1.2.3",
-        folder=folder,
-        package=".",
-        own=own,
-        version_flags=False,
-        archive=None,
-    )
+    return Tool(name=name, version="v1.2.3", folder=folder, package=".", own=own, version_flags=False, archive=None)
 
 
-def a_released_tool(
-    folder: Path, url: str, member: str | None = None, digest: str | None = None
-) -> Tool:
+def a_released_tool(folder: Path, url: str, member: str | None = None, digest: str | None = None) -> Tool:
     """Return a tool that has an official archive at ``url``, and maybe its digest."""
     return replace(a_tool(folder, own=False), archive=Archive(url, member, digest))
 

@@ -81,17 +81,8 @@ class SnapshotBuilder:
         """Add a pod, of the class ``of`` or of one of its own."""
         if not of:
             of = f"class-{name}"
-            self.pod_class(
-                of, cpu_milli=cpu_milli, memory_bytes=memory_bytes, priority=priority
-            )
-        self.message.pods.add(
-            uid=name,
-            namespace="default",
-            name=name,
-            class_id=of,
-            node=node,
-            movable=movable,
-        )
+            self.pod_class(of, cpu_milli=cpu_milli, memory_bytes=memory_bytes, priority=priority)
+        self.message.pods.add(uid=name, namespace="default", name=name, class_id=of, node=node, movable=movable)
         return self
 
 

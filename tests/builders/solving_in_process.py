@@ -71,39 +71,22 @@ def answer_to(
 ) -> Answer:
     """Return the answer of ``strategy`` alone; one thread keeps tests from crowding."""
     asked = pb.SolveOptions(
-        strategy=strategy,
-        policy=policy,
-        time_limit_s=time_limit_s,
-        workers=1,
-        seed=seed,
-        deterministic=deterministic,
+        strategy=strategy, policy=policy, time_limit_s=time_limit_s, workers=1, seed=seed, deterministic=deterministic
     )
     seen = [] if published is None else published
     packings = Packings(decoded(snapshot))
     packing = packings.related if strategy == "boreas" else packings.plain
-    return Answer(
-        shipped_strategies()[strategy].solve(
-            packing, budget_of(_options(asked)), seen.append
-        )
-    )
+    return Answer(shipped_strategies()[strategy].solve(packing, budget_of(_options(asked)), seen.append))
 
 
 def finished_answer_to(
-    snapshot: pb.Snapshot,
-    asked: pb.SolveOptions,
-    *,
-    published: list[Solution] | None = None,
+    snapshot: pb.Snapshot, asked: pb.SolveOptions, *, published: list[Solution] | None = None
 ) -> Answer:
     """Return the answer to all of ``asked``, finished as the service does."""
     options = _options(asked)
     seen = [] if published is None else published
     return Answer(
-        solve(
-            shipped_strategies()[options.strategy],
-            Packings(decoded(snapshot)),
-            budget_of(options),
-            seen.append,
-        )
+        solve(shipped_strategies()[options.strategy], Packings(decoded(snapshot)), budget_of(options), seen.append)
     )
 
 
@@ -114,12 +97,6 @@ def empty(plan: pb.Plan) -> bool:
 
 def _options(asked: pb.SolveOptions) -> SolveOptions:
     issues = Issues()
-    options = decode_options(
-        asked,
-        issues,
-        strategies=shipped_strategies(),
-        default_time_limit_s=20,
-        default_workers=1,
-    )
+    options = decode_options(asked, issues, strategies=shipped_strategies(), default_time_limit_s=20, default_workers=1)
     issues.raise_if_any()
     return options

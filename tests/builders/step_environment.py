@@ -38,10 +38,7 @@ class Served(Harness, Listener):
     is_judged = False
 
     def __init__(
-        self,
-        context: RunContext,
-        pod_overrides: PodOverrides | None,
-        window_listener: WindowListener,
+        self, context: RunContext, pod_overrides: PodOverrides | None, window_listener: WindowListener
     ) -> None:
         self._context = context
         self.pod_overrides = pod_overrides
@@ -62,10 +59,7 @@ class StepEnvironment:
     pods: list[dict[str, Any]]
 
     def play(
-        self,
-        text: str,
-        pod_overrides: PodOverrides | None = None,
-        window_listener: WindowListener | None = None,
+        self, text: str, pod_overrides: PodOverrides | None = None, window_listener: WindowListener | None = None
     ) -> ScenarioOutcome:
         """Carry the steps out and leave the cluster as it was."""
         path = self.folder / "test" / "case.yaml"

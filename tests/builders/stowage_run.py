@@ -41,9 +41,7 @@ class StowageRun:
         A command that starts it.
     """
 
-    def __init__(
-        self, folder: Path, program: str, *arguments: str, before: tuple[str, ...] = ()
-    ) -> None:
+    def __init__(self, folder: Path, program: str, *arguments: str, before: tuple[str, ...] = ()) -> None:
         self.folder = folder
         self._log = folder / "progress.log"
         results = str(folder / "results")

@@ -21,10 +21,7 @@ LIMIT_S = 4.0
 def same_rows(one: Path, other: Path) -> None:
     """Check that two sweeps have the same rows in one order, but for times."""
     for name in (INSTANCES, RESULTS):
-        frames = [
-            pl.read_parquet(path / f"{name}.parquet").drop(TIMES, strict=False)
-            for path in (one, other)
-        ]
+        frames = [pl.read_parquet(path / f"{name}.parquet").drop(TIMES, strict=False) for path in (one, other)]
         assert_frame_equal(*frames)
 
 

@@ -22,15 +22,11 @@ def bound(t: float, name: str = "p") -> trace.PodBound:
     return trace.PodBound(t=t, namespace="ns", name=name, node="n1")
 
 
-def ended(
-    t: float, how: trace.How, ran_s: float | None = None, name: str = "p"
-) -> trace.PodEnded:
+def ended(t: float, how: trace.How, ran_s: float | None = None, name: str = "p") -> trace.PodEnded:
     return trace.PodEnded(t=t, namespace="ns", name=name, how=how, ran_s=ran_s)
 
 
-def seen(
-    t: float, kind: str, version: str = "v1", name: str = "web", **parts: Any
-) -> trace.ObjectSeen:
+def seen(t: float, kind: str, version: str = "v1", name: str = "web", **parts: Any) -> trace.ObjectSeen:
     metadata = {"namespace": "ns", "name": name}
     named = {"apiVersion": version, "kind": kind, "metadata": metadata}
     return trace.ObjectSeen(t=t, object={**named, **parts})

@@ -107,9 +107,7 @@ def _handler_of(server: WatchServer) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(text)
 
         def _watch(self) -> None:
-            server.watched_from.put(
-                self.path.split("resourceVersion=")[1].split("&")[0]
-            )
+            server.watched_from.put(self.path.split("resourceVersion=")[1].split("&")[0])
             self.send_response(200)
             self.send_header("Transfer-Encoding", "chunked")
             self.end_headers()

@@ -29,26 +29,14 @@ def seen(
 ) -> Change:
     """Return one change of a pod of 100 m, with 50 m in a sidecar, and 1 GB."""
     body: dict[str, Any] = {
-        "metadata": {
-            "uid": f"uid-{name}",
-            "namespace": namespace,
-            "name": name,
-            "labels": {WORKLOAD_LABEL: "web"},
-        },
+        "metadata": {"uid": f"uid-{name}", "namespace": namespace, "name": name, "labels": {WORKLOAD_LABEL: "web"}},
         "spec": {
             "priority": 7,
-            "containers": [
-                {"resources": {"requests": {"cpu": "100m", "memory": "1G"}}}
-            ],
-            "initContainers": [
-                {"restartPolicy": "Always", "resources": {"requests": {"cpu": "50m"}}}
-            ],
+            "containers": [{"resources": {"requests": {"cpu": "100m", "memory": "1G"}}}],
+            "initContainers": [{"restartPolicy": "Always", "resources": {"requests": {"cpu": "50m"}}}],
             **({"nodeName": node} if node else {}),
         },
-        "status": {
-            "phase": phase,
-            "conditions": [{"type": "Ready", "status": str(ready)}],
-        },
+        "status": {"phase": phase, "conditions": [{"type": "Ready", "status": str(ready)}]},
     }
     return Change("Pod", verb, at(second), body)
 
@@ -63,12 +51,7 @@ def life(name: str, created: float, bound: float, ready: float) -> list[Change]:
 
 
 def logged(
-    second: float,
-    subresource: str = "",
-    name: str = "",
-    *,
-    verb: str = "create",
-    took: float = 0.0005,
+    second: float, subresource: str = "", name: str = "", *, verb: str = "create", took: float = 0.0005
 ) -> AuditEntry:
     """Return the audit entry of a pod's creation, of its binding, or of a write.
 

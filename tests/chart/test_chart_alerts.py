@@ -49,9 +49,7 @@ def stock_metrics() -> dict[str, set[str]]:
     text = (go_module("k8s.io/kubernetes@v1.36.3") / file).read_text("utf-8")
     listed = yaml.load(text, yaml.CSafeLoader)
     return {
-        "_".join(
-            one[key] for key in ("namespace", "subsystem", "name") if key in one
-        ): set(one.get("labels", ()))
+        "_".join(one[key] for key in ("namespace", "subsystem", "name") if key in one): set(one.get("labels", ()))
         for one in listed
         if "kube-scheduler" in {at["component"] for at in one["componentEndpoints"]}
     }
@@ -117,9 +115,7 @@ def test_alerts_select_by_values_that_the_scheduler_writes() -> None:
             "plugins/priorityoptimizer/solve.go",
         )
     )
-    written = {
-        word.removeprefix("END_REASON_") for word in re.findall(r'"(\w+)"', sources)
-    }
+    written = {word.removeprefix("END_REASON_") for word in re.findall(r'"(\w+)"', sources)}
     selected = {
         value
         for rule in alerts()
@@ -146,11 +142,7 @@ def test_every_alert_is_tested_and_explained() -> None:
 
 def promtool(*arguments: str, given: str = "") -> None:
     done = subprocess.run(
-        [str(tool_path("promtool")), *arguments],
-        input=given,
-        capture_output=True,
-        text=True,
-        check=False,
+        [str(tool_path("promtool")), *arguments], input=given, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -7,15 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from chart_render import (
-    PROFILES,
-    Manifest,
-    of_kind,
-    pod_spec,
-    profile_file,
-    render,
-    scheduler_config,
-)
+from chart_render import PROFILES, Manifest, of_kind, pod_spec, profile_file, render, scheduler_config
 
 from stowage_testbed.helm.install import CHART
 
@@ -28,9 +20,7 @@ VALUES: Manifest = yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))
 def test_a_profile_is_kept_as_its_file_has_it(profile: str) -> None:
     """The files are the single source: tests of the scheduler read them too."""
     file = profile_file(profile)
-    rendered = scheduler_config(
-        render(f"profile={profile}", "rbac.allowPreemption=true")
-    )
+    rendered = scheduler_config(render(f"profile={profile}", "rbac.allowPreemption=true"))
     client = rendered.pop("clientConnection")
     assert client.pop("kubeconfig") == "/etc/stowage/kubeconfig.yaml"
     election = rendered.pop("leaderElection")
@@ -45,9 +35,7 @@ def test_a_profile_is_kept_as_its_file_has_it(profile: str) -> None:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_a_plain_installation_leaves_the_cluster_s_own_scheduler_its_pods(
-    profile: str,
-) -> None:
+def test_a_plain_installation_leaves_the_cluster_s_own_scheduler_its_pods(profile: str) -> None:
     """Two schedulers for one name place the same pods, each as if alone."""
     for name, settings in (("stowage", ()), ("mine", ("schedulerName=mine",))):
         config = scheduler_config(render(f"profile={profile}", *settings))
@@ -91,8 +79,7 @@ def test_deterministic_profiles_switch_off_batching(profile: str) -> None:
     gates = (f"{BATCHING}=true", "AnyVolumeDataSource=true")
     settings = [f"scheduler.featureGates.{gate}" for gate in gates]
     plain, gated = (
-        str(pod_spec(render(f"profile={profile}", *more))["containers"][0]["args"])
-        for more in ((), settings)
+        str(pod_spec(render(f"profile={profile}", *more))["containers"][0]["args"]) for more in ((), settings)
     )
     off = profile.endswith("deterministic")
 
@@ -110,16 +97,12 @@ def test_the_schedulers_kubeconfig_uses_the_pods_own_token() -> None:
         "server": "https://127.0.0.1:1",
         "certificate-authority": "/var/run/secrets/stowage/ca.crt",
     }
-    assert kubeconfig["users"][0]["user"] == {
-        "tokenFile": "/var/run/secrets/stowage/token"
-    }
+    assert kubeconfig["users"][0]["user"] == {"tokenFile": "/var/run/secrets/stowage/token"}
 
 
 def test_the_defaults_are_the_plugins_own() -> None:
     """A default in two places must be the same in both, and a limit without is none."""
-    shown = VALUES["priorityOptimizer"] | {
-        "socket": f"{VALUES['paths']['socket']}/optimizer.sock"
-    }
+    shown = VALUES["priorityOptimizer"] | {"socket": f"{VALUES['paths']['socket']}/optimizer.sock"}
     defaults = _go_defaults()
 
     pairs = ((shown, defaults), (shown.pop("limits"), defaults.pop("limits")))

@@ -55,15 +55,10 @@ def test_nothing_that_needs_the_operator_is_installed_unasked() -> None:
             for name in ("serviceMonitor", "prometheusRule", "dashboard")
         ),
         # A certificate of the scheduler's own making has no authority.
-        (
-            [METRICS, MONITOR, "scheduler.metrics.serviceMonitor.caSecret.name=mine"],
-            r"set scheduler\.tlsSecretName",
-        ),
+        ([METRICS, MONITOR, "scheduler.metrics.serviceMonitor.caSecret.name=mine"], r"set scheduler\.tlsSecretName"),
     ],
 )
-def test_a_scrape_that_would_always_fail_says_what_to_set(
-    settings: list[str], said: str
-) -> None:
+def test_a_scrape_that_would_always_fail_says_what_to_set(settings: list[str], said: str) -> None:
     """A monitor of a port that refuses every scrape would be down for ever."""
     with pytest.raises(ChartRefusedError, match=said):
         render(*settings)
@@ -114,18 +109,11 @@ def test_readers_get_the_right_to_metrics_and_nothing_else() -> None:
     reader = "scheduler.metrics.readers[0]"
     objects = render(METRICS, f"{reader}.name=prom", f"{reader}.namespace=monitoring")
     named = "ns:stowage:metrics-reader"
-    roles = {
-        one["metadata"]["name"]: one["rules"] for one in of_kind(objects, "ClusterRole")
-    }
-    subjects = {
-        one["roleRef"]["name"]: one["subjects"]
-        for one in of_kind(objects, "ClusterRoleBinding")
-    }
+    roles = {one["metadata"]["name"]: one["rules"] for one in of_kind(objects, "ClusterRole")}
+    subjects = {one["roleRef"]["name"]: one["subjects"] for one in of_kind(objects, "ClusterRoleBinding")}
 
     assert roles[named] == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
-    assert subjects[named] == [
-        {"kind": "ServiceAccount", "name": "prom", "namespace": "monitoring"}
-    ]
+    assert subjects[named] == [{"kind": "ServiceAccount", "name": "prom", "namespace": "monitoring"}]
     assert len(of_kind(render(METRICS), "ClusterRole")) == 1
 
 

@@ -42,11 +42,7 @@ def test_the_optimiser_holds_no_credentials() -> None:
     objects = render()
     spec = pod_spec(objects)
     (account,) = of_kind(objects, "ServiceAccount")
-    with_token = {
-        volume["name"]
-        for volume in spec["volumes"]
-        if "serviceAccountToken" in str(volume)
-    }
+    with_token = {volume["name"] for volume in spec["volumes"] if "serviceAccountToken" in str(volume)}
     mounts = {mount["name"] for mount in containers()["optimizer"]["volumeMounts"]}
 
     assert account["automountServiceAccountToken"] is False
@@ -87,8 +83,7 @@ def test_metrics_are_served_to_callers_that_the_api_server_knows() -> None:
     for what in ("authentication", "authorization"):
         assert f"--{what}-kubeconfig=/etc/stowage/kubeconfig.yaml" in arguments
     assert "extension-apiserver-authentication-reader" in [
-        binding["roleRef"]["name"]
-        for binding in of_kind(render(metrics), "RoleBinding")
+        binding["roleRef"]["name"] for binding in of_kind(render(metrics), "RoleBinding")
     ]
 
 
@@ -117,19 +112,14 @@ def test_a_network_policy_lets_metrics_be_scraped() -> None:
     assert network_policy(metrics)["ingress"] == [port]
     (limited,) = network_policy(metrics, scraper)["ingress"]
     assert limited == port | {
-        "from": [
-            {"namespaceSelector": {"matchLabels": {"team": "monitoring"}}},
-            {"podSelector": {"matchLabels": own}},
-        ]
+        "from": [{"namespaceSelector": {"matchLabels": {"team": "monitoring"}}}, {"podSelector": {"matchLabels": own}}]
     }
 
 
 def test_a_network_policy_lets_the_pod_reach_the_api_server_and_dns_only() -> None:
     """A pod that may evict pods needs no way out of the cluster."""
     limited = network_policy(
-        "networkPolicy.apiServer.cidrs={10.0.0.1/32}",
-        "networkPolicy.apiServer.ports={6443}",
-        "networkPolicy.dns=false",
+        "networkPolicy.apiServer.cidrs={10.0.0.1/32}", "networkPolicy.apiServer.ports={6443}", "networkPolicy.dns=false"
     )
 
     def ports(*of: tuple[int, str]) -> list[Manifest]:
@@ -198,9 +188,7 @@ def test_a_changed_configuration_restarts_the_scheduler() -> None:
         ("v1.38.0-alpha.1", "1.37"),
     ],
 )
-def test_the_image_is_that_of_the_cluster_s_minor_or_the_newest_before_it(
-    version: str, minor: str
-) -> None:
+def test_the_image_is_that_of_the_cluster_s_minor_or_the_newest_before_it(version: str, minor: str) -> None:
     """A scheduler that is newer than its API server never becomes ready."""
     found = containers(kubernetes=version.removeprefix("v"))
 

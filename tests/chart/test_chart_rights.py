@@ -30,9 +30,7 @@ def rights(*settings: str) -> set[Right]:
         right
         for role in of_kind(render(*settings), "Role", "ClusterRole")
         for rule in role["rules"]
-        for right in itertools.product(
-            rule["apiGroups"], rule["resources"], rule["verbs"]
-        )
+        for right in itertools.product(rule["apiGroups"], rule["resources"], rule["verbs"])
     }
 
 
@@ -75,9 +73,7 @@ PLANS = "priorityOptimizer"
         (["scheduler.leaderElection.enabled=false"], "no lease"),
     ],
 )
-def test_a_setting_changes_only_the_rights_that_it_is_about(
-    settings: list[str], name: str
-) -> None:
+def test_a_setting_changes_only_the_rights_that_it_is_about(settings: list[str], name: str) -> None:
     """A right that nothing uses is one too many."""
     before, after = rights(), rights(*settings)
 
@@ -88,9 +84,7 @@ def test_a_setting_changes_only_the_rights_that_it_is_about(
 @pytest.mark.parametrize("setting", ["evictJobs", "dryRunReplacements"])
 def test_without_the_optimiser_its_settings_grant_nothing(setting: str) -> None:
     """Nobody moves pods there."""
-    assert rights("profile=default", f"{PLANS}.{setting}=true") == (
-        written("every profile")
-    )
+    assert rights("profile=default", f"{PLANS}.{setting}=true") == (written("every profile"))
 
 
 def test_the_lease_is_bound_to_its_name() -> None:
@@ -129,6 +123,4 @@ def test_roles_and_bindings_are_the_releases_own() -> None:
     assert role["metadata"]["name"] == "ns:stowage"
     assert bindings
     for binding in bindings:
-        assert binding["subjects"] == [
-            {"kind": "ServiceAccount", "name": "stowage", "namespace": "ns"}
-        ]
+        assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "stowage", "namespace": "ns"}]

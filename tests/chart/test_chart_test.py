@@ -40,9 +40,7 @@ def test_the_release_places_the_pod_of_its_test() -> None:
 
 
 @pytest.mark.parametrize("setting", ["schedulerName=a", METRICS])
-def test_the_test_uses_the_releases_images_and_meets_the_restricted_standard(
-    setting: str,
-) -> None:
+def test_the_test_uses_the_releases_images_and_meets_the_restricted_standard(setting: str) -> None:
     """A cluster that pulls nothing else must be able to run it."""
     images = {one["image"] for one in pod_spec(render(setting))["containers"]}
 
@@ -108,16 +106,9 @@ def serving(certificate: Path, **answers: object) -> Iterator[int]:
 def ask(port: int, folder: Path) -> tuple[int, str]:
     """Run the script as the pod does; return its end and what it says."""
     (folder / "token").write_text("token\n")
-    script = container(METRICS)["args"][0].replace(
-        "DEADLINE_S = 60.0", "DEADLINE_S = 0"
-    )
+    script = container(METRICS)["args"][0].replace("DEADLINE_S = 60.0", "DEADLINE_S = 0")
     told = (f"https://127.0.0.1:{port}", f"{folder}/token", *READ)
-    done = subprocess.run(
-        [sys.executable, "-c", script, *told],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = subprocess.run([sys.executable, "-c", script, *told], capture_output=True, text=True, check=False)
     return done.returncode, done.stderr
 
 

@@ -83,9 +83,7 @@ def test_artifact_hub_lists_every_custom_resource_and_valid_examples() -> None:
     """Who copies one must not be refused by the API server."""
     examples = yaml.safe_load(METADATA["annotations"]["artifacthub.io/crdsExamples"])
     files = [yaml.safe_load(one.read_text()) for one in (CHART / "crds").glob("*.yaml")]
-    versions = {
-        one["spec"]["names"]["kind"]: one["spec"]["versions"][-1] for one in files
-    }
+    versions = {one["spec"]["names"]["kind"]: one["spec"]["versions"][-1] for one in files}
 
     # Helm packs no chart whose annotations are no texts.
     assert {type(value) for value in METADATA["annotations"].values()} == {str}

@@ -166,10 +166,7 @@ def _mount(rng: Random, pod: Manifest, node: Manifest) -> list[Manifest]:
         return [claim]
     name = f"{of['namespace']}-{of['name']}"
     bound = {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}}
-    merge(
-        claim,
-        {"metadata": bound, "spec": {"volumeName": name}, "status": {"phase": "Bound"}},
-    )
+    merge(claim, {"metadata": bound, "spec": {"volumeName": name}, "status": {"phase": "Bound"}})
     volume = deepcopy(CHANGES["volume"])
     merge(volume, {"metadata": {"name": name}, "spec": {"claimRef": of}})
     if rng.randrange(3):
@@ -191,9 +188,7 @@ def _fill(draft: Draft, name: str, simulator: Simulator) -> None:
     Among pods of several priorities that it wakes up again, the order would depend on
     the time.
     """
-    equals = tuple(
-        {**pod, "spec": {**pod["spec"], "priority": 0}} for pod in draft.pods
-    )
+    equals = tuple({**pod, "spec": {**pod["spec"], "priority": 0}} for pod in draft.pods)
     nodes = simulator.place(replace(draft.instance(name), pods=equals)).nodes
     for pod in draft.pods:
         node = nodes[named(pod)]

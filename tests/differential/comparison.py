@@ -21,13 +21,7 @@ from stowage_optimizer.verify import Violation
 from stowage_optimizer.verify.checker import Checker
 from stowage_optimizer.verify.index import Index
 from stowage_testbed.optimizer_service.service import running_service
-from stowage_testbed.simulate import (
-    PlanJudgement,
-    Question,
-    SchedulerVerifier,
-    Simulator,
-    find_profile,
-)
+from stowage_testbed.simulate import PlanJudgement, Question, SchedulerVerifier, Simulator, find_profile
 from tests.differential.clusters import named, random_cluster
 from tests.differential.plans import STRATEGIES, answer, spoil
 
@@ -120,28 +114,20 @@ class Comparison:
         return equivalent(self.scheduler, self.violations)
 
 
-def compare(
-    verifier: SchedulerVerifier, question: Question, checked: pb.Policy
-) -> list[Comparison]:
+def compare(verifier: SchedulerVerifier, question: Question, checked: pb.Policy) -> list[Comparison]:
     """Return a comparison for each plan of ``question``."""
     verification = verifier.verify(question)
     snapshot = verification.snapshot
     checker = Checker(snapshot, checked)
     return [
         Comparison(
-            replace(question, plans=(plan,)),
-            checked,
-            snapshot,
-            judgement,
-            tuple(checker.violations(plan) or ()),
+            replace(question, plans=(plan,)), checked, snapshot, judgement, tuple(checker.violations(plan) or ())
         )
         for plan, judgement in zip(question.plans, verification.of_plans, strict=True)
     ]
 
 
-def explain(
-    verifier: SchedulerVerifier, comparison: Comparison, *, changes: int = 2
-) -> tuple[str, ...]:
+def explain(verifier: SchedulerVerifier, comparison: Comparison, *, changes: int = 2) -> tuple[str, ...]:
     """Return what only one side knows that explains why the two do not agree.
 
     An explanation is a change that takes that away. It explains a disagreement if both
@@ -227,15 +213,10 @@ EXPLANATIONS: tuple[Callable[[Comparison], Changed | None], ...] = (
 
 def _about_arrival_order(comparison: Comparison) -> bool:
     refused_on_the_way = comparison.scheduler.reason in {"", "rehearsal", "stale"}
-    return refused_on_the_way and comparison.rules <= {
-        "pod-affinity",
-        "topology-spread",
-    }
+    return refused_on_the_way and comparison.rules <= {"pod-affinity", "topology-spread"}
 
 
-def _about(
-    comparison: Comparison, pods: Collection[Mapping[str, Any]], plan: pb.Plan
-) -> Changed:
+def _about(comparison: Comparison, pods: Collection[Mapping[str, Any]], plan: pb.Plan) -> Changed:
     question = comparison.question
     instance = replace(question.instance, pods=tuple(pods))
     return replace(question, instance=instance, plans=(plan,)), comparison.checked
@@ -299,13 +280,8 @@ class Verifiers:
         asked = random_cluster(name, rng, self.simulator)
         snapshot = self.scheduler.verify(asked).snapshot
         index = Index(snapshot)
-        good = [
-            answer(rng, self.optimizer, strategy, asked, snapshot)
-            for strategy in STRATEGIES
-        ]
-        spoiled = [
-            spoil(rng, rng.choice(good), snapshot, index) for _ in range(SPOILED)
-        ]
+        good = [answer(rng, self.optimizer, strategy, asked, snapshot) for strategy in STRATEGIES]
+        spoiled = [spoil(rng, rng.choice(good), snapshot, index) for _ in range(SPOILED)]
         return replace(asked, plans=(*good, *spoiled))
 
 
@@ -316,9 +292,5 @@ SPOILED = 17
 def running_verifiers() -> Iterator[Verifiers]:
     """Start the processes and stop them afterwards."""
     config = find_profile("deterministic")
-    with (
-        Simulator(config) as simulator,
-        SchedulerVerifier(config) as verifier,
-        running_service() as service,
-    ):
+    with Simulator(config) as simulator, SchedulerVerifier(config) as verifier, running_service() as service:
         yield Verifiers(simulator, verifier, service.stub)

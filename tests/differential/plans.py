@@ -27,11 +27,7 @@ FAILURES = (pb.END_REASON_ERROR, pb.END_REASON_INFEASIBLE_INPUT)
 
 
 def answer(
-    rng: Random,
-    optimizer: pb_grpc.OptimizerStub,
-    strategy: str,
-    question: Question,
-    snapshot: pb.Snapshot,
+    rng: Random, optimizer: pb_grpc.OptimizerStub, strategy: str, question: Question, snapshot: pb.Snapshot
 ) -> pb.Plan:
     """Return a strategy's plan.
 
@@ -107,11 +103,7 @@ class Spoiled:
     def untouched(self, *, running: bool = True) -> list[pb.Pod]:
         """Return the pods that the plan leaves alone, in random order."""
         named = {step.pod for step in self.steps}
-        found = [
-            pod
-            for uid, pod in self.index.pods.items()
-            if uid not in named and bool(pod.node) == running
-        ]
+        found = [pod for uid, pod in self.index.pods.items() if uid not in named and bool(pod.node) == running]
         self.rng.shuffle(found)
         return found
 

@@ -61,14 +61,10 @@ def crowded_pods(rng: Random, *, waiting: int = 4) -> pb.Snapshot:
 
 
 def _add_pod(snapshot: pb.Snapshot, name: str, of: pb.PodClass) -> pb.Pod:
-    return snapshot.pods.add(
-        uid=name, name=name, class_id=of.id, namespace=of.namespace
-    )
+    return snapshot.pods.add(uid=name, name=name, class_id=of.id, namespace=of.namespace)
 
 
-def _pod_class(
-    snapshot: pb.Snapshot, rng: Random, name: str, teams: Mapping[str, str]
-) -> pb.PodClass:
+def _pod_class(snapshot: pb.Snapshot, rng: Random, name: str, teams: Mapping[str, str]) -> pb.PodClass:
     one = snapshot.pod_classes.add(id=name, requests=pb.Resources())
     one.namespace = rng.choice(["default", "default", "other"])
     one.labels.update(app=rng.choice(APPS), version=rng.choice(APPS))

@@ -15,14 +15,7 @@ from stowage_optimizer.verify import checker
 from stowage_optimizer.verify.checker import NAMES, RULES, Rule
 from stowage_optimizer.verify.violation import RuleName, Violation
 from stowage_testbed.simulate import PlanJudgement
-from tests.differential.comparison import (
-    CLAIM_RULES,
-    PLUGINS,
-    REASONS,
-    Verifiers,
-    equivalent,
-    running_verifiers,
-)
+from tests.differential.comparison import CLAIM_RULES, PLUGINS, REASONS, Verifiers, equivalent, running_verifiers
 
 SEED = 5
 PLANS = 200
@@ -36,11 +29,7 @@ NOT_HELD_AGAINST = {"check_limits"}
 
 OF_CLAIMS = {"check_tiers", "check_bounds", "check_gains", "check_nodes_in_use"}
 
-JUDGED_BY_BOTH = [
-    rule
-    for rule in (*NAMES, *RULES)
-    if rule.__name__ not in NOT_HELD_AGAINST | OF_CLAIMS
-]
+JUDGED_BY_BOTH = [rule for rule in (*NAMES, *RULES) if rule.__name__ not in NOT_HELD_AGAINST | OF_CLAIMS]
 
 
 @pytest.fixture(scope="module")
@@ -64,10 +53,7 @@ def _missed(verifiers: Verifiers) -> bool:
     """Tell whether some plan is verified differently; names that lead nowhere count."""
     with suppress(KeyError):
         # Other rules cannot look where names are not what they seem.
-        return any(
-            verifiers.compare_random_plans(seed, PLANS).unexplained
-            for seed in range(SEARCHED // PLANS)
-        )
+        return any(verifiers.compare_random_plans(seed, PLANS).unexplained for seed in range(SEARCHED // PLANS))
     return True
 
 

@@ -53,11 +53,7 @@ def cluster() -> Iterator[FaultCluster]:
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[pytest.mark.nightly] * (name not in EVERY_CHANGE))
-        for name in CHOSEN
-    ],
+    "name", [pytest.param(name, marks=[pytest.mark.nightly] * (name not in EVERY_CHANGE)) for name in CHOSEN]
 )
 def test_nothing_is_lost(name: str, cluster: FaultCluster, tmp_path: Path) -> None:
     """A plan costs nobody anything, whatever goes wrong in its middle."""

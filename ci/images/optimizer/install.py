@@ -27,27 +27,17 @@ def main(build: Path, target: Path) -> None:
     shutil.copytree(build / "stowage_optimizer", target / "stowage_optimizer")
     (target / "bin").mkdir()
     command = target / "bin" / "stowage-optimizer"
-    command.write_text(
-        f"#!{sys.executable}\nfrom stowage_optimizer.cli import main\n\nmain()\n",
-        "utf-8",
-    )
+    command.write_text(f"#!{sys.executable}\nfrom stowage_optimizer.cli import main\n\nmain()\n", "utf-8")
     command.chmod(0o755)
     for name in UNUSED:
         for folder in [*target.glob(f"*/**/{name}")]:
             shutil.rmtree(folder, ignore_errors=True)
     same_times(target)  # Numba notes those of the sources that it compiles
-    compileall.compile_dir(
-        target,
-        quiet=1,
-        workers=1,
-        invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
-    )
+    compileall.compile_dir(target, quiet=1, workers=1, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
     compiled = target / "compiled"
     compiled.mkdir()
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(compiled)}
-    subprocess.run(
-        [sys.executable, str(command), "compile"], env=environment, check=True
-    )
+    subprocess.run([sys.executable, str(command), "compile"], env=environment, check=True)
     same_times(target)
 
 

@@ -34,9 +34,7 @@ class NodeLoads:
         room, used = self._packing.room[node], self._used[node]
         newcomers = self._newcomers[node]
         return not any(
-            amount
-            and used[dimension] + amount > room[dimension]
-            and (comes or newcomers[dimension])
+            amount and used[dimension] + amount > room[dimension] and (comes or newcomers[dimension])
             for dimension, amount in enumerate(self._packing.kind_of[item].demand)
         )
 

@@ -31,9 +31,7 @@ class SolutionWriter:
         self.policy = policy
         pods, classes = packing.snapshot.pods, packing.snapshot.classes
         self._staying: Counter[int] = Counter()
-        for class_id, count in zip(
-            pods.classes, pods.counts(pods.running), strict=True
-        ):
+        for class_id, count in zip(pods.classes, pods.counts(pods.running), strict=True):
             self._staying[classes[class_id].priority] += count
         moving = packing.kind[packing.home != NOWHERE]
         in_play = np.bincount(moving, minlength=len(packing.kinds))
@@ -43,16 +41,12 @@ class SolutionWriter:
         self._before = score(packing, packing.current, policy)
         self._priorities = sorted({*present, *packing.tiers}, reverse=True)
 
-    def write(
-        self, assignment: Assignment, bounds: Sequence[TierBounds], message: str = ""
-    ) -> Solution:
+    def write(self, assignment: Assignment, bounds: Sequence[TierBounds], message: str = "") -> Solution:
         """Return ``assignment`` as a solution whose tiers carry ``bounds``."""
         tiers = self._tiers(assignment, bounds)
         return Solution(self.packing, assignment, tiers, self.packing.refusals, message)
 
-    def _tiers(
-        self, assignment: Assignment, bounds: Sequence[TierBounds]
-    ) -> tuple[TierResult, ...]:
+    def _tiers(self, assignment: Assignment, bounds: Sequence[TierBounds]) -> tuple[TierResult, ...]:
         after = score(self.packing, assignment, self.policy)
         scores = zip(self._before, after, bounds, strict=True)
         by_tier = dict(zip(self.packing.tiers, scores, strict=True))
@@ -77,20 +71,14 @@ class SolutionWriter:
                     disruption=-now.stability,
                     disruption_lower_bound=min(limits.disruption, -now.stability),
                     place=limits.place.certify(reached=now.placed >= limits.placed),
-                    disrupt=limits.disrupt.certify(
-                        reached=-now.stability <= limits.disruption
-                    ),
+                    disrupt=limits.disrupt.certify(reached=-now.stability <= limits.disruption),
                 )
             )
         return tuple(tiers)
 
     def _proved(self, reached: TierScore, limits: TierBounds) -> bool:
         kept = self.policy is Policy.PAPER or reached.kept >= limits.kept
-        return (
-            kept
-            and reached.placed >= limits.placed
-            and -reached.stability <= limits.disruption
-        )
+        return kept and reached.placed >= limits.placed and -reached.stability <= limits.disruption
 
 
 @dataclass(slots=True)

@@ -64,8 +64,7 @@ def repair_relations(
         settled, placed = _place_the_rest(packing, wanted, given_up, stop)
         late = _arrive(AssignmentBuilder(packing), packing, settled) if placed else []
         homeless = any(
-            packing.current[item] is not None and wanted[item] is not None
-            for item in (*late, *_lost(wanted, settled))
+            packing.current[item] is not None and wanted[item] is not None for item in (*late, *_lost(wanted, settled))
         )
         if homeless:
             return None
@@ -73,16 +72,11 @@ def repair_relations(
             return settled
         # They found a node, but not in the order in which a plan is carried out.
         given_up.update(late)
-        wanted = tuple(
-            None if item in given_up else node for item, node in enumerate(settled)
-        )
+        wanted = tuple(None if item in given_up else node for item, node in enumerate(settled))
 
 
 def _place_the_rest(
-    packing: Packing,
-    wanted: Assignment,
-    given_up: set[int],
-    stop: Callable[[], bool],
+    packing: Packing, wanted: Assignment, given_up: set[int], stop: Callable[[], bool]
 ) -> tuple[Assignment, bool]:
     """Return ``wanted`` with other nodes for some, and whether any pod got one."""
     builder = AssignmentBuilder(packing)
@@ -99,23 +93,17 @@ def _place_the_rest(
 def _lost(wanted: Assignment, settled: Assignment) -> list[int]:
     """Return the items that had a node and have none."""
     return [
-        item
-        for item, (one, other) in enumerate(zip(wanted, settled, strict=True))
-        if one is not None and other is None
+        item for item, (one, other) in enumerate(zip(wanted, settled, strict=True)) if one is not None and other is None
     ]
 
 
-def _arrive(
-    builder: AssignmentBuilder, packing: Packing, wanted: Assignment
-) -> list[int]:
+def _arrive(builder: AssignmentBuilder, packing: Packing, wanted: Assignment) -> list[int]:
     """Put all allowed pods in a plan's order; return those that never were."""
     moves, placements = _put_who_stays(packing, builder, wanted)
     return _put_who_comes(builder, wanted, [*moves, *placements])
 
 
-def _put_who_stays(
-    packing: Packing, builder: AssignmentBuilder, wanted: Assignment
-) -> tuple[list[int], list[int]]:
+def _put_who_stays(packing: Packing, builder: AssignmentBuilder, wanted: Assignment) -> tuple[list[int], list[int]]:
     """Put the pods that stay; return those that move and those that are placed."""
     moves: list[int] = []
     placements: list[int] = []
@@ -129,9 +117,7 @@ def _put_who_stays(
     return moves, placements
 
 
-def _put_who_comes(
-    builder: AssignmentBuilder, wanted: Assignment, coming: Sequence[int]
-) -> list[int]:
+def _put_who_comes(builder: AssignmentBuilder, wanted: Assignment, coming: Sequence[int]) -> list[int]:
     """Put pods in turns while allowed; return those that never were."""
     left = list(coming)
     while True:
@@ -151,11 +137,7 @@ def _demanding(packing: Packing) -> list[int]:
     relations = packing.relations
     if relations is None:
         return []
-    return [
-        index
-        for index, class_id in enumerate(relations.class_of)
-        if class_id in relations.rules
-    ]
+    return [index for index, class_id in enumerate(relations.class_of) if class_id in relations.rules]
 
 
 class _OpenNodes:
@@ -165,9 +147,7 @@ class _OpenNodes:
     that is full for one pod is full for all that are like it and come later.
     """
 
-    def __init__(
-        self, packing: Packing, builder: AssignmentBuilder, stop: Callable[[], bool]
-    ) -> None:
+    def __init__(self, packing: Packing, builder: AssignmentBuilder, stop: Callable[[], bool]) -> None:
         self._packing = packing
         self._builder = builder
         self._stop = stop
@@ -195,9 +175,7 @@ class _OpenNodes:
             self._open[alike] = dict.fromkeys(placed.eligible)
         return self._open[alike]
 
-    def _allowed(
-        self, item: int, nodes: Iterable[int], full: list[int]
-    ) -> Iterator[int]:
+    def _allowed(self, item: int, nodes: Iterable[int], full: list[int]) -> Iterator[int]:
         """Yield the nodes to which ``item`` may come; collect the full ones."""
         for node in nodes:
             if self._stop():
@@ -224,8 +202,7 @@ def keeps_relations(packing: Packing, assignment: Assignment) -> bool:
     settled = repair_relations(packing, assignment)
     # The repair places waiting pods too, after all others; they do not matter here.
     return settled is not None and all(
-        node is None or node == other
-        for node, other in zip(assignment, settled, strict=True)
+        node is None or node == other for node, other in zip(assignment, settled, strict=True)
     )
 
 
@@ -248,9 +225,7 @@ def repair(packing: Packing, wanted: Assignment, policy: Policy) -> Assignment:
 def _one_round(packing: Packing, wanted: Assignment, policy: Policy) -> Assignment:
     builder = AssignmentBuilder(packing)
     for tier in packing.tiers:
-        members = [
-            index for index, kind in enumerate(packing.kind_of) if kind.priority == tier
-        ]
+        members = [index for index, kind in enumerate(packing.kind_of) if kind.priority == tier]
         running = [i for i in members if packing.current[i] is not None]
         pending = [i for i in members if packing.current[i] is None]
         _put_where_wanted(builder, wanted, running)
@@ -264,18 +239,14 @@ def _one_round(packing: Packing, wanted: Assignment, policy: Policy) -> Assignme
     return builder.assignment
 
 
-def _put_where_wanted(
-    builder: AssignmentBuilder, wanted: Assignment, members: Sequence[int]
-) -> None:
+def _put_where_wanted(builder: AssignmentBuilder, wanted: Assignment, members: Sequence[int]) -> None:
     for item in members:
         node = wanted[item]
         if node is not None and builder.fits(item, node):
             builder.put(item, node)
 
 
-def _put_anywhere(
-    packing: Packing, builder: AssignmentBuilder, members: Sequence[int]
-) -> None:
+def _put_anywhere(packing: Packing, builder: AssignmentBuilder, members: Sequence[int]) -> None:
     # Large pods first: small ones find room more easily.
     for item in sorted(members, key=lambda i: packing.kind_of[i].demand, reverse=True):
         if builder.node_of(item) is None:
@@ -287,9 +258,7 @@ def _put_anywhere(
                     break
 
 
-def _send_home(
-    packing: Packing, builder: AssignmentBuilder, members: Sequence[int]
-) -> None:
+def _send_home(packing: Packing, builder: AssignmentBuilder, members: Sequence[int]) -> None:
     for item in members:
         home, node = packing.current[item], builder.node_of(item)
         if node is None or home is None or node == home:

@@ -11,9 +11,7 @@ from stowage_optimizer.constraints.allowances import disrupted
 from stowage_optimizer.model.packing import Allowance, Assignment, Packing
 
 
-def restricted(
-    packing: Packing, members: Collection[int], assignment: Assignment
-) -> Packing:
+def restricted(packing: Packing, members: Collection[int], assignment: Assignment) -> Packing:
     """Return the problem of ``members`` alone, in ascending order."""
     kept = sorted(members)
     others = sorted(set(range(len(packing.kind))) - set(kept))
@@ -31,11 +29,7 @@ def restricted(
     if relations is not None:
         of = relations.class_of
         more = tuple((of[index], node, False) for index, node in staying)
-        relations = replace(
-            relations,
-            class_of=tuple(of[index] for index in kept),
-            staying=(*relations.staying, *more),
-        )
+        relations = replace(relations, class_of=tuple(of[index] for index in kept), staying=(*relations.staying, *more))
     numbers, kind = np.unique(packing.kind[kept], return_inverse=True)
     kinds = tuple(packing.kinds[number] for number in numbers)
     return replace(
@@ -51,9 +45,7 @@ def restricted(
     )
 
 
-def _allowances(
-    packing: Packing, kept: Sequence[int], assignment: Assignment
-) -> Iterator[Allowance]:
+def _allowances(packing: Packing, kept: Sequence[int], assignment: Assignment) -> Iterator[Allowance]:
     """Yield what is left for ``kept`` of what the others have not used."""
     number = {index: at for at, index in enumerate(kept)}
     for one in packing.allowances:

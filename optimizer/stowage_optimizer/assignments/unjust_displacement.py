@@ -21,9 +21,7 @@ def unjustly_displaced(packing: Packing, assignment: Assignment) -> Iterator[int
     for index in np.flatnonzero(evicted).tolist():
         item = packing.kind_of[index]
         if item.priority not in higher:
-            higher[item.priority] = _HigherPriorityPods(
-                packing, assignment, item.priority
-            )
+            higher[item.priority] = _HigherPriorityPods(packing, assignment, item.priority)
         if higher[item.priority].leave_room_for(index):
             yield index
 
@@ -38,18 +36,14 @@ class _HigherPriorityPods:
 
     def __init__(self, packing: Packing, assignment: Assignment, priority: int) -> None:
         self._packing = packing
-        self._builder = (
-            None if packing.relations is None else AssignmentBuilder(packing)
-        )
+        self._builder = None if packing.relations is None else AssignmentBuilder(packing)
         room = np.array(packing.room, np.int64)
         used, newcomers = np.zeros_like(room), np.zeros_like(room)
         # The pods of an allowance that stay need not make way either: not all may.
         limited = {index for one in packing.allowances for index in one.members}
         for index, node in enumerate(assignment):
             item, home = packing.kind_of[index], packing.current[index]
-            stays = home is not None and (
-                item.priority == priority or (index in limited and node == home)
-            )
+            stays = home is not None and (item.priority == priority or (index in limited and node == home))
             if node is None or not (item.priority > priority or stays):
                 continue
             if self._builder is not None:
@@ -66,8 +60,7 @@ class _HigherPriorityPods:
         if self._builder is not None:
             builder = self._builder
             return any(
-                builder.fits(index, node)
-                and (node == home or builder.relations_allow(index, node))
+                builder.fits(index, node) and (node == home or builder.relations_allow(index, node))
                 for node in item.eligible
             )
         # The same without relations, for all nodes at once.

@@ -16,22 +16,8 @@ import numpy as np
 from stowage_optimizer.bounds.groups import MOST_CELLS, Groups, binding
 from stowage_optimizer.bounds.highs import Entries, Program, minimum_duals
 from stowage_optimizer.bounds.lagrangian import Lagrangian
-from stowage_optimizer.bounds.question import (
-    SCALE,
-    Bound,
-    Duals,
-    Floats,
-    Phase,
-    Question,
-)
-from stowage_optimizer.bounds.scope import (
-    Linear,
-    Scope,
-    arrivals,
-    from_maximum,
-    make_scope,
-    weighted,
-)
+from stowage_optimizer.bounds.question import SCALE, Bound, Duals, Floats, Phase, Question
+from stowage_optimizer.bounds.scope import Linear, Scope, arrivals, from_maximum, make_scope, weighted
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.options import Clock
 
@@ -47,9 +33,7 @@ class FirstLimit:
     bound: Bound
 
 
-def limit_by_kind(
-    question: Question, clock: Clock, deadline: float
-) -> FirstLimit | None:
+def limit_by_kind(question: Question, clock: Clock, deadline: float) -> FirstLimit | None:
     """Return what the program proves of keeping or placing; None if it was too slow.
 
     Of disruption it knows nothing: that is about single nodes.
@@ -102,17 +86,13 @@ def _kinds_of_nodes(scope: Scope) -> Groups | None:
     if not len(scope.room) or not kinds:
         return None
     rows = np.column_stack([problem.group, scope.room, scope.free])
-    _, first, group, size = np.unique(
-        rows, axis=0, return_index=True, return_inverse=True, return_counts=True
-    )
+    _, first, group, size = np.unique(rows, axis=0, return_index=True, return_inverse=True, return_counts=True)
     if len(first) * kinds > MOST_CELLS:
         return None
     come = np.where(arrivals(scope, first), scope.count, 0).astype(np.int32)
     # Who is at home stays, also where nobody may come any more.
     home, runs = scope.home, scope.home >= 0
-    pairs, number = np.unique(
-        home[runs] * kinds + scope.kind_of[runs], return_counts=True
-    )
+    pairs, number = np.unique(home[runs] * kinds + scope.kind_of[runs], return_counts=True)
     np.maximum.at(come, (group[pairs // kinds], pairs % kinds), number)
     used = binding(scope.demand, scope.room[first])
     room = np.ascontiguousarray(scope.room[first][:, used])
@@ -163,9 +143,7 @@ class _Program:
         run = np.zeros(counts)
         run[self._mixed] = np.maximum(0, -dual[counts:][:runs])
         duals = Duals(
-            pod=np.maximum(0, -dual[:counts]),
-            run=run,
-            requirement=np.maximum(0, dual[counts + runs + rooms :]),
+            pod=np.maximum(0, -dual[:counts]), run=run, requirement=np.maximum(0, dual[counts + runs + rooms :])
         )
         price = np.maximum(0, -dual[counts + runs :][:rooms])
         price = price.reshape(self._groups.room.shape)
@@ -186,9 +164,7 @@ class _Program:
             cost=-self._weights(scope.objective),
             upper=np.concatenate([np.full(placed, np.inf), scope.running[self._mixed]]),
             low=np.array([-np.inf] * free + [one.constant for one in needs]),
-            high=np.concatenate(
-                [scope.count, np.zeros(runs), np.ones(rooms), [np.inf] * len(needs)]
-            ),
+            high=np.concatenate([scope.count, np.zeros(runs), np.ones(rooms), [np.inf] * len(needs)]),
             entries=[*self._counting(), *self._room(), *self._requiring()],
         )
 
@@ -221,6 +197,4 @@ class _Program:
     def _weights(self, one: Linear) -> Floats:
         """Return what a unit of each column adds to ``one``."""
         placed = one.placed + np.where(self._all_run, one.running, 0)
-        return np.concatenate([placed[self._kind], one.running[self._mixed]]).astype(
-            float
-        )
+        return np.concatenate([placed[self._kind], one.running[self._mixed]]).astype(float)

@@ -24,9 +24,7 @@ LEAST_WEIGHT = 1e-12
 FEW = 15
 """Choices that are sorted one by one."""
 
-MOST, GAIN, NAME, WEIGHT, TAKEN, PATH, ORDER, BEST_ORDER, LIMITS, GAINS, NAMES = range(
-    11
-)
+MOST, GAIN, NAME, WEIGHT, TAKEN, PATH, ORDER, BEST_ORDER, LIMITS, GAINS, NAMES = range(11)
 """Rows of the table: number, value, name and merged weight of each choice in order,
 how many are taken, the search's path, two orders, and the first three unsorted."""
 
@@ -98,9 +96,7 @@ def list_choices(
 
 
 @inlined
-def _merge(
-    n: int, room: Ints, mixes: Floats, needs: Ints, table: Ints, scratch: Floats
-) -> int:
+def _merge(n: int, room: Ints, mixes: Floats, needs: Ints, table: Ints, scratch: Floats) -> int:
     """Find weights and order of the mix under which fractions are worth least."""
     need, limits, gains = needs[UNSORTED], table[LIMITS], table[GAINS]
     order, best, key = table[ORDER], table[BEST_ORDER], scratch[KEY]
@@ -196,11 +192,7 @@ def _settle(n: int, width: int, needs: Ints, table: Ints, scratch: Floats) -> No
             name[at], weight[at] = name[at - 1], weight[at - 1]
             table[ORDER, at] = table[ORDER, at - 1]
             at -= 1
-        most[at], gain[at], name[at] = (
-            table[LIMITS, e],
-            table[GAINS, e],
-            table[NAMES, e],
-        )
+        most[at], gain[at], name[at] = (table[LIMITS, e], table[GAINS, e], table[NAMES, e])
         weight[at], table[ORDER, at] = rounded, e
     for place in range(n):
         for d in range(width):

@@ -48,9 +48,7 @@ class Combination:
         What the objective must reach, without its constant.
     """
 
-    def __init__(
-        self, scope: Scope, groups: Groups, patterns: list[Indices], target: int
-    ) -> None:
+    def __init__(self, scope: Scope, groups: Groups, patterns: list[Indices], target: int) -> None:
         self._cp, self._patterns = cp_model.CpModel(), patterns
         self._uses: list[list[Any]] = []
         for size, listed in zip(groups.size, patterns, strict=True):
@@ -104,11 +102,7 @@ class Combination:
     def content(self, groups: Groups) -> Ints:
         """Return how many pods of each kind each node has, shape ``(nodes, kinds)``."""
         chosen = [
-            [
-                listed[at].sum(axis=1)
-                for at, use in enumerate(uses)
-                for _ in range(self._solver.value(use))
-            ]
+            [listed[at].sum(axis=1) for at, use in enumerate(uses) for _ in range(self._solver.value(use))]
             for uses, listed in zip(self._uses, self._patterns, strict=True)
         ]
         return np.array([chosen[group].pop() for group in groups.group], np.int64)
@@ -123,12 +117,8 @@ class Combination:
         return counts
 
     @staticmethod
-    def _total(
-        row: Linear, placed: Ints, stays: Ints, running: list[Any], every: list[Any]
-    ) -> Any:
-        return _dot(placed @ row.placed + stays @ row.stays, every) + _dot(
-            row.running, running
-        )
+    def _total(row: Linear, placed: Ints, stays: Ints, running: list[Any], every: list[Any]) -> Any:
+        return _dot(placed @ row.placed + stays @ row.stays, every) + _dot(row.running, running)
 
 
 def _dot(weights: Ints, variables: Sequence[Any]) -> Any:

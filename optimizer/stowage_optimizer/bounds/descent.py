@@ -67,9 +67,7 @@ class Descent:
             for one in scope.requirements
         ]  # fmt: skip
         heaviest = [max(1, *placed, *stays) for placed, stays, _, _ in self._needs]
-        self._scale = np.concatenate(
-            [np.ones(2 * self._kinds), TIED_STEP / np.array(heaviest, float)]
-        )
+        self._scale = np.concatenate([np.ones(2 * self._kinds), TIED_STEP / np.array(heaviest, float)])
         self._prices = np.concatenate([start.pod, start.run, start.requirement])
         self._mean, self._square = np.zeros((2, len(self._prices)))
         number = len(groups.size)
@@ -108,9 +106,7 @@ class Descent:
             self._passes += 1
             self._order = self._random.permutation(len(self._patterns))
         passed = len(self._order) == len(self._patterns)
-        self._due = self._step == self._steps or (
-            passed and self._passes % WHOLE_EVERY == 0
-        )
+        self._due = self._step == self._steps or (passed and self._passes % WHOLE_EVERY == 0)
 
     @property
     def _duals(self) -> Duals:

@@ -10,20 +10,9 @@ import numpy as np
 from stowage_optimizer.bounds.generation import Generation
 from stowage_optimizer.bounds.lagrangian import Evaluation
 from stowage_optimizer.bounds.question import SCALE, Bound, Duals, Phase, Question
-from stowage_optimizer.bounds.scope import (
-    WEIGHT,
-    Scope,
-    from_maximum,
-    make_scope,
-    to_maximum,
-)
+from stowage_optimizer.bounds.scope import WEIGHT, Scope, from_maximum, make_scope, to_maximum
 from stowage_optimizer.bounds.tier_program import TierProgram
-from stowage_optimizer.model.certificate import (
-    DualBound,
-    PodPrice,
-    ProofMethod,
-    RequirementPrice,
-)
+from stowage_optimizer.model.certificate import DualBound, PodPrice, ProofMethod, RequirementPrice
 from stowage_optimizer.model.options import Clock
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.problem import Ints
@@ -60,13 +49,7 @@ class DualSearch:
         Whether resuming cannot bring anything.
     """
 
-    def __init__(
-        self,
-        question: Question,
-        placed: Ints,
-        clock: Clock,
-        program: TierProgram | None = None,
-    ) -> None:
+    def __init__(self, question: Question, placed: Ints, clock: Clock, program: TierProgram | None = None) -> None:
         self.question, self._clock = question, clock
         self.program = program or TierProgram(question)
         self.scope = make_scope(question)
@@ -154,14 +137,10 @@ class DualSearch:
         if self._polish:
             return bound <= (value + POLISHED) * SCALE
         least = floor((value + NEGLIGIBLE) * SCALE)
-        return from_maximum(self.question, self.scope, bound) == from_maximum(
-            self.question, self.scope, least
-        )
+        return from_maximum(self.question, self.scope, bound) == from_maximum(self.question, self.scope, least)
 
 
-def written(
-    question: Question, packing: Packing, bound: Bound, scope: Scope | None = None
-) -> DualBound | None:
+def written(question: Question, packing: Packing, bound: Bound, scope: Scope | None = None) -> DualBound | None:
     """Return the prices of ``bound`` by pods and priorities; None if it has none.
 
     Parameters
@@ -177,22 +156,16 @@ def written(
     scope = scope or own
     open_to_all = np.isin(scope.items, own.items)
     members: defaultdict[int, list[str]] = defaultdict(list)
-    for item, kind in zip(
-        scope.items[open_to_all], scope.kind_of[open_to_all], strict=True
-    ):
+    for item, kind in zip(scope.items[open_to_all], scope.kind_of[open_to_all], strict=True):
         members[int(kind)].append(packing.pod_uids[item])
     return DualBound(
         scale=SCALE,
         pods=tuple(
-            PodPrice(
-                tuple(uids), int(bound.prices.pod[kind]), int(bound.prices.run[kind])
-            )
+            PodPrice(tuple(uids), int(bound.prices.pod[kind]), int(bound.prices.run[kind]))
             for kind, uids in sorted(members.items())
         ),
         requirements=tuple(
             RequirementPrice(packing.tiers[row.tier], row.phase.value, int(price))
-            for row, price in zip(
-                scope.requirements, bound.prices.requirement, strict=True
-            )
+            for row, price in zip(scope.requirements, bound.prices.requirement, strict=True)
         ),
     )

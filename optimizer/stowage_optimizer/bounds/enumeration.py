@@ -80,12 +80,7 @@ class Enumeration:
         self._found: Evaluation | None = None
 
     def reach(
-        self,
-        aim: int,
-        *,
-        clock: Clock,
-        deadline: float,
-        deterministic_s: float | None = None,
+        self, aim: int, *, clock: Clock, deadline: float, deterministic_s: float | None = None
     ) -> Enumerated | None:
         """Return whether anything is as good as ``aim``; None if that is not known.
 
@@ -122,9 +117,7 @@ class Enumeration:
         return Enumerated(Bound(limit, ProofMethod.ENUMERATION), nodes)
 
 
-def _listed(
-    exact: Lagrangian, found: Evaluation | None, target: int, most: int
-) -> list[Indices] | None:
+def _listed(exact: Lagrangian, found: Evaluation | None, target: int, most: int) -> list[Indices] | None:
     """Return the patterns of each group that ``target`` allows; None if too many."""
     if found is None:
         return None
@@ -162,13 +155,7 @@ MOST_COMBINED = 6_000
 
 
 def recombine(
-    search: DualSearch,
-    placed: Ints,
-    aim: int,
-    *,
-    clock: Clock,
-    deadline: float,
-    deterministic_s: float | None = None,
+    search: DualSearch, placed: Ints, aim: int, *, clock: Clock, deadline: float, deterministic_s: float | None = None
 ) -> Indices | None:
     """Return an assignment that is as good as ``aim``, or None.
 
@@ -194,8 +181,7 @@ def recombine(
     if len(known) > MOST_COMBINED or clock() > deadline:
         return None
     patterns = [
-        known.dense(np.flatnonzero(known.group == group), len(scope.kinds))
-        for group in range(len(groups.size))
+        known.dense(np.flatnonzero(known.group == group), len(scope.kinds)) for group in range(len(groups.size))
     ]
     target = target_of(search.question, scope, aim)
     model = Combination(scope, groups, patterns, target)

@@ -56,13 +56,7 @@ class Generation:
         Whether another round cannot bring anything.
     """
 
-    def __init__(
-        self,
-        scope: Scope,
-        groups: Groups,
-        master: Master,
-        left_s: Callable[[], float],
-    ) -> None:
+    def __init__(self, scope: Scope, groups: Groups, master: Master, left_s: Callable[[], float]) -> None:
         self.scope, self.groups, self.master = scope, groups, master
         self.lagrangian = Lagrangian(scope, groups, lambda: left_s() <= 0)
         self.best: Evaluation | None = None

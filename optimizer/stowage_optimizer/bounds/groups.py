@@ -40,11 +40,7 @@ def mixes_of(demand: Ints, room: Ints) -> NDArray[np.float64]:
 
 def _grid(dimensions: int) -> NDArray[np.float64]:
     steps = STEPS[dimensions]
-    whole = [
-        shares
-        for shares in product(range(steps + 1), repeat=dimensions)
-        if sum(shares) == steps
-    ]
+    whole = [shares for shares in product(range(steps + 1), repeat=dimensions) if sum(shares) == steps]
     return np.array(whole, float) / steps
 
 
@@ -108,10 +104,7 @@ def make_groups(scope: Scope) -> Groups | None:
     numbers: dict[bytes, int] = {}
     group = np.array(
         [
-            numbers.setdefault(
-                room[n].tobytes() + stay_most[n].tobytes() + come_most[n].tobytes(),
-                len(numbers),
-            )
+            numbers.setdefault(room[n].tobytes() + stay_most[n].tobytes() + come_most[n].tobytes(), len(numbers))
             for n in range(nodes)
         ],
         np.int32,

@@ -85,9 +85,7 @@ def solved(solver: highspy.Highs, limit_s: float) -> bool:
     return bool(solver.getModelStatus() == highspy.HighsModelStatus.kOptimal)
 
 
-def minimum_duals(
-    program: Program, limit_s: float, **options: bool | int | float | str
-) -> Floats | None:
+def minimum_duals(program: Program, limit_s: float, **options: bool | int | float | str) -> Floats | None:
     """Return the duals by row at the minimum; None if it is not found in time."""
     solver = solver_of(program, **options)
     if not solved(solver, limit_s):
@@ -99,9 +97,7 @@ ONE_APART = 0.9
 """Values of whole numbers that differ by less are the same."""
 
 
-def best_whole(
-    program: Program, start: Floats, limit_s: float, nodes: int | None
-) -> Floats | None:
+def best_whole(program: Program, start: Floats, limit_s: float, nodes: int | None) -> Floats | None:
     """Return the columns of something better than ``start``; None if none is found.
 
     Parameters
@@ -127,13 +123,10 @@ def best_whole(
     return found if better else None
 
 
-def by_column(
-    entries: Sequence[Entries], columns: int
-) -> tuple[Indices, Indices, Floats]:
+def by_column(entries: Sequence[Entries], columns: int) -> tuple[Indices, Indices, Floats]:
     """Return starts, of one column more than there are, rows and values."""
     row, column, value = (
-        np.concatenate([getattr(one, name) for one in entries])
-        for name in ("row", "column", "value")
+        np.concatenate([getattr(one, name) for one in entries]) for name in ("row", "column", "value")
     )
     order = np.lexsort((row, column))
     starts = np.searchsorted(column[order], np.arange(columns + 1))

@@ -32,9 +32,7 @@ FIRST_STEP = 16
 """Parts by which the first round of multipliers differs."""
 
 
-def knapsack_bound(
-    question: Question, *, clock: Clock, deadline: float, good_enough: int = 0
-) -> Bound | None:
+def knapsack_bound(question: Question, *, clock: Clock, deadline: float, good_enough: int = 0) -> Bound | None:
     """Return the limit on what is kept or placed; None where it says nothing.
 
     Parameters
@@ -125,8 +123,7 @@ def _everybody_kept(question: Question) -> bool:
     tiers = problem.tier[problem.kind][problem.home >= 0]
     running = np.bincount(tiers, minlength=problem.tiers)
     return question.phase is Phase.PLACE and all(
-        question.reached[tier].kept >= running[tier]
-        for tier in range(question.tier + 1)
+        question.reached[tier].kept >= running[tier] for tier in range(question.tier + 1)
     )
 
 
@@ -156,9 +153,7 @@ def _shares(dimensions: int) -> Iterator[list[int]]:
         yield [PARTS * (one == other) for other in range(dimensions)]
 
 
-def _descend(
-    limit: Callable[[Ints], Limit], shares: list[int], clock: Clock, deadline: float
-) -> Limit:
+def _descend(limit: Callable[[Ints], Limit], shares: list[int], clock: Clock, deadline: float) -> Limit:
     """Shift parts between dimensions, ever fewer at a time, while the limit falls."""
     best = limit(np.array(shares, np.int64))
     step = FIRST_STEP

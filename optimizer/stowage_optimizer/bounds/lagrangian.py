@@ -118,11 +118,7 @@ class Lagrangian:
         most = self.running_value(requirement)
         run = np.minimum(_whole(duals.run), most)
         run = np.where(self.scope.running == self.scope.count, most, run)
-        return Prices(
-            pod=_whole(duals.pod),
-            run=np.where(self.scope.running > 0, run, 0),
-            requirement=requirement,
-        )
+        return Prices(pod=_whole(duals.pod), run=np.where(self.scope.running > 0, run, 0), requirement=requirement)
 
     def evaluate(self, prices: Prices, slack: int) -> Evaluation | None:
         """Return what ``prices`` prove; None if time is over or a price is absurd.
@@ -153,9 +149,7 @@ class Lagrangian:
         self._quick_mixes = at.mix_of
         return Evaluation(prices, self._sum(prices, worth), worth, patterns, cut_off)
 
-    def _priced(
-        self, part: slice, come: Indices, at: _Values, slack: int, budget: int
-    ) -> tuple[Ints, Indices]:
+    def _priced(self, part: slice, come: Indices, at: _Values, slack: int, budget: int) -> tuple[Ints, Indices]:
         """Return what the best pattern of each group in ``part`` is worth, and it."""
         groups = self.groups
         worth = np.zeros(len(come), np.int64)
@@ -198,9 +192,7 @@ class Lagrangian:
             left = left - patterns[0].sum(axis=1)
 
     def _values_at(self, prices: Prices) -> _Values:
-        return _Values(
-            *self.values(prices), np.full(len(self.groups.size), -1, np.int64)
-        )
+        return _Values(*self.values(prices), np.full(len(self.groups.size), -1, np.int64))
 
     def values(self, prices: Prices) -> tuple[Ints, Ints]:
         """Return what a pod is worth on a node, and how much more at home, by kind."""
@@ -226,12 +218,7 @@ class Lagrangian:
             _dot(prices.pod, scope.count)
             + _dot(np.maximum(free_run, 0), scope.running)
             + _dot(self.groups.size, worth)
-            - sum(
-                int(price) * row.constant
-                for price, row in zip(
-                    prices.requirement, scope.requirements, strict=True
-                )
-            )
+            - sum(int(price) * row.constant for price, row in zip(prices.requirement, scope.requirements, strict=True))
         )
 
 

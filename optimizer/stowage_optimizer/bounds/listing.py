@@ -65,9 +65,7 @@ def _list_patterns(
     mixes: Floats, least: int, loss: int, budget: int, found: Indices, left: Ints,
     needs: Ints, table: Ints, scratch: Floats,
 ) -> int:  # fmt: skip
-    n, _ = list_choices(
-        demand, room, stay, come, value, bonus, -loss, mixes, needs, table, scratch
-    )
+    n, _ = list_choices(demand, room, stay, come, value, bonus, -loss, mixes, needs, table, scratch)
     need, width, taken = needs[SORTED], len(left), table[TAKEN]
     most, gain, which = table[MOST], table[GAIN], table[NAME]
     weight = table[WEIGHT]

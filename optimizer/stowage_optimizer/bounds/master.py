@@ -122,13 +122,7 @@ class Master:
         # What was solved last was another program.
         self._aim, self._dual = scope, None
         needs, objective = len(self._scope.requirements), scope.objective
-        cost = np.concatenate(
-            [
-                np.full(needs, -self._penalty),
-                objective.running[self._mixed],
-                self.total(objective),
-            ]
-        )
+        cost = np.concatenate([np.full(needs, -self._penalty), objective.running[self._mixed], self.total(objective)])
         columns = np.arange(len(cost), dtype=np.int32)
         self._solver.changeColsCost(len(cost), columns, cost)
         least = np.full(needs, -np.inf)
@@ -259,12 +253,7 @@ class Master:
         constants = [float(one.constant) for one in scope.requirements]
         low = np.array([-np.inf] * need + constants)
         high = np.concatenate(
-            [
-                scope.count,
-                self._groups.size,
-                np.zeros(len(self._mixed)),
-                np.full(len(constants), np.inf),
-            ]
+            [scope.count, self._groups.size, np.zeros(len(self._mixed)), np.full(len(constants), np.inf)]
         )
         nothing = np.zeros(len(low), np.int32)
         self._solver.addRows(len(low), low, high, 0, nothing, nothing[:0], low[:0])
@@ -283,11 +272,7 @@ class Master:
             weight = one.running[mixed].astype(float)
             has = np.flatnonzero(weight)
             entries.append(Entries(np.full(len(has), row), has, weight[has]))
-        self._add_columns(
-            scope.objective.running[mixed].astype(float),
-            scope.running[mixed].astype(float),
-            entries,
-        )
+        self._add_columns(scope.objective.running[mixed].astype(float), scope.running[mixed].astype(float), entries)
 
     @property
     def _numbers(self) -> Ints:

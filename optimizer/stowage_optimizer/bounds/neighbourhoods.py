@@ -65,9 +65,7 @@ class Neighbourhoods:
         """Whether all nodes were tried at once, and no pattern was found since."""
         return len(self.program.master.contents) <= self._exhausted
 
-    def improve(
-        self, placed: Ints, limit_s: float, *, counted: bool = False
-    ) -> Indices | None:
+    def improve(self, placed: Ints, limit_s: float, *, counted: bool = False) -> Indices | None:
         """Return a better assignment, node by item; None if none was found.
 
         It is worth more by the weighted sum, and no less in any requirement. On
@@ -155,16 +153,13 @@ class _Choice:
         self.uses = np.bincount(held, minlength=len(contents))
         self._mixed = program.master.mixed
         self._rows = [
-            (program.master.total(one), one.running[self._mixed])
-            for one in (program.sum, *program.scope.requirements)
+            (program.master.total(one), one.running[self._mixed]) for one in (program.sum, *program.scope.requirements)
         ]
         self._now = self._reached()
         self.value = float(self._now[0])
         self.worth = program.worth()
 
-    def improved(
-        self, nodes: Ints, used: Floats, limit_s: float, *, counted: bool
-    ) -> Ints | None:
+    def improved(self, nodes: Ints, used: Floats, limit_s: float, *, counted: bool) -> Ints | None:
         """Return patterns by node that are better; other ones for ``nodes`` only."""
         columns = self._columns(nodes, used)
         fixed = self.uses - np.bincount(self.held[nodes], minlength=len(self.uses))
@@ -242,10 +237,7 @@ class _Choice:
             Entries(row_of[kind[is_mixed]], at[is_mixed], -amount[is_mixed]),
             Entries(row_of[self._mixed], running, np.ones(mixed)),
         ]
-        sums = [
-            np.concatenate([each[columns], own]).astype(float)
-            for each, own in self._rows
-        ]
+        sums = [np.concatenate([each[columns], own]).astype(float) for each, own in self._rows]
         for row, one in enumerate(sums[1:], need):
             some = np.flatnonzero(one)
             entries.append(Entries(np.full(len(some), row), some, one[some]))

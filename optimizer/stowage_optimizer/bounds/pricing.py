@@ -108,9 +108,7 @@ def _best_patterns(
             mix_of[alike[group]] = mix
         for d in range(len(left)):
             left[d] = room[group, d]
-        worth[group], record, steps = _search(
-            n, needs[SORTED], table, left, 0, 0, slack, 0, budget, chosen
-        )
+        worth[group], record, steps = _search(n, needs[SORTED], table, left, 0, 0, slack, 0, budget, chosen)
         _write(n, table, chosen, best[group])
         heavy = 0
         if steps > budget:

@@ -7,12 +7,7 @@ from math import floor
 
 import numpy as np
 
-from stowage_optimizer.model.certificate import (
-    Certificate,
-    DualBound,
-    ProofMethod,
-    ProofStatus,
-)
+from stowage_optimizer.model.certificate import Certificate, DualBound, ProofMethod, ProofStatus
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.problem import NOWHERE
 
@@ -70,9 +65,7 @@ class TierBounds:
 
     def without_prices(self) -> TierBounds:
         """Return the same limits, with their methods only."""
-        return replace(
-            self, place=Proof(self.place.method), disrupt=Proof(self.disrupt.method)
-        )
+        return replace(self, place=Proof(self.place.method), disrupt=Proof(self.disrupt.method))
 
 
 def round_bound(bound: float) -> int:

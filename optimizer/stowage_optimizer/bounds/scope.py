@@ -205,9 +205,7 @@ def make_scope(question: Question, *, loosened: bool = False) -> Scope:
         room=room,
         objective=objective(question, members),
         requirements=tuple(
-            one
-            for one in requirements(question, members)
-            if not (loosened and one.phase is Phase.DISRUPT)
+            one for one in requirements(question, members) if not (loosened and one.phase is Phase.DISRUPT)
         ),
     )
 

@@ -17,14 +17,7 @@ from stowage_optimizer.bounds.generation import LAST_S, Generation
 from stowage_optimizer.bounds.groups import Groups, at_home, make_groups
 from stowage_optimizer.bounds.master import Master
 from stowage_optimizer.bounds.question import SCALE, Duals, Floats, Phase, Question
-from stowage_optimizer.bounds.scope import (
-    WEIGHT,
-    Linear,
-    Scope,
-    make_scope,
-    phases,
-    weighted,
-)
+from stowage_optimizer.bounds.scope import WEIGHT, Linear, Scope, make_scope, phases, weighted
 from stowage_optimizer.model.options import Clock
 from stowage_optimizer.model.problem import Indices, Ints
 
@@ -125,9 +118,7 @@ class TierProgram:
     def used(self) -> Floats:
         """How often the sum's linear program used each pattern when it was solved."""
         before = self._sum.used
-        return np.concatenate(
-            [before, np.zeros(len(self.master.contents) - len(before))]
-        )
+        return np.concatenate([before, np.zeros(len(self.master.contents) - len(before))])
 
     def worth(self) -> Floats:
         """Return what each pattern is worth at the best prices of the sum, if any."""

@@ -15,8 +15,7 @@ from stowage_optimizer.service.warmup import warm_up
 def run(arguments: Sequence[str]) -> int:
     """Run the command and return its exit code."""
     argparse.ArgumentParser(
-        prog="stowage-optimizer compile",
-        description="Compile the hot loops, unless that was done before.",
+        prog="stowage-optimizer compile", description="Compile the hot loops, unless that was done before."
     ).parse_args(arguments)
     gc.disable()
     warm_up(BackgroundCompiler())

@@ -58,9 +58,7 @@ def read_left_alone(path: Path) -> set[str]:
     if not (isinstance(read, dict) and "plan" in read):
         return set()
     refusals = _message(path, read, pb.SolveUpdate()).refusals
-    return {
-        one.subject.removeprefix("class ") for one in refusals if one.reason != BUDGET
-    }
+    return {one.subject.removeprefix("class ") for one in refusals if one.reason != BUDGET}
 
 
 def write_answer(path: Path, update: pb.SolveUpdate) -> None:
@@ -76,9 +74,7 @@ def write_answer(path: Path, update: pb.SolveUpdate) -> None:
         path.write_text(text + "\n", encoding="utf-8")
     except OSError as error:
         why = error.strerror or str(error)
-        raise faulty(
-            path, f"cannot be written: {why}; check the folder and its permissions"
-        ) from None
+        raise faulty(path, f"cannot be written: {why}; check the folder and its permissions") from None
 
 
 def faulty(path: Path, what: str) -> OptimizerError:
@@ -95,10 +91,7 @@ def _json(path: Path) -> object:
         why = f"not UTF-8 at byte {error.start}"
     except json.JSONDecodeError as error:
         where = f"{path}:{error.lineno}:{error.colno}"
-        raise OptimizerError(
-            f"{where}: not JSON: {error.msg}; correct it there",
-            exit_code=INVALID_INPUT,
-        ) from None
+        raise OptimizerError(f"{where}: not JSON: {error.msg}; correct it there", exit_code=INVALID_INPUT) from None
     raise faulty(path, f"cannot be read: {why}; check the path")
 
 

@@ -21,15 +21,12 @@ _QUICK_RETRIES = [
 def run(arguments: Sequence[str]) -> int:
     """Run the command and return its exit code."""
     parser = argparse.ArgumentParser(
-        prog="stowage-optimizer probe",
-        description="Exit 0 if the service on the socket is ready, else 1.",
+        prog="stowage-optimizer probe", description="Exit 0 if the service on the socket is ready, else 1."
     )
     parser.add_argument("--socket", type=Path, required=True)
     parser.add_argument("--timeout-s", type=float, default=2.0)
     parser.add_argument(
-        "--wait",
-        action="store_true",
-        help="for the service to be ready, as long as the time-out allows",
+        "--wait", action="store_true", help="for the service to be ready, as long as the time-out allows"
     )
     given = parser.parse_args(arguments)
     state = probe(given.socket, given.timeout_s, wait=given.wait)

@@ -29,19 +29,13 @@ def _sections(snapshot: pb.Snapshot, update: pb.SolveUpdate) -> Iterator[str]:
         yield _tiers(plan)
     changes = [
         *(("place", names[one.pod_uid], "", one.node) for one in plan.placements),
-        *(
-            ("move", names[one.pod_uid], one.from_node, one.to_node)
-            for one in plan.moves
-        ),
+        *(("move", names[one.pod_uid], one.from_node, one.to_node) for one in plan.moves),
         *(("evict", names[one.pod_uid], one.node, "") for one in plan.evictions),
     ]
     if changes:
         yield tabulate(changes, headers=["change", "pod", "from", "to"])
     if len(plan.gain_by_moves) > FEW_POINTS:
-        yield tabulate(
-            [(one.moves, one.placed) for one in _few(plan)],
-            headers=["with at most moves", "placed"],
-        )
+        yield tabulate([(one.moves, one.placed) for one in _few(plan)], headers=["with at most moves", "placed"])
     if update.refusals:
         yield tabulate(
             [(one.subject, one.reason, one.detail) for one in update.refusals],
@@ -74,8 +68,7 @@ def _left_alone(snapshot: pb.Snapshot, update: pb.SolveUpdate) -> int:
     """Count the pods of refused classes that no rule keeps: a proof skips them."""
     refused = {one.subject.removeprefix("class ") for one in update.refusals}
     return sum(
-        pod.class_id in refused
-        and (not pod.node or pod.movable or pod.immovable_reason == UNSUPPORTED)
+        pod.class_id in refused and (not pod.node or pod.movable or pod.immovable_reason == UNSUPPORTED)
         for pod in snapshot.pods
     )
 
@@ -93,13 +86,5 @@ def _tiers(plan: pb.Plan) -> str:
         )
         for tier in plan.tiers
     ]
-    headers = [
-        "priority and above",
-        "placed before",
-        "placed",
-        "at most",
-        "disruption",
-        "at least",
-        "optimal",
-    ]
+    headers = ["priority and above", "placed before", "placed", "at most", "disruption", "at least", "optimal"]
     return tabulate(rows, headers=headers)

@@ -63,17 +63,9 @@ def parse_settings(arguments: Sequence[str]) -> ServiceSettings:
         ("--time-limit-s", worker.time_limit_s, "of a solve that names none"),
         ("--memory-limit-bytes", worker.memory_limit_bytes, "that a solve may use"),
         ("--workers", worker.workers, "threads; 0: all cores"),
-        (
-            "--max-request-bytes",
-            defaults.max_request_bytes,
-            "larger requests are refused",
-        ),
+        ("--max-request-bytes", defaults.max_request_bytes, "larger requests are refused"),
         ("--queue-length", defaults.queue_length, "calls that may wait"),
-        (
-            "--strategies",
-            worker.strategies,
-            "module:function that brings the strategies",
-        ),
+        ("--strategies", worker.strategies, "module:function that brings the strategies"),
     ):
         parser.add_argument(option, type=type(default), default=default, help=meaning)
     parser.add_argument(

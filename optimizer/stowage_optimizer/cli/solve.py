@@ -12,11 +12,7 @@ from google.protobuf.json_format import MessageToJson
 
 from stowage_optimizer.cli.files import faulty, read_snapshot, write_answer
 from stowage_optimizer.cli.report import report
-from stowage_optimizer.cli.solve_options import (
-    POLICIES,
-    add_solve_options,
-    read_solve_options,
-)
+from stowage_optimizer.cli.solve_options import POLICIES, add_solve_options, read_solve_options
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.errors import OptimizerError
 from stowage_optimizer.model.decode.issues import Issues
@@ -36,19 +32,13 @@ def run(arguments: Sequence[str], prog: str = "stowage-optimizer solve") -> int:
     parser = argparse.ArgumentParser(prog=prog, description="Solve a snapshot file.")
     parser.add_argument("snapshot", type=Path, help="protobuf JSON of a Snapshot")
     parser.add_argument("--strategy", default="", help=f"default: {DEFAULT_STRATEGY}")
-    parser.add_argument(
-        "--time-limit-s", type=float, default=10.0, help="wall clock; default: 10"
-    )
+    parser.add_argument("--time-limit-s", type=float, default=10.0, help="wall clock; default: 10")
     parser.add_argument("--seed", type=int, default=0, help="of every random choice")
     parser.add_argument("--workers", type=int, default=0, help="0: all cores")
-    parser.add_argument(
-        "--deterministic", action="store_true", help="count steps, not seconds"
-    )
+    parser.add_argument("--deterministic", action="store_true", help="count steps, not seconds")
     add_solve_options(parser)
     parser.add_argument("--json", action="store_true", help="print JSON, no tables")
-    parser.add_argument(
-        "--progress", action="store_true", help="show on standard error how far it is"
-    )
+    parser.add_argument("--progress", action="store_true", help="show on standard error how far it is")
     parser.add_argument(
         "--certificate",
         type=Path,
@@ -66,23 +56,14 @@ def run(arguments: Sequence[str], prog: str = "stowage-optimizer solve") -> int:
     )
     read_solve_options(given, options)
     answer = solve_file(
-        given.snapshot,
-        options,
-        as_json=given.json,
-        progress=given.progress,
-        certificate=given.certificate,
+        given.snapshot, options, as_json=given.json, progress=given.progress, certificate=given.certificate
     )
     print(answer)  # noqa: T201
     return 0
 
 
 def solve_file(
-    path: Path,
-    options: pb.SolveOptions,
-    *,
-    as_json: bool,
-    progress: bool = False,
-    certificate: Path | None = None,
+    path: Path, options: pb.SolveOptions, *, as_json: bool, progress: bool = False, certificate: Path | None = None
 ) -> str:
     """Return the answer to the snapshot in ``path``, as tables or as JSON.
 
@@ -101,9 +82,7 @@ def solve_file(
     if issues.aside:
         # Whoever writes a file wants to know; a cluster's invalid objects are left out.
         raise faulty(path, str(InvalidInputError(issues.aside)))
-    last = solve_snapshot(
-        snapshot, options, ProgressLines().show if progress else _ignore
-    )
+    last = solve_snapshot(snapshot, options, ProgressLines().show if progress else _ignore)
     if last.end_reason == pb.END_REASON_INFEASIBLE_INPUT:
         raise faulty(path, last.message)
     if last.end_reason == pb.END_REASON_ERROR:
@@ -141,9 +120,7 @@ class ProgressLines:
         print(line, file=sys.stderr)  # noqa: T201
 
 
-def solve_snapshot(
-    snapshot: pb.Snapshot, options: pb.SolveOptions, on_progress: Listen = _ignore
-) -> pb.SolveUpdate:
+def solve_snapshot(snapshot: pb.Snapshot, options: pb.SolveOptions, on_progress: Listen = _ignore) -> pb.SolveUpdate:
     """Return the last update of a solve in a child process of its own."""
     settings = WorkerSettings()
     workers = Workers(settings)
@@ -152,9 +129,7 @@ def solve_snapshot(
         workers.warm()
         solving = Solving(workers, settings, max_request_bytes=_UNLIMITED_BYTES)
         body = pb.SolveRequest(snapshot=snapshot, options=options).SerializeToString()
-        *_, last = solving.solve(
-            body, on_call=lambda _leave: None, on_progress=on_progress
-        )
+        *_, last = solving.solve(body, on_call=lambda _leave: None, on_progress=on_progress)
         return last
     finally:
         workers.close()

@@ -7,40 +7,28 @@ from typing import Final
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 
-POLICIES: Final[dict[str, pb.Policy]] = {
-    "strict": pb.POLICY_STRICT,
-    "paper": pb.POLICY_PAPER,
-}
+POLICIES: Final[dict[str, pb.Policy]] = {"strict": pb.POLICY_STRICT, "paper": pb.POLICY_PAPER}
 
 
-OBJECTIVES: Final[dict[str, pb.Objective]] = {
-    "place": pb.OBJECTIVE_PLACE,
-    "consolidate": pb.OBJECTIVE_CONSOLIDATE,
-}
+OBJECTIVES: Final[dict[str, pb.Objective]] = {"place": pb.OBJECTIVE_PLACE, "consolidate": pb.OBJECTIVE_CONSOLIDATE}
 """Objectives by the name they have on the command line."""
 
 
 def add_solve_options(parser: argparse.ArgumentParser) -> None:
     """Add the flags to ``parser``."""
     parser.add_argument(
-        "--policy",
-        choices=POLICIES,
-        default="strict",
-        help="strict: only higher priority may push a running pod out",
+        "--policy", choices=POLICIES, default="strict", help="strict: only higher priority may push a running pod out"
     )
     parser.add_argument(
         "--objective",
         choices=OBJECTIVES,
         default="place",
-        help="place: as many pods as possible; consolidate: fewest nodes, or the "
-        "cheapest where nodes have prices",
+        help="place: as many pods as possible; consolidate: fewest nodes, or the cheapest where nodes have prices",
     )
     parser.add_argument("--max-moves", type=int, help="0: none; default: no limit")
     parser.add_argument("--max-evictions", type=int, help="0: none; default: no limit")
     parser.add_argument(
-        "--max-disruptions-per-owner",
-        type=int,
-        help="moves and evictions of one owner's pods; default: no limit",
+        "--max-disruptions-per-owner", type=int, help="moves and evictions of one owner's pods; default: no limit"
     )
     parser.add_argument(
         "--min-gain-per-move",

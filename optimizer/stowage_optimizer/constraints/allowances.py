@@ -5,20 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from stowage_optimizer.model.packing import (
-    Allowance,
-    Assignment,
-    Disrupted,
-    Packing,
-)
+from stowage_optimizer.model.packing import Allowance, Assignment, Disrupted, Packing
 
 
 def keeps_allowances(packing: Packing, assignment: Assignment) -> bool:
     """Return whether ``assignment`` disrupts no more of any than it allows."""
-    return all(
-        len(disrupted(one, packing.current, assignment)) <= one.most
-        for one in packing.allowances
-    )
+    return all(len(disrupted(one, packing.current, assignment)) <= one.most for one in packing.allowances)
 
 
 def within_allowances(packing: Packing, assignment: Assignment) -> Assignment:
@@ -33,9 +25,7 @@ def within_allowances(packing: Packing, assignment: Assignment) -> Assignment:
     return tuple(kept)
 
 
-def disrupted(
-    allowance: Allowance, current: Assignment, assignment: Assignment
-) -> list[int]:
+def disrupted(allowance: Allowance, current: Assignment, assignment: Assignment) -> list[int]:
     """Return the members that count, ascending."""
     away = [one for one in allowance.members if assignment[one] != current[one]]
     if allowance.counts is Disrupted.EITHER:

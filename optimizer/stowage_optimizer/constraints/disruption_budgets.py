@@ -61,17 +61,13 @@ def budgets_of(snapshot: Snapshot) -> Budgets:
         over = [snapshot.budgets[index] for index in found]
         detail = _problem(over, exempt=bool(pod_class.exempt_of))
         if detail:
-            _, refusals[class_id] = class_refusal(
-                pod_class, "disruption-budget", detail
-            )
+            _, refusals[class_id] = class_refusal(pod_class, "disruption-budget", detail)
         elif found and not pod_class.exempt_of:
             covering[class_id] = found[0]
     return Budgets(frozenset(refusals), covering, tuple(refusals.values()))
 
 
-def allowances(
-    snapshot: Snapshot, budgets: Budgets, home: Indices, class_number: Numbers
-) -> Iterator[Allowance]:
+def allowances(snapshot: Snapshot, budgets: Budgets, home: Indices, class_number: Numbers) -> Iterator[Allowance]:
     """Yield what budgets allow of the items, where that is not all of them.
 
     Parameters
@@ -81,9 +77,7 @@ def allowances(
     class_number
         Class by item, as in `Pods.classes`, shape ``(items,)``.
     """
-    covering = np.array(
-        [budgets.covering.get(name, NONE) for name in snapshot.pods.classes], np.int64
-    )
+    covering = np.array([budgets.covering.get(name, NONE) for name in snapshot.pods.classes], np.int64)
     covered = np.where(home == NOWHERE, NONE, covering[class_number])
     members: defaultdict[int, list[int]] = defaultdict(list)
     for index in np.flatnonzero(covered != NONE).tolist():

@@ -9,10 +9,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from stowage_optimizer.constraints.node_constraints import (
-    NodeConstraint,
-    node_constraints,
-)
+from stowage_optimizer.constraints.node_constraints import NodeConstraint, node_constraints
 from stowage_optimizer.constraints.resources import ResourceFit, dimensions
 from stowage_optimizer.model.node import Node
 from stowage_optimizer.model.pod_class import PodClass
@@ -71,9 +68,7 @@ class Eligibility:
             self._distinct[key] = OpenNodes(indices, allowed)
         return self._distinct[key]
 
-    def _open_to(
-        self, number: int, constraint: NodeConstraint, pod_class: PodClass
-    ) -> Flags:
+    def _open_to(self, number: int, constraint: NodeConstraint, pod_class: PodClass) -> Flags:
         key = (number, constraint.reads(pod_class))
         found = self._open.get(key)
         if found is None:

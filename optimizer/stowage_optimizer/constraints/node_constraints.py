@@ -43,9 +43,7 @@ def node_constraints(snapshot: Snapshot) -> tuple[NodeConstraint, ...]:
     return (
         NodeConstraint(lambda one: one.tolerations, _is_open),
         NodeConstraint(lambda one: one.tolerations, is_tolerated),
-        NodeConstraint(
-            lambda one: frozenset(one.node_selector.items()), has_wanted_labels
-        ),
+        NodeConstraint(lambda one: frozenset(one.node_selector.items()), has_wanted_labels),
         NodeConstraint(lambda one: one.required_node_affinity, meets_affinity),
         NodeConstraint(lambda one: one.volume_node_affinity, _reaches_volumes),
         NodeConstraint(
@@ -56,9 +54,7 @@ def node_constraints(snapshot: Snapshot) -> tuple[NodeConstraint, ...]:
 
 
 def _is_open(pod_class: PodClass, node: Node) -> bool:
-    return not node.unschedulable or any(
-        tolerates(toleration, UNSCHEDULABLE) for toleration in pod_class.tolerations
-    )
+    return not node.unschedulable or any(tolerates(toleration, UNSCHEDULABLE) for toleration in pod_class.tolerations)
 
 
 def is_tolerated(pod_class: PodClass, node: Node) -> bool:
@@ -72,9 +68,7 @@ def is_tolerated(pod_class: PodClass, node: Node) -> bool:
 
 def has_wanted_labels(pod_class: PodClass, node: Node) -> bool:
     """Return whether ``node`` has every label that the class selects."""
-    return all(
-        node.labels.get(key) == value for key, value in pod_class.node_selector.items()
-    )
+    return all(node.labels.get(key) == value for key, value in pod_class.node_selector.items())
 
 
 def meets_affinity(pod_class: PodClass, node: Node) -> bool:
@@ -84,10 +78,7 @@ def meets_affinity(pod_class: PodClass, node: Node) -> bool:
 
 
 def _reaches_volumes(pod_class: PodClass, node: Node) -> bool:
-    return all(
-        any(matches_term(term, node) for term in terms)
-        for terms in pod_class.volume_node_affinity
-    )
+    return all(any(matches_term(term, node) for term in terms) for terms in pod_class.volume_node_affinity)
 
 
 UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", TaintEffect.NO_SCHEDULE)
@@ -102,10 +93,7 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
         return False
     if toleration.operator is TolerationOperator.EXISTS:
         return True
-    return (
-        toleration.operator is TolerationOperator.EQUAL
-        and toleration.value == taint.value
-    )
+    return toleration.operator is TolerationOperator.EQUAL and toleration.value == taint.value
 
 
 def matches_term(term: NodeSelectorTerm, node: Node) -> bool:
@@ -113,6 +101,4 @@ def matches_term(term: NodeSelectorTerm, node: Node) -> bool:
     if not term.match_expressions and not term.match_fields:
         return False
     fields = {"metadata.name": node.name}
-    return matches_all(node.labels, term.match_expressions) and matches_all(
-        fields, term.match_fields
-    )
+    return matches_all(node.labels, term.match_expressions) and matches_all(fields, term.match_fields)

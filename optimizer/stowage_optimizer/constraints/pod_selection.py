@@ -9,12 +9,7 @@ from dataclasses import replace
 from stowage_optimizer.model.node import Node
 from stowage_optimizer.model.pod_class import PodAffinityTerm, PodClass, TopologySpread
 from stowage_optimizer.model.relations import NO_DOMAIN
-from stowage_optimizer.model.selectors import (
-    LabelSelector,
-    Operator,
-    Requirement,
-    parse_integer,
-)
+from stowage_optimizer.model.selectors import LabelSelector, Operator, Requirement, parse_integer
 from stowage_optimizer.model.snapshot import Snapshot
 
 
@@ -27,8 +22,7 @@ def numbered(nodes: Sequence[Node], key: str) -> tuple[int, ...]:
     """Return the number of each node's domain, `NO_DOMAIN` where it has none."""
     numbers: dict[str, int] = {}
     return tuple(
-        NO_DOMAIN if domain is None else numbers.setdefault(domain, len(numbers))
-        for domain in domains(nodes, key)
+        NO_DOMAIN if domain is None else numbers.setdefault(domain, len(numbers)) for domain in domains(nodes, key)
     )
 
 
@@ -47,9 +41,9 @@ def selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
     """Return whether ``selector`` picks a pod with ``labels``; None picks nothing."""
     if selector is None:
         return False
-    return all(
-        labels.get(key) == value for key, value in selector.match_labels.items()
-    ) and matches_all(labels, selector.match_expressions)
+    return all(labels.get(key) == value for key, value in selector.match_labels.items()) and matches_all(
+        labels, selector.match_expressions
+    )
 
 
 def _holds(labels: Mapping[str, str], requirement: Requirement) -> bool:
@@ -86,27 +80,20 @@ class PodIndex:
         """Return the classes that ``term`` of ``carrier`` selects."""
         classes = self._snapshot.classes
         return frozenset(
-            class_id
-            for class_id in self.candidates(term.label_selector)
-            if picks(term, carrier, classes[class_id])
+            class_id for class_id in self.candidates(term.label_selector) if picks(term, carrier, classes[class_id])
         )
 
-    def spread_over(
-        self, spread: TopologySpread, pod_class: PodClass
-    ) -> frozenset[str]:
+    def spread_over(self, spread: TopologySpread, pod_class: PodClass) -> frozenset[str]:
         """Return the classes whose pods ``spread`` of ``pod_class`` counts."""
         selector = spread_selector(spread, pod_class)
-        if selector is None or not (
-            selector.match_labels or selector.match_expressions
-        ):
+        if selector is None or not (selector.match_labels or selector.match_expressions):
             # As in the scheduler, an empty selector counts no pod.
             return frozenset()
         classes = self._snapshot.classes
         return frozenset(
             class_id
             for class_id in self.candidates(spread.label_selector)
-            if classes[class_id].namespace == pod_class.namespace
-            and selects(selector, classes[class_id].labels)
+            if classes[class_id].namespace == pod_class.namespace and selects(selector, classes[class_id].labels)
         )
 
     def candidates(self, selector: LabelSelector | None) -> Sequence[str]:
@@ -115,18 +102,13 @@ class PodIndex:
             return ()
         if not selector.match_labels:
             return self._all
-        return min(
-            (self._with.get(label, []) for label in selector.match_labels.items()),
-            key=len,
-        )
+        return min((self._with.get(label, []) for label in selector.match_labels.items()), key=len)
 
 
 def picks(term: PodAffinityTerm, carrier: PodClass, other: PodClass) -> bool:
     """Return whether ``term`` of ``carrier`` selects pods of ``other``."""
     namespaces = term.namespaces or (carrier.namespace,)
-    return other.namespace in namespaces and selects(
-        term_selector(term, carrier), other.labels
-    )
+    return other.namespace in namespaces and selects(term_selector(term, carrier), other.labels)
 
 
 def term_selector(term: PodAffinityTerm, carrier: PodClass) -> LabelSelector | None:
@@ -135,29 +117,20 @@ def term_selector(term: PodAffinityTerm, carrier: PodClass) -> LabelSelector | N
     The API server fills them in when the pod is created; then nothing is left to add.
     """
     return with_labels_of(
-        with_labels_of(
-            term.label_selector, carrier.labels, term.match_label_keys, Operator.IN
-        ),
+        with_labels_of(term.label_selector, carrier.labels, term.match_label_keys, Operator.IN),
         carrier.labels,
         term.mismatch_label_keys,
         Operator.NOT_IN,
     )
 
 
-def spread_selector(
-    spread: TopologySpread, pod_class: PodClass
-) -> LabelSelector | None:
+def spread_selector(spread: TopologySpread, pod_class: PodClass) -> LabelSelector | None:
     """Return what ``spread`` of ``pod_class`` selects, with the labels it compares."""
-    return with_labels_of(
-        spread.label_selector, pod_class.labels, spread.match_label_keys, Operator.IN
-    )
+    return with_labels_of(spread.label_selector, pod_class.labels, spread.match_label_keys, Operator.IN)
 
 
 def with_labels_of(
-    selector: LabelSelector | None,
-    labels: Mapping[str, str],
-    keys: Sequence[str],
-    operator: Operator,
+    selector: LabelSelector | None, labels: Mapping[str, str], keys: Sequence[str], operator: Operator
 ) -> LabelSelector | None:
     """Return ``selector`` that also compares ``keys`` with their values in ``labels``.
 
@@ -167,9 +140,5 @@ def with_labels_of(
     if selector is None:
         return None
     known = {one.key for one in selector.match_expressions if one.operator is operator}
-    added = tuple(
-        Requirement(key, operator, (labels[key],))
-        for key in keys
-        if key in labels and key not in known
-    )
+    added = tuple(Requirement(key, operator, (labels[key],)) for key in keys if key in labels and key not in known)
     return replace(selector, match_expressions=(*selector.match_expressions, *added))

@@ -65,9 +65,7 @@ class Preferences:
 def has_preferences(snapshot: Snapshot) -> bool:
     """Return whether any class prefers anything."""
     return any(_prefers(one) for one in snapshot.classes.values()) or any(
-        taint.effect is TaintEffect.PREFER_NO_SCHEDULE
-        for node in snapshot.nodes
-        for taint in node.taints
+        taint.effect is TaintEffect.PREFER_NO_SCHEDULE for node in snapshot.nodes for taint in node.taints
     )
 
 
@@ -108,11 +106,7 @@ def _worth(snapshot: Snapshot, pod_class: PodClass) -> Ints:
 
 
 def _of_node(pod_class: PodClass, node: Node) -> int:
-    liked = sum(
-        one.weight
-        for one in pod_class.preferred_node_affinity
-        if matches_term(one.term, node)
-    )
+    liked = sum(one.weight for one in pod_class.preferred_node_affinity if matches_term(one.term, node))
     disliked = sum(
         taint.effect is TaintEffect.PREFER_NO_SCHEDULE
         and not any(tolerates(one, taint) for one in pod_class.tolerations)
@@ -121,13 +115,8 @@ def _of_node(pod_class: PodClass, node: Node) -> int:
     return liked - TAINT_WEIGHT * disliked
 
 
-def _for_pods(
-    snapshot: Snapshot, index: PodIndex, pod_class: PodClass
-) -> Iterator[PodPreference]:
-    for sign, terms in (
-        (1, pod_class.preferred_pod_affinity),
-        (-1, pod_class.preferred_pod_anti_affinity),
-    ):
+def _for_pods(snapshot: Snapshot, index: PodIndex, pod_class: PodClass) -> Iterator[PodPreference]:
+    for sign, terms in ((1, pod_class.preferred_pod_affinity), (-1, pod_class.preferred_pod_anti_affinity)):
         for one in terms:
             yield PodPreference(
                 pod_class.id,
@@ -137,9 +126,7 @@ def _for_pods(
             )
 
 
-def _for_spread(
-    snapshot: Snapshot, index: PodIndex, pod_class: PodClass
-) -> Iterator[PodPreference]:
+def _for_spread(snapshot: Snapshot, index: PodIndex, pod_class: PodClass) -> Iterator[PodPreference]:
     for spread in pod_class.topology_spread:
         if not spread.hard:
             yield PodPreference(

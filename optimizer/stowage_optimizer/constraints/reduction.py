@@ -9,22 +9,11 @@ from itertools import chain, compress
 
 import numpy as np
 
-from stowage_optimizer.constraints.disruption_budgets import (
-    Budgets,
-    allowances,
-    budgets_of,
-)
+from stowage_optimizer.constraints.disruption_budgets import Budgets, allowances, budgets_of
 from stowage_optimizer.constraints.eligibility import Eligibility
 from stowage_optimizer.constraints.refusing import refused_classes
 from stowage_optimizer.constraints.relations import RelationCompiler
-from stowage_optimizer.constraints.resources import (
-    Amounts,
-    demand,
-    dimensions,
-    held_room,
-    offer,
-    scale,
-)
+from stowage_optimizer.constraints.resources import Amounts, demand, dimensions, held_room, offer, scale
 from stowage_optimizer.constraints.shared_dimensions import (
     AntiAffinity,
     SharedDimension,
@@ -72,23 +61,16 @@ class _Reduction:
         snapshot = self.snapshot
         self.names = dimensions(snapshot)
         self.index = {node.name: index for index, node in enumerate(snapshot.nodes)}
-        self.home = np.array(
-            [self.index.get(name, NOWHERE) for name in snapshot.pods.node], np.int32
-        )
+        self.home = np.array([self.index.get(name, NOWHERE) for name in snapshot.pods.node], np.int32)
         self.present = Counter(snapshot.pods.class_id)
         self.anti_affinity = anti_affinity(snapshot, self.present)
-        self.shared = (
-            *port_dimensions(snapshot, self.present),
-            *self.anti_affinity.dimensions,
-        )
+        self.shared = (*port_dimensions(snapshot, self.present), *self.anti_affinity.dimensions)
         self.demands = {
             class_id: demand(pod_class, self.names) + self._shared_demand(class_id)
             for class_id, pod_class in snapshot.classes.items()
         }
         self.refused = {}
-        for class_id, refusal in refused_classes(
-            snapshot, self.anti_affinity.others, relational=self.relational
-        ):
+        for class_id, refusal in refused_classes(snapshot, self.anti_affinity.others, relational=self.relational):
             known = self.refused.setdefault(class_id, [])
             if refusal not in known:
                 known.append(refusal)
@@ -115,22 +97,13 @@ class _Reduction:
             refusals=tuple(dict.fromkeys(self._refusals())),
             relations=self._relations(in_play) if self.relational else None,
             snapshot=snapshot,
-            allowances=tuple(
-                allowances(
-                    snapshot,
-                    self.budgets,
-                    self.home[members],
-                    pods.class_number[members],
-                )
-            ),
+            allowances=tuple(allowances(snapshot, self.budgets, self.home[members], pods.class_number[members])),
         )
 
     def _shared_demand(self, class_id: str) -> Amounts:
         return tuple(one.takes.get(class_id, 0) for one in self.shared)
 
-    def _kinds(
-        self, members: Indices, scaled: Mapping[Amounts, Amounts]
-    ) -> tuple[tuple[Kind, ...], Indices]:
+    def _kinds(self, members: Indices, scaled: Mapping[Amounts, Amounts]) -> tuple[tuple[Kind, ...], Indices]:
         """Return the kinds of the pods ``members``, and which one each pod is of.
 
         Pods of a class are of one kind, but for those at nodes that no other may come
@@ -155,9 +128,7 @@ class _Reduction:
         width = len(self.snapshot.nodes) + 1
         stays = np.where(guest, home, NOWHERE) + 1
         unique, first, inverse = np.unique(
-            number.astype(np.int64) * width + stays,
-            return_index=True,
-            return_inverse=True,
+            number.astype(np.int64) * width + stays, return_index=True, return_inverse=True
         )
         kinds: dict[Kind, int] = {}
         kind = np.zeros(len(unique), np.int32)
@@ -185,12 +156,7 @@ class _Reduction:
             rules=rules,
             class_of=tuple(compress(pods.class_id, in_play.tolist())),
             staying=tuple(
-                (
-                    pods.class_id[one],
-                    int(self.home[one]),
-                    pods.immovable_reason[one] == TERMINATING,
-                )
-                for one in staying
+                (pods.class_id[one], int(self.home[one]), pods.immovable_reason[one] == TERMINATING) for one in staying
             ),
         )
 
@@ -212,24 +178,16 @@ class _Reduction:
         """Return what nodes have left beside the pods that are not ``in_play``."""
         pods = self.snapshot.pods
         room = [
-            [
-                *offer(node.allocatable, self.names),
-                *(one.offer(index, self.present) for one in self.shared),
-            ]
+            [*offer(node.allocatable, self.names), *(one.offer(index, self.present) for one in self.shared)]
             for index, node in enumerate(self.snapshot.nodes)
         ]
         here = ~in_play & pods.running
-        counts = Counter(
-            zip(self.home[here].tolist(), pods.class_number[here].tolist(), strict=True)
-        )
+        counts = Counter(zip(self.home[here].tolist(), pods.class_number[here].tolist(), strict=True))
         taken = (
             (node, [count * amount for amount in self.demands[pods.classes[number]]])
             for (node, number), count in counts.items()
         )
-        held = (
-            (self.index[node], amounts)
-            for node, amounts in held_room(self.snapshot, self.names)
-        )
+        held = ((self.index[node], amounts) for node, amounts in held_room(self.snapshot, self.names))
         for node, amounts in chain(taken, held):
             left = room[node]
             for dimension, amount in enumerate(amounts):
@@ -238,10 +196,7 @@ class _Reduction:
         # and no more is used of a node than all pods request.
         most = self._largest_room(room, in_play)
         return tuple(
-            tuple(
-                min(max(amount, LEAST_ROOM), limit)
-                for amount, limit in zip(amounts, most, strict=True)
-            )
+            tuple(min(max(amount, LEAST_ROOM), limit) for amount, limit in zip(amounts, most, strict=True))
             for amounts in room
         )
 
@@ -256,10 +211,7 @@ class _Reduction:
         for dimension, amounts in enumerate(zip(*room, strict=True)):
             limit = max(0, *amounts)
             if sum(max(0, amount) for amount in amounts) > LARGEST_TOTAL:
-                limit = sum(
-                    count * self.demands[pods.classes[number]][dimension]
-                    for number, count in counts.items()
-                )
+                limit = sum(count * self.demands[pods.classes[number]][dimension] for number, count in counts.items())
             largest.append(limit)
         return largest
 

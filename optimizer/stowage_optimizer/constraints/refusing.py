@@ -49,23 +49,15 @@ def refused_classes(
     for one in classes:
         keys = ", ".join(each.topology_key for each in one.topology_spread if each.hard)
         if any(each.hard for each in one.topology_spread):
-            yield class_refusal(
-                one, "topology-spread", f"spread over {keys} {NO_CAPACITY}"
-            )
+            yield class_refusal(one, "topology-spread", f"spread over {keys} {NO_CAPACITY}")
 
 
-def _with_anti_affinity(
-    snapshot: Snapshot, others: Sequence[AntiAffinityRule]
-) -> Iterator[tuple[str, Refusal]]:
+def _with_anti_affinity(snapshot: Snapshot, others: Sequence[AntiAffinityRule]) -> Iterator[tuple[str, Refusal]]:
     """Yield the carriers of ``others``, and classes that running ones keep off."""
     running = snapshot.pods.running_classes
     for rule in others:
         carrier = snapshot.classes[rule.carrier]
-        yield class_refusal(
-            carrier,
-            "pod-anti-affinity",
-            f"anti-affinity over {rule.term.topology_key} {NO_CAPACITY}",
-        )
+        yield class_refusal(carrier, "pod-anti-affinity", f"anti-affinity over {rule.term.topology_key} {NO_CAPACITY}")
         if rule.carrier in running:
             for selected in sorted(rule.selected):
                 yield class_refusal(

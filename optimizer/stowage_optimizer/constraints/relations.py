@@ -10,27 +10,11 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from stowage_optimizer.constraints.node_constraints import (
-    has_wanted_labels,
-    is_tolerated,
-    meets_affinity,
-)
-from stowage_optimizer.constraints.pod_selection import (
-    PodIndex,
-    numbered,
-    selects,
-    spread_selector,
-)
+from stowage_optimizer.constraints.node_constraints import has_wanted_labels, is_tolerated, meets_affinity
+from stowage_optimizer.constraints.pod_selection import PodIndex, numbered, selects, spread_selector
 from stowage_optimizer.constraints.shared_dimensions import AntiAffinityRule
 from stowage_optimizer.model.pod_class import PodClass, TopologySpread
-from stowage_optimizer.model.relations import (
-    NO_DOMAIN,
-    Affinity,
-    Relations,
-    Rules,
-    Spread,
-    Tally,
-)
+from stowage_optimizer.model.relations import NO_DOMAIN, Affinity, Relations, Rules, Spread, Tally
 from stowage_optimizer.model.snapshot import Snapshot
 
 TallyKey = tuple[str, frozenset[str], frozenset[int] | None, bool]
@@ -43,9 +27,7 @@ class RelationCompiler:
     snapshot: Snapshot
     present: Counter[str]
     tallies: list[Tally] = field(default_factory=list)
-    counting: defaultdict[str, list[int]] = field(
-        default_factory=lambda: defaultdict(list)
-    )
+    counting: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     _index: PodIndex = field(init=False)
     _known: dict[TallyKey, int] = field(default_factory=dict)
     _domains: dict[str, tuple[int, ...]] = field(default_factory=dict)
@@ -75,9 +57,7 @@ class RelationCompiler:
                 found[class_id] = rules
         return found
 
-    def _anti_affinity(
-        self, terms: Sequence[AntiAffinityRule]
-    ) -> Mapping[str, tuple[int, ...]]:
+    def _anti_affinity(self, terms: Sequence[AntiAffinityRule]) -> Mapping[str, tuple[int, ...]]:
         met: defaultdict[str, set[int]] = defaultdict(set)
         for one in terms:
             key = one.term.topology_key
@@ -92,9 +72,7 @@ class RelationCompiler:
         if not terms:
             return None
         # As in the scheduler, only pods that every term selects count for any.
-        wanted = frozenset.intersection(
-            *(self._index.picked(term, pod_class) for term in terms)
-        )
+        wanted = frozenset.intersection(*(self._index.picked(term, pod_class) for term in terms))
         tallies = tuple(self._tally(term.topology_key, wanted) for term in terms)
         return Affinity(tallies, matches_itself=pod_class.id in wanted)
 
@@ -103,16 +81,11 @@ class RelationCompiler:
         keys = {spread.topology_key for spread in hard}
         return tuple(self._one_spread(pod_class, spread, keys) for spread in hard)
 
-    def _one_spread(
-        self, pod_class: PodClass, spread: TopologySpread, keys: Iterable[str]
-    ) -> Spread:
+    def _one_spread(self, pod_class: PodClass, spread: TopologySpread, keys: Iterable[str]) -> Spread:
         counted = self._counted(pod_class, spread, keys)
         # An empty selector counts no pod, though the pod that comes counts itself.
         tally = self._tally(
-            spread.topology_key,
-            self._index.spread_over(spread, pod_class),
-            counted=counted,
-            living=True,
+            spread.topology_key, self._index.spread_over(spread, pod_class), counted=counted, living=True
         )
         domain_of = self.tallies[tally].domain_of
         return Spread(
@@ -120,14 +93,10 @@ class RelationCompiler:
             domains=tuple(sorted({domain_of[node] for node in counted})),
             max_skew=spread.max_skew,
             min_domains=spread.min_domains,
-            self_match=int(
-                selects(spread_selector(spread, pod_class), pod_class.labels)
-            ),
+            self_match=int(selects(spread_selector(spread, pod_class), pod_class.labels)),
         )
 
-    def _counted(
-        self, pod_class: PodClass, spread: TopologySpread, keys: Iterable[str]
-    ) -> frozenset[int]:
+    def _counted(self, pod_class: PodClass, spread: TopologySpread, keys: Iterable[str]) -> frozenset[int]:
         """Return the nodes whose pods count: they have every key of the class.
 
         Most classes of a cluster spread over the same keys and select no nodes.
@@ -136,10 +105,7 @@ class RelationCompiler:
         asking: list[Hashable] = [frozenset(keys)]
         if spread.honor_node_affinity:
             tests += [has_wanted_labels, meets_affinity]
-            asking += [
-                frozenset(pod_class.node_selector.items()),
-                pod_class.required_node_affinity,
-            ]
+            asking += [frozenset(pod_class.node_selector.items()), pod_class.required_node_affinity]
         if spread.honor_node_taints:
             tests.append(is_tolerated)
             asking.append(pod_class.tolerations)
@@ -148,18 +114,12 @@ class RelationCompiler:
             self._nodes[alike] = frozenset(
                 index
                 for index, node in enumerate(self.snapshot.nodes)
-                if all(key in node.labels for key in keys)
-                and all(test(pod_class, node) for test in tests)
+                if all(key in node.labels for key in keys) and all(test(pod_class, node) for test in tests)
             )
         return self._nodes[alike]
 
     def _tally(
-        self,
-        key: str,
-        classes: frozenset[str],
-        *,
-        counted: frozenset[int] | None = None,
-        living: bool = False,
+        self, key: str, classes: frozenset[str], *, counted: frozenset[int] | None = None, living: bool = False
     ) -> int:
         known = (key, classes, counted, living)
         if known not in self._known:
@@ -234,14 +194,9 @@ class DomainCounts:
         domains = [self._domain(tally, node) for tally in affinity.tallies]
         if NO_DOMAIN in domains:
             return False
-        if all(
-            self._counts[tally][domain]
-            for tally, domain in zip(affinity.tallies, domains, strict=True)
-        ):
+        if all(self._counts[tally][domain] for tally, domain in zip(affinity.tallies, domains, strict=True)):
             return True
-        return affinity.matches_itself and not any(
-            any(self._counts[one]) for one in affinity.tallies
-        )
+        return affinity.matches_itself and not any(any(self._counts[one]) for one in affinity.tallies)
 
     def _skew_allowed(self, spread: Spread, node: int) -> bool:
         domain = self._domain(spread.tally, node)
@@ -256,14 +211,7 @@ class DomainCounts:
     def _domain(self, tally: int, node: int) -> int:
         return self._relations.tallies[tally].domain_of[node]
 
-    def _count(
-        self,
-        counts: list[list[int]],
-        class_id: str,
-        node: int,
-        sign: int,
-        terminating: bool,
-    ) -> None:
+    def _count(self, counts: list[list[int]], class_id: str, node: int, sign: int, terminating: bool) -> None:
         for index in self._relations.counting.get(class_id, ()):
             tally = self._relations.tallies[index]
             domain = tally.domain_of[node]

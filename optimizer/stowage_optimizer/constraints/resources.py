@@ -14,14 +14,7 @@ from math import gcd
 import numpy as np
 from numpy.typing import NDArray
 
-from stowage_optimizer.model.node import (
-    CPU,
-    EPHEMERAL_STORAGE,
-    MEMORY,
-    PODS,
-    Node,
-    Resources,
-)
+from stowage_optimizer.model.node import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Node, Resources
 from stowage_optimizer.model.pod_class import PodClass
 from stowage_optimizer.model.snapshot import Snapshot
 
@@ -53,11 +46,7 @@ class ResourceFit:
 
 def dimensions(snapshot: Snapshot) -> tuple[str, ...]:
     """Return the names of the resources that matter in ``snapshot``."""
-    extended = {
-        name
-        for pod_class in snapshot.classes.values()
-        for name in pod_class.requests.extended
-    }
+    extended = {name for pod_class in snapshot.classes.values() for name in pod_class.requests.extended}
     return (CPU, MEMORY, EPHEMERAL_STORAGE, PODS, *sorted(extended))
 
 
@@ -77,17 +66,13 @@ def _wanted(pod_class: PodClass) -> dict[str, int]:
     return {**pod_class.requests.amounts(), PODS: 1}
 
 
-def held_room(
-    snapshot: Snapshot, names: tuple[str, ...]
-) -> Iterator[tuple[str, Amounts]]:
+def held_room(snapshot: Snapshot, names: tuple[str, ...]) -> Iterator[tuple[str, Amounts]]:
     """Yield the node and the amounts, by dimension, of each reservation."""
     for reservation in snapshot.reservations:
         yield reservation.node, offer(reservation.held, names)
 
 
-def scale(
-    room: tuple[Amounts, ...], demands: Set[Amounts]
-) -> tuple[tuple[Amounts, ...], dict[Amounts, Amounts]]:
+def scale(room: tuple[Amounts, ...], demands: Set[Amounts]) -> tuple[tuple[Amounts, ...], dict[Amounts, Amounts]]:
     """Return ``room``, and each of ``demands``, in the largest exact unit.
 
     Parameters

@@ -21,11 +21,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from stowage_optimizer.constraints.pod_selection import (
-    PodIndex,
-    domains,
-    each_its_own,
-)
+from stowage_optimizer.constraints.pod_selection import PodIndex, domains, each_its_own
 from stowage_optimizer.model.pod_class import HostPort, PodAffinityTerm
 from stowage_optimizer.model.snapshot import Snapshot
 
@@ -66,9 +62,7 @@ Takers = dict[str, set[str]]
 """Ids of the classes that take a port, by address."""
 
 
-def port_dimensions(
-    snapshot: Snapshot, present: Counter[str]
-) -> tuple[SharedDimension, ...]:
+def port_dimensions(snapshot: Snapshot, present: Counter[str]) -> tuple[SharedDimension, ...]:
     """Return the fewest dimensions that keep apart all pods whose ports clash.
 
     Parameters
@@ -132,9 +126,7 @@ class AntiAffinity:
 def anti_affinity(snapshot: Snapshot, present: Counter[str]) -> AntiAffinity:
     """Return the anti-affinity of the pods in ``present``, counted by class id."""
     others: list[AntiAffinityRule] = []
-    groups: defaultdict[tuple[str, frozenset[str]], list[AntiAffinityRule]] = (
-        defaultdict(list)
-    )
+    groups: defaultdict[tuple[str, frozenset[str]], list[AntiAffinityRule]] = defaultdict(list)
     unique: dict[str, bool] = {}
     for rule in _terms(snapshot, present):
         key = rule.term.topology_key
@@ -149,9 +141,7 @@ def anti_affinity(snapshot: Snapshot, present: Counter[str]) -> AntiAffinity:
         unlimited = _without(snapshot, key)
         for takes in _capacities(members, selected, present, others):
             signature = (key, tuple(sorted(takes.items())))
-            dimensions[signature] = SharedDimension(
-                takes, max(takes.values()), unlimited
-            )
+            dimensions[signature] = SharedDimension(takes, max(takes.values()), unlimited)
     return AntiAffinity(tuple(dimensions.values()), tuple(others))
 
 
@@ -167,10 +157,7 @@ def _terms(snapshot: Snapshot, present: Counter[str]) -> Iterator[AntiAffinityRu
 
 
 def _capacities(
-    members: Sequence[AntiAffinityRule],
-    selected: frozenset[str],
-    present: Counter[str],
-    others: list[AntiAffinityRule],
+    members: Sequence[AntiAffinityRule], selected: frozenset[str], present: Counter[str], others: list[AntiAffinityRule]
 ) -> Iterator[dict[str, int]]:
     """Yield what each class takes; terms that no capacity expresses join ``others``."""
     inside = {one.carrier for one in members} & selected
@@ -187,16 +174,10 @@ def _capacities(
 
 
 def _without(snapshot: Snapshot, key: str) -> frozenset[int]:
-    return frozenset(
-        index
-        for index, domain in enumerate(domains(snapshot.nodes, key))
-        if domain is None
-    )
+    return frozenset(index for index, domain in enumerate(domains(snapshot.nodes, key)) if domain is None)
 
 
-def _takings(
-    carriers: set[str], selected: frozenset[str], present: Counter[str]
-) -> dict[str, int]:
+def _takings(carriers: set[str], selected: frozenset[str], present: Counter[str]) -> dict[str, int]:
     """Return what carriers, which all keep apart, and selected pods take."""
     units = max(1, _count(selected - carriers, present))
     if len(carriers) == 1 and not carriers & selected and units == 1:

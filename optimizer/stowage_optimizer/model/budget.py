@@ -80,9 +80,7 @@ class Budget:
     def part(self, limit_s: float, *, seed: int | None = None) -> Budget:
         """Return a budget of ``limit_s`` from now on, perhaps with another seed."""
         options = self.options if seed is None else replace(self.options, seed=seed)
-        return replace(
-            self, options=options, limit_s=limit_s, ends=self.clock() + limit_s
-        )
+        return replace(self, options=options, limit_s=limit_s, ends=self.clock() + limit_s)
 
     def for_solver(self, limit_s: float) -> Budget:
         """Return the budget of one call of a solver."""
@@ -116,9 +114,7 @@ class Reserve:
 
     def suffices(self, budget: Budget, pods: int) -> bool:
         """Return whether the stage can go through all pods in its part of the limit."""
-        return budget.counted or pods / self.pods_per_s <= (
-            self.most_share * budget.limit_s
-        )
+        return budget.counted or pods / self.pods_per_s <= (self.most_share * budget.limit_s)
 
 
 @dataclass(slots=True)

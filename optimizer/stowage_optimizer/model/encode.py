@@ -28,10 +28,7 @@ def encode_plan(solution: Solution) -> pb.Plan:
         snapshot_id=packing.snapshot.id,
         tiers=[_tier(tier) for tier in solution.tiers],
         optimal=solution.optimal,
-        gain_by_moves=[
-            pb.GainPoint(moves=point.moves, placed=point.placed)
-            for point in solution.gain_by_moves
-        ],
+        gain_by_moves=[pb.GainPoint(moves=point.moves, placed=point.placed) for point in solution.gain_by_moves],
         nodes_in_use=None if in_use is None else pb.NodesInUse(**asdict(in_use)),
     )
     names, nodes, homes = packing.node_names, solution.assignment, packing.current
@@ -52,10 +49,7 @@ def encode_refusals(refusals: Iterable[Refusal]) -> list[pb.Refusal]:
 
     A detail may name all budgets of a namespace, and there is one for each class.
     """
-    return [
-        pb.Refusal(subject=one.subject, reason=one.reason, detail=_cut(one.detail))
-        for one in refusals
-    ]
+    return [pb.Refusal(subject=one.subject, reason=one.reason, detail=_cut(one.detail)) for one in refusals]
 
 
 def _cut(detail: str) -> str:
@@ -91,16 +85,9 @@ def encode_certificate(certificate: Certificate) -> pb.Certificate:
 def _dual(dual: DualBound) -> pb.DualBound:
     return pb.DualBound(
         scale=dual.scale,
-        pods=[
-            pb.PodPrice(pod_uids=one.pod_uids, pod=one.pod, run=one.run)
-            for one in dual.pods
-        ],
+        pods=[pb.PodPrice(pod_uids=one.pod_uids, pod=one.pod, run=one.run) for one in dual.pods],
         requirements=[
-            pb.RequirementPrice(
-                priority=one.priority,
-                phase=pb.Phase.Name(one.phase),
-                price=one.price,
-            )
+            pb.RequirementPrice(priority=one.priority, phase=pb.Phase.Name(one.phase), price=one.price)
             for one in dual.requirements
         ],
     )

@@ -126,9 +126,7 @@ class Packing:
     def problem(self) -> Problem:
         """The same as flat arrays."""
         tier_of = {priority: index for index, priority in enumerate(self.tiers)}
-        kinds = [
-            (one.demand, tier_of[one.priority], one.eligible) for one in self.kinds
-        ]
+        kinds = [(one.demand, tier_of[one.priority], one.eligible) for one in self.kinds]
         return make_problem(kinds, self.kind, self.home, self.room, len(self.tiers))
 
     @cached_property
@@ -171,10 +169,7 @@ def packing_of(
     """Return the packing of ``items``, which are described one by one."""
     items = tuple(items)
     kinds: dict[Kind, int] = {}
-    kind = [
-        kinds.setdefault(Kind(one.priority, one.demand, one.eligible), len(kinds))
-        for one in items
-    ]
+    kind = [kinds.setdefault(Kind(one.priority, one.demand, one.eligible), len(kinds)) for one in items]
     return Packing(
         node_names,
         room,

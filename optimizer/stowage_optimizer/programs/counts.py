@@ -14,14 +14,7 @@ from math import inf
 from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.problem import NOWHERE
-from stowage_optimizer.programs.program import (
-    ARRIVAL,
-    STAY,
-    Formulation,
-    Presence,
-    Terms,
-    Values,
-)
+from stowage_optimizer.programs.program import ARRIVAL, STAY, Formulation, Presence, Terms, Values
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +95,7 @@ class CountFormulation(Formulation):
     @staticmethod
     def variables(packing: Packing, tiers: int) -> int:
         """Return about how many variables the program will have."""
-        return sum(
-            len(kind.eligible) + len(kind.at_home) + 1
-            for kind in replicas_of(packing, tiers).values()
-        )
+        return sum(len(kind.eligible) + len(kind.at_home) + 1 for kind in replicas_of(packing, tiers).values())
 
     def metric(self, phase: Phase, tier: int) -> Terms:
         """Return what ``phase`` of ``tier`` maximises."""
@@ -161,14 +151,8 @@ class CountFormulation(Formulation):
 
     def _kind(self, replicas: Replicas) -> Kind:
         program, size = self.program, replicas.size
-        stay = {
-            node: program.variable(len(members))
-            for node, members in replicas.at_home.items()
-        }
-        come = {
-            node: program.variable(size - len(replicas.at_home.get(node, ())))
-            for node in replicas.eligible
-        }
+        stay = {node: program.variable(len(members)) for node, members in replicas.at_home.items()}
+        come = {node: program.variable(size - len(replicas.at_home.get(node, ()))) for node in replicas.eligible}
         moved = program.variable(replicas.running)
         stays = [(variable, 1) for variable in stay.values()]
         comes = [(variable, 1) for variable in come.values()]

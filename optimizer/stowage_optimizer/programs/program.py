@@ -64,9 +64,7 @@ class Presence:
     stays: bool
 
 
-def _add_capacity(
-    program: LinearProgram, room: Sequence[int], present: Sequence[Presence]
-) -> None:
+def _add_capacity(program: LinearProgram, room: Sequence[int], present: Sequence[Presence]) -> None:
     """Add the rows of one node."""
     for dimension, limit in enumerate(room):
         asking = [one for one in present if one.demand[dimension]]
@@ -83,9 +81,7 @@ def _add_capacity(
         program.at_most([*load, (open_, at_home - limit)], at_home)
         for one in asking:
             if not one.stays:
-                program.at_most(
-                    [(one.variable, 1), (open_, -program.upper[one.variable])], 0
-                )
+                program.at_most([(one.variable, 1), (open_, -program.upper[one.variable])], 0)
 
 
 def _most(program: LinearProgram, members: Sequence[Presence], dimension: int) -> int:

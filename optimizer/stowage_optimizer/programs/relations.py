@@ -18,12 +18,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from stowage_optimizer.model.packing import (
-    Allowance,
-    Assignment,
-    Disrupted,
-    Packing,
-)
+from stowage_optimizer.model.packing import Allowance, Assignment, Disrupted, Packing
 from stowage_optimizer.model.relations import NO_DOMAIN, Relations, Rules, Spread, Tally
 from stowage_optimizer.programs.counts import CountFormulation, Kind
 from stowage_optimizer.programs.program import LinearProgram, Terms, Values
@@ -51,25 +46,19 @@ class RelatedFormulation(CountFormulation):
             kinds[names[number]].append(kind)
         for allowance in self.packing.allowances:
             covered = {class_of[index] for index in allowance.members}
-            self._add_allowance(
-                allowance, [kind for name in sorted(covered) for kind in kinds[name]]
-            )
+            self._add_allowance(allowance, [kind for name in sorted(covered) for kind in kinds[name]])
         if relations is None:
             return
         lowest = self.packing.tiers[self.tiers - 1]
         below = [kind.priority < lowest for kind in self.packing.kinds]
-        missing = Counter(
-            names[number] for number in self.packing.kind.tolist() if below[number]
-        )
+        missing = Counter(names[number] for number in self.packing.kind.tolist() if below[number])
         self._rows = RelationRows(relations, self.program, kinds, missing)
         self._rows.add()
 
     @staticmethod
     def variables(packing: Packing, tiers: int) -> int:
         """Return about how many variables the program will have."""
-        return CountFormulation.variables(
-            by_class(packing)[0], tiers_in_play(packing, tiers)
-        )
+        return CountFormulation.variables(by_class(packing)[0], tiers_in_play(packing, tiers))
 
     def values(self, assignment: Assignment) -> Values:
         """Return ``assignment`` as values of the variables."""
@@ -237,9 +226,7 @@ class RelationRows:
     def _unknown(self, index: int) -> int:
         """Return how many pods that the program does not have a tally may count."""
         return sum(
-            count
-            for class_id, count in self.missing.items()
-            if index in self.relations.counting.get(class_id, ())
+            count for class_id, count in self.missing.items() if index in self.relations.counting.get(class_id, ())
         )
 
     def _add_spread(self, class_id: str, spread: Spread) -> None:

@@ -105,9 +105,7 @@ class CpSat:
         for variable, value in zip(variables, task.start, strict=True):
             model.add_hint(variable, value)
         model.maximize(_sum(variables, task.metric))
-        return run_cp_sat(
-            model, variables, task.offer, task.budget, name=self.name, began=began
-        )
+        return run_cp_sat(model, variables, task.offer, task.budget, name=self.name, began=began)
 
 
 def run_cp_sat(
@@ -160,8 +158,7 @@ def _model(program: LinearProgram) -> tuple[cp_model.CpModel, list[cp_model.IntV
 
 def _sum(variables: list[cp_model.IntVar], terms: Terms) -> cp_model.LinearExpr:
     return cp_model.LinearExpr.weighted_sum(
-        [variables[variable] for variable, _ in terms],
-        [coefficient for _, coefficient in terms],
+        [variables[variable] for variable, _ in terms], [coefficient for _, coefficient in terms]
     )
 
 
@@ -187,9 +184,7 @@ def _configure(solver: cp_model.CpSolver, budget: Budget) -> None:
 class _Listener(cp_model.CpSolverSolutionCallback):
     """Offers each solution as it is found."""
 
-    def __init__(
-        self, variables: list[cp_model.IntVar], offer: Callable[[Values], None]
-    ) -> None:
+    def __init__(self, variables: list[cp_model.IntVar], offer: Callable[[Values], None]) -> None:
         super().__init__()
         self._variables = variables
         self._offer = offer

@@ -11,31 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from stowage_optimizer.assignments.incumbent import Incumbent
-from stowage_optimizer.bounds.proofs import (
-    Proof,
-    TierBounds,
-)
+from stowage_optimizer.bounds.proofs import Proof, TierBounds
 from stowage_optimizer.bounds.question import Phase
-from stowage_optimizer.model.budget import (
-    HALF,
-    SHORTEST_SOLVE_S,
-    Budget,
-    TimeSplit,
-)
+from stowage_optimizer.model.budget import HALF, SHORTEST_SOLVE_S, Budget, TimeSplit
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Packing
-from stowage_optimizer.programs.program import (
-    STAY,
-    Formulation,
-    Values,
-    running_items,
-)
-from stowage_optimizer.programs.solver import (
-    Backend,
-    Outcome,
-    SolverContradictionError,
-    Task,
-)
+from stowage_optimizer.programs.program import STAY, Formulation, Values, running_items
+from stowage_optimizer.programs.solver import Backend, Outcome, SolverContradictionError, Task
 
 BUILT_PER_S = 50_000
 """Variables written down in a second, at the least. A program that would take longer

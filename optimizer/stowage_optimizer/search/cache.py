@@ -33,9 +33,7 @@ PREFIX = "compiled-"
 OWNER_ONLY = 0o700
 
 
-def settle_cache(
-    environment: MutableMapping[str, str], code: Path, temporary: Path
-) -> Path:
+def settle_cache(environment: MutableMapping[str, str], code: Path, temporary: Path) -> Path:
     """Return the folder of compiled code, and set it for Numba.
 
     Parameters
@@ -138,9 +136,7 @@ class BackgroundCompiler:
     """
 
     def __init__(self) -> None:
-        place = settle_cache(
-            os.environ, Path(__file__).parent, Path(tempfile.gettempdir())
-        )
+        place = settle_cache(os.environ, Path(__file__).parent, Path(tempfile.gettempdir()))
         self._process: subprocess.Popen[bytes] | None = None
         if not any(place.rglob(LAST)):
             _say(
@@ -148,12 +144,7 @@ class BackgroundCompiler:
                 "idle cores); the same beforehand: stowage-optimizer compile"
             )
             self._process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "stowage_optimizer.search.warmup",
-                    *BACKGROUND_PARTS,
-                ],
+                [sys.executable, "-m", "stowage_optimizer.search.warmup", *BACKGROUND_PARTS],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
             )

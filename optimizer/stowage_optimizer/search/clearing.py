@@ -13,14 +13,7 @@ import numpy as np
 
 from stowage_optimizer.model.problem import NOWHERE, Flags, Indices, Ints
 from stowage_optimizer.search.compiling import compiled, inlined
-from stowage_optimizer.search.placement import (
-    enter,
-    has_room,
-    may_come,
-    nothing_frozen,
-    put,
-    take,
-)
+from stowage_optimizer.search.placement import enter, has_room, may_come, nothing_frozen, put, take
 from stowage_optimizer.search.search_arrays import Floats, SearchArrays, Width
 from stowage_optimizer.search.state import AFTER, FIRST, HOME, MASK, NODE, TIER, State
 
@@ -177,13 +170,8 @@ def _in_the_way(
                 alone &= freed >= short
                 help_ += min(freed, short) * inverse[dimension]
         size = sizes[candidate, 0]
-        if alone:
-            better = not enough or size < least
-        else:
-            better = not enough and help_ > most_help
-        if better and _has_place(
-            candidate, at, width, demand, allowed, kind, free, items, hint, confined
-        ):
+        better = (not enough or size < least) if alone else (not enough and help_ > most_help)
+        if better and _has_place(candidate, at, width, demand, allowed, kind, free, items, hint, confined):
             best, enough, most_help, least = candidate, alone, help_, size
     return best
 
@@ -203,11 +191,7 @@ def _has_place(
     mask = items[item, MASK]
     for step in range(len(free)):
         other = (hint[own] + step) % len(free)
-        if (
-            other != at
-            and allowed[mask, other]
-            and has_room(item, other, width, demand, free)
-        ):
+        if other != at and allowed[mask, other] and has_room(item, other, width, demand, free):
             hint[own] = other
             return True
     confined[own] = True

@@ -23,9 +23,7 @@ _options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False
 _compile: Any = njit(**_options | {"cache": True})
 
 # The way in from Python is most of what is compiled of a small function.
-_compile_part: Any = njit(
-    **_options | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-)
+_compile_part: Any = njit(**_options | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True})
 
 # Numba's annotations of its own types are wrong.
 _types: Any = types

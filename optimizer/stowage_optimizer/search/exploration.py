@@ -89,18 +89,12 @@ def explore(
                 return True
             if stabilising and iteration & REFRESH == 0:
                 list_moved(tier, items, lists, counters)
-        chosen, focus = choose_nodes(
-            selected, stabilising, items, nodes, lists, counters, rng
-        )
+        chosen, focus = choose_nodes(selected, stabilising, items, nodes, lists, counters, rng)
         if not stabilising:
             before = concentration(selected, chosen, free, inverse, binding)
-        taken = destroy(
-            selected, chosen, focus, width, demand, free, items, nodes, repair_set, rng
-        )
+        taken = destroy(selected, chosen, focus, width, demand, free, items, nodes, repair_set, rng)
         taken = add_waiting(taken, lists, counters, repair_set, rng)
-        sort_repair_set(
-            taken, tier, strict, shares, sizes, binding, items, repair_set, key, rng
-        )
+        sort_repair_set(taken, tier, strict, shares, sizes, binding, items, repair_set, key, rng)
         home_tenths = AWAY_TENTHS
         if stabilising or below(rng, 4) == 0:
             home_tenths = HOME_TENTHS
@@ -149,9 +143,7 @@ def _accepts(gain: float, heat: float, rng: RandomGenerator) -> bool:
 
 
 @inlined
-def _compare(
-    taken: int, tier: int, strict: int, items: Indices, repair_set: Indices, delta: Ints
-) -> int:
+def _compare(taken: int, tier: int, strict: int, items: Indices, repair_set: Indices, delta: Ints) -> int:
     """Fill ``delta``; return the sign of the change, disruption of ``tier`` left out.
 
     ``KEPT`` counts by tier, ``PLACED`` and ``STABILITY`` of a tier and all above it.
@@ -169,9 +161,7 @@ def _compare(
         delta[row, PLACED] += placed
         if home >= 0:
             delta[row, KEPT] += placed * strict
-            delta[row, STABILITY] += placed + 2 * (
-                int(at == home) - int(origin == home)
-            )
+            delta[row, STABILITY] += placed + 2 * (int(at == home) - int(origin == home))
     sign = 0
     for above in range(tier):
         for part in range(3):

@@ -107,9 +107,7 @@ def _place(
             if at >= 0:
                 for dimension in range(demand.shape[1]):
                     spare[at, dimension] -= demand[kind[item], dimension]
-        elif at >= 0 and not _fits(
-            kind[item], at, home[item] != at, demand, room, used, newcomers
-        ):
+        elif at >= 0 and not _fits(kind[item], at, home[item] != at, demand, room, used, newcomers):
             at = -1
         if at >= 0:
             node[item] = at

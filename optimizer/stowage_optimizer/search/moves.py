@@ -60,9 +60,7 @@ class SearchStack(NamedTuple):
     status: Ints
 
 
-def make_stack(
-    waiting: Indices, moves: int, settled: Flags, longest: int
-) -> SearchStack:
+def make_stack(waiting: Indices, moves: int, settled: Flags, longest: int) -> SearchStack:
     """Return the search for homes of ``waiting`` with up to ``moves`` moves.
 
     Parameters
@@ -87,36 +85,21 @@ def make_stack(
 
 
 @compiled
-def seek(
-    steps: int, stack: SearchStack, arrays: SearchArrays, state: State
-) -> tuple[int, int]:
+def seek(steps: int, stack: SearchStack, arrays: SearchArrays, state: State) -> tuple[int, int]:
     """Search for about ``steps`` steps; return how it ended and the steps used.
 
     If the answer is found, ``state`` holds it.
     """
-    frames, choices, key, unplaced = (
-        stack.frames,
-        stack.choices,
-        stack.key,
-        stack.unplaced,
-    )
+    frames, choices, key, unplaced = (stack.frames, stack.choices, stack.key, stack.unplaced)
     settled, status = stack.settled, stack.status
     width, demand, sizes = arrays.width, arrays.demand, arrays.sizes
     allowed, kind, inverse = arrays.allowed, arrays.kind, arrays.inverse
     items, nodes, free = state.items, state.nodes, state.free
-    depth, unplaced_count, returning = (
-        status[DEPTH],
-        status[UNPLACED],
-        status[RETURNING],
-    )
+    depth, unplaced_count, returning = (status[DEPTH], status[UNPLACED], status[RETURNING])
     used = 0
     while depth >= 0:
         if used >= steps and not returning:
-            status[DEPTH], status[UNPLACED], status[RETURNING] = (
-                depth,
-                unplaced_count,
-                0,
-            )
+            status[DEPTH], status[UNPLACED], status[RETURNING] = (depth, unplaced_count, 0)
             return PAUSED, used
         used += 1
         frame = frames[depth]
@@ -173,17 +156,7 @@ def seek(
         if not returning:
             length = _movable(at, choices[depth], key, sizes, settled, items, nodes)
             used += length
-            if not _can_clear(
-                item,
-                at,
-                frame[BUDGET],
-                length,
-                choices[depth],
-                key,
-                width,
-                demand,
-                free,
-            ):
+            if not _can_clear(item, at, frame[BUDGET], length, choices[depth], key, width, demand, free):
                 depth -= 1
                 returning = 1
                 continue
@@ -194,9 +167,7 @@ def seek(
                 take(item, width, demand, free, items, nodes)
             unplaced_count = _drop(off, unplaced, unplaced_count)
             put(off, at, width, demand, free, items, nodes)
-            _settle_replicas(
-                off, depth, frame[NEXT], frame[LENGTH], choices, kind, settled
-            )
+            _settle_replicas(off, depth, frame[NEXT], frame[LENGTH], choices, kind, settled)
         following = _next_unsettled(frame[NEXT], frame[LENGTH], choices[depth], settled)
         if following == frame[LENGTH]:
             for index in range(frame[LENGTH]):
@@ -272,9 +243,7 @@ def _movable(
 
 
 @inlined
-def _insert(
-    value: int, rank: float, choices: Indices, key: Floats, length: int
-) -> None:
+def _insert(value: int, rank: float, choices: Indices, key: Floats, length: int) -> None:
     slot = length
     while slot > 0 and key[slot - 1] > rank:
         key[slot] = key[slot - 1]

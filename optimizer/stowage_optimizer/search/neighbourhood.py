@@ -94,9 +94,7 @@ def destroy(
         while item >= 0:
             following = items[item, AFTER]
             if style == 0:
-                takes = (
-                    present <= MOST_DESTROYED or below(rng, present) < MOST_DESTROYED
-                )
+                takes = present <= MOST_DESTROYED or below(rng, present) < MOST_DESTROYED
             elif style == 1:
                 takes = below(rng, max(2 * MOST_DESTROYED, present)) < MOST_DESTROYED
             else:
@@ -111,13 +109,7 @@ def destroy(
 
 
 @inlined
-def add_waiting(
-    taken: int,
-    lists: Indices,
-    counters: Ints,
-    repair_set: Indices,
-    rng: RandomGenerator,
-) -> int:
+def add_waiting(taken: int, lists: Indices, counters: Ints, repair_set: Indices, rng: RandomGenerator) -> int:
     """Take some of the waiting items to the repair set; return its size."""
     waiting = counters[WAITING]
     start = below(rng, waiting) if waiting > SAMPLE else 0
@@ -173,10 +165,7 @@ def send_home(
         home = items[item, HOME]
         if home < 0 or nodes[home, CHOSEN] == 0:
             continue
-        if (
-            has_room(item, home, width, demand, free)
-            and below(rng, 10) < RETURN_HOME_TENTHS
-        ):
+        if has_room(item, home, width, demand, free) and below(rng, 10) < RETURN_HOME_TENTHS:
             put(item, home, width, demand, free, items, nodes)
 
 
@@ -220,9 +209,7 @@ def repair(
 
 
 @inlined
-def concentration(
-    selected: Indices, chosen: int, free: Ints, inverse: Floats, binding: int
-) -> float:
+def concentration(selected: Indices, chosen: int, free: Ints, inverse: Floats, binding: int) -> float:
     """Return how much the free room of the selected nodes is in few places.
 
     Large and even gaps count more than the same room in crumbs, since the next

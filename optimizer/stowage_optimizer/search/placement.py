@@ -49,9 +49,7 @@ def put(
 
 
 @inlined
-def take(
-    item: int, width: Width, demand: Ints, free: Ints, items: Indices, nodes: Indices
-) -> None:
+def take(item: int, width: Width, demand: Ints, free: Ints, items: Indices, nodes: Indices) -> None:
     """Take ``item`` off its node."""
     at = items[item, NODE]
     items[item, NODE] = -1
@@ -83,9 +81,7 @@ def may_come(item: int, at: int, items: Indices, allowed: Flags) -> bool:
     return bool(allowed[items[item, MASK], at] or items[item, HOME] == at)
 
 
-def enter(
-    assignment: Indices, tier: int, frozen: Flags, arrays: SearchArrays, state: State
-) -> None:
+def enter(assignment: Indices, tier: int, frozen: Flags, arrays: SearchArrays, state: State) -> None:
     """Make ``assignment`` the current and best solution of the tiers down to ``tier``.
 
     Parameters
@@ -132,9 +128,7 @@ def _enter_all(
 
 
 @inlined
-def _count(
-    item: int, at: int, tier: int, strict: int, items: Indices, value: Ints
-) -> None:
+def _count(item: int, at: int, tier: int, strict: int, items: Indices, value: Ints) -> None:
     home = items[item, HOME]
     if at >= 0:
         value[PLACED] += 1
@@ -163,9 +157,7 @@ def _wait_no_more(item: int, items: Indices, lists: Indices, counters: Ints) -> 
 
 
 @inlined
-def settle(
-    item: int, origin: int, items: Indices, lists: Indices, counters: Ints
-) -> None:
+def settle(item: int, origin: int, items: Indices, lists: Indices, counters: Ints) -> None:
     """Update the lists after ``item`` has changed its node."""
     at = items[item, NODE]
     if items[item, IS_DIRTY] == 0:

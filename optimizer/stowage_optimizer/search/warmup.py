@@ -70,10 +70,7 @@ def _ready(width: int) -> tuple[SearchArrays, State]:
 
 def _smallest(width: int) -> Packing:
     """Return a problem of two pods and two nodes."""
-    pods = [
-        Item("running", 0, (1,) * width, (0, 1), 0),
-        Item("pending", 0, (1,) * width, (0, 1), None),
-    ]
+    pods = [Item("running", 0, (1,) * width, (0, 1), 0), Item("pending", 0, (1,) * width, (0, 1), None)]
     room = ((1,) * width, (1,) * width)
     return packing_of(("first", "second"), room, tuple(pods), (0,))
 

@@ -37,13 +37,7 @@ from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.model.solution import Solution
 from stowage_optimizer.search.cache import BackgroundCompiler
 from stowage_optimizer.service.outbox import Outbox
-from stowage_optimizer.service.settings import (
-    LONGEST_PACKET,
-    READ,
-    READY,
-    WARM,
-    WorkerSettings,
-)
+from stowage_optimizer.service.settings import LONGEST_PACKET, READ, READY, WARM, WorkerSettings
 from stowage_optimizer.service.updates import progress_of_tiers
 from stowage_optimizer.service.warmup import warm_up, warm_up_child
 from stowage_optimizer.stages import pipeline
@@ -100,9 +94,7 @@ class UpdateWriter:
         """Send ``solution``; only its progress if its changes have been sent before."""
         update = pb.SolveUpdate(
             strategy=self.strategy,
-            durations=pb.Durations(
-                decode_s=self.decoded - self.started, solve_s=found - self.decoded
-            ),
+            durations=pb.Durations(decode_s=self.decoded - self.started, solve_s=found - self.decoded),
         )
         if solution.assignment == self._sent:
             # There is nothing in it for the service to check anew.
@@ -116,9 +108,7 @@ class UpdateWriter:
         self.send(update.SerializeToString())
 
 
-def solve_one(
-    connection: Connection, settings: WorkerSettings, strategies: Mapping[str, Strategy]
-) -> None:
+def solve_one(connection: Connection, settings: WorkerSettings, strategies: Mapping[str, Strategy]) -> None:
     """Get ready, take one request from ``connection``, answer it and return.
 
     The request comes as two messages: the seconds of the solve, and the contract's
@@ -136,19 +126,14 @@ def solve_one(
     try:
         last = _answer(connection, body, time_limit_s, settings, strategies)
     except InvalidInputError as error:
-        last = pb.SolveUpdate(
-            end_reason=pb.END_REASON_INFEASIBLE_INPUT, message=str(error)
-        )
+        last = pb.SolveUpdate(end_reason=pb.END_REASON_INFEASIBLE_INPUT, message=str(error))
     except MemoryError:
         last = pb.SolveUpdate(
-            end_reason=pb.END_REASON_ERROR,
-            message="out of memory: raise --memory-limit-bytes or send fewer pods",
+            end_reason=pb.END_REASON_ERROR, message="out of memory: raise --memory-limit-bytes or send fewer pods"
         )
     except Exception as error:  # the edge of the process
         traceback.print_exc(file=sys.stderr)
-        last = pb.SolveUpdate(
-            end_reason=pb.END_REASON_ERROR, message=f"{type(error).__name__}: {error}"
-        )
+        last = pb.SolveUpdate(end_reason=pb.END_REASON_ERROR, message=f"{type(error).__name__}: {error}")
     last.last = True
     connection.send_bytes(last.SerializeToString())
 
@@ -177,25 +162,19 @@ def _answer(
     writer = UpdateWriter(connection.send_bytes, options.strategy, started, decoded)
     budget = Budget.begin(_within(options, time_limit_s), time.monotonic)
     with Outbox(writer.write, clock=time.monotonic) as outbox:
-        solution = pipeline.solve(
-            strategies[options.strategy], packings, budget, outbox.publish
-        )
+        solution = pipeline.solve(strategies[options.strategy], packings, budget, outbox.publish)
     return pb.SolveUpdate(
         plan=encode_plan(solution),
         end_reason=pb.EndReason.Name(solution.end_reason.value),
         refusals=encode_refusals(solution.refusals),
         message=solution.message,
-        durations=pb.Durations(
-            decode_s=decoded - started, solve_s=time.monotonic() - decoded
-        ),
+        durations=pb.Durations(decode_s=decoded - started, solve_s=time.monotonic() - decoded),
         strategy=options.strategy,
     )
 
 
 def _decode(
-    request: pb.SolveRequest,
-    settings: WorkerSettings,
-    strategies: Mapping[str, Strategy],
+    request: pb.SolveRequest, settings: WorkerSettings, strategies: Mapping[str, Strategy]
 ) -> tuple[Snapshot, SolveOptions]:
     issues = Issues()
     snapshot = decode_snapshot(request.snapshot, issues)
@@ -217,9 +196,7 @@ def _within(options: SolveOptions, time_limit_s: float) -> SolveOptions:
     return replace(options, time_limit_s=time_limit_s)
 
 
-def serve(
-    control: socket.socket, settings: WorkerSettings, compiler: BackgroundCompiler
-) -> None:
+def serve(control: socket.socket, settings: WorkerSettings, compiler: BackgroundCompiler) -> None:
     """Warm up, then answer what comes by ``control`` until it closes."""
     strategies = load_strategies(settings.strategies)
     solve = partial(solve_one, settings=settings, strategies=strategies)
@@ -240,9 +217,7 @@ def serve(
         control.send(f"{number} {answer}".encode())
 
 
-def _fork(
-    control: socket.socket, descriptor: int, solve: Callable[[Connection], None]
-) -> int:
+def _fork(control: socket.socket, descriptor: int, solve: Callable[[Connection], None]) -> int:
     child = os.fork()
     if child:
         os.close(descriptor)

@@ -10,8 +10,7 @@ class WorkerStartError(OptimizerError):
 
     def __init__(self, why: str) -> None:
         super().__init__(
-            f"the solver's child process did not get ready: {why}; see the log above, "
-            "and check --memory-limit-bytes"
+            f"the solver's child process did not get ready: {why}; see the log above, and check --memory-limit-bytes"
         )
 
 

@@ -32,9 +32,7 @@ class JsonFormatter(logging.Formatter):
 class _Fields(logging.LoggerAdapter[logging.Logger]):
     """Puts its own fields, and those of each call, into the record."""
 
-    def process(
-        self, msg: object, kwargs: MutableMapping[str, Any]
-    ) -> tuple[object, MutableMapping[str, Any]]:
+    def process(self, msg: object, kwargs: MutableMapping[str, Any]) -> tuple[object, MutableMapping[str, Any]]:
         fields = {**(self.extra or {}), **kwargs.pop("extra", {})}
         return msg, {**kwargs, "extra": {"fields": fields}}
 

@@ -5,13 +5,7 @@ from __future__ import annotations
 from threading import Thread
 from wsgiref.simple_server import WSGIServer
 
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    Histogram,
-    start_http_server,
-)
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.errors import OptimizerError
@@ -20,13 +14,7 @@ BUCKETS_S = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
 """Solves take from milliseconds up to the longest limits in use."""
 
 
-PROGRESS = (
-    "priority",
-    "placed",
-    "upper_bound",
-    "disruption",
-    "disruption_lower_bound",
-)
+PROGRESS = ("priority", "placed", "upper_bound", "disruption", "disruption_lower_bound")
 """What is shown of a solve's progress, by the names of the contract."""
 
 
@@ -36,10 +24,7 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self._solves = Counter(
-            "stowage_optimizer_solves",
-            "Solves that ended.",
-            ["strategy", "end_reason"],
-            registry=self.registry,
+            "stowage_optimizer_solves", "Solves that ended.", ["strategy", "end_reason"], registry=self.registry
         )
         self._seconds = Histogram(
             "stowage_optimizer_solve_seconds",
@@ -48,20 +33,12 @@ class Metrics:
             registry=self.registry,
         )
         self.killed = Counter(
-            "stowage_optimizer_killed",
-            "Solves that overran their limit and were killed.",
-            registry=self.registry,
+            "stowage_optimizer_killed", "Solves that overran their limit and were killed.", registry=self.registry
         )
         self.verify_failures = Counter(
-            "stowage_optimizer_verify_failures",
-            "Plans that broke a rule and were withheld.",
-            registry=self.registry,
+            "stowage_optimizer_verify_failures", "Plans that broke a rule and were withheld.", registry=self.registry
         )
-        self.inflight = Gauge(
-            "stowage_optimizer_inflight",
-            "Solves running now.",
-            registry=self.registry,
-        )
+        self.inflight = Gauge("stowage_optimizer_inflight", "Solves running now.", registry=self.registry)
         self._progress = Gauge(
             "stowage_optimizer_progress",
             "The tier that the solve at hand works on: priority, incumbent, bounds.",
@@ -91,14 +68,11 @@ class MetricsServer:
 
     def __init__(self, metrics: Metrics, port: int) -> None:
         try:
-            serving = start_http_server(
-                port, addr="127.0.0.1", registry=metrics.registry
-            )
+            serving = start_http_server(port, addr="127.0.0.1", registry=metrics.registry)
         except OSError as error:
             why = error.strerror or str(error)
             raise OptimizerError(
-                f"cannot serve metrics on 127.0.0.1:{port}: {why}; choose another "
-                "--metrics-port, or 0 for none"
+                f"cannot serve metrics on 127.0.0.1:{port}: {why}; choose another --metrics-port, or 0 for none"
             ) from None
         self._server: WSGIServer = serving[0]
         self._thread: Thread = serving[1]

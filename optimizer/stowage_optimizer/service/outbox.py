@@ -34,9 +34,7 @@ class Outbox:
         Sends one plan; called from the outbox's thread.
     """
 
-    def __init__(
-        self, send: Send, *, clock: Clock, interval_s: float = INTERVAL_S
-    ) -> None:
+    def __init__(self, send: Send, *, clock: Clock, interval_s: float = INTERVAL_S) -> None:
         self._send = send
         self._clock = clock
         self._interval_s = interval_s
@@ -51,10 +49,7 @@ class Outbox:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Stop sending; nothing is sent after this returns."""
         with self._changed:

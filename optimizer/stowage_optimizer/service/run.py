@@ -70,9 +70,7 @@ class Run:
         self._best: pb.SolveUpdate | None = None
         self._over = False
         self.killed = self.cancelled = False
-        self._thread = threading.Thread(
-            target=self._pump, args=(request, time_limit_s), daemon=True
-        )
+        self._thread = threading.Thread(target=self._pump, args=(request, time_limit_s), daemon=True)
         self._thread.start()
 
     def cancel(self) -> None:
@@ -125,16 +123,12 @@ class Run:
 
     def _pump(self, request: bytes, time_limit_s: float) -> None:
         # In a thread: a child that hangs reads no more, and sending would never end.
-        sending = threading.Thread(
-            target=self._send_request, args=(request, time_limit_s), daemon=True
-        )
+        sending = threading.Thread(target=self._send_request, args=(request, time_limit_s), daemon=True)
         sending.start()
         try:
             last = self._read_messages()
         except Exception as error:  # the thread's edge: the caller must hear something
-            last = self._instead(
-                pb.END_REASON_ERROR, f"{type(error).__name__}: {error}"
-            )
+            last = self._instead(pb.END_REASON_ERROR, f"{type(error).__name__}: {error}")
         if last is not None:
             self._end(last)
         elif self._read_at is None:
@@ -176,10 +170,7 @@ class Run:
         except (EOFError, OSError):
             return self._ended()
         except DecodeError as error:
-            return self._instead(
-                pb.END_REASON_ERROR,
-                f"the solver's process sent an invalid message: {error}",
-            )
+            return self._instead(pb.END_REASON_ERROR, f"the solver's process sent an invalid message: {error}")
         return None
 
     def _next_limit(self) -> float:
@@ -202,8 +193,7 @@ class Run:
         how = f"by {signal.Signals(-code).name}" if code < 0 else f"with code {code}"
         return self._instead(
             pb.END_REASON_ERROR,
-            f"the solver's process ended {how} before it answered; if memory is "
-            "short, raise --memory-limit-bytes",
+            f"the solver's process ended {how} before it answered; if memory is short, raise --memory-limit-bytes",
         )
 
     def _instead(self, reason: pb.EndReason, message: str) -> pb.SolveUpdate:

@@ -44,19 +44,14 @@ def claim(path: Path) -> None:
         )
     if not path.parent.is_dir():
         raise OptimizerError(
-            f"the folder {path.parent} of the socket does not exist; create it or "
-            "choose another --socket"
+            f"the folder {path.parent} of the socket does not exist; create it or choose another --socket"
         )
     if not path.exists() and not path.is_symlink():
         return
     if not path.is_socket():
-        raise OptimizerError(
-            f"{path} exists and is not a socket; remove it or choose another --socket"
-        )
+        raise OptimizerError(f"{path} exists and is not a socket; remove it or choose another --socket")
     if _answers(path):
-        raise OptimizerError(
-            f"another process serves on {path}; stop it or choose another --socket"
-        )
+        raise OptimizerError(f"another process serves on {path}; stop it or choose another --socket")
     path.unlink()
 
 
@@ -121,17 +116,13 @@ class Service:
         path = self._settings.socket
         claim(path)
         if self._settings.metrics_port:
-            self._metrics_server = MetricsServer(
-                self.metrics, self._settings.metrics_port
-            )
+            self._metrics_server = MetricsServer(self.metrics, self._settings.metrics_port)
         try:
             with private_umask():
                 self._server.add_insecure_port(f"unix:{path}")
         except RuntimeError as error:
             self.stop()
-            raise OptimizerError(
-                f"cannot serve on {path}: {error}; check the folder's permissions"
-            ) from None
+            raise OptimizerError(f"cannot serve on {path}: {error}; check the folder's permissions") from None
         self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
         self._server.start()
         self._workers.warm()
@@ -160,20 +151,14 @@ class Service:
                 ("grpc.max_send_message_length", -1),
             ],
         )
-        handler: grpc.RpcMethodHandler[bytes, pb.SolveUpdate] = (
-            grpc.unary_stream_rpc_method_handler(
-                self._solve, response_serializer=pb.SolveUpdate.SerializeToString
-            )
+        handler: grpc.RpcMethodHandler[bytes, pb.SolveUpdate] = grpc.unary_stream_rpc_method_handler(
+            self._solve, response_serializer=pb.SolveUpdate.SerializeToString
         )
-        server.add_generic_rpc_handlers(
-            (grpc.method_handlers_generic_handler(SERVICE, {"Solve": handler}),)
-        )
+        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, {"Solve": handler}),))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         return server
 
-    def _solve(
-        self, body: bytes, context: grpc.ServicerContext
-    ) -> Iterator[pb.SolveUpdate]:
+    def _solve(self, body: bytes, context: grpc.ServicerContext) -> Iterator[pb.SolveUpdate]:
         try:
             yield from self._solving.solve(body, context.add_callback)
         except CallRefusedError as error:

@@ -69,11 +69,7 @@ def checking_s(request_bytes: int) -> float:
 
 def grace_s(request_bytes: int) -> float:
     """Return the seconds after its time limit when a call is answered at the latest."""
-    return (
-        reading_limit_s(request_bytes)
-        + kill_after_s(request_bytes)
-        + answer_after_s(request_bytes)
-    )
+    return reading_limit_s(request_bytes) + kill_after_s(request_bytes) + answer_after_s(request_bytes)
 
 
 Listen = Callable[[pb.Progress], object]
@@ -118,10 +114,7 @@ class Solving:
         self.turns = Turns(self.queue_length)
 
     def solve(
-        self,
-        body: bytes,
-        on_call: Callable[[Callable[[], None]], object],
-        on_progress: Listen = lambda _progress: None,
+        self, body: bytes, on_call: Callable[[Callable[[], None]], object], on_progress: Listen = lambda _progress: None
     ) -> Iterator[pb.SolveUpdate]:
         """Yield whole, verified updates; the last carries the end reason.
 
@@ -168,17 +161,11 @@ class Solving:
         except DecodeError as error:
             raise CallRefusedError(
                 "INVALID_ARGUMENT",
-                f"the bytes are no SolveRequest: {error}; caller and service must be "
-                "built from the same contract",
+                f"the bytes are no SolveRequest: {error}; caller and service must be built from the same contract",
             ) from None
 
     def _answer(
-        self,
-        call: Call,
-        request: pb.SolveRequest,
-        body: bytes,
-        arrived: float,
-        deadline: float,
+        self, call: Call, request: pb.SolveRequest, body: bytes, arrived: float, deadline: float
     ) -> Iterator[pb.SolveUpdate]:
         log = logger_of(request.snapshot.id)
         log.info(
@@ -257,9 +244,7 @@ class Solving:
         with suppress(WorkerStartError):
             self.workers.prepare()
 
-    def _account(
-        self, request: pb.SolveRequest, last: pb.SolveUpdate, arrived: float
-    ) -> pb.SolveUpdate:
+    def _account(self, request: pb.SolveRequest, last: pb.SolveUpdate, arrived: float) -> pb.SolveUpdate:
         """Return the last update, after counting and logging it."""
         total_s = time.monotonic() - arrived
         last.durations.total_s = total_s

@@ -43,20 +43,14 @@ class Turns:
             if busy and len(self._waiting) >= self._queue_length:
                 raise CallRefusedError(
                     "RESOURCE_EXHAUSTED",
-                    f"a solve is running and {self._queue_length} calls wait already; "
-                    "call again when one has ended",
+                    f"a solve is running and {self._queue_length} calls wait already; call again when one has ended",
                 )
             me = object()
             self._waiting.append(me)
             try:
-                self._changed.wait_for(
-                    lambda: left.is_set() or self._is_next(me), timeout_s
-                )
+                self._changed.wait_for(lambda: left.is_set() or self._is_next(me), timeout_s)
                 if left.is_set():
-                    raise CallRefusedError(
-                        "CANCELLED",
-                        "the caller went away, or the service stops; call again",
-                    )
+                    raise CallRefusedError("CANCELLED", "the caller went away, or the service stops; call again")
                 if not self._is_next(me):
                     raise CallRefusedError(
                         "RESOURCE_EXHAUSTED",

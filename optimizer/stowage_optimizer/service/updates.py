@@ -13,18 +13,13 @@ if TYPE_CHECKING:
 
 
 def last_update(
-    reason: pb.EndReason,
-    message: str,
-    best: pb.SolveUpdate | None = None,
-    strategy: str = "",
+    reason: pb.EndReason, message: str, best: pb.SolveUpdate | None = None, strategy: str = ""
 ) -> pb.SolveUpdate:
     """Return a last update for ``reason``, with the plan of ``best`` if there is one.
 
     It names ``strategy``, or else that of ``best``, and how long that plan took.
     """
-    last = pb.SolveUpdate(
-        end_reason=reason, last=True, message=message, strategy=strategy
-    )
+    last = pb.SolveUpdate(end_reason=reason, last=True, message=message, strategy=strategy)
     if best is not None:
         last.plan.CopyFrom(best.plan)
         last.durations.CopyFrom(best.durations)
@@ -42,9 +37,7 @@ def progress_of(update: pb.SolveUpdate) -> pb.Progress | None:
     return progress_of_tiers(update.plan.tiers)
 
 
-def progress_of_tiers(
-    tiers: Sequence[pb.TierResult] | Sequence[TierResult],
-) -> pb.Progress | None:
+def progress_of_tiers(tiers: Sequence[pb.TierResult] | Sequence[TierResult]) -> pb.Progress | None:
     """Return how far a plan with ``tiers`` is; None if there are none."""
     if not tiers:
         return None

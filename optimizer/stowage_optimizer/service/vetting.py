@@ -37,9 +37,7 @@ class PlanGate:
         options = self._request.options
         self._checker = Checker(self._request.snapshot, options.policy, options)
 
-    def check(
-        self, update: pb.SolveUpdate, stop: Callable[[], bool]
-    ) -> pb.SolveUpdate | None:
+    def check(self, update: pb.SolveUpdate, stop: Callable[[], bool]) -> pb.SolveUpdate | None:
         """Return ``update`` as it may go out; None if ``stop`` returned True first.
 
         A plan that fails is withheld: a last update with `ERROR` takes its place. Of a
@@ -66,9 +64,7 @@ class PlanGate:
             return update
         self._metrics.verify_failures.inc()
         listed = "; ".join(str(violation) for violation in violations[:SHOWN])
-        logger_of(self._request.snapshot.id).error(
-            "plan withheld", extra={"violations": listed}
-        )
+        logger_of(self._request.snapshot.id).error("plan withheld", extra={"violations": listed})
         message = f"the plan broke {len(violations)} rules: {listed}"
         return last_update(pb.END_REASON_ERROR, message)
 
@@ -96,9 +92,7 @@ class Vetting:
         What a check takes, about; until one has been made.
     """
 
-    def __init__(
-        self, run: Run, gate: PlanGate, *, answer_after_s: float, checking_s: float
-    ) -> None:
+    def __init__(self, run: Run, gate: PlanGate, *, answer_after_s: float, checking_s: float) -> None:
         self._run = run
         self._gate = gate
         self._answer_after_s = answer_after_s

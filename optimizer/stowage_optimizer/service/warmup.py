@@ -25,10 +25,7 @@ from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.model.objective import TierScore
 from stowage_optimizer.model.options import DEFAULT_STRATEGY, Policy
 from stowage_optimizer.model.packing import Item, packing_of
-from stowage_optimizer.search.cache import (
-    BACKGROUND_PARTS,
-    BackgroundCompiler,
-)
+from stowage_optimizer.search.cache import BACKGROUND_PARTS, BackgroundCompiler
 from stowage_optimizer.search.warmup import PARTS
 
 
@@ -88,13 +85,7 @@ def warm_up_child() -> None:
     request = pb.SolveRequest.FromString(body)
     issues = Issues()
     snapshot = decode_snapshot(request.snapshot, issues)
-    decode_options(
-        request.options,
-        issues,
-        strategies={DEFAULT_STRATEGY},
-        default_time_limit_s=1.0,
-        default_workers=0,
-    )
+    decode_options(request.options, issues, strategies={DEFAULT_STRATEGY}, default_time_limit_s=1.0, default_workers=0)
     packing = reduce_snapshot(snapshot)
     elsewhere = tuple((home or 0) ^ 1 for home in packing.current)
     writer = SolutionWriter(packing, Policy.STRICT)
@@ -105,10 +96,7 @@ def warm_up_child() -> None:
 def _snapshot() -> pb.Snapshot:
     return pb.Snapshot(
         id="warm-up",
-        nodes=[
-            pb.Node(name=name, allocatable=pb.Resources(cpu_milli=PODS, pods=PODS))
-            for name in ("a", "b")
-        ],
+        nodes=[pb.Node(name=name, allocatable=pb.Resources(cpu_milli=PODS, pods=PODS)) for name in ("a", "b")],
         pod_classes=[
             pb.PodClass(
                 id=f"class-{number}",

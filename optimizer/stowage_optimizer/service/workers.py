@@ -16,12 +16,7 @@ from functools import partial
 from multiprocessing.connection import Connection
 
 from stowage_optimizer.service.errors import WorkerStartError
-from stowage_optimizer.service.settings import (
-    LONGEST_PACKET,
-    READY,
-    WorkerSettings,
-    opening_packet,
-)
+from stowage_optimizer.service.settings import LONGEST_PACKET, READY, WorkerSettings, opening_packet
 
 
 @dataclass(slots=True)

@@ -22,24 +22,12 @@ from stowage_optimizer.stages.finish.replicas import DisruptCheapest
 from stowage_optimizer.stages.finish.trimming import Trim, search_within_limits
 from stowage_optimizer.stages.preferring import LOOKING, Prefer
 from stowage_optimizer.stages.related.exact import manageable
-from stowage_optimizer.stages.related.moving import (
-    REPAIRING_SHARE,
-    KeepTies,
-    repairing_s,
-)
+from stowage_optimizer.stages.related.moving import REPAIRING_SHARE, KeepTies, repairing_s
 from stowage_optimizer.stages.related.placing import PlaceBeside
 from stowage_optimizer.stages.stage import Search, Stage, run_stages
 from stowage_optimizer.strategies.strategy import Strategy
 
-STAGES: tuple[type[Stage], ...] = (
-    Search,
-    Trim,
-    KeepTies,
-    PlaceBeside,
-    DisruptCheapest,
-    DrawCurve,
-    Prefer,
-)
+STAGES: tuple[type[Stage], ...] = (Search, Trim, KeepTies, PlaceBeside, DisruptCheapest, DrawCurve, Prefer)
 """All there are, in the order in which they follow each other, for the page on them. A
 request needs some of them: mostly `Search`, `DisruptCheapest` and `DrawCurve`."""
 
@@ -87,9 +75,7 @@ class Packings:
         )
 
 
-def solve(
-    strategy: Strategy, packings: Packings, budget: Budget, publish: Publish
-) -> Solution:
+def solve(strategy: Strategy, packings: Packings, budget: Budget, publish: Publish) -> Solution:
     """Return the best solution of ``strategy``, with all that the options ask for.
 
     Parameters

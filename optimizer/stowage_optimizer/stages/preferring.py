@@ -18,11 +18,7 @@ import numpy as np
 from stowage_optimizer.assignments.builder import AssignmentBuilder
 from stowage_optimizer.assignments.repair import keeps_relations
 from stowage_optimizer.assignments.unjust_displacement import has_unjust_displacement
-from stowage_optimizer.constraints.preferences import (
-    Ints,
-    Preferences,
-    preferences_of,
-)
+from stowage_optimizer.constraints.preferences import Ints, Preferences, preferences_of
 from stowage_optimizer.model.budget import Budget, Reserve
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
@@ -93,22 +89,11 @@ class _Improver:
     def __post_init__(self) -> None:
         current = self.packing.current
         self._class_of = self.packing.class_ids
-        touched = [
-            index
-            for index, node in enumerate(self.assignment)
-            if node is not None and node != current[index]
-        ]
+        touched = [index for index, node in enumerate(self.assignment) if node is not None and node != current[index]]
         classes = dict.fromkeys(self._class_of[index] for index in touched)
         self._scores = PreferenceScores(preferences_of(self.packing.snapshot, classes))
-        self._touched = [
-            index
-            for index in touched
-            if not self._scores.indifferent(self._class_of[index])
-        ]
-        self._evicts = any(
-            node is None and current[index] is not None
-            for index, node in enumerate(self.assignment)
-        )
+        self._touched = [index for index in touched if not self._scores.indifferent(self._class_of[index])]
+        self._evicts = any(node is None and current[index] is not None for index, node in enumerate(self.assignment))
         self._builder = AssignmentBuilder(self.packing)
         if self._touched:
             self._fill(set(touched))
@@ -259,9 +244,7 @@ class PreferenceScores:
     def indifferent(self, class_id: str) -> bool:
         """Return whether it makes no difference where pods of the class are."""
         worth = self._preferences.nodes[class_id]
-        return not (
-            np.ptp(worth) or self._carried[class_id] or self._selecting[class_id]
-        )
+        return not (np.ptp(worth) or self._carried[class_id] or self._selecting[class_id])
 
     def put(self, class_id: str, node: int, *, touched: bool) -> None:
         """Count a pod on ``node``; of the touched ones the preferences count too."""
@@ -284,9 +267,7 @@ class PreferenceScores:
             self._add(found, counts, preferences)
         return found
 
-    def _add(
-        self, found: Ints, counts: Sequence[Ints], preferences: Sequence[int]
-    ) -> None:
+    def _add(self, found: Ints, counts: Sequence[Ints], preferences: Sequence[int]) -> None:
         for index in preferences:
             preference = self._preferences.pods[index]
             found += preference.weight * counts[index][preference.domain_of]

@@ -44,9 +44,7 @@ class Stage(ABC):
         return found
 
 
-def run_stages(
-    stages: Sequence[Stage], known: Solution, budget: Budget, publish: Publish
-) -> Solution:
+def run_stages(stages: Sequence[Stage], known: Solution, budget: Budget, publish: Publish) -> Solution:
     """Return what ``stages`` make of ``known``, one after the other."""
     steps: list[tuple[Stage, Budget]] = []
     for stage in reversed(stages):

@@ -81,12 +81,7 @@ class _Best:
             self.assignment = candidate
 
 
-def _place(
-    packing: Packing,
-    assignment: Assignment,
-    members: Sequence[int],
-    budget: Budget,
-) -> Assignment:
+def _place(packing: Packing, assignment: Assignment, members: Sequence[int], budget: Budget) -> Assignment:
     """Return ``assignment`` with every pod of the batch placed, or as it was."""
     best = _Best(restricted(packing, members, assignment))
     half = replace(budget, limit_s=budget.limit_s / 2)

@@ -30,16 +30,12 @@ class LinearStrategy:
         incumbent = Incumbent(packing, bounds, budget.policy, publish)
         publish(incumbent.solution())
         backend, flaw = self.backend, self.flaw or self.backend.flaw
-        loop = LinearLoop(
-            packing, budget, incumbent, bounds, flaw, TRIVIAL, self.formulate, backend
-        )
+        loop = LinearLoop(packing, budget, incumbent, bounds, flaw, TRIVIAL, self.formulate, backend)
         loop.run()
         solution = incumbent.solution()
         if solution.optimal or not loop.complete:
             return solution
-        return incumbent.solution(
-            f"{backend.name} takes this for optimal, but {flaw}: that is no proof"
-        )
+        return incumbent.solution(f"{backend.name} takes this for optimal, but {flaw}: that is no proof")
 
 
 def cpsat_aggregated() -> LinearStrategy:

@@ -35,9 +35,7 @@ class Highs:
         """Maximise the sum; see `Backend.maximise`."""
         began = task.budget.clock()
         model, variables = _model(task.program, task.metric)
-        hint = mathopt.SolutionHint(
-            variable_values=dict(zip(variables, map(float, task.start), strict=True))
-        )
+        hint = mathopt.SolutionHint(variable_values=dict(zip(variables, map(float, task.start), strict=True)))
         result = mathopt.solve(
             model,
             mathopt.SolverType.HIGHS,
@@ -47,23 +45,17 @@ class Highs:
         if result.has_primal_feasible_solution():
             task.offer([round(value) for value in result.variable_values(variables)])
         bound = result.termination.objective_bounds.dual_bound
-        spent = (
-            task.budget.limit_s if task.budget.counted else task.budget.clock() - began
-        )
+        spent = task.budget.limit_s if task.budget.counted else task.budget.clock() - began
         # A claim of infeasibility has no bound; the incumbent refutes it.
         believed = math.isfinite(bound) and result.has_primal_feasible_solution()
         return Outcome(math.floor(bound + 0.5) if believed else None, spent)
 
 
-def _model(
-    program: LinearProgram, metric: Terms
-) -> tuple[mathopt.Model, list[mathopt.Variable]]:
+def _model(program: LinearProgram, metric: Terms) -> tuple[mathopt.Model, list[mathopt.Variable]]:
     model = mathopt.Model()
     variables = [model.add_integer_variable(lb=0, ub=upper) for upper in program.upper]
     for row in program.rows:
-        bounded = model.add_linear_constraint(
-            lb=-math.inf if row.lower is None else row.lower, ub=row.upper
-        )
+        bounded = model.add_linear_constraint(lb=-math.inf if row.lower is None else row.lower, ub=row.upper)
         for variable, coefficient in row.terms:
             bounded.set_coefficient(variables[variable], coefficient)
     model.objective.is_maximize = True
@@ -81,11 +73,7 @@ def _parameters(budget: Budget, gone_s: float) -> mathopt.SolveParameters:
     else:
         limit = timedelta(seconds=max(0.0, budget.limit_s - gone_s))
     return mathopt.SolveParameters(
-        time_limit=limit,
-        random_seed=budget.seed,
-        relative_gap_tolerance=0.0,
-        absolute_gap_tolerance=0.0,
-        highs=options,
+        time_limit=limit, random_seed=budget.seed, relative_gap_tolerance=0.0, absolute_gap_tolerance=0.0, highs=options
     )
 
 

@@ -125,13 +125,7 @@ class PaperModel:
             weights.extend(stay if node == home else 1 for node in row)
         return cp_model.LinearExpr.weighted_sum(terms, weights)
 
-    def maximise(
-        self,
-        metric: cp_model.LinearExpr,
-        phase: str,
-        incumbent: Incumbent,
-        budget: Budget,
-    ) -> Outcome:
+    def maximise(self, metric: cp_model.LinearExpr, phase: str, incumbent: Incumbent, budget: Budget) -> Outcome:
         """Maximise ``metric`` from the incumbent on, offering it each solution.
 
         Raises
@@ -164,17 +158,13 @@ class PaperModel:
         return tuple(assignment)
 
     def _by_node(self) -> list[list[tuple[int, cp_model.IntVar]]]:
-        on_node: list[list[tuple[int, cp_model.IntVar]]] = [
-            [] for _ in self.packing.room
-        ]
+        on_node: list[list[tuple[int, cp_model.IntVar]]] = [[] for _ in self.packing.room]
         for index, row in self._x.items():
             for node, x in row.items():
                 on_node[node].append((index, x))
         return on_node
 
-    def _add_capacity(
-        self, node: int, dimension: int, members: list[tuple[int, cp_model.IntVar]]
-    ) -> None:
+    def _add_capacity(self, node: int, dimension: int, members: list[tuple[int, cp_model.IntVar]]) -> None:
         """Add equation (1) or (2) for one node and one resource."""
         packing, room = self.packing, self.packing.room[node][dimension]
         asking = [

@@ -105,6 +105,5 @@ def _made(entry_point: EntryPoint) -> Strategy:
 
 def _unloadable(name: str, why: str) -> OptimizerError:
     return OptimizerError(
-        f"the strategy {name!r} of another package cannot be made: {why}; repair or "
-        "uninstall that package"
+        f"the strategy {name!r} of another package cannot be made: {why}; repair or uninstall that package"
     )

@@ -17,14 +17,7 @@ from itertools import combinations
 
 from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.packing import Assignment, Kind, Packing
-from stowage_optimizer.programs.program import (
-    ARRIVAL,
-    STAY,
-    Formulation,
-    Presence,
-    Terms,
-    Values,
-)
+from stowage_optimizer.programs.program import ARRIVAL, STAY, Formulation, Presence, Terms, Values
 from stowage_optimizer.programs.solver import CpSat
 from stowage_optimizer.strategies.linear import LinearStrategy
 
@@ -68,9 +61,7 @@ class ItemFormulation(Formulation):
             if phase is Phase.PLACE:
                 terms += [(x, 1) for x in row.values()]
             elif home is not None and phase is Phase.DISRUPT:
-                terms += [
-                    (x, STAY if node == home else ARRIVAL) for node, x in row.items()
-                ]
+                terms += [(x, STAY if node == home else ARRIVAL) for node, x in row.items()]
             elif home is not None and kind.priority == lowest:
                 terms += [(x, 1) for x in row.values()]
         return terms
@@ -95,11 +86,7 @@ class ItemFormulation(Formulation):
 
 def _members(packing: Packing, tiers: int) -> list[tuple[int, Kind]]:
     lowest = packing.tiers[tiers - 1]
-    return [
-        (index, kind)
-        for index, kind in enumerate(packing.kind_of)
-        if kind.priority >= lowest
-    ]
+    return [(index, kind) for index, kind in enumerate(packing.kind_of) if kind.priority >= lowest]
 
 
 @dataclass(slots=True)
@@ -121,9 +108,7 @@ class SymmetryFormulation(ItemFormulation):
                 of_first, of_second = self.x[first], self.x[second]
                 for before, behind in combinations(sorted(of_first), 2):
                     if behind in of_second:
-                        self.program.at_most(
-                            [(of_first[before], 1), (of_second[behind], -1)], 0
-                        )
+                        self.program.at_most([(of_first[before], 1), (of_second[behind], -1)], 0)
 
     def _order_nodes(self) -> None:
         loads: dict[int, list[tuple[int, int]]] = {}

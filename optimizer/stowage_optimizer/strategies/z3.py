@@ -18,18 +18,10 @@ from dataclasses import dataclass
 import z3
 
 from stowage_optimizer.model.budget import Budget
-from stowage_optimizer.programs.program import (
-    LinearProgram,
-    Terms,
-    total,
-)
+from stowage_optimizer.programs.program import LinearProgram, Terms, total
 from stowage_optimizer.programs.solver import Outcome, Task
 from stowage_optimizer.strategies.linear import LinearStrategy
-from stowage_optimizer.strategies.thesis import (
-    FLAW,
-    ItemFormulation,
-    SymmetryFormulation,
-)
+from stowage_optimizer.strategies.thesis import FLAW, ItemFormulation, SymmetryFormulation
 
 WORK_PER_STEP = 4_000_000
 """Units of Z3's ``rlimit`` in one step, about a second's worth."""
@@ -71,9 +63,7 @@ def _model(program: LinearProgram) -> tuple[z3.Solver, list[z3.ArithRef]]:
     # A context of its own: Z3 reads its seed and limits from there.
     context = z3.Context()
     solver = z3.SolverFor("QF_LIA", ctx=context)
-    variables = [
-        z3.Int(f"x{number}", ctx=context) for number in range(len(program.upper))
-    ]
+    variables = [z3.Int(f"x{number}", ctx=context) for number in range(len(program.upper))]
     for variable, upper in zip(variables, program.upper, strict=True):
         solver.add(variable >= 0, variable <= upper)
     for row in program.rows:
@@ -86,12 +76,7 @@ def _model(program: LinearProgram) -> tuple[z3.Solver, list[z3.ArithRef]]:
 
 def _sum(variables: list[z3.ArithRef], terms: Terms) -> z3.ArithRef:
     context = variables[0].ctx
-    return z3.Sum(
-        [
-            z3.IntVal(0, ctx=context),
-            *(coefficient * variables[variable] for variable, coefficient in terms),
-        ]
-    )
+    return z3.Sum([z3.IntVal(0, ctx=context), *(coefficient * variables[variable] for variable, coefficient in terms)])
 
 
 def _limit(solver: z3.Solver, budget: Budget, used: float) -> None:
@@ -110,9 +95,7 @@ def _work(solver: z3.Solver) -> int:
 
 
 def _values(model: z3.ModelRef, variables: list[z3.ArithRef]) -> list[int]:
-    return [
-        model.eval(variable, model_completion=True).as_long() for variable in variables
-    ]
+    return [model.eval(variable, model_completion=True).as_long() for variable in variables]
 
 
 def z3_items() -> LinearStrategy:

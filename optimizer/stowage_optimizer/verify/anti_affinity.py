@@ -13,12 +13,7 @@ def check_anti_affinity(case: Case) -> Iterator[Violation]:
     """Yield each arrival that puts two conflicting pods into one domain."""
     apart = case.index.apart
     coming = {class_id for class_id, _ in case.arrivals}
-    met = {
-        (key, one)
-        for name in coming
-        for key, them in apart.get(name, ())
-        for one in them
-    }
+    met = {(key, one) for name in coming for key, them in apart.get(name, ()) for one in them}
     counted = {pair: _by_domain(case, *pair) for pair in met}
     for (class_id, node), uids in case.arrivals.items():
         for key, conflicting in apart.get(class_id, ()):
@@ -30,20 +25,13 @@ def check_anti_affinity(case: Case) -> Iterator[Violation]:
                 if present > 0:
                     for uid in uids:
                         yield Violation(
-                            "pod-anti-affinity",
-                            uid,
-                            f"on {node}: {present} of class {other} are in "
-                            f"{key}={domain}",
+                            "pod-anti-affinity", uid, f"on {node}: {present} of class {other} are in {key}={domain}"
                         )
 
 
 def _by_domain(case: Case, key: str, class_id: str) -> Counter[str]:
     domains = case.index.domains(key)
-    return Counter(
-        domains[node]
-        for uid in case.index.members[class_id]
-        if (node := case.after(uid)) in domains
-    )
+    return Counter(domains[node] for uid in case.index.members[class_id] if (node := case.after(uid)) in domains)
 
 
 def inexpressible_classes(case: Case) -> set[str]:

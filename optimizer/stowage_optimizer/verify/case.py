@@ -74,9 +74,7 @@ class Case:
         evicted = [step(one.pod_uid, one.node, "") for one in plan.evictions]
         self.named = placed, moved, evicted
         pods, nodes = self.pods, self.nodes
-        self.placements = [
-            one for one in placed if one.uid in pods and one.target in nodes
-        ]
+        self.placements = [one for one in placed if one.uid in pods and one.target in nodes]
         self.moves = [one for one in moved if one.uid in pods and one.target in nodes]
         self.evictions = [one for one in evicted if one.uid in pods]
         known = *self.placements, *self.moves, *self.evictions

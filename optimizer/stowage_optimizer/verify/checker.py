@@ -9,17 +9,9 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.anti_affinity import check_anti_affinity
 from stowage_optimizer.verify.case import Case
 from stowage_optimizer.verify.index import Index
-from stowage_optimizer.verify.movability import (
-    check_budgets,
-    check_movability,
-    check_unverifiable,
-)
+from stowage_optimizer.verify.movability import check_budgets, check_movability, check_unverifiable
 from stowage_optimizer.verify.order import check_order
-from stowage_optimizer.verify.places import (
-    check_capacity,
-    check_eligibility,
-    check_ports,
-)
+from stowage_optimizer.verify.places import check_capacity, check_eligibility, check_ports
 from stowage_optimizer.verify.policy import check_policy
 from stowage_optimizer.verify.violation import Violation
 from stowage_optimizer.verify.worth import (
@@ -35,11 +27,7 @@ from stowage_optimizer.verify.worth import (
 def check_snapshot_id(case: Case) -> Iterator[Violation]:
     """Yield a violation if the plan answers another snapshot."""
     if case.plan.snapshot_id != case.snapshot.id:
-        yield Violation(
-            "snapshot-id",
-            case.plan.snapshot_id or "(none)",
-            f"the snapshot is {case.snapshot.id}",
-        )
+        yield Violation("snapshot-id", case.plan.snapshot_id or "(none)", f"the snapshot is {case.snapshot.id}")
 
 
 def check_snapshot(case: Case) -> Iterator[Violation]:
@@ -85,18 +73,12 @@ def check_references(case: Case) -> Iterator[Violation]:
 
 def check_origins(case: Case) -> Iterator[Violation]:
     """Yield pods that are not where the plan takes them from."""
-    claims = (
-        ("is placed", case.placements),
-        ("is moved", case.moves),
-        ("is evicted", case.evictions),
-    )
+    claims = (("is placed", case.placements), ("is moved", case.moves), ("is evicted", case.evictions))
     for verb, steps in claims:
         for one in steps:
             if one.source != one.home:
                 claimed, actual = one.source or "pending", one.home or "pending"
-                yield Violation(
-                    "origin", one.uid, f"{verb} from {claimed}, is at {actual}"
-                )
+                yield Violation("origin", one.uid, f"{verb} from {claimed}, is at {actual}")
     for one in case.moves:
         if one.source == one.target:
             yield Violation("origin", one.uid, f"moves to its own {one.target}")
@@ -137,21 +119,14 @@ class Checker:
         may disrupt as many as it likes.
     """
 
-    def __init__(
-        self,
-        snapshot: pb.Snapshot,
-        policy: pb.Policy,
-        asked: pb.SolveOptions | None = None,
-    ) -> None:
+    def __init__(self, snapshot: pb.Snapshot, policy: pb.Policy, asked: pb.SolveOptions | None = None) -> None:
         self._snapshot = snapshot
         self._policy = policy
         self._asked = asked or pb.SolveOptions()
         self._index = Index(snapshot)
         self._unfit = list(check_snapshot(self._case(pb.Plan())))
 
-    def violations(
-        self, plan: pb.Plan, stop: Callable[[], bool] = lambda: False
-    ) -> list[Violation] | None:
+    def violations(self, plan: pb.Plan, stop: Callable[[], bool] = lambda: False) -> list[Violation] | None:
         """Return everything that is wrong with ``plan``.
 
         None if ``stop``, which is called between two rules, returned True before the
@@ -172,10 +147,7 @@ class Checker:
 
 
 def verify_plan(
-    snapshot: pb.Snapshot,
-    plan: pb.Plan,
-    policy: pb.Policy,
-    asked: pb.SolveOptions | None = None,
+    snapshot: pb.Snapshot, plan: pb.Plan, policy: pb.Policy, asked: pb.SolveOptions | None = None
 ) -> list[Violation]:
     """Return everything that is wrong with ``plan``; nothing if it may be carried out.
 

@@ -27,10 +27,7 @@ class Eligibility:
     """
 
     def __init__(
-        self,
-        nodes: Mapping[str, pb.Node],
-        classes: Mapping[str, pb.PodClass],
-        forbidden: Mapping[str, Set[str]],
+        self, nodes: Mapping[str, pb.Node], classes: Mapping[str, pb.PodClass], forbidden: Mapping[str, Set[str]]
     ) -> None:
         self._nodes = nodes
         self._classes = classes
@@ -52,9 +49,7 @@ class Eligibility:
         alike, forbidden = self.alike_to(class_id), self._forbidden.get(class_id, ())
         kinds = {alike[node] for node in nodes}
         welcome = {kind for kind in kinds if not self._look(class_id, kind)}
-        return [
-            node for node in nodes if alike[node] in welcome and node not in forbidden
-        ]
+        return [node for node in nodes if alike[node] in welcome and node not in forbidden]
 
     def _look(self, class_id: str, node: str) -> list[str]:
         pair = class_id, node
@@ -71,8 +66,7 @@ class Eligibility:
                 columns = (self._guards, *map(self._column, keys))
                 first: dict[object, str] = {}
                 self._alike_by[keys] = {
-                    name: first.setdefault(tuple(seen), name)
-                    for name, *seen in zip(self._nodes, *columns, strict=True)
+                    name: first.setdefault(tuple(seen), name) for name, *seen in zip(self._nodes, *columns, strict=True)
                 }
             self._alike[class_id] = self._alike_by[keys]
         return self._alike[class_id]
@@ -80,18 +74,13 @@ class Eligibility:
     @cached_property
     def _guards(self) -> list[object]:
         """What of each node concerns every class."""
-        return [
-            (node.unschedulable, *map(pb.Taint.SerializeToString, node.taints))
-            for node in self._nodes.values()
-        ]
+        return [(node.unschedulable, *map(pb.Taint.SerializeToString, node.taints)) for node in self._nodes.values()]
 
     def _column(self, key: str) -> list[object]:
         """Return each node's label ``key``."""
         if key not in self._columns:
             nodes = self._nodes.values()
-            self._columns[key] = [
-                node.name if key == NAME else node.labels.get(key) for node in nodes
-            ]
+            self._columns[key] = [node.name if key == NAME else node.labels.get(key) for node in nodes]
         return self._columns[key]
 
 
@@ -109,9 +98,7 @@ def problems(wanted: pb.PodClass, node: pb.Node) -> Iterator[str]:
     """Yield why ``node`` turns pods of the class away."""
     taints = list(node.taints)
     if node.unschedulable:
-        taints.append(
-            pb.Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
-        )
+        taints.append(pb.Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule"))
     for taint in untolerated(wanted, taints):
         yield f"taint {taint.key}={taint.value}:{taint.effect} not tolerated"
     if not affinity_holds(wanted, node):
@@ -133,10 +120,9 @@ def untolerated(wanted: pb.PodClass, taints: Iterable[pb.Taint]) -> Iterator[pb.
 def affinity_holds(wanted: pb.PodClass, node: pb.Node) -> bool:
     """Return whether ``node`` is one that the class selects."""
     terms = wanted.required_node_affinity
-    return all(
-        key in node.labels and node.labels[key] == value
-        for key, value in wanted.node_selector.items()
-    ) and (not terms or any(_term_holds(term, node) for term in terms))
+    return all(key in node.labels and node.labels[key] == value for key, value in wanted.node_selector.items()) and (
+        not terms or any(_term_holds(term, node) for term in terms)
+    )
 
 
 def _tolerated(toleration: pb.Toleration, taint: pb.Taint) -> bool:

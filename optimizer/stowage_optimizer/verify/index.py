@@ -9,12 +9,7 @@ from typing import TypeVar
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.eligibility import Eligibility
-from stowage_optimizer.verify.terms import (
-    AntiAffinityRule,
-    covers,
-    pod_labels_match,
-    term_speaks_of,
-)
+from stowage_optimizer.verify.terms import AntiAffinityRule, covers, pod_labels_match, term_speaks_of
 
 
 class Index:
@@ -99,13 +94,7 @@ class Index:
                     left[self.number[reservation.node]] -= held[name]
         return free
 
-    def give_back(
-        self,
-        free: Mapping[str, list[int]],
-        class_id: str,
-        numbers: Iterable[int],
-        times: int = 1,
-    ) -> None:
+    def give_back(self, free: Mapping[str, list[int]], class_id: str, numbers: Iterable[int], times: int = 1) -> None:
         """Add what so many pods of the class take on each of the nodes to ``free``."""
         for name, amount in self.asked_for[class_id]:
             left, change = free[name], amount * times
@@ -123,18 +112,12 @@ class Index:
     @cached_property
     def in_use(self) -> Counter[str]:
         """How many pods there are on a node that would not go with it."""
-        return Counter(
-            pod.node
-            for pod in self.pods.values()
-            if pod.node and outlasts_its_node(pod)
-        )
+        return Counter(pod.node for pod in self.pods.values() if pod.node and outlasts_its_node(pod))
 
     @cached_property
     def irremovable(self) -> frozenset[str]:
         """The nodes that are in use whatever runs there."""
-        return frozenset(
-            name for name, node in self.nodes.items() if node.irremovable_reason
-        )
+        return frozenset(name for name, node in self.nodes.items() if node.irremovable_reason)
 
     @cached_property
     def price_micros(self) -> Mapping[str, int]:
@@ -174,14 +157,7 @@ class Index:
     def covered(self) -> list[tuple[pb.DisruptionBudget, set[str]]]:
         """Each disruption budget, and the classes that are under it."""
         return [
-            (
-                budget,
-                {
-                    name
-                    for name in self.selected(budget.selector)
-                    if covers(budget, self.classes[name])
-                },
-            )
+            (budget, {name for name in self.selected(budget.selector) if covers(budget, self.classes[name])})
             for budget in self._snapshot.disruption_budgets
         ]
 
@@ -194,14 +170,10 @@ class Index:
                 found[name].append(budget)
         return found
 
-    def spoken_of(
-        self, term: pb.PodAffinityTerm, carrier: pb.PodClass
-    ) -> frozenset[str]:
+    def spoken_of(self, term: pb.PodAffinityTerm, carrier: pb.PodClass) -> frozenset[str]:
         """Return the classes that ``term`` means if ``carrier`` carries it."""
         return frozenset(
-            name
-            for name in self.selected(term.label_selector)
-            if term_speaks_of(term, carrier, self.classes[name])
+            name for name in self.selected(term.label_selector) if term_speaks_of(term, carrier, self.classes[name])
         )
 
     def selected(self, selector: pb.LabelSelector) -> list[str]:
@@ -217,11 +189,7 @@ class Index:
     def domains(self, key: str) -> Mapping[str, str]:
         """Return the domain of ``key`` that a node is in, of those that are in one."""
         if key not in self._domains:
-            self._domains[key] = {
-                name: node.labels[key]
-                for name, node in self.nodes.items()
-                if key in node.labels
-            }
+            self._domains[key] = {name: node.labels[key] for name, node in self.nodes.items() if key in node.labels}
         return self._domains[key]
 
     @cached_property

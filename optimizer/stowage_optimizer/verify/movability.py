@@ -14,13 +14,8 @@ from stowage_optimizer.verify.violation import Violation
 
 def check_movability(case: Case) -> Iterator[Violation]:
     """Yield running pods that are disrupted although they may not be moved."""
-    kinds = {
-        (one.class_id, case.pods[one.uid].exempt_from_budget) for one in case.disrupted
-    }
-    problems = {
-        (name, exempt): list(budget_problems(case, name, exempt=exempt))
-        for name, exempt in kinds
-    }
+    kinds = {(one.class_id, case.pods[one.uid].exempt_from_budget) for one in case.disrupted}
+    problems = {(name, exempt): list(budget_problems(case, name, exempt=exempt)) for name, exempt in kinds}
     for uid, *_, class_id, _ in case.disrupted:
         pod = case.pods[uid]
         if not pod.movable:
@@ -32,11 +27,7 @@ def check_movability(case: Case) -> Iterator[Violation]:
 
 def check_budgets(case: Case) -> Iterator[Violation]:
     """Yield budgets of which the whole plan takes more than they allow."""
-    disrupted = Counter(
-        one.class_id
-        for one in case.disrupted
-        if not case.pods[one.uid].exempt_from_budget
-    )
+    disrupted = Counter(one.class_id for one in case.disrupted if not case.pods[one.uid].exempt_from_budget)
     for budget, names in case.index.covered:
         spent = sum(disrupted[name] for name in names)
         if spent > max(0, budget.disruptions_allowed):

@@ -123,12 +123,8 @@ class ExecutionState:
 
     case: Case
     _there: dict[str, Counter[str]] = field(init=False, default_factory=dict)
-    _affinity_counts: dict[str, AffinityCounts] = field(
-        init=False, default_factory=dict
-    )
-    _spread_counts: dict[tuple[str, int], SpreadCounts] = field(
-        init=False, default_factory=dict
-    )
+    _affinity_counts: dict[str, AffinityCounts] = field(init=False, default_factory=dict)
+    _spread_counts: dict[tuple[str, int], SpreadCounts] = field(init=False, default_factory=dict)
     _counting: defaultdict[str, list[AffinityCounts | SpreadCounts]] = field(
         init=False, default_factory=lambda: defaultdict(list)
     )
@@ -179,12 +175,8 @@ class ExecutionState:
     def _affinity_counts_of(self, wanted: pb.PodClass) -> AffinityCounts:
         if wanted.id not in self._affinity_counts:
             terms, index = wanted.required_pod_affinity, self.case.index
-            required_classes = frozenset.intersection(
-                *(index.spoken_of(term, wanted) for term in terms)
-            )
-            domains = {
-                term.topology_key: index.domains(term.topology_key) for term in terms
-            }
+            required_classes = frozenset.intersection(*(index.spoken_of(term, wanted) for term in terms))
+            domains = {term.topology_key: index.domains(term.topology_key) for term in terms}
             counts = AffinityCounts(required_classes, domains)
             self._count(counts, required_classes)
             for name in required_classes:
@@ -193,22 +185,14 @@ class ExecutionState:
             self._affinity_counts[wanted.id] = counts
         return self._affinity_counts[wanted.id]
 
-    def _count(
-        self, counts: AffinityCounts | SpreadCounts, classes: Iterable[str]
-    ) -> None:
+    def _count(self, counts: AffinityCounts | SpreadCounts, classes: Iterable[str]) -> None:
         """Count pods of ``classes`` from now on, and those that are there."""
         for name in classes:
             self._counting[name].append(counts)
             for node, pods in self._there_of(name).items():
                 counts.join(node, pods)
 
-    def _skew(
-        self,
-        wanted: pb.PodClass,
-        index: int,
-        spreads: Sequence[pb.TopologySpreadConstraint],
-        node: str,
-    ) -> str:
+    def _skew(self, wanted: pb.PodClass, index: int, spreads: Sequence[pb.TopologySpreadConstraint], node: str) -> str:
         spread, labels = spreads[index], self.case.nodes[node].labels
         if spread.topology_key not in labels:
             return "the node has no such label"
@@ -221,10 +205,7 @@ class ExecutionState:
         return f"skew {skew} > {spread.max_skew}" if skew > spread.max_skew else ""
 
     def _spread_counts_of(
-        self,
-        wanted: pb.PodClass,
-        index: int,
-        spreads: Sequence[pb.TopologySpreadConstraint],
+        self, wanted: pb.PodClass, index: int, spreads: Sequence[pb.TopologySpreadConstraint]
     ) -> SpreadCounts:
         known = wanted.id, index
         if known not in self._spread_counts:
@@ -243,9 +224,7 @@ class ExecutionState:
             self._spread_counts[known] = counts
         return self._spread_counts[known]
 
-    def _domains_of(
-        self, wanted: pb.PodClass, spread: pb.TopologySpreadConstraint, keys: list[str]
-    ) -> dict[str, str]:
+    def _domains_of(self, wanted: pb.PodClass, spread: pb.TopologySpreadConstraint, keys: list[str]) -> dict[str, str]:
         """Return the domain of each node on which pods count.
 
         Most workloads of a cluster spread over the same keys and select no nodes.
@@ -260,11 +239,7 @@ class ExecutionState:
         if known not in self._domains:
             index = self.case.index
             alike = index.eligibility.alike_to(wanted.id)
-            counted = {
-                one
-                for one in {*alike.values()}
-                if _counts(wanted, spread, self.case.nodes[one])
-            }
+            counted = {one for one in {*alike.values()} if _counts(wanted, spread, self.case.nodes[one])}
             labelled = [index.domains(key) for key in keys]
             self._domains[known] = {
                 name: domain
@@ -282,27 +257,17 @@ def _counts_nobody(wanted: pb.PodClass, spread: pb.TopologySpreadConstraint) -> 
     return not any(key in wanted.labels for key in spread.match_label_keys)
 
 
-def _counts(
-    wanted: pb.PodClass, spread: pb.TopologySpreadConstraint, node: pb.Node
-) -> bool:
+def _counts(wanted: pb.PodClass, spread: pb.TopologySpreadConstraint, node: pb.Node) -> bool:
     """Return whether pods on ``node`` count, by the constraint's policies."""
     if spread.node_affinity_policy != "Ignore" and not affinity_holds(wanted, node):
         return False
-    return spread.node_taints_policy != "Honor" or not any(
-        untolerated(wanted, node.taints)
-    )
+    return spread.node_taints_policy != "Honor" or not any(untolerated(wanted, node.taints))
 
 
-def _selected(
-    wanted: pb.PodClass, spread: pb.TopologySpreadConstraint, other: pb.PodClass
-) -> bool:
+def _selected(wanted: pb.PodClass, spread: pb.TopologySpreadConstraint, other: pb.PodClass) -> bool:
     if not spread.HasField("label_selector"):
         return False
-    written = {
-        one.key
-        for one in spread.label_selector.match_expressions
-        if one.operator == "In"
-    }
+    written = {one.key for one in spread.label_selector.match_expressions if one.operator == "In"}
     return pod_labels_match(spread.label_selector, other.labels) and all(
         key in other.labels and other.labels[key] == wanted.labels[key]
         for key in spread.match_label_keys

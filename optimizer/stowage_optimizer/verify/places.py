@@ -56,9 +56,7 @@ def check_ports(case: Case) -> Iterator[Violation]:
         for uid in uids:
             for other in holders[node]:
                 if other != uid and case.class_id(other) in rivals[class_id]:
-                    yield Violation(
-                        "host-ports", uid, f"on {node}: {other} has its port"
-                    )
+                    yield Violation("host-ports", uid, f"on {node}: {other} has its port")
 
 
 def port_rivals(case: Case, class_id: str) -> set[str]:

@@ -115,9 +115,7 @@ class SpareRoom:
         if self._fits_at_home(uid):
             yield home
         if class_id not in self._open:
-            self._open[class_id] = self._case.index.eligibility.welcoming(
-                class_id, self._with_room(uid)
-            )
+            self._open[class_id] = self._case.index.eligibility.welcoming(class_id, self._with_room(uid))
         yield from (name for name in self._open[class_id] if name != home)
 
     def _with_room(self, uid: str) -> list[str]:
@@ -137,10 +135,7 @@ class SpareRoom:
         room = self._rooms[self._case.priority(uid)]
         home = self._case.index.number[self._case.before(uid)]
         wanted = self._case.requests(uid)
-        return not any(
-            free[home] < wanted[name] and home in room.asked[name]
-            for name, free in room.free.items()
-        )
+        return not any(free[home] < wanted[name] and home in room.asked[name] for name, free in room.free.items())
 
 
 def _copy(columns: Mapping[str, list[int]]) -> dict[str, list[int]]:
@@ -177,9 +172,7 @@ class Conflicts:
         """Return the domain of each node: the node itself, where ports clash."""
         return self._each_node if key is None else self._case.index.domains(key)
 
-    def _taken(
-        self, key: str | None, rival: str, priority: int, at_home: bool
-    ) -> set[str]:
+    def _taken(self, key: str | None, rival: str, priority: int, at_home: bool) -> set[str]:
         """Return the domains with a pod of the class that stays; at home a newcomer."""
         known = key, rival, priority, at_home
         if known not in self._held:
@@ -190,9 +183,7 @@ class Conflicts:
                 for uid in case.index.members[rival]
                 if (node := case.after(uid)) in domains
                 and not (at_home and node == case.before(uid))
-                and _stays(
-                    own, priority, bool(case.before(uid)), uid in self._disruptable
-                )
+                and _stays(own, priority, bool(case.before(uid)), uid in self._disruptable)
             }
         return self._held[known]
 
@@ -217,18 +208,14 @@ def check_policy(case: Case) -> Iterator[Violation]:
     for uid in evicted:
         priority = case.priority(uid)
         if gained is None or gained <= priority:
-            yield Violation(
-                "policy", uid, f"evicted, but nothing above priority {priority} gains"
-            )
+            yield Violation("policy", uid, f"evicted, but nothing above priority {priority} gains")
             continue
         if demanding(case.class_of(uid)):
             # Where it fits depends on which pods come, and in which order.
             continue
         for node in spare.nodes_for(uid):
             if not conflicts.refuse(uid, node):
-                yield Violation(
-                    "policy", uid, f"evicted for its own kind: it fits on {node}"
-                )
+                yield Violation("policy", uid, f"evicted for its own kind: it fits on {node}")
                 break
 
 

@@ -30,12 +30,7 @@ def pod_labels_match(selector: pb.LabelSelector, labels: Mapping[str, str]) -> b
     for requirement in selector.match_expressions:
         present = requirement.key in labels
         among = present and labels[requirement.key] in requirement.values
-        holds = {
-            "In": among,
-            "NotIn": not among,
-            "Exists": present,
-            "DoesNotExist": not present,
-        }
+        holds = {"In": among, "NotIn": not among, "Exists": present, "DoesNotExist": not present}
         if not holds.get(requirement.operator, False):
             return False
     return True
@@ -50,9 +45,7 @@ def covers(budget: pb.DisruptionBudget, wanted: pb.PodClass) -> bool:
     )
 
 
-def term_speaks_of(
-    term: pb.PodAffinityTerm, carrier: pb.PodClass, other: pb.PodClass
-) -> bool:
+def term_speaks_of(term: pb.PodAffinityTerm, carrier: pb.PodClass, other: pb.PodClass) -> bool:
     """Return whether ``term``, carried by ``carrier``, means pods of ``other``."""
     if not term.HasField("label_selector"):
         return False
@@ -65,9 +58,7 @@ def term_speaks_of(
     return other.namespace in term.namespaces
 
 
-def _keys_agree(
-    term: pb.PodAffinityTerm, carrier: pb.PodClass, other: pb.PodClass
-) -> bool:
+def _keys_agree(term: pb.PodAffinityTerm, carrier: pb.PodClass, other: pb.PodClass) -> bool:
     """Compare the labels that must, or must not, be the carrier's own.
 
     What the API server wrote into the selector already is not compared again.
@@ -75,23 +66,13 @@ def _keys_agree(
     same = _left_to_compare(term.match_label_keys, "In", term)
     different = _left_to_compare(term.mismatch_label_keys, "NotIn", term)
     return all(
-        key not in carrier.labels
-        or (key in other.labels and other.labels[key] == carrier.labels[key])
-        for key in same
+        key not in carrier.labels or (key in other.labels and other.labels[key] == carrier.labels[key]) for key in same
     ) and all(
-        key not in carrier.labels
-        or key not in other.labels
-        or other.labels[key] != carrier.labels[key]
+        key not in carrier.labels or key not in other.labels or other.labels[key] != carrier.labels[key]
         for key in different
     )
 
 
-def _left_to_compare(
-    keys: Iterable[str], operator: str, term: pb.PodAffinityTerm
-) -> list[str]:
-    written = {
-        one.key
-        for one in term.label_selector.match_expressions
-        if one.operator == operator
-    }
+def _left_to_compare(keys: Iterable[str], operator: str, term: pb.PodAffinityTerm) -> list[str]:
+    written = {one.key for one in term.label_selector.match_expressions if one.operator == operator}
     return [key for key in keys if key not in written]

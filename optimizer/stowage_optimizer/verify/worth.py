@@ -37,21 +37,14 @@ def count_tiers(case: Case) -> list[tuple[int, int, int, int]]:
 def check_tiers(case: Case) -> Iterator[Violation]:
     """Yield tiers whose numbers are not those of the plan's changes."""
     counted = count_tiers(case)
-    claimed = [
-        (one.priority, one.placed_before, one.placed, one.disruption)
-        for one in case.plan.tiers
-    ]
+    claimed = [(one.priority, one.placed_before, one.placed, one.disruption) for one in case.plan.tiers]
     if [one[0] for one in counted] != [one[0] for one in claimed]:
         wanted = ", ".join(str(one[0]) for one in counted)
         yield Violation("tiers", "plan", f"tiers must be {wanted}, highest first")
         return
     for actual, said in zip(counted, claimed, strict=True):
         if actual != said:
-            yield Violation(
-                "tiers",
-                str(actual[0]),
-                f"before, placed, disruption are {actual[1:]}, said {said[1:]}",
-            )
+            yield Violation("tiers", str(actual[0]), f"before, placed, disruption are {actual[1:]}, said {said[1:]}")
 
 
 def check_bounds(case: Case) -> Iterator[Violation]:
@@ -61,10 +54,7 @@ def check_bounds(case: Case) -> Iterator[Violation]:
             yield _contradiction(tier, "upper bound below placed")
         if tier.disruption_lower_bound > tier.disruption:
             yield _contradiction(tier, "disruption below its lower bound")
-        closed = (
-            tier.upper_bound == tier.placed
-            and tier.disruption_lower_bound == tier.disruption
-        )
+        closed = tier.upper_bound == tier.placed and tier.disruption_lower_bound == tier.disruption
         if tier.optimal and not closed:
             yield _contradiction(tier, "optimal, but its bounds are open")
     proved = [tier.optimal for tier in case.plan.tiers]
@@ -159,14 +149,10 @@ def check_worth(case: Case) -> Iterator[Violation]:
         if after > before:
             return
         if after < before:
-            yield Violation(
-                "worth", str(priority), f"{after} placed, {before} were before"
-            )
+            yield Violation("worth", str(priority), f"{after} placed, {before} were before")
             return
         if disruption:
-            yield Violation(
-                "worth", str(priority), "pods are disrupted and none is gained"
-            )
+            yield Violation("worth", str(priority), "pods are disrupted and none is gained")
             return
     yield Violation("worth", "plan", "changes something and gains nothing")
 

@@ -5,20 +5,14 @@ from __future__ import annotations
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.amounts.resources import CPU, MEMORY, PODS, Resources
 
-_FIELDS = {
-    CPU: "cpu_milli",
-    MEMORY: "memory_bytes",
-    "ephemeral-storage": "ephemeral_storage_bytes",
-    PODS: "pods",
-}
+_FIELDS = {CPU: "cpu_milli", MEMORY: "memory_bytes", "ephemeral-storage": "ephemeral_storage_bytes", PODS: "pods"}
 """Resources that have a field of their own."""
 
 
 def message_of(resources: Resources) -> pb.Resources:
     """Return amounts as a message."""
     return pb.Resources(
-        **{field: resources[name] for name, field in _FIELDS.items()},
-        extended=resources.without(*_FIELDS),
+        **{field: resources[name] for name, field in _FIELDS.items()}, extended=resources.without(*_FIELDS)
     )
 
 

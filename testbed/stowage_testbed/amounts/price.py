@@ -34,8 +34,7 @@ def parse_price(text: str) -> int:
     micros = amount(text) * MICROS
     if not 0 < micros <= MOST_MICROS:
         raise QuantityError(
-            f"{text!r} is no price of an hour; write more than 0, and no more than "
-            f"{MOST_MICROS // MICROS}"
+            f"{text!r} is no price of an hour; write more than 0, and no more than {MOST_MICROS // MICROS}"
         )
     if micros != micros.to_integral_value():
         raise QuantityError(f"{text!r} is finer than a millionth; write 6 decimals")

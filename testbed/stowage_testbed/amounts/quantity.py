@@ -41,11 +41,7 @@ def parse_cpu(quantity: str | float) -> int:
     QuantityError
         Not a quantity, negative, or finer than one milli-CPU.
     """
-    return _whole(
-        amount(quantity) * 1000,
-        quantity,
-        "is finer than 1m; write whole milli-CPU, as in 100m",
-    )
+    return _whole(amount(quantity) * 1000, quantity, "is finer than 1m; write whole milli-CPU, as in 100m")
 
 
 def parse_memory(quantity: str | float) -> int:
@@ -56,9 +52,7 @@ def parse_memory(quantity: str | float) -> int:
     QuantityError
         Not a quantity, negative, or not a whole number of bytes.
     """
-    return _whole(
-        amount(quantity), quantity, "is no whole number of bytes; write 2G or 512Mi"
-    )
+    return _whole(amount(quantity), quantity, "is no whole number of bytes; write 2G or 512Mi")
 
 
 def parse_count(quantity: str | float) -> int:
@@ -83,10 +77,7 @@ def amount(quantity: str | float) -> Decimal:
     match = _QUANTITY.fullmatch(str(quantity).strip())
     suffix = match["suffix"] if match else None
     if match is None or (suffix or "") not in _SUFFIXES:
-        raise QuantityError(
-            f"{quantity!r} is not a quantity; write a number and one of "
-            "m, k, M, G, T, Ki, Mi, Gi, Ti"
-        )
+        raise QuantityError(f"{quantity!r} is not a quantity; write a number and one of m, k, M, G, T, Ki, Mi, Gi, Ti")
     exponent = int(match["exponent"] or 0)
     return Decimal(match["number"]).scaleb(exponent) * _SUFFIXES[suffix or ""]
 

@@ -12,14 +12,7 @@ from math import ceil
 from types import MappingProxyType
 from typing import Any, Self
 
-from stowage_testbed.amounts.quantity import (
-    amount,
-    format_cpu,
-    format_memory,
-    parse_count,
-    parse_cpu,
-    parse_memory,
-)
+from stowage_testbed.amounts.quantity import amount, format_cpu, format_memory, parse_count, parse_cpu, parse_memory
 
 CPU, MEMORY = "cpu", "memory"
 
@@ -66,19 +59,11 @@ class Resources(Mapping[str, int]):
         QuantityError
             It has something that is no quantity.
         """
-        return cls(
-            {
-                name: ceil(amount(value) * (1000 if name == CPU else 1))
-                for name, value in quantities.items()
-            }
-        )
+        return cls({name: ceil(amount(value) * (1000 if name == CPU else 1)) for name, value in quantities.items()})
 
     def quantities(self) -> dict[str, str]:
         """Return the amounts as a Kubernetes resource list."""
-        return {
-            name: format_cpu(amount) if name == CPU else str(amount)
-            for name, amount in self.items()
-        }
+        return {name: format_cpu(amount) if name == CPU else str(amount) for name, amount in self.items()}
 
     def fits(self, room: Resources) -> bool:
         """Return whether there is enough of all that is asked for.

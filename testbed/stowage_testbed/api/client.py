@@ -33,9 +33,7 @@ class ApiRefusedError(StowageError):
 
     def __init__(self, what: str, status: int, body: str) -> None:
         self.status, self.body = status, body
-        super().__init__(
-            f"the API server refused to {what} with {status}: {_read_message(body)}"
-        )
+        super().__init__(f"the API server refused to {what} with {status}: {_read_message(body)}")
 
 
 def _read_message(body: str) -> str:
@@ -68,9 +66,7 @@ class ApiUnreachableError(StowageError):
         )
 
 
-def new_api_client(
-    kubeconfig: Path | None = None, context: str | None = None
-) -> ApiClient:
+def new_api_client(kubeconfig: Path | None = None, context: str | None = None) -> ApiClient:
     """Return a new client; the caller closes it.
 
     Parameters
@@ -97,8 +93,7 @@ def new_api_client(
     except config.ConfigException as error:
         asked = f"context {context!r}" if context else "the kubeconfig's own context"
         raise InputError(
-            f"{asked} cannot be used: {error}; kubectl config get-contexts lists those "
-            "that there are"
+            f"{asked} cannot be used: {error}; kubectl config get-contexts lists those that there are"
         ) from error
     return client
 

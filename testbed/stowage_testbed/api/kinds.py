@@ -109,9 +109,7 @@ class Kinds:
 
     def look_again(self) -> None:
         """Ask the cluster anew: definitions come and go."""
-        every = tuple(
-            kind for root in ("/api", "/apis") for kind in _list_served(self._api, root)
-        )
+        every = tuple(kind for root in ("/api", "/apis") for kind in _list_served(self._api, root))
         by_name = defaultdict[str, list[Kind]](list)
         for kind in every:
             by_name[kind.name].append(kind)
@@ -171,10 +169,7 @@ class Kinds:
         of = f" of {version}" if version else ""
         if served:
             versions = ", ".join(sorted({one.api_version for one in served}))
-            return (
-                f"the cluster serves no {own}{of} but {own} of {versions}; write the "
-                "apiVersion that is meant"
-            )
+            return f"the cluster serves no {own}{of} but {own} of {versions}; write the apiVersion that is meant"
         alike = get_close_matches(own, self._by_name, _ALIKE, 0.6)
         hint = f"; there are {', '.join(alike)}" if alike else ""
         return (
@@ -200,10 +195,7 @@ def _name_of(manifest: Mapping[str, Any]) -> str:
 
 def _choose_meant(kinds: list[Kind]) -> list[Kind]:
     """Return the kinds of the core, else those of Kubernetes, else all."""
-    for first in (
-        [one for one in kinds if not one.group],
-        [one for one in kinds if one.built_in],
-    ):
+    for first in ([one for one in kinds if not one.group], [one for one in kinds if one.built_in]):
         if first:
             return first
     return kinds

@@ -10,9 +10,7 @@ from stowage_testbed.base.errors import InputError
 
 _KEY = r"[A-Za-z0-9][A-Za-z0-9._/-]*"
 _VALUE = r"[A-Za-z0-9._-]*"
-_OF_A_SET = re.compile(
-    rf"(?P<key>{_KEY})\s+(?P<operator>in|notin)\s*\((?P<values>[^()]*)\)"
-)
+_OF_A_SET = re.compile(rf"(?P<key>{_KEY})\s+(?P<operator>in|notin)\s*\((?P<values>[^()]*)\)")
 _EQUAL = re.compile(rf"(?P<key>{_KEY})\s*(?P<operator>==?|!=)\s*(?P<value>{_VALUE})")
 _THERE = re.compile(rf"(?P<no>!?)\s*(?P<key>{_KEY})")
 _COMMA = re.compile(r",(?![^()]*\))")
@@ -59,10 +57,7 @@ def both(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
             requirement
             for selector in (one, other)
             for requirement in (
-                *(
-                    _made(key, "In", [value])
-                    for key, value in (selector.get("matchLabels") or {}).items()
-                ),
+                *(_made(key, "In", [value]) for key, value in (selector.get("matchLabels") or {}).items()),
                 *(selector.get("matchExpressions") or ()),
             )
         ]

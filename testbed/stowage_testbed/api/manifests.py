@@ -65,9 +65,7 @@ def read_located_manifests(given: Given, folder: Path) -> list[Located]:
         Something is no object, and where; or there is no such file.
     """
     rank = {kind: place for place, kind in enumerate(_FIRST)}
-    return sorted(
-        _read(given, folder), key=lambda one: rank.get(one.manifest["kind"], len(rank))
-    )
+    return sorted(_read(given, folder), key=lambda one: rank.get(one.manifest["kind"], len(rank)))
 
 
 def check_file(path: Path) -> Path:
@@ -79,9 +77,7 @@ def check_file(path: Path) -> Path:
         It is not there.
     """
     if not path.is_file():
-        raise StowageError(
-            f"there is no file {path}; paths begin in the folder of what names them"
-        )
+        raise StowageError(f"there is no file {path}; paths begin in the folder of what names them")
     return path
 
 
@@ -116,9 +112,7 @@ def _read_text(text: str, place: str) -> Iterator[Located]:
             node = loader.get_node()
             document = None if node is None else loader.construct_document(node)
             if node is not None and document is not None:
-                yield from _check_document(
-                    document, f"{place}:{node.start_mark.line + 1}"
-                )
+                yield from _check_document(document, f"{place}:{node.start_mark.line + 1}")
     except yaml.YAMLError as error:
         raise _refuse(place, f"not YAML: {error}") from error
     finally:

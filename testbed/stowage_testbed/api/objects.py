@@ -17,9 +17,7 @@ PAGE = 500
 """Objects that one request lists or deletes, as the client library of Go has it."""
 
 
-def make_manifest(
-    api_version: str, kind: str, name: str, namespace: str = "", **parts: Any
-) -> Manifest:
+def make_manifest(api_version: str, kind: str, name: str, namespace: str = "", **parts: Any) -> Manifest:
     """Return an object of a kind, with a spec or whatever else it has."""
     metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **parts}
@@ -45,12 +43,7 @@ class Objects:
         self.kinds = kinds_of(api)
 
     def create(
-        self,
-        manifest: Manifest,
-        *,
-        or_keep: bool = False,
-        strict: bool = False,
-        dry_run: bool = False,
+        self, manifest: Manifest, *, or_keep: bool = False, strict: bool = False, dry_run: bool = False
     ) -> dict[str, Any]:
         """Create an object and return it as the server made it.
 
@@ -68,19 +61,11 @@ class Objects:
         return self._ask("POST", path, what, manifest, allowed=allowed, query=query)
 
     def patch(
-        self,
-        kind: str,
-        name: str,
-        change: Mapping[str, Any],
-        *,
-        namespace: str = "",
-        subresource: str = "",
+        self, kind: str, name: str, change: Mapping[str, Any], *, namespace: str = "", subresource: str = ""
     ) -> dict[str, Any]:
         """Merge a change into an object, or into its subresource."""
         path = self._path(kind, namespace, name, subresource)
-        return self._ask(
-            "PATCH", path, f"change {kind} {name}", change, content=MERGE_PATCH
-        )
+        return self._ask("PATCH", path, f"change {kind} {name}", change, content=MERGE_PATCH)
 
     def evict(self, name: str, *, namespace: str, uid: str) -> None:
         """Ask for a pod to be evicted; a budget may refuse it."""
@@ -95,9 +80,7 @@ class Objects:
 
     def bind(self, name: str, *, namespace: str, node: str) -> None:
         """Bind a pod to a node, as a scheduler does."""
-        binding = make_manifest(
-            "v1", "Binding", name, namespace, target={"kind": "Node", "name": node}
-        )
+        binding = make_manifest("v1", "Binding", name, namespace, target={"kind": "Node", "name": node})
         path = self._path("Pod", namespace, name, "binding")
         self._ask("POST", path, f"bind Pod {name} to {node}", binding)
 
@@ -132,9 +115,7 @@ class Objects:
 
     def read(self, kind: str, name: str, *, namespace: str = "") -> dict[str, Any]:
         """Return an object as it is now; watches may be a little behind."""
-        return self._ask(
-            "GET", self._path(kind, namespace, name), f"read {kind} {name}"
-        )
+        return self._ask("GET", self._path(kind, namespace, name), f"read {kind} {name}")
 
     def exists(self, kind: str, name: str, *, namespace: str = "") -> bool:
         """Return whether there is such an object; not of a kind that is not served."""
@@ -146,9 +127,7 @@ class Objects:
             raise
         return True
 
-    def delete(
-        self, kind: str, name: str, *, namespace: str = "", at_once: bool = False
-    ) -> None:
+    def delete(self, kind: str, name: str, *, namespace: str = "", at_once: bool = False) -> None:
         """Delete an object; no error if it is not there, nor if its kind is not served.
 
         Its dependents go as well, by the garbage collector. With ``at_once`` a pod gets
@@ -161,11 +140,7 @@ class Objects:
         if served is None:
             return
         self._ask(
-            "DELETE",
-            served.path(namespace, name),
-            f"delete {kind} {name}",
-            options,
-            allowed={HTTPStatus.NOT_FOUND},
+            "DELETE", served.path(namespace, name), f"delete {kind} {name}", options, allowed={HTTPStatus.NOT_FOUND}
         )
 
     def delete_all(self, kind: str, namespace: str = "") -> None:
@@ -224,20 +199,11 @@ class Objects:
                 return str(error)
             return ""
 
-        wait_until(
-            f"{DEFINITION} {name} to be established",
-            lacks,
-            lambda lacking: not lacking,
-            timeout_s=timeout_s,
-        )
+        wait_until(f"{DEFINITION} {name} to be established", lacks, lambda lacking: not lacking, timeout_s=timeout_s)
 
-    def _path(
-        self, kind: str, namespace: str = "", name: str = "", subresource: str = ""
-    ) -> str:
+    def _path(self, kind: str, namespace: str = "", name: str = "", subresource: str = "") -> str:
         return self.kinds.find(kind).path(namespace, name, subresource)
 
-    def _ask(
-        self, method: str, path: str, what: str, body: Any = None, **options: Any
-    ) -> dict[str, Any]:
+    def _ask(self, method: str, path: str, what: str, body: Any = None, **options: Any) -> dict[str, Any]:
         options["timeout_s"] = self._timeout_s
         return ask(self._api, method, path, what, body, **options)

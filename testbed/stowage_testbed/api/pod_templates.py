@@ -44,16 +44,10 @@ def _change(value: Any, change: Change) -> Any:
     if not isinstance(value, Mapping):
         return value
     return {
-        key: change(dict(one))
-        if key == "template" and _is_pod(one)
-        else _change(one, change)
+        key: change(dict(one)) if key == "template" and _is_pod(one) else _change(one, change)
         for key, one in value.items()
     }
 
 
 def _is_pod(value: Any) -> bool:
-    return (
-        isinstance(value, Mapping)
-        and isinstance(value.get("spec"), Mapping)
-        and "containers" in value["spec"]
-    )
+    return isinstance(value, Mapping) and isinstance(value.get("spec"), Mapping) and "containers" in value["spec"]

@@ -55,18 +55,14 @@ class Journal(Generic[RecordT]):
         if not self._path.is_file():
             return []
         whole, _, _ = self._path.read_bytes().rpartition(b"\n")
-        return [
-            self._read(number, line)
-            for number, line in enumerate(whole.splitlines(), start=1)
-        ]
+        return [self._read(number, line) for number, line in enumerate(whole.splitlines(), start=1)]
 
     def _read(self, number: int, line: bytes) -> RecordT:
         try:
             return self._decoder.decode(line)
         except msgspec.MsgspecError as error:
             raise StowageError(
-                f"{self._path}:{number}: is no record ({error}); remove the line, and "
-                "what it was of is done again"
+                f"{self._path}:{number}: is no record ({error}); remove the line, and what it was of is done again"
             ) from None
 
 
@@ -83,9 +79,7 @@ class TaskJournal(Generic[RecordT]):
         rows = tuple[row_type, ...]  # type: ignore[valid-type] # known at run time
         self._form: Any = msgspec.defstruct("Outcome", [("task", str), ("rows", rows)])
         self._file = Journal[Any](path, self._form)
-        self._rows: dict[str, tuple[RecordT, ...]] = {
-            outcome.task: outcome.rows for outcome in self._file.records()
-        }
+        self._rows: dict[str, tuple[RecordT, ...]] = {outcome.task: outcome.rows for outcome in self._file.records()}
 
     def __contains__(self, task_id: str) -> bool:
         return task_id in self._rows

@@ -50,9 +50,7 @@ class WaitTimeoutError(StowageError, Generic[T]):
         self.what = what
         self.timeout_s = timeout_s
         self.last_state = last_state
-        super().__init__(
-            f"waited {timeout_s:g} s for {what}; the last state seen was: {last_state}"
-        )
+        super().__init__(f"waited {timeout_s:g} s for {what}; the last state seen was: {last_state}")
 
 
 def wait_until(

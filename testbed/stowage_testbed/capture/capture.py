@@ -9,23 +9,10 @@ from typing import Any
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.kinds import DEFINITION
 from stowage_testbed.capture.neutral import Words
-from stowage_testbed.capture.nodes import (
-    HOSTNAME,
-    NOT_READY,
-    CapturedNodes,
-    capture_nodes,
-)
-from stowage_testbed.capture.objects import (
-    capture_objects,
-    rename_nodes,
-    settle_runtime_class,
-)
+from stowage_testbed.capture.nodes import HOSTNAME, NOT_READY, CapturedNodes, capture_nodes
+from stowage_testbed.capture.objects import capture_objects, rename_nodes, settle_runtime_class
 from stowage_testbed.capture.reading import FURTHER, Found
-from stowage_testbed.capture.workloads import (
-    REQUIRED,
-    CapturedWorkload,
-    capture_pods,
-)
+from stowage_testbed.capture.workloads import REQUIRED, CapturedWorkload, capture_pods
 from stowage_testbed.cluster.host_pods import HOST_TAINT
 from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, Taint
 from stowage_testbed.scenario.arrivals.one_namespace import OneNamespace
@@ -69,21 +56,14 @@ def capture(found: Found) -> Capture:
     if found.unreadable:
         remarks.append(f"{found.unreadable} items that are no Kubernetes objects")
     workloads = [_put_into_one(one, in_one) for one in workloads]
-    silent = any(
-        taint.key == NOT_READY for pool in nodes.pools for taint in pool.taints
-    )
+    silent = any(taint.key == NOT_READY for pool in nodes.pools for taint in pool.taints)
     workloads = [_settle(one, nodes, silent=silent) for one in workloads]
     return Capture(nodes, tuple(workloads), tuple(objects.manifests), tuple(remarks))
 
 
-def _make_one_namespace(
-    found: Found, workloads: Iterable[CapturedWorkload]
-) -> OneNamespace:
+def _make_one_namespace(found: Found, workloads: Iterable[CapturedWorkload]) -> OneNamespace:
     used = {one.namespace for one in workloads}
-    labels = {
-        one["metadata"]["name"]: one["metadata"].get("labels") or {}
-        for one in found.of("Namespace")
-    }
+    labels = {one["metadata"]["name"]: one["metadata"].get("labels") or {} for one in found.of("Namespace")}
     return OneNamespace({**{name: {} for name in used}, **labels}, used)
 
 
@@ -105,10 +85,7 @@ def make_neutral(captured: Capture) -> Capture:
             pool,
             name_prefix=plain.name(pool.name_prefix, "kind"),
             labels=plain.labels(pool.labels),
-            taints=tuple(
-                Taint(plain.key(t.key), t.effect, plain.value(t.key, t.value))
-                for t in pool.taints
-            ),
+            taints=tuple(Taint(plain.key(t.key), t.effect, plain.value(t.key, t.value)) for t in pool.taints),
             zones=tuple(plain.value(ZONE_LABEL, zone) for zone in pool.zones),
         )
         pools.append(new)
@@ -123,33 +100,24 @@ def make_neutral(captured: Capture) -> Capture:
     return Capture(
         nodes,
         tuple(_rename(one, names, plain) for one in captured.workloads),
-        tuple(
-            _rename_object(rename_nodes(one, names), own, plain)
-            for one in captured.objects
-        ),
+        tuple(_rename_object(rename_nodes(one, names), own, plain) for one in captured.objects),
         captured.remarks,
     )
 
 
-def _rename(
-    one: CapturedWorkload, names: dict[str, str], plain: Words
-) -> CapturedWorkload:
+def _rename(one: CapturedWorkload, names: dict[str, str], plain: Words) -> CapturedWorkload:
     template = one.template
     spec = plain.replace_all(rename_nodes(template.spec, names))
     return replace(
         one,
         name=plain.name(one.name, "workload"),
         template=PodTemplate(plain.labels(template.labels), {}, spec),
-        pods=tuple(
-            replace(pod, name="", node=names.get(pod.node, "")) for pod in one.pods
-        ),
+        pods=tuple(replace(pod, name="", node=names.get(pod.node, "")) for pod in one.pods),
         claims=tuple(plain.replace_all(claim) for claim in one.claims),
     )
 
 
-def _pair_claim_names(
-    workloads: Iterable[CapturedWorkload], plain: Words
-) -> Iterator[tuple[str, str]]:
+def _pair_claim_names(workloads: Iterable[CapturedWorkload], plain: Words) -> Iterator[tuple[str, str]]:
     """Yield the old and the new name of each claim that a StatefulSet looks for."""
     for one in workloads:
         for claim in one.claims:
@@ -170,18 +138,13 @@ def _rename_object(one: Manifest, names: dict[str, str], plain: Words) -> Manife
         kept = plain.replace_all(one)
     name = names.get(metadata["name"]) or plain.name(metadata["name"])
     labels = plain.labels(metadata.get("labels") or {})
-    return {
-        **kept,
-        "metadata": {"name": name, **({"labels": labels} if labels else {})},
-    }
+    return {**kept, "metadata": {"name": name, **({"labels": labels} if labels else {})}}
 
 
 _HEAD = ("apiVersion", "kind", "metadata")
 
 
-def _settle(
-    one: CapturedWorkload, nodes: CapturedNodes, *, silent: bool
-) -> CapturedWorkload:
+def _settle(one: CapturedWorkload, nodes: CapturedNodes, *, silent: bool) -> CapturedWorkload:
     """Return a workload on the nodes as they are called now."""
     spec: dict[str, Any] = rename_nodes(one.template.spec, nodes.names)
     spec.pop("schedulerName", None)
@@ -202,10 +165,7 @@ def _avoid_host(affinity: Mapping[str, Any]) -> dict[str, Any]:
     terms = (on_nodes.get(REQUIRED) or {}).get("nodeSelectorTerms") or [{}]
     absent = {"key": HOST_TAINT, "operator": "DoesNotExist"}
     on_nodes[REQUIRED] = {
-        "nodeSelectorTerms": [
-            {**one, "matchExpressions": [*one.get("matchExpressions", ()), absent]}
-            for one in terms
-        ]
+        "nodeSelectorTerms": [{**one, "matchExpressions": [*one.get("matchExpressions", ()), absent]} for one in terms]
     }
     return {**affinity, "nodeAffinity": on_nodes}
 

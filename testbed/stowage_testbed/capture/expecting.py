@@ -36,9 +36,7 @@ def list_reasons(workload: CapturedWorkload) -> list[str]:
 def write_reasons(workloads: Iterable[CapturedWorkload]) -> Iterator[str]:
     """Yield an expression for each workload of which pods wait for known reasons."""
     for one in workloads:
-        said = " && ".join(
-            f'c.message.contains("{reason}")' for reason in list_reasons(one)
-        )
+        said = " && ".join(f'c.message.contains("{reason}")' for reason in list_reasons(one))
         if said:
             yield (
                 f'pods.filter(p, p.metadata.labels["{WORKLOAD_LABEL}"] == "{one.name}" '

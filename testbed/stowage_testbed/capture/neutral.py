@@ -97,11 +97,7 @@ class Words:
             return value
         if "operator" in value and "key" in value:
             return self._requirement(value)
-        return {
-            name: self._part(name, part)
-            for name, part in value.items()
-            if name != "annotations"
-        }
+        return {name: self._part(name, part) for name, part in value.items() if name != "annotations"}
 
     def _part(self, name: str, part: Any) -> Any:
         if name in _LABELS and isinstance(part, dict):

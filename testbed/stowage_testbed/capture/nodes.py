@@ -19,14 +19,7 @@ INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 NOT_READY = "stowage.dev/not-ready"
 """A taint in the place of those that a node has while it does not answer."""
 
-_ALWAYS = frozenset(
-    {
-        ZONE_LABEL,
-        "topology.kubernetes.io/region",
-        "kubernetes.io/arch",
-        INSTANCE_TYPE,
-    }
-)
+_ALWAYS = frozenset({ZONE_LABEL, "topology.kubernetes.io/region", "kubernetes.io/arch", INSTANCE_TYPE})
 _SILENT = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
 _LONGEST_PREFIX = 40
 _ATTACHED = "attachable-volumes-"
@@ -49,9 +42,7 @@ class CapturedNodes:
     cordoned: tuple[str, ...] = ()
 
 
-def capture_nodes(
-    nodes: Iterable[Manifest], read_labels: Collection[str]
-) -> CapturedNodes:
+def capture_nodes(nodes: Iterable[Manifest], read_labels: Collection[str]) -> CapturedNodes:
     """Return the nodes, folded into kinds.
 
     Parameters
@@ -70,11 +61,9 @@ def capture_nodes(
             if key in _ALWAYS or (key in read_labels and key != HOSTNAME)
         }
         zone = labels.pop(ZONE_LABEL, "")
-        alike[
-            tuple(sorted(labels.items())),
-            _read_taints(node.taints),
-            _read_room(node.allocatable),
-        ].append((name, zone))
+        alike[tuple(sorted(labels.items())), _read_taints(node.taints), _read_room(node.allocatable)].append(
+            (name, zone)
+        )
         if node.unschedulable:
             closed.add(name)
     pools, names = list[NodePool](), dict[str, str]()
@@ -97,15 +86,9 @@ def capture_nodes(
 def _read_room(allocatable: Mapping[str, str]) -> Resources:
     """Return what a node offers; amounts of nothing are no offer."""
     amounts = Resources.of_list(
-        {
-            name: amount
-            for name, amount in allocatable.items()
-            if not name.startswith(_ATTACHED)
-        }
+        {name: amount for name, amount in allocatable.items() if not name.startswith(_ATTACHED)}
     )
-    return Resources(
-        {name: amount for name, amount in amounts.items() if amount or name == PODS}
-    )
+    return Resources({name: amount for name, amount in amounts.items() if amount or name == PODS})
 
 
 def _read_taints(taints: Iterable[Mapping[str, Any]]) -> tuple[Taint, ...]:
@@ -118,9 +101,7 @@ def _read_taints(taints: Iterable[Mapping[str, Any]]) -> tuple[Taint, ...]:
     return tuple(sorted(found, key=lambda one: (one.key, one.effect, one.value)))
 
 
-def _deal_zones(
-    ones: Iterable[tuple[str, str]],
-) -> Iterable[tuple[tuple[str, ...], list[str]]]:
+def _deal_zones(ones: Iterable[tuple[str, str]]) -> Iterable[tuple[tuple[str, ...], list[str]]]:
     """Return zones and nodes of each kind: one with all zones if they can be dealt."""
     by_zone = defaultdict[str, list[str]](list)
     for name, zone in ones:
@@ -134,9 +115,7 @@ def _deal_zones(
     return [((zone,) if zone else (), by_zone[zone]) for zone in zones]
 
 
-def _choose_prefix(
-    labels: Mapping[str, str], members: list[str], pools: Iterable[NodePool]
-) -> str:
+def _choose_prefix(labels: Mapping[str, str], members: list[str], pools: Iterable[NodePool]) -> str:
     """Return what a kind of node is called: by its type, or by what names share."""
     word = labels.get(INSTANCE_TYPE) or _share_prefix(members)
     if len(members) == 1 and INSTANCE_TYPE not in labels:

@@ -15,9 +15,7 @@ from stowage_testbed.scenario.arrivals.one_namespace import OneNamespace
 from stowage_testbed.scenario.manifests import name_priority_class
 from stowage_testbed.trace.reducing import reduce_object
 
-_PLACE_KEYS = frozenset(
-    {"kubernetes.io/hostname", "topology.hostpath.csi/node", "metadata.name"}
-)
+_PLACE_KEYS = frozenset({"kubernetes.io/hostname", "topology.hostpath.csi/node", "metadata.name"})
 """Keys whose values are names of nodes."""
 
 _OF_VOLUME = ("accessModes", "capacity", "csi", "nodeAffinity", "storageClassName")
@@ -32,10 +30,7 @@ class CapturedObjects:
 
 
 def capture_objects(
-    found: Found,
-    workloads: Sequence[CapturedWorkload],
-    names: Mapping[str, str],
-    in_one: OneNamespace,
+    found: Found, workloads: Sequence[CapturedWorkload], names: Mapping[str, str], in_one: OneNamespace
 ) -> CapturedObjects:
     """Return the objects that pods depend on, without namespaces.
 
@@ -55,9 +50,7 @@ def capture_objects(
     own += _list_budgets(found, workloads, in_one)
     quotas = found.of("ResourceQuota")
     if in_one.apart and quotas:
-        captured.remarks.append(
-            f"{len(quotas)} quotas, which are of one namespace each"
-        )
+        captured.remarks.append(f"{len(quotas)} quotas, which are of one namespace each")
     else:
         own += _list_quotas(found)
     for kind in ("PodGroup", *found.asked):
@@ -68,31 +61,22 @@ def capture_objects(
 
 def _list_quotas(found: Found) -> Iterator[Manifest]:
     """Yield quotas; of classes of priority they name those that a run makes."""
-    classes = {
-        one["metadata"]["name"]: name_priority_class(int(one["value"]))
-        for one in found.of("PriorityClass")
-    }
+    classes = {one["metadata"]["name"]: name_priority_class(int(one["value"])) for one in found.of("PriorityClass")}
     for quota in found.of("ResourceQuota"):
         kept = _strip(quota)
-        for one in (kept["spec"].get("scopeSelector") or {}).get(
-            "matchExpressions"
-        ) or ():
+        for one in (kept["spec"].get("scopeSelector") or {}).get("matchExpressions") or ():
             if one.get("scopeName") == "PriorityClass":
                 one["values"] = [classes.get(v, v) for v in one.get("values") or ()]
         yield kept
 
 
-def _list_budgets(
-    found: Found, workloads: Sequence[CapturedWorkload], in_one: OneNamespace
-) -> Iterator[Manifest]:
+def _list_budgets(found: Found, workloads: Sequence[CapturedWorkload], in_one: OneNamespace) -> Iterator[Manifest]:
     """Yield the budgets that some pods count for."""
     for one in found.of("PodDisruptionBudget"):
         namespace, selector = _key(one)[0], one["spec"].get("selector")
         # Without a selector it is of no pod.
         if selector is not None and any(
-            workload.namespace == namespace
-            and selects(selector, workload.template.labels)
-            for workload in workloads
+            workload.namespace == namespace and selects(selector, workload.template.labels) for workload in workloads
         ):
             yield _strip(in_one.rewrite(one))
 
@@ -136,9 +120,7 @@ def _list_storage(
         remarks.append(f"{unknown} claims or volumes that were not among what was read")
 
 
-def _pair_claims(
-    workloads: Iterable[CapturedWorkload], in_one: OneNamespace
-) -> Iterator[tuple[tuple[str, str], str]]:
+def _pair_claims(workloads: Iterable[CapturedWorkload], in_one: OneNamespace) -> Iterator[tuple[tuple[str, str], str]]:
     """Yield the old namespace and name of each claim, and its new name."""
     shared = dict[tuple[str, str], str]()
     for one in workloads:
@@ -163,16 +145,10 @@ def _make_volume(volume: Manifest, names: Mapping[str, str]) -> Manifest:
     return {**kept, "spec": rename_nodes(spec, names)}
 
 
-def _list_limits(
-    found: Found, names: Mapping[str, str], drivers: set[str]
-) -> Iterator[Manifest]:
+def _list_limits(found: Found, names: Mapping[str, str], drivers: set[str]) -> Iterator[Manifest]:
     """Yield what nodes can attach of the drivers that are used."""
     for one in found.of("CSINode"):
-        kept = [
-            driver
-            for driver in one["spec"].get("drivers") or ()
-            if driver["name"] in drivers
-        ]
+        kept = [driver for driver in one["spec"].get("drivers") or () if driver["name"] in drivers]
         if kept and one["metadata"]["name"] in names:
             name = names[one["metadata"]["name"]]
             yield {
@@ -182,9 +158,7 @@ def _list_limits(
             }
 
 
-def _list_runtime_classes(
-    found: Found, workloads: Sequence[CapturedWorkload]
-) -> Iterator[Manifest]:
+def _list_runtime_classes(found: Found, workloads: Sequence[CapturedWorkload]) -> Iterator[Manifest]:
     named = {one.template.spec.get("runtimeClassName") for one in workloads}
     for one in found.of("RuntimeClass"):
         if one["metadata"]["name"] in named:
@@ -205,10 +179,7 @@ def settle_runtime_class(workload: CapturedWorkload, found: Found) -> CapturedWo
 
 
 def _list_devices(
-    found: Found,
-    names: Mapping[str, str],
-    in_one: OneNamespace,
-    remarks: list[str],
+    found: Found, names: Mapping[str, str], in_one: OneNamespace, remarks: list[str]
 ) -> Iterator[Manifest]:
     for kind in ("DeviceClass", "ResourceClaimTemplate", "ResourceSlice"):
         for one in found.of(kind):
@@ -234,9 +205,7 @@ def rename_nodes(value: Any, names: Mapping[str, str]) -> Any:
     if value.get("key") in _PLACE_KEYS and "values" in value:
         return {**value, "values": [names.get(one, one) for one in value["values"]]}
     return {
-        key: names.get(one, one)
-        if key in _PLACE_KEYS and isinstance(one, str)
-        else rename_nodes(one, names)
+        key: names.get(one, one) if key in _PLACE_KEYS and isinstance(one, str) else rename_nodes(one, names)
         for key, one in value.items()
     }
 
@@ -250,11 +219,7 @@ def _make_definition(one: Manifest) -> Manifest:
 def _strip(one: Manifest) -> Manifest:
     """Return an object without what the server made, and without a namespace."""
     kept = reduce_object(one)
-    metadata = {
-        key: value
-        for key, value in kept["metadata"].items()
-        if key not in {"namespace", "annotations"}
-    }
+    metadata = {key: value for key, value in kept["metadata"].items() if key not in {"namespace", "annotations"}}
     return {**kept, "metadata": metadata}
 
 

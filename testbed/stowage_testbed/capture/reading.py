@@ -113,17 +113,11 @@ def read_lists(paths: Sequence[Path], asked: Sequence[str] = ()) -> Found:
     Kinds that are not in them are taken as kinds of which there are none.
     """
     left_out = list[Remark]()
-    found = [
-        dict(one)
-        for path in paths
-        for one in read_list(path, left_out, lambda one: one)
-    ]
+    found = [dict(one) for path in paths for one in read_list(path, left_out, lambda one: one)]
     return replace(_sort_out(found, asked, ()), unreadable=len(left_out))
 
 
-def _sort_out(
-    objects: Iterable[Manifest], asked: Sequence[str], unread: Sequence[str]
-) -> Found:
+def _sort_out(objects: Iterable[Manifest], asked: Sequence[str], unread: Sequence[str]) -> Found:
     by_kind = defaultdict[str, dict[tuple[str, str], Manifest]](dict)
     for one in objects:
         metadata = one.get("metadata") or {}
@@ -138,11 +132,7 @@ def _sort_out(
                 f"there is no {kind} in what was read; a scenario needs nodes and pods "
                 "of all namespaces: kubectl get nodes,pods,pdb -A -o json"
             )
-    return Found(
-        {kind: tuple(ones.values()) for kind, ones in by_kind.items()},
-        tuple(asked),
-        tuple(unread),
-    )
+    return Found({kind: tuple(ones.values()) for kind, ones in by_kind.items()}, tuple(asked), tuple(unread))
 
 
 def _leave_host_out(by_kind: Mapping[str, dict[tuple[str, str], Manifest]]) -> None:

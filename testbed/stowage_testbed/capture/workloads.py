@@ -14,11 +14,7 @@ from stowage_testbed.observe.pod_body import is_live, node_of
 from stowage_testbed.scenario.words import LONGEST_LABEL
 from stowage_testbed.trace.format import PodTemplate
 from stowage_testbed.trace.reducing import JOB_LABELS, find_owner
-from stowage_testbed.trace.reducing_pods import (
-    TOPOLOGY_LABELS,
-    identify,
-    reduce_pod_spec,
-)
+from stowage_testbed.trace.reducing_pods import TOPOLOGY_LABELS, identify, reduce_pod_spec
 
 HASH_LABEL = "pod-template-hash"
 _MADE_LABELS = (
@@ -74,9 +70,7 @@ class CapturedWorkload:
     def with_spec(self, spec: Manifest) -> CapturedWorkload:
         """Return the workload with pods of another spec."""
         template = self.template
-        return replace(
-            self, template=PodTemplate(template.labels, template.annotations, spec)
-        )
+        return replace(self, template=PodTemplate(template.labels, template.annotations, spec))
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -127,9 +121,7 @@ def _list_deployments(found: Found) -> dict[tuple[str, str], str]:
     }
 
 
-def _find_family(
-    pod: Manifest, deployments: Mapping[tuple[str, str], str]
-) -> tuple[str, str, str]:
+def _find_family(pod: Manifest, deployments: Mapping[tuple[str, str], str]) -> tuple[str, str, str]:
     """Return kind, namespace and name of the controller at the top."""
     metadata = pod["metadata"]
     namespace, labels = metadata.get("namespace", ""), metadata.get("labels") or {}
@@ -155,11 +147,7 @@ def _stem(metadata: Mapping[str, Any]) -> str:
 
 
 def _split(
-    kind: str,
-    namespace: str,
-    name: str,
-    pods: list[Manifest],
-    claims: Mapping[tuple[str, str], Manifest],
+    kind: str, namespace: str, name: str, pods: list[Manifest], claims: Mapping[tuple[str, str], Manifest]
 ) -> Iterator[CapturedWorkload]:
     """Yield the pods of a controller, apart where they are not equal."""
     alike = defaultdict[str, list[CapturedPod]](list)
@@ -173,14 +161,7 @@ def _split(
     for number, (key, ones) in enumerate(alike.items(), 1):
         template, own = templates[key]
         word = name.partition(" ")[0]
-        yield CapturedWorkload(
-            kind,
-            namespace,
-            word if number == 1 else f"{word}-{number}",
-            template,
-            tuple(ones),
-            own,
-        )
+        yield CapturedWorkload(kind, namespace, word if number == 1 else f"{word}-{number}", template, tuple(ones), own)
 
 
 def _take_own(
@@ -233,18 +214,14 @@ def _undo_merging(spec: Any) -> Any:
     selector = inner.get("labelSelector")
     if merged and selector and selector.get("matchExpressions"):
         kept = [one for one in selector["matchExpressions"] if one["key"] not in merged]
-        inner["labelSelector"] = _without(selector, "matchExpressions") | (
-            {"matchExpressions": kept} if kept else {}
-        )
+        inner["labelSelector"] = _without(selector, "matchExpressions") | ({"matchExpressions": kept} if kept else {})
     return inner
 
 
 def _read_pod(pod: Manifest) -> CapturedPod:
     conditions = (pod.get("status") or {}).get("conditions") or ()
     messages = [
-        str(one.get("message", ""))
-        for one in conditions
-        if one["type"] == "PodScheduled" and one["status"] != "True"
+        str(one.get("message", "")) for one in conditions if one["type"] == "PodScheduled" and one["status"] != "True"
     ]
     return CapturedPod(pod["metadata"]["name"], node_of(pod), "".join(messages[:1]))
 

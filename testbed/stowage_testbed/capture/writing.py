@@ -54,14 +54,11 @@ def write_scenario(captured: Capture, folder: Path) -> Path:
     path, beside = folder / FILE, folder / OBJECTS
     if not is_label(folder.resolve().name):
         raise InputError(
-            f"{folder.name} cannot be a topic of scenarios; name a folder of "
-            "lower-case letters, digits and '-'"
+            f"{folder.name} cannot be a topic of scenarios; name a folder of lower-case letters, digits and '-'"
         )
     for one in (path, beside):
         if one.exists():
-            raise InputError(
-                f"there is already a file {one}; choose another folder, or remove it"
-            )
+            raise InputError(f"there is already a file {one}; choose another folder, or remove it")
     folder.mkdir(parents=True, exist_ok=True)
     entries = _fold(captured.workloads)
     document = _make_document(captured, entries, folder.resolve().name)
@@ -89,9 +86,7 @@ def _fold(workloads: Sequence[CapturedWorkload]) -> list[_Entry]:
     return entries
 
 
-def _make_document(
-    captured: Capture, entries: Sequence[_Entry], topic: str
-) -> dict[str, Any]:
+def _make_document(captured: Capture, entries: Sequence[_Entry], topic: str) -> dict[str, Any]:
     workloads = [one.workload for one in entries]
     pending = {one.name: len(one.pending) for one in workloads if one.pending}
     placed = captured.pods - sum(pending.values())
@@ -153,12 +148,7 @@ def _write_pool(pool: NodePool) -> dict[str, Any]:
         written["labels"] = dict(pool.labels)
     if pool.taints:
         written["taints"] = [
-            {
-                "key": one.key,
-                **({"value": one.value} if one.value else {}),
-                "effect": one.effect,
-            }
-            for one in pool.taints
+            {"key": one.key, **({"value": one.value} if one.value else {}), "effect": one.effect} for one in pool.taints
         ]
     if pool.zones:
         written["zones"] = list(pool.zones)
@@ -220,9 +210,7 @@ class _Prose(str):
     __slots__ = ()
 
 
-_Dumper.add_representer(
-    _Prose, lambda dumper, text: dumper.represent_scalar(_TEXT, str(text), style=">")
-)
+_Dumper.add_representer(_Prose, lambda dumper, text: dumper.represent_scalar(_TEXT, str(text), style=">"))
 
 
 def _dump(document: Mapping[str, Any]) -> str:
@@ -241,30 +229,16 @@ def _dump(document: Mapping[str, Any]) -> str:
 
 def _dump_item(one: Any) -> str:
     flow = yaml.dump(
-        one,
-        Dumper=_Dumper,
-        default_flow_style=True,
-        sort_keys=False,
-        width=float("inf"),
-        allow_unicode=True,
+        one, Dumper=_Dumper, default_flow_style=True, sort_keys=False, width=float("inf"), allow_unicode=True
     ).strip()
     if len(flow) <= _WIDTH:
         return f"  - {flow}\n"
     lines = _dump_plain(one).splitlines()
-    return "".join(
-        f"  {'- ' if not at else '  '}{line}\n" for at, line in enumerate(lines)
-    )
+    return "".join(f"  {'- ' if not at else '  '}{line}\n" for at, line in enumerate(lines))
 
 
 def _dump_plain(value: Any, *, flow: bool | None = None) -> str:
-    return yaml.dump(
-        value,
-        Dumper=_Dumper,
-        default_flow_style=flow,
-        sort_keys=False,
-        width=_WIDTH,
-        allow_unicode=True,
-    )
+    return yaml.dump(value, Dumper=_Dumper, default_flow_style=flow, sort_keys=False, width=_WIDTH, allow_unicode=True)
 
 
 def _dump_all(manifests: Iterable[Manifest]) -> str:

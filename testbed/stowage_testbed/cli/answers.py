@@ -41,18 +41,10 @@ Values = Annotated[
         "their scheduler, rules and limits count, not the chart's defaults."
     ),
 ]
-TimeLimit = Annotated[
-    float, typer.Option(min=0.1, help="For the whole answer, once all is read.")
-]
-MaxMoves = Annotated[
-    int | None, typer.Option(min=0, help="Plans with at most so many moves.")
-]
-Everything = Annotated[
-    bool, typer.Option("--all", help="Print every finding after the summary.")
-]
-Output = Annotated[
-    Path | None, typer.Option(help="Write every finding there too, as JSON.")
-]
+TimeLimit = Annotated[float, typer.Option(min=0.1, help="For the whole answer, once all is read.")]
+MaxMoves = Annotated[int | None, typer.Option(min=0, help="Plans with at most so many moves.")]
+Everything = Annotated[bool, typer.Option("--all", help="Print every finding after the summary.")]
+Output = Annotated[Path | None, typer.Option(help="Write every finding there too, as JSON.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON only.")]
 
 STALE_S = 15.0
@@ -60,12 +52,7 @@ STALE_S = 15.0
 
 
 def read_inventory(
-    cluster: str | None,
-    context: str | None,
-    kubeconfig: Path | None,
-    files: list[Path] | None,
-    *,
-    minor: str | None,
+    cluster: str | None, context: str | None, kubeconfig: Path | None, files: list[Path] | None, *, minor: str | None
 ) -> Inventory:
     """Return what is asked about, once the tools to ask with are there.
 
@@ -101,9 +88,7 @@ def read_inventory(
     return inventory if time.monotonic() - read_s < STALE_S else read()
 
 
-def show(
-    screen: str, details: str, document: str, *, as_json: bool, output: Path | None
-) -> None:
+def show(screen: str, details: str, document: str, *, as_json: bool, output: Path | None) -> None:
     """Print an answer, and write all of it where that was asked for.
 
     Raises

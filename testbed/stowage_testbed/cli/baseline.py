@@ -10,15 +10,11 @@ import typer
 from stowage_testbed.cli.main import app
 
 baseline_app = typer.Typer(
-    name="baseline",
-    help="Keep a comparison's figures, and hold a later one against them.",
-    no_args_is_help=True,
+    name="baseline", help="Keep a comparison's figures, and hold a later one against them.", no_args_is_help=True
 )
 app.add_typer(baseline_app)
 
-Bundle = Annotated[
-    Path, typer.Argument(help="Folder of a comparison, with its compare.json.")
-]
+Bundle = Annotated[Path, typer.Argument(help="Folder of a comparison, with its compare.json.")]
 File = Annotated[Path, typer.Argument(help="The baseline file.")]
 
 

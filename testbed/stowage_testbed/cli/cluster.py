@@ -17,11 +17,7 @@ from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.choice import new_cluster
 from stowage_testbed.cluster.claim import remove_cluster
 from stowage_testbed.cluster.components import SCHEDULER, has_ended, log_file
-from stowage_testbed.cluster.interruption import (
-    ending_cleanly,
-    take_down,
-    uninterrupted,
-)
+from stowage_testbed.cluster.interruption import ending_cleanly, take_down, uninterrupted
 from stowage_testbed.cluster.listing import find_cluster, list_clusters, purge_clusters
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.cluster.node_spec import parse_node_specs
@@ -42,20 +38,12 @@ Nodes = Annotated[
     ),
 ]
 Metrics = Annotated[
-    bool,
-    typer.Option(
-        "--metrics",
-        help="Measure the pods' simulated usage, for autoscalers and kubectl top.",
-    ),
+    bool, typer.Option("--metrics", help="Measure the pods' simulated usage, for autoscalers and kubectl top.")
 ]
-Port = Annotated[
-    int | None, typer.Option(min=1, max=65535, help="The API server's port.")
-]
+Port = Annotated[int | None, typer.Option(min=1, max=65535, help="The API server's port.")]
 
 
-BackendName = Annotated[
-    Backend, typer.Option(help="How it is run; `stowage doctor` shows which work here.")
-]
+BackendName = Annotated[Backend, typer.Option(help="How it is run; `stowage doctor` shows which work here.")]
 
 
 class Scheduler(StrEnum):
@@ -85,10 +73,7 @@ def up(
     backend: BackendName = Backend.KWOK_BINARY,
     kubernetes: Minor = None,
     scheduler: SchedulerName = Scheduler.STOCK,
-    page: Annotated[
-        bool,
-        typer.Option("--page", help="Then show it in a browser until Ctrl-C."),
-    ] = False,
+    page: Annotated[bool, typer.Option("--page", help="Then show it in a browser until Ctrl-C.")] = False,
 ) -> None:
     """Bring a cluster up and leave it running until `stowage down`."""
     usual = () if scheduler is Scheduler.NONE else (DEFAULT_NODES,)
@@ -105,10 +90,7 @@ def up(
             take_down(cluster)
             raise
     took_s = time.monotonic() - started_s
-    typer.echo(
-        f"cluster {name} of Kubernetes {cluster.minor} is up with {count} nodes after "
-        f"{took_s:.1f} s"
-    )
+    typer.echo(f"cluster {name} of Kubernetes {cluster.minor} is up with {count} nodes after {took_s:.1f} s")
     typer.echo(f"  export KUBECONFIG={cluster.kubeconfig}")
     if values_file:
         typer.echo(
@@ -145,10 +127,7 @@ def list_() -> None:
 
 @app.command()
 def purge(
-    *,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Remove every cluster, also those in use.")
-    ] = False,
+    *, everything: Annotated[bool, typer.Option("--all", help="Remove every cluster, also those in use.")] = False
 ) -> None:
     """Remove what interrupted runs left: processes and folders."""
     with uninterrupted():
@@ -162,19 +141,12 @@ def kubeconfig(name: Name = "stowage") -> None:
     typer.echo(find_cluster(name).workdir / "kubeconfig.yaml")
 
 
-def _cluster(
-    name: str, port: int | None, backend: Backend, minor: str | None, *, metrics: bool
-) -> Cluster:
+def _cluster(name: str, port: int | None, backend: Backend, minor: str | None, *, metrics: bool) -> Cluster:
     if not metrics:
         return new_cluster(backend, name, api_port=port, minor=minor)
     if why := CANNOT[backend].get(Need.USAGE):
-        raise StowageError(
-            f"a cluster of {backend} has no {Need.USAGE}: {why}; "
-            "use --backend kwok-binary"
-        )
-    return KwokBinaryCluster(
-        name, api_port=port, minor=minor, resolution_s=RESOLUTION_S
-    )
+        raise StowageError(f"a cluster of {backend} has no {Need.USAGE}: {why}; use --backend kwok-binary")
+    return KwokBinaryCluster(name, api_port=port, minor=minor, resolution_s=RESOLUTION_S)
 
 
 def _start_scheduler(cluster: Cluster, scheduler: Scheduler) -> Path | None:

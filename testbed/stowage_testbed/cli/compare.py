@@ -19,10 +19,7 @@ DEFAULT_ROUNDS = 3
 
 @app.command()
 def compare(
-    scenario: Annotated[
-        str | None,
-        typer.Argument(help="A scenario with steps that measures a window."),
-    ] = None,
+    scenario: Annotated[str | None, typer.Argument(help="A scenario with steps that measures a window.")] = None,
     *,
     trace: Trace = None,
     speed: Speed = 1.0,
@@ -34,48 +31,29 @@ def compare(
         ),
     ] = "default,stowage",
     arm_file: Annotated[
-        list[Path] | None,
-        typer.Option(help="A scheduler of your own, described in a YAML file."),
+        list[Path] | None, typer.Option(help="A scheduler of your own, described in a YAML file.")
     ] = None,
-    repeat: Annotated[
-        int | None,
-        typer.Option(min=1, help="Rounds; each arm runs once in each; 3 without."),
-    ] = None,
+    repeat: Annotated[int | None, typer.Option(min=1, help="Rounds; each arm runs once in each; 3 without.")] = None,
     until_decided: Annotated[
         str | None,
         typer.Option(
-            help="Instead of --repeat: rounds until each headline is decided, or until "
-            "this time is over, as in 20m."
+            help="Instead of --repeat: rounds until each headline is decided, or until this time is over, as in 20m."
         ),
     ] = None,
-    limits: Annotated[
-        str, typer.Option(help="Client limits: own, equal, or own,equal for both.")
-    ] = "equal",
-    qps: Annotated[
-        int, typer.Option(min=1, help="What equal limits are, in requests a second.")
-    ] = 1000,
-    warm_up: Annotated[
-        int, typer.Option(min=0, help="Pods placed before measuring; 0 measures cold.")
-    ] = 50,
+    limits: Annotated[str, typer.Option(help="Client limits: own, equal, or own,equal for both.")] = "equal",
+    qps: Annotated[int, typer.Option(min=1, help="What equal limits are, in requests a second.")] = 1000,
+    warm_up: Annotated[int, typer.Option(min=0, help="Pods placed before measuring; 0 measures cold.")] = 50,
     allow_unfair: Annotated[
-        bool,
-        typer.Option("--allow-unfair", help="Compare arms as different as they are."),
+        bool, typer.Option("--allow-unfair", help="Compare arms as different as they are.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Draws which arm begins.")] = 1,
-    variant: Annotated[
-        str | None, typer.Option(help="This variant of the scenario.")
-    ] = None,
+    variant: Annotated[str | None, typer.Option(help="This variant of the scenario.")] = None,
     folder: Folder = SCENARIOS,
-    cluster: Annotated[
-        str | None, typer.Option(help="Run on this cluster, which is up.")
-    ] = None,
+    cluster: Annotated[str | None, typer.Option(help="Run on this cluster, which is up.")] = None,
     kubernetes: Minor = None,
     results: Annotated[
         Path | None,
-        typer.Option(
-            help="Folder of the bundle, results/compare/<scenario> without; a "
-            "comparison there is resumed."
-        ),
+        typer.Option(help="Folder of the bundle, results/compare/<scenario> without; a comparison there is resumed."),
     ] = None,
 ) -> None:
     """Compare schedulers, interleaved and paired, and say what can be said.

@@ -20,9 +20,7 @@ class CompareProgress(LiveProgress, CompareListener):
         """Say what each arm's rounds have come to."""
         for one in result.verdicts:
             left = ", ".join(one.open) or "nothing"
-            self.say(
-                f"{one.arm} ({one.limits} limits), {one.rounds} rounds: {left} open"
-            )
+            self.say(f"{one.arm} ({one.limits} limits), {one.rounds} rounds: {left} open")
 
     def turn_started(self, turn: Turn) -> None:
         """Show whose turn it is."""

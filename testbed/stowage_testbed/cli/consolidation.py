@@ -63,11 +63,7 @@ class Asked:
         return {name: value for name, value in options.items() if value is not None}
 
 
-def follow(
-    look: Callable[[], JsonObject],
-    say: Callable[[str], None],
-    clock: Clock | None = None,
-) -> JsonObject:
+def follow(look: Callable[[], JsonObject], say: Callable[[str], None], clock: Clock | None = None) -> JsonObject:
     """Return a plan when it has ended, or waits for approval; say how far it comes.
 
     Raises
@@ -141,10 +137,7 @@ def is_wanted(found: Defragmentation, *, sure: bool) -> bool:
         return True
     if not _asks_somebody():
         raise InputError("nobody can be asked here whether it is wanted: give --yes")
-    return typer.confirm(
-        "\nHave the release make such a plan of the cluster as it is now, and carry "
-        "it out?"
-    )
+    return typer.confirm("\nHave the release make such a plan of the cluster as it is now, and carry it out?")
 
 
 def _asks_somebody() -> bool:

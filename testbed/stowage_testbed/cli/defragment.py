@@ -25,23 +25,10 @@ from stowage_testbed.cli.answers import (
     read_inventory,
     show,
 )
-from stowage_testbed.cli.consolidation import (
-    Asked,
-    EmptiedNodes,
-    carry_out,
-    check,
-    check_labels,
-    is_wanted,
-)
+from stowage_testbed.cli.consolidation import Asked, EmptiedNodes, carry_out, check, check_labels, is_wanted
 from stowage_testbed.cli.main import Minor, app
 from stowage_testbed.cli.plan_control import PlanApi
-from stowage_testbed.cli.which_cluster import (
-    Cluster,
-    Context,
-    Kubeconfig,
-    Lists,
-    new_client,
-)
+from stowage_testbed.cli.which_cluster import Cluster, Context, Kubeconfig, Lists, new_client
 
 if TYPE_CHECKING:
     from stowage_testbed.defragment.findings import Defragmentation
@@ -61,28 +48,17 @@ Schedulers = Annotated[
     ),
 ]
 NodeSelector = Annotated[
-    str | None,
-    typer.Option(
-        help="Only these nodes, as in pool=spot: they are emptied, and pods move "
-        "between them."
-    ),
+    str | None, typer.Option(help="Only these nodes, as in pool=spot: they are emptied, and pods move between them.")
 ]
 Namespaces = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--namespace",
-        help="Only pods of this namespace move; may be given more than once.",
-    ),
+    list[str] | None, typer.Option("--namespace", help="Only pods of this namespace move; may be given more than once.")
 ]
-NamespaceSelector = Annotated[
-    str | None, typer.Option(help="Only pods of namespaces with these labels move.")
-]
+NamespaceSelector = Annotated[str | None, typer.Option(help="Only pods of namespaces with these labels move.")]
 LeastGain = Annotated[
     str,
     typer.Option(
         metavar="GAIN",
-        help="Leave nodes as they are that bring less: their share of the price, over "
-        "their moves' share of all moves.",
+        help="Leave nodes as they are that bring less: their share of the price, over their moves' share of all moves.",
     ),
 ]
 
@@ -117,13 +93,7 @@ def savings(
     known = prices_of(prices, price or ())
     inventory = read_inventory(cluster, context, kubeconfig, file, minor=kubernetes)
     found = _found(known.priced(inventory), options)
-    show(
-        savings_screen(found),
-        "",
-        json.dumps(found.document(), indent=2),
-        as_json=as_json,
-        output=output,
-    )
+    show(savings_screen(found), "", json.dumps(found.document(), indent=2), as_json=as_json, output=output)
 
 
 @app.command()
@@ -148,22 +118,12 @@ def defragment(
     output: Output = None,
     as_json: AsJson = False,
     propose: Annotated[
-        bool,
-        typer.Option(
-            "--propose",
-            help="Have the release make such a plan, for stowage plan approve.",
-        ),
+        bool, typer.Option("--propose", help="Have the release make such a plan, for stowage plan approve.")
     ] = False,
-    apply: Annotated[
-        bool,
-        typer.Option("--apply", help="Have it made and carried out, and follow it."),
-    ] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Have it made and carried out, and follow it.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before.")] = False,
     emptied_nodes: Annotated[
-        EmptiedNodes,
-        typer.Option(
-            case_sensitive=False, help="What becomes of emptied nodes, with --apply."
-        ),
+        EmptiedNodes, typer.Option(case_sensitive=False, help="What becomes of emptied nodes, with --apply.")
     ] = EmptiedNodes.TAINT,
 ) -> None:
     """Say which nodes could be emptied after which moves, and what that saves.
@@ -179,15 +139,7 @@ def defragment(
     check(acts=acts, both_ways=propose and apply, files=bool(file), sure=yes)
     gain = _gain(least_gain)
     namespaces = _namespaces(namespace or (), namespace_selector)
-    options = _options(
-        values,
-        time_limit_s,
-        max_moves,
-        scheduler,
-        node_selector,
-        gain=gain,
-        namespaces=namespaces,
-    )
+    options = _options(values, time_limit_s, max_moves, scheduler, node_selector, gain=gain, namespaces=namespaces)
     known = prices_of(prices, price or ())
     inventory = read_inventory(cluster, context, kubeconfig, file, minor=kubernetes)
     if acts:
@@ -257,11 +209,7 @@ def _options(
 
 
 def _namespaces(names: list[str] | tuple[()], selector: str | None) -> Any:
-    named = {
-        "matchExpressions": [
-            {"key": NAMESPACE_NAME, "operator": "In", "values": list(names)}
-        ]
-    }
+    named = {"matchExpressions": [{"key": NAMESPACE_NAME, "operator": "In", "values": list(names)}]}
     labelled = parse_selector(selector) if selector else None
     if names and labelled:
         return both(named, labelled)

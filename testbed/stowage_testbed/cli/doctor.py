@@ -16,14 +16,10 @@ FAULTY = 1
 
 @app.command()
 def doctor(
-    backends: Annotated[
-        list[Backend] | None, typer.Argument(help="Which; all of them without.")
-    ] = None,
+    backends: Annotated[list[Backend] | None, typer.Argument(help="Which; all of them without.")] = None,
     *,
     kubernetes: Minor = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document.")
-    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Show which kinds of cluster work here, and what the others lack.
 

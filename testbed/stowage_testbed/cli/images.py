@@ -10,12 +10,7 @@ import typer
 from tabulate import tabulate
 
 from stowage_testbed.cli.main import Minor, app
-from stowage_testbed.images.archive import (
-    Archive,
-    built_archive,
-    is_published,
-    load_image,
-)
+from stowage_testbed.images.archive import Archive, built_archive, is_published, load_image
 from stowage_testbed.images.build import LISTER, build_image
 from stowage_testbed.images.docker_archive import differing_files
 from stowage_testbed.images.docker_engine import check_engine
@@ -27,12 +22,8 @@ from stowage_testbed.toolchain.progress import saying_for_how_long
 images = typer.Typer(no_args_is_help=True, help="Build and load the container images.")
 app.add_typer(images, name="images")
 
-Names = Annotated[
-    list[str] | None, typer.Argument(help="Which; those of the release without.")
-]
-Base = Annotated[
-    str, typer.Option(help="Python image to build on, instead of one of our own.")
-]
+Names = Annotated[list[str] | None, typer.Argument(help="Which; those of the release without.")]
+Base = Annotated[str, typer.Option(help="Python image to build on, instead of one of our own.")]
 _MEGA = 1_000_000
 
 
@@ -42,15 +33,9 @@ def build(
     *,
     base: Base = "",
     unless_published: Annotated[
-        bool,
-        typer.Option(
-            "--unless-published",
-            help="Leave one out if an engine can pull what does the same.",
-        ),
+        bool, typer.Option("--unless-published", help="Leave one out if an engine can pull what does the same.")
     ] = False,
-    again: Annotated[
-        bool, typer.Option(help="Build also what is there, and compare the two.")
-    ] = False,
+    again: Annotated[bool, typer.Option(help="Build also what is there, and compare the two.")] = False,
     kubernetes: Minor = None,
 ) -> None:
     """Build images that are not there yet; no Docker is needed for that."""
@@ -63,11 +48,7 @@ def build(
         tools = (*recipe.tools, *recipe.tools_as_images, LISTER)
         install_needed(*tools, minor=minor, optimizer=False)
         with saying_for_how_long(f"stowage: building image {recipe.reference}"):
-            line = (
-                _built_twice(recipe, on)
-                if again
-                else _line(build_image(recipe, base=on))
-            )
+            line = _built_twice(recipe, on) if again else _line(build_image(recipe, base=on))
         typer.echo(line)
 
 
@@ -98,10 +79,7 @@ def load(names: Names = None, *, base: Base = "", kubernetes: Minor = None) -> N
 @images.command(name="list")
 def list_(*, kubernetes: Minor = None) -> None:
     """List all images, built or not."""
-    rows = [
-        (recipe.name, recipe.reference, recipe.group)
-        for recipe in recipes(kubernetes).values()
-    ]
+    rows = [(recipe.name, recipe.reference, recipe.group) for recipe in recipes(kubernetes).values()]
     typer.echo(tabulate(rows, headers=("image", "name", "group")))
 
 

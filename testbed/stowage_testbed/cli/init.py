@@ -12,13 +12,9 @@ from stowage_testbed.cli.main import app
 
 @app.command()
 def init(
-    folder: Annotated[
-        Path, typer.Argument(help="The root of your repository.", metavar="[FOLDER]")
-    ] = Path(),
+    folder: Annotated[Path, typer.Argument(help="The root of your repository.", metavar="[FOLDER]")] = Path(),
     *,
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite what is there.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False,
 ) -> None:
     """Write a first scenario, a test that uses the fixtures, and a GitHub workflow.
 
@@ -35,9 +31,7 @@ def init(
     typer.echo("next:")
     if folder != Path():
         typer.echo(f"  cd {folder}")
-    typer.echo(
-        "  stowage tools install             # once; builds what a cluster needs"
-    )
+    typer.echo("  stowage tools install             # once; builds what a cluster needs")
     typer.echo(f"  stowage scenario explain {SCENARIO_FILE}")
     typer.echo(f"  stowage run {SCENARIO_FILE}")
     typer.echo(f"  pytest {TEST_FILE}")

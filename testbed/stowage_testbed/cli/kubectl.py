@@ -19,8 +19,7 @@ plugin = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Would pending pods fit, could nodes be emptied, if others moved? Plans of "
-    "the Stowage scheduler.",
+    help="Would pending pods fit, could nodes be emptied, if others moved? Plans of the Stowage scheduler.",
 )
 plugin.command("whatif")(whatif)
 plugin.command()(defragment)

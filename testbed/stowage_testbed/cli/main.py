@@ -19,9 +19,7 @@ FAILED = 1
 Minor = Annotated[
     str | None,
     typer.Option(
-        "--kubernetes",
-        metavar="MINOR",
-        help="Of this minor, such as 1.36; the default or $STOWAGE_KUBERNETES without.",
+        "--kubernetes", metavar="MINOR", help="Of this minor, such as 1.36; the default or $STOWAGE_KUBERNETES without."
     ),
 ]
 """Which Kubernetes is meant."""

@@ -8,27 +8,13 @@ from typing import Annotated
 import typer
 
 from stowage_testbed.cli.main import app, reading_input
-from stowage_testbed.cli.which_cluster import (
-    Cluster,
-    Context,
-    Kubeconfig,
-    new_client,
-)
+from stowage_testbed.cli.which_cluster import Cluster, Context, Kubeconfig, new_client
 
-Port = Annotated[
-    int | None,
-    typer.Option(min=1, max=65535, help="Port of 127.0.0.1; any free one without."),
-]
-Save = Annotated[
-    Path | None,
-    typer.Option(help="At the end, write the page with all that was seen to a file."),
-]
+Port = Annotated[int | None, typer.Option(min=1, max=65535, help="Port of 127.0.0.1; any free one without.")]
+Save = Annotated[Path | None, typer.Option(help="At the end, write the page with all that was seen to a file.")]
 AllowApprove = Annotated[
     bool,
-    typer.Option(
-        "--allow-approve",
-        help="Show buttons that approve and abort plans, where you have the right to.",
-    ),
+    typer.Option("--allow-approve", help="Show buttons that approve and abort plans, where you have the right to."),
 ]
 
 
@@ -41,10 +27,7 @@ def page(
     port: Port = None,
     save: Save = None,
     for_: Annotated[
-        str | None,
-        typer.Option(
-            "--for", help="How long, as in 90s, 20m or 1h; until Ctrl-C without it."
-        ),
+        str | None, typer.Option("--for", help="How long, as in 90s, 20m or 1h; until Ctrl-C without it.")
     ] = None,
     allow_approve: AllowApprove = False,
 ) -> None:

@@ -47,9 +47,7 @@ def show_page(
         typer.echo(f"stowage: {text}", err=True)
 
     watch = LiveWatch(api, remark)
-    control = (
-        Control(PlanApi(api), lambda: may_change_plans(api)) if allow_approve else None
-    )
+    control = Control(PlanApi(api), lambda: may_change_plans(api)) if allow_approve else None
     server = LiveServer(watch, name, control)
     with handling(dict.fromkeys((signal.SIGINT, signal.SIGTERM), end)):
         watch.begin()
@@ -64,7 +62,6 @@ def show_page(
                 write_whole(save, server.saved())
             except OSError as error:
                 raise StowageError(
-                    f"{save} cannot be written: {error.strerror}; name another file "
-                    "with --save"
+                    f"{save} cannot be written: {error.strerror}; name another file with --save"
                 ) from error
             typer.echo(f"saved: {save.resolve().as_uri()}")

@@ -11,30 +11,19 @@ import typer
 
 from stowage_testbed.cli.main import app
 from stowage_testbed.cli.plan_control import PlanApi, page_of, table_of
-from stowage_testbed.cli.which_cluster import (
-    Cluster,
-    Context,
-    Kubeconfig,
-    new_client,
-)
+from stowage_testbed.cli.which_cluster import Cluster, Context, Kubeconfig, new_client
 
 plan_app = typer.Typer(
-    name="plan",
-    help="Look at the scheduler's plans, approve them, give them up.",
-    no_args_is_help=True,
+    name="plan", help="Look at the scheduler's plans, approve them, give them up.", no_args_is_help=True
 )
 app.add_typer(plan_app)
 
 Name = Annotated[str, typer.Argument(help="The plan's name.")]
-Newest = Annotated[
-    str | None, typer.Argument(help="The plan's name; left out, the newest.")
-]
+Newest = Annotated[str | None, typer.Argument(help="The plan's name; left out, the newest.")]
 
 
 @plan_app.command(name="list")
-def list_(
-    *, cluster: Cluster = None, context: Context = None, kubeconfig: Kubeconfig = None
-) -> None:
+def list_(*, cluster: Cluster = None, context: Context = None, kubeconfig: Kubeconfig = None) -> None:
     """List all plans, the newest first: what each would do or did, and its state."""
     with _plans(cluster, context, kubeconfig) as plans:
         typer.echo(table_of(plans.plans()))
@@ -42,11 +31,7 @@ def list_(
 
 @plan_app.command()
 def show(
-    name: Newest = None,
-    *,
-    cluster: Cluster = None,
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
+    name: Newest = None, *, cluster: Cluster = None, context: Context = None, kubeconfig: Kubeconfig = None
 ) -> None:
     """Print a plan: what it does, how far it has come, and what was turned down."""
     with _plans(cluster, context, kubeconfig) as plans:
@@ -54,13 +39,7 @@ def show(
 
 
 @plan_app.command()
-def approve(
-    name: Name,
-    *,
-    cluster: Cluster = None,
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
-) -> None:
+def approve(name: Name, *, cluster: Cluster = None, context: Context = None, kubeconfig: Kubeconfig = None) -> None:
     """Have a proposed plan carried out as it is, if it still fits the cluster."""
     with _plans(cluster, context, kubeconfig) as plans:
         plans.approve(name)
@@ -68,13 +47,7 @@ def approve(
 
 
 @plan_app.command()
-def abort(
-    name: Name,
-    *,
-    cluster: Cluster = None,
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
-) -> None:
+def abort(name: Name, *, cluster: Cluster = None, context: Context = None, kubeconfig: Kubeconfig = None) -> None:
     """Give a plan up; what was moved already stays where it is."""
     with _plans(cluster, context, kubeconfig) as plans:
         plans.abort(name)
@@ -82,8 +55,6 @@ def abort(
 
 
 @contextmanager
-def _plans(
-    cluster: str | None, context: str | None, kubeconfig: Path | None
-) -> Iterator[PlanApi]:
+def _plans(cluster: str | None, context: str | None, kubeconfig: Path | None) -> Iterator[PlanApi]:
     with new_client(cluster, context, kubeconfig) as client:
         yield PlanApi(client)

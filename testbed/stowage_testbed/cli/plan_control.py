@@ -38,8 +38,7 @@ class PlanMissingError(StowageError):
 
 
 _NO_PLANS = StowageError(
-    "this cluster has no PackingPlans: install the chart first "
-    "(helm install stowage charts/stowage)"
+    "this cluster has no PackingPlans: install the chart first (helm install stowage charts/stowage)"
 )
 
 
@@ -149,9 +148,7 @@ def table_of(plans: Sequence[JsonObject]) -> str:
     """Return a line for each plan, or that there is none."""
     if not plans:
         return "there is no plan; ask for one with: kubectl create of a PackingPlan"
-    return tabulate(
-        [_row(plan) for plan in plans], headers=_PLAN_COLUMNS, disable_numparse=True
-    )
+    return tabulate([_row(plan) for plan in plans], headers=_PLAN_COLUMNS, disable_numparse=True)
 
 
 _PLAN_COLUMNS = (
@@ -162,9 +159,7 @@ _PLAN_COLUMNS = (
 
 def _row(plan: JsonObject) -> tuple[str, ...]:
     status, metadata = plan.get("status") or {}, plan["metadata"]
-    counts = (
-        len(status.get(field) or ()) for field in ("placements", "moves", "evictions")
-    )
+    counts = (len(status.get(field) or ()) for field in ("placements", "moves", "evictions"))
     return (
         metadata["name"],
         metadata.get("creationTimestamp", ""),
@@ -201,21 +196,11 @@ def _lines(plan: JsonObject) -> Iterator[str]:
     yield from summary(plan)
     yield from _section("conditions", _conditions(status), ("type", "holds", "why"))
     yield from _section(
-        "pods by priority",
-        _tiers(status),
-        ("priority and above", "placed before", "placed", "bound", "optimal"),
+        "pods by priority", _tiers(status), ("priority and above", "placed before", "placed", "bound", "optimal")
     )
-    yield from _section(
-        "nodes to empty",
-        _emptied(plan),
-        ("node", "an hour", "moves", "gain", "state", "why"),
-    )
+    yield from _section("nodes to empty", _emptied(plan), ("node", "an hour", "moves", "gain", "state", "why"))
     yield from _section("steps", _steps(status), ("what", "pod", "from", "to", "state"))
-    yield from _section(
-        "kept where they are",
-        _protected(status),
-        ("rule", "pods", "for example", "in the way of"),
-    )
+    yield from _section("kept where they are", _protected(status), ("rule", "pods", "for example", "in the way of"))
     yield from _section("turned down", _reasons(status, "objections"), _REASONS)
     yield from _section("left alone", _reasons(status, "refusals"), _REASONS)
 
@@ -225,9 +210,7 @@ _REASONS = ("pod", "reason", "detail")
 Row = tuple[object, ...]
 
 
-def _section(
-    title: str, rows: Iterable[Row], headers: tuple[str, ...]
-) -> Iterator[str]:
+def _section(title: str, rows: Iterable[Row], headers: tuple[str, ...]) -> Iterator[str]:
     found = list(rows)
     if found:
         yield ""

@@ -13,41 +13,24 @@ import typer
 
 from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.cli.main import app, reading_input
-from stowage_testbed.cli.which_cluster import (
-    Cluster,
-    Context,
-    Kubeconfig,
-    new_client,
-)
+from stowage_testbed.cli.which_cluster import Cluster, Context, Kubeconfig, new_client
 from stowage_testbed.trace.format import check_is_trace, make_schema
 
 
 @app.command()
 def record(
     *,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="The file to write, as in day.jsonl.gz; it is written over."),
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The file to write, as in day.jsonl.gz; it is written over.")] = None,
     for_: Annotated[
-        str | None,
-        typer.Option(
-            "--for", help="How long, as in 90s, 20m or 1h; until Ctrl-C without it."
-        ),
+        str | None, typer.Option("--for", help="How long, as in 90s, 20m or 1h; until Ctrl-C without it.")
     ] = None,
     namespace: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Only this namespace, beside what is in none; may be repeated."
-        ),
+        list[str] | None, typer.Option(help="Only this namespace, beside what is in none; may be repeated.")
     ] = None,
     cluster: Cluster = None,
     context: Context = None,
     kubeconfig: Kubeconfig = None,
-    schema: Annotated[
-        bool,
-        typer.Option("--schema", help="Print the JSON Schema of a line, and end."),
-    ] = False,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of a line, and end.")] = False,
 ) -> None:
     """Record what comes and goes in a cluster: pods, controllers, nodes, budgets.
 
@@ -85,19 +68,10 @@ def record(
     with client, handling(dict.fromkeys((signal.SIGINT, signal.SIGTERM), end)):
         try:
             recorded = record(
-                client,
-                out,
-                stop=stop,
-                for_s=for_s,
-                namespaces=namespace or (),
-                began=tell_begin,
-                remark=remark,
+                client, out, stop=stop, for_s=for_s, namespaces=namespace or (), began=tell_begin, remark=remark
             )
         except OSError as error:
-            raise StowageError(
-                f"{out} cannot be written: {error.strerror}; name another file with "
-                "--out"
-            ) from error
+            raise StowageError(f"{out} cannot be written: {error.strerror}; name another file with --out") from error
     losses = f", interrupted {recorded.losses} times" if recorded.losses else ""
     typer.echo(
         f"recorded {recorded.seconds:.0f} s: {recorded.pods} pods, {recorded.lines} "

@@ -12,29 +12,12 @@ from stowage_testbed.cli.main import app
 
 @app.command()
 def report(
-    bundle: Annotated[
-        Path,
-        typer.Argument(
-            help="Folder of a run or a comparison: with run.json or compare.json."
-        ),
-    ],
+    bundle: Annotated[Path, typer.Argument(help="Folder of a run or a comparison: with run.json or compare.json.")],
     *,
-    whole: Annotated[
-        bool,
-        typer.Option(
-            "--all", help="List all metrics of a comparison, also quiet ones."
-        ),
-    ] = False,
-    html: Annotated[
-        Path | None,
-        typer.Option(help="Where a comparison's page goes, else report.html in it."),
-    ] = None,
+    whole: Annotated[bool, typer.Option("--all", help="List all metrics of a comparison, also quiet ones.")] = False,
+    html: Annotated[Path | None, typer.Option(help="Where a comparison's page goes, else report.html in it.")] = None,
     markdown: Annotated[
-        Path | None,
-        typer.Option(
-            help="Where the tables go, else report.md in the bundle; - is standard "
-            "output."
-        ),
+        Path | None, typer.Option(help="Where the tables go, else report.md in the bundle; - is standard output.")
     ] = None,
 ) -> None:
     """Rebuild all that is shown of a run or a comparison, also of an interrupted one.

@@ -35,18 +35,14 @@ def show_run(folder: Path, markdown: Path | None, unfit: Sequence[str]) -> None:
     """
     run = read_run(folder)
     if unfit:
-        raise InputError(
-            f"{unfit[0]} is for comparisons, and {folder} holds a run: leave it out"
-        )
+        raise InputError(f"{unfit[0]} is for comparisons, and {folder} holds a run: leave it out")
     text = write_markdown(run)
     append_step_summary(text, os.environ)
     target = markdown or folder / MARKDOWN
     _show(text, write_screen(run), target, [target])
 
 
-def show_comparison(
-    folder: Path, *, html: Path | None, markdown: Path | None, whole: bool
-) -> None:
+def show_comparison(folder: Path, *, html: Path | None, markdown: Path | None, whole: bool) -> None:
     """Show a comparison, also an interrupted one.
 
     Raises

@@ -15,54 +15,32 @@ from stowage_testbed.cli.scenario import SCENARIOS
 RESULTS = Path("results")
 
 reproduce_app = typer.Typer(
-    name="reproduce",
-    no_args_is_help=True,
-    help="Rebuild the papers' evaluations; what was interrupted is resumed.",
+    name="reproduce", no_args_is_help=True, help="Rebuild the papers' evaluations; what was interrupted is resumed."
 )
 app.add_typer(reproduce_app)
 
 Folder = Annotated[Path, typer.Option(help="Folder of the results.")]
 Workers = Annotated[int, typer.Option(min=1, help="Processes, which share the cores.")]
-DaskAddress = Annotated[
-    str | None, typer.Option(help="Address of a Dask scheduler, whose workers do it.")
-]
+DaskAddress = Annotated[str | None, typer.Option(help="Address of a Dask scheduler, whose workers do it.")]
 Part = Annotated[str, typer.Option(help="Do the i-th of n parts only; see merge.")]
-Deterministic = Annotated[
-    bool,
-    typer.Option(
-        "--deterministic", help="Count work in steps: the same rows anywhere."
-    ),
-]
-Figures = Annotated[
-    Path | None,
-    typer.Option(help="Where the figures go as JSON; figures.json in the folder."),
-]
+Deterministic = Annotated[bool, typer.Option("--deterministic", help="Count work in steps: the same rows anywhere.")]
+Figures = Annotated[Path | None, typer.Option(help="Where the figures go as JSON; figures.json in the folder.")]
 
 
 @reproduce_app.command("paper")
 def paper(
     *,
-    sample: Annotated[
-        int, typer.Option(min=1, help="Instances a cell; the paper has 100.")
-    ] = 10,
+    sample: Annotated[int, typer.Option(min=1, help="Instances a cell; the paper has 100.")] = 10,
     cells: Annotated[
-        list[str] | None,
-        typer.Option(help="Cells by name, as in n4-p4-k1-u95 or n4-*; else all 96."),
+        list[str] | None, typer.Option(help="Cells by name, as in n4-p4-k1-u95 or n4-*; else all 96.")
     ] = None,
-    strategies: Annotated[
-        str, typer.Option(help="Strategies, the paper's first.")
-    ] = f"paper,{DEFAULT_STRATEGY}",
-    limits: Annotated[
-        str, typer.Option(help="Time limits in seconds; the paper's are 1,10,20.")
-    ] = "1",
+    strategies: Annotated[str, typer.Option(help="Strategies, the paper's first.")] = f"paper,{DEFAULT_STRATEGY}",
+    limits: Annotated[str, typer.Option(help="Time limits in seconds; the paper's are 1,10,20.")] = "1",
     workers: Workers = 1,
     dask: DaskAddress = None,
     shard: Part = "1/1",
     live: Annotated[
-        float,
-        typer.Option(
-            min=0, max=1, help="Share of the instances to run on a real cluster too."
-        ),
+        float, typer.Option(min=0, max=1, help="Share of the instances to run on a real cluster too.")
     ] = 0.0,
     deterministic: Deterministic = False,
     results: Folder = RESULTS / "reproduce-paper",
@@ -110,16 +88,9 @@ def paper(
 @reproduce_app.command("boreas")
 def boreas(
     *,
-    scenes: Annotated[
-        list[str] | None, typer.Option(help="Scenes by name; else all nine.")
-    ] = None,
-    arms: Annotated[
-        list[str] | None,
-        typer.Option(help="default, stowage or stowage-moves; else all three."),
-    ] = None,
-    repeat: Annotated[
-        int, typer.Option(min=1, help="Runs of the paper's two tests; it has 100.")
-    ] = 100,
+    scenes: Annotated[list[str] | None, typer.Option(help="Scenes by name; else all nine.")] = None,
+    arms: Annotated[list[str] | None, typer.Option(help="default, stowage or stowage-moves; else all three.")] = None,
+    repeat: Annotated[int, typer.Option(min=1, help="Runs of the paper's two tests; it has 100.")] = 100,
     others: Annotated[int, typer.Option(min=1, help="Runs of each other scene.")] = 10,
     results: Folder = RESULTS / "reproduce-boreas",
     figures: Figures = None,
@@ -139,9 +110,7 @@ def boreas(
         chosen_scenes,
     )
 
-    request = BoreasRequest(
-        chosen_scenes(scenes or ()), chosen_arms(arms or ()), repeat, others
-    )
+    request = BoreasRequest(chosen_scenes(scenes or ()), chosen_arms(arms or ()), repeat, others)
     rows = deployments(request, results)
     file = figures or results / "figures.json"
     typer.echo(write_boreas(results, file, request, rows))
@@ -152,22 +121,13 @@ def boreas(
 @reproduce_app.command("thesis")
 def thesis(
     *,
-    sample: Annotated[
-        int, typer.Option(min=1, help="Instances a cell; the thesis has 50.")
-    ] = 1,
+    sample: Annotated[int, typer.Option(min=1, help="Instances a cell; the thesis has 50.")] = 1,
     cells: Annotated[
-        list[str] | None,
-        typer.Option(help="Cells by name, as in n4-p4-k2-u80 or n4-*; else all 64."),
+        list[str] | None, typer.Option(help="Cells by name, as in n4-p4-k2-u80 or n4-*; else all 64.")
     ] = None,
-    strategies: Annotated[
-        str | None, typer.Option(help="Solvers; else all six.")
-    ] = None,
-    limits: Annotated[
-        str, typer.Option(help="Time limits in seconds; the thesis's are 1,10.")
-    ] = "1",
-    labels: Annotated[
-        bool, typer.Option(help="Also with affinity and anti-affinity to node labels.")
-    ] = True,
+    strategies: Annotated[str | None, typer.Option(help="Solvers; else all six.")] = None,
+    limits: Annotated[str, typer.Option(help="Time limits in seconds; the thesis's are 1,10.")] = "1",
+    labels: Annotated[bool, typer.Option(help="Also with affinity and anti-affinity to node labels.")] = True,
     workers: Workers = 1,
     dask: DaskAddress = None,
     shard: Part = "1/1",
@@ -210,12 +170,8 @@ def thesis(
 @reproduce_app.command("scorecache")
 def scorecache(
     *,
-    rounds: Annotated[
-        int | None, typer.Option(min=1, help="Of both; else 3 bursts, 2 recoveries.")
-    ] = None,
-    full: Annotated[
-        bool, typer.Option("--full", help="The paper's periods: hours, not minutes.")
-    ] = False,
+    rounds: Annotated[int | None, typer.Option(min=1, help="Of both; else 3 bursts, 2 recoveries.")] = None,
+    full: Annotated[bool, typer.Option("--full", help="The paper's periods: hours, not minutes.")] = False,
     folder: Annotated[Path, typer.Option(help="Folder of the scenarios.")] = SCENARIOS,
     results: Folder = RESULTS / "reproduce-scorecache",
     figures: Figures = None,
@@ -234,21 +190,13 @@ def scorecache(
     comparisons = planned(full=full, rounds=rounds)
     file = figures or results / "reproduce-scorecache.json"
     with ending_cleanly():
-        said = rebuild(
-            comparisons,
-            folder,
-            results,
-            file,
-            lambda line: typer.echo(line, err=True),
-        )
+        said = rebuild(comparisons, folder, results, file, lambda line: typer.echo(line, err=True))
     typer.echo(said)
 
 
 @reproduce_app.command("merge")
 def merge(
-    parts: Annotated[
-        list[Path], typer.Argument(help="Folders of all shards of one sweep.")
-    ],
+    parts: Annotated[list[Path], typer.Argument(help="Folders of all shards of one sweep.")],
     *,
     results: Folder = RESULTS / "reproduce-merged",
     figures: Figures = None,
@@ -264,11 +212,7 @@ def merge(
 
 
 @reproduce_app.command("report")
-def report(
-    folder: Annotated[Path, typer.Argument(help="Folder of the results.")],
-    *,
-    figures: Figures = None,
-) -> None:
+def report(folder: Annotated[Path, typer.Argument(help="Folder of the results.")], *, figures: Figures = None) -> None:
     """Make page, tables and figures anew from the results, without solving anything."""
     from stowage_testbed.cli.reproducing import rebuilding_of  # noqa: PLC0415 - as above
 

@@ -78,10 +78,7 @@ def rebuilding_of(folder: Path) -> Rebuilding[Any, Any, Any]:
     kind = SweepFolder(folder).header().kind
     known: dict[str, Rebuilding[Any, Any, Any]] = {"paper": PAPER, "thesis": THESIS}
     if kind not in known:
-        raise InputError(
-            f"{folder} holds deployments; show them with: stowage reproduce {kind} "
-            f"--results {folder}"
-        )
+        raise InputError(f"{folder} holds deployments; show them with: stowage reproduce {kind} --results {folder}")
     return known[kind]
 
 

@@ -30,15 +30,9 @@ def run(
     trace: Trace = None,
     speed: Speed = 1.0,
     folder: Folder = SCENARIOS,
-    variant: Annotated[
-        str | None, typer.Option(help="Only this variant; `default` is the plain run.")
-    ] = None,
-    label: Annotated[
-        list[str] | None, typer.Option(help="Only scenarios with this label.")
-    ] = None,
-    repeat: Annotated[
-        int, typer.Option(min=1, help="Rounds; all must place alike.")
-    ] = 1,
+    variant: Annotated[str | None, typer.Option(help="Only this variant; `default` is the plain run.")] = None,
+    label: Annotated[list[str] | None, typer.Option(help="Only scenarios with this label.")] = None,
+    repeat: Annotated[int, typer.Option(min=1, help="Rounds; all must place alike.")] = 1,
     jobs: Annotated[
         int | None,
         typer.Option(
@@ -47,22 +41,13 @@ def run(
             "by cores and memory; one where a cluster is named, kept or in containers.",
         ),
     ] = None,
-    cluster: Annotated[
-        str | None, typer.Option(help="Run on this cluster, which is up.")
-    ] = None,
-    keep_cluster: Annotated[
-        bool, typer.Option("--keep-cluster", help="Leave the run's cluster up.")
-    ] = False,
-    backend: Annotated[
-        Backend, typer.Option(help="How the run's own cluster is run.")
-    ] = Backend.KWOK_BINARY,
+    cluster: Annotated[str | None, typer.Option(help="Run on this cluster, which is up.")] = None,
+    keep_cluster: Annotated[bool, typer.Option("--keep-cluster", help="Leave the run's cluster up.")] = False,
+    backend: Annotated[Backend, typer.Option(help="How the run's own cluster is run.")] = Backend.KWOK_BINARY,
     kubernetes: Minor = None,
-    results: Annotated[
-        Path, typer.Option(help="Folder of the results bundles.")
-    ] = RESULTS,
+    results: Annotated[Path, typer.Option(help="Folder of the results bundles.")] = RESULTS,
     json_file: Annotated[
-        Path | None,
-        typer.Option("--json", help="Write the run as JSON; - is standard output."),
+        Path | None, typer.Option("--json", help="Write the run as JSON; - is standard output.")
     ] = None,
     junit: Annotated[Path | None, typer.Option(help="Write a JUnit XML file.")] = None,
 ) -> None:
@@ -84,9 +69,7 @@ def run(
 
     with reading_input():
         if trace is None:
-            chosen = choose_scenarios(
-                scenarios or (), folder=folder, variant=variant, labels=label or ()
-            )
+            chosen = choose_scenarios(scenarios or (), folder=folder, variant=variant, labels=label or ())
         elif scenarios:
             raise InputError("name scenarios, or a trace with --trace")
         else:
@@ -94,9 +77,7 @@ def run(
         if cluster is not None:
             kubernetes = existing_cluster(cluster).check_minor(kubernetes)
         install_needed(*list_tools(backend, chosen), *RELEASE_TOOLS, minor=kubernetes)
-        request = RunRequest(
-            chosen, repeat, cluster, keep_cluster, backend, (results,), kubernetes
-        )
+        request = RunRequest(chosen, repeat, cluster, keep_cluster, backend, (results,), kubernetes)
         request = replace(request, jobs=choose_jobs(request, jobs))
         session = RunSession(results, json_file, junit, choose_minor(kubernetes))
     raise typer.Exit(session.run(request))

@@ -51,13 +51,7 @@ class RunSession(Listener):
         Results cannot be written there.
     """
 
-    def __init__(
-        self,
-        results: Path,
-        json_file: Path | None,
-        junit: Path | None,
-        minor: str | None = None,
-    ) -> None:
+    def __init__(self, results: Path, json_file: Path | None, junit: Path | None, minor: str | None = None) -> None:
         self._run_id = make_run_id()
         self._json_file = json_file
         self._junit = junit
@@ -120,7 +114,4 @@ def _make_folders(bundle: Path, *files: Path | None) -> None:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(
-                f"cannot write results to {folder}: {error.strerror}; name another "
-                "place"
-            ) from error
+            raise InputError(f"cannot write results to {folder}: {error.strerror}; name another place") from error

@@ -9,13 +9,7 @@ import typer
 from tabulate import tabulate
 
 from stowage_testbed.cli.main import app
-from stowage_testbed.cli.which_cluster import (
-    Cluster,
-    Context,
-    Kubeconfig,
-    Lists,
-    new_client,
-)
+from stowage_testbed.cli.which_cluster import Cluster, Context, Kubeconfig, Lists, new_client
 from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS
 from stowage_testbed.scenario.catalogue import find_shipped_folder, select
 from stowage_testbed.scenario.explain import explain as explanation
@@ -27,11 +21,7 @@ from stowage_testbed.scenario.steps.action import show_count
 
 SCENARIOS = Path("scenarios")
 
-scenario_app = typer.Typer(
-    name="scenario",
-    help="Check, list, explain and begin scenario files.",
-    no_args_is_help=True,
-)
+scenario_app = typer.Typer(name="scenario", help="Check, list, explain and begin scenario files.", no_args_is_help=True)
 app.add_typer(scenario_app)
 
 Asked = Annotated[
@@ -41,29 +31,16 @@ Asked = Annotated[
         "come with Stowage where it is not there."
     ),
 ]
-Folder = Annotated[
-    Path,
-    typer.Option(
-        help="Folder in which names are looked up, before those that come with Stowage."
-    ),
-]
+Folder = Annotated[Path, typer.Option(help="Folder in which names are looked up, before those that come with Stowage.")]
 Trace = Annotated[
     Path | None,
-    typer.Option(
-        help="What `stowage record` wrote, in place of a scenario; its nodes are those "
-        "that were recorded."
-    ),
+    typer.Option(help="What `stowage record` wrote, in place of a scenario; its nodes are those that were recorded."),
 ]
-Speed = Annotated[
-    float,
-    typer.Option(min=0.001, help="How many times as fast as the trace was recorded."),
-]
+Speed = Annotated[float, typer.Option(min=0.001, help="How many times as fast as the trace was recorded.")]
 RESULTS = Path("results")
 """Where scenarios of traces are written, and bundles."""
 
-Labels = Annotated[
-    list[str] | None, typer.Option("--label", help="Only scenarios with this label.")
-]
+Labels = Annotated[list[str] | None, typer.Option("--label", help="Only scenarios with this label.")]
 
 
 @scenario_app.command()
@@ -80,9 +57,7 @@ def list_scenarios(
     folder: Folder = SCENARIOS,
     label: Labels = None,
     *,
-    shipped: Annotated[
-        bool, typer.Option("--shipped", help="Only those that come with Stowage.")
-    ] = False,
+    shipped: Annotated[bool, typer.Option("--shipped", help="Only those that come with Stowage.")] = False,
 ) -> None:
     """Print the catalogue of scenarios and their variants."""
     folder = find_shipped_folder() if shipped else folder
@@ -116,26 +91,19 @@ def explain(
 @scenario_app.command()
 def new(
     name: Annotated[str, typer.Argument(help="Topic and behaviour: web/scale-up.")],
-    folder: Annotated[
-        Path, typer.Option(help="Folder in which it is written.")
-    ] = SCENARIOS,
+    folder: Annotated[Path, typer.Option(help="Folder in which it is written.")] = SCENARIOS,
 ) -> None:
     """Write a commented scenario file to start from."""
     path = write_starter(name, folder)
     typer.echo(f"wrote {path}")
     if not (folder / SCHEMA_FILE).exists():
-        typer.echo(
-            "editors complete it with: stowage scenario schema --write "
-            f"{folder / SCHEMA_FILE}"
-        )
+        typer.echo(f"editors complete it with: stowage scenario schema --write {folder / SCHEMA_FILE}")
 
 
 @scenario_app.command("from-cluster")
 def from_cluster(
     *,
-    out: Annotated[
-        Path, typer.Option(help="Folder to write to; its name is the topic.")
-    ],
+    out: Annotated[Path, typer.Option(help="Folder to write to; its name is the topic.")],
     cluster: Cluster = None,
     context: Context = None,
     kubeconfig: Kubeconfig = None,
@@ -149,11 +117,7 @@ def from_cluster(
         ),
     ] = None,
     neutral: Annotated[
-        bool,
-        typer.Option(
-            "--neutral",
-            help="Other names, labels and values in the place of the cluster's own.",
-        ),
+        bool, typer.Option("--neutral", help="Other names, labels and values in the place of the cluster's own.")
     ] = False,
 ) -> None:
     """Write a scenario that begins as a cluster is now, and expects what is so now.
@@ -189,11 +153,7 @@ def from_cluster(
 
 
 @scenario_app.command()
-def schema(
-    write: Annotated[
-        Path | None, typer.Option(help="Write to this file instead of printing.")
-    ] = None,
-) -> None:
+def schema(write: Annotated[Path | None, typer.Option(help="Write to this file instead of printing.")] = None) -> None:
     """Print the JSON Schema with which editors check and complete scenario files."""
     if write is None:
         typer.echo(write_editor_schema(), nl=False)

@@ -17,24 +17,14 @@ from stowage_testbed.run.tools import SIMULATOR, install_needed
 @app.command("simulate")
 def simulate(
     *,
-    trace: Annotated[
-        Path, typer.Option(help="What stowage record wrote: .jsonl.gz or .jsonl.")
-    ],
+    trace: Annotated[Path, typer.Option(help="What stowage record wrote: .jsonl.gz or .jsonl.")],
     profile: Annotated[
         str,
-        typer.Option(
-            metavar="NAME|FILE",
-            help="A profile of the chart, or a file with a KubeSchedulerConfiguration.",
-        ),
+        typer.Option(metavar="NAME|FILE", help="A profile of the chart, or a file with a KubeSchedulerConfiguration."),
     ] = "default",
     kubernetes: Minor = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(help="Write the answer there as JSON, with every pod."),
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON only, without the pods.")
-    ] = False,
+    output: Annotated[Path | None, typer.Option(help="Write the answer there as JSON, with every pod.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON only, without the pods.")] = False,
 ) -> None:
     """Have a trace happen again in minutes, without a cluster.
 
@@ -72,6 +62,5 @@ def _write(path: Path, document: str) -> None:
         write_whole(path, f"{document}\n")
     except OSError as error:
         raise StowageError(
-            f"{path} cannot be written: {error.strerror}; name a file in a folder of "
-            "yours with --output"
+            f"{path} cannot be written: {error.strerror}; name a file in a folder of yours with --output"
         ) from error

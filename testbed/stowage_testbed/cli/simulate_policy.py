@@ -25,42 +25,24 @@ PROOF_S = 10.0
 def simulate_policy(
     policy: Annotated[Path, typer.Argument(help="A file with a PackingPolicy.")],
     *,
-    trace: Annotated[
-        Path | None, typer.Option(help="What stowage record wrote: .jsonl[.gz].")
-    ] = None,
-    day: Annotated[
-        str | None,
-        typer.Option(metavar="SEED,NODES", help="A made day, such as 1,200."),
-    ] = None,
+    trace: Annotated[Path | None, typer.Option(help="What stowage record wrote: .jsonl[.gz].")] = None,
+    day: Annotated[str | None, typer.Option(metavar="SEED,NODES", help="A made day, such as 1,200.")] = None,
     arm: Annotated[
         list[str] | None,
         typer.Option(
-            help="policy, high-node-utilization or none, each also with "
-            "-most-allocated; may be given more than once."
+            help="policy, high-node-utilization or none, each also with -most-allocated; may be given more than once."
         ),
     ] = None,
-    interval_s: Annotated[
-        float, typer.Option(min=1, help="Between passes of the descheduler.")
-    ] = 300.0,
+    interval_s: Annotated[float, typer.Option(min=1, help="Between passes of the descheduler.")] = 300.0,
     threshold: Annotated[
         float,
         typer.Option(
-            min=1,
-            max=100,
-            help="The descheduler empties nodes that use less, in percent of cpu, "
-            "memory and pods.",
+            min=1, max=100, help="The descheduler empties nodes that use less, in percent of cpu, memory and pods."
         ),
     ] = 20.0,
-    profile: Annotated[
-        str, typer.Option(metavar="NAME|FILE", help="Of the scheduler on that day.")
-    ] = "deterministic",
-    proof_s: Annotated[
-        float,
-        typer.Option(min=0, help="For each proof of a window's most; 0: no proofs."),
-    ] = PROOF_S,
-    autoscaler: Annotated[
-        bool, typer.Option(help="Empty nodes go, and come back when pods wait.")
-    ] = True,
+    profile: Annotated[str, typer.Option(metavar="NAME|FILE", help="Of the scheduler on that day.")] = "deterministic",
+    proof_s: Annotated[float, typer.Option(min=0, help="For each proof of a window's most; 0: no proofs.")] = PROOF_S,
+    autoscaler: Annotated[bool, typer.Option(help="Empty nodes go, and come back when pods wait.")] = True,
     kubernetes: Minor = None,
     output: Output = None,
     as_json: AsJson = False,
@@ -104,13 +86,7 @@ def simulate_policy(
             proof_s=proof_s,
             say=lambda line: typer.echo(f"stowage: {line}", err=True),
         )
-    show(
-        terminal_text(make_tables(tried)),
-        "",
-        json.dumps(tried.document(), indent=2),
-        as_json=as_json,
-        output=output,
-    )
+    show(terminal_text(make_tables(tried)), "", json.dumps(tried.document(), indent=2), as_json=as_json, output=output)
 
 
 def _read_day(trace: Path | None, day: str | None) -> tuple[str, Trace]:
@@ -123,8 +99,6 @@ def _read_day(trace: Path | None, day: str | None) -> tuple[str, Trace]:
         return trace.name, read_trace(trace)
     asked = re.fullmatch(r"(\d+),([1-9]\d*)", str(day))
     if not asked:
-        raise InputError(
-            f"--day {day}: write a seed and a number of nodes, as in 1,200"
-        )
+        raise InputError(f"--day {day}: write a seed and a number of nodes, as in 1,200")
     seed, nodes = map(int, asked.groups())
     return f"a made day (seed {seed})", make_day(Day(seed, nodes))

@@ -18,12 +18,7 @@ from stowage_testbed.run.tools import SIMULATOR
 from stowage_testbed.toolchain import choose_minor, install_tools, tool_path
 from stowage_testbed.toolchain.location import binary_file
 from stowage_testbed.toolchain.manifest import DEFAULT_GROUP, load_manifest
-from stowage_testbed.toolchain.source import (
-    MIRROR_VARIABLE,
-    SOURCE_VARIABLE,
-    SourceKind,
-    choose_source,
-)
+from stowage_testbed.toolchain.source import MIRROR_VARIABLE, SOURCE_VARIABLE, SourceKind, choose_source
 
 tools = typer.Typer(no_args_is_help=True, help="Install and find the pinned tools.")
 app.add_typer(tools, name="tools")
@@ -52,17 +47,10 @@ _USED = {
 
 @tools.command()
 def install(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(help="Which tools; those of the group without."),
-    ] = None,
+    names: Annotated[list[str] | None, typer.Argument(help="Which tools; those of the group without.")] = None,
     *,
-    group: Annotated[
-        str | None, typer.Option(help="Install the tools of this group.")
-    ] = None,
-    use: Annotated[
-        Use | None, typer.Option("--for", help="Install what this command needs.")
-    ] = None,
+    group: Annotated[str | None, typer.Option(help="Install the tools of this group.")] = None,
+    use: Annotated[Use | None, typer.Option("--for", help="Install what this command needs.")] = None,
     source: Annotated[
         SourceKind | None,
         typer.Option(
@@ -71,10 +59,7 @@ def install(
             "else auto."
         ),
     ] = None,
-    pins: Annotated[
-        Path | None,
-        typer.Option(help="Digests of the archives: lines of SHA-256 and address."),
-    ] = None,
+    pins: Annotated[Path | None, typer.Option(help="Digests of the archives: lines of SHA-256 and address.")] = None,
     mirror: Annotated[
         str | None,
         typer.Option(
@@ -83,9 +68,7 @@ def install(
         ),
     ] = None,
     kubernetes: Minor = None,
-    quiet: Annotated[
-        bool, typer.Option(help="Say nothing if nothing is missing.")
-    ] = False,
+    quiet: Annotated[bool, typer.Option(help="Say nothing if nothing is missing.")] = False,
 ) -> None:
     """Install the tools that are not there yet, and compile the optimiser.
 
@@ -99,9 +82,7 @@ def install(
     # Else a build would go on that nobody waits for.
     with ending_cleanly(), ThreadPoolExecutor(1) as pool:
         compiling = None if names or group else pool.submit(compile_optimizer)
-        installed = install_tools(
-            asked, minor=kubernetes, group=group or DEFAULT_GROUP, source=chosen
-        )
+        installed = install_tools(asked, minor=kubernetes, group=group or DEFAULT_GROUP, source=chosen)
         if compiling is not None:
             compiling.result()
     if not quiet:
@@ -118,10 +99,6 @@ def list_tools() -> None:
 
 
 @tools.command()
-def path(
-    name: Annotated[str, typer.Argument(help="The tool's name.")],
-    *,
-    kubernetes: Minor = None,
-) -> None:
+def path(name: Annotated[str, typer.Argument(help="The tool's name.")], *, kubernetes: Minor = None) -> None:
     """Print the path of an installed tool."""
     typer.echo(tool_path(name, choose_minor(kubernetes)))

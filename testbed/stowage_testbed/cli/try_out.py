@@ -16,19 +16,11 @@ MOST_NODES = 200
 @app.command(name="try")
 def try_(
     *,
-    nodes: Annotated[
-        int, typer.Option(min=2, max=MOST_NODES, help="How many nodes.")
-    ] = 16,
-    seed: Annotated[
-        int, typer.Option(min=0, help="The pods' sizes are drawn from it.")
-    ] = 1,
-    keep_cluster: Annotated[
-        bool, typer.Option("--keep-cluster", help="Leave the cluster up.")
-    ] = False,
+    nodes: Annotated[int, typer.Option(min=2, max=MOST_NODES, help="How many nodes.")] = 16,
+    seed: Annotated[int, typer.Option(min=0, help="The pods' sizes are drawn from it.")] = 1,
+    keep_cluster: Annotated[bool, typer.Option("--keep-cluster", help="Leave the cluster up.")] = False,
     kubernetes: Minor = None,
-    results: Annotated[
-        Path, typer.Option(help="Folder of the results bundles.")
-    ] = Path("results"),
+    results: Annotated[Path, typer.Option(help="Folder of the results bundles.")] = Path("results"),
 ) -> None:
     """Fill a cluster of fake nodes until pods wait, and let the optimiser pack it.
 

@@ -46,9 +46,7 @@ class TrySession(RunSession):
         """
         install_needed(*TOOLS[Backend.KWOK_BINARY], minor=self._minor)
         scenario = tried_scenario(nodes, seed)
-        return self.run(
-            RunRequest((scenario,), keep_cluster=keep_cluster, minor=self._minor)
-        )
+        return self.run(RunRequest((scenario,), keep_cluster=keep_cluster, minor=self._minor))
 
     def show(self, outcome: RunOutcome, run: SavedRun) -> None:
         """Print nodes before and after, where the page is, and what to do next."""

@@ -57,9 +57,7 @@ def whatif(
 
     limits = PlanLimits(time_limit_s, max_moves, release_of(values))
     known = prices_of(prices, price or ())
-    inventory = known.priced(
-        read_inventory(cluster, context, kubeconfig, file, minor=kubernetes)
-    )
+    inventory = known.priced(read_inventory(cluster, context, kubeconfig, file, minor=kubernetes))
     with ending_cleanly():
         found = findings_of(inventory, find_profile("deterministic"), limits)
     show(

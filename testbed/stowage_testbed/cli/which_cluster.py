@@ -14,29 +14,19 @@ from stowage_testbed.cluster.listing import find_cluster
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
 
-Cluster = Annotated[
-    str | None,
-    typer.Option(help="A cluster of the testbed; left out, that of the kubeconfig."),
-]
-Context = Annotated[
-    str | None, typer.Option(help="Context of the kubeconfig; else its own choice.")
-]
+Cluster = Annotated[str | None, typer.Option(help="A cluster of the testbed; left out, that of the kubeconfig.")]
+Context = Annotated[str | None, typer.Option(help="Context of the kubeconfig; else its own choice.")]
 Lists = Annotated[
     list[Path] | None,
     typer.Option(
         "--file",
-        help="What kubectl get nodes,pods,pdb -A -o json printed, in place of a "
-        "cluster; may be given more than once.",
+        help="What kubectl get nodes,pods,pdb -A -o json printed, in place of a cluster; may be given more than once.",
     ),
 ]
-Kubeconfig = Annotated[
-    Path | None, typer.Option(help="Another kubeconfig than kubectl would take.")
-]
+Kubeconfig = Annotated[Path | None, typer.Option(help="Another kubeconfig than kubectl would take.")]
 
 
-def new_client(
-    cluster: str | None, context: str | None, kubeconfig: Path | None
-) -> ApiClient:
+def new_client(cluster: str | None, context: str | None, kubeconfig: Path | None) -> ApiClient:
     """Return a new client of the cluster that is meant; the caller closes it.
 
     Raises

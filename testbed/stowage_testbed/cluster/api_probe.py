@@ -64,9 +64,7 @@ class ApiProbe:
         StowageError
             The API server refused.
         """
-        status, body = self._ask(
-            "DELETE", f"{_LEASES}?fieldSelector=metadata.name%21%3D{kept}"
-        )
+        status, body = self._ask("DELETE", f"{_LEASES}?fieldSelector=metadata.name%21%3D{kept}")
         if status != http.HTTPStatus.OK:
             raise StowageError(
                 f"the leases on the fake nodes cannot be deleted ({body}), and until "
@@ -86,9 +84,7 @@ class ApiProbe:
         return body if status == http.HTTPStatus.OK else None
 
     def _ask(self, verb: str, path: str) -> tuple[int, str]:
-        connection = http.client.HTTPSConnection(
-            LOOPBACK, self.port, timeout=_TIMEOUT_S, context=self.context
-        )
+        connection = http.client.HTTPSConnection(LOOPBACK, self.port, timeout=_TIMEOUT_S, context=self.context)
         with closing(connection):
             connection.request(verb, path)
             response = connection.getresponse()

@@ -40,13 +40,7 @@ CANNOT: Mapping[Backend, Mapping[Need, str]] = MappingProxyType(
 
 CLUSTER_TOOLS: Mapping[Backend, tuple[str, ...]] = MappingProxyType(
     {
-        Backend.KWOK_BINARY: (
-            "etcd",
-            "kube-apiserver",
-            "kube-controller-manager",
-            "kwok",
-            "kwokctl",
-        ),
+        Backend.KWOK_BINARY: ("etcd", "kube-apiserver", "kube-controller-manager", "kwok", "kwokctl"),
         Backend.KIND: ("kind", "kwok"),
     }
 )

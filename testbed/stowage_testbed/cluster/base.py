@@ -45,12 +45,7 @@ class Cluster(ABC):
     backend: ClassVar[Backend]
 
     def __init__(
-        self,
-        name: str,
-        *,
-        api_port: int | None = None,
-        minor: str | None = None,
-        timeout_s: float = READY_TIMEOUT_S,
+        self, name: str, *, api_port: int | None = None, minor: str | None = None, timeout_s: float = READY_TIMEOUT_S
     ) -> None:
         self.name = check_name(name)
         self.minor = choose_minor(minor)
@@ -93,9 +88,7 @@ class Cluster(ABC):
         self._check()
         self._claim_id = secrets.token_hex(8)
         try:
-            owner = claim_cluster(
-                self.workdir, self._api_port, self._claim_id, self.backend, self.minor
-            )
+            owner = claim_cluster(self.workdir, self._api_port, self._claim_id, self.backend, self.minor)
             # Not before: a name or a port that is taken is told at once.
             install_tools(self.tools, minor=self.minor)
             self._start(owner)

@@ -9,19 +9,10 @@ from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.listing import cluster_missing, find_cluster
 from stowage_testbed.cluster.owner import read_owner
 
-_KINDS: dict[Backend, type[Cluster]] = {
-    Backend.KWOK_BINARY: KwokBinaryCluster,
-    Backend.KIND: KindCluster,
-}
+_KINDS: dict[Backend, type[Cluster]] = {Backend.KWOK_BINARY: KwokBinaryCluster, Backend.KIND: KindCluster}
 
 
-def new_cluster(
-    backend: Backend,
-    name: str,
-    *,
-    api_port: int | None = None,
-    minor: str | None = None,
-) -> Cluster:
+def new_cluster(backend: Backend, name: str, *, api_port: int | None = None, minor: str | None = None) -> Cluster:
     """Return a cluster that is not up yet."""
     return _KINDS[backend](name, api_port=api_port, minor=minor)
 

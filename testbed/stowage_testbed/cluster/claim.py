@@ -44,11 +44,7 @@ def check_name(name: str) -> str:
 
 
 def claim_cluster(
-    workdir: Path,
-    api_port: int | None,
-    claim_id: str,
-    backend: Backend = Backend.KWOK_BINARY,
-    minor: str | None = None,
+    workdir: Path, api_port: int | None, claim_id: str, backend: Backend = Backend.KWOK_BINARY, minor: str | None = None
 ) -> Owner:
     """Make the cluster's folder this process's own, with ports nobody else has.
 
@@ -133,11 +129,7 @@ def cluster_folders(clusters: Path) -> list[Path]:
     """Return the folders of all clusters, live or not, by name."""
     if not clusters.is_dir():
         return []
-    return sorted(
-        path
-        for path in clusters.iterdir()
-        if path.is_dir() and not path.name.startswith(".")
-    )
+    return sorted(path for path in clusters.iterdir() if path.is_dir() and not path.name.startswith("."))
 
 
 def _refuse_live(workdir: Path) -> None:
@@ -146,8 +138,7 @@ def _refuse_live(workdir: Path) -> None:
         return
     if owner.kept:
         raise StowageError(
-            f"cluster {workdir.name!r} is up already; use it, choose another name, "
-            f"or run: stowage down {workdir.name}"
+            f"cluster {workdir.name!r} is up already; use it, choose another name, or run: stowage down {workdir.name}"
         )
     raise StowageError(
         f"cluster {workdir.name!r} belongs to process {owner.pid}, which is still "

@@ -30,13 +30,7 @@ def etcd_health(workdir: Path) -> dict[str, Any]:
     return ask_etcd(workdir, "GET", "/health?serializable=true", None, _TIMEOUT_S)
 
 
-def ask_etcd(
-    workdir: Path,
-    verb: str,
-    path: str,
-    body: Mapping[str, Any] | None,
-    timeout_s: float,
-) -> dict[str, Any]:
+def ask_etcd(workdir: Path, verb: str, path: str, body: Mapping[str, Any] | None, timeout_s: float) -> dict[str, Any]:
     """Return etcd's answer to one request, in JSON both; raises as `etcd_health`."""
     with closing(_Connection(workdir, timeout_s)) as connection:
         connection.request(verb, path, None if body is None else json.dumps(body))

@@ -27,10 +27,7 @@ class Fitness:
 
 
 def fitness_of(
-    backend: Backend,
-    engine: Callable[[], str] = engine_unavailable_reason,
-    *,
-    minor: str | None = None,
+    backend: Backend, engine: Callable[[], str] = engine_unavailable_reason, *, minor: str | None = None
 ) -> Fitness:
     """Look whether a backend works here."""
     of = choose_minor(minor)
@@ -38,10 +35,7 @@ def fitness_of(
     notes = [f"no {need}: {why}" for need, why in CANNOT[backend].items()]
     if backend is Backend.KIND:
         if why := engine():
-            unavailable_reasons.append(
-                f"no Docker engine answers ({why}): start one, or name one with "
-                "DOCKER_HOST"
-            )
+            unavailable_reasons.append(f"no Docker engine answers ({why}): start one, or name one with DOCKER_HOST")
         unavailable_reasons += _image_unavailable_reasons(of)
         notes.append(_node_note(of))
     return Fitness(backend, tuple(unavailable_reasons), tuple(notes))
@@ -49,11 +43,7 @@ def fitness_of(
 
 def _tool_unavailable_reasons(backend: Backend, minor: str) -> list[str]:
     manifest = load_manifest()
-    missing = [
-        tool
-        for name in TOOLS[backend]
-        if not binary_file(tool := manifest.tool(name, minor)).is_file()
-    ]
+    missing = [tool for name in TOOLS[backend] if not binary_file(tool := manifest.tool(name, minor)).is_file()]
     return [
         f"{', '.join(t.name for t in missing if t.group == group)} not installed: "
         f"stowage tools install --group {group} --kubernetes {minor}"

@@ -37,9 +37,7 @@ class ReleaseLocation:
 ON_THIS_MACHINE = ReleaseLocation()
 
 
-def start_host_pods(
-    workdir: Path, kubeconfig: Path, longest_backoff_s: float | None = None
-) -> None:
+def start_host_pods(workdir: Path, kubeconfig: Path, longest_backoff_s: float | None = None) -> None:
     """Start the daemon, which registers its node by itself.
 
     A container that ended is started again after ``longest_backoff_s`` at most; after

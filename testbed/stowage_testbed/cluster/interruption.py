@@ -83,10 +83,7 @@ def ending_cleanly() -> Iterator[None]:
             hook(what)
 
     hook = sys.unraisablehook
-    handlers: dict[signal.Signals, signal._HANDLER] = {
-        **dict.fromkeys(_SIGNALS, leave),
-        signal.SIGALRM: leave_again,
-    }
+    handlers: dict[signal.Signals, signal._HANDLER] = {**dict.fromkeys(_SIGNALS, leave), signal.SIGALRM: leave_again}
     with handling(handlers):
         sys.unraisablehook = dropped
         try:

@@ -87,15 +87,11 @@ class KwokBinaryCluster(Cluster):
             return self._extra_args
         return merged_arguments(metrics_arguments(self.workdir), self._extra_args)
 
-    def _settle_with_metrics(
-        self, startup: Startup, ports: Ports, resolution_s: int
-    ) -> None:
+    def _settle_with_metrics(self, startup: Startup, ports: Ports, resolution_s: int) -> None:
         # It takes long to import, and few clusters need it.
         from stowage_testbed.cluster.metrics_server.server import MetricsServer  # noqa: PLC0415
 
-        server = MetricsServer(
-            self.workdir, ports.kwok_controller, resolution_s, self._timeout_s
-        )
+        server = MetricsServer(self.workdir, ports.kwok_controller, resolution_s, self._timeout_s)
         with self.api_client() as api:
             serve_usage_api(Objects(api), self._timeout_s)
             startup.restart_kwok()

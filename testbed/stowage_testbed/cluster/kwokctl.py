@@ -27,9 +27,7 @@ def write_kubectl(workdir: Path) -> None:
 
 
 @contextmanager
-def running_kwokctl(
-    workdir: Path, config: Path, arguments: Sequence[str]
-) -> Iterator[subprocess.Popen[bytes]]:
+def running_kwokctl(workdir: Path, config: Path, arguments: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
     """Run kwokctl for the cluster in ``workdir``; what is left after the block ends.
 
     Its output goes to its log.
@@ -59,10 +57,6 @@ def _environment(workdir: Path) -> dict[str, str]:
     below ``~/.kube``: their home is the cluster's folder. Variables that would override
     the configuration file are left out.
     """
-    kept = {
-        key: value
-        for key, value in os.environ.items()
-        if not key.startswith(("KWOK_", "KUBE"))
-    }
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("KWOK_", "KUBE"))}
     kept |= {"HOME": str(workdir), "KWOK_WORKDIR": str(workdir.parents[1])}
     return marked_environment(workdir, kept)

@@ -7,12 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from stowage_testbed.cluster.components import (
-    API_SERVER,
-    CONTROLLER_MANAGER,
-    ETCD,
-    KWOK,
-)
+from stowage_testbed.cluster.components import API_SERVER, CONTROLLER_MANAGER, ETCD, KWOK
 from stowage_testbed.cluster.ports import LOOPBACK, Ports
 from stowage_testbed.toolchain import tool_path
 from stowage_testbed.toolchain.minors import find_minor
@@ -28,9 +23,7 @@ ExtraArgs = Mapping[str, Mapping[str, str]]
 
 FAKE_NODES_ONLY: Mapping[str, str] = {
     "manage-all-nodes": "false",
-    "manage-nodes-with-annotation-selector": (
-        f"{FAKE_NODE_ANNOTATION}={FAKE_NODE_VALUE}"
-    ),
+    "manage-nodes-with-annotation-selector": (f"{FAKE_NODE_ANNOTATION}={FAKE_NODE_VALUE}"),
 }
 """KWOK's arguments: nodes without the annotation belong to others."""
 
@@ -49,10 +42,7 @@ ETCD_SOCKET = "etcd.sock"
 ETCD_PEER_SOCKET = "etcd-peer.sock"
 
 _SOCKETS_ONLY: ExtraArgs = {
-    ETCD: {
-        "listen-client-urls": f"unix://{ETCD_SOCKET}",
-        "listen-peer-urls": f"unix://{ETCD_PEER_SOCKET}",
-    },
+    ETCD: {"listen-client-urls": f"unix://{ETCD_SOCKET}", "listen-peer-urls": f"unix://{ETCD_PEER_SOCKET}"},
     API_SERVER: {"etcd-servers": f"unix://{ETCD_SOCKET}"},
 }
 """Etcd asks nobody who they are, and whoever writes a pod into it has a command run as
@@ -158,10 +148,7 @@ def _patch(component: str, extra: ExtraArgs) -> Mapping[str, object]:
     replaced = _arguments(_SOCKETS_ONLY, component)
     return {
         "name": component,
-        "extraArgs": [
-            *_arguments(extra, component),
-            *({**one, "override": True} for one in replaced),
-        ],
+        "extraArgs": [*_arguments(extra, component), *({**one, "override": True} for one in replaced)],
     }
 
 

@@ -11,13 +11,7 @@ from filelock import FileLock
 from stowage_testbed.base import layout
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.backend import Backend
-from stowage_testbed.cluster.claim import (
-    check_name,
-    cluster_folders,
-    is_leftover,
-    remove_cluster,
-    remove_drafts,
-)
+from stowage_testbed.cluster.claim import check_name, cluster_folders, is_leftover, remove_cluster, remove_drafts
 from stowage_testbed.cluster.owner import read_owner
 from stowage_testbed.images.docker_engine import EngineUnreachableError
 

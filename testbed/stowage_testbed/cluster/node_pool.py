@@ -8,15 +8,7 @@ from itertools import cycle, islice, repeat
 from typing import Annotated, Any, Literal
 
 from stowage_testbed.amounts.quantity import SomeCpu, SomeMemory
-from stowage_testbed.amounts.resources import (
-    CPU,
-    MEMORY,
-    MOST_PODS,
-    NOTHING,
-    PODS,
-    Resources,
-    parse_all,
-)
+from stowage_testbed.amounts.resources import CPU, MEMORY, MOST_PODS, NOTHING, PODS, Resources, parse_all
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION, FAKE_NODE_VALUE
 from stowage_testbed.declaration import form, setting
@@ -47,11 +39,7 @@ class Taint:
     """One taint of a node pool."""
 
     key: Annotated[str, setting("The taint's key.", minLength=1)]
-    effect: Annotated[
-        str,
-        form(written=Effect),
-        setting("What happens to pods that do not tolerate it."),
-    ]
+    effect: Annotated[str, form(written=Effect), setting("What happens to pods that do not tolerate it.")]
     value: Annotated[str, setting("The taint's value.")] = ""
 
 
@@ -61,15 +49,10 @@ class NodeSizes:
 
     cpu: Annotated[SomeCpu, setting('CPU of one node, as in "4" or 500m.')]
     memory: Annotated[SomeMemory, setting("Memory of one node, as in 4G or 512Mi.")]
-    pods: Annotated[int, setting("Most pods that one node takes.", minimum=1)] = (
-        MOST_PODS
-    )
+    pods: Annotated[int, setting("Most pods that one node takes.", minimum=1)] = MOST_PODS
     resources: Annotated[
         Mapping[ResourceName, SomeMemory],
-        setting(
-            "Further resources of one node, as in nvidia.com/gpu, hugepages-2Mi or "
-            "ephemeral-storage."
-        ),
+        setting("Further resources of one node, as in nvidia.com/gpu, hugepages-2Mi or ephemeral-storage."),
     ] = field(default_factory=dict)
 
 
@@ -92,39 +75,24 @@ class NodePool:
     name_prefix: Annotated[
         str,
         setting(
-            "Names are <prefix>-0 and on, padded with zeros so that they sort as "
-            "numbers.",
-            key="prefix",
-            format="label",
+            "Names are <prefix>-0 and on, padded with zeros so that they sort as numbers.", key="prefix", format="label"
         ),
     ] = "node"
-    count: Annotated[
-        int, setting("Number of nodes.", required=True, minimum=1, maximum=10000)
-    ] = 0
+    count: Annotated[int, setting("Number of nodes.", required=True, minimum=1, maximum=10000)] = 0
     resources: Annotated[
-        Resources,
-        form(written=NodeSizes, parse=_offered),
-        setting("What each node offers.", beside=True),
+        Resources, form(written=NodeSizes, parse=_offered), setting("What each node offers.", beside=True)
     ] = NOTHING
-    labels: Annotated[Mapping[str, str], setting("Labels of the nodes.")] = field(
-        default_factory=dict
-    )
+    labels: Annotated[Mapping[str, str], setting("Labels of the nodes.")] = field(default_factory=dict)
     taints: Annotated[tuple[Taint, ...], setting("Taints of the nodes.")] = ()
     zones: Annotated[
         tuple[Annotated[str, form(minLength=1)], ...],
-        setting(
-            "Values of topology.kubernetes.io/zone, dealt out to the nodes in turn."
-        ),
+        setting("Values of topology.kubernetes.io/zone, dealt out to the nodes in turn."),
     ] = ()
 
     def __post_init__(self) -> None:
         always = {name: self.resources[name] for name in (CPU, MEMORY, PODS)}
         sizes = {"count": self.count, **always, **self.resources}
-        issues = [
-            f"{name} is {size}, it must be 1 or more"
-            for name, size in sizes.items()
-            if size < 1
-        ]
+        issues = [f"{name} is {size}, it must be 1 or more" for name, size in sizes.items() if size < 1]
         if self.count > MOST_NODES:
             issues.append(f"count is {self.count}, it must be {MOST_NODES} or less")
         if issues:
@@ -139,10 +107,7 @@ class NodePool:
         """Return the nodes as the API server is given them, in order."""
         zones = cycle(self.zones) if self.zones else repeat(None)
         return [
-            self._manifest(name, zone)
-            for name, zone in zip(
-                self.node_names(), islice(zones, self.count), strict=True
-            )
+            self._manifest(name, zone) for name, zone in zip(self.node_names(), islice(zones, self.count), strict=True)
         ]
 
     def _manifest(self, name: str, zone: str | None) -> dict[str, Any]:
@@ -153,11 +118,7 @@ class NodePool:
         return {
             "apiVersion": "v1",
             "kind": "Node",
-            "metadata": {
-                "name": name,
-                "labels": {**labels, **self.labels},
-                "annotations": annotate_fake(name),
-            },
+            "metadata": {"name": name, "labels": {**labels, **self.labels}, "annotations": annotate_fake(name)},
             "spec": {"taints": [asdict(taint) for taint in self.taints]},
             "status": {"capacity": resources, "allocatable": resources},
         }
@@ -165,10 +126,7 @@ class NodePool:
 
 def annotate_fake(node: str) -> dict[str, str]:
     """Return the annotations of a node that KWOK plays."""
-    return {
-        FAKE_NODE_ANNOTATION: FAKE_NODE_VALUE,
-        METRICS_PATH_ANNOTATION: metrics_path(node),
-    }
+    return {FAKE_NODE_ANNOTATION: FAKE_NODE_VALUE, METRICS_PATH_ANNOTATION: metrics_path(node)}
 
 
 def metrics_path(node: str) -> str:

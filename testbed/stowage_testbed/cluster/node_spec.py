@@ -9,14 +9,7 @@ from functools import partial
 from typing import get_args
 
 from stowage_testbed.amounts.quantity import QuantityError, parse_count
-from stowage_testbed.amounts.resources import (
-    CPU,
-    MEMORY,
-    MOST_PODS,
-    PODS,
-    Resources,
-    parse,
-)
+from stowage_testbed.amounts.resources import CPU, MEMORY, MOST_PODS, PODS, Resources, parse
 from stowage_testbed.cluster.node_pool import Effect, NodePool, NodePoolError, Taint
 
 _EFFECTS = get_args(Effect)
@@ -49,9 +42,7 @@ def parse_node_specs(specs: Sequence[str]) -> list[NodePool]:
     for spec in specs:
         pool = parse_node_spec(spec)
         if pool.name_prefix in {other.name_prefix for other in pools}:
-            issue = (
-                f"a second pool is called {pool.name_prefix!r}; give it a prefix=NAME"
-            )
+            issue = f"a second pool is called {pool.name_prefix!r}; give it a prefix=NAME"
             raise _malformed(spec, [issue])
         pools.append(pool)
     return pools
@@ -78,9 +69,7 @@ def parse_node_spec(spec: str) -> NodePool:
         else:
             _read(draft, key, value)
         seen.add(key)
-    draft.issues += [
-        f"{key} is missing" for key in ("cpu", "memory") if key not in seen
-    ]
+    draft.issues += [f"{key} is missing" for key in ("cpu", "memory") if key not in seen]
     if draft.issues:
         raise _malformed(spec, draft.issues)
     try:
@@ -139,6 +128,4 @@ def _read_taint(draft: _Draft, key: str, text: str) -> None:
     if effect in _EFFECTS:
         draft.taints.append(Taint(key, effect, value))
     else:
-        draft.issues.append(
-            f"taint.{key}: {text!r} must end in an effect, one of {', '.join(_EFFECTS)}"
-        )
+        draft.issues.append(f"taint.{key}: {text!r} must end in an effect, one of {', '.join(_EFFECTS)}")

@@ -24,9 +24,7 @@ _NOT_READY = "node.kubernetes.io/not-ready"
 _LEASES = "kube-node-lease"
 
 
-def create_nodes(
-    api: ApiClient, pools: Sequence[NodePool], *, timeout_s: float = READY_TIMEOUT_S
-) -> list[str]:
+def create_nodes(api: ApiClient, pools: Sequence[NodePool], *, timeout_s: float = READY_TIMEOUT_S) -> list[str]:
     """Create the pools' nodes in order, and return their names when all are Ready.
 
     Raises
@@ -40,12 +38,7 @@ def create_nodes(
     return create_ready(api, list(manifests), timeout_s=timeout_s)
 
 
-def create_ready(
-    api: ApiClient,
-    manifests: Sequence[Manifest],
-    *,
-    timeout_s: float = READY_TIMEOUT_S,
-) -> list[str]:
+def create_ready(api: ApiClient, manifests: Sequence[Manifest], *, timeout_s: float = READY_TIMEOUT_S) -> list[str]:
     """Create nodes in order; return their names, and raise, as `create_nodes` does."""
     objects, names = Objects(api), list[str]()
     _delete_leases(objects, {one["metadata"]["name"] for one in manifests})

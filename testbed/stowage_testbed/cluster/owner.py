@@ -54,11 +54,7 @@ class Owner:
 
     @classmethod
     def this_process(
-        cls,
-        ports: Ports,
-        claim_id: str,
-        backend: Backend = Backend.KWOK_BINARY,
-        minor: str | None = None,
+        cls, ports: Ports, claim_id: str, backend: Backend = Backend.KWOK_BINARY, minor: str | None = None
     ) -> Owner:
         """Return the record of the running process."""
         return cls(

@@ -59,11 +59,7 @@ def kill_processes(name: str, workdir: Path) -> None:
 
     try:
         wait_until(
-            f"the processes of cluster {name} to end",
-            kill_all,
-            lambda pids: not pids,
-            timeout_s=HANG_S,
-            poll_s=_POLL_S,
+            f"the processes of cluster {name} to end", kill_all, lambda pids: not pids, timeout_s=HANG_S, poll_s=_POLL_S
         )
     except WaitTimeoutError as error:
         pids = ", ".join(map(str, error.last_state))

@@ -17,13 +17,7 @@ LIFE_S = 7 * 24 * 3600
 
 
 def write_account_kubeconfig(
-    api: ApiClient,
-    admin: Path,
-    namespace: str,
-    name: str,
-    target: Path,
-    *,
-    token_file: Path | None = None,
+    api: ApiClient, admin: Path, namespace: str, name: str, target: Path, *, token_file: Path | None = None
 ) -> None:
     """Write a kubeconfig that acts as a ServiceAccount, for this user's eyes only.
 
@@ -44,9 +38,7 @@ def write_account_kubeconfig(
         "kind": "Config",
         "clusters": [cluster],
         "users": [{"name": name, "user": user}],
-        "contexts": [
-            {"name": name, "context": {"cluster": cluster["name"], "user": name}}
-        ],
+        "contexts": [{"name": name, "context": {"cluster": cluster["name"], "user": name}}],
         "current-context": name,
     }
     write_private(target, yaml.safe_dump(kubeconfig).encode())

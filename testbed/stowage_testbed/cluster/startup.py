@@ -140,12 +140,7 @@ class Startup:
                 raise component_failed(self.workdir, KWOKCTL)
 
     def _wait(
-        self,
-        what: str,
-        look: Callable[[], _T],
-        holds: Callable[[_T], bool],
-        component: str,
-        needed: Sequence[str] = (),
+        self, what: str, look: Callable[[], _T], holds: Callable[[_T], bool], component: str, needed: Sequence[str] = ()
     ) -> None:
         """Wait for a state that a component brings about.
 
@@ -165,10 +160,7 @@ class Startup:
 
 
 def start_timeout(
-    workdir: Path,
-    timeout: WaitTimeoutError[_T],
-    component: str,
-    tail: Sequence[str] | None = None,
+    workdir: Path, timeout: WaitTimeoutError[_T], component: str, tail: Sequence[str] | None = None
 ) -> StowageError:
     """Return the error that what was waited for, of a component, did not come in time.
 

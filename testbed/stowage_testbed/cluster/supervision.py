@@ -43,11 +43,7 @@ class Supervisor:
     """Looks after one cluster, in a thread, from `start` to `stop`."""
 
     def __init__(
-        self,
-        cluster: Cluster,
-        ending: Ending,
-        folders: Iterable[Path] = (),
-        least_free_bytes: int = LEAST_FREE_BYTES,
+        self, cluster: Cluster, ending: Ending, folders: Iterable[Path] = (), least_free_bytes: int = LEAST_FREE_BYTES
     ) -> None:
         self._workdir = cluster.workdir
         self._ending = ending
@@ -144,11 +140,7 @@ class Supervisor:
         if ended is not None:
             name, how = ended
             return _process_ended(name, how, log_file(self._workdir, name))
-        return (
-            self._ended_container()
-            or _full_disk(self._folders, self._least_free_bytes)
-            or self._full_etcd()
-        )
+        return self._ended_container() or _full_disk(self._folders, self._least_free_bytes) or self._full_etcd()
 
     def _full_etcd(self) -> StowageError | None:
         """Return that etcd takes no more writes, unless a fault has made it so."""
@@ -236,9 +228,7 @@ _supervisors: dict[Path, Supervisor] = {}
 
 @contextmanager
 def supervised(
-    cluster: Cluster,
-    folders: Iterable[Path] = (),
-    least_free_bytes: int = LEAST_FREE_BYTES,
+    cluster: Cluster, folders: Iterable[Path] = (), least_free_bytes: int = LEAST_FREE_BYTES
 ) -> Iterator[None]:
     """End the block within a moment once it cannot go on, whatever it waits for.
 
@@ -319,9 +309,7 @@ def _threads_reported(ending: Ending) -> Iterator[None]:
         name = ended.thread.name if ended.thread else "a thread"
         lines = traceback.format_exception(ended.exc_value)[-TAIL_LINES:]
         tail = "".join(lines).splitlines()[-TAIL_LINES:]
-        ending.reports.append(
-            _thread_ended(f"thread {name}", repr(ended.exc_value), tail)
-        )
+        ending.reports.append(_thread_ended(f"thread {name}", repr(ended.exc_value), tail))
 
     threading.excepthook = report
     try:

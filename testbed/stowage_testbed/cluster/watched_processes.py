@@ -38,9 +38,7 @@ class WatchedProcesses:
         """Hold every component as it runs now, whatever was expected before."""
         self.close()
         self._descriptors = {
-            component: self._descriptor(component)
-            for component in WATCHED
-            if was_started(self._workdir, component)
+            component: self._descriptor(component) for component in WATCHED if was_started(self._workdir, component)
         }
         self._expected = frozenset()
 

@@ -112,12 +112,7 @@ def read_bundle(folder: Path) -> Bundle:
             "put the files back as they were written; the comparison can be resumed "
             "after a broken record has been deleted"
         )
-    return Bundle(
-        folder,
-        head.comparison,
-        _in_order(head.comparison, records),
-        head.verdicts is not None,
-    )
+    return Bundle(folder, head.comparison, _in_order(head.comparison, records), head.verdicts is not None)
 
 
 def _head(path: Path, issues: list[str]) -> _Head | None:
@@ -146,8 +141,7 @@ def _record(file: Path, folder: Path, issues: list[str]) -> RunRecord | None:
 def _strangers(comparison: Comparison, records: Sequence[RunRecord]) -> list[str]:
     arms = {entry.name for entry in comparison.arms}
     return [
-        f"a record is of arm {record.arm!r} with limits {record.limits!r}, "
-        "which compare.json does not name"
+        f"a record is of arm {record.arm!r} with limits {record.limits!r}, which compare.json does not name"
         for record in records
         if record.arm not in arms or record.limits not in comparison.limits
     ]
@@ -165,18 +159,12 @@ def _changed(folder: Path, comparison: Comparison) -> list[str]:
     return issues
 
 
-def _in_order(
-    comparison: Comparison, records: Sequence[RunRecord]
-) -> tuple[RunRecord, ...]:
+def _in_order(comparison: Comparison, records: Sequence[RunRecord]) -> tuple[RunRecord, ...]:
     arms = [entry.name for entry in comparison.arms]
     return tuple(
         sorted(
             records,
-            key=lambda record: (
-                comparison.limits.index(record.limits),
-                record.round_number,
-                arms.index(record.arm),
-            ),
+            key=lambda record: (comparison.limits.index(record.limits), record.round_number, arms.index(record.arm)),
         )
     )
 
@@ -206,10 +194,7 @@ class BundleFolder:
             It has one.
         """
         if (folder / HEAD).exists():
-            raise InputError(
-                f"{folder} holds a comparison already; resume it, or name another "
-                "folder"
-            )
+            raise InputError(f"{folder} holds a comparison already; resume it, or name another folder")
         made = cls(folder, comparison)
         made._write_head()
         return made
@@ -251,13 +236,7 @@ class BundleFolder:
         """Keep what an arm's scheduler reads, and its hash."""
         write_whole(configuration_path(self.folder, limits, arm), text)
         arms = tuple(
-            replace(
-                entry,
-                configuration_sha256={
-                    **entry.configuration_sha256,
-                    limits: sha256_of(text),
-                },
-            )
+            replace(entry, configuration_sha256={**entry.configuration_sha256, limits: sha256_of(text)})
             if entry.name == arm
             else entry
             for entry in self._comparison.arms
@@ -270,11 +249,7 @@ class BundleFolder:
         self._write_head(verdicts)
 
     def _write_head(self, verdicts: Sequence[ArmVerdicts] | None = None) -> None:
-        document = {
-            "format": FORMAT,
-            "comparison": self._comparison,
-            "verdicts": verdicts,
-        }
+        document = {"format": FORMAT, "comparison": self._comparison, "verdicts": verdicts}
         text = msgspec.json.format(msgspec.json.encode(document), indent=2)
         write_whole(self.folder / HEAD, text)
 

@@ -98,12 +98,7 @@ def _score() -> None:
     sorted(fitting, key=lambda number: (-free[number], number))
 
 
-WORKS: Mapping[str, Callable[[], None]] = {
-    "encode": _encode,
-    "hash": _hash,
-    "pack": _pack,
-    "score": _score,
-}
+WORKS: Mapping[str, Callable[[], None]] = {"encode": _encode, "hash": _hash, "pack": _pack, "score": _score}
 """By name; a change of one is a new name, for old baselines keep the old rates."""
 
 
@@ -113,17 +108,13 @@ TRY_S = 0.04
 
 
 def measure_speed(
-    works: Mapping[str, Callable[[], None]] = WORKS,
-    clock: Callable[[], float] = time.perf_counter,
+    works: Mapping[str, Callable[[], None]] = WORKS, clock: Callable[[], float] = time.perf_counter
 ) -> Speed:
     """Return the rates of the works on one core, each the best of several tries."""
     # A first call may pay for what later ones find ready.
     for work in works.values():
         work()
-    rates = {
-        name: max(_rate(work, clock) for _ in range(TRIES))
-        for name, work in works.items()
-    }
+    rates = {name: max(_rate(work, clock) for _ in range(TRIES)) for name, work in works.items()}
     return Speed(per_s=rates, cpus=len(os.sched_getaffinity(0)))
 
 

@@ -26,9 +26,7 @@ class ScenarioText:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(
-        cls, scenario_id: str, text: str, parameters: Mapping[str, Any] | None = None
-    ) -> Self:
+    def of(cls, scenario_id: str, text: str, parameters: Mapping[str, Any] | None = None) -> Self:
         """Return the scenario with the hash of its text."""
         return cls(scenario_id, text, sha256_of(text), dict(parameters or {}))
 

@@ -47,16 +47,11 @@ def comparison_markdown(result: Result, *, whole: bool) -> str:
     heading = f"# {escaped(result.comparison.scenario.scenario_id)}\n\n"
     broken = "" if result.complete else "**Did not come to its end.**\n\n"
     said = "".join(f"- {escaped(line)}\n" for line in _overview(result))
-    return (
-        heading + said + "\n" + broken + markdown_text(all_tables(result, whole=whole))
-    )
+    return heading + said + "\n" + broken + markdown_text(all_tables(result, whole=whole))
 
 
 def _overview(result: Result) -> list[str]:
-    return [
-        f"{one.text} ({one.arm}, {one.limits} client limits)"
-        for one in overview(result)
-    ]
+    return [f"{one.text} ({one.arm}, {one.limits} client limits)" for one in overview(result)]
 
 
 def write_whole_report(result: Result, folder: Path) -> Path:

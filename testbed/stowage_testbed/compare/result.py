@@ -37,24 +37,16 @@ class Result:
     @property
     def resources(self) -> tuple[str, ...]:
         """The resources that nodes of any run have, without pods."""
-        return names_of(
-            node.resources for record in self.records for node in record.nodes
-        )
+        return names_of(node.resources for record in self.records for node in record.nodes)
 
     def of(self, limits: str, arm: str) -> tuple[MeasuredRun, ...]:
         """Return the runs of an arm that count."""
-        return tuple(
-            run
-            for run in self.runs
-            if run.limits == limits and run.arm == arm and not run.error
-        )
+        return tuple(run for run in self.runs if run.limits == limits and run.arm == arm and not run.error)
 
     def records_of(self, limits: str, arm: str) -> tuple[RunRecord, ...]:
         """Return the records of the runs of an arm that count."""
         return tuple(
-            record
-            for record in self.records
-            if record.limits == limits and record.arm == arm and not record.error
+            record for record in self.records if record.limits == limits and record.arm == arm and not record.error
         )
 
     def metrics(self, limits: str, arm: str, name: str) -> tuple[Metric, ...]:
@@ -81,14 +73,7 @@ class Result:
 
 def measured(record: RunRecord) -> MeasuredRun:
     """Return the metrics of a run."""
-    return MeasuredRun(
-        record.arm,
-        record.limits,
-        record.round_number,
-        metrics_of(record),
-        record.error,
-        record.clock,
-    )
+    return MeasuredRun(record.arm, record.limits, record.round_number, metrics_of(record), record.error, record.clock)
 
 
 def result_of(bundle: Bundle) -> Result:

@@ -6,12 +6,7 @@ from collections.abc import Mapping
 from dataclasses import is_dataclass
 from typing import Any, TypeVar, get_args, get_origin
 
-from stowage_testbed.declaration.setting import (
-    Form,
-    list_settings,
-    type_in_file,
-    unwrap,
-)
+from stowage_testbed.declaration.setting import Form, list_settings, type_in_file, unwrap
 
 Made = TypeVar("Made")
 
@@ -33,11 +28,7 @@ def make_object(cls: type[Made], plain: Mapping[str, Any]) -> Made:
         if one.setting.rest:
             rest = one.name
         elif one.setting.beside:
-            keys = [
-                key.key
-                for key in list_settings(type_in_file(one.hint))
-                if key.key in left
-            ]
+            keys = [key.key for key in list_settings(type_in_file(one.hint)) if key.key in left]
             beside = {key: left.pop(key) for key in keys}
             values[one.name] = read_value(one.hint, beside)
         elif one.key in left:

@@ -11,14 +11,7 @@ from dataclasses import dataclass, is_dataclass
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
-from stowage_testbed.declaration.setting import (
-    Declared,
-    Form,
-    Setting,
-    list_settings,
-    type_in_file,
-    unwrap,
-)
+from stowage_testbed.declaration.setting import Declared, Form, Setting, list_settings, type_in_file, unwrap
 
 Schema = dict[str, Any]
 
@@ -94,10 +87,7 @@ def make_case_schema(cls: type, case: str) -> Schema:
             required += [one.key] if besides.required else []
         if added:
             properties[one.key] = added
-    return {
-        **({"required": required} if required else {}),
-        **({"properties": properties} if properties else {}),
-    }
+    return {**({"required": required} if required else {}), **({"properties": properties} if properties else {})}
 
 
 def resolve(schema: Schema) -> Schema:

@@ -75,9 +75,7 @@ class Setting:
     @property
     def told(self) -> str:
         """The description, with the case in which it has a meaning."""
-        return (
-            f"Only {self.only}. {self.description}" if self.only else self.description
-        )
+        return f"Only {self.only}. {self.description}" if self.only else self.description
 
 
 def form(
@@ -105,9 +103,7 @@ def setting(
     **keywords: Any,
 ) -> Setting:
     """Return a setting; further keywords are those of the JSON Schema."""
-    return Setting(
-        description, key, names, required, beside, rest, only, cases or {}, keywords
-    )
+    return Setting(description, key, names, required, beside, rest, only, cases or {}, keywords)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,24 +23,14 @@ from stowage_testbed.defragment.findings import (
 from stowage_testbed.defragment.gain import Gains
 from stowage_testbed.defragment.kinds import bills, kind_of
 from stowage_testbed.defragment.options import Options
-from stowage_testbed.defragment.rehearsal import (
-    Leaving,
-    Rehearsal,
-    by_node,
-    most_that_holds,
-)
+from stowage_testbed.defragment.rehearsal import Leaving, Rehearsal, by_node, most_that_holds
 from stowage_testbed.defragment.scope import Scope
 from stowage_testbed.defragment.turns import Turns
 from stowage_testbed.simulate import Instance, Simulator, Verification
 from stowage_testbed.text.lines import count
 from stowage_testbed.whatif.allowance import Allowance
 from stowage_testbed.whatif.findings import NotJudged
-from stowage_testbed.whatif.in_use import (
-    emptied_by,
-    irremovable_nodes,
-    nodes_in_use,
-    nodes_kept_in_use,
-)
+from stowage_testbed.whatif.in_use import emptied_by, irremovable_nodes, nodes_in_use, nodes_kept_in_use
 from stowage_testbed.whatif.inventory import Inventory, part_of
 from stowage_testbed.whatif.judged import uid_of
 from stowage_testbed.whatif.kept import KeptPods
@@ -72,22 +62,14 @@ class Answer:
         self._goes = {one.pod_uid: one.to_node for one in plan.moves}
         leaves = by_node((one.pod_uid, one.from_node) for one in plan.moves)
         self._gain = {node: gains.of(node, leaves[node]) for node in emptied}
-        order = sorted(
-            emptied, key=lambda node: (-self._gain[node], len(leaves[node]), node)
-        )
+        order = sorted(emptied, key=lambda node: (-self._gain[node], len(leaves[node]), node))
         least, turn = self.options.least_gain, Turns(self.scope.snapshot).of
         for node in order:
             if self._gain[node] < least:
                 detail = f"its gain is {float(self._gain[node]):.3g}"
                 self._leave_out(node, NOT_WORTH_IT, detail)
-        self._leaving = tuple(
-            Leaving(node, turn(leaves[node]))
-            for node in order
-            if self._gain[node] >= least
-        )
-        self._making_room = tuple(
-            one for one in plan.moves if one.from_node not in self._gain
-        )
+        self._leaving = tuple(Leaving(node, turn(leaves[node])) for node in order if self._gain[node] >= least)
+        self._making_room = tuple(one for one in plan.moves if one.from_node not in self._gain)
         self.certainty = self._certainty()
 
     def _leave_out(self, node: str, why: str, detail: str) -> None:
@@ -95,9 +77,7 @@ class Answer:
         self.left_out.append(LeftOut(node, why, detail, gain))
 
     def _names(self) -> Mapping[str, str]:
-        return {
-            pod.uid: f"{pod.namespace}/{pod.name}" for pod in self.scope.snapshot.pods
-        }
+        return {pod.uid: f"{pod.namespace}/{pod.name}" for pod in self.scope.snapshot.pods}
 
     def _certainty(self) -> Certainty | None:
         """Return how sure it is, by who places the replacements."""
@@ -116,9 +96,7 @@ class Answer:
         kept = {one.node for one in self._leaving}
         plan = pb.Plan(snapshot_id=self.proposal.plan.snapshot_id)
         plan.moves.extend(
-            one
-            for one in self.proposal.plan.moves
-            if one.from_node in kept or one.from_node not in self._gain
+            one for one in self.proposal.plan.moves if one.from_node in kept or one.from_node not in self._gain
         )
         return plan
 
@@ -127,9 +105,7 @@ class Answer:
         self._objections.append(detail)
         self._leaving, self._making_room, self.certainty = (), (), None
 
-    def rehearse(
-        self, simulator: Simulator, instance: Instance, allowance: Allowance
-    ) -> None:
+    def rehearse(self, simulator: Simulator, instance: Instance, allowance: Allowance) -> None:
         """Keep what the scheduler of the pods finds places for; it opens no node."""
         opened = nodes_in_use(self.scope.snapshot, self._goes) & self.scope.idle
         rehearsal = Rehearsal(
@@ -165,11 +141,7 @@ class Answer:
         """
         there = {pod.uid for pod in self.first.snapshot.pods}
         refused = {one.object for one in self.first.left_out}
-        return tuple(
-            pod
-            for pod in instance.pods
-            if uid_of(pod) in there or f"Pod {_full_name(pod)}" not in refused
-        )
+        return tuple(pod for pod in instance.pods if uid_of(pod) in there or f"Pod {_full_name(pod)}" not in refused)
 
     def findings(self) -> Defragmentation:
         """Return all of it."""
@@ -198,10 +170,7 @@ class Answer:
             least=self._least() if known else Bill(0, 0),
             emptied=emptied,
             opened=tuple(sorted(opened)),
-            making_room=tuple(
-                PodMove(names[one.pod_uid], one.from_node, one.to_node)
-                for one in self._making_room
-            ),
+            making_room=tuple(PodMove(names[one.pod_uid], one.from_node, one.to_node) for one in self._making_room),
             certainty=self.certainty,
             left_out=tuple(self.left_out),
             limits=self.options.limits.words(),
@@ -232,37 +201,23 @@ class Answer:
     def _opened(self) -> frozenset[str]:
         leaving = {uid for one in self._leaving for uid in one.pods}
         leaving |= {one.pod_uid for one in self._making_room}
-        return frozenset(
-            node for uid, node in self._goes.items() if uid in leaving
-        ) - nodes_in_use(self.scope.snapshot)
+        return frozenset(node for uid, node in self._goes.items() if uid in leaving) - nodes_in_use(self.scope.snapshot)
 
     def _kinds(self) -> Mapping[str, str]:
-        labels = {
-            str(node["metadata"]["name"]): part_of(node["metadata"], "labels")
-            for node in self.inventory.nodes
-        }
-        return {
-            node.name: kind_of(node, labels[node.name])
-            for node in self.scope.snapshot.nodes
-        }
+        labels = {str(node["metadata"]["name"]): part_of(node["metadata"], "labels") for node in self.inventory.nodes}
+        return {node.name: kind_of(node, labels[node.name]) for node in self.scope.snapshot.nodes}
 
     def _without_price(self) -> tuple[str, ...]:
         nodes = self.scope.snapshot.nodes
         if not any(node.hourly_price_micros for node in nodes):
             return ()
-        return tuple(
-            node.name
-            for node in nodes
-            if node.name in self.scope.used and not node.hourly_price_micros
-        )
+        return tuple(node.name for node in nodes if node.name in self.scope.used and not node.hourly_price_micros)
 
     def _aside(self) -> Iterator[str]:
         if pairs := self.proposal.pairs:
             yield f"{pairs:,} placements that a plugin refused within a plan"
         yield from self._unjudged()
-        others = sum(
-            not one.subject.startswith("class ") for one in self.proposal.refusals
-        )
+        others = sum(not one.subject.startswith("class ") for one in self.proposal.refusals)
         if others:
             yield f"{count(others, 'object')} that could not be judged"
 
@@ -274,9 +229,7 @@ class Answer:
         for refusal in self.proposal.refusals:
             yield NotJudged(refusal.reason, refusal.subject, refusal.detail)
         for objection in (*self.proposal.objections, *self._objections):
-            yield NotJudged(
-                "a plan that the scheduler's plugins refused", "", objection
-            )
+            yield NotJudged("a plan that the scheduler's plugins refused", "", objection)
 
 
 def _full_name(pod: Mapping[str, Any]) -> str:

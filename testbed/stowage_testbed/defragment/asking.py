@@ -7,10 +7,7 @@ from pathlib import Path
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.defragment.answer import Answer
-from stowage_testbed.defragment.findings import (
-    REHEARSED,
-    Defragmentation,
-)
+from stowage_testbed.defragment.findings import REHEARSED, Defragmentation
 from stowage_testbed.defragment.options import Options
 from stowage_testbed.defragment.scope import scope_of
 from stowage_testbed.optimizer_service.service import running_service
@@ -27,9 +24,7 @@ SOLVING_SHARE = 0.6
 """Of the time, for the plan; the rest is for rehearsing it."""
 
 
-def defragmentation_of(
-    inventory: Inventory, profile: Path, options: Options
-) -> Defragmentation:
+def defragmentation_of(inventory: Inventory, profile: Path, options: Options) -> Defragmentation:
     """Return which nodes could be emptied.
 
     Parameters
@@ -46,15 +41,8 @@ def defragmentation_of(
     allowance = Allowance(options.limits.time_limit_s, objects)
     release, minor = options.release, inventory.minor
     judged = judged_pods(inventory, release.schedulers)
-    instance = Instance(
-        ID, inventory.nodes, judged.pods, inventory.objects, observed=True
-    )
-    question = Question(
-        instance,
-        policy=policy_of(release),
-        consolidates=True,
-        arguments=release.arguments,
-    )
+    instance = Instance(ID, inventory.nodes, judged.pods, inventory.objects, observed=True)
+    question = Question(instance, policy=policy_of(release), consolidates=True, arguments=release.arguments)
     with running_service() as service:
         with new_verifier(profile, release, instance, minor) as verifier:
             first = verifier.verify(question)
@@ -69,10 +57,7 @@ def defragmentation_of(
             continuing_s=lambda: 0.0,
         )
         proposal = proposer.proposal(
-            question,
-            scope.snapshot,
-            pb.OBJECTIVE_CONSOLIDATE,
-            allowance.part(SOLVING_SHARE, reading_s),
+            question, scope.snapshot, pb.OBJECTIVE_CONSOLIDATE, allowance.part(SOLVING_SHARE, reading_s)
         )
     answer = Answer(inventory, options, first, scope, proposal)
     if answer.certainty == REHEARSED:

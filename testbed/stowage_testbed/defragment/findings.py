@@ -15,11 +15,7 @@ REHEARSED: Certainty = "Rehearsed"
 """How sure a plan is: room is held for each replacement, or the scheduler of the pods
 placed them all when it was tried, and nothing is held."""
 
-NOT_WORTH_IT, NO_PLACE, IN_USE = (
-    "not worth the moves",
-    "no place for the pods",
-    "taken into use",
-)
+NOT_WORTH_IT, NO_PLACE, IN_USE = ("not worth the moves", "no place for the pods", "taken into use")
 """Why a node is left as it is."""
 
 

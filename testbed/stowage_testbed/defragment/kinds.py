@@ -12,13 +12,7 @@ from stowage_testbed.amounts.quantity import format_cpu
 from stowage_testbed.amounts.resources import CPU, MEMORY
 from stowage_testbed.defragment.findings import KindBill
 from stowage_testbed.defragment.scope import Scope
-from stowage_testbed.whatif.prices import (
-    INSTANCE_TYPE,
-    POOL,
-    SPOT,
-    capacity_type,
-    first_label,
-)
+from stowage_testbed.whatif.prices import INSTANCE_TYPE, POOL, SPOT, capacity_type, first_label
 
 _GIB = 2**30
 
@@ -33,9 +27,7 @@ def kind_of(node: pb.Node, labels: Mapping[str, Any]) -> str:
     return f"{name} {SPOT}" if capacity_type(labels) == SPOT else name
 
 
-def bills(
-    scope: Scope, kinds: Mapping[str, str], emptied: Iterable[str]
-) -> tuple[KindBill, ...]:
+def bills(scope: Scope, kinds: Mapping[str, str], emptied: Iterable[str]) -> tuple[KindBill, ...]:
     """Return the nodes in use by kind, the dearest first; the sum is that of all."""
     gone = frozenset(emptied)
     members = defaultdict[str, set[str]](set)

@@ -91,13 +91,7 @@ class Rehearsal:
         for uid in (uid for node in leaving for uid in node.pods):
             changes.append({"after": len(pods), "podGone": _key(self._pods[uid])})
             pods.append(replacement(self._pods[uid]))
-        asked = replace(
-            self.instance,
-            nodes=tuple(nodes.values()),
-            pods=tuple(pods),
-            changes=tuple(changes),
-            once=True,
-        )
+        asked = replace(self.instance, nodes=tuple(nodes.values()), pods=tuple(pods), changes=tuple(changes), once=True)
         return self._read(leaving, self.simulator.place(asked))
 
     def _tainted(self, names: frozenset[str]) -> Iterator[Manifest]:
@@ -138,17 +132,8 @@ def replacement(pod: Manifest) -> Manifest:
     """Return the pod that its controller makes when this one is evicted."""
     meta, spec = pod["metadata"], dict(part_of(pod, "spec"))
     spec.pop("nodeName", None)
-    kept = {
-        name: meta[name]
-        for name in ("namespace", "labels", "annotations", "ownerReferences")
-        if name in meta
-    }
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {**kept, "name": f"{meta['name']}{AGAIN}"},
-        "spec": spec,
-    }
+    kept = {name: meta[name] for name in ("namespace", "labels", "annotations", "ownerReferences") if name in meta}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {**kept, "name": f"{meta['name']}{AGAIN}"}, "spec": spec}
 
 
 def _key(pod: Manifest) -> str:

@@ -21,10 +21,7 @@ def savings_screen(found: Defragmentation) -> str:
         (
             [*head(found), *saving(found), *proof(found)],
             list(_kinds(found)),
-            [
-                *limits_of(found),
-                "Which nodes, and after which moves: stowage defragment.",
-            ],
+            [*limits_of(found), "Which nodes, and after which moves: stowage defragment."],
         )
     )
 
@@ -49,11 +46,7 @@ def _kinds(found: Defragmentation) -> Iterator[str]:
         exact_column(saved),
         strict=True,
     )
-    yield from columns(
-        ("kind", "nodes", "each", "an hour", "emptied", "saved"),
-        rows,
-        ("left", *["right"] * 5),
-    )
+    yield from columns(("kind", "nodes", "each", "an hour", "emptied", "saved"), rows, ("left", *["right"] * 5))
 
 
 def _together(name: str, kinds: Sequence[KindBill]) -> KindBill:
@@ -62,9 +55,7 @@ def _together(name: str, kinds: Sequence[KindBill]) -> KindBill:
 
 
 def _sum(bills: Sequence[Bill]) -> Bill:
-    return Bill(
-        sum(one.nodes for one in bills), sum(one.hourly_micros for one in bills)
-    )
+    return Bill(sum(one.nodes for one in bills), sum(one.hourly_micros for one in bills))
 
 
 def _number(number: int) -> str:

@@ -43,9 +43,7 @@ class Scope:
 
     def bill(self, nodes: frozenset[str]) -> Bill:
         """Return what nodes cost."""
-        prices = (
-            one.hourly_price_micros for one in self.snapshot.nodes if one.name in nodes
-        )
+        prices = (one.hourly_price_micros for one in self.snapshot.nodes if one.name in nodes)
         return Bill(len(nodes), sum(prices))
 
     def least(self, in_use: pb.NodesInUse) -> Bill:
@@ -54,15 +52,10 @@ class Scope:
         The others in use stay so in every plan.
         """
         others = self.bill(nodes_in_use(self.snapshot) - self.names)
-        return Bill(
-            in_use.lower_bound - others.nodes,
-            max(0, in_use.price_lower_bound_micros - others.hourly_micros),
-        )
+        return Bill(in_use.lower_bound - others.nodes, max(0, in_use.price_lower_bound_micros - others.hourly_micros))
 
 
-def scope_of(
-    inventory: Inventory, snapshot: pb.Snapshot, selector: Mapping[str, Any] | None
-) -> Scope:
+def scope_of(inventory: Inventory, snapshot: pb.Snapshot, selector: Mapping[str, Any] | None) -> Scope:
     """Return the nodes that a selector selects; without one, all.
 
     Raises
@@ -79,8 +72,7 @@ def scope_of(
     )
     if not names:
         raise InputError(
-            "no node has the labels that --node-selector asks for; kubectl get nodes "
-            "--show-labels lists them"
+            "no node has the labels that --node-selector asks for; kubectl get nodes --show-labels lists them"
         )
     return Scope(narrowed(snapshot, names), names, nodes_in_use(snapshot) & names)
 

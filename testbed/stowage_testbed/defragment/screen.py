@@ -6,17 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from stowage_testbed.amounts.price import (
-    exact_column,
-    month_in_words,
-    price_in_words,
-)
-from stowage_testbed.defragment.findings import (
-    RESERVED,
-    Defragmentation,
-    EmptiedNode,
-    PodMove,
-)
+from stowage_testbed.amounts.price import exact_column, month_in_words, price_in_words
+from stowage_testbed.defragment.findings import RESERVED, Defragmentation, EmptiedNode, PodMove
 from stowage_testbed.text.lines import columns, count, cut, first_of, fitted, further
 from stowage_testbed.text.table import Table
 from stowage_testbed.whatif.findings import irremovable_in_words
@@ -31,13 +22,7 @@ def screen(found: Defragmentation) -> str:
     """Return the answer, without what only `--all` and the JSON tell."""
     return fitted(
         (
-            [
-                *head(found),
-                *saving(found),
-                *proof(found),
-                *_certainty(found),
-                *_opened(found),
-            ],
+            [*head(found), *saving(found), *proof(found), *_certainty(found), *_opened(found)],
             list(_nodes(found.emptied)),
             list(_moves(found.moves())),
             [*_left_out(found), *limits_of(found)],
@@ -53,10 +38,7 @@ def head(found: Defragmentation) -> Iterator[str]:
         yield f"{used}; no price is known: give some with --prices or --price."
         return
     micros = found.before.hourly_micros
-    yield (
-        f"{used}, which cost {price_in_words(micros)} an hour "
-        f"({month_in_words(micros)} a month)."
-    )
+    yield (f"{used}, which cost {price_in_words(micros)} an hour ({month_in_words(micros)} a month).")
 
 
 def saving(found: Defragmentation) -> Iterator[str]:
@@ -73,10 +55,7 @@ def saving(found: Defragmentation) -> Iterator[str]:
         return
     saved = found.saved_micros
     share = 100 * saved / found.before.hourly_micros
-    yield (
-        f"That saves {price_in_words(saved)} an hour ({month_in_words(saved)} a month, "
-        f"{share:.1f} %)."
-    )
+    yield (f"That saves {price_in_words(saved)} an hour ({month_in_words(saved)} a month, {share:.1f} %).")
 
 
 def proof(found: Defragmentation) -> Iterator[str]:
@@ -105,9 +84,7 @@ def _certainty(found: Defragmentation) -> Iterator[str]:
         yield f"Reserved: the scheduler holds room for {rooms}, and steers them there."
         return
     places = "the replacement" if number == 1 else f"all {number:,} replacements"
-    yield (
-        f"Rehearsed: the scheduler itself found a place for {places}; nothing is held."
-    )
+    yield (f"Rehearsed: the scheduler itself found a place for {places}; nothing is held.")
 
 
 def _opened(found: Defragmentation) -> Iterator[str]:
@@ -124,37 +101,18 @@ def _nodes(emptied: Sequence[EmptiedNode]) -> Iterator[str]:
     shown = emptied[:NODES]
     prices = [one.hourly_micros for one in shown]
     rows = [
-        (
-            cut(one.name, _NAME),
-            cut(one.kind, _KIND),
-            price,
-            f"{len(one.moves):,}",
-            f"{one.gain:.2f}",
-            so_far,
-        )
-        for one, price, so_far in zip(
-            shown,
-            exact_column(prices),
-            exact_column(list(accumulate(prices))),
-            strict=True,
-        )
+        (cut(one.name, _NAME), cut(one.kind, _KIND), price, f"{len(one.moves):,}", f"{one.gain:.2f}", so_far)
+        for one, price, so_far in zip(shown, exact_column(prices), exact_column(list(accumulate(prices))), strict=True)
     ]
     yield "Nodes to empty, those with the best gain first"
-    yield from columns(
-        ("node", "kind", "an hour", "moves", "gain", "together"),
-        rows,
-        ("left", "left", *["right"] * 4),
-    )
+    yield from columns(("node", "kind", "an hour", "moves", "gain", "together"), rows, ("left", "left", *["right"] * 4))
     yield from further(len(emptied) - NODES, "node")
 
 
 def _moves(moves: Sequence[PodMove]) -> Iterator[str]:
     if not moves:
         return
-    rows = [
-        (cut(one.pod, _POD), cut(one.from_node, _NAME), cut(one.to_node, _NAME))
-        for one in moves[:MOVES]
-    ]
+    rows = [(cut(one.pod, _POD), cut(one.from_node, _NAME), cut(one.to_node, _NAME)) for one in moves[:MOVES]]
     yield "Moves, in their order"
     yield from columns(("pod", "from", "to"), rows, ("left",) * 3)
     yield from further(len(moves) - MOVES, "move")
@@ -192,17 +150,9 @@ def _tables(found: Defragmentation) -> Iterator[Table]:
         "Nodes to empty",
         ("node", "kind", "an hour", "moves", "gain"),
         tuple(
-            (
-                one.name,
-                one.kind,
-                price,
-                str(len(one.moves)),
-                str(one.gain),
-            )
+            (one.name, one.kind, price, str(len(one.moves)), str(one.gain))
             for one, price in zip(
-                found.emptied,
-                exact_column([one.hourly_micros for one in found.emptied]),
-                strict=True,
+                found.emptied, exact_column([one.hourly_micros for one in found.emptied]), strict=True
             )
         ),
     )
@@ -216,16 +166,8 @@ def _tables(found: Defragmentation) -> Iterator[Table]:
         ("node", "why", "detail", "gain"),
         tuple((one.node, one.why, one.detail, str(one.gain)) for one in found.left_out),
     )
-    yield Table(
-        "Idle nodes that are taken into use",
-        ("node",),
-        tuple((one,) for one in found.opened),
-    )
-    yield Table(
-        "Nodes in use without a price",
-        ("node",),
-        tuple((one,) for one in found.without_price),
-    )
+    yield Table("Idle nodes that are taken into use", ("node",), tuple((one,) for one in found.opened))
+    yield Table("Nodes in use without a price", ("node",), tuple((one,) for one in found.without_price))
     yield Table(
         "Running pods that stay where they are",
         ("rule", "pods", "for example"),

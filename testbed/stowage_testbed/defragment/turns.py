@@ -26,13 +26,8 @@ class Turns:
     _pods: dict[str, pb.Pod] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._room = {
-            one.name: resources_of(one.allocatable) for one in self.snapshot.nodes
-        }
-        self._classes = {
-            one.id: (one.priority, resources_of(one.requests))
-            for one in self.snapshot.pod_classes
-        }
+        self._room = {one.name: resources_of(one.allocatable) for one in self.snapshot.nodes}
+        self._classes = {one.id: (one.priority, resources_of(one.requests)) for one in self.snapshot.pod_classes}
         self._pods = {pod.uid: pod for pod in self.snapshot.pods}
 
     def of(self, uids: Iterable[str]) -> tuple[str, ...]:
@@ -43,8 +38,6 @@ class Turns:
         pod = self._pods[uid]
         priority, requests = self._classes[pod.class_id]
         room = self._room[pod.node]
-        shares = [
-            Fraction(requests[name], room[name]) for name in requests if room[name]
-        ]
+        shares = [Fraction(requests[name], room[name]) for name in requests if room[name]]
         largest = max(shares, default=Fraction(0))
         return -priority, -largest, f"{pod.namespace}/{pod.name}"

@@ -18,9 +18,7 @@ def helm_folder(cluster: Cluster) -> Path:
     return cluster.workdir / "helm"
 
 
-def run_helm(
-    cluster: Cluster, arguments: list[str], timeout_s: float
-) -> subprocess.CompletedProcess[str]:
+def run_helm(cluster: Cluster, arguments: list[str], timeout_s: float) -> subprocess.CompletedProcess[str]:
     """Run Helm against a cluster; the caller looks at its exit code.
 
     Raises

@@ -38,9 +38,7 @@ class CrashLoop:
         for pod in self.release.pods()[:1]:
             for status in pod.status.container_statuses or ():
                 key = (pod.metadata.uid, status.name)
-                ended = status.restart_count - self._before.setdefault(
-                    key, status.restart_count
-                )
+                ended = status.restart_count - self._before.setdefault(key, status.restart_count)
                 if not status.ready and ended >= RESTARTS:
                     self.container = status.name
         return bool(self.container)

@@ -15,13 +15,7 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.helm.command import helm_folder, run_helm
-from stowage_testbed.helm.diagnosis import (
-    LOG_LINES,
-    CrashLoop,
-    diagnose,
-    profile_issue,
-    said_last,
-)
+from stowage_testbed.helm.diagnosis import LOG_LINES, CrashLoop, diagnose, profile_issue, said_last
 from stowage_testbed.helm.release import Release, last_lines
 from stowage_testbed.helm.serving import await_serving
 from stowage_testbed.helm.values import merge_values, testbed_values, values_refused
@@ -33,14 +27,8 @@ RELEASE_TIMEOUT_S = 180.0
 CHART = layout.shipped("charts") / "stowage"
 
 _VALUES_REFUSED = ("values don't meet the specifications", "execution error at")
-_LABELS = {
-    "pod-security.kubernetes.io/enforce": "restricted",
-    "pod-security.kubernetes.io/enforce-version": "latest",
-}
-_LOOK_CLOSER = (
-    "the last log lines above mostly name the cause; the release is left as it is, for "
-    "a closer look"
-)
+_LABELS = {"pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/enforce-version": "latest"}
+_LOOK_CLOSER = "the last log lines above mostly name the cause; the release is left as it is, for a closer look"
 _INTERRUPTED = "another operation (install/upgrade/rollback) is in progress"
 
 
@@ -67,9 +55,7 @@ def install_release(
         the profile's line if that is why; Helm failed otherwise; or a program is not
         installed.
     """
-    needed = testbed_values(
-        cluster, profile=profile, optimizer_enabled=optimizer_enabled
-    )
+    needed = testbed_values(cluster, profile=profile, optimizer_enabled=optimizer_enabled)
     if optimizer_enabled and not cluster.release_location.containers:
         compile_optimizer()
     release = Release(cluster, name, namespace)
@@ -94,9 +80,7 @@ def prepare_install(cluster: Cluster, values: Mapping[str, object]) -> Path:
     return file
 
 
-def uninstall_release(
-    release: Release, *, timeout_s: float = RELEASE_TIMEOUT_S
-) -> None:
+def uninstall_release(release: Release, *, timeout_s: float = RELEASE_TIMEOUT_S) -> None:
     """Remove a release and wait until its pods, and so their processes, are gone.
 
     Raises
@@ -125,19 +109,12 @@ def _how_it_ends(pod: Any) -> str:
         + [f"finalizer {name}" for name in meta.finalizers or ()]
     )
     running = [
-        one.name
-        for one in status.container_statuses or ()
-        if one.state is not None and one.state.running is not None
+        one.name for one in status.container_statuses or () if one.state is not None and one.state.running is not None
     ]
-    return (
-        f"{meta.name}: {status.phase}, {since}, of {kept_by or 'nobody'}, running: "
-        f"{', '.join(running) or 'nothing'}"
-    )
+    return f"{meta.name}: {status.phase}, {since}, of {kept_by or 'nobody'}, running: {', '.join(running) or 'nothing'}"
 
 
-def _upgrade(
-    release: Release, chart: Path, values_file: Path, timeout_s: float, profile: Path
-) -> None:
+def _upgrade(release: Release, chart: Path, values_file: Path, timeout_s: float, profile: Path) -> None:
     ends = monotonic() + timeout_s
     arguments = ["upgrade", release.name, str(chart), "--install"]
     arguments += ["--namespace", release.namespace, "--values", str(values_file)]
@@ -160,8 +137,7 @@ def _upgrade(
     if crash_loop.container:
         raise _crashed(release, crash_loop.container, profile)
     raise StowageError(
-        f"release {release.name} was not ready within {timeout_s:g} s; its pods:\n"
-        f"{diagnose(release)}\n{_LOOK_CLOSER}"
+        f"release {release.name} was not ready within {timeout_s:g} s; its pods:\n{diagnose(release)}\n{_LOOK_CLOSER}"
     )
 
 
@@ -184,9 +160,7 @@ def _uninstall(release: Release, timeout_s: float) -> None:
 
 
 def _helm_failed(action: str, output: str) -> StowageError:
-    return StowageError(
-        f"helm {action} failed: {output.strip()}; is the cluster up and reachable?"
-    )
+    return StowageError(f"helm {action} failed: {output.strip()}; is the cluster up and reachable?")
 
 
 def _ensure_namespace(cluster: Cluster, name: str) -> None:

@@ -48,10 +48,7 @@ class PodLog:
         with self.cluster.api_client() as client:
             try:
                 said = CoreV1Api(client).read_namespaced_pod_log(
-                    self.pod,
-                    self.namespace,
-                    container=self.container,
-                    previous=previous,
+                    self.pod, self.namespace, container=self.container, previous=previous
                 )
             except ApiException:
                 return ""  # it has not begun, or there was no life before
@@ -87,9 +84,7 @@ class Release:
             answer = core.list_namespaced_pod(self.namespace, label_selector=mine)
         found: list[Any] = answer.items
         # Every pod that was read has metadata; the client's types leave that open.
-        return sorted(
-            found, key=lambda pod: pod.metadata.creation_timestamp, reverse=True
-        )
+        return sorted(found, key=lambda pod: pod.metadata.creation_timestamp, reverse=True)
 
     def pod_folder(self) -> Path | None:
         """Return the newest pod's folder, if there is a pod."""
@@ -109,9 +104,7 @@ class Release:
         if not self.cluster.release_location.containers:
             return {name: FileLog(file) for name, file in self.log_files().items()}
         return {
-            container.name: PodLog(
-                self.cluster, self.namespace, pod.metadata.name, container.name
-            )
+            container.name: PodLog(self.cluster, self.namespace, pod.metadata.name, container.name)
             for pod in self.pods()[:1]
             for container in pod.spec.containers
         }

@@ -9,12 +9,7 @@ from math import ceil
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from stowage_testbed.api.client import (
-    ApiRefusedError,
-    ApiUnreachableError,
-    Manifest,
-    send,
-)
+from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError, Manifest, send
 from stowage_testbed.base.clock import SystemClock
 from stowage_testbed.helm.release import Release
 
@@ -36,9 +31,7 @@ _BUSY = frozenset(
 _AGAIN_S = 0.2
 
 
-def await_serving(
-    release: Release, timeout_s: float, hopeless: Callable[[], bool]
-) -> bool:
+def await_serving(release: Release, timeout_s: float, hopeless: Callable[[], bool]) -> bool:
     """Return whether the release serves as it was asked to.
 
     False once the time is over, or waiting is ``hopeless``, which is asked now and
@@ -89,8 +82,6 @@ def serves(deployment: Manifest) -> bool:
     """Return whether all pods of a Deployment are new ones and available."""
     status: dict[str, Any] = deployment.get("status") or {}
     wanted = deployment["spec"]["replicas"]
-    counts = (
-        status.get(f"{name}eplicas", 0) for name in ("r", "updatedR", "availableR")
-    )
+    counts = (status.get(f"{name}eplicas", 0) for name in ("r", "updatedR", "availableR"))
     seen = status.get("observedGeneration", 0) >= deployment["metadata"]["generation"]
     return seen and all(count == wanted for count in counts)

@@ -21,9 +21,7 @@ SCHEDULER_NAME = "default-scheduler"
 nobody."""
 
 
-def testbed_values(
-    cluster: Cluster, *, profile: str, optimizer_enabled: bool
-) -> Values:
+def testbed_values(cluster: Cluster, *, profile: str, optimizer_enabled: bool) -> Values:
     """Return the values that the testbed needs, whatever else is asked for.
 
     Raises
@@ -38,10 +36,7 @@ def testbed_values(
         # There is one replica, and waiting for a lease would only cost time.
         "scheduler": {"leaderElection": {"enabled": False}},
         "optimizer": {"enabled": optimizer_enabled},
-        "placement": {
-            "nodeName": where.node,
-            "tolerations": [{"key": HOST_TAINT, "operator": "Exists"}],
-        },
+        "placement": {"nodeName": where.node, "tolerations": [{"key": HOST_TAINT, "operator": "Exists"}]},
     }
     if where.containers:
         return merge_values(needed, _in_containers(where.api_server_url))
@@ -84,8 +79,7 @@ def _as_processes(cluster: Cluster) -> Values:
             "probes": {"periodSeconds": 30, "timeoutSeconds": 30},
         },
         "paths": {
-            part: str(cluster.workdir / "mnt" / part)
-            for part in ("config", "credentials", "socket", "temporary")
+            part: str(cluster.workdir / "mnt" / part) for part in ("config", "credentials", "socket", "temporary")
         },
     }
 
@@ -111,10 +105,7 @@ def api_server_url(kubeconfig: Path) -> str:
 def _optimizer_command() -> Path:
     file = Path(sys.executable).with_name("stowage-optimizer")
     if not file.is_file():
-        raise StowageError(
-            f"{file} does not exist; install the project into this environment, as "
-            "`make setup` does"
-        )
+        raise StowageError(f"{file} does not exist; install the project into this environment, as `make setup` does")
     return file
 
 

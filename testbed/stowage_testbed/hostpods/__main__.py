@@ -21,9 +21,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--kubeconfig", type=Path, required=True)
     parser.add_argument("--workdir", type=Path, required=True)
     parser.add_argument("--node", required=True)
-    parser.add_argument(
-        "--backoff-maximum-s", type=float, default=BackoffLimits().maximum_s
-    )
+    parser.add_argument("--backoff-maximum-s", type=float, default=BackoffLimits().maximum_s)
     return parser.parse_args()
 
 
@@ -45,9 +43,7 @@ async def serve(options: argparse.Namespace) -> None:
 
 def main() -> None:
     """Set up logging and serve."""
-    logging.basicConfig(
-        level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     options = arguments()
     asyncio.run(serve(options))
     # The watching thread may block in a read that will never be answered.

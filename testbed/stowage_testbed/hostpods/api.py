@@ -12,14 +12,7 @@ from typing import Any
 
 import urllib3
 
-from stowage_testbed.api.client import (
-    JSON,
-    ApiRefusedError,
-    ApiUnreachableError,
-    ask,
-    new_api_client,
-    send,
-)
+from stowage_testbed.api.client import JSON, ApiRefusedError, ApiUnreachableError, ask, new_api_client, send
 from stowage_testbed.hostpods.manifest import Manifest
 
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
@@ -80,15 +73,7 @@ class ApiServer:
     def _ask(self, method: str, path: str, *body: Any, **options: Any) -> Manifest:
         what = f"{method} {path}"
         with _answering(what):
-            return ask(
-                self._client,
-                method,
-                path,
-                what,
-                *body,
-                timeout_s=REQUEST_TIMEOUT_S,
-                **options,
-            )
+            return ask(self._client, method, path, what, *body, timeout_s=REQUEST_TIMEOUT_S, **options)
 
 
 @contextmanager

@@ -18,12 +18,7 @@ from stowage_testbed.hostpods.errors import HostPodsError
 from stowage_testbed.hostpods.manifest import Manifest
 from stowage_testbed.hostpods.mounts import Mounts
 from stowage_testbed.hostpods.probes import Outcome, Probed, Prober
-from stowage_testbed.hostpods.process import (
-    Command,
-    ContainerProcess,
-    Exit,
-    start_process,
-)
+from stowage_testbed.hostpods.process import Command, ContainerProcess, Exit, start_process
 from stowage_testbed.hostpods.states import ContainerRecord
 
 _log = logging.getLogger(__name__)
@@ -94,13 +89,7 @@ class Attempt:
             else:
                 self._show_ready(True)
             if liveness := self._prober("liveness"):
-                probes.create_task(
-                    liveness.run(
-                        lambda ok, seen: (
-                            None if ok else self._end_unhealthy(liveness, seen)
-                        )
-                    )
-                )
+                probes.create_task(liveness.run(lambda ok, seen: None if ok else self._end_unhealthy(liveness, seen)))
 
     def _show_ready(self, ready: bool) -> None:
         if self.record.ready != ready:
@@ -113,9 +102,7 @@ class Attempt:
             self.record.probe_failure = message
             self.changed()
 
-    def _prober(
-        self, kind: str, on_failure: Callable[[str], None] = lambda _: None
-    ) -> Prober | None:
+    def _prober(self, kind: str, on_failure: Callable[[str], None] = lambda _: None) -> Prober | None:
         probe = self.probed.container.get(f"{kind}Probe")
         if probe is None:
             return None
@@ -125,18 +112,12 @@ class Attempt:
         """End the process because of what was seen; it is then started again."""
         if self._ending is None:
             self.unhealthy_reason = f"{prober.kind} probe failed: {seen.message}"
-            _log.warning(
-                "container %s is ended: %s", self.record.name, self.unhealthy_reason
-            )
+            _log.warning("container %s is ended: %s", self.record.name, self.unhealthy_reason)
             self.end(prober.probe.get("terminationGracePeriodSeconds", self.grace_s))
 
 
 async def start_attempt(
-    container: Manifest,
-    sandbox: PodSandbox,
-    grace_s: float,
-    record: ContainerRecord,
-    changed: Callable[[], None],
+    container: Manifest, sandbox: PodSandbox, grace_s: float, record: ContainerRecord, changed: Callable[[], None]
 ) -> Attempt:
     """Start a container's command with its mounts, variables and log.
 

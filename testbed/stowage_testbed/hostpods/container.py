@@ -12,12 +12,7 @@ from stowage_testbed.hostpods.cancelling import cancel_and_wait
 from stowage_testbed.hostpods.ended import EndedContainer, EndedContainers
 from stowage_testbed.hostpods.errors import HostPodsError
 from stowage_testbed.hostpods.manifest import Manifest, pod_key
-from stowage_testbed.hostpods.states import (
-    ContainerRecord,
-    Running,
-    Terminated,
-    Waiting,
-)
+from stowage_testbed.hostpods.states import ContainerRecord, Running, Terminated, Waiting
 
 DEFAULT_GRACE_S = 30
 
@@ -70,13 +65,9 @@ class ContainerRunner:
 
     async def _try_once(self) -> None:
         """Run once, from start to end, or show why it could not be started."""
-        grace_s = self._pod["spec"].get(
-            "terminationGracePeriodSeconds", DEFAULT_GRACE_S
-        )
+        grace_s = self._pod["spec"].get("terminationGracePeriodSeconds", DEFAULT_GRACE_S)
         try:
-            attempt = await start_attempt(
-                self._container, self._sandbox, grace_s, self.record, self._changed
-            )
+            attempt = await start_attempt(self._container, self._sandbox, grace_s, self.record, self._changed)
         except HostPodsError as error:
             _log.warning("container %s waits: %s", self.record.name, error)
             self._show(Waiting(error.reason, str(error)))

@@ -10,13 +10,7 @@ from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError
 from stowage_testbed.hostpods.api import ApiServer
 from stowage_testbed.hostpods.clock import LoopClock, timestamp
 from stowage_testbed.hostpods.manifest import Manifest, pod_key
-from stowage_testbed.hostpods.states import (
-    ContainerRecord,
-    Running,
-    State,
-    Terminated,
-    Waiting,
-)
+from stowage_testbed.hostpods.states import ContainerRecord, Running, State, Terminated, Waiting
 
 COMPONENT = "stowage-hostpods"
 QUIET = frozenset({"ContainerCreating", "PodInitializing"})
@@ -53,9 +47,7 @@ class EventReporter:
         self._sending.add(task)
         task.add_done_callback(self._sending.discard)
 
-    async def _post(
-        self, pod: Manifest, container: str, kind: str, reason: str, message: str
-    ) -> None:
+    async def _post(self, pod: Manifest, container: str, kind: str, reason: str, message: str) -> None:
         metadata = pod["metadata"]
         now = timestamp(self.clock.wall())
         event = {

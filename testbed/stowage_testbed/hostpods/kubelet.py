@@ -80,9 +80,7 @@ class HostKubelet:
 
             return hand_over
 
-        watch = PodWatch(
-            self._node.api, self._node.name, in_loop(self._listed), in_loop(self._seen)
-        )
+        watch = PodWatch(self._node.api, self._node.name, in_loop(self._listed), in_loop(self._seen))
 
         def watch_or_stop() -> None:
             try:

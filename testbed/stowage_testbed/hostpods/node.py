@@ -25,12 +25,7 @@ _log = logging.getLogger(__name__)
 def host_capacity() -> Manifest:
     """Return this machine's CPUs and memory as the node's capacity."""
     memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return {
-        "cpu": str(os.cpu_count() or 1),
-        "memory": str(memory_bytes),
-        "ephemeral-storage": "10Gi",
-        "pods": "110",
-    }
+    return {"cpu": str(os.cpu_count() or 1), "memory": str(memory_bytes), "ephemeral-storage": "10Gi", "pods": "110"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +56,7 @@ class NodeHeartbeat:
         """Create what is missing, then report Ready and renew the lease."""
         await self._ensure("/api/v1/nodes", node_object(self.name))
         await self.api.call(
-            "PATCH",
-            f"/api/v1/nodes/{self.name}/status",
-            {"status": self._status()},
-            content=STRATEGIC_PATCH,
+            "PATCH", f"/api/v1/nodes/{self.name}/status", {"status": self._status()}, content=STRATEGIC_PATCH
         )
         spec = {
             "holderIdentity": self.name,
@@ -72,11 +64,7 @@ class NodeHeartbeat:
             "renewTime": micro_timestamp(self.clock.wall()),
         }
         lease = await self.api.call(
-            "PATCH",
-            f"{LEASES}/{self.name}",
-            {"spec": spec},
-            content=MERGE_PATCH,
-            allowed={HTTPStatus.NOT_FOUND},
+            "PATCH", f"{LEASES}/{self.name}", {"spec": spec}, content=MERGE_PATCH, allowed={HTTPStatus.NOT_FOUND}
         )
         if not lease:
             await self._ensure(LEASES, {"metadata": {"name": self.name}, "spec": spec})
@@ -90,10 +78,7 @@ class NodeHeartbeat:
             "capacity": self.capacity,
             "allocatable": self.capacity,
             "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
-            "nodeInfo": {
-                "kubeletVersion": "v0.0.0-hostpods",
-                "containerRuntimeVersion": "hostpods://1",
-            },
+            "nodeInfo": {"kubeletVersion": "v0.0.0-hostpods", "containerRuntimeVersion": "hostpods://1"},
             "conditions": [
                 {
                     "type": "Ready",
@@ -112,13 +97,7 @@ def node_object(name: str) -> Manifest:
     return {
         "metadata": {
             "name": name,
-            "labels": {
-                HOST_LABEL: "true",
-                "kubernetes.io/hostname": name,
-                "kubernetes.io/os": "linux",
-            },
+            "labels": {HOST_LABEL: "true", "kubernetes.io/hostname": name, "kubernetes.io/os": "linux"},
         },
-        "spec": {
-            "taints": [{"key": HOST_LABEL, "value": "true", "effect": "NoSchedule"}]
-        },
+        "spec": {"taints": [{"key": HOST_LABEL, "value": "true", "effect": "NoSchedule"}]},
     }

@@ -32,9 +32,7 @@ _log = logging.getLogger(__name__)
 class PodRunner:
     """Runs one pod until it is deleted."""
 
-    def __init__(
-        self, pod: Manifest, api: ApiServer, sandbox: PodSandbox, volumes: Volumes
-    ) -> None:
+    def __init__(self, pod: Manifest, api: ApiServer, sandbox: PodSandbox, volumes: Volumes) -> None:
         self._pod = pod
         self._sandbox = sandbox
         self._volumes = volumes
@@ -45,17 +43,10 @@ class PodRunner:
         self._composer = StatusComposer(self._clock.wall())
         self._reporter = StatusReporter(api, self._clock, pod, self._status)
         self._events = EventReporter(api, self._clock)
-        former = {
-            status["name"]: status
-            for status in pod.get("status", {}).get("containerStatuses", ())
-        }
+        former = {status["name"]: status for status in pod.get("status", {}).get("containerStatuses", ())}
         self._runners = [
             ContainerRunner(
-                pod,
-                container,
-                first_record(container, former.get(container["name"])),
-                sandbox,
-                changed=self._changed,
+                pod, container, first_record(container, former.get(container["name"])), sandbox, changed=self._changed
             )
             for container in pod["spec"]["containers"]
         ]

@@ -58,12 +58,7 @@ class Probed:
                 message=f"container {self.container['name']!r} has no port named "
                 f"{get['port']!r}; name one under ports, or give the number",
             )
-        target = HttpTarget(
-            get.get("scheme", "HTTP"),
-            get.get("host", POD_IP),
-            port,
-            get.get("path", "/"),
-        )
+        target = HttpTarget(get.get("scheme", "HTTP"), get.get("host", POD_IP), port, get.get("path", "/"))
         return await asyncio.to_thread(_ask_http, target, timeout_s)
 
     def _port(self, given: int | str) -> int | None:
@@ -107,9 +102,7 @@ class HttpTarget:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
-            return http.client.HTTPSConnection(
-                self.host, self.port, timeout=timeout_s, context=context
-            )
+            return http.client.HTTPSConnection(self.host, self.port, timeout=timeout_s, context=context)
         return http.client.HTTPConnection(self.host, self.port, timeout=timeout_s)
 
     def __str__(self) -> str:
@@ -197,10 +190,7 @@ class Prober:
             await self.clock.pause(max(0.0, due - self.clock.now()))
 
     def _thresholds(self) -> Thresholds:
-        return Thresholds(
-            success=self.probe.get("successThreshold", 1),
-            failure=self.probe.get("failureThreshold", 3),
-        )
+        return Thresholds(success=self.probe.get("successThreshold", 1), failure=self.probe.get("failureThreshold", 3))
 
     async def _ask(self) -> Outcome:
         outcome = await self.probed.ask(self.probe)

@@ -25,13 +25,7 @@ class StatusReporter:
     The pod's UID is a precondition of every message.
     """
 
-    def __init__(
-        self,
-        api: ApiServer,
-        clock: LoopClock,
-        pod: Manifest,
-        compose: Callable[[], Manifest],
-    ) -> None:
+    def __init__(self, api: ApiServer, clock: LoopClock, pod: Manifest, compose: Callable[[], Manifest]) -> None:
         self._api = api
         self._clock = clock
         self._pod = pod
@@ -77,8 +71,6 @@ class StatusReporter:
     async def _send(self, status: Manifest) -> None:
         body = {"metadata": {"uid": self._pod["metadata"]["uid"]}, "status": status}
         path = f"{pod_path(self._pod)}/status"
-        taken = await self._api.call(
-            "PATCH", path, body, content=STRATEGIC_PATCH, allowed=_GONE
-        )
+        taken = await self._api.call("PATCH", path, body, content=STRATEGIC_PATCH, allowed=_GONE)
         if not taken:
             _log.info("%s is gone, status dropped", pod_key(self._pod))

@@ -23,15 +23,9 @@ class PodState:
 def phase(state: PodState) -> str:
     """Return the phase that follows from the state."""
     if state.finished:
-        succeeded = all(
-            isinstance(record.state, Terminated) and record.state.code == 0
-            for record in state.containers
-        )
+        succeeded = all(isinstance(record.state, Terminated) and record.state.code == 0 for record in state.containers)
         return "Succeeded" if succeeded else "Failed"
-    began = [
-        record.last is not None or isinstance(record.state, Running | Terminated)
-        for record in state.containers
-    ]
+    began = [record.last is not None or isinstance(record.state, Running | Terminated) for record in state.containers]
     return "Running" if all(began) else "Pending"
 
 
@@ -71,9 +65,7 @@ class StatusComposer:
             self._condition("PodScheduled", True, now),
         ]
 
-    def _condition(
-        self, kind: str, holds: bool, now: datetime, why_not: str = ""
-    ) -> Manifest:
+    def _condition(self, kind: str, holds: bool, now: datetime, why_not: str = "") -> Manifest:
         status = "True" if holds else "False"
         if self._since.get(kind, ("", ""))[0] != status:
             self._since[kind] = (status, timestamp(now))

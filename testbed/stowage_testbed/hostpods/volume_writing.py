@@ -63,11 +63,7 @@ def _shown(folder: Path) -> dict[str, bytes] | None:
     current = folder / CURRENT
     if not current.is_dir():
         return None
-    return {
-        str(file.relative_to(current)): file.read_bytes()
-        for file in current.rglob("*")
-        if file.is_file()
-    }
+    return {str(file.relative_to(current)): file.read_bytes() for file in current.rglob("*") if file.is_file()}
 
 
 def _point(link: Path, target: Path) -> None:

@@ -12,12 +12,7 @@ from stowage_testbed.hostpods.api import ApiServer
 from stowage_testbed.hostpods.clock import LoopClock
 from stowage_testbed.hostpods.errors import HostPodsError
 from stowage_testbed.hostpods.manifest import Manifest
-from stowage_testbed.hostpods.volume_writing import (
-    FileContent,
-    Payload,
-    remove_tree,
-    write_atomically,
-)
+from stowage_testbed.hostpods.volume_writing import FileContent, Payload, remove_tree, write_atomically
 
 DEFAULT_LIFETIME_S = 3600
 RENEW_AT = 0.8
@@ -77,9 +72,7 @@ class Volumes:
                 payload |= await self._token(pod, source["serviceAccountToken"])
         return payload
 
-    async def _keys(
-        self, pod: Manifest, kind: str, source: Manifest, default_mode: int
-    ) -> Payload:
+    async def _keys(self, pod: Manifest, kind: str, source: Manifest, default_mode: int) -> Payload:
         """Return all keys as files, or those that ``items`` names under its paths."""
         namespace = pod["metadata"]["namespace"]
         name = source.get("secretName") or source["name"]
@@ -95,9 +88,7 @@ class Volumes:
                 content = FileContent(data[item["key"]], item.get("mode", mode))
                 payload[item["path"]] = content
             elif not source.get("optional"):
-                raise _not_ready(
-                    f"{kind} {namespace}/{name} has no key {item['key']!r}; add it"
-                )
+                raise _not_ready(f"{kind} {namespace}/{name} has no key {item['key']!r}; add it")
         return payload
 
     async def _token(self, pod: Manifest, source: Manifest) -> Payload:
@@ -112,12 +103,7 @@ class Volumes:
         """Ask for a token of the pod's service account, good while the pod exists."""
         metadata = pod["metadata"]
         account = pod["spec"].get("serviceAccountName", "default")
-        bound = {
-            "kind": "Pod",
-            "apiVersion": "v1",
-            "name": metadata["name"],
-            "uid": metadata["uid"],
-        }
+        bound = {"kind": "Pod", "apiVersion": "v1", "name": metadata["name"], "uid": metadata["uid"]}
         spec = {
             "audiences": [source["audience"]] if source.get("audience") else [],
             "expirationSeconds": source.get("expirationSeconds", DEFAULT_LIFETIME_S),
@@ -125,9 +111,7 @@ class Volumes:
         }
         asked = self._clock.wall()
         accounts = f"/api/v1/namespaces/{metadata['namespace']}/serviceaccounts"
-        answer = await self._api.call(
-            "POST", f"{accounts}/{account}/token", {"spec": spec}
-        )
+        answer = await self._api.call("POST", f"{accounts}/{account}/token", {"spec": spec})
         expires = datetime.fromisoformat(answer["status"]["expirationTimestamp"])
         granted_s = (expires - asked).total_seconds()
         renew = asked + timedelta(seconds=granted_s * RENEW_AT)

@@ -30,9 +30,7 @@ class PodWatch:
         with ``ADDED``, ``MODIFIED`` or ``DELETED`` and the pod, after each change.
     """
 
-    def __init__(
-        self, api: ApiServer, node: str, listed: Listed, changed: Changed
-    ) -> None:
+    def __init__(self, api: ApiServer, node: str, listed: Listed, changed: Changed) -> None:
         self._api = api
         self._selector = {"fieldSelector": f"spec.nodeName={node}"}
         self._listed = listed

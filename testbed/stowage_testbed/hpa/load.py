@@ -91,9 +91,7 @@ def find(target: LoadTarget, settings: RecoverySettings) -> tuple[LoadWindow, ..
     return tuple(levels)
 
 
-def hold(
-    target: LoadTarget, settings: RecoverySettings, clients: int
-) -> tuple[LoadWindow, ...]:
+def hold(target: LoadTarget, settings: RecoverySettings, clients: int) -> tuple[LoadWindow, ...]:
     """Hold the load, and return the whole windows that the phase has room for."""
     plan = settings.hold
     start_s = target.now_s()
@@ -107,11 +105,7 @@ def hold(
 
 
 def _drive(
-    target: LoadTarget,
-    settings: RecoverySettings,
-    clients: int,
-    start_s: float,
-    duration_s: float,
+    target: LoadTarget, settings: RecoverySettings, clients: int, start_s: float, duration_s: float
 ) -> LoadWindow:
     """Load the target, follow its replicas, and return what the clients saw.
 

@@ -20,13 +20,8 @@ class Find:
 
     start: Annotated[int, setting("Clients of the first level.", **_CLIENTS)] = 10
     most: Annotated[int, setting("Clients of the last level.", **_CLIENTS)] = 100
-    step: Annotated[
-        int,
-        setting("Clients that each level has more than the one before.", **_CLIENTS),
-    ] = 10
-    level_s: Annotated[
-        float, setting("Seconds of each level.", exclusiveMinimum=0, maximum=3600)
-    ] = 30.0
+    step: Annotated[int, setting("Clients that each level has more than the one before.", **_CLIENTS)] = 10
+    level_s: Annotated[float, setting("Seconds of each level.", exclusiveMinimum=0, maximum=3600)] = 30.0
 
     def __post_init__(self) -> None:
         if not 1 <= self.start <= self.most or self.step < 1 or not self.level_s > 0:
@@ -37,22 +32,12 @@ class Find:
 class Hold:
     """HOLD: the load stays, and the time to recovery is measured."""
 
-    total_s: Annotated[
-        float, setting("Seconds of the phase.", exclusiveMinimum=0, maximum=86400)
-    ] = 900.0
-    window_s: Annotated[
-        float,
-        setting(
-            "Seconds of each window that is judged.", exclusiveMinimum=0, maximum=3600
-        ),
-    ] = 30.0
-    streak: Annotated[
-        int,
-        setting("Windows in a row within the SLA that count as recovery.", minimum=1),
-    ] = 1
-    whole: Annotated[
-        bool, setting("Go on to the end; if not, the first recovery ends it.")
-    ] = True
+    total_s: Annotated[float, setting("Seconds of the phase.", exclusiveMinimum=0, maximum=86400)] = 900.0
+    window_s: Annotated[float, setting("Seconds of each window that is judged.", exclusiveMinimum=0, maximum=3600)] = (
+        30.0
+    )
+    streak: Annotated[int, setting("Windows in a row within the SLA that count as recovery.", minimum=1)] = 1
+    whole: Annotated[bool, setting("Go on to the end; if not, the first recovery ends it.")] = True
 
     def __post_init__(self) -> None:
         if not 0 < self.window_s <= self.total_s or self.streak < 1:
@@ -63,35 +48,16 @@ class Hold:
 class Autoscaling:
     """The HorizontalPodAutoscaler's object; the scale-up policy is Kubernetes' own."""
 
-    min_replicas: Annotated[
-        int, setting("Replicas that the service begins with.", **_REPLICAS)
-    ] = 3
+    min_replicas: Annotated[int, setting("Replicas that the service begins with.", **_REPLICAS)] = 3
     max_replicas: Annotated[int, setting("Most replicas.", **_REPLICAS)] = 20
     target_percent: Annotated[
-        int,
-        setting(
-            "CPU usage that it aims at, in percent of what the pods ask for.",
-            minimum=1,
-            maximum=1000,
-        ),
+        int, setting("CPU usage that it aims at, in percent of what the pods ask for.", minimum=1, maximum=1000)
     ] = 50
     scale_up_percent: Annotated[
-        int,
-        setting(
-            "Share of the replicas that it may add within the period.",
-            minimum=1,
-            maximum=100000,
-        ),
+        int, setting("Share of the replicas that it may add within the period.", minimum=1, maximum=100000)
     ] = 100
-    scale_up_pods: Annotated[
-        int,
-        setting(
-            "Pods that it may add within the period, if that is more.", **_REPLICAS
-        ),
-    ] = 4
-    scale_up_period_s: Annotated[
-        int, setting("Seconds of that period.", minimum=1, maximum=1800)
-    ] = 15
+    scale_up_pods: Annotated[int, setting("Pods that it may add within the period, if that is more.", **_REPLICAS)] = 4
+    scale_up_period_s: Annotated[int, setting("Seconds of that period.", minimum=1, maximum=1800)] = 15
 
     def __post_init__(self) -> None:
         if not 1 <= self.min_replicas <= self.max_replicas:
@@ -102,16 +68,10 @@ class Autoscaling:
 class Timing:
     """How often usage is measured and acted upon; the defaults are upstream's."""
 
-    resolution_s: Annotated[
-        int,
-        setting(
-            "Seconds between two scrapes of metrics-server.", minimum=10, maximum=600
-        ),
-    ] = 15
-    sync_s: Annotated[
-        int,
-        setting("Seconds between two looks of the autoscaler.", minimum=1, maximum=600),
-    ] = 15
+    resolution_s: Annotated[int, setting("Seconds between two scrapes of metrics-server.", minimum=10, maximum=600)] = (
+        15
+    )
+    sync_s: Annotated[int, setting("Seconds between two looks of the autoscaler.", minimum=1, maximum=600)] = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,34 +82,21 @@ class RecoverySettings:
     would differ by up to a period for that reason alone.
     """
 
-    service: Annotated[
-        WebService, setting("What a request costs, and what a replica may use.")
-    ] = field(default_factory=WebService)
-    sla: Annotated[Sla, setting("What the service promises.")] = field(
-        default_factory=Sla
+    service: Annotated[WebService, setting("What a request costs, and what a replica may use.")] = field(
+        default_factory=WebService
     )
-    autoscaling: Annotated[Autoscaling, setting("The HorizontalPodAutoscaler.")] = (
-        field(default_factory=Autoscaling)
+    sla: Annotated[Sla, setting("What the service promises.")] = field(default_factory=Sla)
+    autoscaling: Annotated[Autoscaling, setting("The HorizontalPodAutoscaler.")] = field(default_factory=Autoscaling)
+    find: Annotated[Find, setting("FIND: the load is raised until the SLA breaks.")] = field(default_factory=Find)
+    hold: Annotated[Hold, setting("HOLD: the load stays, and the time to recovery is measured.")] = field(
+        default_factory=Hold
     )
-    find: Annotated[Find, setting("FIND: the load is raised until the SLA breaks.")] = (
-        field(default_factory=Find)
-    )
-    hold: Annotated[
-        Hold, setting("HOLD: the load stays, and the time to recovery is measured.")
-    ] = field(default_factory=Hold)
     timing: Annotated[
-        Timing,
-        setting(
-            "How often usage is measured and acted upon; the run's cluster is brought "
-            "up with it."
-        ),
+        Timing, setting("How often usage is measured and acted upon; the run's cluster is brought up with it.")
     ] = field(default_factory=Timing)
-    aligned: Annotated[
-        bool,
-        setting(
-            "Start the load just after a scrape, so that runs do not differ by chance."
-        ),
-    ] = True
+    aligned: Annotated[bool, setting("Start the load just after a scrape, so that runs do not differ by chance.")] = (
+        True
+    )
 
     def document(self) -> dict[str, Any]:
         """Return the settings as JSON values."""

@@ -35,9 +35,7 @@ class Replicas:
     cpu_percent: int | None
 
 
-def pod_counts(
-    changes: Iterable[Change], namespace: str, origin: Receipt
-) -> tuple[PodCount, ...]:
+def pod_counts(changes: Iterable[Change], namespace: str, origin: Receipt) -> tuple[PodCount, ...]:
     """Return the pods of a namespace over time, a count for each change of it."""
     pods: dict[str, bool] = {}
     line: list[PodCount] = []
@@ -60,9 +58,7 @@ def pod_counts(
     return tuple(line)
 
 
-def replicas(
-    changes: Iterable[Change], namespace: str, origin: Receipt
-) -> tuple[Replicas, ...]:
+def replicas(changes: Iterable[Change], namespace: str, origin: Receipt) -> tuple[Replicas, ...]:
     """Return the autoscaler's numbers over time, one for each change of its status."""
     line: list[Replicas] = []
     for change in changes:
@@ -81,16 +77,12 @@ def replicas(
     return tuple(line)
 
 
-def segments(
-    counts: Sequence[PodCount], start_s: float, end_s: float
-) -> tuple[Segment, ...]:
+def segments(counts: Sequence[PodCount], start_s: float, end_s: float) -> tuple[Segment, ...]:
     """Return the ready pods over a span, in order; none before the first count."""
     bounds = [count.at_s for count in counts if start_s < count.at_s < end_s]
     edges = [start_s, *bounds, end_s]
     return tuple(
-        Segment(after - before, _ready_at(counts, before))
-        for before, after in pairwise(edges)
-        if after > before
+        Segment(after - before, _ready_at(counts, before)) for before, after in pairwise(edges) if after > before
     )
 
 

@@ -10,12 +10,7 @@ from stowage_testbed.base import layout
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.images.content import content_key
 from stowage_testbed.images.docker_archive import read_manifest
-from stowage_testbed.images.docker_engine import (
-    DockerCommandError,
-    docker,
-    engine_unavailable_reason,
-    image_id,
-)
+from stowage_testbed.images.docker_engine import DockerCommandError, docker, engine_unavailable_reason, image_id
 from stowage_testbed.images.recipe import Recipe, recipes_home
 
 

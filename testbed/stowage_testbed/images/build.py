@@ -61,9 +61,7 @@ class _Store:
 
     folder: Path
 
-    def build(
-        self, recipe: Recipe, checkout: Path, under: Archive | None, base: str
-    ) -> None:
+    def build(self, recipe: Recipe, checkout: Path, under: Archive | None, base: str) -> None:
         epoch = source_epoch(recipe, checkout)
         context = self.folder / "context"
         context.mkdir()

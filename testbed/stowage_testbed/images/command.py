@@ -26,14 +26,11 @@ def check_builders() -> None:
     missing = [name for name in BUILDERS if shutil.which(name) is None]
     if missing:
         raise StowageError(
-            f"{' and '.join(missing)} not found; on Debian and Ubuntu: "
-            f"apt-get install {' '.join(missing)}"
+            f"{' and '.join(missing)} not found; on Debian and Ubuntu: apt-get install {' '.join(missing)}"
         )
 
 
-def run(
-    image: str, command: Sequence[str], environment: Mapping[str, str] | None = None
-) -> None:
+def run(image: str, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
     """Run one command of a build.
 
     Raises
@@ -52,7 +49,4 @@ def run(
     )
     if done.returncode:
         lines = [f"  {line}" for line in done.stdout.splitlines()[-_TAIL_LINES:]]
-        raise StowageError(
-            f"image {image}: {' '.join(command[:3])} failed; its last lines:\n"
-            + "\n".join(lines)
-        )
+        raise StowageError(f"image {image}: {' '.join(command[:3])} failed; its last lines:\n" + "\n".join(lines))

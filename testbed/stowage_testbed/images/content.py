@@ -53,11 +53,7 @@ def source_revision(recipe: Recipe, checkout: Path) -> str:
 def _last_change(recipe: Recipe, checkout: Path, shown: str) -> str:
     log = ["log", "-1", f"--format={shown}", "--", *_inputs(recipe)]
     done = subprocess.run(
-        [shutil.which("git") or "git", *log],
-        cwd=checkout,
-        capture_output=True,
-        text=True,
-        check=False,
+        [shutil.which("git") or "git", *log], cwd=checkout, capture_output=True, text=True, check=False
     )
     return "" if done.returncode else done.stdout.strip()
 

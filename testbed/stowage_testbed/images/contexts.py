@@ -87,7 +87,4 @@ def _add_pause_image(context: Path) -> None:
     write_program_archive(target, f"{_REGISTRY}/{_PAUSE}", program, command)
 
 
-_FURTHER: dict[str, Callable[[Recipe, Path, Path], None]] = {
-    "node": _node,
-    "optimizer": _optimizer,
-}
+_FURTHER: dict[str, Callable[[Recipe, Path, Path], None]] = {"node": _node, "optimizer": _optimizer}

@@ -17,9 +17,7 @@ from stowage_testbed.toolchain.release import architecture
 FOLDER = "usr/local/bin"
 
 
-def write_program_archive(
-    target: Path, reference: str, program: Path, entrypoint: Sequence[str] = ()
-) -> None:
+def write_program_archive(target: Path, reference: str, program: Path, entrypoint: Sequence[str] = ()) -> None:
     """Write an image whose only content is a program, the same for the same program.
 
     It is linked statically: there are no libraries. Without an entry point whoever
@@ -39,10 +37,7 @@ def write_program_archive(
             {
                 "architecture": architecture(),
                 "os": "linux",
-                "config": {
-                    "Env": [f"PATH=/{FOLDER}"],
-                    "Entrypoint": list(entrypoint) or None,
-                },
+                "config": {"Env": [f"PATH=/{FOLDER}"], "Entrypoint": list(entrypoint) or None},
                 "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}"]},
             }
         ).encode()
@@ -98,11 +93,5 @@ def _files(archive: Path, layers: list[str]) -> dict[str, tuple[object, ...]]:
                 for file in files:
                     content = files.extractfile(file) if file.isfile() else None
                     said = sha256(content.read()).hexdigest() if content else ""
-                    found[file.name] = (
-                        said,
-                        file.linkname,
-                        file.mode,
-                        file.uid,
-                        file.mtime,
-                    )
+                    found[file.name] = (said, file.linkname, file.mode, file.uid, file.mtime)
     return found

@@ -62,9 +62,7 @@ def container_log(name: str, *options: str) -> str:
     return done.stdout
 
 
-def _run(
-    arguments: Sequence[str], timeout_s: float, errors: int
-) -> subprocess.CompletedProcess[str]:
+def _run(arguments: Sequence[str], timeout_s: float, errors: int) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(
             [_command_line(), *arguments],
@@ -76,9 +74,7 @@ def _run(
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise _unreachable(
-            f"docker {arguments[0]} took more than {timeout_s:g} s"
-        ) from error
+        raise _unreachable(f"docker {arguments[0]} took more than {timeout_s:g} s") from error
 
 
 def engine_unavailable_reason(engine: str = "") -> str:
@@ -117,13 +113,9 @@ def image_id(reference: str) -> str:
 def _command_line() -> str:
     found = shutil.which(DOCKER)
     if found is None:
-        raise _unreachable(
-            "there is no docker on the PATH (on Debian: apt-get install docker.io)"
-        )
+        raise _unreachable("there is no docker on the PATH (on Debian: apt-get install docker.io)")
     return found
 
 
 def _unreachable(why: str) -> EngineUnreachableError:
-    return EngineUnreachableError(
-        f"no Docker engine answers: {why}; start one, or name one with DOCKER_HOST"
-    )
+    return EngineUnreachableError(f"no Docker engine answers: {why}; start one, or name one with DOCKER_HOST")

@@ -90,11 +90,7 @@ class OptimizerContainer(DockerContainer):
     """
 
     def __init__(
-        self,
-        image: str | None = None,
-        *,
-        memory_bytes: int = MEMORY_BYTES,
-        arguments: tuple[str, ...] = (),
+        self, image: str | None = None, *, memory_bytes: int = MEMORY_BYTES, arguments: tuple[str, ...] = ()
     ) -> None:
         super().__init__(
             image or recipe_of("optimizer").reference,

@@ -78,13 +78,7 @@ def recipes(minor: str | None = None) -> dict[str, Recipe]:
     kubernetes = find_minor(minor).kubernetes
     made = (
         Recipe("base", "stowage/python", "bookworm", group="base"),
-        Recipe(
-            "scheduler",
-            "stowage/scheduler",
-            f"{ours}-k8s{minor}",
-            tools=("stowage-scheduler",),
-            minor=minor,
-        ),
+        Recipe("scheduler", "stowage/scheduler", f"{ours}-k8s{minor}", tools=("stowage-scheduler",), minor=minor),
         Recipe("optimizer", "stowage/optimizer", ours, ("optimizer",), base="base"),
         Recipe(
             "node",

@@ -41,10 +41,7 @@ def write_project(folder: Path, *, force: bool = False) -> list[Path]:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, "utf-8")
         except OSError as error:
-            raise InputError(
-                f"cannot write {file}: {error.strerror}; name a folder that can be "
-                "written to"
-            ) from error
+            raise InputError(f"cannot write {file}: {error.strerror}; name a folder that can be written to") from error
     return list(texts)
 
 

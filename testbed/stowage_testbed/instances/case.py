@@ -56,9 +56,7 @@ class Case:
     def scenario(self, attempt: int) -> Scenario:
         """Return nodes and workload of the ``attempt``-th try."""
         cell, seed = self.cell, self.seed(attempt)
-        drawn = generate(
-            seed, cell.nodes, cell.pods_per_node, cell.priorities, cell.usage
-        )
+        drawn = generate(seed, cell.nodes, cell.pods_per_node, cell.priorities, cell.usage)
         scenario = Scenario(
             name=self.id,
             description=f"Seed {seed}.",

@@ -23,10 +23,7 @@ class Cell:
     @property
     def name(self) -> str:
         """Return the cell as text, as in ``n32-p8-k4-u105``."""
-        return (
-            f"n{self.nodes}-p{self.pods_per_node}"
-            f"-k{self.priorities}-u{self.usage_percent}"
-        )
+        return f"n{self.nodes}-p{self.pods_per_node}-k{self.priorities}-u{self.usage_percent}"
 
     @property
     def usage(self) -> float:
@@ -36,7 +33,4 @@ class Cell:
 
 def grid() -> tuple[Cell, ...]:
     """Return the paper's 96 cells."""
-    return tuple(
-        Cell(*values)
-        for values in product(NODES, PODS_PER_NODE, PRIORITIES, USAGES_PERCENT)
-    )
+    return tuple(Cell(*values) for values in product(NODES, PODS_PER_NODE, PRIORITIES, USAGES_PERCENT))

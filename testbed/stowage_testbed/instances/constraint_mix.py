@@ -31,16 +31,9 @@ def with_constraints(scenario: Scenario) -> Scenario:
     assert scenario.instance is not None  # noqa: S101 - generated instances have one
     draw = random.Random(scenario.instance.seed)  # noqa: S311 - not a secret
     (pool,) = scenario.nodes
-    largest = Resources(
-        {
-            name: max(one.requests[name] for one in scenario.workload)
-            for name in (CPU, MEMORY)
-        }
-    )
+    largest = Resources({name: max(one.requests[name] for one in scenario.workload) for name in (CPU, MEMORY)})
     return replace(
-        scenario,
-        nodes=_pools(pool, largest),
-        workload=tuple(_constrained(one, draw) for one in scenario.workload),
+        scenario, nodes=_pools(pool, largest), workload=tuple(_constrained(one, draw) for one in scenario.workload)
     )
 
 
@@ -52,10 +45,7 @@ def _pools(pool: NodePool, largest: Resources) -> tuple[NodePool, ...]:
             name_prefix=name,
             count=count,
             resources=Resources(
-                {
-                    name: max(largest[name], pool.resources[name] * parts // PARTS)
-                    for name in (CPU, MEMORY)
-                },
+                {name: max(largest[name], pool.resources[name] * parts // PARTS) for name in (CPU, MEMORY)},
                 pods=pool.resources[PODS],
             ),
             zones=ZONES,
@@ -75,26 +65,15 @@ def _constrained(workload: Workload, draw: random.Random) -> Workload:
     pod: dict[str, object] = {}
     chosen = draw.random()
     if draw.random() < TOLERATING_SHARE:
-        pod["tolerations"] = [
-            {"key": DEDICATED, "operator": "Exists", "effect": "NoSchedule"}
-        ]
+        pod["tolerations"] = [{"key": DEDICATED, "operator": "Exists", "effect": "NoSchedule"}]
     own = {"matchLabels": {WORKLOAD_LABEL: workload.name}}
     if chosen < SELECTOR_SHARE:
         pod["nodeSelector"] = {DISK: "ssd"}
     elif chosen < SELECTOR_SHARE + APART_SHARE:
         term = {"labelSelector": own, "topologyKey": HOSTNAME}
-        pod["affinity"] = {
-            "podAntiAffinity": {
-                "requiredDuringSchedulingIgnoredDuringExecution": [term]
-            }
-        }
+        pod["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     elif chosen < SELECTOR_SHARE + APART_SHARE + SPREAD_SHARE:
         pod["topologySpreadConstraints"] = [
-            {
-                "maxSkew": 1,
-                "topologyKey": ZONE_LABEL,
-                "whenUnsatisfiable": "DoNotSchedule",
-                "labelSelector": own,
-            }
+            {"maxSkew": 1, "topologyKey": ZONE_LABEL, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": own}
         ]
     return replace(workload, pod=pod)

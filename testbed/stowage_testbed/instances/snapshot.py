@@ -19,9 +19,7 @@ NAMESPACE = "scenario"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
-def snapshot_of(
-    scenario: Scenario, placements: Mapping[str, str | None]
-) -> pb.Snapshot:
+def snapshot_of(scenario: Scenario, placements: Mapping[str, str | None]) -> pb.Snapshot:
     """Return the snapshot of a filled cluster.
 
     Parameters
@@ -51,9 +49,7 @@ def snapshot_of(
 
 
 def _nodes(scenario: Scenario) -> list[pb.Node]:
-    sizes = {
-        name: pool.resources for pool in scenario.nodes for name in pool.node_names()
-    }
+    sizes = {name: pool.resources for pool in scenario.nodes for name in pool.node_names()}
     nodes = []
     for manifest in make_nodes(scenario):
         name = manifest["metadata"]["name"]
@@ -77,26 +73,17 @@ def _pod_class(workload: Workload) -> pb.PodClass:
         id=workload.name,
         namespace=NAMESPACE,
         labels={**workload.labels, WORKLOAD_LABEL: workload.name},
-        owner=pb.Owner(
-            kind=workload.kind, name=workload.name, uid=f"owner-{workload.name}"
-        ),
+        owner=pb.Owner(kind=workload.kind, name=workload.name, uid=f"owner-{workload.name}"),
         priority=workload.priority,
         requests=message_of(workload.requests),
         node_selector=spec.get("nodeSelector", {}),
         required_node_affinity=[
-            pb.NodeSelectorTerm(
-                match_expressions=[
-                    pb.Requirement(**one) for one in term["matchExpressions"]
-                ]
-            )
+            pb.NodeSelectorTerm(match_expressions=[pb.Requirement(**one) for one in term["matchExpressions"]])
             for term in on.get("nodeSelectorTerms", ())
         ],
         tolerations=[pb.Toleration(**one) for one in spec.get("tolerations", ())],
         required_pod_anti_affinity=[
-            pb.PodAffinityTerm(
-                label_selector=_selector(term["labelSelector"]),
-                topology_key=term["topologyKey"],
-            )
+            pb.PodAffinityTerm(label_selector=_selector(term["labelSelector"]), topology_key=term["topologyKey"])
             for term in apart.get(REQUIRED, ())
         ],
         topology_spread=[

@@ -42,10 +42,7 @@ def no_budget_broken(history: History) -> Iterator[Violation]:
         for demand in asked:
             if left is not None and left[demand.selector] < demand.healthy:
                 yield Violation(
-                    "budget",
-                    demand.budget,
-                    f"{left[demand.selector]} of {demand.healthy} ready without "
-                    f"{evicted.key}",
+                    "budget", demand.budget, f"{left[demand.selector]} of {demand.healthy} ready without {evicted.key}"
                 )
 
 
@@ -61,9 +58,7 @@ def _demand(history: History, position: int) -> Demand | None:
     return Demand(key_of(change.body), selector, int(healthy))
 
 
-def _demands(
-    history: History, budgets: Sequence[Demand | None], index: SelectorIndex
-) -> list[list[Demand]]:
+def _demands(history: History, budgets: Sequence[Demand | None], index: SelectorIndex) -> list[list[Demand]]:
     """Return what was demanded when each eviction was granted."""
     demands: list[list[Demand]] = [[] for _ in history.evictions]
     present: dict[Selector, dict[str, Demand]] = {}
@@ -101,10 +96,7 @@ def _counts(
             evicted = history.evictions[number]
             if pods.ready(evicted):
                 counts[number] = Counter(
-                    {
-                        demand.selector: pods.others(evicted.uid, demand.selector)
-                        for demand in demands[number]
-                    }
+                    {demand.selector: pods.others(evicted.uid, demand.selector) for demand in demands[number]}
                 )
         if position == len(history.changes):
             break
@@ -115,9 +107,7 @@ def _counts(
     return counts
 
 
-def _in_turn(
-    history: History, moment: Callable[[Evicted], int]
-) -> Iterator[tuple[int, list[int]]]:
+def _in_turn(history: History, moment: Callable[[Evicted], int]) -> Iterator[tuple[int, list[int]]]:
     """Yield every position of a history, and the evictions that come just before it.
 
     The last position is behind the last change.

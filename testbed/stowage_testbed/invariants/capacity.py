@@ -88,10 +88,7 @@ def _came(verb: Verb, facts: PodFacts, known: PodFacts | None) -> bool:
 
 
 def _short(
-    change: Change,
-    facts: PodFacts,
-    nodes: Mapping[str, Room],
-    taken: Mapping[str, Mapping[str, int]],
+    change: Change, facts: PodFacts, nodes: Mapping[str, Room], taken: Mapping[str, Mapping[str, int]]
 ) -> Iterator[Violation]:
     room = nodes.get(facts.node)
     if room is None:
@@ -101,8 +98,5 @@ def _short(
         held = taken[facts.node][resource]
         if held > there:
             yield Violation(
-                RULE,
-                f"{facts.key} on {facts.node}",
-                f"{resource}: {held} of {there} taken",
-                change.receipt.wall_text(),
+                RULE, f"{facts.key} on {facts.node}", f"{resource}: {held} of {there} taken", change.receipt.wall_text()
             )

@@ -119,9 +119,7 @@ class Evicted:
 
 
 def granted_evictions(
-    changes: Sequence[Change],
-    facts: Sequence[PodFacts | None],
-    audit: Iterable[AuditEntry],
+    changes: Sequence[Change], facts: Sequence[PodFacts | None], audit: Iterable[AuditEntry]
 ) -> Iterator[Evicted]:
     """Yield the evictions that were granted, in their order.
 
@@ -154,9 +152,7 @@ def _victim(bearers: Mapping[str, Life], entry: AuditEntry) -> Life | None:
         return bearers.get(entry.uid)
     early, late = entry.stage_ns - SLACK_NS, entry.stage_ns + SLACK_NS
     there = [
-        life
-        for life in bearers.values()
-        if life.seen_ns <= late and (life.gone_ns is None or life.gone_ns >= early)
+        life for life in bearers.values() if life.seen_ns <= late and (life.gone_ns is None or life.gone_ns >= early)
     ]
     return min(there, key=lambda life: _distance_ns(life, entry), default=None)
 

@@ -47,10 +47,7 @@ class History:
     @cached_property
     def facts(self) -> tuple[PodFacts | None, ...]:
         """What each change says of its pod; ``None`` for changes of other kinds."""
-        return tuple(
-            pod_facts(change.body) if change.kind == "Pod" else None
-            for change in self.changes
-        )
+        return tuple(pod_facts(change.body) if change.kind == "Pod" else None for change in self.changes)
 
     def pods(self, until: int | None = None) -> dict[str, PodFacts]:
         """Return the pods that there are at an instant, as in `present`."""

@@ -29,12 +29,7 @@ def one_live_plan(history: History) -> Iterator[Violation]:
         for name in sorted(live.keys() - before):
             if len(live) > 1:
                 others = ", ".join(sorted(live.keys() - {name}))
-                yield Violation(
-                    "one-live-plan",
-                    name,
-                    f"{live[name]} while {others} was live",
-                    receipt.wall_text(),
-                )
+                yield Violation("one-live-plan", name, f"{live[name]} while {others} was live", receipt.wall_text())
 
 
 def shows_a_plan(change: Change) -> bool:

@@ -141,9 +141,7 @@ def _taken(cluster: _ClusterState, change: Change) -> Iterator[Violation]:
     against = [
         plan
         for plan in cluster.plans.values()
-        if node in plan.places
-        and not plan.expects(pod)
-        and _after(plan.since_ns, cluster.seen_ns[change.uid], now)
+        if node in plan.places and not plan.expects(pod) and _after(plan.since_ns, cluster.seen_ns[change.uid], now)
     ]
     steady = now - cluster.changed_ns.get(node, 0) > UNDER_WAY_NS
     if not against or node not in cluster.room or not steady:
@@ -156,8 +154,7 @@ def _taken(cluster: _ClusterState, change: Change) -> Iterator[Violation]:
             yield Violation(
                 RULE,
                 f"{key_of(pod)} on {node}",
-                f"{resource}: it takes {amount} of {free[resource]}, "
-                f"of which a plan needs {needed[resource]}",
+                f"{resource}: it takes {amount} of {free[resource]}, of which a plan needs {needed[resource]}",
                 change.receipt.wall_text(),
             )
 
@@ -171,12 +168,8 @@ def _places(plan: JsonObject) -> dict[str, tuple[Place, ...]]:
     status: Mapping[str, Any] = plan["status"]
     classes = {one["id"]: one for one in status.get("classes") or ()}
     places: dict[str, list[Place]] = {}
-    arrivals = [
-        (one["node"], {one["podUID"], one.get("ownerUID")}, one)
-        for one in status.get("placements") or ()
-    ] + [
-        (one.get("toNode", ""), {one.get("ownerUID")}, one)
-        for one in status.get("moves") or ()
+    arrivals = [(one["node"], {one["podUID"], one.get("ownerUID")}, one) for one in status.get("placements") or ()] + [
+        (one.get("toNode", ""), {one.get("ownerUID")}, one) for one in status.get("moves") or ()
     ]
     for node, uids, one in arrivals:
         needs = classes.get(one.get("class"))

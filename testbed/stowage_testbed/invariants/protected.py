@@ -7,12 +7,7 @@ from collections.abc import Callable, Iterator
 from stowage_testbed.invariants.history import History
 from stowage_testbed.invariants.violation import Violation
 from stowage_testbed.observe.change import JsonObject
-from stowage_testbed.observe.pod_body import (
-    FINISHED,
-    controller_of,
-    node_of,
-    priority_of,
-)
+from stowage_testbed.observe.pod_body import FINISHED, controller_of, node_of, priority_of
 
 SYSTEM_CRITICAL = 2_000_000_000
 MIRROR = "kubernetes.io/config.mirror"

@@ -11,13 +11,7 @@ from stowage_testbed.invariants.history import History
 from stowage_testbed.invariants.selector import selects
 from stowage_testbed.invariants.violation import Violation
 from stowage_testbed.observe.change import JsonObject
-from stowage_testbed.observe.pod_body import (
-    controller_of,
-    key_of,
-    node_of,
-    requests_of,
-    takes_room,
-)
+from stowage_testbed.observe.pod_body import controller_of, key_of, node_of, requests_of, takes_room
 from stowage_testbed.observe.receipt import NS_PER_S
 
 TAKEN = "stowage.dev/reservation-allocated"
@@ -46,16 +40,11 @@ def reservations_balance(history: History) -> Iterator[Violation]:
         taken = add_up(
             requests_of(pod).without(PODS)
             for pod in claims.get(metadata["uid"], ())
-            if node_of(pod) == status.get("nodeName")
-            and any(_selected(one, pod) for one in owners)
+            if node_of(pod) == status.get("nodeName") and any(_selected(one, pod) for one in owners)
         )
         reported = Resources.of_list(status.get("allocated") or {})
         if reported != taken:
-            yield Violation(
-                "reservation-books",
-                metadata["name"],
-                f"it reports {reported}, its pods take {taken}",
-            )
+            yield Violation("reservation-books", metadata["name"], f"it reports {reported}, its pods take {taken}")
 
 
 def no_room_left_held(history: History) -> Iterator[Violation]:
@@ -74,21 +63,16 @@ def no_room_left_held(history: History) -> Iterator[Violation]:
 
 
 def kept_out(
-    pods: Iterable[JsonObject],
-    reservations: Iterable[JsonObject],
-    plans: Iterable[JsonObject],
+    pods: Iterable[JsonObject], reservations: Iterable[JsonObject], plans: Iterable[JsonObject]
 ) -> Iterator[JsonObject]:
     """Yield the pods that are kept out of reserved room although none is reserved."""
-    executing = any(
-        (plan.get("status") or {}).get("phase") == "Executing" for plan in plans
-    )
+    executing = any((plan.get("status") or {}).get("phase") == "Executing" for plan in plans)
     if executing or any(reservations):
         return
     for body in pods:
         conditions = (body.get("status") or {}).get("conditions") or ()
         if not node_of(body) and any(
-            one["type"] == "PodScheduled" and KEPT_OUT in one.get("message", "")
-            for one in conditions
+            one["type"] == "PodScheduled" and KEPT_OUT in one.get("message", "") for one in conditions
         ):
             yield body
 
@@ -117,16 +101,11 @@ def _selected(owner: Mapping[str, Any], pod: JsonObject) -> bool:
         bool(owner)
         and _agrees(owner.get("object"), here, named)
         and _agrees(owner.get("controller"), above, named | {"apiVersion"})
-        and (
-            owner.get("labelSelector") is None
-            or selects(owner["labelSelector"], metadata.get("labels") or {})
-        )
+        and (owner.get("labelSelector") is None or selects(owner["labelSelector"], metadata.get("labels") or {}))
     )
 
 
-def _agrees(
-    wanted: Mapping[str, str] | None, found: Mapping[str, Any], names: set[str]
-) -> bool:
+def _agrees(wanted: Mapping[str, str] | None, found: Mapping[str, Any], names: set[str]) -> bool:
     if wanted is None:
         return True
     asked = {name: wanted[name] for name in names & wanted.keys() if wanted[name]}

@@ -37,10 +37,7 @@ class Requirement:
 def requirements_of(selector: Mapping[str, Any]) -> tuple[Requirement, ...]:
     """Return what a label selector demands; an empty one demands nothing."""
     return (
-        *(
-            Requirement(name, "In", (value,))
-            for name, value in (selector.get("matchLabels") or {}).items()
-        ),
+        *(Requirement(name, "In", (value,)) for name, value in (selector.get("matchLabels") or {}).items()),
         *(
             Requirement(one["key"], one["operator"], tuple(one.get("values") or ()))
             for one in selector.get("matchExpressions") or ()
@@ -79,10 +76,7 @@ class Selector:
                 if one.operator == operator:
                     values = one.values if operator == "In" else (None,)
                     # A value that stands twice must not be found twice.
-                    return [
-                        (self.namespace, one.name, value)
-                        for value in dict.fromkeys(values)
-                    ]
+                    return [(self.namespace, one.name, value) for value in dict.fromkeys(values)]
         return [self.namespace]
 
 

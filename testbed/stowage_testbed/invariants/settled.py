@@ -23,9 +23,7 @@ def no_pod_lost(history: History) -> Iterator[Violation]:
             wanted = int((body.get("spec") or {}).get("replicas") or 0)
             have = alive[uid_of(body)]
             if have < wanted and not body["metadata"].get("deletionTimestamp"):
-                yield Violation(
-                    "lost-pod", f"{kind} {key_of(body)}", f"{have} pods of {wanted}"
-                )
+                yield Violation("lost-pod", f"{kind} {key_of(body)}", f"{have} pods of {wanted}")
 
 
 def never_fewer_placed(history: History) -> Iterator[Violation]:
@@ -47,9 +45,7 @@ def never_fewer_placed(history: History) -> Iterator[Violation]:
             return
         if now[priority] < was[priority]:
             yield Violation(
-                "fewer-placed",
-                f"priority {priority}",
-                f"{now[priority]} pods run, {was[priority]} did before",
+                "fewer-placed", f"priority {priority}", f"{now[priority]} pods run, {was[priority]} did before"
             )
             return
 

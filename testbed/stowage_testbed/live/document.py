@@ -37,11 +37,5 @@ def saved_page(cluster: str, seen: dict[str, Any]) -> str:
 
 def _page(cluster: str, data: object, *, saved: bool) -> str:
     return offline_page(
-        PACKAGE,
-        scripts=SCRIPTS,
-        data=data,
-        images=True,
-        connects=not saved,
-        cluster=cluster,
-        saved=saved,
+        PACKAGE, scripts=SCRIPTS, data=data, images=True, connects=not saved, cluster=cluster, saved=saved
     )

@@ -60,9 +60,7 @@ class History:
         self._nodes = array("i", nodes)
         self._pods = array("i", pods)
 
-    def append(
-        self, at_ms: int, nodes: Mapping[int, int], pods: Mapping[int, Iterable[int]]
-    ) -> set[int]:
+    def append(self, at_ms: int, nodes: Mapping[int, int], pods: Mapping[int, Iterable[int]]) -> set[int]:
         """Take the changes of one moment by their rows.
 
         Returns

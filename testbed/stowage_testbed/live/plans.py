@@ -39,9 +39,7 @@ def see_plan(body: JsonObject) -> dict[str, Any]:
         "end": status.get("endReason", ""),
         "optimal": bool(status.get("optimal")),
         "seconds": float(status.get("solveSeconds") or 0),
-        "counts": [
-            len(status.get(what) or ()) for what in ("placements", "moves", "evictions")
-        ],
+        "counts": [len(status.get(what) or ()) for what in ("placements", "moves", "evictions")],
         "tiers": _rows(status.get("tiers"), tiers),
         "emptying": [line.strip() for line in summary(body)],
         "nodes": _rows(map(_priced, nodes_of(body)), nodes),
@@ -59,9 +57,7 @@ def _priced(node: JsonObject) -> JsonObject:
     return {**node, "hourlyPrice": told_price(node.get("hourlyPrice", ""))}
 
 
-def _rows(
-    items: Iterable[JsonObject] | None, fields: Collection[str]
-) -> list[list[Any]]:
+def _rows(items: Iterable[JsonObject] | None, fields: Collection[str]) -> list[list[Any]]:
     chosen = list(items or ())[:MOST_STEPS]
     return [[one.get(field, "") for field in fields] for one in chosen]
 
@@ -101,9 +97,7 @@ class PlanLog:
         if not self._versions or self._versions[0][0] >= at_ms:
             return
         last = {name: at for at, name, _ in self._versions if at <= at_ms}
-        self._versions = [
-            one for one in self._versions if one[0] >= last.get(one[1], one[0])
-        ]
+        self._versions = [one for one in self._versions if one[0] >= last.get(one[1], one[0])]
 
     def _make_room(self) -> None:
         over = sum(len(raw) for _, _, raw in self._versions) - self._most_bytes

@@ -140,9 +140,7 @@ def see_pod(body: JsonObject) -> SeenPod:
             pod["metadata"].get("namespace") or "",
             _name_workload(pod),
             priority_of(pod),
-            _add_up(
-                msgspec.json.encode({key: spec[key] for key in _NEEDS & spec.keys()})
-            ),
+            _add_up(msgspec.json.encode({key: spec[key] for key in _NEEDS & spec.keys()})),
         ),
         node=node_of(pod),
         phase=phase,
@@ -154,16 +152,11 @@ def see_node(body: JsonObject) -> NodeKind:
     """Return what a node's JSON says of it now."""
     node = _reduce(body, _Node)
     conditions = (node.get("status") or {}).get("conditions") or ()
-    ready = any(
-        one.get("type") == "Ready" and one.get("status") == "True" for one in conditions
-    )
+    ready = any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
     cordoned = bool((node.get("spec") or {}).get("unschedulable"))
     return NodeKind(
         zone=(node["metadata"].get("labels") or {}).get(ZONE_LABEL, ""),
-        notes=(
-            *(() if ready else ("not ready",)),
-            *(("cordoned",) if cordoned else ()),
-        ),
+        notes=(*(() if ready else ("not ready",)), *(("cordoned",) if cordoned else ())),
         allocatable=allocatable_of(node),
     )
 

@@ -24,13 +24,7 @@ def may_change_plans(api: ApiClient) -> bool:
     review = {
         "apiVersion": _REVIEW,
         "kind": "SelfSubjectAccessReview",
-        "spec": {
-            "resourceAttributes": {
-                "group": OURS,
-                "resource": "packingplans",
-                "verb": "patch",
-            }
-        },
+        "spec": {"resourceAttributes": {"group": OURS, "resource": "packingplans", "verb": "patch"}},
     }
     path = f"/apis/{_REVIEW}/selfsubjectaccessreviews"
     answer = ask(api, "POST", path, "tell what you may do with plans", review)

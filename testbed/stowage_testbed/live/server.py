@@ -74,9 +74,7 @@ class LiveServer:
         Of plans; without it the page only shows them.
     """
 
-    def __init__(
-        self, watch: LiveWatch, cluster: str, control: Control | None = None
-    ) -> None:
+    def __init__(self, watch: LiveWatch, cluster: str, control: Control | None = None) -> None:
         self._watch = watch
         self._cluster = cluster
         self._control = control
@@ -118,10 +116,7 @@ class LiveServer:
         return _packed(self._watch.past((nodes, pods)))
 
     def _save(self, _request: Request) -> Response:
-        return HTMLResponse(
-            self.saved(),
-            headers={"Content-Disposition": 'attachment; filename="stowage.html"'},
-        )
+        return HTMLResponse(self.saved(), headers={"Content-Disposition": 'attachment; filename="stowage.html"'})
 
     async def _events(self, request: Request) -> Response:
         # A browser that comes back after a cut says itself what it has.
@@ -173,10 +168,7 @@ class LiveServer:
         if self._control is None:
             return _said("the page is read-only", HTTPStatus.FORBIDDEN)
         name, what = request.path_params["name"], request.path_params["what"]
-        do = {
-            "approve": self._control.plans.approve,
-            "abort": self._control.plans.abort,
-        }
+        do = {"approve": self._control.plans.approve, "abort": self._control.plans.abort}
         if what not in do:
             return _said("a plan is approved or aborted", HTTPStatus.NOT_FOUND)
         try:
@@ -202,8 +194,7 @@ def serving(server: LiveServer, port: int = 0) -> Iterator[str]:
             listening.bind((LOOPBACK, port))
         except OSError as error:
             raise InputError(
-                f"port {port} cannot be had: {error.strerror}; name another with "
-                "--port, or none"
+                f"port {port} cannot be had: {error.strerror}; name another with --port, or none"
             ) from error
         chosen: int = listening.getsockname()[1]
         token = new_token()
@@ -217,14 +208,10 @@ def serving(server: LiveServer, port: int = 0) -> Iterator[str]:
             timeout_graceful_shutdown=STOP_S,
         )
         running = uvicorn.Server(config)
-        thread = threading.Thread(
-            target=running.run, args=([listening],), name="live-page", daemon=True
-        )
+        thread = threading.Thread(target=running.run, args=([listening],), name="live-page", daemon=True)
         thread.start()
         try:
-            wait_until(
-                "the page's server", lambda: running.started, bool, timeout_s=_START_S
-            )
+            wait_until("the page's server", lambda: running.started, bool, timeout_s=_START_S)
             yield f"http://{LOOPBACK}:{chosen}/{token}/"
         finally:
             server.stopping.set()
@@ -242,6 +229,4 @@ def _packed(answer: dict[str, Any]) -> Response:
 
 
 def _said(text: str, status: int) -> Response:
-    return Response(
-        msgspec.json.encode({"said": text}), status, media_type="application/json"
-    )
+    return Response(msgspec.json.encode({"said": text}), status, media_type="application/json")

@@ -12,21 +12,9 @@ from array import array
 from collections.abc import Hashable, Iterable
 from typing import Any, Generic, TypeVar
 
-from stowage_testbed.live.history import (
-    MOST_ENTRIES,
-    NO_POD,
-    POD_COLUMNS,
-    History,
-    pack,
-)
+from stowage_testbed.live.history import MOST_ENTRIES, NO_POD, POD_COLUMNS, History, pack
 from stowage_testbed.live.plans import PlanLog, see_plan
-from stowage_testbed.live.reading import (
-    GONE,
-    NodeKind,
-    PodKind,
-    see_node,
-    see_pod,
-)
+from stowage_testbed.live.reading import GONE, NodeKind, PodKind, see_node, see_pod
 from stowage_testbed.observe.change import Change, Verb
 
 T = TypeVar("T", bound=Hashable)
@@ -145,12 +133,7 @@ class LiveState:
         self.at_ms = at_ms
         plans = self.plans.take_new(at_ms)
         lost = self.name_lost()
-        if not (
-            self._changed_nodes
-            or self._changed_pods
-            or plans
-            or lost != self._said_lost
-        ):
+        if not (self._changed_nodes or self._changed_pods or plans or lost != self._said_lost):
             return None
         self.sequence += 1
         message = {

@@ -13,15 +13,7 @@ from stowage_testbed.api.kinds import kinds_of
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.live.state import PLAN, SHOWN, LiveState
 from stowage_testbed.observe.change import Change
-from stowage_testbed.observe.follower import (
-    Arrival,
-    Arrivals,
-    Broken,
-    Follower,
-    Interrupted,
-    Relisted,
-    Resumed,
-)
+from stowage_testbed.observe.follower import Arrival, Arrivals, Broken, Follower, Interrupted, Relisted, Resumed
 from stowage_testbed.observe.raw_body import BodyStore
 from stowage_testbed.observe.receipt import ReceiptClock
 from stowage_testbed.trace.watching import choose_kinds, follow, list_all
@@ -98,9 +90,7 @@ class LiveWatch:
         Told what may not be seen.
     """
 
-    def __init__(
-        self, api: ApiClient, remark: Callable[[str], object] = lambda _: None
-    ) -> None:
+    def __init__(self, api: ApiClient, remark: Callable[[str], object] = lambda _: None) -> None:
         self.messages = Messages()
         self.state = LiveState()
         self._api = api
@@ -112,9 +102,7 @@ class LiveWatch:
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self._start = self._looked = self._clock.now()
-        self._thread = threading.Thread(
-            target=self._run, name="live-watch", daemon=True
-        )
+        self._thread = threading.Thread(target=self._run, name="live-watch", daemon=True)
 
     @property
     def began_ms(self) -> int:

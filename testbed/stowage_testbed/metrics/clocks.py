@@ -13,11 +13,7 @@ def measure_clocks(record: RunRecord) -> Iterator[Metric]:
     """Yield what the watch says beside the API server, and how far they are apart."""
     lag_s = record.audit_lag_s
     bound = sum(1 for pod in record.pods if pod.bound_s is not None)
-    unchecked = (
-        "no binding was found in the audit log"
-        if lag_s is None
-        else note_unlogged(record)
-    )
+    unchecked = "no binding was found in the audit log" if lag_s is None else note_unlogged(record)
     yield Metric("watch_lag_median_s", lag_s, "s", "neither", bound, 1e-6, unchecked)
     yield Metric(
         "clocks_apart_events",
@@ -39,9 +35,7 @@ def _measure_watched(record: RunRecord) -> Metric:
     found = [
         pod.watch_t_sched_s
         for pod in record.pods
-        if pod.watch_t_sched_s is not None
-        and pod.created_s is not None
-        and pod.bound_s is not None
+        if pod.watch_t_sched_s is not None and pod.created_s is not None and pod.bound_s is not None
     ]
     return Metric(
         "t_sched_watch_mean_s",

@@ -10,23 +10,16 @@ from stowage_testbed.metrics.record import PodRecord
 from stowage_testbed.metrics.state import NodeState, PodState
 
 
-def list_node_columns(
-    nodes: Sequence[NodeState], resources: Sequence[str]
-) -> dict[str, Any]:
+def list_node_columns(nodes: Sequence[NodeState], resources: Sequence[str]) -> dict[str, Any]:
     """Return the nodes' names, and what each has of pods and of these resources."""
     return {
         "names": [node.name for node in nodes],
         "resources": list(resources),
-        "amounts": {
-            name: [node.resources[name] for node in nodes]
-            for name in (*resources, PODS)
-        },
+        "amounts": {name: [node.resources[name] for node in nodes] for name in (*resources, PODS)},
     }
 
 
-def list_pod_columns(
-    pods: Sequence[PodRecord] | Sequence[PodState], nodes: Sequence[NodeState]
-) -> dict[str, Any]:
+def list_pod_columns(pods: Sequence[PodRecord] | Sequence[PodState], nodes: Sequence[NodeState]) -> dict[str, Any]:
     """Return the pods' names, kinds and nodes; -1 is none of the nodes.
 
     A pod's kind is its workload, its priority and what it requests.
@@ -35,15 +28,9 @@ def list_pod_columns(
     kinds: dict[tuple[Any, ...], int] = {}
     return {
         "names": [pod.name for pod in pods],
-        "kind": [
-            kinds.setdefault((pod.workload, pod.priority, pod.requests), len(kinds))
-            for pod in pods
-        ],
+        "kind": [kinds.setdefault((pod.workload, pod.priority, pod.requests), len(kinds)) for pod in pods],
         "node": [places.get(pod.node or "", -1) for pod in pods],
-        "kinds": [
-            [workload, priority, dict(requests)]
-            for workload, priority, requests in kinds
-        ],
+        "kinds": [[workload, priority, dict(requests)] for workload, priority, requests in kinds],
     }
 
 

@@ -79,13 +79,7 @@ def compute_spread(loads: Sequence[int]) -> dict[str, float | None]:
     if not loads:
         return dict.fromkeys(("min", "max", "mean", "std", "cv"))
     mean, std = fmean(loads), pstdev(loads)
-    return {
-        "min": min(loads),
-        "max": max(loads),
-        "mean": mean,
-        "std": std,
-        "cv": std / mean if mean else None,
-    }
+    return {"min": min(loads), "max": max(loads), "mean": mean, "std": std, "cv": std / mean if mean else None}
 
 
 def compute_top_share(loads: Sequence[int], count: int) -> Fraction | None:

@@ -39,9 +39,7 @@ def find_largest_fit(room: FreeRoom, of: Iterable[Resources]) -> Resources | Non
     return max((one for one in of if room.fits(one).any()), key=size, default=None)
 
 
-def compute_fragmentation(
-    room: FreeRoom, of: Mapping[Resources, int], resource: str
-) -> Fraction | None:
+def compute_fragmentation(room: FreeRoom, of: Mapping[Resources, int], resource: str) -> Fraction | None:
     """Return the expected share of the free amount that the next pod cannot use.
 
     ``of`` weighs each shape by its pods; those count that ask for the resource.
@@ -78,17 +76,12 @@ def measure_fragmentation(record: RunRecord) -> Iterator[Metric]:
         yield _make_share(f"stranded_{resource}", idle, n, "no nodes")
         lost = compute_fragmentation(room, of, resource)
         yield _make_share(
-            f"fragmented_{resource}",
-            None if lost is None else float(lost),
-            n,
-            "nothing is free, or no pod asks for it",
+            f"fragmented_{resource}", None if lost is None else float(lost), n, "nothing is free, or no pod asks for it"
         )
 
 
 def _make_amount(name: str, value: int, unit: str, n: int, note: str = "") -> Metric:
-    return Metric(
-        name, value if n else None, unit, "higher", n, 1.0, note if n else "no nodes"
-    )
+    return Metric(name, value if n else None, unit, "higher", n, 1.0, note if n else "no nodes")
 
 
 def _make_share(name: str, value: float | None, n: int, why_none: str) -> Metric:

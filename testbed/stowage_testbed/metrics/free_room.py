@@ -33,9 +33,7 @@ class FreeRoom:
         overcommitted.
     """
 
-    def __init__(
-        self, nodes: Mapping[str, Resources], held: Iterable[tuple[str, Resources]]
-    ) -> None:
+    def __init__(self, nodes: Mapping[str, Resources], held: Iterable[tuple[str, Resources]]) -> None:
         taken: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for node, requests in held:
             taken[node].update(requests)

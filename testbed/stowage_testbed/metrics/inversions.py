@@ -80,10 +80,7 @@ def measure_inversions(record: RunRecord) -> Iterator[Metric]:
     found = count_inversions(record)
     one = len({pod.priority for pod in record.pods}) <= 1
     note = "all pods have one priority" if one else ""
-    for name, value in (
-        ("priority_inversions_pairs", found.pairs),
-        ("priority_inversions_pods", found.overtaking),
-    ):
+    for name, value in (("priority_inversions_pairs", found.pairs), ("priority_inversions_pods", found.overtaking)):
         unit = name.rpartition("_")[2]
         yield Metric(name, value, unit, "lower", found.bindings, 1.0, note)
 
@@ -108,10 +105,7 @@ def _bound_waiting(pod: PodRecord, resolution_s: float) -> tuple[float, float]:
     begin_s = -math.inf if pod.created_s is None else pod.created_s + resolution_s
     if pod.node and pod.bound_s is None:
         return begin_s, -math.inf
-    end_s = min(
-        (moment for moment in (pod.bound_s, pod.gone_s) if moment is not None),
-        default=math.inf,
-    )
+    end_s = min((moment for moment in (pod.bound_s, pod.gone_s) if moment is not None), default=math.inf)
     return begin_s, end_s - resolution_s
 
 

@@ -28,10 +28,7 @@ class StepLine:
         """Return the average over time from 0 to ``window_s``, which is above 0."""
         ends_s = (*self.times_s, max(window_s, *self.times_s, 0.0))
         areas = (
-            value * (end_s - begin_s)
-            for value, (begin_s, end_s) in zip(
-                self.values, pairwise(ends_s), strict=True
-            )
+            value * (end_s - begin_s) for value, (begin_s, end_s) in zip(self.values, pairwise(ends_s), strict=True)
         )
         return math.fsum(areas) / window_s
 
@@ -56,10 +53,7 @@ def add_up(parts: Iterable[tuple[Span, int]]) -> StepLine:
         changes[begin_s] = changes.get(begin_s, 0) + amount
         changes[end_s] = changes.get(end_s, 0) - amount
     times_s = sorted(changes)
-    return StepLine(
-        times_s=tuple(times_s),
-        values=tuple(accumulate(changes[time_s] for time_s in times_s)),
-    )
+    return StepLine(times_s=tuple(times_s), values=tuple(accumulate(changes[time_s] for time_s in times_s)))
 
 
 def count_waiting(record: RunRecord) -> StepLine:

@@ -19,10 +19,7 @@ def compute_utilisation(state: ClusterState) -> dict[str, Fraction]:
     """
     requested = add_up(pod.requests for pod in state.bound)
     there = add_up(node.resources for node in state.nodes)
-    return {
-        name: Fraction(requested[name], there[name]) if there[name] else Fraction(0)
-        for name in state.resources
-    }
+    return {name: Fraction(requested[name], there[name]) if there[name] else Fraction(0) for name in state.resources}
 
 
 def count_placed_by_priority(state: ClusterState) -> dict[int, int]:
@@ -94,6 +91,4 @@ def is_not_worse(before: Mapping[int, int], after: Mapping[int, int]) -> bool:
     tiers of Algorithm 1.
     """
     priorities = sorted({*before, *after}, reverse=True)
-    return [after.get(priority, 0) for priority in priorities] >= [
-        before.get(priority, 0) for priority in priorities
-    ]
+    return [after.get(priority, 0) for priority in priorities] >= [before.get(priority, 0) for priority in priorities]

@@ -179,21 +179,13 @@ def find_placed_span(pod: PodRecord, window_s: float) -> Span | None:
 def find_state_at_start(record: RunRecord) -> ClusterState:
     """Return the pods that were there before the window, where they were then."""
     there = (pod for pod in record.pods if pod.created_s is None)
-    return ClusterState(
-        record.nodes,
-        tuple(_make_pod_state(pod, placed=pod.bound_s is None) for pod in there),
-    )
+    return ClusterState(record.nodes, tuple(_make_pod_state(pod, placed=pod.bound_s is None) for pod in there))
 
 
 def find_state_at_end(record: RunRecord) -> ClusterState:
     """Return the pods that have not gone, where they are."""
     left = (pod for pod in record.pods if pod.gone_s is None)
-    return ClusterState(
-        record.nodes,
-        tuple(
-            _make_pod_state(pod, placed=bound_from_s(pod) is not None) for pod in left
-        ),
-    )
+    return ClusterState(record.nodes, tuple(_make_pod_state(pod, placed=bound_from_s(pod) is not None) for pod in left))
 
 
 def _make_pod_state(pod: PodRecord, *, placed: bool) -> PodState:

@@ -27,11 +27,7 @@ def measure_hpa(record: HpaRecord) -> tuple[Metric, ...]:
 
     Without a value is what did not happen; the note says why.
     """
-    return (
-        *_measure_recovery(record),
-        *_measure_quality(record),
-        *_measure_scaling(record),
-    )
+    return (*_measure_recovery(record), *_measure_quality(record), *_measure_scaling(record))
 
 
 def _measure_recovery(record: HpaRecord) -> Iterator[Metric]:
@@ -57,12 +53,7 @@ def _measure_capacity(record: HpaRecord) -> Metric:
     TTR is a multiple of the window; this is the same moment without its rounding.
     """
     settings, start_s = record.settings, record.hold_start_s
-    needed = replicas_needed(
-        settings.service,
-        settings.sla,
-        record.clients,
-        settings.autoscaling.max_replicas,
-    )
+    needed = replicas_needed(settings.service, settings.sla, record.clients, settings.autoscaling.max_replicas)
     value, note = None, f"{needed} ready replicas are needed"
     if needed is None:
         note = "not even the most replicas keep the SLA"
@@ -92,9 +83,7 @@ def _measure_scaling(record: HpaRecord) -> Iterator[Metric]:
     first, most = scaling.min_replicas, scaling.max_replicas
     moments = {
         "t_scale_up_s": _find_first(record.replicas, lambda seen: seen.desired > first),
-        "t_desired_most_s": _find_first(
-            record.replicas, lambda seen: seen.desired >= most
-        ),
+        "t_desired_most_s": _find_first(record.replicas, lambda seen: seen.desired >= most),
         "t_ready_most_s": _find_first(record.pods, lambda count: count.ready >= most),
     }
     for name, at_s in moments.items():

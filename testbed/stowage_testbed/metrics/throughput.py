@@ -43,20 +43,14 @@ class Throughput:
 def compute_throughput(record: RunRecord) -> Throughput | None:
     """Return the throughput of a run; ``None`` where nothing was created and bound."""
     created_s = [pod.created_s for pod in record.pods if pod.created_s is not None]
-    bound_s = [
-        pod.bound_s
-        for pod in record.pods
-        if pod.created_s is not None and pod.bound_s is not None
-    ]
+    bound_s = [pod.bound_s for pod in record.pods if pod.created_s is not None and pod.bound_s is not None]
     if not bound_s:
         return None
     first_s = min(created_s)
     span_s = max(bound_s) - first_s
     bins = Counter(math.floor(moment_s - first_s) for moment_s in bound_s)
     return Throughput(
-        bound=len(bound_s),
-        span_s=span_s,
-        per_second=tuple(bins[second] for second in range(math.floor(span_s) + 1)),
+        bound=len(bound_s), span_s=span_s, per_second=tuple(bins[second] for second in range(math.floor(span_s) + 1))
     )
 
 
@@ -67,9 +61,7 @@ def measure_throughput(record: RunRecord) -> Iterator[Metric]:
     yield _measure_overall(found, record.resolution_s)
     seconds = found.whole_seconds if found else ()
     short = "" if seconds else "all was bound within one second"
-    yield _measure_sampled(
-        "peak", max(found.per_second) if found and seconds else None, n, short
-    )
+    yield _measure_sampled("peak", max(found.per_second) if found and seconds else None, n, short)
     few = len(seconds) < FEWEST_SECONDS
     yield _measure_sampled(
         "median",

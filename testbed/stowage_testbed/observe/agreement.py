@@ -46,17 +46,12 @@ def summarise_lags(lags_s: Sequence[float]) -> Agreement:
     return Agreement(
         events=len(lags_s),
         median_lag_s=middle_s,
-        beyond=sum(
-            middle_s is not None and abs(lag_s - middle_s) > TOLERANCE_S
-            for lag_s in lags_s
-        ),
+        beyond=sum(middle_s is not None and abs(lag_s - middle_s) > TOLERANCE_S for lag_s in lags_s),
         resolution_s=max(RESOLUTION_S, measure_spread_s(lags_s)),
     )
 
 
-def measure_binding_lags_s(
-    timelines: Iterable[PodTimeline], stamps_ns: Mapping[str, int]
-) -> list[float]:
+def measure_binding_lags_s(timelines: Iterable[PodTimeline], stamps_ns: Mapping[str, int]) -> list[float]:
     """Return receipt minus audit stamp of every binding that both saw, in seconds."""
     return [
         (line.bound.wall_ns - stamps_ns[key]) / NS_PER_S

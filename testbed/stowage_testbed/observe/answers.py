@@ -65,36 +65,21 @@ class _Event:
     entry: AuditEntry
 
 
-def read_answers(
-    timelines: Sequence[PodTimeline], entries: Iterable[AuditEntry]
-) -> Answered:
+def read_answers(timelines: Sequence[PodTimeline], entries: Iterable[AuditEntry]) -> Answered:
     """Return the pods of the watch, on the clock of the API server."""
     answers = _group(entries)
-    events = [
-        event
-        for number, line in enumerate(timelines)
-        for event in _find_events(number, line, answers)
-    ]
+    events = [event for number, line in enumerate(timelines) for event in _find_events(number, line, answers)]
     there = [event for event in events if event.moment != "ready"]
-    expected = sum(
-        (line.created is not None) + (line.bound is not None) for line in timelines
-    )
+    expected = sum((line.created is not None) + (line.bound is not None) for line in timelines)
     lags_ns = [event.receipt.wall_ns - event.entry.stage_ns for event in there]
     lag_ns = int(median(lags_ns)) if lags_ns else 0
     done_ns = _order(events)
-    late = [
-        (event.entry.stage_ns - done) / NS_PER_S
-        for event, done in zip(events, done_ns, strict=True)
-    ]
+    late = [(event.entry.stage_ns - done) / NS_PER_S for event, done in zip(events, done_ns, strict=True)]
     moved: dict[int, dict[Moment, Receipt]] = defaultdict(dict)
     for event, done in zip(events, done_ns, strict=True):
-        moved[event.line][event.moment] = _earlier(
-            event.receipt, event.receipt.wall_ns - done
-        )
+        moved[event.line][event.moment] = _earlier(event.receipt, event.receipt.wall_ns - done)
     return Answered(
-        timelines=tuple(
-            _move(line, moved[number], lag_ns) for number, line in enumerate(timelines)
-        ),
+        timelines=tuple(_move(line, moved[number], lag_ns) for number, line in enumerate(timelines)),
         lags_s=tuple(lag / NS_PER_S for lag in lags_ns),
         missing=expected - len(there),
         late_s=_find_ninth_decile(late),
@@ -159,9 +144,7 @@ def _order(events: Sequence[_Event]) -> list[int]:
     return done_ns
 
 
-def _move(
-    line: PodTimeline, moved: Mapping[Moment, Receipt], lag_ns: int
-) -> PodTimeline:
+def _move(line: PodTimeline, moved: Mapping[Moment, Receipt], lag_ns: int) -> PodTimeline:
     def at(receipt: Receipt | None) -> Receipt | None:
         return None if receipt is None else _earlier(receipt, lag_ns)
 

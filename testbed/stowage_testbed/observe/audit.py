@@ -28,8 +28,7 @@ class AuditLogMissingError(StowageError):
     def __init__(self, path: Path) -> None:
         self.path = path
         super().__init__(
-            f"there is no audit log at {path}; bring the cluster up with `stowage up`, "
-            "which switches auditing on"
+            f"there is no audit log at {path}; bring the cluster up with `stowage up`, which switches auditing on"
         )
 
 
@@ -195,20 +194,14 @@ class AuditReader:
                 yield line
 
 
-def read_audit_entries(
-    path: Path, start: AuditMark = BEGINNING
-) -> Iterator[AuditEntry]:
+def read_audit_entries(path: Path, start: AuditMark = BEGINNING) -> Iterator[AuditEntry]:
     """Yield the finished requests of an audit log in order, as `AuditReader` does."""
     return AuditReader(path, start).entries()
 
 
 def read_binding_times_ns(entries: Iterable[AuditEntry]) -> dict[str, int]:
     """Return ``namespace/name`` of each pod bound with success, and when."""
-    return {
-        f"{entry.namespace}/{entry.name}": entry.stage_ns
-        for entry in entries
-        if entry.creates("pods", "binding")
-    }
+    return {f"{entry.namespace}/{entry.name}": entry.stage_ns for entry in entries if entry.creates("pods", "binding")}
 
 
 class _Target(msgspec.Struct):
@@ -275,9 +268,7 @@ def _read_entry(line: bytes) -> AuditEntry:
         code=record.responseStatus.code if record.responseStatus else 0,
         stage_ns=_parse_nanoseconds(record.stageTimestamp),
         uid=_read_demanded_uid(record.requestObject),
-        received_ns=_parse_nanoseconds(
-            record.requestReceivedTimestamp or record.stageTimestamp
-        ),
+        received_ns=_parse_nanoseconds(record.requestReceivedTimestamp or record.stageTimestamp),
     )
 
 

@@ -17,10 +17,7 @@ def progress(plan: JsonObject) -> str:
     if not told:
         return f"{name}: {phase or 'not taken up yet'}"
     states = Counter(str(one.get("state", "")) for one in told)
-    return (
-        f"{name}: {phase}, {states['Emptied']} of {len(told)} nodes emptied"
-        f"{_saved(plan)}"
-    )
+    return f"{name}: {phase}, {states['Emptied']} of {len(told)} nodes emptied{_saved(plan)}"
 
 
 def ending(plan: JsonObject) -> Iterator[str]:
@@ -33,10 +30,7 @@ def ending(plan: JsonObject) -> Iterator[str]:
         yield f"{name} is proposed{_saved(plan)}. To have it carried out:"
         yield f"  stowage plan approve {name}"
         return
-    yield (
-        f"{name} is {phase}: {len(emptied)} nodes emptied{_saved(plan)}"
-        f"{f'; {message}' if message else ''}"
-    )
+    yield (f"{name} is {phase}: {len(emptied)} nodes emptied{_saved(plan)}{f'; {message}' if message else ''}")
     for node in told:
         if node.get("state") not in ("Emptied", None):
             why = f": {node['message']}" if node.get("message") else ""
@@ -57,14 +51,10 @@ def summary(plan: JsonObject) -> Iterator[str]:
             told_price(said.get(f"hourly{name}", ""))
             for name in ("PriceBefore", "PriceAfter", "PriceLowerBound", "Saving")
         )
-        yield (
-            f"  {before} an hour, {after} by the plan; proved: at least {least}; "
-            f"saved: {saving}"
-        )
+        yield (f"  {before} an hour, {after} by the plan; proved: at least {least}; saved: {saving}")
     sure = {
         "Reserved": "room is held for each replacement",
-        "Rehearsed": "another scheduler found a place for each replacement; nothing "
-        "is held",
+        "Rehearsed": "another scheduler found a place for each replacement; nothing is held",
     }.get(said.get("certainty", ""))
     if sure:
         yield f"  {said['certainty']}: {sure}"

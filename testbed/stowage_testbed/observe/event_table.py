@@ -16,11 +16,9 @@ def write_event_table(bodies: Iterable[JsonObject]) -> str:
     rows = [
         [
             body.get("eventTime") or body.get("firstTimestamp") or "-",
-            body.get("reportingComponent")
-            or (body.get("source") or {}).get("component", "-"),
+            body.get("reportingComponent") or (body.get("source") or {}).get("component", "-"),
             body.get("reason", "-"),
-            f"{body['involvedObject'].get('kind', '')}/"
-            f"{body['involvedObject'].get('name', '')}",
+            f"{body['involvedObject'].get('kind', '')}/{body['involvedObject'].get('name', '')}",
             body.get("message", ""),
         ]
         for body in bodies

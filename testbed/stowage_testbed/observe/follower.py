@@ -113,12 +113,7 @@ class Follower:
     """
 
     def __init__(
-        self,
-        source: Source,
-        stream: Stream,
-        arrivals: Arrivals,
-        clock: ReceiptClock,
-        patience: Patience,
+        self, source: Source, stream: Stream, arrivals: Arrivals, clock: ReceiptClock, patience: Patience
     ) -> None:
         self._source = source
         self._stream = stream
@@ -127,9 +122,7 @@ class Follower:
         self._patience = patience
         self._stopping = threading.Event()
         self._lost = False
-        self._thread = threading.Thread(
-            target=self._follow, name=f"watch-{source.kind}", daemon=True
-        )
+        self._thread = threading.Thread(target=self._follow, name=f"watch-{source.kind}", daemon=True)
         self._thread.start()
 
     def cancel(self) -> None:

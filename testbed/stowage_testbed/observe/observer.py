@@ -81,9 +81,7 @@ class Observer:
         self._failure: StowageError | None = None
         self._failed = threading.Event()
         self._stopped = threading.Event()
-        self._applier = threading.Thread(
-            target=self._apply_all, name="apply-changes", daemon=True
-        )
+        self._applier = threading.Thread(target=self._apply_all, name="apply-changes", daemon=True)
 
     def __enter__(self) -> Self:
         self._applier.start()
@@ -107,9 +105,7 @@ class Observer:
         with self._changed:
             self._take(listed)
             self._changed.notify_all()
-        self._followers[source.kind] = Follower(
-            source, stream, self._arrivals, self.clock, self._patience
-        )
+        self._followers[source.kind] = Follower(source, stream, self._arrivals, self.clock, self._patience)
 
     @contextmanager
     def patient(self, patience_s: float) -> Iterator[None]:
@@ -229,9 +225,7 @@ class Observer:
             finally:
                 self._changed.acquire()
 
-    def _quiet_from(
-        self, kinds: tuple[str, ...], quiet_s: float, after: Receipt | None
-    ) -> int:
+    def _quiet_from(self, kinds: tuple[str, ...], quiet_s: float, after: Receipt | None) -> int:
         receipts = [after, *(self._state.last_change(kind) for kind in kinds)]
         latest = max((r.monotonic_ns for r in receipts if r is not None), default=0)
         return latest + int(quiet_s * NS_PER_S)
@@ -255,9 +249,7 @@ class Observer:
                 self._take([arrival])
             case Relisted(source, listed, receipt):
                 gone = self._state.find_vanished(source.kind, listed)
-                self._take(
-                    Change(source.kind, Verb.DELETED, receipt, body) for body in gone
-                )
+                self._take(Change(source.kind, Verb.DELETED, receipt, body) for body in gone)
                 self._take(listed)
             case Broken(error):
                 self._failure = error

@@ -61,9 +61,7 @@ class ObservedPlan:
     @property
     def conclusive(self) -> bool:
         """Whether no other plan follows by itself, proved or not."""
-        return self.phase == "NoImprovement" or (
-            self.phase == "Completed" and self.optimal
-        )
+        return self.phase == "NoImprovement" or (self.phase == "Completed" and self.optimal)
 
     def in_words(self) -> str:
         """Return the plan's state in one line."""
@@ -95,10 +93,7 @@ def read_plan(body: JsonObject) -> ObservedPlan:
         placements=len(status.get("placements") or []),
         moves=len(status.get("moves") or []),
         evictions=len(status.get("evictions") or []),
-        refusals=tuple(
-            f"{item.get('subject', '')}: {item.get('reason', '')}"
-            for item in status.get("refusals") or []
-        ),
+        refusals=tuple(f"{item.get('subject', '')}: {item.get('reason', '')}" for item in status.get("refusals") or []),
         tiers=tuple(
             ObservedTier(
                 priority=tier.get("priority", 0),

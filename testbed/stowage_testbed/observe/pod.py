@@ -8,14 +8,7 @@ from sys import intern
 from typing import Any, TypedDict
 
 from stowage_testbed.observe.change import JsonObject
-from stowage_testbed.observe.pod_body import (
-    FINISHED,
-    controller_of,
-    is_ready,
-    is_terminating,
-    node_of,
-    priority_of,
-)
+from stowage_testbed.observe.pod_body import FINISHED, controller_of, is_ready, is_terminating, node_of, priority_of
 from stowage_testbed.observe.raw_body import RawBody
 
 WORKLOAD_LABEL = "stowage.dev/workload"

@@ -49,8 +49,7 @@ def is_live_and_ready(body: JsonObject) -> bool:
 def is_ready(status: Mapping[str, Any]) -> bool:
     """Return whether a pod's condition ``Ready`` holds."""
     return any(
-        condition["type"] == "Ready" and condition["status"] == "True"
-        for condition in status.get("conditions") or ()
+        condition["type"] == "Ready" and condition["status"] == "True" for condition in status.get("conditions") or ()
     )
 
 
@@ -58,9 +57,7 @@ def is_being_evicted(body: JsonObject) -> bool:
     """Return whether the server has granted an eviction of the pod."""
     conditions = (body.get("status") or {}).get("conditions") or ()
     return any(
-        one["type"] == "DisruptionTarget"
-        and one["status"] == "True"
-        and one.get("reason") == "EvictionByEvictionAPI"
+        one["type"] == "DisruptionTarget" and one["status"] == "True" and one.get("reason") == "EvictionByEvictionAPI"
         for one in conditions
     )
 

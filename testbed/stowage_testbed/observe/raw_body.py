@@ -92,9 +92,7 @@ class BodyFile:
 
         @lru_cache(maxsize=HOT)
         def parsed(at: int, length: int) -> dict[str, Any]:
-            found: dict[str, Any] = msgspec.json.decode(
-                os.pread(file.fileno(), length, at)
-            )
+            found: dict[str, Any] = msgspec.json.decode(os.pread(file.fileno(), length, at))
             found.get("metadata", {}).pop("managedFields", None)
             return found
 
@@ -113,9 +111,7 @@ class BodyFile:
             at, left = self.length, memoryview(content)
             try:
                 while left:
-                    done = os.pwrite(
-                        self._file.fileno(), left, at + len(content) - len(left)
-                    )
+                    done = os.pwrite(self._file.fileno(), left, at + len(content) - len(left))
                     left = left[done:]
             except OSError as error:
                 raise StowageError(

@@ -48,9 +48,7 @@ class ReceiptClock:
     """
 
     def __init__(
-        self,
-        monotonic_ns: Callable[[], int] = time.monotonic_ns,
-        wall_ns: Callable[[], int] = time.time_ns,
+        self, monotonic_ns: Callable[[], int] = time.monotonic_ns, wall_ns: Callable[[], int] = time.time_ns
     ) -> None:
         self._monotonic_ns = monotonic_ns
         self._offset_ns = wall_ns() - monotonic_ns()

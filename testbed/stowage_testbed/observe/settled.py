@@ -92,9 +92,7 @@ def objects_gone(kind: str, names: Collection[str]) -> Condition:
     unwanted = frozenset(names)
 
     def condition(state: State) -> ConditionResult:
-        left = sorted(
-            name for body in state.bodies(kind) if (name := name_of(body)) in unwanted
-        )
+        left = sorted(name for body in state.bodies(kind) if (name := name_of(body)) in unwanted)
         return ConditionResult(not left, f"{kind} still there: {_join_names(left)}")
 
     return condition
@@ -116,9 +114,7 @@ def pods_gone(namespace: str) -> Condition:
 
     def condition(state: State) -> ConditionResult:
         left = [pod.name for pod in state.all_pods(namespace)]
-        return ConditionResult(
-            not left, f"{len(left)} pods left: {', '.join(left[:SHOWN])}"
-        )
+        return ConditionResult(not left, f"{len(left)} pods left: {', '.join(left[:SHOWN])}")
 
     return condition
 

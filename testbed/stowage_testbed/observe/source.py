@@ -30,9 +30,7 @@ STATEFUL_SETS = Source("StatefulSet", "/apis/apps/v1/statefulsets")
 DEPLOYMENTS = Source("Deployment", "/apis/apps/v1/deployments")
 DAEMON_SETS = Source("DaemonSet", "/apis/apps/v1/daemonsets")
 JOBS = Source("Job", "/apis/batch/v1/jobs")
-AUTOSCALERS = Source(
-    "HorizontalPodAutoscaler", "/apis/autoscaling/v2/horizontalpodautoscalers"
-)
+AUTOSCALERS = Source("HorizontalPodAutoscaler", "/apis/autoscaling/v2/horizontalpodautoscalers")
 
 CORE_SOURCES = (
     PODS,

@@ -66,9 +66,7 @@ class State:
     def bodies(self, kind: str, namespace: str | None = None) -> list[JsonObject]:
         """Return the objects of a kind as JSON, of one namespace if one is given."""
         return [
-            body
-            for body in self._bodies.get(kind, {}).values()
-            if namespace is None or namespace_of(body) == namespace
+            body for body in self._bodies.get(kind, {}).values() if namespace is None or namespace_of(body) == namespace
         ]
 
     def pods(self, namespace: str) -> list[ObservedPod]:

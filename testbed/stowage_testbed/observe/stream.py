@@ -32,8 +32,7 @@ class HistoryGoneError(Exception):
 def make_watch_error(source: Source, cause: str) -> StowageError:
     """Return what to raise when a watch ends for a reason that no new list can fix."""
     return StowageError(
-        f"the watch of {source.kind} broke off: {cause}; "
-        "see whether the cluster's API server still runs"
+        f"the watch of {source.kind} broke off: {cause}; see whether the cluster's API server still runs"
     )
 
 
@@ -94,9 +93,7 @@ class Stream:
                 continue
             if response.status != HTTP_OK:
                 text = response.data.decode()
-                raise ApiRefusedError(
-                    f"list {self._source.kind}", response.status, text
-                )
+                raise ApiRefusedError(f"list {self._source.kind}", response.status, text)
             page = msgspec.json.decode(response.data, type=Page)
             bodies += map(self._keep, page.items or ())
             token = page.metadata.continue_
@@ -104,9 +101,7 @@ class Stream:
                 break
         self._version = page.metadata.resourceVersion
         receipt = self._clock.now()
-        return [
-            Change(self._source.kind, Verb.LISTED, receipt, body) for body in bodies
-        ]
+        return [Change(self._source.kind, Verb.LISTED, receipt, body) for body in bodies]
 
     def watch(self, opened: Callable[[], object] = bool) -> Iterator[Change]:
         """Yield changes until the server ends the connection or `close` is called.
@@ -120,13 +115,7 @@ class Stream:
         StowageError
             The server answered with another error.
         """
-        response = self._get(
-            [
-                ("watch", "true"),
-                ("resourceVersion", self._version),
-                ("allowWatchBookmarks", "true"),
-            ]
-        )
+        response = self._get([("watch", "true"), ("resourceVersion", self._version), ("allowWatchBookmarks", "true")])
         # By this thread, however it ends: a socket left to the garbage collector may
         # outlive the client.
         with closing(response):
@@ -158,11 +147,7 @@ class Stream:
 
     def _get(self, query: list[tuple[str, str]]) -> HTTPResponse:
         request = self._api.param_serialize(
-            "GET",
-            self._source.path,
-            query_params=query,
-            header_params={"Accept": JSON},
-            auth_settings=["BearerToken"],
+            "GET", self._source.path, query_params=query, header_params={"Accept": JSON}, auth_settings=["BearerToken"]
         )
         answer = self._api.call_api(*request, _request_timeout=self._silence_s)
         response = answer.response
@@ -190,9 +175,7 @@ class Stream:
         return self._store.keep(memoryview(item), head.metadata)
 
 
-def _stamp_lines(
-    response: HTTPResponse, clock: ReceiptClock
-) -> Iterator[tuple[bytes, Receipt]]:
+def _stamp_lines(response: HTTPResponse, clock: ReceiptClock) -> Iterator[tuple[bytes, Receipt]]:
     """Yield whole lines, each with the receipt of the chunk that completed it."""
     pending = b""
     for chunk in response.stream(amt=None, decode_content=True):

@@ -67,9 +67,7 @@ def measure_bind_latencies_s(timelines: Iterable[PodTimeline]) -> list[float]:
     return [latency for latency in seen if latency is not None]
 
 
-def _advance(
-    line: PodTimeline, change: Change, pod: ObservedPod, before: ObservedPod | None
-) -> PodTimeline:
+def _advance(line: PodTimeline, change: Change, pod: ObservedPod, before: ObservedPod | None) -> PodTimeline:
     at = change.receipt
     if pod.node:
         line = replace(line, node=pod.node)

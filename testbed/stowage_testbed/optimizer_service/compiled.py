@@ -55,8 +55,7 @@ def compile_optimizer() -> None:
         if process.returncode:
             said = "\n  ".join(tail)
             raise StowageError(
-                f"compiling the optimiser's hot loops failed:\n  {said}\n"
-                f"`{COMMAND} compile` tries again"
+                f"compiling the optimiser's hot loops failed:\n  {said}\n`{COMMAND} compile` tries again"
             )
         done.touch()
 

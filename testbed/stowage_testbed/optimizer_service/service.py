@@ -20,12 +20,7 @@ from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
 from stowage_testbed.base.child import end_child
 from stowage_testbed.base.errors import StowageError
 
-COMMAND = (
-    sys.executable,
-    "-c",
-    "from stowage_optimizer.cli import main; main()",
-    "serve",
-)
+COMMAND = (sys.executable, "-c", "from stowage_optimizer.cli import main; main()", "serve")
 READY_LIMIT_S = 120.0
 STOP_LIMIT_S = 20.0
 LOG_SHOWN = 2000
@@ -51,9 +46,7 @@ class RunningService:
         return last_answer(self.stub, request)
 
 
-def last_answer(
-    stub: pb_grpc.OptimizerStub, request: pb.SolveRequest
-) -> pb.SolveUpdate:
+def last_answer(stub: pb_grpc.OptimizerStub, request: pb.SolveRequest) -> pb.SolveUpdate:
     """Return the last answer to a request.
 
     Raises

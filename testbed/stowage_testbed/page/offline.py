@@ -75,9 +75,7 @@ def offline_page(
 @cache
 def _templates(package: str) -> Environment:
     return Environment(
-        loader=ChoiceLoader(
-            [PackageLoader(package, "assets"), PackageLoader(PACKAGE, "assets")]
-        ),
+        loader=ChoiceLoader([PackageLoader(package, "assets"), PackageLoader(PACKAGE, "assets")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

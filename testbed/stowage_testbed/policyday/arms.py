@@ -20,10 +20,7 @@ MOST_ALLOCATED = {
     "args": {
         "scoringStrategy": {
             "type": "MostAllocated",
-            "resources": [
-                {"name": "cpu", "weight": 1},
-                {"name": "memory", "weight": 1},
-            ],
+            "resources": [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}],
         }
     },
 }
@@ -80,17 +77,12 @@ def find_arm(name: str) -> Arm:
     return ARMS[name]
 
 
-WITH_OPTIMISER = {
-    "default": "optimizer",
-    "deterministic": "optimizer-deterministic",
-}
+WITH_OPTIMISER = {"default": "optimizer", "deterministic": "optimizer-deterministic"}
 """The chart's profiles that differ in the optimiser."""
 
 
 @contextmanager
-def configured(
-    arm: Arm, profile: Path, arguments: Mapping[str, Any] | None = None
-) -> Iterator[Path]:
+def configured(arm: Arm, profile: Path, arguments: Mapping[str, Any] | None = None) -> Iterator[Path]:
     """Yield the KubeSchedulerConfiguration of an arm, made from a profile.
 
     Parameters
@@ -119,9 +111,7 @@ def configured(
             if kept or plugins:
                 one["pluginConfig"] = [*kept, *plugins]
     except (OSError, yaml.YAMLError, TypeError, KeyError) as error:
-        raise InputError(
-            f"{profile}: is no KubeSchedulerConfiguration with profiles ({error})"
-        ) from error
+        raise InputError(f"{profile}: is no KubeSchedulerConfiguration with profiles ({error})") from error
     with TemporaryDirectory() as folder:
         file = Path(folder) / profile.name
         file.write_text(yaml.safe_dump(configuration), encoding="utf-8")

@@ -34,19 +34,11 @@ class Autoscaler:
     _gone: list[str] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        self._nodes = {
-            line.name: make_node(line)
-            for line in reversed(self.day.lines)
-            if isinstance(line, NodeSeen)
-        }
+        self._nodes = {line.name: make_node(line) for line in reversed(self.day.lines) if isinstance(line, NodeSeen)}
 
     def look(self, at_s: float, state: State) -> Iterator[Event]:
         """Yield what happens to the nodes."""
-        waiting_milli = sum(
-            requests_of(pod)["cpu"]
-            for pod in state["pods"]
-            if not pod["spec"].get("nodeName")
-        )
+        waiting_milli = sum(requests_of(pod)["cpu"] for pod in state["pods"] if not pod["spec"].get("nodeName"))
         used = nodes_in_use(state)
         for name in used:
             self._idle_since.pop(name, None)

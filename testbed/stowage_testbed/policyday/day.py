@@ -7,23 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from stowage_testbed.policyday.drawing import (
-    DAY_S,
-    draw_time,
-    load_at,
-    make_template,
-)
-from stowage_testbed.trace.format import (
-    Header,
-    Line,
-    Node,
-    NodeSeen,
-    ObjectSeen,
-    Owner,
-    PodCame,
-    PodEnded,
-    Scaled,
-)
+from stowage_testbed.policyday.drawing import DAY_S, draw_time, load_at, make_template
+from stowage_testbed.trace.format import Header, Line, Node, NodeSeen, ObjectSeen, Owner, PodCame, PodEnded, Scaled
 from stowage_testbed.trace.reading import Trace
 
 NAMESPACE = "day"
@@ -49,10 +34,7 @@ POD_KINDS = (
     (2000, 8192, 10),
 )
 
-BUDGETS: tuple[dict[str, int | str], ...] = (
-    {"maxUnavailable": 1},
-    {"minAvailable": "80%"},
-)
+BUDGETS: tuple[dict[str, int | str], ...] = ({"maxUnavailable": 1}, {"minAvailable": "80%"})
 
 SCALING_S = 900.0
 """How often the number of a Deployment's pods follows the load."""
@@ -120,9 +102,7 @@ class _Drawn:
     def _cores(self) -> float:
         """Return the cores that are asked for on average."""
         nodes = range(self.day.nodes)
-        return self.day.load * sum(
-            NODE_KINDS[number % len(NODE_KINDS)][1] for number in nodes
-        )
+        return self.day.load * sum(NODE_KINDS[number % len(NODE_KINDS)][1] for number in nodes)
 
     def _draw_kind(self) -> int:
         weights = [weight for *_, weight in POD_KINDS]
@@ -201,9 +181,7 @@ class _Drawn:
                     name = f"{one.name}-{made:05}"
                     made += 1
                     there.append((name, at))
-                    yield PodCame(
-                        t=at, namespace=NAMESPACE, name=name, of=one.name, owner=owner
-                    )
+                    yield PodCame(t=at, namespace=NAMESPACE, name=name, of=one.name, owner=owner)
                 while len(there) > wanted:
                     name, came = there.pop(self._draw.randrange(len(there)))
                     yield PodEnded(
@@ -218,9 +196,7 @@ class _Drawn:
             t = round(draw_time(self._draw) * DAY_S, 3)
             ran_s = round(self._draw.expovariate(1 / self.day.job_s), 3)
             name, of = f"job-{number:05}", f"job-{self._draw_kind()}"
-            yield PodCame(
-                t=t, namespace=NAMESPACE, name=name, of=of, owner=Owner("Job", name)
-            )
+            yield PodCame(t=t, namespace=NAMESPACE, name=name, of=of, owner=Owner("Job", name))
             if t + ran_s <= self.day.hours * 3600:
                 yield PodEnded(
                     t=round(t + ran_s, 3), namespace=NAMESPACE, name=name,

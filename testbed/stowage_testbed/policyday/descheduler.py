@@ -29,9 +29,7 @@ class Descheduler:
         Pods of these are not evicted.
     """
 
-    def __init__(
-        self, thresholds: Mapping[str, float], kept_namespaces: tuple[str, ...] = ()
-    ) -> None:
+    def __init__(self, thresholds: Mapping[str, float], kept_namespaces: tuple[str, ...] = ()) -> None:
         arguments: dict[str, Any] = {"thresholds": dict(thresholds)}
         if kept_namespaces:
             arguments["evictableNamespaces"] = {"exclude": list(kept_namespaces)}
@@ -58,10 +56,7 @@ class Descheduler:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End the process."""
         if self._process is not None:
@@ -70,9 +65,7 @@ class Descheduler:
         if self._messages is not None:
             self._messages.close()
 
-    def run_pass(
-        self, state: Mapping[str, Any], evict: Callable[[str], str]
-    ) -> dict[str, int]:
+    def run_pass(self, state: Mapping[str, Any], evict: Callable[[str], str]) -> dict[str, int]:
         """Have it look at a state and evict what it wants to.
 
         Parameters

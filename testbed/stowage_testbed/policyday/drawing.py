@@ -26,9 +26,7 @@ def draw_time(draw: random.Random) -> float:
             return part
 
 
-def make_template(
-    name: str, cpu_milli: int, memory_mib: int, priority: int = 0
-) -> Template:
+def make_template(name: str, cpu_milli: int, memory_mib: int, priority: int = 0) -> Template:
     """Return a template of pods with one container, labelled with its name."""
     requests = {"cpu": f"{cpu_milli}m", "memory": f"{memory_mib}Mi"}
     container = {"name": "c", "image": "i", "resources": {"requests": requests}}

@@ -117,9 +117,7 @@ def _windows(trial: Trial) -> Iterator[WindowFigures]:
         )
 
 
-def used_by_node(
-    lives: Iterable[Life], until_s: float, left_out: frozenset[str] = frozenset()
-) -> dict[str, float]:
+def used_by_node(lives: Iterable[Life], until_s: float, left_out: frozenset[str] = frozenset()) -> dict[str, float]:
     """Return for how many seconds each node held a pod.
 
     Parameters
@@ -151,9 +149,7 @@ def count_moved_twice(lives: Iterable[Life], cool_down_s: float) -> int:
         if life.how == EVICTED and life.ended_s is not None:
             evicted.setdefault(life.replaces or life.pod, []).append(life.ended_s)
     return sum(
-        later - earlier < cool_down_s
-        for times in evicted.values()
-        for earlier, later in pairwise(sorted(times))
+        later - earlier < cool_down_s for times in evicted.values() for earlier, later in pairwise(sorted(times))
     )
 
 
@@ -165,9 +161,7 @@ def _waited_s(lives: Iterable[Life], until_s: float) -> Iterator[float]:
 
 def _daemons(day: Trace) -> frozenset[str]:
     return frozenset(
-        line.of
-        for line in day.lines
-        if isinstance(line, PodCame) and line.owner and line.owner.kind == "DaemonSet"
+        line.of for line in day.lines if isinstance(line, PodCame) and line.owner and line.owner.kind == "DaemonSet"
     )
 
 

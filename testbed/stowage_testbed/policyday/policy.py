@@ -64,8 +64,7 @@ def read_policy(path: Path) -> Policy:
 def _of_manifest(manifest: dict[str, Any]) -> Policy:
     spec = manifest["spec"]
     openings = tuple(
-        Opening(one["schedule"], one.get("timeZone", ""), int(one["durationSeconds"]))
-        for one in spec["windows"]
+        Opening(one["schedule"], one.get("timeZone", ""), int(one["durationSeconds"])) for one in spec["windows"]
     )
     if not openings:
         raise ValueError("no windows")

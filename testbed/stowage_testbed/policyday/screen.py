@@ -72,9 +72,7 @@ def _tabulate_arms(tried: Tried) -> Table:
         f"{tried.hours:.2f} h on {tried.nodes} nodes. Nodes in use are averaged over "
         f"time; moved twice is within {tried.cool_down_s / 3600:g} h."
     )
-    return Table(
-        f"{tried.policy} on {tried.day}, in virtual time", headers, rows, (note,)
-    )
+    return Table(f"{tried.policy} on {tried.day}, in virtual time", headers, rows, (note,))
 
 
 def _tabulate_windows(arms: Sequence[ArmFigures]) -> Table:
@@ -99,16 +97,12 @@ def _tabulate_windows(arms: Sequence[ArmFigures]) -> Table:
         "In brackets: proved for the cluster as it was when the window opened; pods "
         "that come or go later may make more of it possible, or less."
     )
-    return Table(
-        "Windows", headers, tuple(sorted(rows, key=lambda row: row[0])), (note,)
-    )
+    return Table("Windows", headers, tuple(sorted(rows, key=lambda row: row[0])), (note,))
 
 
 def _tabulate_reasons(arms: Sequence[ArmFigures]) -> Table:
     rows = tuple(
-        (arm.arm, str(times), reason)
-        for arm in arms
-        for reason, times in list(arm.refused.items())[:MOST_REASONS]
+        (arm.arm, str(times), reason) for arm in arms for reason, times in list(arm.refused.items())[:MOST_REASONS]
     )
     return Table("What was left where it was", ("arm", "times", "why"), rows)
 

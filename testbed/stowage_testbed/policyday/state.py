@@ -29,9 +29,7 @@ def _kept(pod: dict[str, Any]) -> dict[str, Any]:
 def nodes_in_use(state: State) -> frozenset[str]:
     """Return the nodes that hold a pod which would not go with its node."""
     return frozenset(
-        pod["spec"]["nodeName"]
-        for pod in state["pods"]
-        if pod["spec"].get("nodeName") and not goes_with_its_node(pod)
+        pod["spec"]["nodeName"] for pod in state["pods"] if pod["spec"].get("nodeName") and not goes_with_its_node(pod)
     )
 
 

@@ -120,13 +120,7 @@ def windows_of(day: Trace, policy: Policy) -> tuple[Window, ...]:
     return list_windows(policy.openings, _began(day), length_s)
 
 
-def try_arm(
-    arm: Arm,
-    day: Trace,
-    policy: Policy,
-    settings: Settings,
-    prove: Prove = lambda _: None,
-) -> Trial:
+def try_arm(arm: Arm, day: Trace, policy: Policy, settings: Settings, prove: Prove = lambda _: None) -> Trial:
     """Have a day pass with an arm.
 
     Raises
@@ -148,11 +142,7 @@ def try_arm(
             }
         config = stack.enter_context(configured(arm, settings.profile, arguments))
         world = stack.enter_context(World(config, minor=settings.minor))
-        descheduler = (
-            stack.enter_context(Descheduler(settings.thresholds))
-            if arm.deschedules
-            else None
-        )
+        descheduler = stack.enter_context(Descheduler(settings.thresholds)) if arm.deschedules else None
         told = [WindowTold(window) for window in windows_of(day, policy)]
         scaler = Autoscaler(day) if settings.autoscales else None
         acting = _Acting(world, prove, descheduler, scaler)
@@ -200,13 +190,7 @@ def _pass_day(world: World, events: tuple[Event, ...], agenda: Iterator[_Due]) -
         act(at_s)
 
 
-def _agenda(
-    told: list[WindowTold],
-    acting: _Acting,
-    interval_s: float,
-    length_s: float,
-    arm: Arm,
-) -> Iterator[_Due]:
+def _agenda(told: list[WindowTold], acting: _Acting, interval_s: float, length_s: float, arm: Arm) -> Iterator[_Due]:
     """Yield what is to be done when, in the order of the times."""
     return heapq.merge(
         _windows_agenda(told, acting, interval_s),
@@ -216,9 +200,7 @@ def _agenda(
     )
 
 
-def _windows_agenda(
-    told: list[WindowTold], acting: _Acting, interval_s: float
-) -> Iterator[_Due]:
+def _windows_agenda(told: list[WindowTold], acting: _Acting, interval_s: float) -> Iterator[_Due]:
     for one in told:
         at_s, end_s = one.window.start_s, one.window.end_s
         yield at_s, partial(acting.open, told=one)

@@ -42,9 +42,7 @@ class Window:
     end_s: float
 
 
-def list_windows(
-    openings: Sequence[Opening], began: datetime, length_s: float
-) -> tuple[Window, ...]:
+def list_windows(openings: Sequence[Opening], began: datetime, length_s: float) -> tuple[Window, ...]:
     """Return the windows that begin within the day, in their order.
 
     What lies behind the day's end is cut off. A window goes on to its end although
@@ -76,8 +74,7 @@ def _starts(opening: Opening, began: datetime, length_s: float) -> Iterator[floa
         zone = ZoneInfo(opening.time_zone or "UTC")
     except (ZoneInfoNotFoundError, ValueError) as error:
         raise InputError(
-            f"no time zone {opening.time_zone!r}; names are those of the IANA "
-            "database, as in Europe/Berlin"
+            f"no time zone {opening.time_zone!r}; names are those of the IANA database, as in Europe/Berlin"
         ) from error
     first = began.astimezone(UTC)
     minute = first.replace(second=0, microsecond=0)
@@ -105,17 +102,11 @@ def _read_schedule(schedule: str) -> tuple[frozenset[int], ...]:
         if len(fields) != len(_FIELDS):
             raise ValueError(f"{len(fields)} fields")
         return tuple(
-            frozenset(
-                value
-                for part in field.lower().split(",")
-                for value in _read_part(part, first, last, names)
-            )
+            frozenset(value for part in field.lower().split(",") for value in _read_part(part, first, last, names))
             for field, (_, first, last, names) in zip(fields, _FIELDS, strict=True)
         )
     except ValueError as error:
-        raise InputError(
-            f"schedule {schedule!r}: {error}; it has five fields, as in 0 2 * * 6"
-        ) from error
+        raise InputError(f"schedule {schedule!r}: {error}; it has five fields, as in 0 2 * * 6") from error
 
 
 def _read_part(part: str, first: int, last: int, names: Sequence[str]) -> range:

@@ -31,9 +31,7 @@ class Applier:
     ``folder``.
     """
 
-    def __init__(
-        self, environment: SessionEnvironment, namespace: str, folder: Path
-    ) -> None:
+    def __init__(self, environment: SessionEnvironment, namespace: str, folder: Path) -> None:
         self._environment = environment
         self._namespace = namespace
         self._folder = folder
@@ -74,9 +72,7 @@ class Applier:
         metadata = dict(manifest["metadata"])
         if kind.namespaced:
             metadata.setdefault("namespace", self._namespace)
-        body = with_overrides_for(
-            {**manifest, "metadata": metadata}, self._environment.pod_overrides
-        )
+        body = with_overrides_for({**manifest, "metadata": metadata}, self._environment.pod_overrides)
         made = self._send(kind, body)
         if kind.name == "Namespace":
             await_account(self._environment, metadata["name"])
@@ -100,9 +96,7 @@ class Applier:
         return ask(api, "PATCH", path, what, text, content=APPLY, query=_MANAGER)
 
 
-def with_overrides_for(
-    manifest: Manifest, pod_overrides: PodOverrides | None
-) -> Manifest:
+def with_overrides_for(manifest: Manifest, pod_overrides: PodOverrides | None) -> Manifest:
     """Return an object whose pods have a scheduler's overrides.
 
     Pods that name a scheduler of their own keep it.
@@ -131,9 +125,9 @@ def await_account(environment: SessionEnvironment, namespace: str) -> None:
     path = f"/api/v1/namespaces/{namespace}/serviceaccounts/default"
     wait_until(
         f"the default account of namespace {namespace}",
-        lambda: ask(
-            environment.api, "GET", path, f"read {path}", allowed={HTTPStatus.NOT_FOUND}
-        ).get("kind", "not there"),
+        lambda: ask(environment.api, "GET", path, f"read {path}", allowed={HTTPStatus.NOT_FOUND}).get(
+            "kind", "not there"
+        ),
         lambda kind: kind == "ServiceAccount",
         timeout_s=HANG_S,
     )

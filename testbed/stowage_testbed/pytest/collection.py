@@ -24,9 +24,7 @@ DEFAULT = "default"
 FULL = "full"
 
 
-def pytest_collect_file(
-    file_path: Path, parent: pytest.Collector
-) -> ScenarioFile | None:
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFile | None:
     """Collect YAML files as scenarios."""
     if file_path.suffix not in {".yaml", ".yml"}:
         return None
@@ -57,9 +55,7 @@ class ScenarioFile(pytest.File):
     def _is_asked_for(self) -> bool:
         """Return whether `-m` speaks of long scenarios, or this very file is named."""
         config = self.config
-        named = [
-            config.invocation_params.dir / arg.split("::")[0] for arg in config.args
-        ]
+        named = [config.invocation_params.dir / arg.split("::")[0] for arg in config.args]
         return FULL in str(config.getoption("-m")) or self.path in named
 
 

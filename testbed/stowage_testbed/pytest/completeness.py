@@ -6,13 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.pod import ObservedPod
-from stowage_testbed.observe.source import (
-    DAEMON_SETS,
-    DEPLOYMENTS,
-    JOBS,
-    REPLICA_SETS,
-    STATEFUL_SETS,
-)
+from stowage_testbed.observe.source import DAEMON_SETS, DEPLOYMENTS, JOBS, REPLICA_SETS, STATEFUL_SETS
 from stowage_testbed.observe.state import State
 
 CONTROLLERS = (DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, DAEMON_SETS, JOBS)
@@ -29,9 +23,7 @@ def missing_pods(state: State, namespace: str) -> list[str]:
     ]
 
 
-def _counted(
-    state: State, namespace: str, pods: Sequence[ObservedPod]
-) -> Iterator[tuple[str, str, int, int]]:
+def _counted(state: State, namespace: str, pods: Sequence[ObservedPod]) -> Iterator[tuple[str, str, int, int]]:
     for kind, count in _RULES.items():
         for body in state.bodies(kind, namespace):
             name = body["metadata"]["name"]

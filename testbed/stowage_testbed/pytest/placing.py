@@ -28,12 +28,7 @@ class Placements:
 
     @plain
     def __call__(
-        self,
-        namespace: str | None = None,
-        *,
-        pods: int = 0,
-        placed: int = 0,
-        timeout_s: float = TIMEOUT_S,
+        self, namespace: str | None = None, *, pods: int = 0, placed: int = 0, timeout_s: float = TIMEOUT_S
     ) -> dict[str, str | None]:
         """Return the node of each pod by the pod's name; ``None`` if there is none.
 
@@ -80,16 +75,10 @@ class Placements:
                 quiet_s=QUIET_S,
                 quiet_kinds=("Pod", "PackingPlan"),
             )
-            return observer.read(
-                lambda state: {
-                    pod.name: pod.node or None for pod in state.all_pods(where)
-                }
-            )
+            return observer.read(lambda state: {pod.name: pod.node or None for pod in state.all_pods(where)})
 
 
-def all_decided(
-    namespace: str, *, optimizes: bool, pods: int = 0, placed: int = 0
-) -> Condition:
+def all_decided(namespace: str, *, optimizes: bool, pods: int = 0, placed: int = 0) -> Condition:
     """Hold when nothing more will become of the pods of a namespace by itself."""
 
     def condition(state: State) -> ConditionResult:
@@ -108,9 +97,7 @@ def all_decided(
         plans = state.plans()
         broken = plans[-1].in_words() if plans and plans[-1].broken else ""
         settled = all(plan.finished for plan in plans) and _concluded(there, plans)
-        return ConditionResult(
-            holds and settled, f"{words}; {plans_in_words(plans)}", error=broken
-        )
+        return ConditionResult(holds and settled, f"{words}; {plans_in_words(plans)}", error=broken)
 
     return condition
 
@@ -132,10 +119,7 @@ def _in_words(pods: list[ObservedPod], open_pods: list[ObservedPod]) -> str:
     bound = sum(pod.bound for pod in pods)
     text = f"{len(pods)} pods, {bound} with a node, {len(open_pods)} undecided"
     waiting = [*open_pods, *(pod for pod in pods if _is_decided(pod) and not pod.bound)]
-    said = [
-        f"{pod.key}: leaving" if pod.terminating else pod.why_pending()
-        for pod in waiting[:SHOWN]
-    ]
+    said = [f"{pod.key}: leaving" if pod.terminating else pod.why_pending() for pod in waiting[:SHOWN]]
     more = len(waiting) - SHOWN
     if more > 0:
         said.append(f"and {more} more")

@@ -48,11 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="use this cluster, which is up, instead of making one; what tests bring "
         "is removed from it, what was there before stays",
     )
-    group.addoption(
-        "--stowage-keep-cluster",
-        action="store_true",
-        help="leave the session's own cluster up",
-    )
+    group.addoption("--stowage-keep-cluster", action="store_true", help="leave the session's own cluster up")
     group.addoption(
         "--stowage-reuse",
         action="store_true",
@@ -105,9 +101,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_fixture_setup(
-    fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest
-) -> None:
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest) -> None:
     """Take stock of the cluster before the test's own fixtures bring anything."""
     own = fixturedef.scope == "function" and fixturedef.argname != _SWEPT
     if own and _SWEPT in request.fixturenames:
@@ -129,11 +123,7 @@ def stowage_cluster(pytestconfig: pytest.Config) -> Iterator[Cluster]:
     With ``--stowage-reuse`` it stays for the next session.
     """
     from stowage_testbed.pytest.plain import failing_plainly, speaking
-    from stowage_testbed.pytest.session_cluster import (
-        ClusterOptions,
-        install_cluster,
-        session_cluster,
-    )
+    from stowage_testbed.pytest.session_cluster import ClusterOptions, install_cluster, session_cluster
 
     with ExitStack() as stack:
         with failing_plainly():
@@ -145,9 +135,7 @@ def stowage_cluster(pytestconfig: pytest.Config) -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="session")
-def _stowage_environment(
-    stowage_cluster: Cluster, pytestconfig: pytest.Config
-) -> Iterator[SessionEnvironment]:
+def _stowage_environment(stowage_cluster: Cluster, pytestconfig: pytest.Config) -> Iterator[SessionEnvironment]:
     """Yield the session's cluster with what runs on it."""
     from stowage_testbed.pytest.environment import open_environment
     from stowage_testbed.pytest.plain import failing_plainly
@@ -161,18 +149,14 @@ def _stowage_environment(
 
 
 @pytest.fixture
-def _stowage_swept(
-    _stowage_environment: SessionEnvironment, request: pytest.FixtureRequest
-) -> Iterator[None]:
+def _stowage_swept(_stowage_environment: SessionEnvironment, request: pytest.FixtureRequest) -> Iterator[None]:
     """Remove what a test brought to the cluster."""
     with _stowage_environment.test(request.fixturenames):
         yield
 
 
 @pytest.fixture(scope="session")
-def stowage_release(
-    _stowage_environment: SessionEnvironment, pytestconfig: pytest.Config
-) -> Callable[..., Release]:
+def stowage_release(_stowage_environment: SessionEnvironment, pytestconfig: pytest.Config) -> Callable[..., Release]:
     """Return a function that puts the chart's release on the cluster.
 
     ``stowage_release("optimizer", optimizer_enabled=True, values={...})`` returns when
@@ -187,17 +171,12 @@ def stowage_release(
 
     @plain
     def install(
-        profile: str = "deterministic",
-        *,
-        optimizer_enabled: bool = False,
-        values: Mapping[str, object] | None = None,
+        profile: str = "deterministic", *, optimizer_enabled: bool = False, values: Mapping[str, object] | None = None
     ) -> Release:
         with speaking(pytestconfig):
             minor = _stowage_environment.cluster.minor
             install_release_tools(minor, optimizer=optimizer_enabled)
-        return _stowage_environment.release(
-            Wanted(profile, optimizer_enabled, values or {})
-        )
+        return _stowage_environment.release(Wanted(profile, optimizer_enabled, values or {}))
 
     return install
 
@@ -242,9 +221,7 @@ def stowage_nodes(_stowage_environment: SessionEnvironment) -> Callable[..., lis
 
 
 @pytest.fixture
-def stowage_namespace(
-    _stowage_environment: SessionEnvironment, request: pytest.FixtureRequest
-) -> str:
+def stowage_namespace(_stowage_environment: SessionEnvironment, request: pytest.FixtureRequest) -> str:
     """Return the name of a fresh namespace, the test's own."""
     from stowage_testbed.pytest.applying import fresh_namespace
 
@@ -253,9 +230,7 @@ def stowage_namespace(
 
 @pytest.fixture
 def stowage_apply(
-    _stowage_environment: SessionEnvironment,
-    stowage_namespace: str,
-    request: pytest.FixtureRequest,
+    _stowage_environment: SessionEnvironment, stowage_namespace: str, request: pytest.FixtureRequest
 ) -> Iterator[Applier]:
     """Yield a function that applies manifests, and returns the objects.
 
@@ -270,9 +245,7 @@ def stowage_apply(
 
 
 @pytest.fixture
-def stowage_placements(
-    _stowage_environment: SessionEnvironment, stowage_namespace: str
-) -> Placements:
+def stowage_placements(_stowage_environment: SessionEnvironment, stowage_namespace: str) -> Placements:
     """Return a function that waits until placement is decided, and says where pods are.
 
     ``stowage_placements()`` maps each pod of the test's namespace to its node, or to
@@ -285,9 +258,7 @@ def stowage_placements(
 
 @pytest.fixture(scope="session")
 def _stowage_scenarios(
-    _stowage_environment: SessionEnvironment,
-    stowage_cluster: Cluster,
-    pytestconfig: pytest.Config,
+    _stowage_environment: SessionEnvironment, stowage_cluster: Cluster, pytestconfig: pytest.Config
 ) -> Iterator[ScenarioSession]:
     """Yield a session that runs scenarios and keeps their results bundle."""
     from stowage_testbed.pytest.plain import failing_plainly, speaking
@@ -303,9 +274,7 @@ def _stowage_scenarios(
 
 
 @pytest.fixture
-def _stowage_marked(
-    _stowage_scenarios: ScenarioSession, request: pytest.FixtureRequest
-) -> None:
+def _stowage_marked(_stowage_scenarios: ScenarioSession, request: pytest.FixtureRequest) -> None:
     """Run the scenario that the test is marked with."""
     from stowage_testbed.pytest.plain import failing_plainly
     from stowage_testbed.pytest.scenarios import marked_scenario
@@ -323,9 +292,7 @@ def _stowage_marked(
 
 
 @pytest.fixture
-def stowage_outcome(
-    _stowage_marked: None, request: pytest.FixtureRequest
-) -> ScenarioOutcome:
+def stowage_outcome(_stowage_marked: None, request: pytest.FixtureRequest) -> ScenarioOutcome:
     """Return the outcome of the scenario that the test is marked with."""
     outcome: ScenarioOutcome | None = request.node.stash.get(_OUTCOME, None)
     if outcome is None:

@@ -42,10 +42,7 @@ class Releases:
     def install(self, wanted: Wanted) -> Release:
         """Install the release or change it, and return when it serves."""
         release = install_release(
-            self._cluster,
-            profile=wanted.profile,
-            optimizer_enabled=wanted.optimizer_enabled,
-            values=wanted.values,
+            self._cluster, profile=wanted.profile, optimizer_enabled=wanted.optimizer_enabled, values=wanted.values
         )
         self._wanted, self._changed = wanted, False
         return release

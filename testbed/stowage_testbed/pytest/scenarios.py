@@ -33,9 +33,7 @@ class ScenarioSession:
     ``beforehand`` is called before each, to make way for the scenario's own release.
     """
 
-    def __init__(
-        self, context: RunContext, bundle: Bundle, beforehand: Callable[[], None]
-    ) -> None:
+    def __init__(self, context: RunContext, bundle: Bundle, beforehand: Callable[[], None]) -> None:
         self._context = context
         self._beforehand = beforehand
         self._said: list[str] = []
@@ -53,9 +51,7 @@ class ScenarioSession:
         self._beforehand()
         name = scenario.scenario_id
         self._rounds[name] = self._rounds.get(name, 0) + 1
-        outcome = run_scenario(
-            self._context, scenario, self._rounds[name], self._listener
-        )
+        outcome = run_scenario(self._context, scenario, self._rounds[name], self._listener)
         self.outcomes.append(outcome)
         if outcome.skipped:
             pytest.skip(outcome.skipped)
@@ -66,9 +62,7 @@ class ScenarioSession:
 
 
 @contextmanager
-def scenario_session(
-    cluster: Cluster, results: Path, beforehand: Callable[[], None]
-) -> Iterator[ScenarioSession]:
+def scenario_session(cluster: Cluster, results: Path, beforehand: Callable[[], None]) -> Iterator[ScenarioSession]:
     """Watch the cluster and keep a bundle while scenarios run."""
     run_id = make_run_id()
     started = datetime.now(tz=UTC).isoformat(timespec="seconds")

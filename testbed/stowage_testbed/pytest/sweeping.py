@@ -68,23 +68,12 @@ def sweepable(api: ApiClient, kinds: Kinds) -> list[Thing]:
 def listed(api: ApiClient, kind: Kind, namespace: str = "") -> list[dict[str, Any]]:
     """Return the metadata of all objects of a kind; none if it has gone meanwhile."""
     answer = ask(
-        api,
-        "GET",
-        kind.path(namespace),
-        f"list every {kind.name}",
-        accept=METADATA,
-        allowed={HTTPStatus.NOT_FOUND},
+        api, "GET", kind.path(namespace), f"list every {kind.name}", accept=METADATA, allowed={HTTPStatus.NOT_FOUND}
     )
     return [item["metadata"] for item in answer.get("items") or ()]
 
 
-def sweep(
-    api: ApiClient,
-    kinds: Kinds,
-    kept: Collection[str] = (),
-    *,
-    timeout_s: float = HANG_S,
-) -> None:
+def sweep(api: ApiClient, kinds: Kinds, kept: Collection[str] = (), *, timeout_s: float = HANG_S) -> None:
     """Delete all that can be swept but what has these UIDs; return when it is gone.
 
     Raises
@@ -113,15 +102,9 @@ def sweep(
     )
 
 
-def _delete_all(
-    api: ApiClient, kind: Kind, things: Sequence[Thing], kept: Collection[str]
-) -> None:
+def _delete_all(api: ApiClient, kind: Kind, things: Sequence[Thing], kept: Collection[str]) -> None:
     there = {one.uid for one in things}
-    stays = [
-        item["name"]
-        for item in listed(api, kind, things[0].namespace)
-        if item["uid"] not in there
-    ]
+    stays = [item["name"] for item in listed(api, kind, things[0].namespace) if item["uid"] not in there]
     if "deletecollection" in kind.verbs and len(stays) <= _FEW < len(things):
         selector = ",".join(f"metadata.name!={name}" for name in stays)
         _delete_collection(api, kind, things[0].namespace, selector)
@@ -131,19 +114,10 @@ def _delete_all(
 
 
 def _delete(api: ApiClient, one: Thing) -> None:
-    ask(
-        api,
-        "DELETE",
-        one.path,
-        f"delete {one}",
-        _AT_ONCE,
-        allowed={HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT},
-    )
+    ask(api, "DELETE", one.path, f"delete {one}", _AT_ONCE, allowed={HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT})
 
 
-def _delete_collection(
-    api: ApiClient, kind: Kind, namespace: str, selector: str = ""
-) -> bool:
+def _delete_collection(api: ApiClient, kind: Kind, namespace: str, selector: str = "") -> bool:
     """Delete a namespace's objects of a kind, and return whether there were any."""
     answer = ask(
         api,
@@ -171,9 +145,7 @@ def _empty(api: ApiClient, kinds: Kinds, namespace: str, timeout_s: float) -> No
         timeout_s=timeout_s,
     )
     path = f"/api/v1/namespaces/{namespace}"
-    there = ask(
-        api, "GET", path, f"read Namespace {namespace}", allowed={HTTPStatus.NOT_FOUND}
-    )
+    there = ask(api, "GET", path, f"read Namespace {namespace}", allowed={HTTPStatus.NOT_FOUND})
     if there:
         ask(
             api,

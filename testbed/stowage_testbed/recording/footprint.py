@@ -89,9 +89,7 @@ def _read_cpu_s(pids: tuple[int, ...]) -> float | None:
 
 
 def _read_peaks(pids: tuple[int, ...]) -> int | None:
-    peaks = {
-        process.pid: _read_peak_bytes(process.pid) for process in _find_family(pids)
-    }
+    peaks = {process.pid: _read_peak_bytes(process.pid) for process in _find_family(pids)}
     if not pids or any(peaks.get(pid) is None for pid in pids):
         return None
     return sum(peak for peak in peaks.values() if peak is not None)

@@ -8,11 +8,7 @@ from dataclasses import dataclass
 from stowage_testbed.metrics.record import PodRecord, RunRecord
 from stowage_testbed.metrics.state import NodeState
 from stowage_testbed.observe.agreement import summarise_lags
-from stowage_testbed.observe.answers import (
-    ANSWER_CLOCK,
-    ANSWER_STEP_S,
-    read_answers,
-)
+from stowage_testbed.observe.answers import ANSWER_CLOCK, ANSWER_STEP_S, read_answers
 from stowage_testbed.observe.audit import AuditEntry, read_binding_times_ns
 from stowage_testbed.observe.change import Change, JsonObject, Verb
 from stowage_testbed.observe.pod import read_pod
@@ -100,9 +96,7 @@ def make_record(label: RunLabel, seen: Observations) -> RunRecord:
         resolution_s=ANSWER_STEP_S if whole else round(clocks.resolution_s, DIGITS),
         watch_resolution_s=round(clocks.resolution_s, DIGITS),
         answers_late_s=round(answered.late_s, DIGITS) if whole else None,
-        audit_lag_s=(
-            None if clocks.median_lag_s is None else round(clocks.median_lag_s, DIGITS)
-        ),
+        audit_lag_s=(None if clocks.median_lag_s is None else round(clocks.median_lag_s, DIGITS)),
         audit_beyond=clocks.beyond,
         audit_missing=_count_unlogged(timelines, bindings_ns) if seen.audit else 0,
         api_pods=seen.count.api if seen.count else None,
@@ -113,35 +107,22 @@ def make_record(label: RunLabel, seen: Observations) -> RunRecord:
     )
 
 
-def _count_unlogged(
-    timelines: Iterable[PodTimeline], bindings_ns: Container[str]
-) -> int:
-    return sum(
-        1
-        for line in timelines
-        if line.bound and f"{line.namespace}/{line.name}" not in bindings_ns
-    )
+def _count_unlogged(timelines: Iterable[PodTimeline], bindings_ns: Container[str]) -> int:
+    return sum(1 for line in timelines if line.bound and f"{line.namespace}/{line.name}" not in bindings_ns)
 
 
 def make_node_records(bodies: Iterable[JsonObject]) -> tuple[NodeState, ...]:
     """Return the nodes with what they can give, by name."""
-    records = (
-        NodeState(str(body["metadata"]["name"]), allocatable_of(body))
-        for body in bodies
-    )
+    records = (NodeState(str(body["metadata"]["name"]), allocatable_of(body)) for body in bodies)
     return tuple(sorted(records, key=lambda record: record.name))
 
 
 def _make_pod_records(
     seen: Observations, timelines: Iterable[PodTimeline], watched: Iterable[PodTimeline]
 ) -> Iterator[PodRecord]:
-    bodies = {
-        change.uid: change.body for change in seen.changes if change.kind == "Pod"
-    }
+    bodies = {change.uid: change.body for change in seen.changes if change.kind == "Pod"}
     for line, receipts in zip(timelines, watched, strict=True):
-        if (line.created and line.created > seen.stop) or (
-            line.gone and line.gone <= seen.start
-        ):
+        if (line.created and line.created > seen.stop) or (line.gone and line.gone <= seen.start):
             continue
         body = bodies[line.uid]
         pod = read_pod(body)
@@ -176,30 +157,16 @@ def _to_second(seen: Observations, at: Receipt) -> float:
     return round(at.seconds_since(seen.start), DIGITS)
 
 
-def _name_losses(
-    seen: Observations, timelines: Iterable[PodTimeline], bindings_ns: Iterable[str]
-) -> Iterator[str]:
+def _name_losses(seen: Observations, timelines: Iterable[PodTimeline], bindings_ns: Iterable[str]) -> Iterator[str]:
     count = seen.count
     if count and count.api != count.watched:
-        yield (
-            f"the API server has {count.api} pods, of which the watch shows "
-            f"{count.watched}"
-        )
+        yield (f"the API server has {count.api} pods, of which the watch shows {count.watched}")
     if any(
-        change.kind == "Pod"
-        and change.verb is Verb.LISTED
-        and seen.start < change.receipt <= seen.stop
+        change.kind == "Pod" and change.verb is Verb.LISTED and seen.start < change.receipt <= seen.stop
         for change in seen.changes
     ):
         yield "the watch of pods broke off in the window and began with a new list"
     known = {f"{line.namespace}/{line.name}" for line in timelines if line.node}
-    missed = [
-        key
-        for key in bindings_ns
-        if key.startswith(f"{seen.namespace}/") and key not in known
-    ]
+    missed = [key for key in bindings_ns if key.startswith(f"{seen.namespace}/") and key not in known]
     if missed:
-        yield (
-            f"{len(missed)} bindings of the audit log were not seen by the watch, the "
-            f"first that of {missed[0]}"
-        )
+        yield (f"{len(missed)} bindings of the audit log were not seen by the watch, the first that of {missed[0]}")

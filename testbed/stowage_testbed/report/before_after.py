@@ -13,11 +13,7 @@ from rich.text import Text
 
 from stowage_testbed.amounts.resources import NOTHING
 from stowage_testbed.base.whole_file import write_whole
-from stowage_testbed.metrics.columns import (
-    list_node_columns,
-    list_pod_columns,
-    name_requested,
-)
+from stowage_testbed.metrics.columns import list_node_columns, list_pod_columns, name_requested
 from stowage_testbed.metrics.packing import sum_requested_per_node
 from stowage_testbed.metrics.state import ClusterState, NodeState
 from stowage_testbed.page.offline import BARS, offline_page
@@ -50,16 +46,11 @@ def draw_comparison(outcome: ScenarioOutcome) -> RenderableType:
             nodes.add_row(
                 "" if line else node.name,
                 name,
-                *(
-                    _draw_bar(load.get(node.name, NOTHING)[name] / node.resources[name])
-                    for load in loads
-                ),
+                *(_draw_bar(load.get(node.name, NOTHING)[name] / node.resources[name]) for load in loads),
             )
     left_out = len(before.state.nodes) - len(shown)
     lines = [Text(f"and {left_out} more nodes")] if left_out else []
-    return Group(
-        nodes, *lines, Text(), *map(Text, _write_sentences(outcome, before, after))
-    )
+    return Group(nodes, *lines, Text(), *map(Text, _write_sentences(outcome, before, after)))
 
 
 def _draw_bar(share: float) -> Text:
@@ -71,9 +62,7 @@ def _draw_bar(share: float) -> Text:
     )
 
 
-def _write_sentences(
-    outcome: ScenarioOutcome, before: CheckpointRecord, after: CheckpointRecord
-) -> Iterator[str]:
+def _write_sentences(outcome: ScenarioOutcome, before: CheckpointRecord, after: CheckpointRecord) -> Iterator[str]:
     yield (
         f"pods with a node: {before.placed} before, {after.placed} after; "
         f"waiting: {before.pending} before, {after.pending} after"
@@ -85,10 +74,7 @@ def _write_sentences(
     )
     yield f"requested: {'; '.join(shares)}"
     proof = "; proved optimal" if outcome.optimal else ""
-    yield (
-        f"pods that were moved: {outcome.moves}; that gave up their node for others: "
-        f"{outcome.evictions}{proof}"
-    )
+    yield (f"pods that were moved: {outcome.moves}; that gave up their node for others: {outcome.evictions}{proof}")
 
 
 def write_page(outcome: ScenarioOutcome, folder: Path) -> Path:
@@ -106,19 +92,14 @@ def write_page(outcome: ScenarioOutcome, folder: Path) -> Path:
         name=outcome.scenario.scenario_id,
         sentences=tuple(_write_sentences(outcome, before, after)),
         gained=_list_gained(before.state, after.state),
-        resources=[
-            *((one, name_requested(one)) for one in before.state.resources),
-            ("pods", "pods"),
-        ],
+        resources=[*((one, name_requested(one)) for one in before.state.resources), ("pods", "pods")],
     )
     file = folder / PAGE
     write_whole(file, text)
     return file
 
 
-def _list_gained(
-    before: ClusterState, after: ClusterState
-) -> list[tuple[int, str, int]]:
+def _list_gained(before: ClusterState, after: ClusterState) -> list[tuple[int, str, int]]:
     """Return priority, workload and change of the number placed, where it changed."""
     counts = Counter((pod.priority, pod.workload) for pod in after.bound)
     counts.subtract((pod.priority, pod.workload) for pod in before.bound)
@@ -130,10 +111,7 @@ def _make_data(*reached: CheckpointRecord) -> dict[str, Any]:
     first = reached[0].state
     return {
         "cluster": list_node_columns(first.nodes, first.resources),
-        "panels": [
-            {"title": one.name, "run": _make_columns(one.state, first.nodes)}
-            for one in reached
-        ],
+        "panels": [{"title": one.name, "run": _make_columns(one.state, first.nodes)} for one in reached],
     }
 
 

@@ -35,9 +35,7 @@ class Bundle(Listener):
         Versions and machine, as in `stowage_testbed.toolchain.environment.environment`.
     """
 
-    def __init__(
-        self, results: Path, run_id: str, environment: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, results: Path, run_id: str, environment: Mapping[str, Any]) -> None:
         self.folder = results / run_id
         self._environment = environment
 
@@ -58,10 +56,7 @@ class Bundle(Listener):
             for name in list_replayed_files(outcome.scenario.steps):
                 source = outcome.scenario.path.parent / name
                 shutil.copyfile(source, folder / source.name)
-        texts = {
-            f"values-{profile}": yaml.safe_dump(dict(values))
-            for profile, values in material.values.items()
-        }
+        texts = {f"values-{profile}": yaml.safe_dump(dict(values)) for profile, values in material.values.items()}
         for profile, config in material.scheduler_config.items():
             texts[f"scheduler-{profile}"] = config
         for name, text in texts.items():

@@ -8,21 +8,12 @@ from typing import Any
 from stowage_testbed.metrics.packing import count_pods_per_node, list_placements
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.run.latency import Latency
-from stowage_testbed.run.outcome import (
-    CheckpointRecord,
-    Divergence,
-    RunOutcome,
-    ScenarioOutcome,
-    StepRecord,
-    Window,
-)
+from stowage_testbed.run.outcome import CheckpointRecord, Divergence, RunOutcome, ScenarioOutcome, StepRecord, Window
 
 FORMAT = "stowage.dev/run/v2"
 
 
-def make_run_document(
-    outcome: RunOutcome, environment: dict[str, Any]
-) -> dict[str, Any]:
+def make_run_document(outcome: RunOutcome, environment: dict[str, Any]) -> dict[str, Any]:
     """Return the document of a run; ``environment`` holds versions and the machine."""
     return {
         "format": FORMAT,
@@ -70,14 +61,9 @@ def _write_checkpoint(one: CheckpointRecord) -> dict[str, Any]:
         "name": one.name,
         "placed": one.placed,
         "pending": one.pending,
-        "utilisation": {
-            resource: float(share) for resource, share in one.utilisation.items()
-        },
+        "utilisation": {resource: float(share) for resource, share in one.utilisation.items()},
         "placement_hash": one.placement_hash,
-        "placements": {
-            workload: list(nodes)
-            for workload, nodes in list_placements(one.state).items()
-        },
+        "placements": {workload: list(nodes) for workload, nodes in list_placements(one.state).items()},
         "pods_per_node": count_pods_per_node(one.state),
         "latency": _write_latency(one.latency),
         "duration_s": one.duration_s,
@@ -92,9 +78,7 @@ def _write_latency(latency: Latency) -> dict[str, Any]:
         "clock": latency.clock,
         "resolution_s": latency.resolution_s,
         "audit_lag_s": latency.audit_lag_s,
-        "percentiles_s": {
-            f"p{item.rank:g}": item.value for item in latency.percentiles
-        },
+        "percentiles_s": {f"p{item.rank:g}": item.value for item in latency.percentiles},
         "left_out": [item.reason for item in latency.percentiles if item.reason],
     }
 

@@ -59,9 +59,7 @@ def _list_pods(bodies: Iterable[JsonObject]) -> str:
         ]
         for pod in pods
     ]
-    return _make_table(
-        ("pod", "workload", "priority", "phase", "node", "waits for"), rows
-    )
+    return _make_table(("pod", "workload", "priority", "phase", "node", "waits for"), rows)
 
 
 def _list_nodes(bodies: Iterable[JsonObject]) -> str:
@@ -70,10 +68,7 @@ def _list_nodes(bodies: Iterable[JsonObject]) -> str:
             body["metadata"]["name"],
             _show_ready(body),
             str(allocatable_of(body)),
-            ", ".join(
-                f"{taint['key']}:{taint['effect']}"
-                for taint in body.get("spec", {}).get("taints") or []
-            ),
+            ", ".join(f"{taint['key']}:{taint['effect']}" for taint in body.get("spec", {}).get("taints") or []),
         ]
         for body in sorted(bodies, key=lambda body: str(body["metadata"]["name"]))
     ]
@@ -128,7 +123,5 @@ class EvidenceWriter(Listener):
         """Write the evidence if the scenario failed."""
         if outcome.passed:
             return
-        folder = write_evidence(
-            self._folder / name_scenario_folder(outcome), outcome, material
-        )
+        folder = write_evidence(self._folder / name_scenario_folder(outcome), outcome, material)
         self._say(f"{outcome.scenario.scenario_id} failed; its evidence is in {folder}")

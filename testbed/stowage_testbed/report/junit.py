@@ -24,14 +24,10 @@ def make_junit(outcome: RunOutcome) -> str:
         suite.append(_make_case(item))
     for one in outcome.divergences:
         name = f"{one.scenario_id} round {one.repeat}"
-        case = ET.SubElement(
-            suite, "testcase", classname="stowage.determinism", name=name
-        )
+        case = ET.SubElement(suite, "testcase", classname="stowage.determinism", name=name)
         _add_problem(case, "failure", [one.in_words()])
     if outcome.error:
-        case = ET.SubElement(
-            suite, "testcase", classname="stowage.run", name=outcome.run_id
-        )
+        case = ET.SubElement(suite, "testcase", classname="stowage.run", name=outcome.run_id)
         _add_problem(case, "error", [outcome.error])
     _count(suite, sum(outcome.durations_s.values()))
     root = ET.Element("testsuites")

@@ -38,8 +38,6 @@ def take_first_lines(lines: Sequence[str]) -> list[str]:
 
 def limit(table: Table) -> Table:
     """Return a table of its first rows, which says how many there are beside them."""
-    rows = tuple(
-        tuple(shorten(cell) for cell in row) for row in table.rows[:MOST_LINES]
-    )
+    rows = tuple(tuple(shorten(cell) for cell in row) for row in table.rows[:MOST_LINES])
     note = count_left_out(len(table.rows))
     return replace(table, rows=rows, notes=(*table.notes, *([note] if note else ())))

@@ -6,13 +6,7 @@ import time
 from contextlib import ExitStack
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-)
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from stowage_testbed.report.limits import take_first_lines
 from stowage_testbed.run.listener import Listener

@@ -140,6 +140,5 @@ def read_run(folder: Path) -> SavedRun:
 
 def _make_error(path: Path, cause: str) -> InputError:
     return InputError(
-        f"{path} cannot be read: {cause}; put it back as it was written, or run "
-        "the scenarios again with this version"
+        f"{path} cannot be read: {cause}; put it back as it was written, or run the scenarios again with this version"
     )

@@ -50,9 +50,7 @@ def _make_cells(state: ClusterState, order: list[str]) -> dict[str, str]:
         counts.setdefault(pod.node or PENDING, Counter())[pod.workload] += 1
     return {
         place: ", ".join(
-            f"{name} x{workloads[name]}" if workloads[name] > 1 else name
-            for name in order
-            if workloads[name]
+            f"{name} x{workloads[name]}" if workloads[name] > 1 else name for name in order if workloads[name]
         )
         for place, workloads in counts.items()
     }

@@ -41,9 +41,7 @@ def _tabulate_checks(failed: Sequence[SavedScenario]) -> Table:
             check.expected,
             check.actual,
             # The message, if it says more than the cells beside it.
-            ""
-            if check.message.startswith(f"{check.name}: expected ")
-            else check.message,
+            "" if check.message.startswith(f"{check.name}: expected ") else check.message,
         )
         for one in failed
         for check in one.failed_checks
@@ -79,17 +77,8 @@ def _tabulate_evidence(failed: Sequence[SavedScenario]) -> Table:
     return Table(
         title="Evidence",
         headers=("scenario", "round", "folder in the results"),
-        rows=tuple(
-            (
-                *_identify(one),
-                f"{FAILED}/{name_round_folder(one.scenario_id, one.repeat)}",
-            )
-            for one in failed
-        ),
-        notes=(
-            "Each has pods, nodes, events, plans, logs and the audit log as they were "
-            "when the scenario failed.",
-        ),
+        rows=tuple((*_identify(one), f"{FAILED}/{name_round_folder(one.scenario_id, one.repeat)}") for one in failed),
+        notes=("Each has pods, nodes, events, plans, logs and the audit log as they were when the scenario failed.",),
     )
 
 
@@ -116,9 +105,7 @@ def _tabulate_scenarios(scenarios: Sequence[SavedScenario]) -> Table:
     )  # fmt: skip
 
 
-def _make_row(
-    rounds: Sequence[SavedScenario], resources: Sequence[str]
-) -> tuple[str, ...]:
+def _make_row(rounds: Sequence[SavedScenario], resources: Sequence[str]) -> tuple[str, ...]:
     shown = next((one for one in rounds if not one.passed), rounds[0])
     checkpoints = shown.checkpoints
     latency = checkpoints[0].latency if checkpoints else None
@@ -131,13 +118,7 @@ def _make_row(
         str(shown.evictions) if shown.is_planned else NOTHING,
         {True: "yes", False: "no", None: NOTHING}[shown.optimal],
         *(
-            _show_shares(
-                [
-                    one.utilisation[name]
-                    for one in checkpoints
-                    if name in one.utilisation
-                ]
-            )
+            _show_shares([one.utilisation[name] for one in checkpoints if name in one.utilisation])
             for name in resources
         ),
         _show_percentiles(latency) if latency else NOTHING,

@@ -38,9 +38,7 @@ def count_pods(context: RunContext, namespace: str) -> PodCount:
         return last
 
 
-def read_audit(
-    context: RunContext, start: AuditMark, changes: Iterable[Change], namespace: str
-) -> list[AuditEntry]:
+def read_audit(context: RunContext, start: AuditMark, changes: Iterable[Change], namespace: str) -> list[AuditEntry]:
     """Return a window's entries; a binding is logged after it is answered.
 
     Bindings that the log lacks after ``CATCH_UP_S`` are counted by the window's record
@@ -53,11 +51,7 @@ def read_audit(
     changes
         What the watch saw: the log is to have every binding of them.
     """
-    missing = {
-        f"{line.namespace}/{line.name}"
-        for line in read_pod_timelines(changes, namespace)
-        if line.bound
-    }
+    missing = {f"{line.namespace}/{line.name}" for line in read_pod_timelines(changes, namespace) if line.bound}
     log, entries = AuditReader(context.cluster.audit_log, start), list[AuditEntry]()
 
     def look() -> int:
@@ -71,10 +65,5 @@ def read_audit(
         return len(missing)
 
     with suppress(WaitTimeoutError):
-        wait_until(
-            "the audit log to have every binding",
-            look,
-            lambda left: not left or not entries,
-            timeout_s=HANG_S,
-        )
+        wait_until("the audit log to have every binding", look, lambda left: not left or not entries, timeout_s=HANG_S)
     return entries

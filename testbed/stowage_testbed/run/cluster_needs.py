@@ -29,17 +29,12 @@ def find_missing(backend: Backend, scenario: Scenario) -> str:
 def measures_usage(backend: Backend, scenarios: Iterable[Scenario]) -> bool:
     """Return whether a cluster for scenarios measures the usage of pods."""
     return Need.USAGE not in CANNOT[backend] and any(
-        isinstance(step.action, Overload)
-        for scenario in scenarios
-        for step in scenario.steps
+        isinstance(step.action, Overload) for scenario in scenarios for step in scenario.steps
     )
 
 
 def make_cluster(
-    name: str,
-    scenarios: Iterable[Scenario],
-    backend: Backend = Backend.KWOK_BINARY,
-    minor: str | None = None,
+    name: str, scenarios: Iterable[Scenario], backend: Backend = Backend.KWOK_BINARY, minor: str | None = None
 ) -> Cluster:
     """Return a cluster, not yet up, that suits every scenario that can run there.
 
@@ -59,8 +54,7 @@ def make_cluster(
     timing, *others = set(needs.values())
     if others:
         listed = [
-            f"{who} needs usage measured every {what.resolution_s} s and looked at "
-            f"every {what.sync_s} s"
+            f"{who} needs usage measured every {what.resolution_s} s and looked at every {what.sync_s} s"
             for who, what in needs.items()
         ]
         raise InputError(
@@ -76,13 +70,8 @@ def make_autoscaler_arguments(timing: Timing) -> ExtraArgs:
     return {CONTROLLER_MANAGER: sync}
 
 
-def make_recovery_cluster(
-    name: str, timing: Timing, minor: str | None = None
-) -> KwokBinaryCluster:
+def make_recovery_cluster(name: str, timing: Timing, minor: str | None = None) -> KwokBinaryCluster:
     """Return a cluster, not yet up, on which runs with this timing can be made."""
     return KwokBinaryCluster(
-        name,
-        minor=minor,
-        extra_args=make_autoscaler_arguments(timing),
-        resolution_s=timing.resolution_s,
+        name, minor=minor, extra_args=make_autoscaler_arguments(timing), resolution_s=timing.resolution_s
     )

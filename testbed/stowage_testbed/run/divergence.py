@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from stowage_testbed.metrics.packing import list_placements
-from stowage_testbed.run.outcome import (
-    CheckpointRecord,
-    Divergence,
-    ScenarioOutcome,
-)
+from stowage_testbed.run.outcome import CheckpointRecord, Divergence, ScenarioOutcome
 from stowage_testbed.scenario.steps.waiting import END, FAILED
 
 
@@ -31,9 +27,7 @@ def find_divergences(outcomes: Iterable[ScenarioOutcome]) -> tuple[Divergence, .
     return tuple(found)
 
 
-def _compare(
-    outcome: ScenarioOutcome, reference: CheckpointRecord, other: CheckpointRecord
-) -> Divergence:
+def _compare(outcome: ScenarioOutcome, reference: CheckpointRecord, other: CheckpointRecord) -> Divergence:
     then, now = list_placements(reference.state), list_placements(other.state)
     order = [workload.name for workload in outcome.scenario.workload]
     workload = next((name for name in order if then.get(name) != now.get(name)), "")

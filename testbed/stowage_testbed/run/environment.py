@@ -11,10 +11,7 @@ from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cluster.nodes import create_ready
 from stowage_testbed.observe.settled import object_there, objects_gone, pods_gone
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.scenario.manifests import (
-    make_priority_classes,
-    name_priority_class,
-)
+from stowage_testbed.scenario.manifests import make_priority_classes, name_priority_class
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.objects import ObjectSpec
 from stowage_testbed.scenario.steps.kinds import list_recorded
@@ -30,9 +27,7 @@ class ScenarioEnvironment:
     nodes: tuple[str, ...]
 
 
-def prepare(
-    context: RunContext, scenario: Scenario, repeat: int
-) -> ScenarioEnvironment:
+def prepare(context: RunContext, scenario: Scenario, repeat: int) -> ScenarioEnvironment:
     """Make namespace, priority classes and nodes; all are ready on return."""
     namespace = name_namespace(context, scenario, repeat)
     make_namespace(context, namespace)
@@ -88,11 +83,7 @@ def clear(context: RunContext, scenario: Scenario, repeat: int) -> None:
     replayed = [pair for one in recorded for pair in one.wide]
     for kind in (*sorted(controllers - {"ReplicaSet", "Pod"}), "ReplicaSet", "Pod"):
         objects.delete_all(kind, namespace)
-    wait_for(
-        f"the pods of {namespace} to go",
-        pods_gone(namespace),
-        timeout_s=context.timeouts.cleanup_s,
-    )
+    wait_for(f"the pods of {namespace} to go", pods_gone(namespace), timeout_s=context.timeouts.cleanup_s)
     kinds = {item.kind for item in scenario.objects.values()}
     kinds |= {kind.rpartition("/")[2] for kind, _ in replayed}
     if "PersistentVolume" in kinds:
@@ -124,9 +115,7 @@ def clear_plans(context: RunContext) -> None:
     names = context.observer.read(lambda state: [one.name for one in state.plans()])
     context.objects.delete_all("PackingPlan")
     context.observer.wait_for(
-        "the plans to go",
-        objects_gone("PackingPlan", names),
-        timeout_s=context.timeouts.cleanup_s,
+        "the plans to go", objects_gone("PackingPlan", names), timeout_s=context.timeouts.cleanup_s
     )
 
 
@@ -154,9 +143,7 @@ def delete_object(objects: Objects, item: ObjectSpec, namespace: str) -> Kind | 
     return kind
 
 
-def _delete_objects(
-    context: RunContext, scenario: Scenario, namespace: str
-) -> Iterator[tuple[str, str]]:
+def _delete_objects(context: RunContext, scenario: Scenario, namespace: str) -> Iterator[tuple[str, str]]:
     """Delete the scenario's objects; yield kind and name of those in no namespace.
 
     What is in one goes with it, seconds later.
@@ -172,9 +159,7 @@ def _delete_objects(
             yield kind.full_name, item.object_name
 
 
-def _drop_finalizers(
-    objects: Objects, item: ObjectSpec, kind: Kind, namespace: str
-) -> None:
+def _drop_finalizers(objects: Objects, item: ObjectSpec, kind: Kind, namespace: str) -> None:
     """Take off the finalizers that a manifest brings: nobody else here would."""
     name, where = item.object_name, item.namespace or namespace
     if objects.exists(kind.full_name, name, namespace=where):

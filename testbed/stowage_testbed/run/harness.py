@@ -59,9 +59,7 @@ class Harness:
         """Do what comes after a step that was carried out, likewise."""
 
     @contextmanager
-    def serving(
-        self, environment: ScenarioEnvironment, recorder: RunRecorder
-    ) -> Iterator[None]:
+    def serving(self, environment: ScenarioEnvironment, recorder: RunRecorder) -> Iterator[None]:
         """Serve for the block; the environment has been prepared.
 
         What goes wrong with the scheduler is raised, at the latest at the block's end.
@@ -80,27 +78,15 @@ class Harness:
         serving = self.serving_release
         pid = serving.process_ids().get("scheduler") if serving else None
         if pid is None:
-            raise StowageError(
-                "no scheduler of a release runs here; have a step `release` before"
-            )
+            raise StowageError("no scheduler of a release runs here; have a step `release` before")
         return (pid,)
 
-    def release(
-        self,
-        context: RunContext,
-        scenario: Scenario,
-        release: Release,
-        recorder: RunRecorder,
-    ) -> None:
+    def release(self, context: RunContext, scenario: Scenario, release: Release, recorder: RunRecorder) -> None:
         """Install a release, or bring it to its settings, and watch what it brings."""
-        of_optimizer = (
-            make_optimizer_values(scenario.optimizer) if release.optimizer else {}
-        )
+        of_optimizer = make_optimizer_values(scenario.optimizer) if release.optimizer else {}
         # What is measured is of a scheduler that has done nothing else, and steps that
         # change the release have it start anew.
-        may_keep = release.can_be_kept and not (
-            scenario.is_measured or recorder.has_release
-        )
+        may_keep = release.can_be_kept and not (scenario.is_measured or recorder.has_release)
         # The logs of the release before go with its pod.
         recorder.read_logs()
         serving = switch_release(

@@ -9,19 +9,13 @@ from stowage_testbed.run.context import RunContext
 from stowage_testbed.scenario.model import Scenario
 
 
-def make_manual_plan(
-    metadata: Manifest, *, time_limit_s: float, execution_mode: str = "Execute"
-) -> Manifest:
+def make_manual_plan(metadata: Manifest, *, time_limit_s: float, execution_mode: str = "Execute") -> Manifest:
     """Return a PackingPlan as a user creates it."""
     return {
         "apiVersion": "stowage.dev/v1alpha1",
         "kind": "PackingPlan",
         "metadata": metadata,
-        "spec": {
-            "executionMode": execution_mode,
-            "trigger": "Manual",
-            "timeLimitSeconds": time_limit_s,
-        },
+        "spec": {"executionMode": execution_mode, "trigger": "Manual", "timeLimitSeconds": time_limit_s},
     }
 
 
@@ -34,15 +28,11 @@ def execute_manual_plan(context: RunContext, scenario: Scenario) -> ObservedPlan
         It did not finish in time.
     """
     made = context.objects.create(
-        make_manual_plan(
-            {"generateName": "manual-"}, time_limit_s=scenario.optimizer.time_limit_s
-        )
+        make_manual_plan({"generateName": "manual-"}, time_limit_s=scenario.optimizer.time_limit_s)
     )
     name = made["metadata"]["name"]
     context.observer.wait_for(
-        f"the manual plan {name} to finish",
-        plan_finished(name),
-        timeout_s=context.timeouts.plan_s(scenario),
+        f"the manual plan {name} to finish", plan_finished(name), timeout_s=context.timeouts.plan_s(scenario)
     )
     plans = context.observer.read(lambda state: state.plans())
     return next(plan for plan in plans if plan.name == name)

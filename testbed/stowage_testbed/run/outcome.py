@@ -161,10 +161,7 @@ class ScenarioOutcome:
     @property
     def failures(self) -> list[str]:
         """The checks that did not hold, in a line each."""
-        return [
-            f"{check.name}: expected {check.expected}, got {check.actual}"
-            for check in self.failed_checks
-        ]
+        return [f"{check.name}: expected {check.expected}, got {check.actual}" for check in self.failed_checks]
 
     @property
     def passed(self) -> bool:
@@ -230,8 +227,4 @@ class RunOutcome:
     @property
     def passed(self) -> bool:
         """Whether every scenario passed and all rounds placed alike."""
-        return (
-            not self.error
-            and not self.divergences
-            and all(outcome.passed for outcome in self.outcomes)
-        )
+        return not self.error and not self.divergences and all(outcome.passed for outcome in self.outcomes)

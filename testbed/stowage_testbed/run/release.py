@@ -38,9 +38,7 @@ def switch_release(
         values=values,
         timeout_s=context.timeouts.release_s,
     )
-    config = context.objects.read(
-        "ConfigMap", release.name, namespace=release.namespace
-    )
+    config = context.objects.read("ConfigMap", release.name, namespace=release.namespace)
     text = (config.get("data") or {}).get("scheduler.yaml", "")
     serving = Serving(release, wanted, text)
     context.last_release.note(serving, context.objects)

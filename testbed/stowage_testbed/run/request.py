@@ -57,11 +57,7 @@ class RunRequest:
 
 
 def choose_scenarios(
-    asked: Sequence[str],
-    *,
-    folder: Path,
-    variant: str | None = None,
-    labels: Sequence[str] = (),
+    asked: Sequence[str], *, folder: Path, variant: str | None = None, labels: Sequence[str] = ()
 ) -> tuple[Scenario, ...]:
     """Read and check every scenario that is meant.
 
@@ -89,18 +85,10 @@ def choose_scenarios(
     if variant is not None:
         known = sorted({item.variant or DEFAULT_VARIANT for item in chosen})
         if variant not in known:
-            raise InputError(
-                f"no chosen scenario has a variant {variant!r}; there are: "
-                f"{', '.join(known) or 'none'}"
-            )
-        chosen = tuple(
-            item for item in chosen if (item.variant or DEFAULT_VARIANT) == variant
-        )
+            raise InputError(f"no chosen scenario has a variant {variant!r}; there are: {', '.join(known) or 'none'}")
+        chosen = tuple(item for item in chosen if (item.variant or DEFAULT_VARIANT) == variant)
     if not chosen:
-        raise InputError(
-            "no scenario was chosen; name a file, a folder or a name that `stowage "
-            "scenario list` prints"
-        )
+        raise InputError("no scenario was chosen; name a file, a folder or a name that `stowage scenario list` prints")
     return chosen
 
 

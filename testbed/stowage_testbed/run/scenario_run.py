@@ -11,12 +11,7 @@ from stowage_testbed.cluster.supervision import PATIENCE_S, needing_host_pods
 from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.run.cluster_needs import find_missing
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.environment import (
-    clear,
-    find_taken_node,
-    name_namespace,
-    prepare,
-)
+from stowage_testbed.run.environment import clear, find_taken_node, name_namespace, prepare
 from stowage_testbed.run.harness import Harness
 from stowage_testbed.run.invariant_checks import check_invariants
 from stowage_testbed.run.listener import Listener
@@ -27,20 +22,12 @@ from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.execution import carry_all_out
 from stowage_testbed.run.steps.observed_moment import read_values
 from stowage_testbed.run.window_record import make_window_record
-from stowage_testbed.scenario.check import (
-    CheckResult,
-    check_expressions,
-    check_metrics,
-)
+from stowage_testbed.scenario.check import CheckResult, check_expressions, check_metrics
 from stowage_testbed.scenario.model import Scenario
 
 
 def run_scenario(
-    context: RunContext,
-    scenario: Scenario,
-    repeat: int,
-    listener: Listener,
-    harness: Harness | None = None,
+    context: RunContext, scenario: Scenario, repeat: int, listener: Listener, harness: Harness | None = None
 ) -> ScenarioOutcome:
     """Run a scenario on a cluster and leave the cluster as it was.
 
@@ -73,9 +60,7 @@ def run_scenario(
         # Nothing is made, and so nothing is cleared: the nodes are somebody's own.
         outcome = ScenarioOutcome(scenario, repeat, error=taken)
         listener.scenario_ended(outcome)
-        listener.scenario_finished(
-            outcome, recorder.material(name_namespace(context, scenario, repeat))
-        )
+        listener.scenario_finished(outcome, recorder.material(name_namespace(context, scenario, repeat)))
         return outcome
     try:
         with needed(context.cluster):
@@ -102,11 +87,7 @@ def run_scenario(
 
 
 def _carry_out(
-    context: RunContext,
-    scenario: Scenario,
-    repeat: int,
-    recorder: RunRecorder,
-    harness: Harness,
+    context: RunContext, scenario: Scenario, repeat: int, recorder: RunRecorder, harness: Harness
 ) -> ScenarioOutcome:
     outcome = ScenarioOutcome(scenario, repeat)
     errors: list[str] = []
@@ -127,9 +108,7 @@ def _carry_out(
     )
 
 
-def _complete(
-    outcome: ScenarioOutcome, steps: StepContext, *, failed: bool
-) -> ScenarioOutcome:
+def _complete(outcome: ScenarioOutcome, steps: StepContext, *, failed: bool) -> ScenarioOutcome:
     """Return what came of the steps, with the metrics, and the checks of the end."""
     outcome = replace(
         outcome,

@@ -48,11 +48,7 @@ class Serving:
     def values(self) -> Mapping[str, object]:
         """What it was asked to differ in from the chart's defaults."""
         wanted = self.wanted
-        return {
-            "profile": wanted.profile,
-            "optimizer": {"enabled": wanted.optimizer_enabled},
-            **wanted.values,
-        }
+        return {"profile": wanted.profile, "optimizer": {"enabled": wanted.optimizer_enabled}, **wanted.values}
 
 
 @dataclass(slots=True)

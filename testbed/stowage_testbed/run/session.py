@@ -21,9 +21,7 @@ from stowage_testbed.run.stopwatch import Stopwatch
 
 
 @contextmanager
-def open_cluster(
-    request: RunRequest, listener: Listener, stopwatch: Stopwatch
-) -> Iterator[Cluster]:
+def open_cluster(request: RunRequest, listener: Listener, stopwatch: Stopwatch) -> Iterator[Cluster]:
     """Yield the cluster of a run; one that was made for it is gone afterwards.
 
     Leftovers of runs that were killed are removed first. A cluster that the user named
@@ -48,12 +46,7 @@ def open_cluster(
             return
         for name in purge_clusters():
             listener.run_progress(f"leftover cluster {name}: removed")
-        cluster = make_cluster(
-            f"run-{secrets.token_hex(3)}",
-            request.scenarios,
-            request.backend,
-            request.minor,
-        )
+        cluster = make_cluster(f"run-{secrets.token_hex(3)}", request.scenarios, request.backend, request.minor)
         try:
             listener.run_progress(f"cluster {cluster.name}: up")
             with stopwatch.step("cluster up"):
@@ -68,9 +61,7 @@ def open_cluster(
 
 
 @contextmanager
-def open_context(
-    request: RunRequest, run_id: str, listener: Listener, stopwatch: Stopwatch
-) -> Iterator[RunContext]:
+def open_context(request: RunRequest, run_id: str, listener: Listener, stopwatch: Stopwatch) -> Iterator[RunContext]:
     """Yield the cluster of a run with watches on it; raises as `open_cluster`."""
     with (
         open_cluster(request, listener, stopwatch) as cluster,
@@ -79,11 +70,7 @@ def open_context(
         stopwatch.step("scenarios"),
     ):
         yield RunContext(
-            cluster,
-            api,
-            observer,
-            tag=run_id[-4:],
-            lasting=request.cluster is not None or request.keep_cluster,
+            cluster, api, observer, tag=run_id[-4:], lasting=request.cluster is not None or request.keep_cluster
         )
 
 

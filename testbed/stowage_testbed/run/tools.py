@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stowage_testbed.cluster.backend import (
-    CLUSTER_TOOLS,
-    RELEASE_TOOLS,
-    SCHEDULER,
-    Backend,
-)
+from stowage_testbed.cluster.backend import CLUSTER_TOOLS, RELEASE_TOOLS, SCHEDULER, Backend
 from stowage_testbed.cluster.components import METRICS_SERVER
 from stowage_testbed.cluster.interruption import ending_cleanly
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
@@ -21,9 +16,7 @@ from stowage_testbed.toolchain import install_tools
 SIMULATOR = "stowage-simulate"
 
 
-def install_needed(
-    *names: str, minor: str | None = None, optimizer: bool = True
-) -> None:
+def install_needed(*names: str, minor: str | None = None, optimizer: bool = True) -> None:
     """Install what is missing, as `stowage tools install` does beforehand.
 
     Those are tools that go with a minor of Kubernetes and, for whoever asks the
@@ -48,11 +41,7 @@ def install_release_tools(minor: str, *, optimizer: bool = True) -> None:
     install_needed(*RELEASE_TOOLS, minor=minor, optimizer=optimizer)
 
 
-def install_arms(
-    arms: Sequence[Arm],
-    backend: Backend | None = None,
-    scenarios: Sequence[Scenario] = (),
-) -> None:
+def install_arms(arms: Sequence[Arm], backend: Backend | None = None, scenarios: Sequence[Scenario] = ()) -> None:
     """Install what arms need, and clusters of a kind for scenarios, where one is named.
 
     Raises as `install_needed`.

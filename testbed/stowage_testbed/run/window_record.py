@@ -9,12 +9,7 @@ from datetime import datetime
 from stowage_testbed.metrics.record import RunRecord, find_state_at_end
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.receipt import NS_PER_S, Receipt
-from stowage_testbed.recording.run_record import (
-    Observations,
-    RunLabel,
-    make_node_records,
-    make_record,
-)
+from stowage_testbed.recording.run_record import Observations, RunLabel, make_node_records, make_record
 from stowage_testbed.run.catching_up import count_pods, read_audit
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.observed_moment import sum_up_plans
@@ -39,9 +34,7 @@ def make_window_record(context: StepContext) -> RunRecord | None:
     if window is None:
         return None
     ours = set(context.scenario.node_names)
-    bodies, plans = run.observer.read(
-        lambda state: (state.bodies("Node"), state.plans())
-    )
+    bodies, plans = run.observer.read(lambda state: (state.bodies("Node"), state.plans()))
     changes = [*recorder.there_before, *recorder.changes()]
     of_plans = sum_up_plans(plans)
     seen = Observations(
@@ -63,9 +56,7 @@ def make_window_record(context: StepContext) -> RunRecord | None:
     )
 
 
-def find_proved_bound(
-    record: RunRecord, plans: Sequence[ObservedPlan], start: Receipt
-) -> int | None:
+def find_proved_bound(record: RunRecord, plans: Sequence[ObservedPlan], start: Receipt) -> int | None:
     """Return the most pods that could have been placed, as the last plan proves it.
 
     A plan counts the pods of the whole cluster, so that only what it leaves out of its
@@ -82,10 +73,7 @@ def find_proved_bound(
     made_s = datetime.fromisoformat(plans[-1].created).timestamp() + TIMESTAMP_S
     began_s = start.wall_ns / NS_PER_S
     if any(
-        not pod.node
-        and pod.gone_s is None
-        and pod.created_s is not None
-        and began_s + pod.created_s > made_s
+        not pod.node and pod.gone_s is None and pod.created_s is not None and began_s + pod.created_s > made_s
         for pod in record.pods
     ):
         return None

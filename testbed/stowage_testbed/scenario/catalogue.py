@@ -19,9 +19,7 @@ from stowage_testbed.scenario.model import Scenario
 _CLOSE = 3
 
 
-def select(
-    asked: Sequence[str], *, folder: Path, labels: Iterable[str] = ()
-) -> tuple[Scenario, ...]:
+def select(asked: Sequence[str], *, folder: Path, labels: Iterable[str] = ()) -> tuple[Scenario, ...]:
     """Return the scenarios that are meant, each once, in the order they are asked for.
 
     Parameters
@@ -48,11 +46,7 @@ def select(
         for scenario in _find(word, folder):
             found.setdefault(scenario.scenario_id, scenario)
     wanted = set(labels)
-    return tuple(
-        scenario
-        for scenario in found.values()
-        if not wanted or wanted & set(scenario.labels)
-    )
+    return tuple(scenario for scenario in found.values() if not wanted or wanted & set(scenario.labels))
 
 
 def _find(word: str, folder: Path) -> tuple[Scenario, ...]:

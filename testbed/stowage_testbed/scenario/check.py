@@ -20,11 +20,7 @@ from stowage_testbed.metrics.packing import (
 )
 from stowage_testbed.metrics.state import ClusterState
 from stowage_testbed.scenario.expectations import MetricBound
-from stowage_testbed.scenario.expected_moment import (
-    Bounds,
-    ExpectedMoment,
-    ExpectedObject,
-)
+from stowage_testbed.scenario.expected_moment import Bounds, ExpectedMoment, ExpectedObject
 from stowage_testbed.scenario.expression import Expression
 from stowage_testbed.scenario.subset import find_differences
 
@@ -94,9 +90,7 @@ class Moment:
     values: Mapping[str, Any] = field(default_factory=dict)
 
 
-def check_moment(
-    expect: ExpectedMoment, moment: Moment, tolerance: float
-) -> Iterator[CheckResult]:
+def check_moment(expect: ExpectedMoment, moment: Moment, tolerance: float) -> Iterator[CheckResult]:
     """Yield a result for each thing that is expected.
 
     Always checked is that the moment is not worse than the one before it, if there is
@@ -118,16 +112,12 @@ def check_moment(
         yield from _check_change(expect, moment.before, moment.state, tolerance)
 
 
-def check_state(
-    expect: ExpectedMoment, state: ClusterState, tolerance: float
-) -> Iterator[CheckResult]:
+def check_state(expect: ExpectedMoment, state: ClusterState, tolerance: float) -> Iterator[CheckResult]:
     """Yield a result for each thing that is expected of pods and nodes."""
     if expect.placed is not None:
         yield _check_bounds("placed", expect.placed, len(state.bound))
     if expect.pending is not None:
-        yield _check_equal(
-            "pending", _drop_zeros(expect.pending), count_pending_by_workload(state)
-        )
+        yield _check_equal("pending", _drop_zeros(expect.pending), count_pending_by_workload(state))
     if expect.placements is not None:
         found = list_placements(state)
         for workload, nodes in expect.placements.items():
@@ -135,9 +125,7 @@ def check_state(
             yield _check_equal(name, list(nodes), list(found.get(workload, ())))
     if expect.groups is not None:
         yield _check_equal(
-            "groups",
-            [list(group) for group in expect.groups],
-            [list(group) for group in list_groups(state)],
+            "groups", [list(group) for group in expect.groups], [list(group) for group in list_groups(state)]
         )
     if expect.placed_by_priority is not None:
         found_placed = count_placed_by_priority(state)
@@ -145,17 +133,13 @@ def check_state(
             count = found_placed.get(priority, 0)
             yield _check_bounds(f"placed of priority {priority}", bounds, count)
     if expect.utilisation is not None:
-        yield from _check_close(
-            "utilisation", expect.utilisation, compute_utilisation(state), tolerance
-        )
+        yield from _check_close("utilisation", expect.utilisation, compute_utilisation(state), tolerance)
     if expect.pods_per_node is not None:
         yield _check_every_node(expect.pods_per_node, state)
 
 
 def check_metrics(
-    bounds: Mapping[str, MetricBound],
-    values: Values,
-    notes: Mapping[str, str] = NO_NOTES,
+    bounds: Mapping[str, MetricBound], values: Values, notes: Mapping[str, str] = NO_NOTES
 ) -> Iterator[CheckResult]:
     """Yield a result for each bound; a metric without a value does not keep it.
 
@@ -191,9 +175,7 @@ def check_metrics(
         yield CheckResult(name, not message, expected, actual, message)
 
 
-def check_expressions(
-    expressions: Iterable[Expression], values: Mapping[str, Any]
-) -> Iterator[CheckResult]:
+def check_expressions(expressions: Iterable[Expression], values: Mapping[str, Any]) -> Iterator[CheckResult]:
     """Yield a result for each expression, with what it has read where it fails."""
     for one in expressions:
         held = one.look(values)
@@ -202,9 +184,7 @@ def check_expressions(
         yield CheckResult(one.text, held.holds, "true", actual, message)
 
 
-def _check_plans(
-    expect: ExpectedMoment, record: OptimizerRecord
-) -> Iterator[CheckResult]:
+def _check_plans(expect: ExpectedMoment, record: OptimizerRecord) -> Iterator[CheckResult]:
     for name, bounds, count in (
         ("moves", expect.moves, record.moves),
         ("evictions", expect.evictions, record.evictions),
@@ -213,24 +193,17 @@ def _check_plans(
         if bounds is not None:
             yield _check_bounds(name, bounds, count)
     if expect.phases is not None:
-        yield _check_equal(
-            "phases of plans", _drop_zeros(expect.phases), dict(record.phases)
-        )
+        yield _check_equal("phases of plans", _drop_zeros(expect.phases), dict(record.phases))
     if expect.optimal is not None:
         yield _check_equal("optimal", expect.optimal, record.optimal)
 
 
 def _check_object(
-    name: str,
-    wanted: ExpectedObject,
-    body: Mapping[str, Any],
-    workload_of: Mapping[str, str],
+    name: str, wanted: ExpectedObject, body: Mapping[str, Any], workload_of: Mapping[str, str]
 ) -> Iterator[CheckResult]:
     status = body.get("status") or {}
     if wanted.phase is not None:
-        yield _check_equal(
-            f"phase of {name}", wanted.phase, status.get("phase", "none")
-        )
+        yield _check_equal(f"phase of {name}", wanted.phase, status.get("phase", "none"))
     if wanted.node_name is not None:
         node = status.get("nodeName") or (body.get("spec") or {}).get("nodeName")
         yield _check_equal(f"node of {name}", wanted.node_name, node or "none")
@@ -239,9 +212,7 @@ def _check_object(
             workload_of.get(str(owner.get("name")), str(owner.get("name")))
             for owner in status.get("currentOwners") or ()
         )
-        yield _check_equal(
-            f"owners of {name}", _drop_zeros(wanted.owners), dict(owners)
-        )
+        yield _check_equal(f"owners of {name}", _drop_zeros(wanted.owners), dict(owners))
     if wanted.allocated is not None:
         found = Resources.of_list(status.get("allocated") or {})
         yield _check_equal(
@@ -271,9 +242,7 @@ def _check_change(
     if expect.utilisation_delta is not None:
         was, now = compute_utilisation(before), compute_utilisation(after)
         delta = {name: share - was.get(name, 0) for name, share in now.items()}
-        yield from _check_close(
-            "utilisation_delta", expect.utilisation_delta, delta, tolerance
-        )
+        yield from _check_close("utilisation_delta", expect.utilisation_delta, delta, tolerance)
     had, has = count_placed_by_priority(before), count_placed_by_priority(after)
     expected = f"at least {_show(had)}"
     yield _make_result("not_worse", is_not_worse(had, has), expected, _show(has))
@@ -293,10 +262,7 @@ def _check_bounds(name: str, bounds: Bounds, actual: int) -> CheckResult:
 
 
 def _check_close(
-    name: str,
-    expected: Mapping[str, float],
-    actual: Mapping[str, Fraction],
-    tolerance: float,
+    name: str, expected: Mapping[str, float], actual: Mapping[str, Fraction], tolerance: float
 ) -> Iterator[CheckResult]:
     allowed = Fraction(str(tolerance))
     for resource, share in expected.items():

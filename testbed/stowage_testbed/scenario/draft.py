@@ -14,37 +14,16 @@ from stowage_testbed.scenario.arrivals.trace_file import TraceFile, read_trace
 from stowage_testbed.scenario.document import Document, Place
 from stowage_testbed.scenario.instances import generate
 from stowage_testbed.scenario.issues import DocumentIssue
-from stowage_testbed.scenario.model import (
-    InstanceSpec,
-    Workload,
-    count_pods_brought,
-)
-from stowage_testbed.scenario.objects import (
-    ObjectSpec,
-    is_file,
-    make_object_spec,
-    name_again,
-    read_objects,
-)
+from stowage_testbed.scenario.model import InstanceSpec, Workload, count_pods_brought
+from stowage_testbed.scenario.objects import ObjectSpec, is_file, make_object_spec, name_again, read_objects
 from stowage_testbed.scenario.scenario_file import ScenarioFile
 from stowage_testbed.scenario.steps.action import NameUsed, Step, Surroundings
 from stowage_testbed.scenario.steps.applying import Apply
-from stowage_testbed.scenario.steps.kinds import (
-    ACTIONS,
-    list_replayed_nodes,
-    list_replayed_owners,
-)
+from stowage_testbed.scenario.steps.kinds import ACTIONS, list_replayed_nodes, list_replayed_owners
 from stowage_testbed.scenario.steps.nodes import AddNodes
 from stowage_testbed.scenario.steps.waiting import Check
 
-_UNIT_DEPTH = {
-    "nodes": 2,
-    "workload": 2,
-    "objects": 2,
-    "steps": 2,
-    "catch": 2,
-    "expect": 3,
-}
+_UNIT_DEPTH = {"nodes": 2, "workload": 2, "objects": 2, "steps": 2, "catch": 2, "expect": 3}
 """How deep the parts lie that are left out whole when something in them is wrong."""
 
 Part = TypeVar("Part")
@@ -91,9 +70,7 @@ class Draft:
     def pools(self) -> dict[Place, NodePool]:
         """Return all kinds of nodes, also those that steps add."""
         added: dict[Place, NodePool] = {
-            step.place(): step.action.pool
-            for step in self.steps
-            if isinstance(step.action, AddNodes)
+            step.place(): step.action.pool for step in self.steps if isinstance(step.action, AddNodes)
         }
         return {**self.nodes, **added}
 
@@ -143,9 +120,7 @@ class Draft:
                 yield step, replace(one, place=step.place(*one.place))
 
 
-def make_draft(
-    document: Document, schema_issues: Sequence[DocumentIssue], folder: Path = Path()
-) -> Draft:
+def make_draft(document: Document, schema_issues: Sequence[DocumentIssue], folder: Path = Path()) -> Draft:
     """Build what can be built of a document, given what the schema said of it.
 
     The files that it names are looked up in ``folder``.
@@ -170,19 +145,13 @@ def make_draft(
     if made.file.instance:
         _expand(made, made.file.instance)
     for name, item in made.file.objects.items():
-        made.objects[name] = make_object_spec(
-            name, item, document.mark(("objects", name)).line
-        )
+        made.objects[name] = make_object_spec(name, item, document.mark(("objects", name)).line)
     _take_steps(made, folder)
     return made
 
 
 def _take_steps(made: Draft, folder: Path) -> None:
-    items = [
-        (place, kind, plain)
-        for place, item in _locate("steps", made.file.steps)
-        for kind, plain in item.items()
-    ]
+    items = [(place, kind, plain) for place, item in _locate("steps", made.file.steps) for kind, plain in item.items()]
     for _, kind, plain in items:
         if kind == "replay" and plain["file"] not in made.traces:
             made.traces[plain["file"]] = read_trace(folder / plain["file"])
@@ -207,9 +176,7 @@ def _take_steps(made: Draft, folder: Path) -> None:
         made.broken.add("steps")
 
 
-def _take_files(
-    made: Draft, items: Sequence[tuple[Place, str, Any]], folder: Path
-) -> Iterator[tuple[Place, str, Any]]:
+def _take_files(made: Draft, items: Sequence[tuple[Place, str, Any]], folder: Path) -> Iterator[tuple[Place, str, Any]]:
     """Take the objects of files that steps apply; yield the steps with their names."""
     files: dict[str, list[ObjectSpec]] = {}
     for place, kind, plain in items:
@@ -238,9 +205,7 @@ def _take_files(
 
 
 def _expand(made: Draft, spec: InstanceSpec) -> None:
-    generated = generate(
-        spec.seed, spec.nodes, spec.pods_per_node, spec.priorities, spec.usage
-    )
+    generated = generate(spec.seed, spec.nodes, spec.pods_per_node, spec.priorities, spec.usage)
     made.nodes[("instance", "nodes")] = generated.node_pool()
     for number, workload in enumerate(generated.workload):
         made.workload[("instance", number)] = workload
@@ -253,16 +218,9 @@ def _unit_of(place: Place) -> Place:
 def _drop(value: Any, place: Place, gone: set[Place]) -> Any:
     """Return a copy of a value without the places that are gone; None in lists."""
     if isinstance(value, Mapping):
-        return {
-            key: _drop(inner, (*place, key), gone)
-            for key, inner in value.items()
-            if (*place, key) not in gone
-        }
+        return {key: _drop(inner, (*place, key), gone) for key, inner in value.items() if (*place, key) not in gone}
     if isinstance(value, list):
-        return [
-            None if (*place, i) in gone else _drop(inner, (*place, i), gone)
-            for i, inner in enumerate(value)
-        ]
+        return [None if (*place, i) in gone else _drop(inner, (*place, i), gone) for i, inner in enumerate(value)]
     return value
 
 

@@ -29,9 +29,7 @@ def expected_counts_are_possible(draft: Draft) -> Iterator[DocumentIssue]:
     replicas = draft.pods_by_name
     if draft.stepped:
         replicas = count_most_pods_each([s.action for s in draft.steps], replicas)
-    by_priority = Counter(
-        str(pod.template.priority) for pod in list_replayed_pods(draft.steps)
-    )
+    by_priority = Counter(str(pod.template.priority) for pod in list_replayed_pods(draft.steps))
     for workload in draft.workload.values():
         count = replicas.get(workload.name, 0)
         by_priority[str(workload.priority)] += count
@@ -98,10 +96,7 @@ def bounds_follow_from_their_origin(draft: Draft) -> Iterator[DocumentIssue]:
             yield DocumentIssue((*place, "spread"), f"{message}; exchange them")
             continue
         margin = bound["margin"]
-        for key, worst, should in (
-            ("min", low, low / margin),
-            ("max", high, high * margin),
-        ):
+        for key, worst, should in (("min", low, low / margin), ("max", high, high * margin)):
             if key in bound and not isclose(bound[key], should, rel_tol=ROUNDING):
                 yield DocumentIssue(
                     (*place, key),
@@ -121,9 +116,7 @@ EXPECTATION_RULES: tuple[Callable[[Draft], Iterator[DocumentIssue]], ...] = (
 )
 
 
-def _list_counts(
-    base: Place, state: Mapping[str, Any]
-) -> Iterator[tuple[Place, str, int]]:
+def _list_counts(base: Place, state: Mapping[str, Any]) -> Iterator[tuple[Place, str, int]]:
     for name, count in state.get("pending", {}).items():
         yield (*base, "pending", name), f"workload {name!r}", count
     for name, nodes in state.get("placements", {}).items():

@@ -52,16 +52,9 @@ class Bounds:
 
 
 Range = Annotated[
-    Bounds,
-    form(
-        name="bounds",
-        written=Counted | Annotated[Bounds, form(minProperties=1)],
-        parse=Bounds.of,
-    ),
+    Bounds, form(name="bounds", written=Counted | Annotated[Bounds, form(minProperties=1)], parse=Bounds.of)
 ]
-WrittenExpression = Annotated[
-    Expression, form(written=str, parse=Expression, minLength=1, format="expression")
-]
+WrittenExpression = Annotated[Expression, form(written=str, parse=Expression, minLength=1, format="expression")]
 Priority = Annotated[int, form(written=str, parse=int, format="priority")]
 Resource = Annotated[str, form(format="any-resource")]
 Share = Annotated[float, form(minimum=0, maximum=1)]
@@ -79,14 +72,11 @@ class ExpectedObject:
 
     there: Annotated[bool, setting("Whether there is such an object.")] = True
     phase: Annotated[Filled | None, setting("Its phase, as in Available.")] = None
-    node_name: Annotated[
-        Filled | None, setting("The node of a Reservation or a Pod.", key="nodeName")
-    ] = None
+    node_name: Annotated[Filled | None, setting("The node of a Reservation or a Pod.", key="nodeName")] = None
     owners: Annotated[
         Counts | None,
         setting(
-            "Pods that took of a Reservation, by workload. A workload that is not "
-            "named took nothing.",
+            "Pods that took of a Reservation, by workload. A workload that is not named took nothing.",
             key="currentOwners",
         ),
     ] = None
@@ -95,9 +85,9 @@ class ExpectedObject:
         form(written=Mapping[Resource, Quantity], parse=Resources.of_list),
         setting("What they took, by resource, as in 100m of cpu or 2G of memory."),
     ] = None
-    has: Annotated[
-        Anything, setting("Any part of the object as Kubernetes has it.", rest=True)
-    ] = field(default_factory=dict)
+    has: Annotated[Anything, setting("Any part of the object as Kubernetes has it.", rest=True)] = field(
+        default_factory=dict
+    )
 
     def in_words(self, name: str) -> Iterator[str]:
         """Yield a line for each thing that must hold of the object of this name."""
@@ -140,10 +130,7 @@ class ExpectedMoment:
 
     placed: Annotated[Range | None, setting("Number of bound pods.")] = None
     pending: Annotated[
-        Counts | None,
-        setting(
-            "Pods without a node, by workload. A workload that is not named has none."
-        ),
+        Counts | None, setting("Pods without a node, by workload. A workload that is not named has none.")
     ] = None
     placements: Annotated[
         Mapping[str, Annotated[tuple[str, ...], form(parse=_sort)]] | None,
@@ -157,44 +144,25 @@ class ExpectedMoment:
             "the workloads of its pods, one entry a pod."
         ),
     ] = None
-    placed_by_priority: Annotated[
-        Mapping[Priority, Range] | None, setting("Number of bound pods by priority.")
-    ] = None
+    placed_by_priority: Annotated[Mapping[Priority, Range] | None, setting("Number of bound pods by priority.")] = None
     utilisation: Annotated[
         Mapping[Resource, Share] | None,
-        setting(
-            "Share of the nodes' resources that bound pods request, by resource, from "
-            "0 to 1."
-        ),
+        setting("Share of the nodes' resources that bound pods request, by resource, from 0 to 1."),
     ] = None
-    pods_per_node: Annotated[
-        Range | None, setting("Range in which every node's number of pods lies.")
-    ] = None
+    pods_per_node: Annotated[Range | None, setting("Range in which every node's number of pods lies.")] = None
     moves: Annotated[
-        Range | None,
-        setting(
-            "Pods that were evicted and bound elsewhere, over all plans until then."
-        ),
+        Range | None, setting("Pods that were evicted and bound elsewhere, over all plans until then.")
     ] = None
     evictions: Annotated[
-        Range | None,
-        setting("Pods that were evicted and left unplaced, over all plans until then."),
+        Range | None, setting("Pods that were evicted and left unplaced, over all plans until then.")
     ] = None
-    optimal: Annotated[
-        bool | None,
-        setting("Whether the last plan is proved optimal for every priority."),
-    ] = None
+    optimal: Annotated[bool | None, setting("Whether the last plan is proved optimal for every priority.")] = None
     solves: Annotated[Range | None, setting("Number of plans.")] = None
     utilisation_delta: Annotated[
-        Mapping[Resource, Change] | None,
-        setting("Utilisation afterwards minus utilisation before, by resource."),
+        Mapping[Resource, Change] | None, setting("Utilisation afterwards minus utilisation before, by resource.")
     ] = None
     phases: Annotated[
-        Counts | None,
-        setting(
-            "Number of plans by the phase that they are in. A phase that is not named "
-            "has none."
-        ),
+        Counts | None, setting("Number of plans by the phase that they are in. A phase that is not named has none.")
     ] = None
     objects: Annotated[
         Mapping[str, OfObject],
@@ -206,8 +174,7 @@ class ExpectedMoment:
     that: Annotated[
         tuple[WrittenExpression, ...],
         setting(
-            "What must hold, as expressions in CEL over pods, nodes, plans (lists of "
-            "objects) and objects (by name).",
+            "What must hold, as expressions in CEL over pods, nodes, plans (lists of objects) and objects (by name).",
             minItems=1,
         ),
     ] = ()
@@ -256,9 +223,7 @@ class ExpectedMoment:
             yield f"utilisation of {resource} changes by {delta:+g}"
 
 
-WrittenMoment = Annotated[
-    ExpectedMoment, form(name="moment", without=("utilisation_delta",), minProperties=1)
-]
+WrittenMoment = Annotated[ExpectedMoment, form(name="moment", without=("utilisation_delta",), minProperties=1)]
 """How it is written, where nothing comes before that it could be compared with."""
 
 

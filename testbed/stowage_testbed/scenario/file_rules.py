@@ -18,11 +18,7 @@ from stowage_testbed.scenario.name_rules import NAME_RULES
 from stowage_testbed.scenario.order_rules import ORDER_RULES
 from stowage_testbed.scenario.steps.applying import AskForPlan
 from stowage_testbed.scenario.steps.kinds import actions_of, list_replayed_nodes
-from stowage_testbed.scenario.steps.scheduling import (
-    RESERVING_PROFILES,
-    Pack,
-    Release,
-)
+from stowage_testbed.scenario.steps.scheduling import RESERVING_PROFILES, Pack, Release
 
 
 def one_source_of_pods(draft: Draft) -> Iterator[DocumentIssue]:
@@ -89,9 +85,7 @@ def a_cron_job_has_a_schedule(draft: Draft) -> Iterator[DocumentIssue]:
     for place, workload in draft.workload.items():
         if workload.kind == "CronJob" and "schedule" not in workload.spec:
             message = f"CronJob {workload.name!r} has no schedule"
-            yield DocumentIssue(
-                place, f"{message}; write it as `spec: {{schedule: ...}}`"
-            )
+            yield DocumentIssue(place, f"{message}; write it as `spec: {{schedule: ...}}`")
 
 
 def one_source_of_requests(draft: Draft) -> Iterator[DocumentIssue]:
@@ -104,8 +98,7 @@ def one_source_of_requests(draft: Draft) -> Iterator[DocumentIssue]:
             if key in item:
                 yield DocumentIssue(
                     (*place, key),
-                    f"workload {workload.name!r} has its own `pod.containers`; "
-                    f"move {key!r} into one of them",
+                    f"workload {workload.name!r} has its own `pod.containers`; move {key!r} into one of them",
                     of_key=True,
                 )
 
@@ -156,9 +149,7 @@ def optimiser_is_there(draft: Draft) -> Iterator[DocumentIssue]:
         yield DocumentIssue(("optimizer",), message, of_key=True)
     for step in draft.steps:
         if isinstance(step.action, AskForPlan | Pack):
-            yield DocumentIssue(
-                step.place(), f"nobody makes plans; {way_out}", of_key=True
-            )
+            yield DocumentIssue(step.place(), f"nobody makes plans; {way_out}", of_key=True)
 
 
 def reservations_are_respected(draft: Draft) -> Iterator[DocumentIssue]:
@@ -170,10 +161,7 @@ def reservations_are_respected(draft: Draft) -> Iterator[DocumentIssue]:
     for name, one in draft.objects.items():
         if one.kind == "Reservation":
             known = " or ".join(RESERVING_PROFILES)
-            message = (
-                f"the scheduler's profile {first} does not know reservations; "
-                f"choose {known}"
-            )
+            message = f"the scheduler's profile {first} does not know reservations; choose {known}"
             yield DocumentIssue(("objects", name, "kind"), message)
 
 

@@ -8,13 +8,7 @@ from stowage_testbed.scenario.steps.measuring import Measure, Overload
 MOST_HEADLINES = 6
 """Each one more makes all of them harder to show."""
 
-GENERAL = (
-    "t_sched_mean_s",
-    "t_sched_p99_s",
-    "throughput_pods_per_s",
-    "placed_pods",
-    "jain_pods",
-)
+GENERAL = ("t_sched_mean_s", "t_sched_p99_s", "throughput_pods_per_s", "placed_pods", "jain_pods")
 """Speed, tail, rate, result, spread."""
 
 OF_RECOVERY = ("ttr_s", "recovered_runs")
@@ -41,9 +35,5 @@ def choose_headlines(scenario: Scenario) -> tuple[str, ...]:
     """
     if scenario.headlines:
         return scenario.headlines
-    found = (
-        *(OF_RECOVERY if is_overloaded(scenario) else ()),
-        *GENERAL,
-        *scenario.expect.metrics,
-    )
+    found = (*(OF_RECOVERY if is_overloaded(scenario) else ()), *GENERAL, *scenario.expect.metrics)
     return tuple(dict.fromkeys(found))[:MOST_HEADLINES]

@@ -16,9 +16,7 @@ BEFORE, AFTER = "before", "after"
 
 
 def imply_steps(
-    workload: Sequence[Workload],
-    arrival: Arrival = "sequential",
-    expect: Expectations | None = None,
+    workload: Sequence[Workload], arrival: Arrival = "sequential", expect: Expectations | None = None
 ) -> tuple[Step, ...]:
     """Return what a file without steps stands for.
 
@@ -40,9 +38,7 @@ def imply_steps(
     )
 
 
-def add_ends(
-    written: Sequence[Step], release: Release, expect: Expectations
-) -> tuple[Step, ...]:
+def add_ends(written: Sequence[Step], release: Release, expect: Expectations) -> tuple[Step, ...]:
     """Return the steps of a file with the release before them, and the end's check."""
     chosen = bool(written) and isinstance(written[0].action, Release)
     first = () if chosen else (Step(0, 0, release),)

@@ -49,9 +49,7 @@ class Instance:
         )
 
 
-def generate(
-    seed: int, nodes: int, pods_per_node: int, priorities: int, usage: float
-) -> Instance:
+def generate(seed: int, nodes: int, pods_per_node: int, priorities: int, usage: float) -> Instance:
     """Generate one instance.
 
     Parameters
@@ -84,8 +82,7 @@ def generate(
                 name=f"rs-{number:02d}-p{priority}",
                 replicas=size,
                 requests=Resources(
-                    cpu=draw_cpu.randint(*CPU_MILLI_RANGE),
-                    memory=draw_memory.randint(*MEMORY_BYTES_RANGE),
+                    cpu=draw_cpu.randint(*CPU_MILLI_RANGE), memory=draw_memory.randint(*MEMORY_BYTES_RANGE)
                 ),
                 priority=priority,
             )
@@ -93,12 +90,7 @@ def generate(
     return Instance(
         spec=spec,
         node=Resources(
-            {
-                name: _compute_capacity(
-                    [(s.replicas, s.requests[name]) for s in sets], spec
-                )
-                for name in (CPU, MEMORY)
-            }
+            {name: _compute_capacity([(s.replicas, s.requests[name]) for s in sets], spec) for name in (CPU, MEMORY)}
         ),
         workload=tuple(sets),
     )
@@ -114,9 +106,7 @@ def _refuse_nonsense(spec: InstanceSpec) -> None:
 
 def _make_stream(seed: int, label: str) -> random.Random:
     """Return the random stream of a label: streams of one seed are independent."""
-    digest = hashlib.blake2b(
-        seed.to_bytes(_SEED_BYTES, "big") + b"\0" + label.encode(), digest_size=16
-    ).digest()
+    digest = hashlib.blake2b(seed.to_bytes(_SEED_BYTES, "big") + b"\0" + label.encode(), digest_size=16).digest()
     return random.Random(int.from_bytes(digest, "big"))  # noqa: S311 - not a secret
 
 

@@ -58,9 +58,7 @@ def translate_errors(errors: Iterable[ValidationError]) -> Iterator[DocumentIssu
     """Translate the validator's errors, in the order in which it found them."""
     for error in errors:
         if _is_left_over(error):
-            yield DocumentIssue(
-                _place_of(error), "an undeclared parameter", reported=True
-            )
+            yield DocumentIssue(_place_of(error), "an undeclared parameter", reported=True)
             continue
         translate = _TRANSLATORS.get(str(error.validator))
         said = translate(error) if translate else f"{_name(error)}: {error.message}"
@@ -137,9 +135,7 @@ def _translate_choice(error: ValidationError) -> str:
 
 
 def _translate_limit(words: str) -> Callable[[ValidationError], str]:
-    return lambda error: (
-        f"{_name(error)} must be {words} {_asked_of(error)}, not {error.instance}"
-    )
+    return lambda error: f"{_name(error)} must be {words} {_asked_of(error)}, not {error.instance}"
 
 
 def _translate_too_few(error: ValidationError) -> str:

@@ -13,24 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.declaration import (
-    Schema,
-    list_settings,
-    make_case_schema,
-    make_object_schema,
-    resolve,
-)
+from stowage_testbed.declaration import Schema, list_settings, make_case_schema, make_object_schema, resolve
 from stowage_testbed.scenario.issues import FORMATS, NOUNS, suggest_known
 from stowage_testbed.scenario.scenario_file import ScenarioFile
 from stowage_testbed.scenario.words import HALVES, STEPS
 
 _WIDTH = 88
 _WORDS = re.compile(r"[\w-]+(\.[\w-]+)*")
-_LIMITS = {
-    "minimum": "at least {}",
-    "exclusiveMinimum": "more than {}",
-    "maximum": "at most {}",
-}
+_LIMITS = {"minimum": "at least {}", "exclusiveMinimum": "more than {}", "maximum": "at most {}"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +54,7 @@ class Word:
             return "required" if always else "".join(f"required {c}" for c in needing)
 
         def added(name: str) -> dict[str, Schema]:
-            return {
-                case: one.get("properties", {}).get(name, {})
-                for case, one in cases.items()
-            }
+            return {case: one.get("properties", {}).get(name, {}) for case, one in cases.items()}
 
         return {
             name: Word((*self.path, name), resolve(one), needed(name), added(name))
@@ -179,9 +166,7 @@ def _describe(schema: Schema) -> str:
     """Return what a value may be, in words, with its limits."""
     schema = resolve(schema)
     must = FORMATS.get(schema.get("format", ""), "")
-    limits = [
-        word.format(schema[key]) for key, word in _LIMITS.items() if key in schema
-    ]
+    limits = [word.format(schema[key]) for key, word in _LIMITS.items() if key in schema]
     return ", ".join(filter(None, [_describe_type(schema), must, " and ".join(limits)]))
 
 

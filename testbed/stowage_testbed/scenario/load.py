@@ -13,12 +13,7 @@ from stowage_testbed.scenario.file_rules import RULES
 from stowage_testbed.scenario.implied_steps import add_ends, imply_steps
 from stowage_testbed.scenario.issues import DocumentIssue, translate_errors
 from stowage_testbed.scenario.model import Scenario, Workload
-from stowage_testbed.scenario.parameters import (
-    Substitution,
-    check_parameters,
-    read_variant_values,
-    substitute,
-)
+from stowage_testbed.scenario.parameters import Substitution, check_parameters, read_variant_values, substitute
 from stowage_testbed.scenario.scenario_file import Variant
 from stowage_testbed.scenario.schema import make_validator
 from stowage_testbed.scenario.steps.action import Step
@@ -61,11 +56,7 @@ def find_files(folder: Path) -> list[Path]:
 
     Folders called `MANIFESTS` hold files that scenarios apply.
     """
-    return sorted(
-        path
-        for path in folder.rglob("*.yaml")
-        if MANIFESTS not in path.relative_to(folder).parts
-    )
+    return sorted(path for path in folder.rglob("*.yaml") if MANIFESTS not in path.relative_to(folder).parts)
 
 
 def load_files(paths: Iterable[Path]) -> tuple[Scenario, ...]:
@@ -129,9 +120,7 @@ def _judge(document: Document, folder: Path) -> tuple[Draft, list[DocumentIssue]
     return made, found
 
 
-def _make_issues(
-    path: Path, document: Document, found: Iterable[DocumentIssue]
-) -> Iterator[Issue]:
+def _make_issues(path: Path, document: Document, found: Iterable[DocumentIssue]) -> Iterator[Issue]:
     for issue in found:
         if issue.reported:
             continue

@@ -48,9 +48,7 @@ class Container:
     rest: Rest
     name: Annotated[Label, setting("Name of the container.")]
     image: Annotated[Filled, setting("Image name; nothing is pulled on a fake node.")]
-    resources: Annotated[ContainerResources | None, setting("Requests and limits.")] = (
-        None
-    )
+    resources: Annotated[ContainerResources | None, setting("Requests and limits.")] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +56,7 @@ class PodSpec:
     """What a pod is."""
 
     rest: Rest
-    affinity: Annotated[
-        Anything | None, setting("Node affinity, pod affinity and anti-affinity.")
-    ] = None
+    affinity: Annotated[Anything | None, setting("Node affinity, pod affinity and anti-affinity.")] = None
     containers: Annotated[
         tuple[Annotated[Container, form(name="container")], ...],
         setting(
@@ -69,33 +65,20 @@ class PodSpec:
             minItems=1,
         ),
     ] = ()
-    node_selector: Annotated[
-        Texts | None, setting("Labels that a node must have.", key="nodeSelector")
-    ] = None
+    node_selector: Annotated[Texts | None, setting("Labels that a node must have.", key="nodeSelector")] = None
     preemption_policy: Annotated[
         Literal["PreemptLowerPriority", "Never"] | None,
         setting("Whether the pods may preempt others.", key="preemptionPolicy"),
     ] = None
     scheduling_gates: Annotated[
-        _Things,
-        setting(
-            "Gates that hold the pods back from scheduling.", key="schedulingGates"
-        ),
+        _Things, setting("Gates that hold the pods back from scheduling.", key="schedulingGates")
     ] = ()
     grace_period_s: Annotated[
-        int | None,
-        setting(
-            "Time that a pod gets to end.",
-            key="terminationGracePeriodSeconds",
-            minimum=0,
-        ),
+        int | None, setting("Time that a pod gets to end.", key="terminationGracePeriodSeconds", minimum=0)
     ] = None
     tolerations: Annotated[_Things, setting("Taints that the pods tolerate.")] = ()
     spread: Annotated[
-        _Things,
-        setting(
-            "How the pods spread over zones or nodes.", key="topologySpreadConstraints"
-        ),
+        _Things, setting("How the pods spread over zones or nodes.", key="topologySpreadConstraints")
     ] = ()
     volumes: Annotated[_Things, setting("Volumes of the pods.")] = ()
 
@@ -105,9 +88,7 @@ class Metadata:
     """What is said of an object."""
 
     rest: Rest
-    name: Annotated[
-        Filled, setting("Its name in the cluster; without it, its name here.")
-    ] = ""
+    name: Annotated[Filled, setting("Its name in the cluster; without it, its name here.")] = ""
     labels: Annotated[Texts | None, setting("Labels of the object.")] = None
     annotations: Annotated[Texts | None, setting("Annotations of the object.")] = None
 
@@ -118,11 +99,6 @@ class WrittenObject:
 
     rest: Rest
     kind: Annotated[Filled, setting("What it is.")]
-    api_version: Annotated[
-        Filled, setting("Group and version, as in policy/v1.", key="apiVersion")
-    ] = ""
-    metadata: Annotated[
-        Metadata | None,
-        setting("Labels, annotations, and whatever else Kubernetes knows."),
-    ] = None
+    api_version: Annotated[Filled, setting("Group and version, as in policy/v1.", key="apiVersion")] = ""
+    metadata: Annotated[Metadata | None, setting("Labels, annotations, and whatever else Kubernetes knows.")] = None
     spec: Annotated[Anything | None, setting("As Kubernetes knows it.")] = None

@@ -55,10 +55,7 @@ def make_controllers(workload: Workload, namespace: str) -> list[Manifest]:
     Where it has none they are its pods.
     """
     if workload.kind == "Pod":
-        return [
-            make_bare_pod(workload, name, namespace)
-            for name in workload.controller_names
-        ]
+        return [make_bare_pod(workload, name, namespace) for name in workload.controller_names]
     if workload.controllers == 1:
         return [make_controller(workload, namespace)]
     manifests = []
@@ -78,31 +75,17 @@ def make_controller(workload: Workload, namespace: str) -> Manifest:
     return {
         "apiVersion": "batch/v1" if workload.kind in _BATCH else "apps/v1",
         "kind": workload.kind,
-        "metadata": {
-            "name": workload.name,
-            "namespace": namespace,
-            "labels": {WORKLOAD_LABEL: workload.name},
-        },
+        "metadata": {"name": workload.name, "namespace": namespace, "labels": {WORKLOAD_LABEL: workload.name}},
         "spec": {**_make_controller_spec(workload), **workload.spec},
     }
 
 
 def _make_controller_spec(workload: Workload) -> Manifest:
-    template = {
-        "metadata": _make_pod_metadata(workload),
-        "spec": make_pod_spec(workload),
-    }
+    template = {"metadata": _make_pod_metadata(workload), "spec": make_pod_spec(workload)}
     if workload.kind in _BATCH:
-        job = {
-            "parallelism": workload.replicas,
-            "completions": workload.replicas,
-            "template": template,
-        }
+        job = {"parallelism": workload.replicas, "completions": workload.replicas, "template": template}
         return job if workload.kind == "Job" else {"jobTemplate": {"spec": job}}
-    spec: Manifest = {
-        "selector": {"matchLabels": {WORKLOAD_LABEL: workload.name}},
-        "template": template,
-    }
+    spec: Manifest = {"selector": {"matchLabels": {WORKLOAD_LABEL: workload.name}}, "template": template}
     if workload.kind in SCALED:
         spec = {"replicas": workload.replicas, **spec}
     if workload.kind == "StatefulSet":
@@ -131,9 +114,7 @@ def make_pod_spec(workload: Workload) -> Manifest:
     return spec | dict(workload.pod)
 
 
-def make_bare_pod(
-    workload: Workload, name: str, namespace: str, lifetime_s: float | None = None
-) -> Manifest:
+def make_bare_pod(workload: Workload, name: str, namespace: str, lifetime_s: float | None = None) -> Manifest:
     """Return a pod like a workload's, without a controller.
 
     Parameters

@@ -50,9 +50,7 @@ Policy = Literal["strict", "paper"]
 Harm = Literal["careful", "any"]
 """What plans may do to running pods: the chart's own rules, or whatever it takes."""
 
-WorkloadKind = Literal[
-    "ReplicaSet", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "Pod"
-]
+WorkloadKind = Literal["ReplicaSet", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "Pod"]
 
 SCALED = frozenset({"ReplicaSet", "Deployment", "StatefulSet"})
 """Kinds of workload whose number of pods can be changed."""
@@ -64,18 +62,12 @@ CatchWhat = Literal["events", "logs", "objects", "describe"]
 class PodRequests:
     """What one pod asks for, as a file has it."""
 
-    cpu: Annotated[
-        Cpu | None, setting("CPU request of one pod, as in 100m; without it, none.")
-    ] = None
-    memory: Annotated[
-        Memory | None,
-        setting("Memory request of one pod, as in 2G or 512Mi; without it, none."),
-    ] = None
+    cpu: Annotated[Cpu | None, setting("CPU request of one pod, as in 100m; without it, none.")] = None
+    memory: Annotated[Memory | None, setting("Memory request of one pod, as in 2G or 512Mi; without it, none.")] = None
     requests: Annotated[
         Mapping[ResourceName, Memory],
         setting(
-            "What one pod asks for besides cpu and memory, as in nvidia.com/gpu, "
-            "hugepages-2Mi or ephemeral-storage."
+            "What one pod asks for besides cpu and memory, as in nvidia.com/gpu, hugepages-2Mi or ephemeral-storage."
         ),
     ] = field(default_factory=dict)
 
@@ -104,10 +96,7 @@ class Workload:
             "many are expected, one on each of the scenario's nodes without it.",
             default=None,
             maximum=100000,
-            cases={
-                STEPS: setting("", minimum=0),
-                HALVES: setting("Number of equal pods.", required=True, minimum=1),
-            },
+            cases={STEPS: setting("", minimum=0), HALVES: setting("Number of equal pods.", required=True, minimum=1)},
         ),
     ] = 0
     requests: Annotated[
@@ -115,33 +104,20 @@ class Workload:
         form(written=PodRequests, parse=_parse_requests),
         setting("What the pod's own container asks for.", beside=True),
     ] = NOTHING
-    kind: Annotated[
-        WorkloadKind,
-        setting("What controls the pods; Pod for pods without a controller."),
-    ] = "ReplicaSet"
+    kind: Annotated[WorkloadKind, setting("What controls the pods; Pod for pods without a controller.")] = "ReplicaSet"
     priority: Annotated[
         int,
         setting(
-            "Priority of the pods; larger matters more. A PriorityClass is made for "
-            "it.",
+            "Priority of the pods; larger matters more. A PriorityClass is made for it.",
             minimum=-1000000000,
             maximum=1000000000,
         ),
     ] = 0
-    image: Annotated[
-        Filled,
-        setting("Image name of the pods' container; nothing is pulled on a fake node."),
-    ] = "pause"
-    labels: Annotated[Texts, setting("Further labels of the pods.")] = field(
-        default_factory=dict
-    )
-    annotations: Annotated[Texts, setting("Annotations of the pods.")] = field(
-        default_factory=dict
-    )
+    image: Annotated[Filled, setting("Image name of the pods' container; nothing is pulled on a fake node.")] = "pause"
+    labels: Annotated[Texts, setting("Further labels of the pods.")] = field(default_factory=dict)
+    annotations: Annotated[Texts, setting("Annotations of the pods.")] = field(default_factory=dict)
     pod: Annotated[
-        Anything,
-        form(written=PodSpec),
-        setting("Further fields of the pods' spec, any that Kubernetes knows."),
+        Anything, form(written=PodSpec), setting("Further fields of the pods' spec, any that Kubernetes knows.")
     ] = field(default_factory=dict)
     ends_in_s: Annotated[
         float,
@@ -172,8 +148,7 @@ class Workload:
     runs_s: Annotated[
         float | None,
         setting(
-            "Seconds that a pod runs before it is done; without it one of a Job is "
-            "done at once, others run for ever.",
+            "Seconds that a pod runs before it is done; without it one of a Job is done at once, others run for ever.",
             minimum=0,
             maximum=86400,
         ),
@@ -205,9 +180,7 @@ class CaughtThing:
     """What to collect of a kind or of one thing."""
 
     objects: Annotated[Filled, setting("Every object of this kind, as YAML.")] = ""
-    describe: Annotated[
-        str, setting("The workload or object of this name, with its events.")
-    ] = ""
+    describe: Annotated[str, setting("The workload or object of this name, with its events.")] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,21 +206,16 @@ class OptimizerSettings:
     trigger: Annotated[
         Trigger,
         setting(
-            "on-unschedulable: the scheduler asks when pods cannot be placed. manual: "
-            "the run creates one PackingPlan."
+            "on-unschedulable: the scheduler asks when pods cannot be placed. manual: the run creates one PackingPlan."
         ),
     ] = "on-unschedulable"
     time_limit_s: Annotated[
-        float,
-        setting(
-            "Time limit of one solve, in seconds.", exclusiveMinimum=0, maximum=3600
-        ),
+        float, setting("Time limit of one solve, in seconds.", exclusiveMinimum=0, maximum=3600)
     ] = 5.0
     settle_s: Annotated[
         float,
         setting(
-            "How long the set of unschedulable pods must stay the same before a solve, "
-            "in seconds.",
+            "How long the set of unschedulable pods must stay the same before a solve, in seconds.",
             minimum=0,
             maximum=600,
         ),
@@ -260,9 +228,7 @@ class OptimizerSettings:
             "printed."
         ),
     ] = "strict"
-    strategy: Annotated[Filled, setting("Name of the optimiser's strategy.")] = (
-        "lexicographic"
-    )
+    strategy: Annotated[Filled, setting("Name of the optimiser's strategy.")] = "lexicographic"
     harm: Annotated[
         Harm,
         setting(
@@ -278,39 +244,17 @@ class OptimizerSettings:
 class InstanceSpec:
     """The parameters of an instance that `stowage_testbed.scenario.instances` makes."""
 
-    seed: Annotated[
-        int,
-        setting(
-            "The seed; the published instances have 63-bit ones.",
-            minimum=0,
-            maximum=2**64 - 1,
-        ),
-    ]
+    seed: Annotated[int, setting("The seed; the published instances have 63-bit ones.", minimum=0, maximum=2**64 - 1)]
     nodes: Annotated[int, setting("Number of nodes.", minimum=1, maximum=5000)]
     pods_per_node: Annotated[
-        int,
-        setting(
-            "Average number of pods per node; nodes times this is the number of pods.",
-            minimum=1,
-            maximum=500,
-        ),
+        int, setting("Average number of pods per node; nodes times this is the number of pods.", minimum=1, maximum=500)
     ]
     priorities: Annotated[
         int,
-        setting(
-            "Number of priorities; their values are 1 and up, the largest matters "
-            "most.",
-            minimum=1,
-            maximum=1000,
-        ),
+        setting("Number of priorities; their values are 1 and up, the largest matters most.", minimum=1, maximum=1000),
     ]
     usage: Annotated[
-        float,
-        setting(
-            "Total demand over total capacity, as in 0.95 or 1.05.",
-            exclusiveMinimum=0,
-            maximum=10,
-        ),
+        float, setting("Total demand over total capacity, as in 0.95 or 1.05.", exclusiveMinimum=0, maximum=10)
     ]
 
 
@@ -394,9 +338,7 @@ class Scenario:
         """Return the nodes that there are before the first step, in order."""
         own = [one for pool in self.nodes for one in pool.manifests()]
         traced = {
-            one["metadata"]["name"]: one
-            for recorded in list_recorded(self.steps)
-            for one in recorded.first.nodes
+            one["metadata"]["name"]: one for recorded in list_recorded(self.steps) for one in recorded.first.nodes
         }
         return (*own, *traced.values())
 
@@ -408,9 +350,7 @@ class Scenario:
         return tuple(sorted(found))
 
 
-def count_pods_brought(
-    workload: Iterable[Workload], objects: Iterable[ObjectSpec]
-) -> dict[str, int]:
+def count_pods_brought(workload: Iterable[Workload], objects: Iterable[ObjectSpec]) -> dict[str, int]:
     """Return how many pods come with each workload and object that has any."""
     bare = {one.name: one.pods for one in objects if one.pods}
     return bare | {one.name: one.pods for one in workload}

@@ -12,11 +12,7 @@ from stowage_testbed.scenario.model import SCALED
 from stowage_testbed.scenario.steps.action import NameUsed, Sort
 from stowage_testbed.scenario.steps.applying import AskForPlan, Scale
 from stowage_testbed.scenario.steps.arriving import Burst, Replay
-from stowage_testbed.scenario.steps.kinds import (
-    actions_of,
-    list_asked_plans,
-    list_replayed_owners,
-)
+from stowage_testbed.scenario.steps.kinds import actions_of, list_asked_plans, list_replayed_owners
 from stowage_testbed.scenario.steps.waiting import Checkpoint
 
 
@@ -134,9 +130,7 @@ def _list_names(draft: Draft) -> Iterator[NameUsed]:
         yield from _list_expected_names(base, expected)
 
 
-def _list_expected_names(
-    base: Place, expected: Mapping[str, Any]
-) -> Iterator[NameUsed]:
+def _list_expected_names(base: Place, expected: Mapping[str, Any]) -> Iterator[NameUsed]:
     for name in expected.get("pending", {}):
         yield NameUsed((*base, "pending", name), name, "pods")
     for name, nodes in expected.get("placements", {}).items():

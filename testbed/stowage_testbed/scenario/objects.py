@@ -19,9 +19,7 @@ from stowage_testbed.api.pod_templates import add_labels, change_pods
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 
-_REPLICATED = frozenset(
-    {"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"}
-)
+_REPLICATED = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"})
 _OWN_GROUPS = frozenset({"", "apps", "batch"})
 """The groups of Kubernetes' own kinds of pods and controllers."""
 
@@ -144,9 +142,7 @@ def read_objects(path: str, folder: Path, taken: Collection[str]) -> list[Object
     return list(found.values())
 
 
-def name_again(
-    objects: Iterable[ObjectSpec], taken: Collection[str]
-) -> list[ObjectSpec]:
+def name_again(objects: Iterable[ObjectSpec], taken: Collection[str]) -> list[ObjectSpec]:
     """Return the objects of a file that is applied once more.
 
     Those whose name is left to the server are others each time.

@@ -61,8 +61,7 @@ def make_scenario_of_trace(trace: Path, folder: Path, speed: float = 1.0) -> Sce
     replay = make_recorded_replay(read_trace(trace), speed=speed)
     if not replay.first.nodes:
         raise InputError(
-            f"{trace} has no nodes at its beginning; write a scenario with `nodes` and "
-            "a step `replay` of it"
+            f"{trace} has no nodes at its beginning; write a scenario with `nodes` and a step `replay` of it"
         )
     name = _name(trace, speed)
     path = folder / TOPIC / f"{name}.yaml"

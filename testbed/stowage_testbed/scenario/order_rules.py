@@ -14,13 +14,7 @@ from stowage_testbed.scenario.steps.kinds import actions_of
 from stowage_testbed.scenario.steps.measuring import Measure
 from stowage_testbed.scenario.steps.nodes import AddNodes, RemoveNodes
 from stowage_testbed.scenario.steps.placing import Place
-from stowage_testbed.scenario.steps.waiting import (
-    END,
-    FAILED,
-    Check,
-    Checkpoint,
-    Wait,
-)
+from stowage_testbed.scenario.steps.waiting import END, FAILED, Check, Checkpoint, Wait
 
 
 def things_are_there_when_used(draft: Draft) -> Iterator[DocumentIssue]:
@@ -86,9 +80,7 @@ def nodes_are_there_when_used(draft: Draft) -> Iterator[DocumentIssue]:
         for one in used.get(step.number, ()):
             if one.sort == "node" and one.name in known - there:
                 message = f"node {one.name!r} is not there at this step"
-                yield DocumentIssue(
-                    one.place, f"{message}; add it before, or later remove"
-                )
+                yield DocumentIssue(one.place, f"{message}; add it before, or later remove")
         if isinstance(step.action, AddNodes):
             there |= set(step.action.pool.node_names())
         if isinstance(step.action, RemoveNodes):
@@ -99,11 +91,7 @@ def one_measured_window(draft: Draft) -> Iterator[DocumentIssue]:
     """There is one window at most, with a start and a stop."""
     if not draft.whole("steps"):
         return
-    edges = [
-        (step, step.action.edge)
-        for step in draft.steps
-        if isinstance(step.action, Measure)
-    ]
+    edges = [(step, step.action.edge) for step in draft.steps if isinstance(step.action, Measure)]
     wanted = ["start", "stop"]
     for position, (step, edge) in enumerate(edges):
         if position >= len(wanted):
@@ -152,12 +140,7 @@ def _applied_is_known(draft: Draft) -> bool:
     What an unknown one was meant to be would be called unused, and missing, too.
     """
     known = {*draft.workload_names, *draft.objects}
-    return all(
-        name in known
-        for step in draft.steps
-        if isinstance(step.action, Apply)
-        for name in step.action.names
-    )
+    return all(name in known for step in draft.steps if isinstance(step.action, Apply) for name in step.action.names)
 
 
 def _list_used_by_step(draft: Draft) -> dict[int, list[NameUsed]]:
@@ -167,9 +150,7 @@ def _list_used_by_step(draft: Draft) -> dict[int, list[NameUsed]]:
     return used
 
 
-def _check_use(
-    step: Step, one: NameUsed, there: dict[str, int]
-) -> Iterator[DocumentIssue]:
+def _check_use(step: Step, one: NameUsed, there: dict[str, int]) -> Iterator[DocumentIssue]:
     if one.sort in {"node", "template", "checkpoint"}:
         return
     if isinstance(step.action, Apply | Place):

@@ -18,13 +18,7 @@ PLACEHOLDER = re.compile(r"\$\{\s*([^}]*?)\s*\}")
 FIXED_SECTIONS = ("name", "description", "parameters", "variants")
 """Sections in which no parameter is used: they say what the scenario is."""
 
-_TAGS = {
-    "integer": ("int",),
-    "number": ("int", "float"),
-    "text": ("str",),
-    "list": ("seq",),
-    "mapping": ("map",),
-}
+_TAGS = {"integer": ("int",), "number": ("int", "float"), "text": ("str",), "list": ("seq",), "mapping": ("map",)}
 
 
 Entries = Mapping[str, tuple[yaml.Node, yaml.Node]]
@@ -43,14 +37,10 @@ class Substitution:
         """Return a node with every placeholder replaced."""
         if isinstance(node, yaml.MappingNode):
             filled = [(key, self.fill(value)) for key, value in node.value]
-            return yaml.MappingNode(
-                node.tag, filled, node.start_mark, node.end_mark, node.flow_style
-            )
+            return yaml.MappingNode(node.tag, filled, node.start_mark, node.end_mark, node.flow_style)
         if isinstance(node, yaml.SequenceNode):
             items = [self.fill(item) for item in node.value]
-            return yaml.SequenceNode(
-                node.tag, items, node.start_mark, node.end_mark, node.flow_style
-            )
+            return yaml.SequenceNode(node.tag, items, node.start_mark, node.end_mark, node.flow_style)
         whole = PLACEHOLDER.fullmatch(str(node.value))
         if whole:
             return self._value(whole[1], node) or node
@@ -62,9 +52,7 @@ class Substitution:
         if name in self.values:
             return self.values[name]
         at = mark_of(node)
-        message = (
-            f"no parameter is called {name!r}; {_suggest_known(name, self.values)}"
-        )
+        message = f"no parameter is called {name!r}; {_suggest_known(name, self.values)}"
         self.issues.append(Issue(self.path, at.line, at.column, message))
         return None
 
@@ -73,10 +61,7 @@ class Substitution:
         if value is None or isinstance(value, yaml.ScalarNode):
             return match[0] if value is None else str(value.value)
         at = mark_of(node)
-        message = (
-            f"parameter {match[1]!r} is no single value and cannot stand inside a "
-            f"text; use ${{{match[1]}}} alone"
-        )
+        message = f"parameter {match[1]!r} is no single value and cannot stand inside a text; use ${{{match[1]}}} alone"
         self.issues.append(Issue(self.path, at.line, at.column, message))
         return match[0]
 
@@ -85,10 +70,7 @@ def substitute(root: yaml.Node, substitution: Substitution) -> yaml.Node:
     """Fill in the parameters, outside the sections that say what the scenario is."""
     if not isinstance(root, yaml.MappingNode):
         return root
-    filled = [
-        (key, value if key.value in FIXED_SECTIONS else substitution.fill(value))
-        for key, value in root.value
-    ]
+    filled = [(key, value if key.value in FIXED_SECTIONS else substitution.fill(value)) for key, value in root.value]
     return yaml.MappingNode(root.tag, filled, root.start_mark, root.end_mark)
 
 
@@ -119,9 +101,7 @@ def check_parameters(path: Path, root: yaml.Node, used: set[str]) -> list[Issue]
     for name, (key, declaration) in declared.items():
         body = entries_of(declaration)
         if name not in used:
-            message = (
-                f"parameter {name!r} is never used; write ${{{name}}} or remove it"
-            )
+            message = f"parameter {name!r} is never used; write ${{{name}}} or remove it"
             add(mark_of(key), message)
         if "type" in body:
             types[name] = str(body["type"][1].value)
@@ -131,9 +111,7 @@ def check_parameters(path: Path, root: yaml.Node, used: set[str]) -> list[Issue]
         changes = _read_section(entries_of(variant), "set")
         for name, (key, value) in changes.items():
             if name not in declared:
-                message = (
-                    f"no parameter is called {name!r}; {_suggest_known(name, declared)}"
-                )
+                message = f"no parameter is called {name!r}; {_suggest_known(name, declared)}"
                 add(mark_of(key), message)
             elif not _fits(types.get(name), value):
                 add(mark_of(value), _explain_type(name, types[name]))

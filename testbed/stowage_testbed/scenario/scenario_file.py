@@ -13,14 +13,7 @@ from typing import Annotated, Any, Literal
 from stowage_testbed.declaration import form, setting
 from stowage_testbed.scenario.expectations import Expectations, MetricName
 from stowage_testbed.scenario.manifest_forms import Anything, Filled, WrittenObject
-from stowage_testbed.scenario.model import (
-    Arrival,
-    CatchItem,
-    CaughtThing,
-    InstanceSpec,
-    OptimizerSettings,
-    Workload,
-)
+from stowage_testbed.scenario.model import Arrival, CatchItem, CaughtThing, InstanceSpec, OptimizerSettings, Workload
 from stowage_testbed.scenario.steps.action import Seconds
 from stowage_testbed.scenario.steps.kinds import ACTIONS
 from stowage_testbed.scenario.steps.nodes import Node
@@ -30,8 +23,7 @@ from stowage_testbed.scenario.words import HALVES, STEPS, Label
 Catch = Annotated[
     CatchItem,
     form(
-        written=Literal["events", "logs"]
-        | Annotated[CaughtThing, form(minProperties=1, maxProperties=1)],
+        written=Literal["events", "logs"] | Annotated[CaughtThing, form(minProperties=1, maxProperties=1)],
         parse=CatchItem.read,
     ),
 ]
@@ -39,12 +31,8 @@ Labels = Annotated[tuple[Label, ...], form(uniqueItems=True)]
 ParameterName = Annotated[str, form(format="parameter-name")]
 
 _ACTIONS = {kind.replace("-", "_"): action for kind, action in ACTIONS.items()}
-_STEP = make_dataclass(
-    "OneStep", [(name, action.hint(), None) for name, action in _ACTIONS.items()]
-)
-Step = Annotated[
-    Anything, form(name="step", written=_STEP, minProperties=1, maxProperties=1)
-]
+_STEP = make_dataclass("OneStep", [(name, action.hint(), None) for name, action in _ACTIONS.items()])
+Step = Annotated[Anything, form(name="step", written=_STEP, minProperties=1, maxProperties=1)]
 _END = setting("For what is expected of the end to come true.")
 _TIMEOUTS = make_dataclass(
     "Timeouts",
@@ -62,8 +50,7 @@ class Parameter:
     """A value that variants may change."""
 
     type: Annotated[
-        Literal["integer", "number", "text", "list", "mapping"],
-        setting("What values the parameter takes."),
+        Literal["integer", "number", "text", "list", "mapping"], setting("What values the parameter takes.")
     ]
     default: Annotated[Any, setting("The value in the default run.")]
     description: Annotated[Filled, setting("What the parameter means.")] = ""
@@ -74,9 +61,7 @@ class Variant:
     """A further run of a scenario."""
 
     set: Annotated[Anything, setting("New values of parameters.")]
-    labels: Annotated[
-        Labels | None, setting("Labels in the place of the scenario's own.")
-    ] = None
+    labels: Annotated[Labels | None, setting("Labels in the place of the scenario's own.")] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,22 +75,14 @@ class ScenarioFile:
     name: Annotated[
         str,
         setting(
-            "The topic and the behaviour; the same as the file's path, as in "
-            "paper/figure-1.",
+            "The topic and the behaviour; the same as the file's path, as in paper/figure-1.",
             required=True,
             format="scenario-name",
         ),
     ] = ""
-    description: Annotated[
-        Filled, setting("One sentence that a stranger understands.", required=True)
-    ] = ""
-    source: Annotated[
-        Filled, setting("Where the figures of this scenario come from.")
-    ] = ""
-    labels: Annotated[
-        Labels,
-        setting("Words to select scenarios by, as in `stowage run --label smoke`."),
-    ] = ()
+    description: Annotated[Filled, setting("One sentence that a stranger understands.", required=True)] = ""
+    source: Annotated[Filled, setting("Where the figures of this scenario come from.")] = ""
+    labels: Annotated[Labels, setting("Words to select scenarios by, as in `stowage run --label smoke`.")] = ()
     parameters: Annotated[
         Mapping[ParameterName, Parameter],
         setting(
@@ -114,17 +91,11 @@ class ScenarioFile:
         ),
     ] = field(default_factory=dict)
     nodes: Annotated[
-        tuple[Node, ...],
-        setting(
-            "The nodes, one entry for each kind, created in this order.", minItems=1
-        ),
+        tuple[Node, ...], setting("The nodes, one entry for each kind, created in this order.", minItems=1)
     ] = ()
     workload: Annotated[
         tuple[Annotated[Workload, form(name="workload")], ...],
-        setting(
-            "The controllers whose pods are to be placed, applied in this order.",
-            minItems=1,
-        ),
+        setting("The controllers whose pods are to be placed, applied in this order.", minItems=1),
     ] = ()
     instance: Annotated[
         InstanceSpec | None,
@@ -136,12 +107,7 @@ class ScenarioFile:
     ] = None
     order: Annotated[
         tuple[str, ...],
-        setting(
-            "The names of the workloads in the order of arrival; without it, as "
-            "listed.",
-            only=HALVES,
-            minItems=1,
-        ),
+        setting("The names of the workloads in the order of arrival; without it, as listed.", only=HALVES, minItems=1),
     ] = ()
     arrival: Annotated[
         Arrival,
@@ -152,13 +118,11 @@ class ScenarioFile:
             only=HALVES,
         ),
     ] = "sequential"
-    optimizer: Annotated[
-        OptimizerSettings,
-        setting("How the optimiser is started and bounded, where one runs."),
-    ] = field(default_factory=OptimizerSettings)
+    optimizer: Annotated[OptimizerSettings, setting("How the optimiser is started and bounded, where one runs.")] = (
+        field(default_factory=OptimizerSettings)
+    )
     version: Annotated[
-        Literal[1] | None,
-        setting("Version of the scenario language; a scenario with steps names it."),
+        Literal[1] | None, setting("Version of the scenario language; a scenario with steps names it.")
     ] = None
     objects: Annotated[
         Mapping[Label, Annotated[Anything, form(name="object", written=WrittenObject)]],
@@ -172,11 +136,7 @@ class ScenarioFile:
         ),
     ] = field(default_factory=dict)
     scheduler: Annotated[
-        Release,
-        setting(
-            "The release that places the pods, until a step `release` brings another.",
-            only=STEPS,
-        ),
+        Release, setting("The release that places the pods, until a step `release` brings another.", only=STEPS)
     ] = field(default_factory=Release)
     steps: Annotated[
         tuple[Step, ...],
@@ -189,16 +149,10 @@ class ScenarioFile:
     timeouts: Annotated[
         Mapping[str, float],
         form(written=_TIMEOUTS),
-        setting(
-            "Deadlines in seconds by kind of step, in the place of the defaults.",
-            only=STEPS,
-        ),
+        setting("Deadlines in seconds by kind of step, in the place of the defaults.", only=STEPS),
     ] = field(default_factory=dict)
     catch: Annotated[
-        tuple[Catch, ...],
-        setting(
-            "What to collect when a step or a check fails.", only=STEPS, minItems=1
-        ),
+        tuple[Catch, ...], setting("What to collect when a step or a check fails.", only=STEPS, minItems=1)
     ] = ()
     headlines: Annotated[
         tuple[MetricName, ...],
@@ -212,16 +166,11 @@ class ScenarioFile:
         ),
     ] = ()
     expect: Annotated[
-        Expectations,
-        setting(
-            "What must come of the scenario. What is not named is not checked.",
-            required=True,
-        ),
+        Expectations, setting("What must come of the scenario. What is not named is not checked.", required=True)
     ] = field(default_factory=Expectations)
     variants: Annotated[
         Mapping[Label, Variant],
         setting(
-            "Further runs of the same scenario under the name <name>@<variant>, by "
-            "other values of its parameters."
+            "Further runs of the same scenario under the name <name>@<variant>, by other values of its parameters."
         ),
     ] = field(default_factory=dict)

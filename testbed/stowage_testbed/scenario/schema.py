@@ -16,18 +16,8 @@ from decimal import Decimal
 from jsonschema import Draft202012Validator, FormatChecker
 from jsonschema.validators import extend
 
-from stowage_testbed.amounts.quantity import (
-    QuantityError,
-    amount,
-    parse_cpu,
-    parse_memory,
-)
-from stowage_testbed.declaration import (
-    Schema,
-    collect_definitions,
-    make_case_schema,
-    make_object_schema,
-)
+from stowage_testbed.amounts.quantity import QuantityError, amount, parse_cpu, parse_memory
+from stowage_testbed.declaration import Schema, collect_definitions, make_case_schema, make_object_schema
 from stowage_testbed.scenario.expression import Expression, ExpressionError
 from stowage_testbed.scenario.scenario_file import ScenarioFile
 from stowage_testbed.scenario.words import HALVES, STEPS, WORDS
@@ -77,9 +67,7 @@ def make_validator() -> Draft202012Validator:
     formats = FormatChecker(formats=())
     for name, test in _FORMATS.items():
         formats.checks(name, raises=(QuantityError, ExpressionError))(test)
-    types = Draft202012Validator.TYPE_CHECKER.redefine(
-        "integer", lambda _, value: type(value) is int
-    )
+    types = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
     validator: type[Draft202012Validator] = extend(  # type: ignore[no-untyped-call] # as in its stubs
         Draft202012Validator, type_checker=types
     )
@@ -107,9 +95,7 @@ def _allow_placeholder(schema: Schema) -> Schema:
     return {**notes, "anyOf": [inner, _PLACEHOLDER]}
 
 
-def _make_quantity_check(
-    parse: Callable[[str | float], int | Decimal], least: int
-) -> Callable[[object], bool]:
+def _make_quantity_check(parse: Callable[[str | float], int | Decimal], least: int) -> Callable[[object], bool]:
     def test(value: object) -> bool:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             return True  # the type is another keyword's business

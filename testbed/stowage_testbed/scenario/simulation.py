@@ -5,11 +5,7 @@ from __future__ import annotations
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.scenario.manifests import (
-    make_controller,
-    make_nodes,
-    make_pods,
-)
+from stowage_testbed.scenario.manifests import make_controller, make_nodes, make_pods
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.simulate import Instance, Simulator
 
@@ -27,10 +23,7 @@ def make_instance(scenario: Scenario) -> Instance:
         tuple(make_nodes(scenario)),
         tuple(_own(pod) for pod in make_pods(scenario, NAMESPACE)),
         # What a ReplicaSet is, and what a Deployment makes.
-        tuple(
-            {**make_controller(workload, NAMESPACE), "kind": "ReplicaSet"}
-            for workload in scenario.workload
-        ),
+        tuple({**make_controller(workload, NAMESPACE), "kind": "ReplicaSet"} for workload in scenario.workload),
     )
 
 
@@ -68,10 +61,6 @@ def simulate(scenario: Scenario, simulator: Simulator) -> ClusterState:
             )
         )
     return ClusterState(
-        nodes=tuple(
-            NodeState(name, pool.resources)
-            for pool in scenario.nodes
-            for name in pool.node_names()
-        ),
+        nodes=tuple(NodeState(name, pool.resources) for pool in scenario.nodes for name in pool.node_names()),
         pods=tuple(states),
     )

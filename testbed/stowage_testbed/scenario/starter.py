@@ -22,10 +22,7 @@ def write_starter(name: str, folder: Path) -> Path:
         The name is not a topic and a behaviour, or there is such a file already.
     """
     if not is_scenario_name(name):
-        raise InputError(
-            f"a scenario cannot be called {name!r}; write a topic and a behaviour, as "
-            "in web/scale-up"
-        )
+        raise InputError(f"a scenario cannot be called {name!r}; write a topic and a behaviour, as in web/scale-up")
     path = folder / f"{name}.yaml"
     text = make_starter(name)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -33,9 +30,7 @@ def write_starter(name: str, folder: Path) -> Path:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError as error:
-        raise InputError(
-            f"there is already a file {path}; choose another name, or remove it"
-        ) from error
+        raise InputError(f"there is already a file {path}; choose another name, or remove it") from error
     return path
 
 
@@ -45,12 +40,6 @@ def make_starter(name: str) -> str:
     more = ", ".join(kind for kind in ACTIONS if f"- {kind}:" not in text)
     words = f"More steps: {more}. `stowage scenario explain steps` describes each."
     indent = "  # "
-    comment = textwrap.fill(
-        words,
-        width=110,
-        initial_indent=indent,
-        subsequent_indent=indent,
-        break_on_hyphens=False,
-    )
+    comment = textwrap.fill(words, width=110, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
     text = text.replace(f"{indent}MORE STEPS", comment)
     return text.replace("SCHEMA", f"../{SCHEMA_FILE}").replace("NAME", name)

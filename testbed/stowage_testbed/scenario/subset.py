@@ -36,9 +36,7 @@ def find_differences(wanted: Any, found: Any, path: str = "") -> Iterator[Differ
         yield Difference(path, wanted, found)
 
 
-def _compare_lists(
-    wanted: Sequence[Any], found: Sequence[Any], path: str
-) -> Iterator[Difference]:
+def _compare_lists(wanted: Sequence[Any], found: Sequence[Any], path: str) -> Iterator[Difference]:
     name = _find_name_field(wanted)
     if name is not None:
         there = {one.get(name): one for one in found if isinstance(one, Mapping)}
@@ -57,8 +55,6 @@ def _find_name_field(elements: Sequence[Any]) -> str | None:
     if not elements or not all(isinstance(one, Mapping) for one in elements):
         return None
     for name in NAMES:
-        if len({str(one.get(name)) for one in elements if name in one}) == len(
-            elements
-        ):
+        if len({str(one.get(name)) for one in elements if name in one}) == len(elements):
             return name
     return None

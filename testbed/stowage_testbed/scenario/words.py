@@ -29,9 +29,7 @@ WORDS = {
     "parameter-name": _make_matcher(r"[a-z][a-z0-9_]*"),
     "metric-name": _make_matcher(r"[a-z][-a-zA-Z0-9_./]*"),
     "any-resource": _make_matcher(r"(?!pods\Z)[a-z0-9]([-._a-zA-Z0-9/]*[a-zA-Z0-9])?"),
-    "resource-name": _make_matcher(
-        r"(?!(cpu|memory|pods)\Z)[a-z0-9]([-._a-zA-Z0-9/]*[a-zA-Z0-9])?"
-    ),
+    "resource-name": _make_matcher(r"(?!(cpu|memory|pods)\Z)[a-z0-9]([-._a-zA-Z0-9/]*[a-zA-Z0-9])?"),
     "priority": _make_matcher(r"-?(0|[1-9]\d{0,9})"),
 }
 """Each kind of word, as a format of the schema."""

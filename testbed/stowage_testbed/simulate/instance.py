@@ -208,9 +208,7 @@ class Question:
         """Return the question as ``stowage-simulate --judge`` reads it."""
         return {
             **self.instance.content(),
-            "policy": (
-                "Consolidate" if self.consolidates else POLICY_NAMES[self.policy]
-            ),
+            "policy": ("Consolidate" if self.consolidates else POLICY_NAMES[self.policy]),
             "forbidden": [{"pod": pod, "node": node} for pod, node in self.forbidden],
             "arguments": dict(self.arguments),
             "continueSeconds": self.continue_s,

@@ -50,8 +50,7 @@ def find_profile(name: str) -> Path:
     if not file.is_file():
         known = sorted(other.stem for other in PROFILE_FOLDER.glob("*.yaml"))
         raise ProfileMissingError(
-            f"no scheduler profile {name!r} in {PROFILE_FOLDER}; "
-            f"there are: {', '.join(known) or 'none'}"
+            f"no scheduler profile {name!r} in {PROFILE_FOLDER}; there are: {', '.join(known) or 'none'}"
         )
     return file
 
@@ -166,10 +165,7 @@ class SimulatorProcess:
             answer: dict[str, Any] = json.loads(line)
             return answer
         if late.is_set():
-            raise StowageError(
-                f"instance {instance_id!r} was not answered within "
-                f"{limit_s:g} s; {self._way_out}"
-            )
+            raise StowageError(f"instance {instance_id!r} was not answered within {limit_s:g} s; {self._way_out}")
         raise self._end()
 
     def _end(self) -> StowageError:
@@ -238,10 +234,7 @@ def _read_measurement(said: Mapping[str, Any] | None) -> Measurement | None:
     if said is None:
         return None
     return Measurement(
-        pods_s=said["podsSeconds"],
-        cpu_s=said["cpuSeconds"],
-        arrived=said["arrived"],
-        counters=said.get("counters", {}),
+        pods_s=said["podsSeconds"], cpu_s=said["cpuSeconds"], arrived=said["arrived"], counters=said.get("counters", {})
     )
 
 
@@ -287,9 +280,7 @@ class SchedulerVerifier(SimulatorProcess):
             of_plans=_read_judgements(answer),
             continued=_read_continued(answer),
             left_out=_read_remarks(answer.get("leftOut")),
-            unknown_fields=tuple(
-                UnknownField(**one) for one in answer.get("unknownFields", ())
-            ),
+            unknown_fields=tuple(UnknownField(**one) for one in answer.get("unknownFields", ())),
         )
 
     def judge(self, question: Question) -> Judgement:

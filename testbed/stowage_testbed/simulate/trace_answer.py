@@ -15,11 +15,7 @@ from stowage_testbed.metrics.state import NodeState
 from stowage_testbed.metrics.utilisation import sum_requested
 from stowage_testbed.observe.pod_body import priority_of, requests_of
 from stowage_testbed.simulate.process import find_profile
-from stowage_testbed.simulate.trace_events import (
-    list_priorities,
-    make_events,
-    resolve_priority,
-)
+from stowage_testbed.simulate.trace_events import list_priorities, make_events, resolve_priority
 from stowage_testbed.simulate.virtual_time import Life, PassedTime, pass_time
 from stowage_testbed.trace.format import NodeGone, NodeSeen, PodCame, Template
 from stowage_testbed.trace.reading import Trace
@@ -73,9 +69,7 @@ class TraceAnswer:
     course: tuple[Part, ...]
 
 
-def simulate_trace(
-    recorded: Trace, name: str, profile: str, *, minor: str | None = None
-) -> TraceAnswer:
+def simulate_trace(recorded: Trace, name: str, profile: str, *, minor: str | None = None) -> TraceAnswer:
     """Have a trace happen in virtual time, under a scheduler with a profile.
 
     Parameters
@@ -97,9 +91,7 @@ def simulate_trace(
     return TraceAnswer(passed, record, metrics_of(record), tuple(list_parts(record)))
 
 
-def make_record(
-    recorded: Trace, passed: PassedTime, name: str, profile: str
-) -> RunRecord:
+def make_record(recorded: Trace, passed: PassedTime, name: str, profile: str) -> RunRecord:
     """Return the record of a window that is the whole trace.
 
     Its nodes are those that are there at the end. Pods of the beginning were there
@@ -120,10 +112,7 @@ def make_record(
         limits="own",
         round_number=1,
         nodes=tuple(nodes[name] for name in sorted(nodes)),
-        pods=tuple(
-            kinds.make_pod_record(number, life)
-            for number, life in enumerate(passed.lives)
-        ),
+        pods=tuple(kinds.make_pod_record(number, life) for number, life in enumerate(passed.lives)),
         window_s=passed.until_s,
         clock=CLOCK,
         resolution_s=RESOLUTION_S,
@@ -172,13 +161,7 @@ def list_parts(record: RunRecord) -> Iterator[Part]:
     resources = names_of(node.resources for node in record.nodes)
     there = add_up(node.resources for node in record.nodes)
     waiting = count_waiting(record).means(edges_s)
-    requested = {
-        name: sum_requested(record, name).means(edges_s)
-        for name in resources
-        if there[name]
-    }
+    requested = {name: sum_requested(record, name).means(edges_s) for name in resources if there[name]}
     for number, until_s in enumerate(edges_s[1:]):
-        shares = {
-            name: means[number] / there[name] for name, means in requested.items()
-        }
+        shares = {name: means[number] / there[name] for name, means in requested.items()}
         yield Part(until_s, waiting[number], shares)

@@ -36,9 +36,7 @@ def make_events(recorded: Trace) -> Iterator[Event]:
         metadata = {"name": name, "labels": labels}
         yield {"at": 0.0, "namespace": {"metadata": metadata}}
     lives = pair_lives(recorded.lines)
-    taken = {
-        id(one.end) for one in lives.values() if one.end and _is_taken(one, one.end)
-    }
+    taken = {id(one.end) for one in lives.values() if one.end and _is_taken(one, one.end)}
     classes = list_priorities(recorded.lines)
     for line in recorded.lines:
         event = _make_event(line, classes)
@@ -56,14 +54,8 @@ def make_node(seen: trace.NodeSeen) -> JsonObject:
     """Return a node as the API server has it."""
     return {
         "metadata": {"name": seen.name, "labels": seen.node.labels},
-        "spec": {
-            "taints": seen.node.taints,
-            "unschedulable": seen.node.unschedulable,
-        },
-        "status": {
-            "capacity": seen.node.capacity,
-            "allocatable": seen.node.allocatable,
-        },
+        "spec": {"taints": seen.node.taints, "unschedulable": seen.node.unschedulable},
+        "status": {"capacity": seen.node.capacity, "allocatable": seen.node.allocatable},
     }
 
 
@@ -98,9 +90,7 @@ def list_priorities(lines: Sequence[trace.Line]) -> dict[str, int]:
     }
 
 
-def resolve_priority(
-    spec: dict[str, Any], classes: Mapping[str, int]
-) -> dict[str, Any]:
+def resolve_priority(spec: dict[str, Any], classes: Mapping[str, int]) -> dict[str, Any]:
     """Return the spec with what admission makes of the name of a class."""
     priority = spec.get("priority", classes.get(spec.get("priorityClassName", ""), 0))
     return {**spec, "priority": priority}

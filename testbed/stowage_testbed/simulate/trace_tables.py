@@ -96,10 +96,7 @@ def _tabulate_ends(answer: TraceAnswer) -> Table:
     rows = tuple((how, str(pods)) for how, pods in _count_ends(answer).items())
     record = answer.record
     title = f"{record.scenario_id} in virtual time, profile {record.arm}"
-    note = (
-        f"{record.window_s / 3600:.2f} h on {len(record.nodes)} nodes; "
-        f"{answer.passed.attempts} attempts"
-    )
+    note = f"{record.window_s / 3600:.2f} h on {len(record.nodes)} nodes; {answer.passed.attempts} attempts"
     return Table(title, ("pods", ""), rows, (note,))
 
 
@@ -116,10 +113,7 @@ def _tabulate_metrics(answer: TraceAnswer) -> Table:
 
 
 def _tabulate_priorities(answer: TraceAnswer) -> Table:
-    rows = tuple(
-        tuple(str(value) for value in row.values())
-        for row in _count_by_priority(answer)
-    )
+    rows = tuple(tuple(str(value) for value in row.values()) for row in _count_by_priority(answer))
     headers = ("priority", "pods", "ever placed", "placed at the end")
     return Table("By priority", headers, rows)
 
@@ -147,6 +141,4 @@ def _make_remarks(answer: TraceAnswer) -> Iterator[Table]:
     yield Table("Left out", ("object", "why"), shown, notes)
     unknown = answer.passed.unknown_fields[:MOST_REASONS]
     fields = tuple((one.field, str(one.objects)) for one in unknown)
-    yield Table(
-        "Fields that this scheduler does not know", ("field", "objects"), fields
-    )
+    yield Table("Fields that this scheduler does not know", ("field", "objects"), fields)

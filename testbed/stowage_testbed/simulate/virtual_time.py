@@ -125,9 +125,7 @@ class PassedTime:
     evictions: Evictions = field(default_factory=Evictions)
 
 
-def pass_time(
-    events: Iterable[Event], config: Path, *, minor: str | None = None
-) -> PassedTime:
+def pass_time(events: Iterable[Event], config: Path, *, minor: str | None = None) -> PassedTime:
     """Have the events happen to one cluster, one after the other.
 
     Parameters
@@ -148,10 +146,7 @@ def pass_time(
     """
     binary = tool_path("stowage-simulate", choose_minor(minor))
     # Files, not pipes: neither side waits for the other.
-    with (
-        tempfile.TemporaryFile("w+b") as asked,
-        tempfile.TemporaryFile("w+", encoding="utf-8") as messages,
-    ):
+    with tempfile.TemporaryFile("w+b") as asked, tempfile.TemporaryFile("w+", encoding="utf-8") as messages:
         encoder = msgspec.json.Encoder()
         asked.writelines(encoder.encode(event) + b"\n" for event in events)
         asked.seek(0)
@@ -201,8 +196,6 @@ def read_passed(lines: Sequence[bytes], config: Path, said: str) -> PassedTime:
         cpu_s=passed.cpu_seconds,
         peak_memory_bytes=passed.peak_memory_bytes,
         left_out=tuple(Remark(one.object, one.reason) for one in passed.left_out),
-        unknown_fields=tuple(
-            UnknownField(one.field, one.objects) for one in passed.unknown_fields
-        ),
+        unknown_fields=tuple(UnknownField(one.field, one.objects) for one in passed.unknown_fields),
         evictions=passed.evictions,
     )

@@ -18,13 +18,9 @@ def fitted(blocks: Iterable[Sequence[str]]) -> str:
     return "\n".join(cut(line, COLUMNS) for line in text.split("\n"))
 
 
-def columns(
-    headers: Sequence[str], rows: Iterable[Sequence[str]], align: Sequence[str]
-) -> list[str]:
+def columns(headers: Sequence[str], rows: Iterable[Sequence[str]], align: Sequence[str]) -> list[str]:
     """Return the lines of a table without rules."""
-    return tabulate(
-        rows, headers=headers, tablefmt="plain", disable_numparse=True, colalign=align
-    ).split("\n")
+    return tabulate(rows, headers=headers, tablefmt="plain", disable_numparse=True, colalign=align).split("\n")
 
 
 def further(number: int, what: str) -> Iterator[str]:

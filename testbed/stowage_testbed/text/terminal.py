@@ -36,7 +36,4 @@ def _text(table: Table) -> str:
 
 def plain(text: str) -> str:
     """Return the text without what would steer a terminal; names come from anywhere."""
-    return "".join(
-        one if one == "\n" or unicodedata.category(one) not in {"Cc", "Cf"} else "?"
-        for one in text
-    )
+    return "".join(one if one == "\n" or unicodedata.category(one) not in {"Cc", "Cf"} else "?" for one in text)

@@ -49,12 +49,7 @@ class Builder:
     next is compiled.
     """
 
-    def __init__(
-        self,
-        tools: Sequence[Tool],
-        find_go: Callable[[], Go],
-        clock: Clock | None = None,
-    ) -> None:
+    def __init__(self, tools: Sequence[Tool], find_go: Callable[[], Go], clock: Clock | None = None) -> None:
         self._find_go = find_go
         self._clock = clock or SystemClock()
         self._commands = GoCommands()
@@ -142,13 +137,7 @@ class Builder:
         self._commands.run(tool, command, scratch, follow)
         return packages
 
-    def _compile(
-        self,
-        tool: Tool,
-        target: Path,
-        packages: dict[str, str],
-        watcher: ToolWatcher,
-    ) -> None:
+    def _compile(self, tool: Tool, target: Path, packages: dict[str, str], watcher: ToolWatcher) -> None:
         program = next(reversed(packages), None)
         watcher.starts("compiling", total=len(packages))
         watcher.reach(len(self._compiled.intersection(packages.values())))
@@ -163,14 +152,7 @@ class Builder:
                 self.leave_out(tool)
                 watcher.starts("linking")
 
-        command = [
-            str(self._find_go().file),
-            "build",
-            *_module(tool),
-            "-trimpath",
-            NO_DWARF,
-            "-v",
-        ]
+        command = [str(self._find_go().file), "build", *_module(tool), "-trimpath", NO_DWARF, "-v"]
         command += ["-ldflags", tool.ldflags, "-o", str(target), tool.package]
         self._commands.run(tool, command, target.parent, follow)
         self._compiled.update(packages.values())
@@ -207,14 +189,7 @@ def _copy_module_data(tool: Tool, go: Go, target: Path) -> None:
 def _module_folder(tool: Tool, go: Go, module: str) -> Path:
     file = f"-modfile={tool.module_file}"
     command = [str(go.file), "list", file, "-m", "-f", "{{.Dir}}", module]
-    done = subprocess.run(
-        command,
-        cwd=tool.folder,
-        env=go_environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = subprocess.run(command, cwd=tool.folder, env=go_environment(), capture_output=True, text=True, check=False)
     if done.returncode:
         raise go_failed(tool, command, done.stderr.splitlines())
     return Path(done.stdout.strip())

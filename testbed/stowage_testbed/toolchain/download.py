@@ -81,11 +81,7 @@ def fetch_text(url: str, patience: Patience) -> str:
 
 
 def fetch_file(
-    url: str,
-    target: Path,
-    patience: Patience,
-    watch: Callable[[int, int], None],
-    ended: threading.Event,
+    url: str, target: Path, patience: Patience, watch: Callable[[int, int], None], ended: threading.Event
 ) -> str:
     """Fetch into a file, and return the content's SHA-256 digest.
 
@@ -110,9 +106,7 @@ def fetch_file(
             elapsed_s = time.monotonic() - began_s
             if ended.is_set():
                 raise _failed(url, "nobody waits for it any more")
-            if elapsed_s > patience.grace_s and (
-                received / _KIB < patience.slowest_kib_s * elapsed_s
-            ):
+            if elapsed_s > patience.grace_s and (received / _KIB < patience.slowest_kib_s * elapsed_s):
                 rate = received / _KIB / elapsed_s
                 raise _failed(url, f"it comes at {rate:.0f} KiB/s only")
     if received < promised:
@@ -149,9 +143,7 @@ class _TlsStaysTls(urllib.request.HTTPRedirectHandler):
         newurl: str,
     ) -> urllib.request.Request | None:
         if req.type == "https" and not newurl.startswith("https://"):
-            raise urllib.error.HTTPError(
-                req.full_url, code, f"redirected without TLS to {newurl}", headers, fp
-            )
+            raise urllib.error.HTTPError(req.full_url, code, f"redirected without TLS to {newurl}", headers, fp)
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 

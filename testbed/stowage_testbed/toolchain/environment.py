@@ -70,9 +70,7 @@ def environment(minor: str | None = None) -> dict[str, Any]:
         "packages": package_versions(),
         "tools": {name: tool.version for name, tool in tools.items()},
         "tool_sources": {
-            name: source_of(file)
-            for name, tool in tools.items()
-            if (file := binary_file(tool)).is_file()
+            name: source_of(file) for name, tool in tools.items() if (file := binary_file(tool)).is_file()
         },
     }
 
@@ -82,11 +80,7 @@ def fingerprint() -> str:
 
     Records with another one are not mixed in.
     """
-    facts = {
-        "source": source_digest(),
-        "machine": machine(),
-        "packages": package_versions(),
-    }
+    facts = {"source": source_digest(), "machine": machine(), "packages": package_versions()}
     text = json.dumps(facts, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:FINGERPRINT_LENGTH]
 
@@ -107,11 +101,7 @@ def _git(checkout: Path, *arguments: str) -> str | None:
         return None
     try:
         answer = subprocess.run(
-            [git, "-C", str(checkout), *arguments],
-            capture_output=True,
-            text=True,
-            timeout=GIT_TIMEOUT_S,
-            check=False,
+            [git, "-C", str(checkout), *arguments], capture_output=True, text=True, timeout=GIT_TIMEOUT_S, check=False
         )
     except subprocess.TimeoutExpired:
         return None  # on a busy disk: hours of measurements must not end of it

@@ -26,13 +26,7 @@ class GoCommands:
         self._lock = threading.Lock()
         self._ended = False
 
-    def run(
-        self,
-        tool: Tool,
-        command: Sequence[str],
-        scratch: Path,
-        follow: Callable[[str], None],
-    ) -> None:
+    def run(self, tool: Tool, command: Sequence[str], scratch: Path, follow: Callable[[str], None]) -> None:
         """Run a command in a tool's module, and pass on each line that it says.
 
         Its temporary files go to ``scratch``, which is cleared away with what else a
@@ -69,9 +63,7 @@ class GoCommands:
             for process in self._running:
                 process.kill()
 
-    def _start(
-        self, tool: Tool, command: Sequence[str], scratch: Path
-    ) -> subprocess.Popen[str]:
+    def _start(self, tool: Tool, command: Sequence[str], scratch: Path) -> subprocess.Popen[str]:
         with self._lock:
             if self._ended:
                 raise go_failed(tool, command, ["another tool has failed before"])

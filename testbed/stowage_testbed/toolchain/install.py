@@ -17,19 +17,8 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.toolchain.build import Builder
 from stowage_testbed.toolchain.download import DownloadError, Patience
 from stowage_testbed.toolchain.golang import find_go
-from stowage_testbed.toolchain.location import (
-    ToolMissingError,
-    binary_file,
-    install_command,
-    say_missing,
-    tool_folder,
-)
-from stowage_testbed.toolchain.manifest import (
-    DEFAULT_GROUP,
-    Manifest,
-    Tool,
-    load_manifest,
-)
+from stowage_testbed.toolchain.location import ToolMissingError, binary_file, install_command, say_missing, tool_folder
+from stowage_testbed.toolchain.manifest import DEFAULT_GROUP, Manifest, Tool, load_manifest
 from stowage_testbed.toolchain.minors import choose_minor
 from stowage_testbed.toolchain.origin import note_build, note_release
 from stowage_testbed.toolchain.progress import InstallProgress, show_progress
@@ -65,11 +54,7 @@ def install_tools(
     """
     manifest = load_manifest()
     minor = choose_minor(minor)
-    tools = (
-        [manifest.tool(name, minor) for name in names]
-        if names
-        else manifest.group(group, minor)
-    )
+    tools = [manifest.tool(name, minor) for name in names] if names else manifest.group(group, minor)
     missing = [tool for tool in tools if not binary_file(tool).is_file()]
     if missing:
         source = source or choose_source()
@@ -80,10 +65,7 @@ def install_tools(
 
 
 def install_missing(
-    tools: Sequence[Tool],
-    manifest: Manifest,
-    source: ToolSource,
-    patience: Patience | None = None,
+    tools: Sequence[Tool], manifest: Manifest, source: ToolSource, patience: Patience | None = None
 ) -> None:
     """Install tools side by side, those that the manifest names first before others."""
     order = {tool: number for number, tool in enumerate(manifest.all_tools)}
@@ -100,9 +82,7 @@ def install_missing(
         if _free_bytes() < needed_bytes:
             raise _no_space(needed_bytes)
         builder = Builder(built, find)
-        installation = _Installation(
-            tools, source.kind, releases, builder, progress, patience
-        )
+        installation = _Installation(tools, source.kind, releases, builder, progress, patience)
         try:
             installation.run()
         except OSError as error:
@@ -162,10 +142,7 @@ def _headline(tools: Sequence[Tool], manifest: Manifest) -> str:
     """Return what is missing, how long it takes, and what does it beforehand."""
     minutes = math.ceil(_build_s(tools, manifest) / 60)
     time = f" (up to {minutes} min on two cores)" if minutes else ""
-    return (
-        f"stowage: {say_missing(tools)}; installing now, once{time}; the same "
-        f"beforehand: {install_command(tools)}"
-    )
+    return f"stowage: {say_missing(tools)}; installing now, once{time}; the same beforehand: {install_command(tools)}"
 
 
 def _build_s(tools: Sequence[Tool], manifest: Manifest) -> int:
@@ -196,9 +173,7 @@ def needed_to_build(tools: Sequence[Tool], manifest: Manifest) -> int:
     # Where there are tools of Kubernetes, their room is that of the whole group.
     asked -= {(group, "") for group, minor in asked if minor}
     building = sum(
-        manifest.space[group].build_bytes
-        for group, minor in asked
-        if not _was_installed(group, minor, manifest)
+        manifest.space[group].build_bytes for group, minor in asked if not _was_installed(group, minor, manifest)
     )
     return building + needed_to_install(tools, manifest)
 
@@ -211,11 +186,7 @@ def needed_to_install(tools: Sequence[Tool], manifest: Manifest) -> int:
 
 def _was_installed(group: str, minor: str, manifest: Manifest) -> bool:
     tools = (tool for tool in manifest.all_tools if tool.group == group)
-    return any(
-        any(tool_folder(tool).glob(f"{tool.version}-*/*"))
-        for tool in tools
-        if tool.minor == minor
-    )
+    return any(any(tool_folder(tool).glob(f"{tool.version}-*/*")) for tool in tools if tool.minor == minor)
 
 
 def _free_bytes() -> int:

@@ -147,9 +147,7 @@ class Manifest:
         same = {tool.minor: tool for tool in self.all_tools if tool.name == name}
         if not same:
             names = dict.fromkeys(tool.name for tool in self.all_tools)
-            raise StowageError(
-                f"there is no tool {name!r}; the tools are {', '.join(names)}"
-            )
+            raise StowageError(f"there is no tool {name!r}; the tools are {', '.join(names)}")
         if "" in same:
             return same[""]
         if not minor:
@@ -171,10 +169,7 @@ class Manifest:
             The manifest has no such group.
         """
         if name not in self.space:
-            raise StowageError(
-                f"there is no group of tools {name!r}; the groups are "
-                f"{', '.join(self.space)}"
-            )
+            raise StowageError(f"there is no group of tools {name!r}; the groups are {', '.join(self.space)}")
         return [tool for tool in self.tools(minor).values() if tool.group == name]
 
 
@@ -199,9 +194,7 @@ def _minor(number: str, entry: Mapping[str, Any]) -> Minor:
     return Minor(number, versions, entry["ends"], only)
 
 
-def _versions(
-    name: str, entry: Mapping[str, Any], minors: list[Minor]
-) -> Iterator[Mapping[str, str]]:
+def _versions(name: str, entry: Mapping[str, Any], minors: list[Minor]) -> Iterator[Mapping[str, str]]:
     """Yield what differs between the tools of one name: one, or one for each minor."""
     of = entry.get("of")
     if of is None:
@@ -224,13 +217,9 @@ def _module_of(version: str, entry: Mapping[str, Any]) -> Mapping[str, str]:
     return {"module_file": f"go-{number}.mod", **tags}
 
 
-def _tool(
-    name: str, entry: Mapping[str, Any], archive: Mapping[str, str] | None, base: Path
-) -> Tool:
+def _tool(name: str, entry: Mapping[str, Any], archive: Mapping[str, str] | None, base: Path) -> Tool:
     source = entry.get("source")
-    data = (
-        ModuleData(entry["module"], tuple(entry["data"])) if "data" in entry else None
-    )
+    data = ModuleData(entry["module"], tuple(entry["data"])) if "data" in entry else None
     return Tool(
         name=name,
         version=entry["version"],

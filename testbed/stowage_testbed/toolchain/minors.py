@@ -24,10 +24,7 @@ def choose_minor(asked: str | None = None) -> str:
     word = asked or os.environ.get(VARIABLE) or next(iter(known))
     if word not in known:
         source = "" if asked else f" ({VARIABLE} names it)"
-        raise InputError(
-            f"there is no Kubernetes {word!r} here{source}; name one of "
-            f"{', '.join(known)}"
-        )
+        raise InputError(f"there is no Kubernetes {word!r} here{source}; name one of {', '.join(known)}")
     return word
 
 

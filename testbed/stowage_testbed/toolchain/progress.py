@@ -165,10 +165,7 @@ def _bars(watchers: Mapping[str, ToolWatcher]) -> Iterator[InstallProgress]:
         TextColumn("{task.fields[note]}", style="dim"),
     )
     with Progress(*columns, console=Console(stderr=True)) as progress:
-        tasks = {
-            name: progress.add_task(name, total=None, start=False, note="waiting")
-            for name in watchers
-        }
+        tasks = {name: progress.add_task(name, total=None, start=False, note="waiting") for name in watchers}
 
         def draw() -> None:
             for name, watcher in watchers.items():
@@ -180,12 +177,7 @@ def _bars(watchers: Mapping[str, ToolWatcher]) -> Iterator[InstallProgress]:
                     progress.stop_task(task)
                     continue
                 words = f"{watcher.in_words().removeprefix(name)} {watcher.note}"
-                progress.update(
-                    task,
-                    total=watcher.total or None,
-                    completed=watcher.done,
-                    note=_short(words.strip()),
-                )
+                progress.update(task, total=watcher.total or None, completed=watcher.done, note=_short(words.strip()))
 
         with repeating(draw, _DRAW_EVERY_S):
             yield InstallProgress(watchers, progress.console.print)

@@ -15,13 +15,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.toolchain.download import (
-    DownloadError,
-    Patience,
-    can_be_reached,
-    fetch_file,
-    fetch_text,
-)
+from stowage_testbed.toolchain.download import DownloadError, Patience, can_be_reached, fetch_file, fetch_text
 from stowage_testbed.toolchain.location import tool_key
 from stowage_testbed.toolchain.manifest import Archive, Manifest, Tool
 from stowage_testbed.toolchain.progress import ToolWatcher
@@ -64,10 +58,7 @@ class Releases:
 
 
 def find_releases(
-    tools: Sequence[Tool],
-    manifest: Manifest,
-    source: ToolSource,
-    patience: Patience | None = None,
+    tools: Sequence[Tool], manifest: Manifest, source: ToolSource, patience: Patience | None = None
 ) -> Releases:
     """Look which tools can be taken from a release of which a digest is known.
 
@@ -92,9 +83,7 @@ def find_releases(
         hosts = {_host(source.address(archive_of(tool).url)) for tool in released}
         looks = {one: pool.submit(can_be_reached, one, patience) for one in hosts}
         reached = {one: look.result() for one, look in looks.items()}
-        answers = pool.map(
-            lambda tool: _look_up(tool, manifest, source, reached, patience), released
-        )
+        answers = pool.map(lambda tool: _look_up(tool, manifest, source, reached, patience), released)
         for tool, answer in zip(released, answers, strict=True):
             if isinstance(answer, Release):
                 found[tool.name] = answer
@@ -113,11 +102,7 @@ def find_releases(
 
 
 def take_release(
-    release: Release,
-    target: Path,
-    watcher: ToolWatcher,
-    ended: threading.Event,
-    patience: Patience | None = None,
+    release: Release, target: Path, watcher: ToolWatcher, ended: threading.Event, patience: Patience | None = None
 ) -> None:
     """Fetch a release, check it, and put its binary into the file ``target``.
 
@@ -171,11 +156,7 @@ def architecture() -> str:
 
 
 def _look_up(
-    tool: Tool,
-    manifest: Manifest,
-    source: ToolSource,
-    reached: Mapping[str, bool],
-    patience: Patience,
+    tool: Tool, manifest: Manifest, source: ToolSource, reached: Mapping[str, bool], patience: Patience
 ) -> Release | str:
     """Return a tool's release, or why it cannot be taken."""
     archive = archive_of(tool)

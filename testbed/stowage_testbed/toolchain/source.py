@@ -55,9 +55,7 @@ class ToolSource:
         return f"{self.mirror.rstrip('/')}/{url.split('://', 1)[1]}"
 
 
-def choose_source(
-    kind: str | None = None, pins: Path | None = None, mirror: str | None = None
-) -> ToolSource:
+def choose_source(kind: str | None = None, pins: Path | None = None, mirror: str | None = None) -> ToolSource:
     """Return the source that is asked for, or else what the environment names.
 
     Raises
@@ -68,13 +66,10 @@ def choose_source(
     word = kind or os.environ.get(SOURCE_VARIABLE) or SourceKind.AUTO
     if word not in set(SourceKind):
         raise InputError(
-            f"there is no source {word!r} of tools ({SOURCE_VARIABLE} names it); "
-            f"name one of {', '.join(SourceKind)}"
+            f"there is no source {word!r} of tools ({SOURCE_VARIABLE} names it); name one of {', '.join(SourceKind)}"
         )
     if kind == SourceKind.GO and (pins or mirror):
-        raise InputError(
-            "--pins and --mirror are for releases; leave out --source go, or both"
-        )
+        raise InputError("--pins and --mirror are for releases; leave out --source go, or both")
     mirror = mirror or os.environ.get(MIRROR_VARIABLE) or None
     return ToolSource(SourceKind(word), read_pins(pins) if pins else {}, mirror)
 
@@ -106,6 +101,5 @@ def read_pins(file: Path) -> Mapping[str, str]:
 
 def _unusable(file: Path, issues: Sequence[str]) -> InputError:
     return InputError(
-        f"{file}: {'; '.join(issues)}; "
-        "write one line an archive: its SHA-256 digest, a space, its address"
+        f"{file}: {'; '.join(issues)}; write one line an archive: its SHA-256 digest, a space, its address"
     )

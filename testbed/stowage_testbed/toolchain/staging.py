@@ -30,11 +30,7 @@ Fetch = Callable[[Tool, Path], None]
 
 
 def install_one(
-    tool: Tool,
-    fetch: Fetch,
-    *,
-    timeout_s: float = LOCK_TIMEOUT_S,
-    ended: threading.Event | None = None,
+    tool: Tool, fetch: Fetch, *, timeout_s: float = LOCK_TIMEOUT_S, ended: threading.Event | None = None
 ) -> Path:
     """Install one tool unless another process has just done so.
 
@@ -61,9 +57,7 @@ def install_one(
 
 
 @contextmanager
-def _acquired(
-    lock: FileLock, timeout_s: float, ended: threading.Event
-) -> Iterator[None]:
+def _acquired(lock: FileLock, timeout_s: float, ended: threading.Event) -> Iterator[None]:
     deadline_s = time.monotonic() + timeout_s
     while True:
         left_s = deadline_s - time.monotonic()

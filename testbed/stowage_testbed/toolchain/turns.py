@@ -34,9 +34,7 @@ class Turns:
             There is no turn any more.
         """
         with self._changed:
-            self._changed.wait_for(
-                lambda: self._ended or name in self._waiting[: self._at_once]
-            )
+            self._changed.wait_for(lambda: self._ended or name in self._waiting[: self._at_once])
             if self._ended:
                 raise TurnsEndedError
 

@@ -32,20 +32,12 @@ class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stowage_trace: Annotated[int, Meta(description="Version of the format.")]
     began: Annotated[str, Meta(description="When recording began, as in RFC 3339.")]
     kubernetes: Annotated[str, Meta(description="The cluster's version.")]
-    namespaces: Annotated[
-        dict[str, Labels],
-        Meta(description="The namespaces at that time, with their labels."),
-    ] = msgspec.field(default_factory=dict)
+    namespaces: Annotated[dict[str, Labels], Meta(description="The namespaces at that time, with their labels.")] = (
+        msgspec.field(default_factory=dict)
+    )
 
 
-class Event(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    forbid_unknown_fields=True,
-    omit_defaults=True,
-    tag_field="do",
-):
+class Event(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="do"):
     """Something that happened."""
 
     t: Time
@@ -56,9 +48,9 @@ class PodTemplate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     labels: Labels = msgspec.field(default_factory=dict)
     annotations: Labels = msgspec.field(default_factory=dict)
-    spec: Annotated[
-        dict[str, Any], Meta(description="A pod's spec as far as scheduling reads it.")
-    ] = msgspec.field(default_factory=dict)
+    spec: Annotated[dict[str, Any], Meta(description="A pod's spec as far as scheduling reads it.")] = msgspec.field(
+        default_factory=dict
+    )
 
 
 class Template(Event, frozen=True, kw_only=True, tag="template"):
@@ -94,9 +86,7 @@ class NodeGone(Event, frozen=True, kw_only=True, tag="node-gone"):
 class ObjectSeen(Event, frozen=True, kw_only=True, tag="object"):
     """A controller or what else pods depend on was there, came, or changed."""
 
-    object: Annotated[
-        dict[str, Any], Meta(description="The manifest, without what servers make.")
-    ]
+    object: Annotated[dict[str, Any], Meta(description="The manifest, without what servers make.")]
 
 
 class Scaled(Event, frozen=True, kw_only=True, tag="scale"):
@@ -129,10 +119,7 @@ class PodCame(Event, frozen=True, kw_only=True, tag="pod"):
     namespace: Namespace
     name: Name
     of: Annotated[Name, Meta(description="Its template's id.")]
-    owner: Annotated[
-        Owner | None,
-        Meta(description="The recorded controller that made it; null without one."),
-    ] = None
+    owner: Annotated[Owner | None, Meta(description="The recorded controller that made it; null without one.")] = None
 
 
 class PodBound(Event, frozen=True, kw_only=True, tag="bound"):
@@ -150,39 +137,23 @@ class PodEnded(Event, frozen=True, kw_only=True, tag="end"):
     name: Name
     how: How
     ran_s: Annotated[
-        Annotated[float, Meta(ge=0)] | None,
-        Meta(description="Seconds from its start; null if it never ran."),
+        Annotated[float, Meta(ge=0)] | None, Meta(description="Seconds from its start; null if it never ran.")
     ] = None
 
 
 class WatchLost(Event, frozen=True, kw_only=True, tag="lost"):
     """The watch was interrupted; what changed meanwhile has this line's time."""
 
-    from_: Annotated[float, Meta(ge=0, description="Time at which it was lost.")] = (
-        msgspec.field(name="from")
-    )
+    from_: Annotated[float, Meta(ge=0, description="Time at which it was lost.")] = msgspec.field(name="from")
     why: str
 
 
-Line = (
-    Template
-    | NodeSeen
-    | NodeGone
-    | ObjectSeen
-    | Scaled
-    | ObjectGone
-    | PodCame
-    | PodBound
-    | PodEnded
-    | WatchLost
-)
+Line = Template | NodeSeen | NodeGone | ObjectSeen | Scaled | ObjectGone | PodCame | PodBound | PodEnded | WatchLost
 """Any line but the header."""
 
 PodLine = PodCame | PodBound | PodEnded
 
-KINDS: dict[str, type[Event]] = {
-    str(one.__struct_config__.tag): one for one in get_args(Line)
-}
+KINDS: dict[str, type[Event]] = {str(one.__struct_config__.tag): one for one in get_args(Line)}
 """The kinds of line by what they have under `do`."""
 
 
@@ -195,9 +166,7 @@ def check_is_trace(name: str) -> None:
         It ends otherwise.
     """
     if not name.endswith(SUFFIXES):
-        raise InputError(
-            f"{name} is no name of a trace; it ends in {' or '.join(SUFFIXES)}"
-        )
+        raise InputError(f"{name} is no name of a trace; it ends in {' or '.join(SUFFIXES)}")
 
 
 def make_schema() -> dict[str, Any]:

@@ -11,15 +11,7 @@ from pathlib import Path
 import msgspec
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.trace.format import (
-    KINDS,
-    VERSION,
-    Header,
-    Line,
-    PodCame,
-    Template,
-    check_is_trace,
-)
+from stowage_testbed.trace.format import KINDS, VERSION, Header, Line, PodCame, Template, check_is_trace
 
 _CHUNK = 2**18
 _ANY_GZIP = 16 + zlib.MAX_WBITS
@@ -127,8 +119,7 @@ class TraceReader:
             header = msgspec.json.decode(first, type=Header)
         except msgspec.MsgspecError as error:
             raise InputError(
-                f"{self.path} is no trace: its first line is no header ({error}); "
-                "`stowage record` writes traces"
+                f"{self.path} is no trace: its first line is no header ({error}); `stowage record` writes traces"
             ) from error
         if header.stowage_trace != VERSION:
             raise InputError(

@@ -14,21 +14,9 @@ from stowage_testbed.observe.change import Change
 from stowage_testbed.observe.follower import Arrivals
 from stowage_testbed.observe.raw_body import BodyStore
 from stowage_testbed.observe.receipt import ReceiptClock
-from stowage_testbed.trace.format import (
-    VERSION,
-    Header,
-    Labels,
-    Line,
-    PodCame,
-    WatchLost,
-)
+from stowage_testbed.trace.format import VERSION, Header, Labels, Line, PodCame, WatchLost
 from stowage_testbed.trace.recording import Recording
-from stowage_testbed.trace.watching import (
-    NAMESPACE,
-    choose_kinds,
-    follow,
-    list_all,
-)
+from stowage_testbed.trace.watching import NAMESPACE, choose_kinds, follow, list_all
 from stowage_testbed.trace.writing import TraceWriter
 
 if TYPE_CHECKING:
@@ -137,9 +125,7 @@ def _read_version(api: ApiClient) -> str:
     return str(version.get("gitVersion", "")).removeprefix("v")
 
 
-def _read_namespaces(
-    listed: Collection[Change], namespaces: Collection[str]
-) -> dict[str, Labels]:
+def _read_namespaces(listed: Collection[Change], namespaces: Collection[str]) -> dict[str, Labels]:
     found: dict[str, Labels] = {}
     for one in listed:
         if one.kind == NAMESPACE and (not namespaces or one.name in namespaces):

@@ -7,13 +7,7 @@ from heapq import heappop, heappush
 from itertools import count
 
 from stowage_testbed.api.kinds import Kind
-from stowage_testbed.observe.change import (
-    Change,
-    JsonObject,
-    Verb,
-    name_of,
-    namespace_of,
-)
+from stowage_testbed.observe.change import Change, JsonObject, Verb, name_of, namespace_of
 from stowage_testbed.observe.follower import Arrival, Interrupted, Relisted, Resumed
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.trace.dating import Dating
@@ -48,11 +42,7 @@ class Recording:
     """
 
     def __init__(
-        self,
-        began: Receipt,
-        kinds: Mapping[str, Kind],
-        write: Callable[[Line], None],
-        namespaces: Collection[str] = (),
+        self, began: Receipt, kinds: Mapping[str, Kind], write: Callable[[Line], None], namespaces: Collection[str] = ()
     ) -> None:
         self._dating = Dating(began)
         self._kinds = kinds
@@ -105,9 +95,7 @@ class Recording:
         while self._held:
             self._write_next()
 
-    def _see(
-        self, kind: str, body: JsonObject, receipt: Receipt, *, first: bool = False
-    ) -> Iterator[Line]:
+    def _see(self, kind: str, body: JsonObject, receipt: Receipt, *, first: bool = False) -> Iterator[Line]:
         t = 0.0 if first else self._dating.at(receipt)
         if not self._is_meant(kind, body):
             return
@@ -127,9 +115,7 @@ class Recording:
         else:
             yield from self._objects.go((self._kinds[kind].name, *key), t)
 
-    def _keep_only(
-        self, kind: str, listed: Iterable[Change], receipt: Receipt
-    ) -> Iterator[Line]:
+    def _keep_only(self, kind: str, listed: Iterable[Change], receipt: Receipt) -> Iterator[Line]:
         t = self._dating.at(receipt)
         keys = {(one.namespace, one.name) for one in listed}
         if kind == "Pod":

@@ -9,15 +9,7 @@ from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.kinds import Kind
 from stowage_testbed.hostpods.node import HOST_LABEL
 from stowage_testbed.observe.change import JsonObject, name_of, namespace_of
-from stowage_testbed.trace.format import (
-    Line,
-    Node,
-    NodeGone,
-    NodeSeen,
-    ObjectGone,
-    ObjectSeen,
-    Scaled,
-)
+from stowage_testbed.trace.format import Line, Node, NodeGone, NodeSeen, ObjectGone, ObjectSeen, Scaled
 from stowage_testbed.trace.reducing import CONTROLLERS, reduce_node, reduce_object
 from stowage_testbed.trace.reducing_pods import is_of_host
 
@@ -77,9 +69,7 @@ class ObjectRecording:
         if replicas is None:
             yield ObjectSeen(t=t, object=now)
         else:
-            yield Scaled(
-                t=t, kind=key[0], namespace=key[1], name=key[2], replicas=replicas
-            )
+            yield Scaled(t=t, kind=key[0], namespace=key[1], name=key[2], replicas=replicas)
 
     def go(self, key: Key, t: float) -> Iterator[Line]:
         """Take an object's end."""
@@ -109,17 +99,12 @@ def _is_recorded(kind: str, body: JsonObject) -> bool:
     if kind == "PersistentVolumeClaim":
         # Who deletes a StatefulSet may have its claims go as well: it owns them then.
         makers = {"Pod"}
-    return not any(
-        one["kind"] in makers for one in metadata.get("ownerReferences") or ()
-    )
+    return not any(one["kind"] in makers for one in metadata.get("ownerReferences") or ())
 
 
 def _is_finished(job: Mapping[str, Any]) -> bool:
     conditions = (job.get("status") or {}).get("conditions") or ()
-    return any(
-        one["type"] in {"Complete", "Failed"} and one["status"] == "True"
-        for one in conditions
-    )
+    return any(one["type"] in {"Complete", "Failed"} and one["status"] == "True" for one in conditions)
 
 
 def _read_new_replicas(before: Manifest | None, now: Manifest) -> int | None:

@@ -10,15 +10,7 @@ from stowage_testbed.observe.change import JsonObject, name_of, namespace_of, ui
 from stowage_testbed.observe.pod_body import FINISHED, node_of
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.trace.dating import Dating
-from stowage_testbed.trace.format import (
-    How,
-    Owner,
-    PodBound,
-    PodCame,
-    PodEnded,
-    PodLine,
-    PodTemplate,
-)
+from stowage_testbed.trace.format import How, Owner, PodBound, PodCame, PodEnded, PodLine, PodTemplate
 from stowage_testbed.trace.reducing import find_owner
 from stowage_testbed.trace.reducing_pods import identify, is_of_host, reduce_pod
 
@@ -65,9 +57,7 @@ class PodRecording:
         self._dating = dating
         self._pods: dict[Key, _Known] = {}
 
-    def see(
-        self, body: JsonObject, receipt: Receipt, *, first: bool = False
-    ) -> Iterator[PodLine]:
+    def see(self, body: JsonObject, receipt: Receipt, *, first: bool = False) -> Iterator[PodLine]:
         """Take a pod as it is now.
 
         Parameters
@@ -90,9 +80,7 @@ class PodRecording:
             came = 0.0 if first else self._dating.date(receipt, stamp)
             known = self._pods[key] = _Known(uid, came)
             of = self._name_template(reduce_pod(body))
-            yield PodCame(
-                t=came, namespace=key[0], name=key[1], of=of, owner=find_top(body)
-            )
+            yield PodCame(t=came, namespace=key[0], name=key[1], of=of, owner=find_top(body))
         yield from self._follow(key, known, body, receipt, first=first)
 
     def go(self, key: Key, receipt: Receipt, body: JsonObject) -> Iterator[PodLine]:
@@ -107,15 +95,7 @@ class PodRecording:
         for key in [one for one in self._pods if one not in keys]:
             yield from self._end(key, receipt, "deleted")
 
-    def _follow(
-        self,
-        key: Key,
-        known: _Known,
-        body: JsonObject,
-        receipt: Receipt,
-        *,
-        first: bool,
-    ) -> Iterator[PodLine]:
+    def _follow(self, key: Key, known: _Known, body: JsonObject, receipt: Receipt, *, first: bool) -> Iterator[PodLine]:
         node, phase = node_of(body), _phase(body)
         if node and known.bound is None:
             stamp = _read_condition(body, "PodScheduled").get("lastTransitionTime")
@@ -139,9 +119,7 @@ class PodRecording:
         if not known.ended:
             yield self._make_end(key, known, receipt, how)
 
-    def _make_end(
-        self, key: Key, known: _Known, receipt: Receipt, how: How
-    ) -> PodEnded:
+    def _make_end(self, key: Key, known: _Known, receipt: Receipt, how: How) -> PodEnded:
         t = max(self._dating.at(receipt), known.bound or known.came)
         since = known.runs_since
         ran_s = None if since is None else round(max(0.0, t - since), 3)
@@ -176,16 +154,12 @@ def _how_failed(pod: JsonObject) -> How:
 
 
 def _how_deleted(pod: JsonObject) -> How:
-    return _HOW.get(
-        _read_condition(pod, "DisruptionTarget").get("reason", ""), "deleted"
-    )
+    return _HOW.get(_read_condition(pod, "DisruptionTarget").get("reason", ""), "deleted")
 
 
 def _read_condition(pod: JsonObject, kind: str) -> Mapping[str, Any]:
     conditions = (pod.get("status") or {}).get("conditions") or ()
-    found = (
-        one for one in conditions if one["type"] == kind and one["status"] == "True"
-    )
+    found = (one for one in conditions if one["type"] == kind and one["status"] == "True")
     return next(found, {})
 
 

@@ -31,11 +31,7 @@ _DERIVED_TAINT = "node.kubernetes.io/unschedulable"
 
 def reduce_object(manifest: Mapping[str, Any]) -> Manifest:
     """Return an object without what the server made, its pods reduced."""
-    kept = {
-        key: value
-        for key, value in manifest.items()
-        if key not in {"status", "metadata"}
-    }
+    kept = {key: value for key, value in manifest.items() if key not in {"status", "metadata"}}
     kept["metadata"] = reduce_metadata(manifest["metadata"])
     reduced = change_pods(kept, _reduce_described_pod)
     return _OF_KIND.get(manifest["kind"], dict)(reduced)
@@ -112,8 +108,7 @@ def _reduce_stateful_set(controller: Manifest) -> Manifest:
     spec = dict(controller["spec"])
     if claims := spec.get("volumeClaimTemplates"):
         spec["volumeClaimTemplates"] = [
-            {"metadata": reduce_metadata(one["metadata"]), "spec": one["spec"]}
-            for one in claims
+            {"metadata": reduce_metadata(one["metadata"]), "spec": one["spec"]} for one in claims
         ]
     return {**controller, "spec": spec}
 

@@ -50,17 +50,13 @@ _CONTAINER_FIELDS = ("resources", "restartPolicy")
 _PORT_FIELDS = ("containerPort", "hostIP", "hostPort", "protocol")
 _VOLUMES = ("persistentVolumeClaim", "ephemeral", "csi")
 
-_OWN_ANNOTATIONS = frozenset(
-    {"cluster-autoscaler.kubernetes.io", "storageclass.kubernetes.io", "stowage.dev"}
-)
+_OWN_ANNOTATIONS = frozenset({"cluster-autoscaler.kubernetes.io", "storageclass.kubernetes.io", "stowage.dev"})
 """Domains of annotations on which placing depends; beside all about scheduling."""
 
 UID_LABELS = frozenset({"controller-uid", "batch.kubernetes.io/controller-uid"})
 """Labels that the server gives the pods of each Job anew."""
 
-TOPOLOGY_LABELS = frozenset(
-    {"topology.kubernetes.io/zone", "topology.kubernetes.io/region"}
-)
+TOPOLOGY_LABELS = frozenset({"topology.kubernetes.io/zone", "topology.kubernetes.io/region"})
 """Labels that the server gives a pod when it is bound, as its node has them."""
 
 _ADMITTED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
@@ -73,30 +69,16 @@ def reduce_pod_spec(spec: Mapping[str, Any]) -> Manifest:
 
     The node that it has is left out as well, and what admission adds to every pod.
     """
-    reduced = {
-        key: spec[key]
-        for key in _POD_FIELDS
-        if spec.get(key) not in (None, [], {}, "", _DEFAULTS.get(key))
-    }
+    reduced = {key: spec[key] for key in _POD_FIELDS if spec.get(key) not in (None, [], {}, "", _DEFAULTS.get(key))}
     for key in ("initContainers", "containers"):
         if containers := spec.get(key):
             reduced[key] = [_reduce_container(one) for one in containers]
-    volumes = [
-        _reduce_volume(one)
-        for one in spec.get("volumes") or ()
-        if any(key in one for key in _VOLUMES)
-    ]
-    tolerations = [
-        one for one in reduced.pop("tolerations", ()) if not _is_admitted(one)
-    ]
-    spreads = [
-        _drop_merged_keys(one) for one in reduced.pop("topologySpreadConstraints", ())
-    ]
+    volumes = [_reduce_volume(one) for one in spec.get("volumes") or () if any(key in one for key in _VOLUMES)]
+    tolerations = [one for one in reduced.pop("tolerations", ()) if not _is_admitted(one)]
+    spreads = [_drop_merged_keys(one) for one in reduced.pop("topologySpreadConstraints", ())]
     if "affinity" in reduced:
         reduced["affinity"] = _reduce_affinity(reduced["affinity"])
-    return reduced | only_filled(
-        tolerations=tolerations, topologySpreadConstraints=spreads, volumes=volumes
-    )
+    return reduced | only_filled(tolerations=tolerations, topologySpreadConstraints=spreads, volumes=volumes)
 
 
 def reduce_pod(pod: Mapping[str, Any]) -> PodTemplate:
@@ -106,16 +88,10 @@ def reduce_pod(pod: Mapping[str, Any]) -> PodTemplate:
     """
     metadata, spec = pod["metadata"], reduce_pod_spec(pod["spec"])
     node = pod["spec"].get("nodeName")
-    if node and any(
-        one["kind"] == "Node" for one in metadata.get("ownerReferences") or ()
-    ):
+    if node and any(one["kind"] == "Node" for one in metadata.get("ownerReferences") or ()):
         spec |= {"affinity": _pin(node), "tolerations": [{"operator": "Exists"}]}
     given = UID_LABELS | TOPOLOGY_LABELS if node else UID_LABELS
-    labels = {
-        key: value
-        for key, value in (metadata.get("labels") or {}).items()
-        if key not in given
-    }
+    labels = {key: value for key, value in (metadata.get("labels") or {}).items() if key not in given}
     annotations = keep_annotations(metadata)
     annotations.pop(LIFETIME, None)
     return PodTemplate(labels, annotations, spec)
@@ -138,11 +114,7 @@ def identify(template: PodTemplate, salt: int = 0) -> str:
 
 def reduce_metadata(metadata: Mapping[str, Any]) -> Manifest:
     """Return name, namespace, labels and the annotations that matter."""
-    kept = {
-        key: metadata[key]
-        for key in ("name", "namespace", "labels")
-        if metadata.get(key)
-    }
+    kept = {key: metadata[key] for key in ("name", "namespace", "labels") if metadata.get(key)}
     return kept | only_filled(annotations=keep_annotations(metadata))
 
 
@@ -161,17 +133,9 @@ def only_filled(**parts: Any) -> Manifest:
 
 
 def _reduce_container(container: Mapping[str, Any]) -> Manifest:
-    ports = [
-        {key: one[key] for key in _PORT_FIELDS if one.get(key)}
-        for one in container.get("ports") or ()
-    ]
+    ports = [{key: one[key] for key in _PORT_FIELDS if one.get(key)} for one in container.get("ports") or ()]
     kept = {key: container[key] for key in _CONTAINER_FIELDS if container.get(key)}
-    return {
-        "name": container["name"],
-        "image": IMAGE,
-        **kept,
-        **only_filled(ports=ports),
-    }
+    return {"name": container["name"], "image": IMAGE, **kept, **only_filled(ports=ports)}
 
 
 def _reduce_volume(volume: Mapping[str, Any]) -> Manifest:
@@ -218,16 +182,11 @@ def _drop_merged_keys(term: Mapping[str, Any]) -> Manifest:
 
 
 def _is_admitted(toleration: Mapping[str, Any]) -> bool:
-    return (
-        toleration.get("key") in _ADMITTED
-        and toleration.get("tolerationSeconds") == _ADMITTED_S
-    )
+    return toleration.get("key") in _ADMITTED and toleration.get("tolerationSeconds") == _ADMITTED_S
 
 
 def _pin(node: str) -> Manifest:
     field = {"key": "metadata.name", "operator": "In", "values": [node]}
     terms = [{"matchFields": [field]}]
     required = {"nodeSelectorTerms": terms}
-    return {
-        "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}
-    }
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}

@@ -79,11 +79,7 @@ class Watched:
 
 
 def list_all(
-    api: ApiClient,
-    kinds: Mapping[str, Kind],
-    clock: ReceiptClock,
-    store: BodyStore,
-    remark: Callable[[str], object],
+    api: ApiClient, kinds: Mapping[str, Kind], clock: ReceiptClock, store: BodyStore, remark: Callable[[str], object]
 ) -> Iterator[Watched]:
     """Yield each kind; what may not be listed is left out with a remark.
 
@@ -99,9 +95,7 @@ def list_all(
             listed = stream.list_all()
         except ApiRefusedError as error:
             if error.status not in _FORBIDDEN or key in NEEDED:
-                raise StowageError(
-                    f"{error}; it takes the rights to list and to watch"
-                ) from error
+                raise StowageError(f"{error}; it takes the rights to list and to watch") from error
             remark(f"{key} may not be listed, and is left out")
             continue
         listed.sort(key=_in_order_of_creation)

@@ -40,9 +40,7 @@ class TraceWriter:
         self._raw = path.open("wb")
         packed = path.suffix == ".gz"
         # Neither the time nor the name, so that equal traces are equal files.
-        self._file = (
-            gzip.GzipFile("", "wb", fileobj=self._raw, mtime=0) if packed else self._raw
-        )
+        self._file = gzip.GzipFile("", "wb", fileobj=self._raw, mtime=0) if packed else self._raw
         self._latest = 0.0
         self._put(header)
 
@@ -67,10 +65,7 @@ class TraceWriter:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
 

@@ -11,40 +11,18 @@ from pathlib import Path
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.optimizer_service.service import running_service
-from stowage_testbed.simulate import (
-    Instance,
-    Question,
-    Remark,
-    SchedulerVerifier,
-    Verification,
-)
+from stowage_testbed.simulate import Instance, Question, Remark, SchedulerVerifier, Verification
 from stowage_testbed.toolchain.minors import is_of_minor
 from stowage_testbed.whatif.allowance import LIFTED_SHARE, PLACING_SHARE, Allowance
 from stowage_testbed.whatif.capacity import rooms
-from stowage_testbed.whatif.findings import (
-    Findings,
-    HourlyPrice,
-    Move,
-    NotJudged,
-    telling,
-)
-from stowage_testbed.whatif.in_use import (
-    emptied_by,
-    irremovable_nodes,
-    leaving_in_turn,
-    nodes_kept_in_use,
-)
+from stowage_testbed.whatif.findings import Findings, HourlyPrice, Move, NotJudged, telling
+from stowage_testbed.whatif.in_use import emptied_by, irremovable_nodes, leaving_in_turn, nodes_kept_in_use
 from stowage_testbed.whatif.inventory import FURTHER, Inventory, part_of
 from stowage_testbed.whatif.judged import JudgedPods, judged_pods, uid_of
 from stowage_testbed.whatif.kept import KeptPods, Workloads
 from stowage_testbed.whatif.lifted import Bounds, Helped, helped, lifted
 from stowage_testbed.whatif.outcome import Outcome, Ranking, curve, outcome_of
-from stowage_testbed.whatif.proof import (
-    Aside,
-    proof_of,
-    refused_classes,
-    unjudged_running,
-)
+from stowage_testbed.whatif.proof import Aside, proof_of, refused_classes, unjudged_running
 from stowage_testbed.whatif.proposing import Proposal, Proposer, policy_of
 from stowage_testbed.whatif.reading import NO_BUDGETS
 from stowage_testbed.whatif.release import LIMITS, Release
@@ -73,11 +51,7 @@ class PlanLimits:
 
     def bounds(self) -> dict[str, int]:
         """Return the limits on a plan, by the names that the release has for them."""
-        limits = {
-            name: limit
-            for name in LIMITS
-            if (limit := self.release.limit(name)) is not None
-        }
+        limits = {name: limit for name in LIMITS if (limit := self.release.limit(name)) is not None}
         if self.max_moves is not None:
             limits["maxMoves"] = min(self.max_moves, limits.get("maxMoves", 2**31))
         return limits
@@ -85,8 +59,7 @@ class PlanLimits:
     def words(self) -> tuple[str, ...]:
         """Return the limits on a plan, in words."""
         return tuple(
-            f"with at most {limit:,} {LIMITS[name]}{'' if limit == 1 else 's'}"
-            for name, limit in self.bounds().items()
+            f"with at most {limit:,} {LIMITS[name]}{'' if limit == 1 else 's'}" for name, limit in self.bounds().items()
         )
 
 
@@ -122,9 +95,7 @@ def findings_of(inventory: Inventory, profile: Path, limits: PlanLimits) -> Find
             # The scheduler has a core of its own while the optimiser searches, not
             # while the next one reads, which looks at the plan.
             continuing_s = allowance.continuing_s(2 * reading_s)
-            as_it_is = pool.submit(
-                verifier.judge, replace(question, continue_s=continuing_s)
-            )
+            as_it_is = pool.submit(verifier.judge, replace(question, continue_s=continuing_s))
             proposer = Proposer(
                 lambda: new_verifier(profile, release, question.instance, minor),
                 starting.result(),
@@ -134,27 +105,19 @@ def findings_of(inventory: Inventory, profile: Path, limits: PlanLimits) -> Find
                 continuing_s=lambda: allowance.continuing_s(reading_s),
             )
             placing = proposer.proposal(
-                question,
-                first.snapshot,
-                pb.OBJECTIVE_PLACE,
-                allowance.part(PLACING_SHARE, reading_s),
+                question, first.snapshot, pb.OBJECTIVE_PLACE, allowance.part(PLACING_SHARE, reading_s)
             )
             first = replace(first, continued=as_it_is.result().continued)
         answer = _Answer(inventory, limits, judged, first, placing)
         answer.ask_without_rules(proposer, allowance, reading_s)
         question = replace(question, consolidates=True)
         emptying = proposer.proposal(
-            question,
-            leaving_in_turn(first.snapshot),
-            pb.OBJECTIVE_CONSOLIDATE,
-            allowance.part(1.0, reading_s),
+            question, leaving_in_turn(first.snapshot), pb.OBJECTIVE_CONSOLIDATE, allowance.part(1.0, reading_s)
         )
     return answer.findings(emptying)
 
 
-def new_verifier(
-    profile: Path, release: Release, instance: Instance, minor: str
-) -> SchedulerVerifier:
+def new_verifier(profile: Path, release: Release, instance: Instance, minor: str) -> SchedulerVerifier:
     """Return one for a single use, and not to be kept.
 
     It starts at once, and holds the whole cluster in memory, which the solver and the
@@ -187,12 +150,7 @@ class _Answer:
     """What is known about a cluster, put together."""
 
     def __init__(
-        self,
-        inventory: Inventory,
-        limits: PlanLimits,
-        judged: JudgedPods,
-        first: Verification,
-        placing: Proposal,
+        self, inventory: Inventory, limits: PlanLimits, judged: JudgedPods, first: Verification, placing: Proposal
     ) -> None:
         self._inventory = inventory
         self._limits = limits
@@ -203,18 +161,14 @@ class _Answer:
         self._ranking = ranking = Ranking(snapshot)
         self._now = now = outcome_of(snapshot, pb.Plan(), first.continued)
         changed = placing.continued is not None
-        planned = outcome_of(
-            snapshot, placing.plan, placing.continued if changed else first.continued
-        )
+        planned = outcome_of(snapshot, placing.plan, placing.continued if changed else first.continued)
         # What the scheduler places as things are is a plan too.
         self._found = now if ranking.better(now, planned) else planned
         self._helped: Helped | None = None
         unjudged = refused_classes(snapshot, placing.refusals, judged.of_unread)
         self._unjudged = unjudged
         tiers = ranking.tiers(self._found, placing.plan)
-        self._proof = proof_of(
-            snapshot, placing.plan, self._found, tiers, self._aside()
-        )
+        self._proof = proof_of(snapshot, placing.plan, self._found, tiers, self._aside())
         if self._proof.others:
             # A limit that is proved of a part of the problem is none of the cluster.
             tiers = ranking.tiers(self._found, pb.Plan())
@@ -249,9 +203,7 @@ class _Answer:
         version, minor = self._inventory.version, self._inventory.minor
         return bool(version) and not is_of_minor(version, minor)
 
-    def ask_without_rules(
-        self, proposer: Proposer, allowance: Allowance, reading_s: float
-    ) -> None:
+    def ask_without_rules(self, proposer: Proposer, allowance: Allowance, reading_s: float) -> None:
         """Find out whom rules, budgets and limits keep from a place."""
         waiting = sum(not pod.node for pod in self._snapshot.pods)
         free = lifted(self._snapshot)
@@ -270,10 +222,7 @@ class _Answer:
             Bounds(
                 self._limits.bounds(),
                 [one for one in self._inventory.objects if one["kind"] == BUDGET],
-                {
-                    uid_of(pod): part_of(pod["metadata"], "labels")
-                    for pod in self._inventory.pods
-                },
+                {uid_of(pod): part_of(pod["metadata"], "labels") for pod in self._inventory.pods},
             ),
         )
 
@@ -284,9 +233,7 @@ class _Answer:
         known = fewer.HasField("nodes_in_use")
         in_use, least = fewer.nodes_in_use, self._least_in_use(emptying)
         running = sum(bool(pod.node) for pod in snapshot.pods)
-        workloads = Workloads(
-            snapshot, self._proof, self._unjudged, self._judged.nominated
-        )
+        workloads = Workloads(snapshot, self._proof, self._unjudged, self._judged.nominated)
         return Findings(
             nodes=len(snapshot.nodes),
             running=running,
@@ -311,15 +258,11 @@ class _Answer:
             not_judged=tuple(dict.fromkeys(self._not_judged(emptying))),
             elsewhere=self._judged.elsewhere,
             hourly_price=HourlyPrice(
-                in_use.price_before_micros,
-                in_use.price_after_micros,
-                least.price_lower_bound_micros,
+                in_use.price_before_micros, in_use.price_after_micros, least.price_lower_bound_micros
             )
             if in_use.price_before_micros
             else None,
-            irremovable=irremovable_nodes(
-                snapshot, {node.name for node in snapshot.nodes}
-            ),
+            irremovable=irremovable_nodes(snapshot, {node.name for node in snapshot.nodes}),
         )
 
     def _least_in_use(self, emptying: Proposal) -> pb.NodesInUse:
@@ -333,9 +276,7 @@ class _Answer:
             return emptying.plan.nodes_in_use
         kept = nodes_kept_in_use(snapshot)
         prices = (one.hourly_price_micros for one in snapshot.nodes if one.name in kept)
-        return pb.NodesInUse(
-            lower_bound=len(kept), price_lower_bound_micros=sum(prices)
-        )
+        return pb.NodesInUse(lower_bound=len(kept), price_lower_bound_micros=sum(prices))
 
     def _left_out(self) -> dict[Remark, None]:
         """Return the objects that make no sense, each once."""
@@ -353,9 +294,7 @@ class _Answer:
         if self._is_of_another_minor():
             minor, version = self._inventory.minor, self._inventory.version
             yield NotJudged(
-                "what the cluster's own Kubernetes does otherwise",
-                version,
-                f"the plugins of {minor} judged",
+                "what the cluster's own Kubernetes does otherwise", version, f"the plugins of {minor} judged"
             )
         for kind in self._inventory.unread:
             yield NotJudged(kind)
@@ -371,16 +310,12 @@ class _Answer:
             )
         for proposal in (self._placing, emptying):
             for objection in proposal.objections:
-                yield NotJudged(
-                    "a plan that the scheduler's plugins refused", "", objection
-                )
+                yield NotJudged("a plan that the scheduler's plugins refused", "", objection)
         if not emptying.in_time:
             yield NotJudged("how many nodes could be emptied: there was no time left")
 
 
-def _moves(
-    snapshot: pb.Snapshot, found: Outcome, names: Mapping[str, str]
-) -> tuple[Move, ...]:
+def _moves(snapshot: pb.Snapshot, found: Outcome, names: Mapping[str, str]) -> tuple[Move, ...]:
     priorities = {one.id: one.priority for one in snapshot.pod_classes}
     of_pod = {pod.uid: priorities[pod.class_id] for pod in snapshot.pods}
     admitted = Counter(found.placed.values())
@@ -389,13 +324,7 @@ def _moves(
         priority = of_pod[uid]
         highest[node] = max(highest.get(node, priority), priority)
     moves = (
-        Move(
-            names[one.pod_uid],
-            one.from_node,
-            one.to_node,
-            admitted[one.from_node],
-            highest.get(one.from_node),
-        )
+        Move(names[one.pod_uid], one.from_node, one.to_node, admitted[one.from_node], highest.get(one.from_node))
         for one in found.moves
     )
     return tuple(sorted(moves, key=telling))

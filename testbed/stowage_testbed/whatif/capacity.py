@@ -18,9 +18,7 @@ def rooms(snapshot: pb.Snapshot) -> tuple[Room, ...]:
     What the cluster's own pods request says what fits. Only amounts count: neither
     selectors nor taints do.
     """
-    takes = {
-        one.id: resources_of(one.requests) + ONE_POD for one in snapshot.pod_classes
-    }
+    takes = {one.id: resources_of(one.requests) + ONE_POD for one in snapshot.pod_classes}
     there = FreeRoom(
         {node.name: resources_of(node.allocatable) for node in snapshot.nodes},
         ((pod.node, takes[pod.class_id]) for pod in snapshot.pods if pod.node),
@@ -45,8 +43,6 @@ def rooms(snapshot: pb.Snapshot) -> tuple[Room, ...]:
 def _on_nodes(one: pb.PodClass, takes: Resources) -> Resources:
     """Return what a pod takes of what nodes list: devices may be had elsewhere too."""
     devices = (
-        need.removeprefix(DEVICE_CLASS_RESOURCE)
-        for need in one.unsupported
-        if need.startswith(DEVICE_CLASS_RESOURCE)
+        need.removeprefix(DEVICE_CLASS_RESOURCE) for need in one.unsupported if need.startswith(DEVICE_CLASS_RESOURCE)
     )
     return takes.without(*devices)

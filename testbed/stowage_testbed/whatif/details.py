@@ -28,18 +28,11 @@ def _tables(found: Findings) -> Iterator[Table]:
             for one in found.moves
         ),
     )
-    yield Table(
-        "Evictions, for pods of higher priority",
-        ("pod",),
-        tuple((name,) for name in found.evictions),
-    )
+    yield Table("Evictions, for pods of higher priority", ("pod",), tuple((name,) for name in found.evictions))
     yield Table(
         "Pods with a node, of a priority and above",
         ("priority", "now", "by the plan", "at most"),
-        tuple(
-            (str(one.priority), str(one.before), str(one.after), str(one.at_most))
-            for one in found.tiers
-        ),
+        tuple((str(one.priority), str(one.before), str(one.after), str(one.at_most)) for one in found.tiers),
     )
     yield Table(
         "What fewer moves gain",
@@ -49,18 +42,12 @@ def _tables(found: Findings) -> Iterator[Table]:
     yield Table(
         "Pods that stay pending",
         ("workload", "pods", "why", "rules in the way"),
-        tuple(
-            (one.workload, str(one.pods), one.reason, ", ".join(one.rules))
-            for one in found.left
-        ),
+        tuple((one.workload, str(one.pods), one.reason, ", ".join(one.rules)) for one in found.left),
     )
     yield Table(
         "What keeps them, in the scheduler's words",
         ("workload", "as things are", "after the plan", "what would have to change"),
-        tuple(
-            (one.workload, one.now, one.after, ", ".join(one.changes))
-            for one in found.left
-        ),
+        tuple((one.workload, one.now, one.after, ", ".join(one.changes)) for one in found.left),
     )
     yield Table(
         "What is proved" if found.proof.holds else "What was looked for",
@@ -77,9 +64,7 @@ def _tables(found: Findings) -> Iterator[Table]:
         ("rule", "pods", "for example"),
         tuple((one.rule, str(one.pods), one.example) for one in found.kept),
     )
-    yield Table(
-        "Nodes that could be emptied", ("node",), tuple((one,) for one in found.emptied)
-    )
+    yield Table("Nodes that could be emptied", ("node",), tuple((one,) for one in found.emptied))
     yield Table(
         "Nodes that autoscalers may not remove",
         ("node", "annotation"),

@@ -20,9 +20,7 @@ UNSUPPORTED = "unsupported"
 """Why a pod stays that no rule of the cluster keeps: plans cannot say what it needs."""
 
 
-def nodes_in_use(
-    snapshot: pb.Snapshot, goes: Mapping[str, str] | None = None
-) -> frozenset[str]:
+def nodes_in_use(snapshot: pb.Snapshot, goes: Mapping[str, str] | None = None) -> frozenset[str]:
     """Return the nodes in use, as things are or when pods are where they ``go``.
 
     Parameters
@@ -42,9 +40,7 @@ def _held(snapshot: pb.Snapshot, goes: Mapping[str, str]) -> Iterator[str]:
             yield goes.get(pod.uid, pod.node)
 
 
-def irremovable_nodes(
-    snapshot: pb.Snapshot, names: Container[str]
-) -> tuple[IrremovableNode, ...]:
+def irremovable_nodes(snapshot: pb.Snapshot, names: Container[str]) -> tuple[IrremovableNode, ...]:
     """Return those of the nodes ``names`` that autoscalers may not remove, and why."""
     return tuple(
         IrremovableNode(node.name, node.irremovable_reason)
@@ -56,12 +52,8 @@ def irremovable_nodes(
 def nodes_kept_in_use(snapshot: pb.Snapshot) -> frozenset[str]:
     """Return the nodes that rules of the cluster keep in use, whatever pods move."""
     leaves = {*GOES_WITH_ITS_NODE, TERMINATING, UNSUPPORTED}
-    return frozenset(
-        node.name for node in snapshot.nodes if node.irremovable_reason
-    ) | frozenset(
-        pod.node
-        for pod in snapshot.pods
-        if pod.node and not pod.movable and pod.immovable_reason not in leaves
+    return frozenset(node.name for node in snapshot.nodes if node.irremovable_reason) | frozenset(
+        pod.node for pod in snapshot.pods if pod.node and not pod.movable and pod.immovable_reason not in leaves
     )
 
 

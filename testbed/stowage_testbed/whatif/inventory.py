@@ -17,15 +17,11 @@ from stowage_testbed.toolchain.minors import nearest_minor
 
 Manifest = Mapping[str, Any]
 
-_OBJECTS = yaml.safe_load(
-    (Path(__file__).parent / "objects.yaml").read_text(encoding="utf-8")
-)
+_OBJECTS = yaml.safe_load((Path(__file__).parent / "objects.yaml").read_text(encoding="utf-8"))
 FURTHER: Mapping[str, str] = _OBJECTS["kinds"]
 """Kinds that are read where it is allowed, and what cannot be judged without each."""
 
-OF_DEVICES = frozenset(
-    {"DeviceClass", "DeviceTaintRule", "ResourceClaim", "ResourceSlice"}
-)
+OF_DEVICES = frozenset({"DeviceClass", "DeviceTaintRule", "ResourceClaim", "ResourceSlice"})
 """Without pods that claim devices, none of these is missed."""
 
 DEVICE_CLASS = "DeviceClass"
@@ -52,8 +48,7 @@ def _fields(paths: Iterable[str]) -> _Fields:
 
 
 _DROPPED = {
-    kind: _fields((*_OBJECTS["drop"].get(kind, ()), *_OBJECTS["drop_of_all"]))
-    for kind in ("Node", "Pod", *FURTHER)
+    kind: _fields((*_OBJECTS["drop"].get(kind, ()), *_OBJECTS["drop_of_all"])) for kind in ("Node", "Pod", *FURTHER)
 }
 for _of_kind in _DROPPED.values():
     _of_kind["metadata"]["annotations"] = dict.fromkeys(_OBJECTS["drop_annotations"])
@@ -90,11 +85,7 @@ class Inventory:
         return nearest_minor(self.version)
 
 
-def inventory_of(
-    objects: Iterable[Manifest],
-    unread: Iterable[str] = (),
-    left_out: Iterable[Remark] = (),
-) -> Inventory:
+def inventory_of(objects: Iterable[Manifest], unread: Iterable[str] = (), left_out: Iterable[Remark] = ()) -> Inventory:
     """Return the inventory of a mixed heap of objects.
 
     Of two with the same kind, namespace and name the later one counts: it was read
@@ -145,19 +136,12 @@ def inventory_of(
 
 def _newest_version(nodes: Iterable[Manifest]) -> str:
     """Return the newest kubelet's version: no API server is older than that."""
-    told = (
-        str(part_of(part_of(node, "status"), "nodeInfo").get("kubeletVersion", ""))
-        for node in nodes
-    )
+    told = (str(part_of(part_of(node, "status"), "nodeInfo").get("kubeletVersion", "")) for node in nodes)
     versions = [one for one in told if re.match(r"v\d+\.\d+", one)]
-    return max(
-        versions, key=lambda one: [*map(int, re.findall(r"\d+", one))], default=""
-    )
+    return max(versions, key=lambda one: [*map(int, re.findall(r"\d+", one))], default="")
 
 
-def _unjudged(
-    unread: Iterable[str], pods: Iterable[Manifest], *, unlisted: bool
-) -> Iterator[str]:
+def _unjudged(unread: Iterable[str], pods: Iterable[Manifest], *, unlisted: bool) -> Iterator[str]:
     """Yield what cannot be judged without some kinds.
 
     Parameters
@@ -253,8 +237,7 @@ def _with_images(node: Manifest, wanted: frozenset[str]) -> Manifest:
     images = [
         one
         for one in elements(status, "images")
-        if isinstance(one.get("names"), list)
-        and not wanted.isdisjoint(map(str, one["names"]))
+        if isinstance(one.get("names"), list) and not wanted.isdisjoint(map(str, one["names"]))
     ]
     return {**node, "status": {**status, "images": images}}
 

@@ -23,13 +23,8 @@ from stowage_testbed.whatif.release import STOCK_NAME
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 """The one label of a namespace that is known without reading it."""
 
-SELECTS_NAMESPACES = (
-    "it selects namespaces by label, and what labels they have was not read"
-)
-ASKS_FOR_DEVICES = (
-    "it asks for {}, which no node lists, and whether a device class serves it was not "
-    "read"
-)
+SELECTS_NAMESPACES = "it selects namespaces by label, and what labels they have was not read"
+ASKS_FOR_DEVICES = "it asks for {}, which no node lists, and whether a device class serves it was not read"
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _FOREIGN = "not-judged/"
@@ -71,9 +66,7 @@ def judged_pods(inventory: Inventory, schedulers: tuple[str, ...]) -> JudgedPods
         pods=tuple(_shown(pod, schedulers) for pod in inventory.pods),
         elsewhere=tuple(Elsewhere(*one) for one in sorted(others.items())),
         never_preempt=frozenset(
-            uid_of(pod)
-            for pod in inventory.pods
-            if part_of(pod, "spec").get("preemptionPolicy") == "Never"
+            uid_of(pod) for pod in inventory.pods if part_of(pod, "spec").get("preemptionPolicy") == "Never"
         ),
         nominated={
             uid_of(pod): str(node)
@@ -114,11 +107,7 @@ def _scheduler(pod: Manifest) -> str:
 def _waits(pod: Manifest) -> bool:
     """Return whether a pod waits for a node, and for nothing else."""
     spec, meta = part_of(pod, "spec"), pod["metadata"]
-    return not (
-        spec.get("nodeName")
-        or spec.get("schedulingGates")
-        or meta.get("deletionTimestamp")
-    )
+    return not (spec.get("nodeName") or spec.get("schedulingGates") or meta.get("deletionTimestamp"))
 
 
 def uid_of(pod: Manifest) -> str:
@@ -129,10 +118,7 @@ def uid_of(pod: Manifest) -> str:
 
 def _selects_namespaces(pod: Manifest) -> bool:
     """Return whether its required terms ask for labels of namespaces."""
-    return any(
-        _asked(part_of(term, "namespaceSelector")) - {NAMESPACE_NAME}
-        for term in _terms(pod)
-    )
+    return any(_asked(part_of(term, "namespaceSelector")) - {NAMESPACE_NAME} for term in _terms(pod))
 
 
 def _terms(pod: Manifest) -> Iterator[Mapping[str, Any]]:
@@ -142,7 +128,4 @@ def _terms(pod: Manifest) -> Iterator[Mapping[str, Any]]:
 
 
 def _asked(selector: Mapping[str, Any]) -> set[str]:
-    return {
-        *part_of(selector, "matchLabels"),
-        *(str(one.get("key")) for one in elements(selector, "matchExpressions")),
-    }
+    return {*part_of(selector, "matchLabels"), *(str(one.get("key")) for one in elements(selector, "matchExpressions"))}

@@ -32,12 +32,8 @@ class KeptPods:
         self._pods = Counter(pod.immovable_reason for pod in kept)
         self._examples: dict[str, str] = {}
         self._rules: defaultdict[str, set[str]] = defaultdict(set)
-        takes = {
-            one.id: resources_of(one.requests) + ONE_POD for one in snapshot.pod_classes
-        }
-        self._nodes = {
-            node.name: resources_of(node.allocatable) for node in snapshot.nodes
-        }
+        takes = {one.id: resources_of(one.requests) + ONE_POD for one in snapshot.pod_classes}
+        self._nodes = {node.name: resources_of(node.allocatable) for node in snapshot.nodes}
         # What would be there if all went that may go.
         self._left = dict(self._nodes)
         for pod in kept:
@@ -57,8 +53,7 @@ class KeptPods:
                 {
                     rule
                     for node, rules in self._rules.items()
-                    if asked.fits(self._nodes[node])
-                    and not asked.fits(self._left[node])
+                    if asked.fits(self._nodes[node]) and not asked.fits(self._left[node])
                     for rule in rules
                 }
             )
@@ -83,11 +78,7 @@ class Workloads:
     """
 
     def __init__(
-        self,
-        snapshot: pb.Snapshot,
-        proof: Proof,
-        unjudged: Mapping[str, str],
-        nominated: Mapping[str, str],
+        self, snapshot: pb.Snapshot, proof: Proof, unjudged: Mapping[str, str], nominated: Mapping[str, str]
     ) -> None:
         self._snapshot = snapshot
         self._proof = proof
@@ -97,39 +88,24 @@ class Workloads:
         # Many workloads ask for the same; each amount is compared with the nodes once.
         self._ways: dict[bytes, tuple[bool, tuple[str, ...]]] = {}
 
-    def left(
-        self, now: Outcome, found: Outcome, helped: Helped | None
-    ) -> tuple[StillPending, ...]:
+    def left(self, now: Outcome, found: Outcome, helped: Helped | None) -> tuple[StillPending, ...]:
         """Return the pods that have no place in the end, by workload."""
         left = defaultdict[str, list[pb.Pod]](list)
         for pod in self._snapshot.pods:
             if not pod.node and pod.uid not in found.placed:
                 left[pod.class_id].append(pod)
         classes = {one.id: one for one in self._snapshot.pod_classes}
-        ranking = {
-            pod.uid: classes[pod.class_id].priority for pod in self._snapshot.pods
-        }
+        ranking = {pod.uid: classes[pod.class_id].priority for pod in self._snapshot.pods}
         self._highest = max((ranking[uid] for uid in found.placed), default=None)
         ordered = sorted(left.items(), key=lambda item: _name(classes[item[0]]))
-        return tuple(
-            self._still(classes[class_id], pods, now, found, helped)
-            for class_id, pods in ordered
-        )
+        return tuple(self._still(classes[class_id], pods, now, found, helped) for class_id, pods in ordered)
 
     def _still(
-        self,
-        one: pb.PodClass,
-        pods: list[pb.Pod],
-        now: Outcome,
-        found: Outcome,
-        helped: Helped | None,
+        self, one: pb.PodClass, pods: list[pb.Pod], now: Outcome, found: Outcome, helped: Helped | None
     ) -> StillPending:
         asked = one.requests.SerializeToString(deterministic=True)
         if asked not in self._ways:
-            self._ways[asked] = (
-                self._kept.large_enough(one.requests),
-                self._kept.in_the_way_of(one.requests),
-            )
+            self._ways[asked] = (self._kept.large_enough(one.requests), self._kept.in_the_way_of(one.requests))
         large_enough, rules = self._ways[asked]
         verdict, reason = self._verdict(one, pods, large_enough=large_enough)
         changes: list[str] = []
@@ -138,11 +114,7 @@ class Workloads:
         elif helped is not None and helped.everyone:
             # Room that a rule keeps is not enough: something else is in the way.
             rules = ()
-        changes += [
-            text
-            for rule in rules
-            if rule in LIFTABLE and (text := f"the rule {rule}") not in changes
-        ]
+        changes += [text for rule in rules if rule in LIFTABLE and (text := f"the rule {rule}") not in changes]
         if verdict == NOT_FOUND:
             changes.append("the time limit")
         return StillPending(
@@ -156,9 +128,7 @@ class Workloads:
             changes=tuple(changes),
         )
 
-    def _verdict(
-        self, one: pb.PodClass, pods: list[pb.Pod], *, large_enough: bool
-    ) -> tuple[str, str]:
+    def _verdict(self, one: pb.PodClass, pods: list[pb.Pod], *, large_enough: bool) -> tuple[str, str]:
         """Return the verdict on pods that stay pending, and the reason in words."""
         if one.id in self._unjudged:
             return NOT_JUDGED, f"not judged: {self._unjudged[one.id]}"

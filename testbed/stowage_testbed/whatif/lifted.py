@@ -81,9 +81,7 @@ def lifted(snapshot: pb.Snapshot) -> pb.Snapshot | None:
     return free
 
 
-def helped(
-    snapshot: pb.Snapshot, plan: pb.Plan, found: Outcome, bounds: Bounds
-) -> Helped:
+def helped(snapshot: pb.Snapshot, plan: pb.Plan, found: Outcome, bounds: Bounds) -> Helped:
     """Return whom a plan for the `lifted` snapshot places beside those with a place."""
     classes = {pod.uid: pod.class_id for pod in snapshot.pods}
     more = Counter(classes[one.pod_uid] for one in plan.placements)
@@ -95,11 +93,7 @@ def helped(
     gone |= {one.pod_uid for one in plan.evictions}
     disrupted = [pod for pod in snapshot.pods if pod.uid in gone]
     rules = sorted({pod.immovable_reason for pod in disrupted} & LIFTABLE)
-    changes = (
-        *(f"the rule {one}" for one in rules),
-        *_broken(disrupted, bounds),
-        *_exceeded(plan, bounds.limits),
-    )
+    changes = (*(f"the rule {one}" for one in rules), *_broken(disrupted, bounds), *_exceeded(plan, bounds.limits))
     return Helped(gained, tuple(rules), changes, plan.optimal)
 
 
@@ -121,10 +115,7 @@ def _broken(disrupted: Sequence[pb.Pod], bounds: Bounds) -> Iterator[str]:
 
 
 def _exceeded(plan: pb.Plan, limits: Mapping[str, int]) -> Iterator[str]:
-    for name, count in (
-        ("maxMoves", len(plan.moves)),
-        ("maxEvictions", len(plan.evictions)),
-    ):
+    for name, count in (("maxMoves", len(plan.moves)), ("maxEvictions", len(plan.evictions))):
         limit = limits.get(name)
         if limit is not None and count > limit:
             yield f"the limit of {limit:,} {LIMITS[name]}{'' if limit == 1 else 's'}"

@@ -47,9 +47,7 @@ class Ranking:
         classes = {one.id: one.priority for one in snapshot.pod_classes}
         self.of_pod = {pod.uid: classes[pod.class_id] for pod in snapshot.pods}
         self.priorities = sorted(set(self.of_pod.values()), reverse=True)
-        self.before = self._from_above(
-            Counter(classes[pod.class_id] for pod in snapshot.pods if pod.node)
-        )
+        self.before = self._from_above(Counter(classes[pod.class_id] for pod in snapshot.pods if pod.node))
         self.all = self._from_above(Counter(self.of_pod.values()))
 
     def gains(self, found: Outcome) -> list[int]:
@@ -63,10 +61,7 @@ class Ranking:
 
         First come the pods of the highest priority, and so on; then the disruptions.
         """
-        return (self.gains(one), -one.disruptions) > (
-            self.gains(other),
-            -other.disruptions,
-        )
+        return (self.gains(one), -one.disruptions) > (self.gains(other), -other.disruptions)
 
     def tiers(self, found: Outcome, plan: pb.Plan) -> tuple[Tier, ...]:
         """Return the outcome by tiers, with what is proved of each.
@@ -95,9 +90,7 @@ class Ranking:
         return sums
 
 
-def outcome_of(
-    snapshot: pb.Snapshot, plan: pb.Plan, continued: Continued | None
-) -> Outcome:
+def outcome_of(snapshot: pb.Snapshot, plan: pb.Plan, continued: Continued | None) -> Outcome:
     """Return what comes of a plan, after which the scheduler places what it can."""
     uids = {f"{pod.namespace}/{pod.name}": pod.uid for pod in snapshot.pods}
     after = continued or Continued()
@@ -106,16 +99,12 @@ def outcome_of(
         placed={one.pod_uid: one.node for one in plan.placements} | added,
         moves=plan.moves,
         evictions=plan.evictions,
-        reasons={
-            uids[name]: reason for name, reason in after.reasons.items() if name in uids
-        },
+        reasons={uids[name]: reason for name, reason in after.reasons.items() if name in uids},
         added=frozenset(added),
     )
 
 
-def curve(
-    plan: pb.Plan, now: Outcome, found: Outcome, ranking: Ranking
-) -> tuple[tuple[int, int], ...]:
+def curve(plan: pb.Plan, now: Outcome, found: Outcome, ranking: Ranking) -> tuple[tuple[int, int], ...]:
     """Return how many more pods have a node with at most so many moves, ascending.
 
     With none it is what the scheduler places as things are.

@@ -54,9 +54,7 @@ class Aside:
     unknown: int = 0
 
 
-def refused_classes(
-    snapshot: pb.Snapshot, refusals: Iterable[pb.Refusal], unread: Mapping[str, str]
-) -> dict[str, str]:
+def refused_classes(snapshot: pb.Snapshot, refusals: Iterable[pb.Refusal], unread: Mapping[str, str]) -> dict[str, str]:
     """Return the pod classes that no plan contains, and why."""
     refused = {
         one.subject.removeprefix("class "): one.detail or one.reason
@@ -73,9 +71,7 @@ def refused_classes(
 
 
 def unjudged_running(
-    snapshot: pb.Snapshot,
-    refused: Mapping[str, str],
-    nodes: frozenset[str] | None = None,
+    snapshot: pb.Snapshot, refused: Mapping[str, str], nodes: frozenset[str] | None = None
 ) -> Iterator[str]:
     """Yield, in words, the running pods that no plan moves although no rule keeps them.
 
@@ -100,13 +96,7 @@ def unjudged_running(
         yield f"{count(pods, 'running pod')} that no plan could move: {why}"
 
 
-def proof_of(
-    snapshot: pb.Snapshot,
-    plan: pb.Plan,
-    found: Outcome,
-    tiers: Iterable[Tier],
-    aside: Aside,
-) -> Proof:
+def proof_of(snapshot: pb.Snapshot, plan: pb.Plan, found: Outcome, tiers: Iterable[Tier], aside: Aside) -> Proof:
     """Return what is proved of the outcome.
 
     The optimiser's proof is about its own plan. Besides, nothing is better than an
@@ -125,9 +115,7 @@ def proof_of(
     )
 
 
-def _is_by_plan(
-    snapshot: pb.Snapshot, plan: pb.Plan, found: Outcome, aside: Aside
-) -> bool:
+def _is_by_plan(snapshot: pb.Snapshot, plan: pb.Plan, found: Outcome, aside: Aside) -> bool:
     """Return whether the optimiser's plan is all that happens to pods it judged."""
     classes = {pod.uid: pod.class_id for pod in snapshot.pods}
     beside = found.added - {one.pod_uid for one in plan.placements}
@@ -151,13 +139,10 @@ def _left_aside(snapshot: pb.Snapshot, found: Outcome, aside: Aside) -> Iterator
             else "1 pod that waits and was not judged"
         )
     yield from unjudged_running(snapshot, aside.classes)
-    selecting = sum(
-        aside.of_unread.get(pod.uid) == SELECTS_NAMESPACES for pod in running
-    )
+    selecting = sum(aside.of_unread.get(pod.uid) == SELECTS_NAMESPACES for pod in running)
     if selecting:
         yield (
-            f"{count(selecting, 'running pod')} whose affinity selects namespaces, "
-            "the labels of which were not read"
+            f"{count(selecting, 'running pod')} whose affinity selects namespaces, the labels of which were not read"
         )
     leaving = sum(pod.immovable_reason == TERMINATING for pod in running)
     if leaving and left:

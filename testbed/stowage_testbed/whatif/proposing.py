@@ -7,13 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.optimizer_service.service import RunningService, no_answer
-from stowage_testbed.simulate import (
-    Continued,
-    Judgement,
-    PlanJudgement,
-    Question,
-    SchedulerVerifier,
-)
+from stowage_testbed.simulate import Continued, Judgement, PlanJudgement, Question, SchedulerVerifier
 from stowage_testbed.whatif.allowance import Part
 from stowage_testbed.whatif.release import Release
 
@@ -100,13 +94,7 @@ class Proposer:
         self._never_preempt = never_preempt
         self._continuing_s = continuing_s
 
-    def proposal(
-        self,
-        question: Question,
-        snapshot: pb.Snapshot,
-        objective: pb.Objective,
-        part: Part,
-    ) -> Proposal:
+    def proposal(self, question: Question, snapshot: pb.Snapshot, objective: pb.Objective, part: Part) -> Proposal:
         """Return a plan that stands the scheduler's own rehearsal."""
         objections: list[str] = []
         ruled, last = _Ruled(snapshot), None
@@ -150,9 +138,7 @@ class Proposer:
         options = pb.SolveOptions(time_limit_s=time_s, policy=policy_of(self._release))
         return self._solved(snapshot, options).plan
 
-    def _judged(
-        self, question: Question, ruled: _Ruled, plan: pb.Plan
-    ) -> Judgement | None:
+    def _judged(self, question: Question, ruled: _Ruled, plan: pb.Plan) -> Judgement | None:
         """Return the scheduler's judgement; ``None`` where a plan changes nothing."""
         if not (plan.placements or plan.moves or plan.evictions):
             return None
@@ -212,9 +198,7 @@ class Proposer:
             max_disruptions_per_owner=self._limits.get("maxPerWorkload"),
         )
 
-    def _solved(
-        self, snapshot: pb.Snapshot, options: pb.SolveOptions
-    ) -> pb.SolveUpdate:
+    def _solved(self, snapshot: pb.Snapshot, options: pb.SolveOptions) -> pb.SolveUpdate:
         request = pb.SolveRequest(snapshot=snapshot, options=options)
         last = self._service.last_answer(request)
         if last.end_reason in (pb.END_REASON_ERROR, pb.END_REASON_INFEASIBLE_INPUT):
@@ -227,9 +211,7 @@ def policy_of(release: Release) -> pb.Policy:
     return POLICIES.get(release.arguments.get("policy", ""), pb.POLICY_STRICT)
 
 
-def _pairs(
-    snapshot: pb.Snapshot, plan: pb.Plan, refused: Sequence[str]
-) -> list[tuple[str, str, str]]:
+def _pairs(snapshot: pb.Snapshot, plan: pb.Plan, refused: Sequence[str]) -> list[tuple[str, str, str]]:
     """Return which pods were refused where: UID, ``namespace/name`` and node."""
     names = {pod.uid: f"{pod.namespace}/{pod.name}" for pod in snapshot.pods}
     targets = {one.pod_uid: one.node for one in plan.placements}

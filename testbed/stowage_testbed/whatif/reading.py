@@ -11,11 +11,7 @@ import msgspec
 from kubernetes.client import ApiClient, ApiException, VersionApi
 from urllib3.exceptions import HTTPError
 
-from stowage_testbed.api.client import (
-    ApiRefusedError,
-    ApiUnreachableError,
-    new_api_client,
-)
+from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError, new_api_client
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.simulate import Remark
@@ -37,9 +33,7 @@ Keep = Callable[[Manifest], Manifest]
 
 UNAVAILABLE = frozenset({HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND})
 
-NO_BUDGETS = (
-    "disruption budgets: the files list none; if there are any, a move may break one"
-)
+NO_BUDGETS = "disruption budgets: the files list none; if there are any, a move may break one"
 """A list without any is what kubectl prints where there are none, and where nobody
 asked for them."""
 
@@ -91,8 +85,7 @@ def _version(client: ApiClient) -> str:
 
 def _gone(why: str) -> StowageError:
     return StowageError(
-        f"the API server does not answer ({why}); try: kubectl get nodes, or give the "
-        "objects as files with --file"
+        f"the API server does not answer ({why}); try: kubectl get nodes, or give the objects as files with --file"
     )
 
 
@@ -110,9 +103,7 @@ def read_files(paths: Sequence[Path]) -> Inventory:
     unread = [kind for kind in FURTHER if kind not in there]
     inventory = inventory_of(objects, unread, left_out)
     words = {FURTHER["PodDisruptionBudget"]: NO_BUDGETS}
-    return replace(
-        inventory, unread=tuple(words.get(one, one) for one in inventory.unread)
-    )
+    return replace(inventory, unread=tuple(words.get(one, one) for one in inventory.unread))
 
 
 class _Document(msgspec.Struct):
@@ -123,9 +114,7 @@ class _Document(msgspec.Struct):
     items: list[msgspec.Raw] | None = None
 
 
-def read_list(
-    path: Path, left_out: list[Remark], keep: Keep = reduced
-) -> Iterator[Manifest]:
+def read_list(path: Path, left_out: list[Remark], keep: Keep = reduced) -> Iterator[Manifest]:
     """Yield the objects of a file that kubectl printed.
 
     Parameters
@@ -156,11 +145,7 @@ def read_list(
 
 
 def _flat(
-    path: Path,
-    content: bytes | msgspec.Raw,
-    document: _Document,
-    left_out: list[Remark],
-    keep: Keep,
+    path: Path, content: bytes | msgspec.Raw, document: _Document, left_out: list[Remark], keep: Keep
 ) -> Iterator[Manifest]:
     """Yield the objects of lists within lists, each parsed when its turn comes.
 
@@ -184,6 +169,4 @@ def _flat(
 
 
 def _no_list(path: Path, why: str) -> InputError:
-    return InputError(
-        f"{path}: {why}; make it with: kubectl get nodes,pods,pdb -A -o json"
-    )
+    return InputError(f"{path}: {why}; make it with: kubectl get nodes,pods,pdb -A -o json")

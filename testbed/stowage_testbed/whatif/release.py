@@ -77,11 +77,7 @@ def release_of(path: Path | None) -> Release:
     arguments = _mapping(path, given.get(PLUGIN) or {}, PLUGIN)
     if not arguments.get("namespaceSelector"):
         # The chart leaves out an empty one, which means all namespaces.
-        arguments = {
-            name: value
-            for name, value in arguments.items()
-            if name != "namespaceSelector"
-        }
+        arguments = {name: value for name, value in arguments.items() if name != "namespaceSelector"}
     name = given.get(SCHEDULER_NAME)
     scheduler = _mapping(path, given.get("scheduler") or {}, "scheduler")
     gates = _mapping(path, scheduler.get("featureGates") or {}, "featureGates")
@@ -118,7 +114,4 @@ def _mapping(path: Path | None, value: object, name: str = "values") -> dict[str
 
 
 def _no_values(path: Path | None, why: str) -> InputError:
-    return InputError(
-        f"{path}: {why}; make it with: helm get values --all -o yaml stowage "
-        "--namespace stowage-system"
-    )
+    return InputError(f"{path}: {why}; make it with: helm get values --all -o yaml stowage --namespace stowage-system")

@@ -38,11 +38,7 @@ def screen(found: Findings) -> str:
         list(_capacity(found.room)),
         list(_reasons(found.left)),
         list(_moves(found.moves)),
-        [
-            *irremovable_in_words(found.irremovable),
-            *_kept(found),
-            *_not_judged(found),
-        ],
+        [*irremovable_in_words(found.irremovable), *_kept(found), *_not_judged(found)],
         ["All of it: --all prints it, --output FILE and --json write it as JSON."],
     )
     return fitted(blocks)
@@ -81,9 +77,7 @@ def _waiting(found: Findings) -> Iterator[str]:
         yield f"{left[NOT_FOUND]:>7,} {late}"
     if left[NOT_JUDGED]:
         reasons = dict.fromkeys(
-            one.reason.removeprefix(f"{NOT_JUDGED}: ")
-            for one in found.left
-            if one.verdict == NOT_JUDGED
+            one.reason.removeprefix(f"{NOT_JUDGED}: ") for one in found.left if one.verdict == NOT_JUDGED
         )
         why = f": {first_of(tuple(reasons), 1)}" if any(reasons) else ""
         yield f"{left[NOT_JUDGED]:>7,} were not judged{why}."
@@ -91,11 +85,7 @@ def _waiting(found: Findings) -> Iterator[str]:
 
 
 def _never(left: Counter[str]) -> Iterator[str]:
-    reasons = (
-        (TOO_LARGE, "larger than any node"),
-        (PROVED, "in no plan"),
-        (BESIDE, "not beside these"),
-    )
+    reasons = ((TOO_LARGE, "larger than any node"), (PROVED, "in no plan"), (BESIDE, "not beside these"))
     never = [f"{left[name]:,} {text}" for name, text in reasons if left[name]]
     why = f": {', '.join(never)}" if never else ""
     total = sum(left[name] for name, _ in reasons)
@@ -137,9 +127,7 @@ def _gain(found: Findings) -> Iterator[str]:
     steps = found.gain_by_moves
     if len(steps) > 1:
         # The first, the last, and some between: where the curve bends is seen.
-        picked = sorted(
-            {round(k * (len(steps) - 1) / (STEPS - 1)) for k in range(STEPS)}
-        )
+        picked = sorted({round(k * (len(steps) - 1) / (STEPS - 1)) for k in range(STEPS)})
         said = ", ".join(f"{steps[k][1]:+,} with {steps[k][0]:,}" for k in picked)
         yield f"Fewer moves gain less: {said}."
 
@@ -166,10 +154,7 @@ def _nodes(found: Findings) -> Iterator[str]:
         if found.needed_nodes == found.fewest_nodes
         else f"at most {found.used_nodes - (found.fewest_nodes or 0):,} could be"
     )
-    yield (
-        f"{count(spare, 'node')} of the {found.used_nodes:,} in use could be emptied "
-        f"with {moves} ({proof})."
-    )
+    yield (f"{count(spare, 'node')} of the {found.used_nodes:,} in use could be emptied with {moves} ({proof}).")
 
 
 def _capacity(room: Sequence[Room]) -> Iterator[str]:
@@ -188,9 +173,7 @@ def _capacity(room: Sequence[Room]) -> Iterator[str]:
     if not rows:
         return
     yield from columns(
-        ("capacity", "used / all", "", "free", "on nodes", "largest", "stranded"),
-        rows,
-        ("left", *["right"] * 6),
+        ("capacity", "used / all", "", "free", "on nodes", "largest", "stranded"), rows, ("left", *["right"] * 6)
     )
     yield from further(len(room) - RESOURCES, "resource")
 
@@ -208,10 +191,7 @@ def _moves(moves: Sequence[Move]) -> Iterator[str]:
         )
         for one in moves[:MOVES]
     ]
-    yield (
-        "Moves, those first that admit waiting pods of the highest priority, then the "
-        "most of them"
-    )
+    yield ("Moves, those first that admit waiting pods of the highest priority, then the most of them")
     align = ("left", "left", "left", "right", "right")
     yield from columns(("pod", "from", "to", "admits", "priority"), rows, align)
     yield from further(len(moves) - MOVES, "move")
@@ -230,10 +210,7 @@ def _reasons(left: Sequence[StillPending]) -> Iterator[str]:
         return
     most = sorted(told, key=lambda one: -one.pods)
     shown = f", {WORKLOADS} of {count(len(told), 'workload')}"
-    yield (
-        "What keeps pods waiting, in the scheduler's words"
-        f"{shown if len(told) > WORKLOADS else ''}"
-    )
+    yield (f"What keeps pods waiting, in the scheduler's words{shown if len(told) > WORKLOADS else ''}")
     for one in most[:WORKLOADS]:
         yield f"{one.pods:>7,} {one.workload}: {one.after or one.now or one.reason}"
         if one.changes:

@@ -29,13 +29,9 @@ def socket_folder() -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def service_settings(socket_folder: Path) -> ServiceSettings:
     """Return a service with misbehaving strategies and no queue."""
-    worker = WorkerSettings(
-        workers=1, memory_limit_bytes=GIB, strategies=strategies_under_test.PATH
-    )
+    worker = WorkerSettings(workers=1, memory_limit_bytes=GIB, strategies=strategies_under_test.PATH)
     socket = socket_folder / "o.sock"
-    return ServiceSettings(
-        socket=socket, max_request_bytes=MIB, queue_length=0, worker=worker
-    )
+    return ServiceSettings(socket=socket, max_request_bytes=MIB, queue_length=0, worker=worker)
 
 
 @pytest.fixture(scope="session")
@@ -53,9 +49,7 @@ def simulator() -> Iterator[Simulator]:
 
 
 @pytest.fixture
-def channel(
-    service: Service, service_settings: ServiceSettings
-) -> Iterator[grpc.Channel]:
+def channel(service: Service, service_settings: ServiceSettings) -> Iterator[grpc.Channel]:
     del service
     with grpc.insecure_channel(f"unix:{service_settings.socket}") as channel:
         yield channel

@@ -41,9 +41,7 @@ def serve(path: Path) -> Iterator[Serve]:
 
     def start(*arguments: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
-            [*COMMAND, "serve", "--socket", str(path), *arguments],
-            stderr=subprocess.PIPE,
-            text=True,
+            [*COMMAND, "serve", "--socket", str(path), *arguments], stderr=subprocess.PIPE, text=True
         )
         started.append(process)
         return process
@@ -84,18 +82,14 @@ def wait_for_end(processes: list[psutil.Process]) -> None:
     wait_until(
         "every child to be gone",
         lambda: [
-            process.pid
-            for process in processes
-            if process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+            process.pid for process in processes if process.is_running() and process.status() != psutil.STATUS_ZOMBIE
         ],
         lambda pids: not pids,
         timeout_s=HANG_S,
     )
 
 
-def test_it_serves_metrics_and_sigterm_leaves_no_child_and_no_socket(
-    serve: Serve, path: Path
-) -> None:
+def test_it_serves_metrics_and_sigterm_leaves_no_child_and_no_socket(serve: Serve, path: Path) -> None:
     """What Kubernetes sends must be enough; logs are joined with plans by a machine."""
     with socket.socket() as probing:
         probing.bind(("127.0.0.1", 0))
@@ -116,12 +110,7 @@ def test_it_serves_metrics_and_sigterm_leaves_no_child_and_no_socket(
     assert not path.exists()
     labels = 'end_reason="OPTIMAL",strategy="lexicographic"'
     solves = f"solves_total{{{labels}}} 1.0"
-    for name in (
-        solves,
-        "solve_seconds_count",
-        "killed_total",
-        "verify_failures_total",
-    ):
+    for name in (solves, "solve_seconds_count", "killed_total", "verify_failures_total"):
         assert f"stowage_optimizer_{name}" in metrics
     lines = [json.loads(line) for line in said.splitlines()]
     assert all("snapshot" in line for line in lines)
@@ -194,12 +183,7 @@ def test_it_is_not_ready_before_a_child_can_take_a_call(
             return os.open(gate, os.O_WRONLY | os.O_NONBLOCK)
         return -1
 
-    held = wait_until(
-        "the fork server to load its strategies",
-        open_to_write,
-        lambda found: found >= 0,
-        timeout_s=60,
-    )
+    held = wait_until("the fork server to load its strategies", open_to_write, lambda found: found >= 0, timeout_s=60)
     early = wait_until(
         "an answer by the socket",
         lambda: probe(path),

@@ -32,10 +32,7 @@ PODS = 5_000
 
 
 def request(strategy: str = "paper", time_limit_s: float = 30.0) -> pb.SolveRequest:
-    return pb.SolveRequest(
-        snapshot=figure_1(),
-        options=pb.SolveOptions(strategy=strategy, time_limit_s=time_limit_s),
-    )
+    return pb.SolveRequest(snapshot=figure_1(), options=pb.SolveOptions(strategy=strategy, time_limit_s=time_limit_s))
 
 
 def counted(service: Service, name: str) -> float:
@@ -104,10 +101,7 @@ def outcome(solve: Solve) -> object:
 
 def wait_for_turn(solve: Solve) -> None:
     wait_until(
-        "the turn to be free",
-        lambda: outcome(solve),
-        lambda found: found == pb.END_REASON_OPTIMAL,
-        timeout_s=HANG_S,
+        "the turn to be free", lambda: outcome(solve), lambda found: found == pb.END_REASON_OPTIMAL, timeout_s=HANG_S
     )
 
 
@@ -126,9 +120,7 @@ def test_figure_1_is_answered_with_one_move(solve: Solve) -> None:
         assert verify_plan(figure_1(), update.plan, pb.POLICY_STRICT) == []
 
 
-def test_the_socket_is_for_its_owner_only(
-    service: Service, service_settings: ServiceSettings
-) -> None:
+def test_the_socket_is_for_its_owner_only(service: Service, service_settings: ServiceSettings) -> None:
     """Whoever may write to the socket may have pods moved."""
     del service
     mode = service_settings.socket.stat().st_mode
@@ -188,9 +180,7 @@ def test_a_killed_child_leaves_its_plan(channel: grpc.Channel, solve: Solve) -> 
 
 
 @pytest.mark.parametrize("fork_server", [False, True])
-def test_whatever_is_killed_while_nobody_calls_is_replaced(
-    solve: Solve, fork_server: bool
-) -> None:
+def test_whatever_is_killed_while_nobody_calls_is_replaced(solve: Solve, fork_server: bool) -> None:
     """The kernel's memory killer may take it; the service heals itself.
 
     Every call gets a child of its own: nothing of one solve reaches the next.
@@ -250,9 +240,7 @@ def test_bytes_of_no_request_or_too_many_are_refused(
     channel: grpc.Channel, sent: bytes, code: grpc.StatusCode, said: str
 ) -> None:
     """Garbage in, nothing out (R11)."""
-    call: grpc.UnaryStreamMultiCallable[bytes, bytes] = channel.unary_stream(
-        f"/{SERVICE}/Solve"
-    )
+    call: grpc.UnaryStreamMultiCallable[bytes, bytes] = channel.unary_stream(f"/{SERVICE}/Solve")
     with pytest.raises(grpc.RpcError) as caught:
         list(call(sent))
     assert caught.value.code() == code
@@ -285,9 +273,7 @@ def test_a_call_that_is_cancelled_stops_its_child_inside_any_solver(
     """CP-SAT and HiGHS run on for minutes unless they are stopped (R21)."""
     wait_for_turn(solve)
     options = pb.SolveOptions(strategy=strategy, time_limit_s=300)
-    call = pb_grpc.OptimizerStub(channel).Solve(
-        pb.SolveRequest(snapshot=crowded_cluster(1, nodes=60), options=options)
-    )
+    call = pb_grpc.OptimizerStub(channel).Solve(pb.SolveRequest(snapshot=crowded_cluster(1, nodes=60), options=options))
     at_work = await_one_at_work()
     assert call.is_active()
 

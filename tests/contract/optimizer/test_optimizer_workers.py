@@ -23,10 +23,7 @@ from stowage_testbed.base.wait import HANG_S, wait_until
     [
         (WorkerSettings(strategies="no.such.module:strategies"), "did not get ready"),
         # Compiling takes minutes where no cache helps; an answer never does.
-        (
-            WorkerSettings(start_limit_s=60.0, warm_up_limit_s=0.01),
-            r"not warm in 0\.01 s",
-        ),
+        (WorkerSettings(start_limit_s=60.0, warm_up_limit_s=0.01), r"not warm in 0\.01 s"),
     ],
     ids=["strategies that cannot be loaded", "a bound of its own"],
 )

@@ -32,13 +32,7 @@ CASES = 60
 RELATIONS = ("host-ports", "pod-anti-affinity", "pod-affinity", "topology-spread")
 
 
-def let_in(
-    simulator: Simulator,
-    snapshot: pb.Snapshot,
-    there: list[pb.Pod],
-    comes: pb.Pod,
-    target: str,
-) -> bool:
+def let_in(simulator: Simulator, snapshot: pb.Snapshot, there: list[pb.Pod], comes: pb.Pod, target: str) -> bool:
     """Tell whether the scheduler lets a pod in on a node.
 
     Only that node has room: that changes nothing for the filters of relations.
@@ -54,11 +48,7 @@ def evaluated(snapshot: pb.Snapshot) -> list[str]:
     assert packing.refusals == ()
     (item,) = items_of(packing)
     builder = AssignmentBuilder(packing)
-    return [
-        NODES[node]
-        for node in item.eligible
-        if builder.fits(0, node) and builder.relations_allow(0, node)
-    ]
+    return [NODES[node] for node in item.eligible if builder.fits(0, node) and builder.relations_allow(0, node)]
 
 
 def verified(snapshot: pb.Snapshot) -> list[str]:
@@ -79,9 +69,7 @@ def test_evaluator_and_checker_agree_with_the_scheduler(simulator: Simulator) ->
         snapshot = related_pods(Random(seed))  # noqa: S311
         *running, comes = snapshot.pods
 
-        wanted = [
-            node for node in NODES if let_in(simulator, snapshot, running, comes, node)
-        ]
+        wanted = [node for node in NODES if let_in(simulator, snapshot, running, comes, node)]
 
         assert (seed, evaluated(snapshot)) == (seed, wanted)
         assert (seed, verified(snapshot)) == (seed, wanted)
@@ -97,12 +85,7 @@ def crowded(seed: int) -> pb.Snapshot:
     return snapshot
 
 
-def refused(
-    simulator: Simulator,
-    snapshot: pb.Snapshot,
-    arrivals: dict[str, str],
-    gone: set[str],
-) -> dict[str, str]:
+def refused(simulator: Simulator, snapshot: pb.Snapshot, arrivals: dict[str, str], gone: set[str]) -> dict[str, str]:
     staying = [pod for pod in snapshot.pods if pod.uid not in {*arrivals, *gone}]
     there = [pod for pod in staying if pod.node]
     left, came = dict(arrivals), True

@@ -99,10 +99,7 @@ def test_what_is_evicted_comes_back_and_the_state_tells_where() -> None:
     with World(PROFILE) as world:
         happen_all(world, make_day())
         refused = [world.evict(9, "d/s1"), world.evict(9, "d/nobody")]
-        pods = {
-            pod["metadata"]["name"]: pod["spec"].get("nodeName", "")
-            for pod in world.tell_state(9)["pods"]
-        }
+        pods = {pod["metadata"]["name"]: pod["spec"].get("nodeName", "") for pod in world.tell_state(9)["pods"]}
         ends = {life.pod: life.how for life in world.end().lives}
 
     assert refused == ["", "there is no such pod"]
@@ -176,9 +173,7 @@ def test_a_policy_does_the_same_again(policy: Policy) -> None:
         pytest.param(PACKING_ARM, 3, 0, marks=pytest.mark.nightly),
     ],
 )
-def test_an_arm_empties_what_budgets_allow(
-    policy: Policy, name: str, least: int, emptied: int
-) -> None:
+def test_an_arm_empties_what_budgets_allow(policy: Policy, name: str, least: int, emptied: int) -> None:
     """It acts by the cluster's own code."""
     trial = try_arm(find_arm(name), make_day(least), policy, Settings(PROFILE))
     (told,) = trial.windows

@@ -31,9 +31,7 @@ def simulator() -> Iterator[Simulator]:
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda found: found.scenario_id)
-def test_the_deterministic_scheduler_does_what_the_scenario_expects(
-    scenario: Scenario, simulator: Simulator
-) -> None:
+def test_the_deterministic_scheduler_does_what_the_scenario_expects(scenario: Scenario, simulator: Simulator) -> None:
     """In milliseconds it is known whether a cluster run can pass at all.
 
     Determinism is what every comparison with the checkpoint `before` rests on.

@@ -9,24 +9,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks.faults.odd_objects import (
-    MANY_LABELS,
-    chosen_of,
-    make_classes,
-    tame_budget,
-    tame_node,
-    tame_pod,
-)
+from benchmarks.faults.odd_objects import MANY_LABELS, chosen_of, make_classes, tame_budget, tame_node, tame_pod
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.simulate import (
-    Instance,
-    Placements,
-    Question,
-    SchedulerVerifier,
-    Simulator,
-    find_profile,
-    process,
-)
+from stowage_testbed.simulate import Instance, Placements, Question, SchedulerVerifier, Simulator, find_profile, process
 from stowage_testbed.whatif.reading import read_files
 
 GIB = 2**30
@@ -40,9 +25,7 @@ def simulator() -> Iterator[Simulator]:
 
 def figure_1() -> Instance:
     return Instance(
-        id="figure-1",
-        nodes=(node("a"), node("b")),
-        pods=(pod("first", 2), pod("second", 2), pod("third", 3)),
+        id="figure-1", nodes=(node("a"), node("b")), pods=(pod("first", 2), pod("second", 2), pod("third", 3))
     )
 
 
@@ -79,9 +62,7 @@ def test_a_refused_instance_does_not_stop_the_next(simulator: Simulator) -> None
 def test_large_instances_do_not_block_the_pipes(simulator: Simulator) -> None:
     """Question and answer are larger than a pipe's buffer."""
     pods = tuple(pod(f"p-{number:04}", 1) for number in range(3000))
-    assert (
-        len(simulator.place(Instance("many", (node("a", 10**4),), pods)).nodes) == 3000
-    )
+    assert len(simulator.place(Instance("many", (node("a", 10**4),), pods)).nodes) == 3000
 
 
 def test_a_profile_that_cannot_be_used_is_named_with_its_issue(tmp_path: Path) -> None:
@@ -89,10 +70,7 @@ def test_a_profile_that_cannot_be_used_is_named_with_its_issue(tmp_path: Path) -
     config = tmp_path / "profile.yaml"
     right = find_profile("deterministic").read_text()
     config.write_text(right.replace("parallelism", "parallel"))
-    with (
-        Simulator(config) as simulator,
-        pytest.raises(StowageError, match=r'profile\.yaml.*"parallel"') as ended,
-    ):
+    with Simulator(config) as simulator, pytest.raises(StowageError, match=r'profile\.yaml.*"parallel"') as ended:
         simulator.place(figure_1())
     assert "exit code 2" in str(ended.value)
     with pytest.raises(StowageError, match=r"there are: .*deterministic"):
@@ -121,8 +99,7 @@ def _normal() -> list[dict[str, Any]]:
     container = {"name": "c", "resources": {"requests": {"cpu": "1"}}}
     spec = {"containers": [container], "schedulerName": "default-scheduler"}
     made: list[dict[str, Any]] = [
-        {"kind": "Node", "metadata": {"name": f"n-{number}"}, "status": status}
-        for number in range(NODES)
+        {"kind": "Node", "metadata": {"name": f"n-{number}"}, "status": status} for number in range(NODES)
     ]
     for number in range(NORMAL):
         metadata = {"name": f"p-{number}", "namespace": "normal"}

@@ -11,14 +11,7 @@ import pytest
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.index import Index
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.simulate import (
-    NO_PROTECTION,
-    Instance,
-    PlanJudgement,
-    Question,
-    SchedulerVerifier,
-    find_profile,
-)
+from stowage_testbed.simulate import NO_PROTECTION, Instance, PlanJudgement, Question, SchedulerVerifier, find_profile
 from tests.differential.clusters import own
 from tests.differential.plans import recount_tiers
 
@@ -88,9 +81,7 @@ def test_a_forbidden_pair_is_kept_and_told(verifier: SchedulerVerifier) -> None:
     assert said.of_plans[0].reason == "forbidden-pair"
 
 
-def test_arguments_and_quotas_decide_who_is_movable(
-    verifier: SchedulerVerifier,
-) -> None:
+def test_arguments_and_quotas_decide_who_is_movable(verifier: SchedulerVerifier) -> None:
     """By default no pod without a controller is moved; an installation may differ."""
 
     def rules(asked: Question) -> dict[str, tuple[str, bool, str]]:

@@ -25,14 +25,7 @@ def make_node(name: str, cpu: int = 4, has: Any = (), **metadata: Any) -> Manife
     return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": status}
 
 
-def make_pod(
-    name: str,
-    cpu: int,
-    node: str = "",
-    ready: str = "True",
-    asks: Any = (),
-    **spec: Any,
-) -> Manifest:
+def make_pod(name: str, cpu: int, node: str = "", ready: str = "True", asks: Any = (), **spec: Any) -> Manifest:
     """Return a pod of a ReplicaSet of its own; its name tells whose pods are alike."""
     limits = dict(asks)
     resources = {"requests": {"cpu": str(cpu), **limits}, "limits": limits}
@@ -81,10 +74,7 @@ def make_device_class(**spec: str) -> Manifest:
     return {**made, "metadata": {"name": "gpu"}}
 
 
-MAKERS = {
-    maker.__name__: maker
-    for maker in (make_node, make_pod, make_budget, make_device_class)
-}
+MAKERS = {maker.__name__: maker for maker in (make_node, make_pod, make_budget, make_device_class)}
 
 
 @pytest.mark.parametrize("name", CLAIMS)

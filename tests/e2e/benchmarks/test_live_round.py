@@ -10,9 +10,7 @@ from benchmarks.live.cell import Part, moving
 from benchmarks.live.moments import Window
 from benchmarks.live.rounds import run_cell
 
-CELL = replace(
-    moving(Part.RATE, "ten nodes", 10, 4), events_per_s=4, burst=10, beside=True
-)
+CELL = replace(moving(Part.RATE, "ten nodes", 10, 4), events_per_s=4, burst=10, beside=True)
 
 pytestmark = [pytest.mark.e2e, pytest.mark.nightly, pytest.mark.timeout(600)]
 

@@ -16,18 +16,8 @@ from kubernetes.client import ApiClient, CoreV1Api, PolicyV1Api
 
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.wait import HANG_S, wait_until
-from stowage_testbed.cluster import (
-    Cluster,
-    KwokBinaryCluster,
-    NodePool,
-    Taint,
-    create_nodes,
-)
-from stowage_testbed.cluster.components import (
-    CONTROLLER_MANAGER,
-    ETCD,
-    component_process,
-)
+from stowage_testbed.cluster import Cluster, KwokBinaryCluster, NodePool, Taint, create_nodes
+from stowage_testbed.cluster.components import CONTROLLER_MANAGER, ETCD, component_process
 from stowage_testbed.cluster.etcd import ask_etcd
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.kwokctl_config import ETCD_SOCKET
@@ -82,28 +72,18 @@ def test_no_other_user_of_the_machine_reaches_etcd(cluster: Cluster) -> None:
     etcd = component_process(cluster.workdir, ETCD)
     assert etcd is not None
 
-    listening = [
-        connection
-        for connection in etcd.net_connections("inet")
-        if connection.status == psutil.CONN_LISTEN
-    ]
+    listening = [connection for connection in etcd.net_connections("inet") if connection.status == psutil.CONN_LISTEN]
 
     assert listening == []
     assert (cluster.workdir / ETCD_SOCKET).is_socket()
     assert cluster.workdir.stat().st_mode & 0o077 == 0
 
 
-def audited(
-    cluster: Cluster, resource: str, verb: str = "create"
-) -> list[dict[str, Any]]:
+def audited(cluster: Cluster, resource: str, verb: str = "create") -> list[dict[str, Any]]:
     """Return the audit log's creations of a resource, in order, or another verb's."""
     lines = cluster.audit_log.read_text(encoding="utf-8").splitlines()
     entries: list[dict[str, Any]] = [json.loads(line) for line in lines]
-    return [
-        entry
-        for entry in entries
-        if entry["verb"] == verb and entry["objectRef"]["resource"] == resource
-    ]
+    return [entry for entry in entries if entry["verb"] == verb and entry["objectRef"]["resource"] == resource]
 
 
 def test_nodes_are_made_in_order_ready_and_of_exactly_the_size_asked_for(
@@ -130,10 +110,7 @@ def test_nodes_are_made_in_order_ready_and_of_exactly_the_size_asked_for(
 
 
 def a_pod(name: str, node: str) -> dict[str, Any]:
-    return {
-        "metadata": {"name": name},
-        "spec": {"nodeName": node, "containers": [{"name": "c", "image": "pause"}]},
-    }
+    return {"metadata": {"name": name}, "spec": {"nodeName": node, "containers": [{"name": "c", "image": "pause"}]}}
 
 
 def await_running(core: Any, name: str) -> None:
@@ -145,25 +122,17 @@ def await_running(core: Any, name: str) -> None:
     )
 
 
-def test_a_pod_on_a_fake_node_runs_and_is_audited(
-    cluster: Cluster, core: Any, nodes: list[str]
-) -> None:
+def test_a_pod_on_a_fake_node_runs_and_is_audited(cluster: Cluster, core: Any, nodes: list[str]) -> None:
     """The audit log is the clock of every comparison."""
     core.create_namespaced_pod("default", a_pod("on-fake", nodes[0]))
     await_running(core, "on-fake")
 
-    created = [
-        entry
-        for entry in audited(cluster, "pods")
-        if entry["objectRef"].get("name") == "on-fake"
-    ]
+    created = [entry for entry in audited(cluster, "pods") if entry["objectRef"].get("name") == "on-fake"]
     assert [entry["responseStatus"]["code"] for entry in created] == [201]
     assert "." in created[0]["stageTimestamp"]
 
 
-def test_a_pod_that_is_deleted_leaves_its_name_to_the_next(
-    cluster: Cluster, core: Any, nodes: list[str]
-) -> None:
+def test_a_pod_that_is_deleted_leaves_its_name_to_the_next(cluster: Cluster, core: Any, nodes: list[str]) -> None:
     """KWOK deletes by name: one deletion too many hits a StatefulSet's next pod."""
     for name in ("asked", "forced"):
         core.create_namespaced_pod("default", a_pod(name, nodes[0]))
@@ -173,9 +142,7 @@ def test_a_pod_that_is_deleted_leaves_its_name_to_the_next(
     core.delete_namespaced_pod("forced", "default", grace_period_seconds=0)
     wait_until(
         "both pods to go",
-        lambda: [
-            one.metadata.name for one in core.list_namespaced_pod("default").items
-        ],
+        lambda: [one.metadata.name for one in core.list_namespaced_pod("default").items],
         lambda names: not {"asked", "forced"} & set(names),
         timeout_s=HANG_S,
     )
@@ -201,10 +168,7 @@ def test_a_pod_whose_deletion_was_cut_off_goes_all_the_same(
     core.create_namespaced_pod("default", a_pod("cut-off", nodes[0]))
     await_running(core, "cut-off")
     body = Objects(api).read("Pod", "cut-off", namespace="default")
-    body["metadata"] |= {
-        "deletionTimestamp": body["metadata"]["creationTimestamp"],
-        "deletionGracePeriodSeconds": 0,
-    }
+    body["metadata"] |= {"deletionTimestamp": body["metadata"]["creationTimestamp"], "deletionGracePeriodSeconds": 0}
     del body["metadata"]["resourceVersion"]
     key, value = b"/registry/pods/default/cut-off", json.dumps(body).encode()
     put = {"key": b64encode(key).decode(), "value": b64encode(value).decode()}
@@ -213,24 +177,17 @@ def test_a_pod_whose_deletion_was_cut_off_goes_all_the_same(
 
     wait_until(
         "the pod to go",
-        lambda: [
-            one.metadata.name for one in core.list_namespaced_pod("default").items
-        ],
+        lambda: [one.metadata.name for one in core.list_namespaced_pod("default").items],
         lambda names: "cut-off" not in names,
         timeout_s=HANG_S,
     )
 
 
-def test_a_budget_no_longer_counts_a_pod_that_is_still_ending(
-    core: Any, api: ApiClient, nodes: list[str]
-) -> None:
+def test_a_budget_no_longer_counts_a_pod_that_is_still_ending(core: Any, api: ApiClient, nodes: list[str]) -> None:
     """Else it would wait two minutes for a StatefulSet's next pod of the name to go."""
     policy: Any = PolicyV1Api(api)
     label = {"app": "ending"}
-    budget = {
-        "metadata": {"name": "ending"},
-        "spec": {"minAvailable": 0, "selector": {"matchLabels": label}},
-    }
+    budget = {"metadata": {"name": "ending"}, "spec": {"minAvailable": 0, "selector": {"matchLabels": label}}}
     pod = a_pod("ending", nodes[0])
     pod["metadata"]["labels"] = label
     policy.create_namespaced_pod_disruption_budget("default", budget)
@@ -249,18 +206,13 @@ def test_a_budget_no_longer_counts_a_pod_that_is_still_ending(
     uid = core.read_namespaced_pod("ending", "default").metadata.uid
     Objects(api).evict("ending", namespace="default", uid=uid)
     wait_until(
-        "the budget not to count the pod",
-        read_status,
-        lambda status: not status.disrupted_pods,
-        timeout_s=HANG_S,
+        "the budget not to count the pod", read_status, lambda status: not status.disrupted_pods, timeout_s=HANG_S
     )
 
     assert core.read_namespaced_pod("ending", "default").metadata.uid == uid
 
 
-def test_kwok_leaves_nodes_without_the_annotation_alone(
-    core: Any, nodes: list[str]
-) -> None:
+def test_kwok_leaves_nodes_without_the_annotation_alone(core: Any, nodes: list[str]) -> None:
     """The release's pods must be run by hostpods, not played by KWOK."""
     core.create_node({"metadata": {"name": "unmanaged"}})
 
@@ -271,9 +223,7 @@ def test_kwok_leaves_nodes_without_the_annotation_alone(
     assert core.read_namespaced_pod("on-unmanaged", "default").status.phase == "Pending"
 
 
-def test_a_node_that_is_made_again_has_a_lease_of_its_own(
-    cluster: Cluster, api: ApiClient
-) -> None:
+def test_a_node_that_is_made_again_has_a_lease_of_its_own(cluster: Cluster, api: ApiClient) -> None:
     """That of the node before is collected as garbage, and its pods stand still."""
     pool, objects = NodePool("again", 1, size(1000, 2**30)), Objects(api)
     create_nodes(api, [pool])
@@ -287,8 +237,7 @@ def test_a_node_that_is_made_again_has_a_lease_of_its_own(
             wait_until(
                 "KWOK to play the new node",
                 lambda: (
-                    objects.exists("Node", "again-0")
-                    and objects.read("Node", "again-0")["status"].get("conditions")
+                    objects.exists("Node", "again-0") and objects.read("Node", "again-0")["status"].get("conditions")
                 ),
                 bool,
                 timeout_s=HANG_S,

@@ -19,12 +19,7 @@ from stowage_testbed.base import layout
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
-from stowage_testbed.cluster.components import (
-    CONTROLLER_MANAGER,
-    KWOK,
-    SCHEDULER,
-    component_process,
-)
+from stowage_testbed.cluster.components import CONTROLLER_MANAGER, KWOK, SCHEDULER, component_process
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.listing import find_cluster, purge_clusters
 from stowage_testbed.toolchain import choose_minor
@@ -32,16 +27,11 @@ from stowage_testbed.toolchain import choose_minor
 pytestmark = pytest.mark.e2e
 
 
-def test_two_clusters_stand_side_by_side_and_take_pods_at_once(
-    cluster_name: str,
-) -> None:
+def test_two_clusters_stand_side_by_side_and_take_pods_at_once(cluster_name: str) -> None:
     """On free ports, and the same name twice is refused while the first is in use."""
     other = KwokBinaryCluster(f"{cluster_name}-b")
 
-    with (
-        running_cluster(KwokBinaryCluster(cluster_name)),
-        running_cluster(other) as second,
-    ):
+    with running_cluster(KwokBinaryCluster(cluster_name)), running_cluster(other) as second:
         with second.api_client() as api:
             core: Any = CoreV1Api(api)
             accounts = core.list_service_account_for_all_namespaces().items
@@ -52,9 +42,7 @@ def test_two_clusters_stand_side_by_side_and_take_pods_at_once(
         assert find_cluster(cluster_name).state == "owned"
 
     # A pod that is created before its account is refused.
-    ready = {
-        one.metadata.namespace for one in accounts if one.metadata.name == "default"
-    }
+    ready = {one.metadata.namespace for one in accounts if one.metadata.name == "default"}
     assert {"default", "kube-system"} <= ready
     assert nothing_is_left(cluster_name)
     assert nothing_is_left(other.name)
@@ -78,25 +66,13 @@ def test_a_cluster_by_hand_is_shown_and_stays_until_it_is_taken_down(
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         return done.stdout + done.stderr
 
-    command = [
-        *STOWAGE,
-        MAIN,
-        "up",
-        cluster_name,
-        "--nodes",
-        "count=2,cpu=4,memory=8Gi",
-    ]
-    with subprocess.Popen(
-        [*command, "--page"], stdout=subprocess.PIPE, text=True
-    ) as shown:
+    command = [*STOWAGE, MAIN, "up", cluster_name, "--nodes", "count=2,cpu=4,memory=8Gi"]
+    with subprocess.Popen([*command, "--page"], stdout=subprocess.PIPE, text=True) as shown:
         assert shown.stdout is not None
         said = [shown.stdout.readline() for _ in range(4)]
         shown.send_signal(signal.SIGINT)
         assert shown.wait(HANG_S) == 0
-    assert (
-        f"cluster {cluster_name} of Kubernetes {choose_minor()} is up with 2 nodes"
-        in said[0]
-    )
+    assert f"cluster {cluster_name} of Kubernetes {choose_minor()} is up with 2 nodes" in said[0]
     assert said[-1].startswith("page: http://127.0.0.1:")
     assert Path(stowage("kubeconfig", cluster_name).strip()).is_file()
     assert find_cluster(cluster_name).state == "up"
@@ -130,10 +106,7 @@ def test_components_that_gave_up_waiting_are_started_again(cluster_name: str) ->
     def give_up() -> None:
         for component in impatient:
             process = wait_until(
-                f"{component} to be started",
-                partial(component_process, workdir, component),
-                bool,
-                timeout_s=60,
+                f"{component} to be started", partial(component_process, workdir, component), bool, timeout_s=60
             )
             assert process is not None
             process.kill()

@@ -35,16 +35,8 @@ def left_as_it_was(environment: ArmEnvironment) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("left_as_it_was")
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[pytest.mark.nightly] * (name in OTHERS))
-        for name in ARMS
-    ],
-)
-def test_an_arm_places_pods_and_is_reported_when_killed(
-    name: str, environment: ArmEnvironment, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.nightly] * (name in OTHERS)) for name in ARMS])
+def test_an_arm_places_pods_and_is_reported_when_killed(name: str, environment: ArmEnvironment, tmp_path: Path) -> None:
     """With the limits that it was given, and only on the loopback.
 
     Limits that do not arrive, or a scheduler that is gone, would falsify a run.
@@ -61,9 +53,7 @@ def test_an_arm_places_pods_and_is_reported_when_killed(
         configuration = running.configuration
         psutil.Process(pids[-1]).kill()
 
-        message = wait_until(
-            "the report", lambda: _report(running), bool, timeout_s=HANG_S
-        )
+        message = wait_until("the report", lambda: _report(running), bool, timeout_s=HANG_S)
 
     assert (arm.settings(LIMITS).qps, arm.settings(LIMITS).burst) == (200, 300)
     assert "200" in configuration
@@ -74,9 +64,7 @@ def test_an_arm_places_pods_and_is_reported_when_killed(
 
 
 @pytest.mark.usefixtures("left_as_it_was")
-def test_plans_of_an_arm_go_with_it(
-    environment: ArmEnvironment, tmp_path: Path
-) -> None:
+def test_plans_of_an_arm_go_with_it(environment: ArmEnvironment, tmp_path: Path) -> None:
     """A later arm would carry them out."""
     plan = {
         "apiVersion": "stowage.dev/v1alpha1",
@@ -86,9 +74,7 @@ def test_plans_of_an_arm_go_with_it(
     }
     with stowage_arm().running(environment.cluster, tmp_path, None):
         objects: Any = CustomObjectsApi(environment.api)
-        objects.create_cluster_custom_object(
-            "stowage.dev", "v1alpha1", "packingplans", plan
-        )
+        objects.create_cluster_custom_object("stowage.dev", "v1alpha1", "packingplans", plan)
 
         assert environment.custom_objects() == ["packingplans/mine"]
 

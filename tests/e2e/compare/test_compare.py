@@ -27,9 +27,7 @@ settings: {version: v0, qps: 1000, burst: 1000, parallelism: 16}
 SMALL = ("burst/deployment-200", "--variant", "small", "--warm-up", "10")
 
 
-def command_line(
-    environment: ArmEnvironment, folder: Path, *arguments: str
-) -> list[str]:
+def command_line(environment: ArmEnvironment, folder: Path, *arguments: str) -> list[str]:
     command = [*STOWAGE, MAIN, "compare", *arguments]
     return [*command, "--cluster", environment.cluster.name, "--results", str(folder)]
 
@@ -37,11 +35,7 @@ def command_line(
 def compare(environment: ArmEnvironment, folder: Path, *arguments: str) -> str:
     """Run the command on the cluster, and return its exit code and output."""
     done = subprocess.run(
-        command_line(environment, folder, *arguments),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
+        command_line(environment, folder, *arguments), capture_output=True, text=True, timeout=300, check=False
     )
     return f"exit code {done.returncode}\n{done.stdout}{done.stderr}"
 
@@ -85,9 +79,7 @@ def test_every_arm_places_every_pod_in_every_round_also_of_one_that_is_resumed(
     assert "stowage-score-cache" in tables.read_text(encoding="utf-8")
 
 
-def test_an_arm_that_does_not_start_is_reported_and_stops_nobody(
-    environment: ArmEnvironment, tmp_path: Path
-) -> None:
+def test_an_arm_that_does_not_start_is_reported_and_stops_nobody(environment: ArmEnvironment, tmp_path: Path) -> None:
     """The other arm's runs are worth keeping, and the exit code is 1."""
     file, before = tmp_path / "broken.yaml", environment.processes()
     file.write_text(BROKEN, encoding="utf-8")
@@ -105,17 +97,13 @@ def test_an_arm_that_does_not_start_is_reported_and_stops_nobody(
     assert environment.arm_objects() == []
 
 
-def test_a_comparison_that_is_interrupted_can_be_gone_on_with(
-    environment: ArmEnvironment, tmp_path: Path
-) -> None:
+def test_a_comparison_that_is_interrupted_can_be_gone_on_with(environment: ArmEnvironment, tmp_path: Path) -> None:
     """Ctrl-C leaves whole records, nothing that runs, and no key to the cluster."""
     folder = tmp_path / "bundle"
     before = environment.processes()
     arguments = (*SMALL, "--arms", "default,stowage", "--repeat", "20")
     command = command_line(environment, folder, *arguments)
-    with subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    ) as running:
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as running:
         assert running.stderr is not None
         for line in running.stderr:
             if "pods placed" in line:
@@ -136,9 +124,7 @@ def test_a_comparison_that_is_interrupted_can_be_gone_on_with(
     assert list(environment.cluster.workdir.glob("*.token")) == []
 
 
-def test_what_a_plan_moves_is_measured(
-    environment: ArmEnvironment, tmp_path: Path
-) -> None:
+def test_what_a_plan_moves_is_measured(environment: ArmEnvironment, tmp_path: Path) -> None:
     """A scheduler that makes room by moving pods has a price, and it is reported."""
     file, folder = Path(__file__).with_name("room.yaml"), tmp_path / "bundle"
     arguments = (str(file), "--arms", "stowage", "--repeat", "1", "--warm-up", "0")

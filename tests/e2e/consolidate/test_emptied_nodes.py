@@ -52,9 +52,7 @@ EMPTIED_AT, PRICE_LABEL = "stowage.dev/emptied-at", "stowage.dev/hourly-price"
 
 
 @pytest.fixture(scope="module")
-def environment(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[ReleaseEnvironment]:
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReleaseEnvironment]:
     """Return a cluster without nodes, whose pods the stock scheduler places."""
     folder = tmp_path_factory.mktemp("stock")
     with (
@@ -71,10 +69,7 @@ def live_pods(environment: ReleaseEnvironment) -> list[Any]:
 
 
 def deploy(
-    environment: ReleaseEnvironment,
-    names: Sequence[str],
-    replicas: int,
-    scheduler: str = "default-scheduler",
+    environment: ReleaseEnvironment, names: Sequence[str], replicas: int, scheduler: str = "default-scheduler"
 ) -> None:
     """Create workloads, and return when none of their pods is too young to move."""
     for name in names:
@@ -160,9 +155,7 @@ def told(environment: ReleaseEnvironment, command: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def production(
-    environment: ReleaseEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def production(environment: ReleaseEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the shell's kubeconfig name the cluster, and its PATH Helm."""
     config = yaml.safe_load(environment.cluster.kubeconfig.read_text("utf-8"))
     config["contexts"][0]["name"] = config["current-context"] = "production"
@@ -174,17 +167,13 @@ def production(
 
 def run(command: str) -> str:
     """Return what a command prints; it must succeed."""
-    done = subprocess.run(
-        shlex.split(command), capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(shlex.split(command), capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
     return done.stdout + done.stderr
 
 
 @pytest.mark.usefixtures("production")
-def test_the_commands_of_the_guide_lead_to_the_saving_that_was_told(
-    priced: ReleaseEnvironment, tmp_path: Path
-) -> None:
+def test_the_commands_of_the_guide_lead_to_the_saving_that_was_told(priced: ReleaseEnvironment, tmp_path: Path) -> None:
     """Each as it stands there; only here the release's containers are processes.
 
     Whoever pays adds up the nodes' own prices: it is one sum wherever it is told.
@@ -192,9 +181,7 @@ def test_the_commands_of_the_guide_lead_to_the_saving_that_was_told(
     block = GUIDE.read_text("utf-8").split("```sh", 1)[1].split("```", 1)[0]
     way = [line.split("#", 1)[0].strip() for line in block.splitlines()[1:] if line]
     values = tmp_path / "processes.yaml"
-    needed = release_values.testbed_values(
-        priced.cluster, profile="optimizer", optimizer_enabled=True
-    )
+    needed = release_values.testbed_values(priced.cluster, profile="optimizer", optimizer_enabled=True)
     needed.pop("schedulerName")
     values.write_text(yaml.safe_dump(needed), "utf-8")
     compile_optimizer()
@@ -224,13 +211,8 @@ def test_the_commands_of_the_guide_lead_to_the_saving_that_was_told(
 
 def served_metrics(environment: ReleaseEnvironment, port: int) -> str:
     """Return the scheduler's metrics, read with a token as Prometheus does."""
-    token = environment.core.create_namespaced_service_account_token(
-        "default", "default", {"spec": {}}
-    ).status.token
-    request = Request(
-        f"https://127.0.0.1:{port}/metrics",
-        headers={"Authorization": f"Bearer {token}"},
-    )
+    token = environment.core.create_namespaced_service_account_token("default", "default", {"spec": {}}).status.token
+    request = Request(f"https://127.0.0.1:{port}/metrics", headers={"Authorization": f"Bearer {token}"})
     # Its certificate is one that it made for itself a moment ago.
     context = ssl._create_unverified_context()  # noqa: S323
     with urlopen(request, timeout=HANG_S, context=context) as answer:  # noqa: S310
@@ -238,9 +220,7 @@ def served_metrics(environment: ReleaseEnvironment, port: int) -> str:
     return text
 
 
-def test_a_policy_tells_the_same_sum_in_its_status_and_metrics(
-    priced: ReleaseEnvironment,
-) -> None:
+def test_a_policy_tells_the_same_sum_in_its_status_and_metrics(priced: ReleaseEnvironment) -> None:
     """Nobody looks at a plan that was made at night."""
     port, objects = port_beside(priced.cluster.name), Objects(priced.client)
     reader = {"name": "default", "namespace": "default"}
@@ -249,10 +229,7 @@ def test_a_policy_tells_the_same_sum_in_its_status_and_metrics(
         priced.cluster,
         profile="optimizer",
         optimizer_enabled=True,
-        values={
-            "schedulerName": "stowage",
-            "scheduler": {"securePort": port, "metrics": metrics},
-        },
+        values={"schedulerName": "stowage", "scheduler": {"securePort": port, "metrics": metrics}},
     )
     spec = {
         "windows": [{"schedule": "* * * * *", "durationSeconds": 3600}],
@@ -263,25 +240,18 @@ def test_a_policy_tells_the_same_sum_in_its_status_and_metrics(
     objects.create(make_manifest(API, "PackingPolicy", "nightly", spec=spec))
 
     def status() -> dict[str, Any]:
-        found: dict[str, Any] = objects.read("PackingPolicy", "nightly").get(
-            "status", {}
-        )
+        found: dict[str, Any] = objects.read("PackingPolicy", "nightly").get("status", {})
         return found
 
     wait_until(
         "a plan that finds nothing more to do",
         status,
-        lambda seen: (
-            "changed nothing" in str(seen) and seen["windows"][0]["nodesEmptied"]
-        ),
+        lambda seen: "changed nothing" in str(seen) and seen["windows"][0]["nodesEmptied"],
         timeout_s=HANG_S,
     )
     objects.patch("PackingPolicy", "nightly", {"spec": {"suspend": True}})
     closed = wait_until(
-        "the window to close",
-        status,
-        lambda seen: seen["windows"][0]["phase"] == "Closed",
-        timeout_s=HANG_S,
+        "the window to close", status, lambda seen: seen["windows"][0]["phase"] == "Closed", timeout_s=HANG_S
     )
 
     saved = sum(emptied_prices(priced), Decimal(0))
@@ -289,8 +259,7 @@ def test_a_policy_tells_the_same_sum_in_its_status_and_metrics(
     assert Decimal(closed["windows"][0]["hourlySaving"]) == saved
     assert Decimal(closed["hourlySaving"]) == saved
     (shown,) = re.findall(
-        r'stowage_packing_policy_hourly_saving\{policy="nightly"\} (\S+)',
-        served_metrics(priced, port),
+        r'stowage_packing_policy_hourly_saving\{policy="nightly"\} (\S+)', served_metrics(priced, port)
     )
     assert Decimal(shown) == saved
 
@@ -318,26 +287,14 @@ CASES = [
 
 
 @pytest.fixture(params=CASES, ids=lambda case: case.name)
-def case(
-    environment: ReleaseEnvironment, request: pytest.FixtureRequest
-) -> Iterator[Case]:
+def case(environment: ReleaseEnvironment, request: pytest.FixtureRequest) -> Iterator[Case]:
     """Return it once the nodes have two pods each, none too young to be moved."""
-    nodes = create_nodes(
-        environment.client, [NodePool("node", 20, size(4000, 8 * GIB))]
-    )
+    nodes = create_nodes(environment.client, [NodePool("node", 20, size(4000, 8 * GIB))])
     install_release(
-        environment.cluster,
-        profile="optimizer",
-        optimizer_enabled=True,
-        values={"schedulerName": "stowage"},
+        environment.cluster, profile="optimizer", optimizer_enabled=True, values={"schedulerName": "stowage"}
     )
-    budget = {
-        "minAvailable": REPLICAS - ALLOWED,
-        "selector": {"matchLabels": {"app": "web"}},
-    }
-    Objects(environment.client).create(
-        make_manifest("policy/v1", "PodDisruptionBudget", "web", "default", spec=budget)
-    )
+    budget = {"minAvailable": REPLICAS - ALLOWED, "selector": {"matchLabels": {"app": "web"}}}
+    Objects(environment.client).create(make_manifest("policy/v1", "PodDisruptionBudget", "web", "default", spec=budget))
     deploy(environment, WORKLOADS, REPLICAS, request.param.scheduler)
     yield request.param
     clear(environment, nodes)
@@ -349,24 +306,19 @@ def kept_off(environment: ReleaseEnvironment, case: Case) -> set[str]:
     return {
         node.metadata.name
         for node in environment.core.list_node().items
-        if any((t.key, t.value, t.effect) == taint for t in node.spec.taints or ())
-        == (case.emptied == "Taint")
+        if any((t.key, t.value, t.effect) == taint for t in node.spec.taints or ()) == (case.emptied == "Taint")
         and bool(node.spec.unschedulable) == (case.emptied == "Cordon")
     }
 
 
 def kill_scheduler(environment: ReleaseEnvironment) -> None:
     (scheduler,) = (
-        process
-        for process in processes_in(environment.cluster.workdir)
-        if process.name().startswith("stowage-schedul")
+        process for process in processes_in(environment.cluster.workdir) if process.name().startswith("stowage-schedul")
     )
     scheduler.kill()
 
 
-def test_half_empty_nodes_are_emptied_within_the_budgets(
-    environment: ReleaseEnvironment, case: Case
-) -> None:
+def test_half_empty_nodes_are_emptied_within_the_budgets(environment: ReleaseEnvironment, case: Case) -> None:
     """A dry run does nothing; approved, the pods' own scheduler places all of them."""
     objects, plans = Objects(environment.client), PlanApi(environment.client)
     before = {pod.metadata.name for pod in live_pods(environment)}

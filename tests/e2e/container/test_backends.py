@@ -24,16 +24,12 @@ def run_on(backend: str, folder: Path) -> Any:
     file = folder / f"{backend}.json"
     command = ["stowage", "run", *SCENARIOS, "--backend", backend]
     files = ["--json", str(file), "--results", str(folder / backend)]
-    done = subprocess.run(
-        [*command, *files], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([*command, *files], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(file.read_text("utf-8"))
 
 
-def test_the_placements_are_those_without_containers_and_nothing_is_left(
-    tmp_path: Path,
-) -> None:
+def test_the_placements_are_those_without_containers_and_nothing_is_left(tmp_path: Path) -> None:
     """A scenario's figures mean the same wherever it was run, as users deploy it.
 
     No container, network, volume, process or folder stays, whichever backend it was.

@@ -12,11 +12,7 @@ from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.kind.cluster import KindCluster
 from stowage_testbed.cluster.kind.containers import create_network
 from stowage_testbed.cluster.listing import find_cluster, purge_clusters
-from stowage_testbed.images.docker_engine import (
-    DockerCommandError,
-    EngineUnreachableError,
-    docker,
-)
+from stowage_testbed.images.docker_engine import DockerCommandError, EngineUnreachableError, docker
 
 pytestmark = [pytest.mark.e2e, pytest.mark.container, pytest.mark.nightly]
 
@@ -28,9 +24,7 @@ def a_name() -> str:
 def test_its_ports_are_offered_to_this_machine_only() -> None:
     """Docker publishes to the whole network by default."""
     with running_cluster(KindCluster(a_name())) as cluster:
-        published = docker(
-            "ps", "--filter", f"name={cluster.name}", "--format", "{{.Ports}}"
-        ).split()
+        published = docker("ps", "--filter", f"name={cluster.name}", "--format", "{{.Ports}}").split()
 
     ports = [port for port in published if "->" in port]
     assert len(ports) == 1
@@ -67,9 +61,7 @@ def test_a_killed_owner_s_containers_are_purged() -> None:
     assert docker("network", "ls", "--quiet", "--filter", f"name={name}") == ""
 
 
-def test_without_an_engine_the_way_out_is_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_an_engine_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is the first thing that goes wrong on a new machine."""
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
     cluster = KindCluster(a_name())

@@ -68,18 +68,14 @@ def test_a_plan_comes_over_the_socket(optimizer: OptimizerContainer) -> None:
     assert not answer.plan.evictions
 
 
-def test_nothing_that_it_does_not_need_is_open_to_it(
-    optimizer: OptimizerContainer,
-) -> None:
+def test_nothing_that_it_does_not_need_is_open_to_it(optimizer: OptimizerContainer) -> None:
     """What the chart promises of the pod must be possible for the image.
 
     What it compiles goes to its own temporary files.
     """
     host = inspected(optimizer)["HostConfig"]
     status = in_container(optimizer, "print(open('/proc/self/status').read())")
-    interfaces = in_container(
-        optimizer, "import os; print(os.listdir('/sys/class/net'))"
-    )
+    interfaces = in_container(optimizer, "import os; print(os.listdir('/sys/class/net'))")
 
     assert host["ReadonlyRootfs"]
     assert host["CapDrop"] == ["ALL"]
@@ -103,9 +99,7 @@ def test_hot_loops_come_compiled_with_the_image(optimizer: OptimizerContainer) -
     assert here == shipped > 0
 
 
-def test_killed_in_the_middle_of_a_solve_it_says_so_and_leaves_nothing(
-    optimizer_image: str,
-) -> None:
+def test_killed_in_the_middle_of_a_solve_it_says_so_and_leaves_nothing(optimizer_image: str) -> None:
     """A caller must not hang on a container that is gone."""
     seen: list[BaseException] = []
     with OptimizerContainer(optimizer_image) as container:
@@ -134,9 +128,7 @@ def test_killed_in_the_middle_of_a_solve_it_says_so_and_leaves_nothing(
     assert docker("ps", "--all", "--quiet", "--filter", f"id={name}") == ""
 
 
-def test_over_its_memory_the_solve_dies_and_the_caller_hears_of_it(
-    optimizer_image: str,
-) -> None:
+def test_over_its_memory_the_solve_dies_and_the_caller_hears_of_it(optimizer_image: str) -> None:
     """A limit that nobody enforces protects no node."""
     limit = 160 * MIB
     with OptimizerContainer(optimizer_image, memory_bytes=limit) as container:

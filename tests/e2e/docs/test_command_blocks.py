@@ -40,11 +40,7 @@ EVERY_CHANGE = {
 
 def runnable() -> list[Path]:
     """Return the pages with a block that can be run."""
-    return [
-        page
-        for page in pages(DOCS)
-        if any(block.norun is None for block in command_blocks(page))
-    ]
+    return [page for page in pages(DOCS) if any(block.norun is None for block in command_blocks(page))]
 
 
 def waits(page: Path) -> bool:
@@ -96,11 +92,7 @@ def terminal(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "page",
-    [
-        pytest.param(page, id=name(page), marks=[pytest.mark.nightly] * waits(page))
-        for page in runnable()
-    ],
+    "page", [pytest.param(page, id=name(page), marks=[pytest.mark.nightly] * waits(page)) for page in runnable()]
 )
 def test_a_page_does_what_it_says(page: Path, terminal: Path) -> None:
     """Whoever copies a command finds what the page promises."""
@@ -143,12 +135,7 @@ def run(text: str, folder: Path, blocks: list[str]) -> tuple[int, str]:
         return -signal.SIGTERM, f"{said}\nnot done after {TIMEOUT_S:.0f} s"
     finally:
         for cluster in _UP.findall("\n".join(blocks)):
-            subprocess.run(
-                ["stowage", "down", cluster],
-                env=variables,
-                capture_output=True,
-                check=False,
-            )
+            subprocess.run(["stowage", "down", cluster], env=variables, capture_output=True, check=False)
     return process.returncode, said
 
 

@@ -119,34 +119,17 @@ RUN = ("run", VAIN, "--junit", "{folder}/junit.xml")
 TWO = ("run", VAIN, TOO, "--jobs", "2")
 ROWS = {
     "Ctrl-C while its cluster comes up": Row(RUN, UP, signalled(signal.SIGINT), 130),
-    "its terminal is closed while Helm waits": Row(
-        RUN, SERVE, signalled(signal.SIGHUP), 129
-    ),
+    "its terminal is closed while Helm waits": Row(RUN, SERVE, signalled(signal.SIGHUP), 129),
     "SIGTERM while the optimiser packs": Row(
-        ("run", "paper/figure-1"),
-        "have the optimiser pack",
-        signalled(signal.SIGTERM),
-        143,
+        ("run", "paper/figure-1"), "have the optimiser pack", signalled(signal.SIGTERM), 143
     ),
-    "Ctrl-C while two clusters come up": Row(
-        TWO, UP, signalled(signal.SIGINT), 130, clusters=2
-    ),
-    "killed with its workers left": Row(
-        TWO, WAITS, lambda run: run.process.kill(), -signal.SIGKILL, clusters=2
-    ),
-    "a worker is killed": Row(
-        TWO, WAITS, worker_killed, ENDED, "early: worker process ", clusters=2
-    ),
+    "Ctrl-C while two clusters come up": Row(TWO, UP, signalled(signal.SIGINT), 130, clusters=2),
+    "killed with its workers left": Row(TWO, WAITS, lambda run: run.process.kill(), -signal.SIGKILL, clusters=2),
+    "a worker is killed": Row(TWO, WAITS, worker_killed, ENDED, "early: worker process ", clusters=2),
     "etcd is killed": Row(RUN, WAITS, killed(ETCD), ENDED, "etcd has ended"),
-    "the API server is killed while Helm waits": Row(
-        RUN, SERVE, killed(API_SERVER), ENDED, "kube-apiserver has ended"
-    ),
+    "the API server is killed while Helm waits": Row(RUN, SERVE, killed(API_SERVER), ENDED, "kube-apiserver has ended"),
     "the scheduler's container is killed": Row(
-        RUN,
-        WAITS,
-        killed("scheduler"),
-        ENDED,
-        "container scheduler of pod stowage-system/stowage-",
+        RUN, WAITS, killed("scheduler"), ENDED, "container scheduler of pod stowage-system/stowage-"
     ),
     "the disk is full": Row(
         ("run", VAIN),
@@ -196,9 +179,7 @@ def test_nothing_is_left_and_the_culprit_is_named(row: Row, tmp_path: Path) -> N
     assert "Traceback" not in run.said
     assert "the next test began" not in run.said
     if code == -signal.SIGKILL:
-        wait_until(
-            "nothing to be left", run.left, lambda left: not left, timeout_s=HANG_S
-        )
+        wait_until("nothing to be left", run.left, lambda left: not left, timeout_s=HANG_S)
     assert run.left() == []
     assert len(run.workdirs) == row.clusters
     if row.command is RUN and code == ENDED:
@@ -227,9 +208,7 @@ def test_what_a_killed_run_leaves_the_next_one_removes(tmp_path: Path) -> None:
 
 def test_a_start_by_hand_that_is_ended_leaves_nothing(cluster_name: str) -> None:
     """CI systems end jobs in the middle of anything."""
-    started = subprocess.Popen(
-        [*STOWAGE, MAIN, "up", cluster_name], stderr=subprocess.PIPE
-    )
+    started = subprocess.Popen([*STOWAGE, MAIN, "up", cluster_name], stderr=subprocess.PIPE)
     wait_until(
         "the API server to be started",
         pid_file(layout.clusters_folder() / cluster_name, API_SERVER).is_file,
@@ -245,13 +224,9 @@ def test_a_start_by_hand_that_is_ended_leaves_nothing(cluster_name: str) -> None
 
 
 @pytest.mark.parametrize("component", [API_SERVER, CONTROLLER_MANAGER])
-def test_a_start_that_fails_shows_the_failing_components_words(
-    cluster_name: str, component: str
-) -> None:
+def test_a_start_that_fails_shows_the_failing_components_words(cluster_name: str, component: str) -> None:
     """A time-out would tell nothing, and come minutes later."""
-    broken = KwokBinaryCluster(
-        cluster_name, extra_args={component: {"no-such-flag": "1"}}
-    )
+    broken = KwokBinaryCluster(cluster_name, extra_args={component: {"no-such-flag": "1"}})
 
     with pytest.raises(StowageError, match=f"{component} ended") as caught:
         broken.up()
@@ -270,9 +245,7 @@ def kept() -> Iterator[KwokBinaryCluster]:
 
 
 @pytest.mark.parametrize("component", [CONTROLLER_MANAGER, HOST_PODS])
-def test_no_other_process_of_a_cluster_is_lost_unnoticed(
-    kept: KwokBinaryCluster, component: str
-) -> None:
+def test_no_other_process_of_a_cluster_is_lost_unnoticed(kept: KwokBinaryCluster, component: str) -> None:
     """Nobody would guess which part failed; what is kept can be started again."""
     process = component_process(kept.workdir, component)
     assert process is not None
@@ -291,9 +264,7 @@ def test_no_other_process_of_a_cluster_is_lost_unnoticed(
     assert component_process(kept.workdir, component) is not None
 
 
-def test_fake_nodes_are_at_work_once_the_cluster_is_started_again(
-    kept: KwokBinaryCluster,
-) -> None:
+def test_fake_nodes_are_at_work_once_the_cluster_is_started_again(kept: KwokBinaryCluster) -> None:
     """The KWOK that was killed holds leases on them, which take minutes to run out."""
     with kept.api_client() as api:
         leases: Any = CoordinationV1Api(api)
@@ -309,12 +280,7 @@ def test_fake_nodes_are_at_work_once_the_cluster_is_started_again(
         kwok = component_process(kept.workdir, KWOK)
         assert kwok is not None
         kwok.kill()
-        wait_until(
-            "KWOK to end",
-            lambda: has_ended(kept.workdir, KWOK),
-            bool,
-            timeout_s=HANG_S,
-        )
+        wait_until("KWOK to end", lambda: has_ended(kept.workdir, KWOK), bool, timeout_s=HANG_S)
 
         kept.start_again()
 

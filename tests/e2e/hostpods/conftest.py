@@ -17,10 +17,7 @@ from stowage_testbed.helm import Release, install_release, uninstall_release
 @pytest.fixture(scope="package")
 def environment() -> Iterator[ReleaseEnvironment]:
     """Return a cluster with one fake node of 2 CPUs."""
-    with (
-        running_cluster(KwokBinaryCluster(f"test-{secrets.token_hex(3)}")) as running,
-        running.api_client() as client,
-    ):
+    with running_cluster(KwokBinaryCluster(f"test-{secrets.token_hex(3)}")) as running, running.api_client() as client:
         create_nodes(client, [NodePool("fake", 1, size(2000, 2**32))])
         yield ReleaseEnvironment(running, client)
 
@@ -28,8 +25,6 @@ def environment() -> Iterator[ReleaseEnvironment]:
 @pytest.fixture(scope="module")
 def release(environment: ReleaseEnvironment) -> Iterator[Release]:
     """Return a release with the optimiser, which needs the most."""
-    installed = install_release(
-        environment.cluster, profile="optimizer", optimizer_enabled=True
-    )
+    installed = install_release(environment.cluster, profile="optimizer", optimizer_enabled=True)
     yield installed
     uninstall_release(installed)

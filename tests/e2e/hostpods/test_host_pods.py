@@ -18,9 +18,7 @@ pytestmark = pytest.mark.e2e
 SLEEP = {"name": "main", "image": "none", "command": ["sleep", "600"]}
 
 
-def test_the_host_node_is_ready_and_closed_to_others(
-    environment: ReleaseEnvironment,
-) -> None:
+def test_the_host_node_is_ready_and_closed_to_others(environment: ReleaseEnvironment) -> None:
     """Workloads under test must not land on a node that is not fake."""
     name = f"metadata.name={HOST_NODE}"
     (node,) = wait_until(
@@ -35,9 +33,7 @@ def test_the_host_node_is_ready_and_closed_to_others(
     assert ("stowage.dev/host", "NoSchedule") in taints
 
 
-def test_a_pod_waits_for_its_config_map_and_says_so(
-    environment: ReleaseEnvironment,
-) -> None:
+def test_a_pod_waits_for_its_config_map_and_says_so(environment: ReleaseEnvironment) -> None:
     """Objects may be created in any order."""
     path = environment.cluster.workdir / "mnt" / "late"
     container = {
@@ -47,9 +43,7 @@ def test_a_pod_waits_for_its_config_map_and_says_so(
     }
     volume = {"name": "v", "configMap": {"name": "late"}}
     environment.host_pod("waits", [container], volumes=[volume])
-    waiting = environment.until(
-        "waits", "to wait", lambda pod: state(pod) and state(pod).waiting.message
-    )
+    waiting = environment.until("waits", "to wait", lambda pod: state(pod) and state(pod).waiting.message)
     assert state(waiting).waiting.reason == "VolumeNotReady"
     assert "ConfigMap default/late" in state(waiting).waiting.message
 
@@ -61,9 +55,7 @@ def test_a_pod_waits_for_its_config_map_and_says_so(
     assert not path.is_symlink()
 
 
-def test_processes_end_with_the_daemon_and_come_back_with_it(
-    environment: ReleaseEnvironment,
-) -> None:
+def test_processes_end_with_the_daemon_and_come_back_with_it(environment: ReleaseEnvironment) -> None:
     """Neither an interrupted run nor a restart may leave two of anything."""
     workdir = environment.cluster.workdir
     environment.host_pod("comes-back", [SLEEP])
@@ -104,9 +96,7 @@ def test_processes_end_with_the_daemon_and_come_back_with_it(
         )
 
     pod = environment.until(
-        "comes-back",
-        "to have been restarted twice",
-        lambda pod: pod.status.container_statuses[0].restart_count == 2,
+        "comes-back", "to have been restarted twice", lambda pod: pod.status.container_statuses[0].restart_count == 2
     )
     assert pod.metadata.uid == before.metadata.uid
     environment.remove("comes-back")

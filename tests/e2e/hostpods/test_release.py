@@ -28,15 +28,11 @@ def test_installed_means_ready(release: Release) -> None:
 
     assert is_ready(pod)
     assert release.process_ids().keys() == {"scheduler", "optimizer"}
-    assert "Serving securely on 127.0.0.1" in (
-        release.log_files()["scheduler"].read_text()
-    )
+    assert "Serving securely on 127.0.0.1" in (release.log_files()["scheduler"].read_text())
     assert "serving" in release.log_files()["optimizer"].read_text()
 
 
-def test_the_scheduler_holds_a_token_of_its_own_pod(
-    release: Release, environment: ReleaseEnvironment
-) -> None:
+def test_the_scheduler_holds_a_token_of_its_own_pod(release: Release, environment: ReleaseEnvironment) -> None:
     """Its rights are those of the chart, not those of the testbed."""
     token = (environment.cluster.workdir / "mnt" / "credentials" / "token").read_text()
     reviews: Any = AuthenticationV1Api(environment.client)
@@ -54,9 +50,7 @@ def test_a_crashed_container_comes_back(release: Release) -> None:
 
     def look() -> dict[str, tuple[int, bool]]:
         (pod,) = release.pods()
-        return {
-            s.name: (s.restart_count, s.ready) for s in pod.status.container_statuses
-        }
+        return {s.name: (s.restart_count, s.ready) for s in pod.status.container_statuses}
 
     before = look()
     os.kill(release.process_ids()["optimizer"], signal.SIGKILL)
@@ -74,9 +68,7 @@ def test_a_crashed_container_comes_back(release: Release) -> None:
     assert ended["optimizer"].exit_code == 137
 
 
-def test_without_the_right_to_watch_the_release_is_not_ready(
-    release: Release, environment: ReleaseEnvironment
-) -> None:
+def test_without_the_right_to_watch_the_release_is_not_ready(release: Release, environment: ReleaseEnvironment) -> None:
     """Readiness means that the scheduler sees all that placements depend on."""
     rbac: Any = RbacAuthorizationV1Api(environment.client)
     role = rbac.read_cluster_role("stowage-system:stowage")
@@ -117,9 +109,7 @@ def test_the_namespace_refuses_pods_outside_the_restricted_standard(
         environment.core.create_namespaced_pod(release.namespace, body)
 
 
-def test_a_helm_that_was_killed_does_not_lock_the_release(
-    environment: ReleaseEnvironment,
-) -> None:
+def test_a_helm_that_was_killed_does_not_lock_the_release(environment: ReleaseEnvironment) -> None:
     """Killing a run at any second and starting it again must work."""
     release = Release(environment.cluster, "stowage", "stowage-system")
     values = helm_folder(environment.cluster) / "stowage-system-stowage.yaml"
@@ -146,13 +136,9 @@ def test_a_helm_that_was_killed_does_not_lock_the_release(
     assert is_ready(release.pods()[0])
 
 
-def test_an_uninstalled_release_leaves_no_process(
-    environment: ReleaseEnvironment,
-) -> None:
+def test_an_uninstalled_release_leaves_no_process(environment: ReleaseEnvironment) -> None:
     """The next scenario must find an empty machine."""
-    release = install_release(
-        environment.cluster, profile="optimizer", optimizer_enabled=True
-    )
+    release = install_release(environment.cluster, profile="optimizer", optimizer_enabled=True)
     pids = release.process_ids().values()
     folder = release.pod_folder()
     assert folder is not None

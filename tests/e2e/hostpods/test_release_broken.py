@@ -22,14 +22,9 @@ def broken(environment: ReleaseEnvironment) -> Release:
     return Release(environment.cluster, "broken", "stowage-broken")
 
 
-def attempt(
-    release: Release, chart: Path = CHART, timeout_s: float = 60.0, **scheduler: object
-) -> None:
+def attempt(release: Release, chart: Path = CHART, timeout_s: float = 60.0, **scheduler: object) -> None:
     """Install a release that will fail, and remove what is left of it."""
-    paths = {
-        part: str(release.cluster.workdir / "mnt" / "broken" / part)
-        for part in ("config", "credentials")
-    }
+    paths = {part: str(release.cluster.workdir / "mnt" / "broken" / part) for part in ("config", "credentials")}
     try:
         install_release(
             release.cluster,
@@ -63,9 +58,7 @@ def chart_with_profile(folder: Path, old: str, new: str) -> Path:
         (["sh", "-c", "echo the reason; exit 3"], "    the reason"),
     ],
 )
-def test_a_time_out_shows_states_and_words(
-    broken: Release, command: list[str], expected: str
-) -> None:
+def test_a_time_out_shows_states_and_words(broken: Release, command: list[str], expected: str) -> None:
     """A time-out alone would send its reader searching for logs."""
     with pytest.raises(StowageError, match="was not ready within 3 s") as failed:
         attempt(broken, timeout_s=3, command=command)
@@ -74,9 +67,7 @@ def test_a_time_out_shows_states_and_words(
     assert "container scheduler" in str(failed.value)
 
 
-def test_a_profile_that_the_scheduler_refuses_is_named_with_its_line(
-    broken: Release, tmp_path: Path
-) -> None:
+def test_a_profile_that_the_scheduler_refuses_is_named_with_its_line(broken: Release, tmp_path: Path) -> None:
     """A misspelt key is the most common fault of a profile."""
     chart = chart_with_profile(tmp_path, "\nparallelism: 1\n", "\nparallelsm: 1\n")
     profile = chart / "profiles" / "deterministic.yaml"
@@ -86,15 +77,12 @@ def test_a_profile_that_the_scheduler_refuses_is_named_with_its_line(
     with pytest.raises(StowageError, match="ends again and again") as failed:
         attempt(broken, chart)
 
-    assert (
-        f'{profile}:{line}: strict decoding error: unknown field "parallelsm"; '
-        "fix the profile"
-    ) in str(failed.value)
+    assert (f'{profile}:{line}: strict decoding error: unknown field "parallelsm"; fix the profile') in str(
+        failed.value
+    )
 
 
-def test_a_profile_that_is_not_yaml_is_named_with_its_line(
-    broken: Release, tmp_path: Path
-) -> None:
+def test_a_profile_that_is_not_yaml_is_named_with_its_line(broken: Release, tmp_path: Path) -> None:
     """Nothing is started for it."""
     chart = chart_with_profile(tmp_path, "parallelism: 1", "parallelism: [1")
 

@@ -129,10 +129,7 @@ def test_nothing_is_left_behind(record: HpaRecord, api: ApiClient) -> None:
     assert record.hold
     objects = Objects(api)
 
-    assert (
-        objects.read("ClusterResourceUsage", USAGE)["spec"]
-        == (usage_object({})["spec"])
-    )
+    assert objects.read("ClusterResourceUsage", USAGE)["spec"] == (usage_object({})["spec"])
     assert objects.list_all("HorizontalPodAutoscaler") == []
 
 

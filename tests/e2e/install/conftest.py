@@ -59,9 +59,5 @@ def empty_folder(tmp_path: Path) -> Path:
 
 def _quietly(*arguments: str, cwd: Path = ROOT) -> None:
     subprocess.run(
-        [sys.executable, *arguments],
-        cwd=cwd,
-        check=True,
-        capture_output=True,
-        env={**os.environ, "UV_OFFLINE": "1"},
+        [sys.executable, *arguments], cwd=cwd, check=True, capture_output=True, env={**os.environ, "UV_OFFLINE": "1"}
     )

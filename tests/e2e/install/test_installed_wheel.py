@@ -26,10 +26,7 @@ def said(done: subprocess.CompletedProcess[str]) -> str:
 
 def test_the_checkout_is_out_of_sight(installed: Installed, empty_folder: Path) -> None:
     """The other tests here would prove nothing else."""
-    code = (
-        "import stowage_optimizer, stowage_testbed;"
-        "print(stowage_optimizer.__file__, stowage_testbed.__file__)"
-    )
+    code = "import stowage_optimizer, stowage_testbed;print(stowage_optimizer.__file__, stowage_testbed.__file__)"
 
     done = installed.run("python", "-c", code, cwd=empty_folder)
 
@@ -38,9 +35,7 @@ def test_the_checkout_is_out_of_sight(installed: Installed, empty_folder: Path) 
     assert all(file.is_relative_to(installed.folder) for file in found)
 
 
-def test_the_tools_of_the_checkout_serve_the_wheel(
-    installed: Installed, empty_folder: Path
-) -> None:
+def test_the_tools_of_the_checkout_serve_the_wheel(installed: Installed, empty_folder: Path) -> None:
     """Whoever has built them once does not build them again."""
     for tool in ("stowage-scheduler", "stowage-simulate"):
         done = installed.run("stowage", "tools", "path", tool, cwd=empty_folder)
@@ -49,14 +44,9 @@ def test_the_tools_of_the_checkout_serve_the_wheel(
         assert done.stdout.strip() == str(binary_file(ours))
 
 
-def test_without_go_and_tools_the_way_out_is_named(
-    installed: Installed, empty_folder: Path, tmp_path: Path
-) -> None:
+def test_without_go_and_tools_the_way_out_is_named(installed: Installed, empty_folder: Path, tmp_path: Path) -> None:
     """It is the first thing that most users see."""
-    bare = Installed(
-        installed.folder,
-        {**installed.variables, "STOWAGE_CACHE": str(tmp_path), "PATH": "/nowhere"},
-    )
+    bare = Installed(installed.folder, {**installed.variables, "STOWAGE_CACHE": str(tmp_path), "PATH": "/nowhere"})
 
     run = bare.run("stowage", "run", "paper/figure-1", cwd=empty_folder)
     install = bare.run("stowage", "tools", "install", "helm", cwd=empty_folder)
@@ -66,16 +56,12 @@ def test_without_go_and_tools_the_way_out_is_named(
     assert "Traceback" not in run.stderr + install.stderr
 
 
-def test_a_scenario_is_run_by_its_name(
-    installed: Installed, empty_folder: Path
-) -> None:
+def test_a_scenario_is_run_by_its_name(installed: Installed, empty_folder: Path) -> None:
     """Scenarios, chart, tools and optimiser come with the package."""
     name = f"installed-{secrets.token_hex(3)}"
     up = installed.run("stowage", "up", name, "--scheduler", "none", cwd=empty_folder)
     try:
-        run = installed.run(
-            "stowage", "run", "paper/figure-1", "--cluster", name, cwd=empty_folder
-        )
+        run = installed.run("stowage", "run", "paper/figure-1", "--cluster", name, cwd=empty_folder)
     finally:
         down = installed.run("stowage", "down", name, cwd=empty_folder)
 
@@ -86,9 +72,7 @@ def test_a_scenario_is_run_by_its_name(
     assert [path.name for path in empty_folder.iterdir()] == ["results"]
 
 
-def test_a_project_with_the_fixtures_passes(
-    installed: Installed, tmp_path: Path
-) -> None:
+def test_a_project_with_the_fixtures_passes(installed: Installed, tmp_path: Path) -> None:
     """Every fixture and mark, by two workers, beside what `stowage init` writes."""
     project = tmp_path / "shop"
     shutil.copytree(SAMPLE, project, ignore=shutil.ignore_patterns("__pycache__"))

@@ -9,14 +9,7 @@ import pytest
 from amounts import size
 from chart_render import PROFILES
 from figure_1_cluster import wait_for
-from gangs import (
-    Gang,
-    create_gang,
-    is_refused_whole,
-    members,
-    remove_gang,
-    until_bound,
-)
+from gangs import Gang, create_gang, is_refused_whole, members, remove_gang, until_bound
 from release_environment import ReleaseEnvironment
 from serving_release import check_release_serves
 
@@ -46,27 +39,17 @@ def with_all_beta() -> Iterator[ReleaseEnvironment]:
     cluster = KwokBinaryCluster(
         f"test-{secrets.token_hex(3)}",
         minor="1.37",
-        extra_args={
-            API_SERVER: {**gates, "runtime-config": "api/beta=true"},
-            CONTROLLER_MANAGER: gates,
-        },
+        extra_args={API_SERVER: {**gates, "runtime-config": "api/beta=true"}, CONTROLLER_MANAGER: gates},
     )
     apart = Taint("example.com/gangs", "NoSchedule")
-    pools = [
-        NodePool("node", 1, size(4000, 4 * 10**9)),
-        NodePool("gang", 1, size(4000, 4 * 10**9), taints=(apart,)),
-    ]
+    pools = [NodePool("node", 1, size(4000, 4 * 10**9)), NodePool("gang", 1, size(4000, 4 * 10**9), taints=(apart,))]
     with running_cluster(cluster), cluster.api_client() as client:
         create_nodes(client, pools)
         yield ReleaseEnvironment(cluster, client)
 
 
 @pytest.mark.parametrize(
-    "profile",
-    [
-        pytest.param(name, marks=[pytest.mark.nightly] * (name not in EVERY_CHANGE))
-        for name in PROFILES
-    ],
+    "profile", [pytest.param(name, marks=[pytest.mark.nightly] * (name not in EVERY_CHANGE)) for name in PROFILES]
 )
 def test_every_profile_serves_and_leaves_gangs_to_the_stock_plugins(
     with_all_beta: ReleaseEnvironment, profile: str
@@ -97,9 +80,7 @@ def test_every_profile_serves_and_leaves_gangs_to_the_stock_plugins(
         timeout_s=HANG_S,
     )
     if optimizes:
-        manifest = make_manifest(
-            "stowage.dev/v1alpha1", "PackingPlan", f"beside-{profile}", spec={}
-        )
+        manifest = make_manifest("stowage.dev/v1alpha1", "PackingPlan", f"beside-{profile}", spec={})
         Objects(environment.client).create(manifest)
         plan = wait_for(environment, f"beside-{profile}", "NoImprovement")
         assert "pod-group" in str(plan["status"]["refusals"])

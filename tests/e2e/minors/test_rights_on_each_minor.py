@@ -20,11 +20,7 @@ pytestmark = pytest.mark.e2e
 
 
 @pytest.mark.parametrize(
-    "minor",
-    [
-        pytest.param(minor, marks=[pytest.mark.nightly] * (minor != choose_minor()))
-        for minor in built_minors()
-    ],
+    "minor", [pytest.param(minor, marks=[pytest.mark.nightly] * (minor != choose_minor())) for minor in built_minors()]
 )
 def test_every_profile_becomes_ready_with_the_rights_of_the_chart(minor: str) -> None:
     """A minor may watch one kind more, without which its scheduler is never ready."""
@@ -33,10 +29,6 @@ def test_every_profile_becomes_ready_with_the_rights_of_the_chart(minor: str) ->
         create_nodes(client, [NodePool("node", 1, size(4000, 2**32))])
         environment = ReleaseEnvironment(cluster, client)
         for profile in PROFILES:
-            release = install_release(
-                cluster,
-                profile=profile,
-                optimizer_enabled=profile.startswith("optimizer"),
-            )
+            release = install_release(cluster, profile=profile, optimizer_enabled=profile.startswith("optimizer"))
             check_release_serves(environment, release)
         uninstall_release(release)

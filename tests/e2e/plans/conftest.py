@@ -14,24 +14,16 @@ from stowage_testbed.simulate import NO_PROTECTION
 
 
 @pytest.fixture(scope="package")
-def environment(
-    stowage_cluster: Cluster, stowage_release: Callable[..., Release]
-) -> Iterator[ReleaseEnvironment]:
+def environment(stowage_cluster: Cluster, stowage_release: Callable[..., Release]) -> Iterator[ReleaseEnvironment]:
     """Return the cluster without nodes; whatever a test brings is swept."""
     settings = {"trigger": "Manual", "coolDownSeconds": 0, **NO_PROTECTION}
-    stowage_release(
-        "optimizer-deterministic",
-        optimizer_enabled=True,
-        values={"priorityOptimizer": settings},
-    )
+    stowage_release("optimizer-deterministic", optimizer_enabled=True, values={"priorityOptimizer": settings})
     with stowage_cluster.api_client() as client:
         yield ReleaseEnvironment(stowage_cluster, client)
 
 
 @pytest.fixture
-def figure_1(
-    environment: ReleaseEnvironment, stowage_nodes: Callable[..., list[str]]
-) -> ReleaseEnvironment:
+def figure_1(environment: ReleaseEnvironment, stowage_nodes: Callable[..., list[str]]) -> ReleaseEnvironment:
     """Return it with the paper's figure 1, whose third pod does not fit."""
     stowage_nodes("count=2,cpu=4,memory=4G")
     figure_1_cluster.fill(environment)

@@ -23,9 +23,7 @@ from stowage_testbed.live.watching import LiveWatch
 pytestmark = [pytest.mark.e2e, pytest.mark.browser]
 
 BEGUN = "return document.body.classList.contains('begun')"
-LACKS = (
-    "return !document.getElementById(arguments[0]).textContent.includes(arguments[1])"
-)
+LACKS = "return !document.getElementById(arguments[0]).textContent.includes(arguments[1])"
 SAYS = "return document.getElementById(arguments[0]).textContent.includes(arguments[1])"
 
 
@@ -61,9 +59,7 @@ def opened(browser: Chrome, address: str) -> Page:
     return page
 
 
-def ask_for_plan(
-    environment: ReleaseEnvironment, name: str, objective: str = "Place"
-) -> Any:
+def ask_for_plan(environment: ReleaseEnvironment, name: str, objective: str = "Place") -> Any:
     """Return a plan that moves nothing before somebody approves it."""
     spec = {"executionMode": "DryRun", "objective": objective}
     manifest = make_manifest("stowage.dev/v1alpha1", "PackingPlan", name, spec=spec)
@@ -88,9 +84,7 @@ def pods_by_node(page: Page) -> dict[str, list[str]]:
         page.press("#nodes", Keys.ARROW_RIGHT)
 
 
-def test_a_plan_is_seen_approved_and_seen_again(
-    figure_1: ReleaseEnvironment, browser: Chrome
-) -> None:
+def test_a_plan_is_seen_approved_and_seen_again(figure_1: ReleaseEnvironment, browser: Chrome) -> None:
     """From pods that wait to pods that run, and back by the slider."""
     with watching(browser, figure_1, control=True) as (_, page):
         until(page, "summary", "1 waiting")
@@ -132,9 +126,7 @@ def test_a_plan_is_seen_approved_and_seen_again(
         assert page.errors() == []
 
 
-def test_only_who_may_change_plans_is_offered_it(
-    environment: ReleaseEnvironment,
-) -> None:
+def test_only_who_may_change_plans_is_offered_it(environment: ReleaseEnvironment) -> None:
     """The cluster answers for who asks, not for who installed it."""
     with environment.cluster.api_client() as api:
         assert may_change_plans(api)

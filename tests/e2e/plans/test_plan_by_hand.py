@@ -21,9 +21,7 @@ RESERVATION = {
 }
 
 
-def create(
-    environment: ReleaseEnvironment, kind: str, name: str, spec: dict[str, Any]
-) -> None:
+def create(environment: ReleaseEnvironment, kind: str, name: str, spec: dict[str, Any]) -> None:
     manifest = make_manifest("stowage.dev/v1alpha1", kind, name, spec=spec)
     Objects(environment.client).create(manifest)
 
@@ -41,8 +39,7 @@ def test_a_proposal_that_is_given_up_moves_no_pod(figure_1: ReleaseEnvironment) 
 
     cluster = ("--cluster", figure_1.cluster.name)
     listed, aborted = (
-        CliRunner().invoke(app, ["plan", *command, *cluster])
-        for command in (["list"], ["abort", "unwanted"])
+        CliRunner().invoke(app, ["plan", *command, *cluster]) for command in (["list"], ["abort", "unwanted"])
     )
     assert "unwanted" in listed.output
     assert aborted.exit_code == 0, aborted.output
@@ -63,11 +60,7 @@ def test_a_proposal_that_is_given_up_moves_no_pod(figure_1: ReleaseEnvironment) 
         ("PackingPlan", {"objective": "Place", "leastGain": "1"}, "are for plans with"),
         ("Reservation", {"owners": []}, "spec.owners"),
         ("Reservation", {"owners": [{}]}, "an owner names an object, a controller or"),
-        (
-            "Reservation",
-            {"ttl": "1h", "expires": "2030-01-01T00:00:00Z"},
-            "exclude each other",
-        ),
+        ("Reservation", {"ttl": "1h", "expires": "2030-01-01T00:00:00Z"}, "exclude each other"),
         ("Reservation", {"ttl": "soon"}, "spec.ttl"),
     ],
 )
@@ -100,10 +93,7 @@ EMPTYING = {"objective": "Consolidate", "leastGain": "0.5", "maxMoves": 7}
     ],
 )
 def test_what_was_asked_for_cannot_be_changed(
-    environment: ReleaseEnvironment,
-    asked: dict[str, Any],
-    change: dict[str, Any],
-    reason: str,
+    environment: ReleaseEnvironment, asked: dict[str, Any], change: dict[str, Any], reason: str
 ) -> None:
     """Who approves a plan must know that it is the one that was reviewed."""
     create(environment, "PackingPlan", "fixed", asked)

@@ -110,11 +110,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 def _run(program: str, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [str(Path(sys.executable).with_name(program)), *arguments],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        check=False,
+        [str(Path(sys.executable).with_name(program)), *arguments], cwd=cwd, capture_output=True, text=True, check=False
     )
 
 
@@ -126,9 +122,7 @@ def _session(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.usefixtures("own_cache")
-def test_a_session_finds_the_cluster_of_one_that_was_killed_clean(
-    tmp_path: Path,
-) -> None:
+def test_a_session_finds_the_cluster_of_one_that_was_killed_clean(tmp_path: Path) -> None:
     """What it left cannot be distinguished from what the next test expects.
 
     Failures say what failed, in the words of the pods and of the checks.

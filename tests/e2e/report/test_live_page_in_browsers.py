@@ -20,9 +20,7 @@ from stowage_testbed.observe.receipt import ReceiptClock
 
 pytestmark = pytest.mark.browser
 
-HOSTILE = (
-    "</script><img src=x onerror=\"window.hurt='img'\"><script>window.hurt=1</script>"
-)
+HOSTILE = "</script><img src=x onerror=\"window.hurt='img'\"><script>window.hurt=1</script>"
 SAID = (
     (
         "a-1",
@@ -66,9 +64,7 @@ def live_page(browser: Chrome, nodes: int, pods: int) -> Iterator[Page]:
         browser.get("about:blank")
 
 
-def test_the_page_follows_the_cluster_and_stands_still_in_the_past(
-    browser: Chrome,
-) -> None:
+def test_the_page_follows_the_cluster_and_stands_still_in_the_past(browser: Chrome) -> None:
     """Without being loaded again; every change knows what was before it.
 
     What came meanwhile is there when the reader comes back to now.
@@ -138,9 +134,7 @@ def saved(*pods: tuple[str, str], node: str = "n1") -> str:
     return saved_page(node, {"now": now, "past": state.past()})
 
 
-def test_what_the_scheduler_says_is_summed_up(
-    open_page: Callable[[str], Page],
-) -> None:
+def test_what_the_scheduler_says_is_summed_up(open_page: Callable[[str], Page]) -> None:
     """A thousand messages have a few reasons."""
     page = open_page(saved(*SAID))
 
@@ -159,9 +153,7 @@ def test_what_the_scheduler_says_is_summed_up(
     assert page.violations() == []
 
 
-def test_hostile_words_do_nothing_but_stand_there(
-    open_page: Callable[[str], Page],
-) -> None:
+def test_hostile_words_do_nothing_but_stand_there(open_page: Callable[[str], Page]) -> None:
     """A message may hold what somebody wrote into an object."""
     page = open_page(saved((HOSTILE, HOSTILE), node=HOSTILE))
     page.press("#nodes", Keys.HOME)

@@ -30,9 +30,7 @@ pytestmark = pytest.mark.browser
 Open = Callable[[str], Page]
 
 ARMS = (BurstArm("default"), BurstArm("stowage", service_s=0.006))
-HOSTILE = (
-    "</script><img src=x onerror=\"window.hurt='img'\"><script>window.hurt=1</script>"
-)
+HOSTILE = "</script><img src=x onerror=\"window.hurt='img'\"><script>window.hurt=1</script>"
 
 
 @pytest.fixture(scope="module")
@@ -42,16 +40,10 @@ def result() -> Result:
 
 def pods_on(record: RunRecord, node: str, time_s: float) -> set[str]:
     """Return who stands there, by the record."""
-    return {
-        pod.name
-        for pod in record.pods
-        if pod.node == node and pod.bound_s is not None and pod.bound_s <= time_s
-    }
+    return {pod.name for pod in record.pods if pod.node == node and pod.bound_s is not None and pod.bound_s <= time_s}
 
 
-def test_the_slider_moves_and_placements_are_read(
-    open_page: Open, result: Result
-) -> None:
+def test_the_slider_moves_and_placements_are_read(open_page: Open, result: Result) -> None:
     """At every moment the page shows what the record says, by name.
 
     It works offline because there is nothing that it would ask for.
@@ -82,9 +74,7 @@ def test_the_slider_moves_and_placements_are_read(
     assert opened.errors() == []
 
 
-def test_changes_can_be_stepped_through_and_played(
-    open_page: Open, result: Result
-) -> None:
+def test_changes_can_be_stepped_through_and_played(open_page: Open, result: Result) -> None:
     """Each step is one thing that happened; playing can be stopped."""
     opened = open_page(page(result))
     opened.to_the_start()
@@ -102,9 +92,7 @@ def test_changes_can_be_stepped_through_and_played(
         assert opened.find("#play").text == said
 
 
-def test_the_keyboard_alone_reaches_a_node_and_a_point_of_a_curve(
-    open_page: Open, result: Result
-) -> None:
+def test_the_keyboard_alone_reaches_a_node_and_a_point_of_a_curve(open_page: Open, result: Result) -> None:
     """Not everybody has a pointer, and a curve is also numbers."""
     opened = open_page(page(result))
     first = opened.bars("stowage")[0]
@@ -147,9 +135,7 @@ def test_a_thousand_nodes_are_grouped_and_each_can_be_read(open_page: Open) -> N
     """Bars of one pixel show nothing; a group says what it holds and how it varies."""
     rng = np.random.default_rng(1)
     arm = BurstArm(service_s=0.0005)
-    record = a_burst_run(
-        rng, arm, nodes=1000, pods=5000, workloads=[f"w{n}" for n in range(12)]
-    )
+    record = a_burst_run(rng, arm, nodes=1000, pods=5000, workloads=[f"w{n}" for n in range(12)])
     opened = open_page(page(a_result([record])))
 
     assert 40 <= len(opened.bars("default")) <= 60
@@ -164,10 +150,7 @@ def test_a_thousand_nodes_are_grouped_and_each_can_be_read(open_page: Open) -> N
 
 def test_what_is_shown_can_be_chosen(open_page: Open) -> None:
     """Round, limits, height and colour; the table opens with what it has to say."""
-    records = [
-        *burst_rounds(1, ARMS, 2),
-        *burst_rounds(2, ARMS, 2, limits="equal"),
-    ]
+    records = [*burst_rounds(1, ARMS, 2), *burst_rounds(2, ARMS, 2, limits="equal")]
     opened = open_page(page(a_result(records)))
 
     rows = opened.all("table.verdicts tbody tr")
@@ -196,19 +179,14 @@ def test_before_and_after_stand_side_by_side(open_page: Open, tmp_path: Path) ->
 
     Whoever packs GPUs looks at GPUs; a node without any has none to name.
     """
-    outcome = an_outcome(
-        nodes={"a": ["n2"], "b": [""]}, after={"a": ["n2"], "b": ["n2"]}, gpus=4
-    )
+    outcome = an_outcome(nodes={"a": ["n2"], "b": [""]}, after={"a": ["n2"], "b": ["n2"]}, gpus=4)
     opened = open_page(write_page(outcome, tmp_path).read_text(encoding="utf-8"))
 
     assert opened.bar_labels("before") == ["n1: 0 pods, cpu 0 %", "n2: 1 pod, cpu 10 %"]
     for resource, share in (("memory", 100), (GPU, 50), ("CPU", 20)):
         opened.choose("resource", f"{resource} requested")
         named = resource.replace("CPU", "cpu")
-        assert opened.bar_labels("after") == [
-            f"n1: 0 pods, {named} 0 %",
-            f"n2: 2 pods, {named} {share} %",
-        ]
+        assert opened.bar_labels("after") == [f"n1: 0 pods, {named} 0 %", f"n2: 2 pods, {named} {share} %"]
     opened.choose_bar("after", 1)
     assert [cells[1:] for cells in opened.listed_pods()] == [["a", "0"], ["b", "0"]]
     assert f"memory 100 %, {GPU} 50 %" in opened.find("#node summary").text
@@ -250,9 +228,7 @@ def papers_page() -> str:
     return paper_page(an_evaluation(one), (), header)
 
 
-def test_a_share_stands_on_one_line_on_a_narrow_page(
-    open_page: Open, papers_page: str
-) -> None:
+def test_a_share_stands_on_one_line_on_a_narrow_page(open_page: Open, papers_page: str) -> None:
     """A percent sign below its number reads as a cell of the next row."""
     opened = open_page(papers_page)
     opened.driver.set_window_size(500, 900)
@@ -264,9 +240,7 @@ def test_a_share_stands_on_one_line_on_a_narrow_page(
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_axe_finds_nothing_wrong(
-    open_page: Open, result: Result, papers_page: str, tmp_path: Path, dark: bool
-) -> None:
+def test_axe_finds_nothing_wrong(open_page: Open, result: Result, papers_page: str, tmp_path: Path, dark: bool) -> None:
     """Not everybody reads with a pair of eyes and a pointer."""
     outcome = an_outcome(nodes={"a": ["n1", ""]}, after={"a": ["n1", "n2"]})
     before_after = write_page(outcome, tmp_path).read_text(encoding="utf-8")

@@ -8,21 +8,14 @@ from pathlib import Path
 import pytest
 
 from stowage_testbed.reproduce.boreas.deploying import DeploymentRow
-from stowage_testbed.reproduce.boreas.request import (
-    BoreasRequest,
-    chosen_arms,
-    chosen_scenes,
-)
+from stowage_testbed.reproduce.boreas.request import BoreasRequest, chosen_arms, chosen_scenes
 from stowage_testbed.reproduce.boreas.running import deploy_all
 from stowage_testbed.reproduce.sweep.engine import SweepListener
 
 pytestmark = [pytest.mark.e2e, pytest.mark.nightly]
 
 REQUEST = BoreasRequest(
-    chosen_scenes(["minimal", "affinity", "spread"]),
-    chosen_arms(["default", "stowage"]),
-    repeat=1,
-    others=1,
+    chosen_scenes(["minimal", "affinity", "spread"]), chosen_arms(["default", "stowage"]), repeat=1, others=1
 )
 
 
@@ -42,9 +35,7 @@ def of(rows: tuple[DeploymentRow, ...], scene: str, arm: str) -> DeploymentRow:
 
 
 @pytest.mark.parametrize("scene", ["minimal", "affinity", "spread"])
-def test_a_batch_is_deployed_whole_on_the_fewest_nodes(
-    rows: tuple[DeploymentRow, ...], scene: str
-) -> None:
+def test_a_batch_is_deployed_whole_on_the_fewest_nodes(rows: tuple[DeploymentRow, ...], scene: str) -> None:
     """The paper's claim, with the real plugin, optimiser and API server."""
     row = of(rows, scene, "stowage")
 
@@ -64,9 +55,7 @@ def test_relations_are_kept(rows: tuple[DeploymentRow, ...]) -> None:
         assert apps["backend"] <= apps["frontend"] <= 1
 
 
-def test_the_stock_scheduler_leaves_pods_of_the_minimal_test_out(
-    rows: tuple[DeploymentRow, ...],
-) -> None:
+def test_the_stock_scheduler_leaves_pods_of_the_minimal_test_out(rows: tuple[DeploymentRow, ...]) -> None:
     """It spreads what comes first, as it did in all runs of the paper and of ours."""
     row = of(rows, "minimal", "default")
 
@@ -74,9 +63,7 @@ def test_the_stock_scheduler_leaves_pods_of_the_minimal_test_out(
     assert len(row.where) == row.pods - 1
 
 
-def test_what_is_known_is_not_deployed_again(
-    rows: tuple[DeploymentRow, ...], folder: Path
-) -> None:
+def test_what_is_known_is_not_deployed_again(rows: tuple[DeploymentRow, ...], folder: Path) -> None:
     """An interrupted evaluation goes on where it was."""
     began: list[str] = []
 

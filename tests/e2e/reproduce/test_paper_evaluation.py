@@ -44,16 +44,12 @@ def evaluation(folder: Path) -> Evaluation:
     return PAPER.read(folder)
 
 
-def test_every_instance_is_one_on_which_the_default_scheduler_fails(
-    evaluation: Evaluation,
-) -> None:
+def test_every_instance_is_one_on_which_the_default_scheduler_fails(evaluation: Evaluation) -> None:
     """Others would be no calls, and make every share look better than it is."""
     assert len(evaluation.solved) == 2 * 2 * len(REQUEST.cells)
     for one in evaluation.solved:
         assert PENDING in one.instance.start
-        assert len(one.instance.pod_priority) == (
-            one.instance.nodes * one.instance.pods_per_node
-        )
+        assert len(one.instance.pod_priority) == (one.instance.nodes * one.instance.pods_per_node)
 
 
 def test_no_plan_overfills_a_node(evaluation: Evaluation) -> None:
@@ -76,9 +72,7 @@ def fits(one: Categorised, where: Where) -> None:
             if node != PENDING:
                 used[resource][node] += amount
     assert all(amount <= one.instance.node_cpu_milli for amount in used["cpu"].values())
-    assert all(
-        amount <= one.instance.node_memory_bytes for amount in used["memory"].values()
-    )
+    assert all(amount <= one.instance.node_memory_bytes for amount in used["memory"].values())
     assert set(where) <= {PENDING, *range(one.instance.nodes)}
 
 
@@ -94,9 +88,7 @@ def test_a_plan_places_as_many_as_it_says(evaluation: Evaluation) -> None:
         assert moved == one.result.moves
 
 
-def test_the_stock_scheduler_preempts_for_higher_priorities(
-    evaluation: Evaluation,
-) -> None:
+def test_the_stock_scheduler_preempts_for_higher_priorities(evaluation: Evaluation) -> None:
     """With several priorities it ends better than without preemption, never worse."""
     instances = {one.instance.case: one.instance for one in evaluation.solved}
     assert any(one.stock_preempted for one in instances.values())
@@ -119,9 +111,7 @@ class Stopping(InProcess):
             yield outcome
 
 
-def test_an_interrupted_sweep_ends_with_the_same_rows(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_an_interrupted_sweep_ends_with_the_same_rows(folder: Path, tmp_path: Path) -> None:
     """Nothing is done twice, and nothing is missing."""
     for after in (3, 5):
         with pytest.raises(KeyboardInterrupt):
@@ -144,9 +134,7 @@ def test_a_report_needs_nothing_but_the_folder(folder: Path, tmp_path: Path) -> 
     assert by_name["instances"]["value"] == 6
 
 
-def test_the_real_cluster_places_as_the_simulation_does(
-    folder: Path, evaluation: Evaluation
-) -> None:
+def test_the_real_cluster_places_as_the_simulation_does(folder: Path, evaluation: Evaluation) -> None:
     """Every share rests on the simulation."""
     rows = run_live(folder, sample_of(evaluation, 0.5), Listener())
     assert len(rows) == 3

@@ -77,9 +77,7 @@ def test_rows_do_not_depend_on_who_died(tmp_path: Path, engine: OnDask) -> None:
     same_rows(quiet, stormy)
 
 
-def test_tasks_that_kill_workers_are_set_aside_and_their_neighbours_are_not(
-    engine: OnDask,
-) -> None:
+def test_tasks_that_kill_workers_are_set_aside_and_their_neighbours_are_not(engine: OnDask) -> None:
     """Bad instances must not cost the sweep, nor be blamed on others.
 
     Five of them kill 40 workers, one after the other, for longer than Dask by itself
@@ -95,21 +93,14 @@ def test_tasks_that_kill_workers_are_set_aside_and_their_neighbours_are_not(
     assert all(not one.failure for name, one in outcomes.items() if name not in deadly)
 
 
-def test_a_sweep_without_workers_ends_and_says_so(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_sweep_without_workers_ends_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """What cannot be executed any more is reported, and not waited for."""
     monkeypatch.setitem(SETTINGS, "distributed.scheduler.no-workers-timeout", "2s")
     with local_workers(1) as engine:
         client = default_client()
         client.cluster.scale(0)
         workers = partial(client.scheduler_info, n_workers=-1)
-        wait_until(
-            "no worker",
-            lambda: workers()["workers"],
-            lambda some: not some,
-            timeout_s=60,
-        )
+        wait_until("no worker", lambda: workers()["workers"], lambda some: not some, timeout_s=60)
         (outcome,) = engine.run([Harmless("late")])
     assert "no worker for 2 s" in outcome.failure
 

@@ -16,9 +16,7 @@ from stowage_testbed.reproduce.thesis.report import ThesisEvaluation
 
 pytestmark = [pytest.mark.e2e, pytest.mark.nightly]
 
-REQUEST = ThesisRequest(
-    cells=choose_cells(["n4-p4-k2-u100"], thesis_grid()), sample=1, limits_s=(0.5,)
-)
+REQUEST = ThesisRequest(cells=choose_cells(["n4-p4-k2-u100"], thesis_grid()), sample=1, limits_s=(0.5,))
 
 
 @pytest.fixture(scope="module")
@@ -31,9 +29,7 @@ def evaluation(folder: Path) -> ThesisEvaluation:
     return THESIS.rebuild(REQUEST, folder, InProcess(), SweepListener())
 
 
-def test_every_instance_is_one_on_which_the_heuristic_fails(
-    evaluation: ThesisEvaluation,
-) -> None:
+def test_every_instance_is_one_on_which_the_heuristic_fails(evaluation: ThesisEvaluation) -> None:
     """With labels and without, by all six solvers."""
     assert evaluation.failures == {}
     assert len(evaluation.solved) == 2 * len(REQUEST.strategies)
@@ -41,16 +37,12 @@ def test_every_instance_is_one_on_which_the_heuristic_fails(
 
 
 @pytest.mark.parametrize("strategy", REQUEST.strategies[:-1])
-def test_ours_ends_no_worse_in_the_same_time(
-    evaluation: ThesisEvaluation, strategy: str
-) -> None:
+def test_ours_ends_no_worse_in_the_same_time(evaluation: ThesisEvaluation, strategy: str) -> None:
     """On instances that every solver has time for."""
     assert losses(evaluation.pairs("lexicographic", strategy, 0.5)) == []
 
 
-def test_the_report_needs_nothing_but_the_folder(
-    evaluation: ThesisEvaluation, folder: Path
-) -> None:
+def test_the_report_needs_nothing_but_the_folder(evaluation: ThesisEvaluation, folder: Path) -> None:
     """Tables and figures can be made again long after."""
     said = THESIS.report(folder, folder / "figures.json")
 

@@ -19,11 +19,7 @@ from stowage_testbed.run.release import switch_release
 @pytest.fixture(scope="package")
 def context() -> Iterator[RunContext]:
     cluster = KwokBinaryCluster(f"test-{secrets.token_hex(3)}")
-    with (
-        running_cluster(cluster),
-        cluster.api_client() as api,
-        Observer(api) as observer,
-    ):
+    with running_cluster(cluster), cluster.api_client() as api, Observer(api) as observer:
         context = RunContext(cluster, api, observer, tag="e2e", lasting=True)
         switch_release(context, "deterministic", optimizer_enabled=False)
         yield context

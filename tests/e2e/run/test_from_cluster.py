@@ -50,13 +50,7 @@ def play(environment: StepEnvironment, path: Path) -> Captured:
 
 def by_kind(pods: list[Manifest]) -> Counter[tuple[str, str]]:
     """Count the pods of each workload on each kind of node."""
-    return Counter(
-        (
-            pod["metadata"]["labels"]["stowage.dev/workload"],
-            node_of(pod).rpartition("-")[0],
-        )
-        for pod in pods
-    )
+    return Counter((pod["metadata"]["labels"]["stowage.dev/workload"], node_of(pod).rpartition("-")[0]) for pod in pods)
 
 
 def test_pods_are_on_the_same_kinds_of_node_and_pend_for_the_same_reasons(

@@ -148,9 +148,7 @@ def test_pods_begin_where_they_were_and_later_ones_are_the_schedulers(
     outcome = environment.play_scenario(make_scenario_of_trace(trace, tmp_path))
 
     assert outcome.error == ""
-    nodes = sorted(
-        (pod["metadata"]["name"][:3], node_of(pod)) for pod in environment.pods
-    )
+    nodes = sorted((pod["metadata"]["name"][:3], node_of(pod)) for pod in environment.pods)
     assert nodes == [("lat", "then-0"), ("web", "then-1"), ("web", "then-1")]
 
 
@@ -184,9 +182,7 @@ def test_what_was_recorded_happens_again(context: RunContext, tmp_path: Path) ->
     assert replay.facts["refused"] == 0
 
 
-def test_recording_goes_on_after_the_server_was_away(
-    context: RunContext, tmp_path: Path
-) -> None:
+def test_recording_goes_on_after_the_server_was_away(context: RunContext, tmp_path: Path) -> None:
     """All connections are lost; what came before and after is there, and the gap."""
     path = tmp_path / "gap.jsonl.gz"
     (scenario,) = load_file(HERE / "traffic-gap.yaml")
@@ -213,12 +209,7 @@ def test_however_recording_ends_the_trace_can_be_read(
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         assert process.stderr.readline().startswith("recording until Ctrl-C")
-        wait_until(
-            "the beginning to be written",
-            lambda: path.stat().st_size,
-            bool,
-            timeout_s=HANG_S,
-        )
+        wait_until("the beginning to be written", lambda: path.stat().st_size, bool, timeout_s=HANG_S)
         process.send_signal(number)
         code = process.wait(HANG_S)
     trace = read_trace(path)

@@ -32,9 +32,7 @@ def cluster() -> Iterator[Cluster]:
         yield made
 
 
-def run_wrong(
-    cluster: Cluster, folder: Path, *arguments: str
-) -> subprocess.CompletedProcess[str]:
+def run_wrong(cluster: Cluster, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [*STOWAGE, MAIN, "run", str(WRONG), "--cluster", cluster.name]
     return subprocess.run(
         [*command, "--results", str(folder / "results"), *arguments],
@@ -49,16 +47,10 @@ def what_is_left(cluster: Cluster) -> set[str]:
     """Return the names of nodes, and of pods outside the release's namespace."""
     with cluster.api_client() as api:
         found = [*Objects(api).list_all("Node"), *Objects(api).list_all("Pod")]
-    return {
-        str(body["metadata"]["name"])
-        for body in found
-        if body["metadata"].get("namespace") != "stowage-system"
-    }
+    return {str(body["metadata"]["name"]) for body in found if body["metadata"].get("namespace") != "stowage-system"}
 
 
-def test_a_failure_is_told_in_each_form_and_leaves_evidence(
-    cluster: Cluster, tmp_path: Path
-) -> None:
+def test_a_failure_is_told_in_each_form_and_leaves_evidence(cluster: Cluster, tmp_path: Path) -> None:
     """`stowage run --json - | jq` works, and CI shows what failed without a log.
 
     The cluster may be gone when somebody looks: its events, logs and tables are not.
@@ -97,9 +89,7 @@ def test_a_failure_is_told_in_each_form_and_leaves_evidence(
     assert what_is_left(cluster) == {"stowage-host"}
 
 
-def test_an_interrupted_scenario_is_taken_back_from_a_named_cluster(
-    cluster: Cluster, tmp_path: Path
-) -> None:
+def test_an_interrupted_scenario_is_taken_back_from_a_named_cluster(cluster: Cluster, tmp_path: Path) -> None:
     """Ctrl-C must not leave strange nodes and pods on a cluster that stays."""
     run = StowageRun(tmp_path, "run", "paper/figure-1", "--cluster", cluster.name)
     run.wait_for_line("create first, second and third")

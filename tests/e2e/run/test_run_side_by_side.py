@@ -39,8 +39,7 @@ def test_several_report_as_one_does(tmp_path: Path) -> None:
     document = json.loads(file.read_text())
     assert document["passed"] is True
     assert [
-        f"{one['scenario']}@{one['variant']}" if one["variant"] else one["scenario"]
-        for one in document["scenarios"]
+        f"{one['scenario']}@{one['variant']}" if one["variant"] else one["scenario"] for one in document["scenarios"]
     ] == list(SCENARIOS)
     assert len(document["cluster"].split(", ")) == 2
     configs = document["environment"]["config_hashes"]

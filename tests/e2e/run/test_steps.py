@@ -23,9 +23,7 @@ CASES = yaml.safe_load(Path(__file__).with_name("steps.yaml").read_text("utf-8")
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
-def test_steps_do_and_say_what_is_expected(
-    environment: StepEnvironment, case: dict[str, Any]
-) -> None:
+def test_steps_do_and_say_what_is_expected(environment: StepEnvironment, case: dict[str, Any]) -> None:
     """Why stands beside each of them."""
     outcome = environment.play(case["scenario"])
 
@@ -34,9 +32,7 @@ def test_steps_do_and_say_what_is_expected(
     assert [one for one in errors if one not in outcome.error] == [], outcome.error
     wrong = [f"{one.name}: {one.message}" for one in outcome.failed_checks]
     failed = case.get("failed", [])
-    assert [part in said for part, said in zip(failed, wrong, strict=True)] == [
-        True for _ in failed
-    ], wrong
+    assert [part in said for part, said in zip(failed, wrong, strict=True)] == [True for _ in failed], wrong
     assert outcome.evidence.keys() == caught.keys()
     for name, parts in caught.items():
         assert [one for one in parts if one not in outcome.evidence[name]] == []
@@ -47,9 +43,7 @@ def test_steps_do_and_say_what_is_expected(
         assert outcome.checkpoints[-1].name == FAILED
 
 
-def test_a_kind_of_ones_own_goes_with_the_scenario(
-    environment: StepEnvironment,
-) -> None:
+def test_a_kind_of_ones_own_goes_with_the_scenario(environment: StepEnvironment) -> None:
     """A definition that is left behind would fail the second one."""
     path = CHECKOUT / "scenarios" / "kubernetes" / "custom-objects.yaml"
     (scenario,) = load_file(path)
@@ -60,13 +54,9 @@ def test_a_kind_of_ones_own_goes_with_the_scenario(
         assert (outcome.error, outcome.failed_checks) == ("", ())
 
 
-def test_every_pod_gets_the_schedulers_overrides(
-    environment: StepEnvironment,
-) -> None:
+def test_every_pod_gets_the_schedulers_overrides(environment: StepEnvironment) -> None:
     """Pods of controllers and of bursts; else another scheduler would place them."""
-    pod_overrides = PodOverrides(
-        "default-scheduler", {"queue": "root"}, {"overridden": "yes"}
-    )
+    pod_overrides = PodOverrides("default-scheduler", {"queue": "root"}, {"overridden": "yes"})
 
     outcome = environment.play(
         """\

@@ -47,10 +47,7 @@ REQUESTS = ({"cpu": "250m"}, {"cpu": "500m", "memory": "1Gi"}, {"memory": "2Gi"}
 def write_sample(path: Path) -> None:
     """Write 210 arrivals on ten nodes in two minutes."""
     draw = random.Random(SEED)  # noqa: S311 - no secret
-    lines: list[Line] = [
-        NodeSeen(t=0, name=f"node-{number}", node=Node(ROOM, ROOM))
-        for number in range(NODES)
-    ]
+    lines: list[Line] = [NodeSeen(t=0, name=f"node-{number}", node=Node(ROOM, ROOM)) for number in range(NODES)]
     for kind, requests in enumerate(REQUESTS):
         container = {"name": "c", "image": "i", "resources": {"requests": requests}}
         template = PodTemplate({"kind": str(kind)}, {}, {"containers": [container]})
@@ -77,10 +74,7 @@ def write_sample(path: Path) -> None:
 @contextmanager
 def recording(environment: StepEnvironment, path: Path) -> Iterator[None]:
     stop, began = threading.Event(), threading.Event()
-    with (
-        ThreadPoolExecutor(1) as pool,
-        environment.context.cluster.api_client() as api,
-    ):
+    with ThreadPoolExecutor(1) as pool, environment.context.cluster.api_client() as api:
         ended = pool.submit(record, api, path, stop=stop, began=lambda _: began.set())
         try:
             assert began.wait(HANG_S)
@@ -111,10 +105,7 @@ def test_a_live_cluster_places_the_pods_of_a_trace_on_the_same_nodes(
         for line in recorded.lines
         if isinstance(line, PodBound) and line.name.startswith("pod-")
     }
-    lives = {
-        life.pod: life
-        for life in simulate_trace(recorded, "live", "deterministic").passed.lives
-    }
+    lives = {life.pod: life for life in simulate_trace(recorded, "live", "deterministic").passed.lives}
     assert len(live) == ROUNDS * PODS
     waited = [pod for pod in live if lives[pod].bound_s != lives[pod].arrived_s]
     assert len(waited) > SOME, "agreement means nothing where all find room at once"

@@ -20,12 +20,7 @@ def test_one_command_goes_from_nothing_to_a_page(tmp_path: Path) -> None:
     before = {cluster.name for cluster in list_clusters()}
 
     done = subprocess.run(
-        [*STOWAGE, MAIN, "try", "--nodes", "6"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
+        [*STOWAGE, MAIN, "try", "--nodes", "6"], cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False
     )
 
     assert done.returncode == 0, done.stderr

@@ -27,9 +27,7 @@ FOLDERS = {
 }
 """What the scenarios call the folders of the modules."""
 
-TABLE = yaml.safe_load(
-    Path(__file__).with_name("upstream_refusals.yaml").read_text("utf-8")
-)
+TABLE = yaml.safe_load(Path(__file__).with_name("upstream_refusals.yaml").read_text("utf-8"))
 REFUSED, NAMELESS = TABLE["refused"], TABLE["nameless"]
 OF_SCHEDULING = re.compile(
     r"[aA]ffinity|topologySpread|overhead|runtimeClass|priorityClass|PriorityClass|"
@@ -61,9 +59,7 @@ def nothing_is_left(context: RunContext) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("name", sorted(one.stem for one in SCENARIOS.glob("*.yaml")))
-def test_they_mean_here_what_they_mean_to_their_authors(
-    environment: StepEnvironment, folder: Path, name: str
-) -> None:
+def test_they_mean_here_what_they_mean_to_their_authors(environment: StepEnvironment, folder: Path, name: str) -> None:
     """What that is stands in each scenario."""
     for scenario in load_file(folder / f"{name}.yaml"):
         outcome = environment.play_scenario(scenario)
@@ -80,9 +76,7 @@ def test_what_the_server_does_not_take_is_told_in_its_words(
     module, inside = FOLDERS["perf"]
     path = go_module(module) / inside / template
 
-    outcome = environment.play(
-        f"steps: [apply: [web, {path}]]\nexpect: {{end: {{placed: 0}}}}\n"
-    )
+    outcome = environment.play(f"steps: [apply: [web, {path}]]\nexpect: {{end: {{placed: 0}}}}\n")
 
     assert not any(one.error == "" for one in outcome.steps if one.step.line)
     assert f"{path}:1: " in outcome.error
@@ -96,20 +90,10 @@ def test_no_manifest_is_passed_over(folder: Path) -> None:
         for scenario in load_file(folder / file.name):
             places = (one.place.split(":")[0] for one in scenario.objects.values())
             used |= {Path(one) for one in places}
-    templates = [
-        one for one in (folder / "perf").rglob("*.yaml") if "templates" in one.parts
-    ]
-    manifests = [
-        one
-        for one in (folder / "e2e").rglob("*.yaml")
-        if OF_SCHEDULING.search(one.read_text("utf-8"))
-    ]
+    templates = [one for one in (folder / "perf").rglob("*.yaml") if "templates" in one.parts]
+    manifests = [one for one in (folder / "e2e").rglob("*.yaml") if OF_SCHEDULING.search(one.read_text("utf-8"))]
 
-    left = [
-        one
-        for one in (*templates, *manifests)
-        if one not in used and "{{" not in one.read_text("utf-8")
-    ]
+    left = [one for one in (*templates, *manifests) if one not in used and "{{" not in one.read_text("utf-8")]
 
     assert len(templates) > 100
     assert left == []

@@ -45,9 +45,7 @@ def test_every_smoke_scenario_passes(outcome: RunOutcome) -> None:
     chosen = choose_scenarios((), folder=SCENARIOS, labels=["smoke"])
 
     assert outcome.passed, write_screen(make_saved_run(outcome, {}))
-    assert [item.scenario.scenario_id for item in outcome.outcomes] == [
-        scenario.scenario_id for scenario in chosen
-    ]
+    assert [item.scenario.scenario_id for item in outcome.outcomes] == [scenario.scenario_id for scenario in chosen]
 
 
 @pytest.mark.nightly
@@ -85,11 +83,7 @@ def test_every_pod_that_was_bound_has_a_latency(outcome: RunOutcome) -> None:
 
 def test_a_measured_window_lies_between_its_steps(outcome: RunOutcome) -> None:
     """Metrics are of the burst, not of what came before it."""
-    (burst,) = (
-        item
-        for item in outcome.outcomes
-        if item.scenario.scenario_id == "burst/deployment-200@small"
-    )
+    (burst,) = (item for item in outcome.outcomes if item.scenario.scenario_id == "burst/deployment-200@small")
 
     assert burst.window is not None
     (end,) = burst.checkpoints
@@ -101,9 +95,7 @@ def test_a_measured_window_lies_between_its_steps(outcome: RunOutcome) -> None:
     assert 0 < burst.window.length_s < steps_s
 
 
-def test_the_bundle_holds_events_and_configuration(
-    outcome: RunOutcome, bundle: Bundle
-) -> None:
+def test_the_bundle_holds_events_and_configuration(outcome: RunOutcome, bundle: Bundle) -> None:
     """Every table must be made again from it, without a cluster."""
     document = json.loads((bundle.folder / "run.json").read_text())
 

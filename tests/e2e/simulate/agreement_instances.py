@@ -19,9 +19,7 @@ Pod = dict[str, Any]
 
 PRIORITIES = 4
 FOLLOWER = "follower"
-MIXED: dict[str, Any] = yaml.safe_load(
-    Path(__file__).with_name("mixed.yaml").read_text()
-)
+MIXED: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("mixed.yaml").read_text())
 PODS = 24
 """Of a mixed case."""
 
@@ -38,9 +36,7 @@ class Case:
 
 def paper_case(seed: int) -> Case:
     """Return a generated instance of the paper's kind, from roomy to overfull."""
-    instance = generate(
-        seed, nodes=4, pods_per_node=4, priorities=PRIORITIES, usage=0.9 + seed % 4 / 20
-    )
+    instance = generate(seed, nodes=4, pods_per_node=4, priorities=PRIORITIES, usage=0.9 + seed % 4 / 20)
     pods = [
         make_pod(f"{drawn.name}-{i}", drawn.requests.quantities(), drawn.priority)
         for drawn in instance.workload
@@ -58,10 +54,7 @@ def mixed_case(seed: int) -> Case:
     for number in range(PODS):
         cpu = f"{draw.randrange(100, 2000, 100)}m"
         requests = {"cpu": cpu, "memory": str(draw.randrange(1, 24) * 2**27)}
-        changes = [
-            draw.choice(ways)
-            for ways in draw.sample(MIXED["changes"], draw.randrange(3))
-        ]
+        changes = [draw.choice(ways) for ways in draw.sample(MIXED["changes"], draw.randrange(3))]
         words = {
             "APP": draw.choice("abc"),
             "OTHER": draw.choice("abc"),
@@ -71,15 +64,11 @@ def mixed_case(seed: int) -> Case:
         }
         priority = 1 + draw.randrange(PRIORITIES)
         changes += [{"metadata": {"labels": {"app": "APP"}}}, *extra.get(number, ())]
-        pods[number] = make_pod(
-            f"pod-{number:02}", requests, priority, *_filled_in(changes, words)
-        )
+        pods[number] = make_pod(f"pod-{number:02}", requests, priority, *_filled_in(changes, words))
     small = {"cpu": "100m", "memory": str(2**27)}
     pods[follower] = make_pod(FOLLOWER, small, 1, MIXED["follower"])
     pools = tuple(parse_node_specs(MIXED["nodes"]))
-    return Case(
-        f"mixed-{seed}", pools, tuple(pods.values()), (MIXED["service"],) * (seed % 2)
-    )
+    return Case(f"mixed-{seed}", pools, tuple(pods.values()), (MIXED["service"],) * (seed % 2))
 
 
 def _filled_in(value: Any, words: Mapping[str, Any]) -> Any:
@@ -90,24 +79,17 @@ def _filled_in(value: Any, words: Mapping[str, Any]) -> Any:
     return words.get(value, value) if isinstance(value, str) else value
 
 
-def make_pod(
-    name: str, requests: Mapping[str, str], priority: int, *changes: dict[str, Any]
-) -> Pod:
+def make_pod(name: str, requests: Mapping[str, str], priority: int, *changes: dict[str, Any]) -> Pod:
     """Return a pod; what a change limits it asks for by the limit alone."""
     made: Pod = {
         "metadata": {"name": name, "labels": {}},
-        "spec": {
-            "priorityClassName": f"p{priority}",
-            "terminationGracePeriodSeconds": 0,
-        },
+        "spec": {"priorityClassName": f"p{priority}", "terminationGracePeriodSeconds": 0},
         "container": {"name": "c", "image": "image", "resources": {}},
     }
     for change in changes:
         made = merge_values(made, change)
     container = made.pop("container")
     limits = container["resources"].get("limits", {})
-    container["resources"]["requests"] = {
-        key: amount for key, amount in requests.items() if key not in limits
-    }
+    container["resources"]["requests"] = {key: amount for key, amount in requests.items() if key not in limits}
     made["spec"]["containers"] = [container]
     return made

@@ -59,9 +59,7 @@ class RealCluster:
         listed = self._core.list_namespaced_pod(NAMESPACE)
         version = listed.metadata.resource_version
         follow: Any = watch.Watch()  # type: ignore[no-untyped-call]
-        events = follow.stream(
-            self._core.list_namespaced_pod, NAMESPACE, resource_version=version
-        )
+        events = follow.stream(self._core.list_namespaced_pod, NAMESPACE, resource_version=version)
         for number, pod in enumerate(pods, start=1):
             self._core.create_namespaced_pod(NAMESPACE, pod)
             _await_outcome(events, pod["metadata"]["name"])
@@ -95,9 +93,7 @@ class RealCluster:
         self._scheduler.wait_for_event(event, before.get(event, 0) + more)
 
 
-def as_instance(
-    case: Case, nodes: Sequence[Mapping[str, Any]] | None = None
-) -> Instance:
+def as_instance(case: Case, nodes: Sequence[Mapping[str, Any]] | None = None) -> Instance:
     """Return a case for the simulation, with the nodes as the cluster has them."""
     manifests = [node for pool in case.pools for node in pool.manifests()]
     return Instance(
@@ -121,10 +117,7 @@ def _await_outcome(events: Iterator[Any], name: str) -> None:
 
 
 def _probe(node: str) -> Pod:
-    tolerations = [
-        {"key": key, "operator": "Exists"}
-        for key in ("example.com/gpu", "example.com/old")
-    ]
+    tolerations = [{"key": key, "operator": "Exists"} for key in ("example.com/gpu", "example.com/old")]
     return {
         "metadata": {"name": f"probe-{node}"},
         "spec": {

@@ -34,9 +34,7 @@ class SchedulerProcess:
         # Its certificate is one that it made for itself a moment ago.
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
-        self._connection = http.client.HTTPSConnection(
-            "127.0.0.1", port, timeout=HANG_S, context=context
-        )
+        self._connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=HANG_S, context=context)
 
     def close(self) -> None:
         self._connection.close()
@@ -84,18 +82,12 @@ class SchedulerProcess:
             return busy == 0 and waiting == pods - bound
 
         wait_until(
-            f"the scheduler to come to rest after {pods} pods",
-            self.counts,
-            at_rest,
-            timeout_s=HANG_S,
-            poll_s=POLL_S,
+            f"the scheduler to come to rest after {pods} pods", self.counts, at_rest, timeout_s=HANG_S, poll_s=POLL_S
         )
 
 
 @contextmanager
-def running_scheduler(
-    cluster: Cluster, folder: Path, profile: str
-) -> Iterator[SchedulerProcess]:
+def running_scheduler(cluster: Cluster, folder: Path, profile: str) -> Iterator[SchedulerProcess]:
     """Run the scheduler with a profile while the block lasts, without an optimiser."""
     config = yaml.safe_load(find_profile(profile).read_text())
     config["clientConnection"]["kubeconfig"] = str(cluster.kubeconfig)

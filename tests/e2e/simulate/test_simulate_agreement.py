@@ -30,24 +30,17 @@ def cluster() -> Iterator[Cluster]:
     with running_cluster(KwokBinaryCluster(f"agree-{uuid4().hex[:6]}")) as running:
         with running.api_client() as api:
             for value in range(1, PRIORITIES + 1):
-                manifest = make_manifest(
-                    "scheduling.k8s.io/v1", "PriorityClass", f"p{value}", value=value
-                )
+                manifest = make_manifest("scheduling.k8s.io/v1", "PriorityClass", f"p{value}", value=value)
                 Objects(api).create(manifest)
         yield running
 
 
 @pytest.fixture(scope="module", params=PROFILES)
 def real_cluster(
-    cluster: Cluster,
-    request: pytest.FixtureRequest,
-    tmp_path_factory: pytest.TempPathFactory,
+    cluster: Cluster, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[RealCluster]:
     folder = tmp_path_factory.mktemp("scheduler")
-    with (
-        cluster.api_client() as api,
-        running_scheduler(cluster, folder, request.param) as scheduler,
-    ):
+    with cluster.api_client() as api, running_scheduler(cluster, folder, request.param) as scheduler:
         yield RealCluster(api, scheduler)
 
 
@@ -61,17 +54,11 @@ def simulator() -> Iterator[Simulator]:
 @pytest.mark.parametrize(
     "case",
     [
-        pytest.param(
-            case,
-            id=case.name,
-            marks=[pytest.mark.smoke if number < SMOKE else pytest.mark.nightly],
-        )
+        pytest.param(case, id=case.name, marks=[pytest.mark.smoke if number < SMOKE else pytest.mark.nightly])
         for number, case in enumerate(CASES)
     ],
 )
-def test_the_real_cluster_agrees_pod_for_pod(
-    case: Case, real_cluster: RealCluster, simulator: Simulator
-) -> None:
+def test_the_real_cluster_agrees_pod_for_pod(case: Case, real_cluster: RealCluster, simulator: Simulator) -> None:
     """Same nodes, same pods, same order: every pod on the same node, or on none."""
     instance, placements = real_cluster.play(case)
     assert simulator.place(instance).nodes == placements

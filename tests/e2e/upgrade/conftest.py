@@ -46,10 +46,7 @@ def chart_before(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="package")
 def environment() -> Iterator[ReleaseEnvironment]:
     """Return a cluster with two nodes; each test brings its own definitions."""
-    with (
-        running_cluster(KwokBinaryCluster(f"test-{secrets.token_hex(3)}")) as running,
-        running.api_client() as client,
-    ):
+    with running_cluster(KwokBinaryCluster(f"test-{secrets.token_hex(3)}")) as running, running.api_client() as client:
         create_nodes(client, [NodePool("node", 2, size(4000, 4 * 10**9))])
         yield ReleaseEnvironment(running, client)
 

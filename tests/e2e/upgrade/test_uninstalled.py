@@ -19,15 +19,10 @@ pytestmark = pytest.mark.e2e
 NAMESPACE = "stowage-system"
 NOT_OURS = frozenset({"Event", "APIService"})
 """Kinds whose objects come and go by themselves, or with a definition."""
-OF_EVERY_NAMESPACE = {
-    ("ServiceAccount", NAMESPACE, "default"),
-    ("ConfigMap", NAMESPACE, "kube-root-ca.crt"),
-}
+OF_EVERY_NAMESPACE = {("ServiceAccount", NAMESPACE, "default"), ("ConfigMap", NAMESPACE, "kube-root-ca.crt")}
 
 
-def test_uninstalling_leaves_nothing_but_the_definitions(
-    environment: ReleaseEnvironment,
-) -> None:
+def test_uninstalling_leaves_nothing_but_the_definitions(environment: ReleaseEnvironment) -> None:
     """Also not the lease, which the scheduler and not Helm has made."""
     environment.core.create_namespace({"metadata": {"name": NAMESPACE}})
     before = wait_until(
@@ -42,10 +37,7 @@ def test_uninstalling_leaves_nothing_but_the_definitions(
         profile="optimizer",
         optimizer_enabled=True,
         values={
-            "scheduler": {
-                "leaderElection": {"enabled": True},
-                "metrics": {"enabled": True},
-            },
+            "scheduler": {"leaderElection": {"enabled": True}, "metrics": {"enabled": True}},
             "podDisruptionBudget": {"enabled": True},
             "networkPolicy": {"enabled": True},
         },
@@ -60,10 +52,7 @@ def test_uninstalling_leaves_nothing_but_the_definitions(
 
     uninstall_release(release)
 
-    definitions = {
-        ("CustomResourceDefinition", "", file.stem)
-        for file in (CHART / "crds").glob("*.yaml")
-    }
+    definitions = {("CustomResourceDefinition", "", file.stem) for file in (CHART / "crds").glob("*.yaml")}
     wait_until(
         "what the release has brought to be gone, but for the definitions",
         lambda: set(_objects(environment)) - before,

@@ -34,9 +34,7 @@ OLD = "custom resource definitions"
 """Words of the notes and of the scheduler about definitions that are too old."""
 
 
-def test_plans_go_on_over_an_upgrade_and_the_way_back(
-    environment: ReleaseEnvironment, chart_before: Path
-) -> None:
+def test_plans_go_on_over_an_upgrade_and_the_way_back(environment: ReleaseEnvironment, chart_before: Path) -> None:
     """Each plan is made under one version of the chart, and carried out by the other.
 
     With the definitions as they were, a plan that empties nodes must be refused:
@@ -97,13 +95,7 @@ def _install(environment: ReleaseEnvironment, chart: Path) -> Release:
         chart=chart,
         profile="optimizer-deterministic",
         optimizer_enabled=True,
-        values={
-            "priorityOptimizer": {
-                "trigger": "Manual",
-                "coolDownSeconds": 0,
-                **NO_PROTECTION,
-            }
-        },
+        values={"priorityOptimizer": {"trigger": "Manual", "coolDownSeconds": 0, **NO_PROTECTION}},
     )
 
 
@@ -122,9 +114,7 @@ def _apply_definitions(environment: ReleaseEnvironment) -> None:
     kubectl = environment.cluster.tool_path("kubectl")
     command = [str(kubectl), "--kubeconfig", str(environment.cluster.kubeconfig)]
     command += ["apply", "--server-side", "--force-conflicts", "-f", "-"]
-    done = subprocess.run(
-        command, input=shown.stdout, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(command, input=shown.stdout, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     Objects(environment.client).await_definition("packingpolicies.stowage.dev", HANG_S)
 

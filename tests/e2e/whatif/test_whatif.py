@@ -51,9 +51,7 @@ subjects: [{kind: ServiceAccount, name: reader, namespace: NAMESPACE}]
 
 @pytest.fixture
 def figure_1(
-    stowage_cluster: Cluster,
-    stowage_nodes: Callable[..., list[str]],
-    stowage_arm: Callable[[str], object],
+    stowage_cluster: Cluster, stowage_nodes: Callable[..., list[str]], stowage_arm: Callable[[str], object]
 ) -> Iterator[ReleaseEnvironment]:
     """Return figure 1 of the paper as the stock scheduler places it."""
     stowage_arm("default")
@@ -64,9 +62,7 @@ def figure_1(
         yield environment
 
 
-def client_of(
-    environment: ReleaseEnvironment, account: str, namespace: str
-) -> client.ApiClient:
+def client_of(environment: ReleaseEnvironment, account: str, namespace: str) -> client.ApiClient:
     """Return a client that has the account's token and nothing else."""
     token = environment.core.create_namespaced_service_account_token(
         account, namespace, {"spec": {"expirationSeconds": 600}}
@@ -85,10 +81,7 @@ def ask(inventory: Inventory) -> Findings:
 
 
 def test_lists_alone_tell_which_move_makes_room(
-    figure_1: ReleaseEnvironment,
-    stowage_apply: Callable[..., object],
-    stowage_namespace: str,
-    tmp_path: Path,
+    figure_1: ReleaseEnvironment, stowage_apply: Callable[..., object], stowage_namespace: str, tmp_path: Path
 ) -> None:
     """It is pointed at production: nothing may ever be written.
 
@@ -116,11 +109,7 @@ def test_lists_alone_tell_which_move_makes_room(
     user = f"system:serviceaccount:{stowage_namespace}:reader"
     verbs = wait_until(
         "the refused deletion in the log",
-        lambda: {
-            entry.verb
-            for entry in read_audit_entries(figure_1.cluster.audit_log, before)
-            if entry.user == user
-        },
+        lambda: {entry.verb for entry in read_audit_entries(figure_1.cluster.audit_log, before) if entry.user == user},
         lambda seen: "delete" in seen,
         timeout_s=HANG_S,
     )
@@ -141,14 +130,10 @@ def test_lists_alone_tell_which_move_makes_room(
     from_file = ask(replace(read_files([file]), version=inventory.version))
     # A file that lists no budgets says nothing of them; the API server has none.
     assert "list no disruption budgets" in from_file.proof.about
-    assert replace(from_file, not_judged=(), proof=found.proof) == replace(
-        found, not_judged=()
-    )
+    assert replace(from_file, not_judged=(), proof=found.proof) == replace(found, not_judged=())
 
 
-def test_a_user_who_may_list_nothing_learns_what_is_needed(
-    figure_1: ReleaseEnvironment,
-) -> None:
+def test_a_user_who_may_list_nothing_learns_what_is_needed(figure_1: ReleaseEnvironment) -> None:
     """The way out is a ClusterRole, by name."""
     with (
         closing(client_of(figure_1, "default", "default")) as api,
@@ -184,10 +169,7 @@ def test_nodes_that_autoscalers_may_not_remove_are_left_and_named(
     file = tmp_path / "all.json"
     file.write_text(json.dumps({"kind": "List", "items": items}))
 
-    said = [
-        CliRunner().invoke(app, ["defragment", "--file", str(file), *more]).stdout
-        for more in ([], ["--json"])
-    ]
+    said = [CliRunner().invoke(app, ["defragment", "--file", str(file), *more]).stdout for more in ([], ["--json"])]
 
     found = json.loads(said[1])
     assert [one["name"] for one in found["emptied"]] == emptied
@@ -205,18 +187,7 @@ def _pod(name: str, node: str) -> dict[str, Any]:
     return {
         "kind": "Pod",
         "apiVersion": "v1",
-        "metadata": {
-            "name": name,
-            "namespace": "default",
-            "uid": name,
-            "ownerReferences": [owner],
-        },
-        "spec": {
-            "nodeName": node,
-            "containers": [{"name": "c", "image": "i", "resources": requests}],
-        },
-        "status": {
-            "phase": "Running",
-            "conditions": [{"type": "Ready", "status": "True"}],
-        },
+        "metadata": {"name": name, "namespace": "default", "uid": name, "ownerReferences": [owner]},
+        "spec": {"nodeName": node, "containers": [{"name": "c", "image": "i", "resources": requests}]},
+        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
     }

@@ -40,9 +40,7 @@ def runs(rounds: Sequence[Round], side: int) -> list[MeasuredRun]:
     return made
 
 
-def verdicts(
-    rounds: Sequence[Round], baseline: int = 0
-) -> list[tuple[Verdict, float, float]]:
+def verdicts(rounds: Sequence[Round], baseline: int = 0) -> list[tuple[Verdict, float, float]]:
     """Return the verdicts, and the ends of their intervals."""
     found = judge_arm(runs(rounds, baseline), runs(rounds, 1 - baseline), ASKED)
     ends = []
@@ -55,17 +53,13 @@ def verdicts(
 
 @settings(deadline=None)
 @given(ROUNDS)
-def test_a_verdict_is_an_interval_that_leaves_out_no_change(
-    rounds: Sequence[Round],
-) -> None:
+def test_a_verdict_is_an_interval_that_leaves_out_no_change(rounds: Sequence[Round]) -> None:
     """There is no second rule that a reader would have to know."""
     for verdict, low, high in verdicts(rounds):
         assert verdict.estimate is not None
         assert low <= verdict.estimate <= high
         changed = not low <= UNCHANGED[verdict.scale] <= high
-        assert (verdict.outcome in OPPOSITE) == (
-            changed and verdict.better != "neither"
-        )
+        assert (verdict.outcome in OPPOSITE) == (changed and verdict.better != "neither")
 
 
 @settings(deadline=None)
@@ -82,9 +76,7 @@ def test_arms_that_swap_places_swap_verdicts(rounds: Sequence[Round]) -> None:
 
 @settings(deadline=None)
 @given(ROUNDS, st.randoms(use_true_random=False))
-def test_the_order_of_the_rounds_decides_nothing(
-    rounds: list[Round], random: Random
-) -> None:
+def test_the_order_of_the_rounds_decides_nothing(rounds: list[Round], random: Random) -> None:
     """The same runs give the same verdicts, whenever each was made."""
     shuffled = list(rounds)
     random.shuffle(shuffled)

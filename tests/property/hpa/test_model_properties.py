@@ -9,12 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stowage_testbed.hpa.model.load_window import LoadWindow, Segment, Sla, load_window
-from stowage_testbed.hpa.model.web_service import (
-    Routing,
-    WebService,
-    others,
-    steady_state,
-)
+from stowage_testbed.hpa.model.web_service import Routing, WebService, others, steady_state
 
 counts = st.integers(1, 40)
 routings = st.sampled_from(get_args(Routing))
@@ -33,9 +28,7 @@ ROUNDING_S = 1e-6
 """What two percentiles may differ by that are the same number."""
 
 
-def window(
-    service: WebService, load: int, *ready: int, each_s: float = 1.0
-) -> LoadWindow:
+def window(service: WebService, load: int, *ready: int, each_s: float = 1.0) -> LoadWindow:
     """Return the window of a load on so many replicas, one segment after the other."""
     return load_window(service, Sla(), load, 0.0, [Segment(each_s, n) for n in ready])
 
@@ -56,9 +49,7 @@ def test_the_others_are_a_distribution(routing: Routing, load: int, ready: int) 
 
 @untimed
 @given(services, counts, counts)
-def test_more_clients_never_make_it_faster_nor_more_replicas_slower(
-    service: WebService, load: int, ready: int
-) -> None:
+def test_more_clients_never_make_it_faster_nor_more_replicas_slower(service: WebService, load: int, ready: int) -> None:
     """Whoever tunes an autoscaler expects that."""
     now = window(service, load, ready)
     loaded, grown = window(service, load + 1, ready), window(service, load, ready + 1)
@@ -83,9 +74,7 @@ def test_no_replica_works_beyond_its_limit_and_all_together_do_the_work(
 
 @untimed
 @given(services, counts, st.lists(counts, min_size=1, max_size=5))
-def test_a_window_lies_between_its_best_and_its_worst_segment(
-    service: WebService, load: int, ready: list[int]
-) -> None:
+def test_a_window_lies_between_its_best_and_its_worst_segment(service: WebService, load: int, ready: list[int]) -> None:
     """The order and the cutting of segments do not matter."""
     whole = window(service, load, *ready, each_s=2.0)
     halves = window(service, load, *ready, *reversed(ready))

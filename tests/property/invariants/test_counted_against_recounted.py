@@ -50,18 +50,14 @@ def gone(kind: str, name: str) -> HistoryChange:
 CHANGES = st.lists(
     st.one_of(
         st.builds(
-            lambda name, node, labels, more: (
-                lambda run: run.pod(name, node=node, labels=labels, **more)
-            ),
+            lambda name, node, labels, more: lambda run: run.pod(name, node=node, labels=labels, **more),
             PODS,
             st.sampled_from(["", "n1", "n1", "n2"]),
             LABELS,
             st.sampled_from([{}, {}, {"phase": "Failed"}, {"terminating": True}]),
         ),
         st.builds(
-            lambda name, healthy, selector: (
-                lambda run: run.budget(healthy, name, selector=selector)
-            ),
+            lambda name, healthy, selector: lambda run: run.budget(healthy, name, selector=selector),
             BUDGETS,
             st.integers(1, 3),
             SELECTORS,
@@ -94,9 +90,7 @@ def overfull(history: History) -> Iterator[tuple[str, int]]:
             continue
         if known is None and change.verb is Verb.LISTED:
             continue
-        taken = sum(
-            takes_room(one) and node_of(one) == node_of(came) for one in there.values()
-        )
+        taken = sum(takes_room(one) and node_of(one) == node_of(came) for one in there.values())
         if change.kind == "Pod" and taken > CPUS:
             yield f"ns/{change.name} on {node_of(came)}", 1000 * taken
 
@@ -112,10 +106,7 @@ def broken(history: History) -> Iterator[tuple[str, str]]:
             if not selects(budget, evicted.body):
                 continue
             left = sum(
-                uid_of(one) != evicted.uid
-                and selects(budget, one)
-                and is_live_and_ready(one)
-                for one in pods.values()
+                uid_of(one) != evicted.uid and selects(budget, one) and is_live_and_ready(one) for one in pods.values()
             )
             if left < demanded:
                 name = f"ns/{budget['metadata']['name']}"
@@ -128,16 +119,10 @@ def selects(budget: JsonObject, pod: JsonObject) -> bool:
 
 
 @given(CHANGES)
-def test_what_is_counted_is_as_if_all_pods_were_counted_each_time(
-    changes: list[HistoryChange],
-) -> None:
+def test_what_is_counted_is_as_if_all_pods_were_counted_each_time(changes: list[HistoryChange]) -> None:
     """A sum that misses one change, or an index one selector, is wrong from then on."""
     history = history_of(changes)
-    room = [
-        (one.subject, int(one.detail.split()[1]))
-        for one in no_overcommit(history)
-        if one.detail.startswith("cpu")
-    ]
+    room = [(one.subject, int(one.detail.split()[1])) for one in no_overcommit(history) if one.detail.startswith("cpu")]
     budgets = [(one.subject, one.detail) for one in no_budget_broken(history)]
 
     assert room == list(overfull(history))

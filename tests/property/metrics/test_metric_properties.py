@@ -11,11 +11,7 @@ from hypothesis import strategies as st
 from run_records import a_node, a_record, by_name, pod_on
 
 from stowage_testbed.metrics.catalogue import metrics_of
-from stowage_testbed.metrics.distribution import (
-    compute_spread,
-    compute_top_share,
-    jain_index,
-)
+from stowage_testbed.metrics.distribution import compute_spread, compute_top_share, jain_index
 from stowage_testbed.metrics.inversions import count_inversions
 from stowage_testbed.metrics.latency import measure_t_sched, percentile
 from stowage_testbed.metrics.record import PodRecord, RunRecord
@@ -117,9 +113,7 @@ def test_shares_are_shares_and_a_gap_has_its_reason(record: RunRecord) -> None:
 
 
 @given(closed_runs())
-def test_utilisation_stays_between_start_and_end_while_pods_only_come(
-    record: RunRecord,
-) -> None:
+def test_utilisation_stays_between_start_and_end_while_pods_only_come(record: RunRecord) -> None:
     """Its average over time cannot leave the range that it went through."""
     metrics = by_name(record)
     names = ("end", "mean", "delta")
@@ -130,9 +124,7 @@ def test_utilisation_stays_between_start_and_end_while_pods_only_come(
 
 
 @given(runs(), st.randoms())
-def test_nothing_depends_on_the_order_of_nodes_and_pods(
-    record: RunRecord, rng: random.Random
-) -> None:
+def test_nothing_depends_on_the_order_of_nodes_and_pods(record: RunRecord, rng: random.Random) -> None:
     """A list from the API is sorted by name, which means nothing."""
     nodes, pods = list(record.nodes), list(record.pods)
     rng.shuffle(nodes)
@@ -171,9 +163,7 @@ def _waited(pod: PodRecord, moment_s: float) -> bool:
     return all(end - RESOLUTION_S > moment_s for end in ends)
 
 
-def _had_room(
-    record: RunRecord, node: NodeState, moment_s: float, high: PodRecord
-) -> bool:
+def _had_room(record: RunRecord, node: NodeState, moment_s: float, high: PodRecord) -> bool:
     there = [
         pod
         for pod in record.pods

@@ -9,14 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stowage_testbed.amounts.message import message_of, resources_of
-from stowage_testbed.amounts.resources import (
-    Resources,
-    add_up,
-    names_of,
-    order,
-    parse_all,
-    spell,
-)
+from stowage_testbed.amounts.resources import Resources, add_up, names_of, order, parse_all, spell
 
 NAMES = ("cpu", "memory", "pods", "ephemeral-storage", "hugepages-2Mi", "x.io/gpu")
 
@@ -25,9 +18,7 @@ some = amounts.map(Resources)
 
 
 @given(amounts, st.randoms(use_true_random=False))
-def test_neither_order_nor_zeros_make_a_difference(
-    plain: dict[str, int], draw: random.Random
-) -> None:
+def test_neither_order_nor_zeros_make_a_difference(plain: dict[str, int], draw: random.Random) -> None:
     """Equal pods are one kind, wherever their requests were read."""
     names = list(plain)
     draw.shuffle(names)
@@ -53,9 +44,7 @@ def test_a_total_is_the_sum_of_its_parts(parts: list[Resources]) -> None:
 
 
 @given(some, some, some)
-def test_what_fits_leaves_no_less_than_nothing(
-    asked: Resources, room: Resources, taken: Resources
-) -> None:
+def test_what_fits_leaves_no_less_than_nothing(asked: Resources, room: Resources, taken: Resources) -> None:
     """It fits exactly where, of all that it asks for, enough is left."""
     left = room - taken
 

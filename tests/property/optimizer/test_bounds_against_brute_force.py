@@ -38,12 +38,7 @@ from stowage_optimizer.model.problem import Indices, Ints
 Sizes = list[tuple[int, int]]
 
 LONG_S = 5.0
-MANY = settings(
-    max_examples=300,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    derandomize=True,
-)
+MANY = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 BRIEF = settings(MANY, max_examples=100)
 every_policy = pytest.mark.parametrize("policy", [Policy.STRICT, Policy.PAPER])
 
@@ -75,10 +70,7 @@ class _Asked:
 
 
 def _asked(
-    packing: Packing,
-    data: st.DataObject,
-    policy: Policy = Policy.STRICT,
-    phases: tuple[Phase, ...] = tuple(Phase),
+    packing: Packing, data: st.DataObject, policy: Policy = Policy.STRICT, phases: tuple[Phase, ...] = tuple(Phase)
 ) -> Iterator[_Asked]:
     """Yield the questions about each tier.
 
@@ -93,13 +85,8 @@ def _asked(
                 yield _about(packing, scores, reached, tier, phase)
 
 
-def _about(
-    packing: Packing, scores: set[Score], reached: Score, tier: int, phase: Phase
-) -> _Asked:
-    return _Asked(
-        Question(packing.problem, tier, phase, reached),
-        best_number(scores, reached, tier, phase),
-    )
+def _about(packing: Packing, scores: set[Score], reached: Score, tier: int, phase: Phase) -> _Asked:
+    return _Asked(Question(packing.problem, tier, phase, reached), best_number(scores, reached, tier, phase))
 
 
 def _knapsack(question: Question) -> Bound | None:
@@ -116,10 +103,7 @@ def _by_kind(question: Question) -> Bound | None:
 @MANY
 @given(packing=packings(), data=st.data())
 def test_no_assignment_beats_a_limit_on_pods(
-    bound_of: Callable[[Question], Bound | None],
-    policy: Policy,
-    packing: Packing,
-    data: st.DataObject,
+    bound_of: Callable[[Question], Bound | None], policy: Policy, packing: Packing, data: st.DataObject
 ) -> None:
     """A limit below what is possible would certify a bad plan as optimal."""
     for asked in _asked(packing, data, policy, (Phase.KEEP, Phase.PLACE)):
@@ -129,9 +113,7 @@ def test_no_assignment_beats_a_limit_on_pods(
 @every_policy
 @MANY
 @given(packing=packings(), data=st.data())
-def test_no_assignment_beats_the_dual_bound(
-    policy: Policy, packing: Packing, data: st.DataObject
-) -> None:
+def test_no_assignment_beats_the_dual_bound(policy: Policy, packing: Packing, data: st.DataObject) -> None:
     """The strongest limits, and the ones most likely to be wrong by a rounding.
 
     Phases share a program and have turns in any order; while the search goes on more
@@ -147,15 +129,9 @@ def test_no_assignment_beats_the_dual_bound(
             reached = data.draw(st.sampled_from(sorted(scores)))
             asked = [_about(packing, scores, reached, tier, phase) for phase in phases]
             program = TierProgram(asked[0].question, program)
-            searches = [
-                DualSearch(one.question, nowhere, lambda: 0.0, program) for one in asked
-            ]
+            searches = [DualSearch(one.question, nowhere, lambda: 0.0, program) for one in asked]
             turns = st.lists(
-                st.tuples(
-                    st.integers(0, len(asked) - 1), st.sampled_from([1, 2, 20, 100])
-                ),
-                min_size=1,
-                max_size=6,
+                st.tuples(st.integers(0, len(asked) - 1), st.sampled_from([1, 2, 20, 100])), min_size=1, max_size=6
             )
             for turn, rounds in data.draw(turns):
                 bound = searches[turn].run(LONG_S, rounds=rounds)
@@ -199,10 +175,7 @@ def test_enumeration_from_any_aim_ends_at_the_true_best_or_above(
 def _waiting(room: tuple[int, int], nodes: int, sizes: Sizes) -> Packing:
     """Return equal nodes, and a pod that waits of each size."""
     names = tuple(f"n{at}" for at in range(nodes))
-    items = tuple(
-        Item(f"p{at}", 0, size, tuple(range(nodes)), None)
-        for at, size in enumerate(sizes)
-    )
+    items = tuple(Item(f"p{at}", 0, size, tuple(range(nodes)), None) for at, size in enumerate(sizes))
     return packing_of(names, (room,) * nodes, items, (0,))
 
 
@@ -234,9 +207,7 @@ def _unfillable(packing: Packing, known: int) -> tuple[int, int | None]:
 
 @BRIEF
 @given(packing=_cut_nodes())
-def test_nodes_that_can_be_filled_are_not_said_to_be_unfillable(
-    packing: Packing,
-) -> None:
+def test_nodes_that_can_be_filled_are_not_said_to_be_unfillable(packing: Packing) -> None:
     """The claim comes from pairs of halves; one overlooked would refute a true plan."""
     total = len(packing.current)
 
@@ -253,9 +224,7 @@ def test_nodes_that_can_be_filled_are_not_said_to_be_unfillable(
         pytest.param([(6, 6)] * 3, 2, None, id="a smaller limit is known already"),
     ],
 )
-def test_an_odd_pod_out_is_seen_without_a_search(
-    sizes: Sizes, known: int, told: int | None
-) -> None:
+def test_an_odd_pod_out_is_seen_without_a_search(sizes: Sizes, known: int, told: int | None) -> None:
     """Only a better limit than the known one is worth a word."""
     assert _unfillable(_waiting((10, 10), 2, sizes), known)[1] == told
 

@@ -30,12 +30,7 @@ WIRE = {Policy.STRICT: pb.POLICY_STRICT, Policy.PAPER: pb.POLICY_PAPER}
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - the API's word for every address
 
-SLOW = settings(
-    max_examples=80,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    derandomize=True,
-)
+SLOW = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 
 
 @st.composite
@@ -97,9 +92,7 @@ def _listen(one: pb.PodClass, draw: st.DrawFn) -> None:
 def _keep_apart(one: pb.PodClass, other: str) -> None:
     """Keep pods of the class apart from those of ``other``, or from all others."""
     labels = {"class": other} if other else {}
-    one.required_pod_anti_affinity.add(
-        topology_key="host", label_selector=pb.LabelSelector(match_labels=labels)
-    )
+    one.required_pod_anti_affinity.add(topology_key="host", label_selector=pb.LabelSelector(match_labels=labels))
 
 
 @dataclass(frozen=True)
@@ -114,9 +107,7 @@ class _Planned:
 
     def check(self) -> Checked:
         reduced = self.reduced
-        return verify_certificates(
-            reduced.message, self.plan, WIRE[self.policy], reduced.left_alone
-        )
+        return verify_certificates(reduced.message, self.plan, WIRE[self.policy], reduced.left_alone)
 
     def best(self, priority: int, phase: pb.Phase) -> int:
         """Return the true optimum of a phase in the plan's numbers."""
@@ -124,27 +115,14 @@ class _Planned:
         tier = packing.tiers.index(priority)
         places = phase == pb.PHASE_PLACE
         earlier = ("kept",) if places else ("kept", "placed")
-        among = [
-            one[tier]
-            for one in self.scores
-            if at_least(one, self.reached, tier, earlier)
-        ]
+        among = [one[tier] for one in self.scores if at_least(one, self.reached, tier, earlier)]
         if places:
             return self.reduced.staying(priority) + max(one.placed for one in among)
         return min(-one.stability for one in among)
 
 
-def _planned(
-    reduced: ReducedSnapshot,
-    data: st.DataObject,
-    policy: Policy,
-    *,
-    by_kind: bool = False,
-) -> _Planned:
-    scored = {
-        one: score(reduced.packing, one, policy)
-        for one in feasible_assignments(reduced.packing)
-    }
+def _planned(reduced: ReducedSnapshot, data: st.DataObject, policy: Policy, *, by_kind: bool = False) -> _Planned:
+    scored = {one: score(reduced.packing, one, policy) for one in feasible_assignments(reduced.packing)}
     assignment = data.draw(st.sampled_from(list(scored)))
     plan = reduced.plan(assignment, policy, by_kind=by_kind)
     return _Planned(reduced, policy, plan, scored[assignment], set(scored.values()))
@@ -195,9 +173,7 @@ def test_whatever_is_altered_no_false_limit_is_confirmed(
 @pytest.mark.parametrize("policy", POLICIES)
 @SLOW
 @given(reduced=reduced_snapshots(), data=st.data())
-def test_a_limit_beyond_the_truth_is_refused(
-    policy: Policy, reduced: ReducedSnapshot, data: st.DataObject
-) -> None:
+def test_a_limit_beyond_the_truth_is_refused(policy: Policy, reduced: ReducedSnapshot, data: st.DataObject) -> None:
     """One pod more or one move less than possible is the worst thing to certify."""
     planned = _planned(reduced, data, policy)
     for tier in planned.plan.tiers:
@@ -264,9 +240,7 @@ def _case(builder: SnapshotBuilder, data: st.DataObject) -> tuple[Case, bool]:
 @pytest.mark.parametrize("apart", [False, True])
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(data=st.data())
-def test_who_clashes_or_keeps_apart_overflows_a_node_together(
-    apart: bool, data: st.DataObject
-) -> None:
+def test_who_clashes_or_keeps_apart_overflows_a_node_together(apart: bool, data: st.DataObject) -> None:
     """Too strict an amount certifies what is false, too lax a one refuses truth.
 
     Only of two groups that may each be large, but never meet, is nothing said.
@@ -304,9 +278,7 @@ def two_tiers() -> tuple[pb.Snapshot, pb.Plan]:
     return reduced.message, reduced.plan((0, 1, 0, None, None), Policy.STRICT)
 
 
-def refusals(
-    snapshot: pb.Snapshot, plan: pb.Plan, policy: pb.Policy = pb.POLICY_STRICT
-) -> list[str]:
+def refusals(snapshot: pb.Snapshot, plan: pb.Plan, policy: pb.Policy = pb.POLICY_STRICT) -> list[str]:
     found = verify_certificates(snapshot, plan, policy).violations
     return [str(violation) for violation in found]
 
@@ -315,9 +287,7 @@ RuleChange = Callable[[pb.DualBound], object]
 
 
 def _require(priority: int, phase: pb.Phase, price: int) -> RuleChange:
-    return lambda dual: dual.requirements.add(
-        priority=priority, phase=phase, price=price
-    )
+    return lambda dual: dual.requirements.add(priority=priority, phase=phase, price=price)
 
 
 @pytest.mark.parametrize(
@@ -359,20 +329,13 @@ def test_what_only_the_strict_policy_keeps_is_no_ground_under_the_papers() -> No
 @settings(max_examples=500, deadline=None, derandomize=True)
 @given(
     choices=st.lists(
-        st.builds(
-            Choice,
-            st.integers(-3, 12),
-            st.tuples(st.integers(0, 5), st.integers(0, 5)),
-            st.integers(0, 3),
-        ),
+        st.builds(Choice, st.integers(-3, 12), st.tuples(st.integers(0, 5), st.integers(0, 5)), st.integers(0, 3)),
         max_size=5,
     ),
     room=st.tuples(st.integers(0, 14), st.integers(0, 14)),
     slack=st.integers(0, 4),
 )
-def test_no_content_is_worth_more_than_is_said(
-    choices: list[Choice], room: tuple[int, int], slack: int
-) -> None:
+def test_no_content_is_worth_more_than_is_said(choices: list[Choice], room: tuple[int, int], slack: int) -> None:
     """A content overlooked here would let a false certificate pass."""
     best = 0
     for numbers in product(*(range(one.most + 1) for one in choices)):

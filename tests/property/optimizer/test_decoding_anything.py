@@ -46,9 +46,7 @@ def _message(draw: st.DrawFn, of: Descriptor, depth: int) -> Message:
     return message
 
 
-def _fill(
-    draw: st.DrawFn, message: Message, field: FieldDescriptor, depth: int
-) -> None:
+def _fill(draw: st.DrawFn, message: Message, field: FieldDescriptor, depth: int) -> None:
     kind = field.message_type
     if kind is not None and kind.GetOptions().map_entry:
         key = draw(st.sampled_from(WORDS))
@@ -103,11 +101,7 @@ def test_any_options_are_decoded_or_refused(message: pb.SolveOptions) -> None:
     """Not a number, a negative limit, an unknown strategy: each is named."""
     issues = Issues()
     options = decode_options(
-        message,
-        issues,
-        strategies={"a", "lexicographic"},
-        default_time_limit_s=1.0,
-        default_workers=1,
+        message, issues, strategies={"a", "lexicographic"}, default_time_limit_s=1.0, default_workers=1
     )
 
     if not refused(issues):

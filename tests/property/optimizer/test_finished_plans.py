@@ -46,9 +46,7 @@ def limits(draw: st.DrawFn) -> pb.SolveOptions:
 
 @MANY
 @given(snapshot=SNAPSHOTS, asked=limits(), owners=st.integers(1, 2))
-def test_plans_within_limits_pass_the_checker(
-    snapshot: pb.Snapshot, asked: pb.SolveOptions, owners: int
-) -> None:
+def test_plans_within_limits_pass_the_checker(snapshot: pb.Snapshot, asked: pb.SolveOptions, owners: int) -> None:
     """What is dropped must leave a plan that is feasible, strict and worth it."""
     for index, one in enumerate(snapshot.pod_classes):
         one.owner.uid = f"owner-{index % owners}"
@@ -84,9 +82,7 @@ def test_a_limited_plan_is_called_optimal_only_if_the_free_one_is_as_good(
 
 @MANY
 @given(snapshot=tight_snapshots())
-def test_every_point_of_the_curve_is_a_plan_within_that_many_moves(
-    snapshot: pb.Snapshot,
-) -> None:
+def test_every_point_of_the_curve_is_a_plan_within_that_many_moves(snapshot: pb.Snapshot) -> None:
     """The curve promises: with this limit on moves so many pods are placed."""
     plan = finished_answer_to(snapshot, pb.SolveOptions(strategy=STRATEGY)).plan
     assume(plan.gain_by_moves)
@@ -98,9 +94,7 @@ def test_every_point_of_the_curve_is_a_plan_within_that_many_moves(
         assert limited.tiers[-1].placed >= point.placed or limited.evictions
 
 
-PRICES = st.lists(
-    st.integers(0, 6) | st.sampled_from([1, 10**6, 2**40]), min_size=3, max_size=3
-)
+PRICES = st.lists(st.integers(0, 6) | st.sampled_from([1, 10**6, 2**40]), min_size=3, max_size=3)
 
 
 @pytest.mark.parametrize("priced", [False, True])
@@ -173,9 +167,7 @@ def _nodes_in_use(snapshot: pb.Snapshot, plan: pb.Plan) -> set[str]:
     return {node for node in outcome(snapshot, plan).values() if node}
 
 
-def _least(
-    snapshot: pb.Snapshot, max_moves: int | None, cost: Callable[[set[str]], int]
-) -> tuple[int, int]:
+def _least(snapshot: pb.Snapshot, max_moves: int | None, cost: Callable[[set[str]], int]) -> tuple[int, int]:
     """Return cost of the nodes in use and moves of the best of all assignments."""
     pods = [pod for pod in snapshot.pods if pod.node]
     unpriced = {node.name for node in snapshot.nodes if not node.hourly_price_micros}

@@ -15,23 +15,13 @@ from stowage_optimizer.model.options import Policy, SolveOptions
 from stowage_optimizer.model.packing import Packing, as_assignment, as_nodes
 from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.strategies.lexicographic.proving import Prover
-from stowage_optimizer.strategies.lexicographic.shared_state import (
-    SharedState,
-    WorkClock,
-)
+from stowage_optimizer.strategies.lexicographic.shared_state import SharedState, WorkClock
 
-MANY = settings(
-    max_examples=800,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    derandomize=True,
-)
+MANY = settings(max_examples=800, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 PLANS = 5
 
 
-def _contradicted(
-    bounds: TierBounds, scores: set[Score], reached: Score, tier: int, *, strict: bool
-) -> list[Phase]:
+def _contradicted(bounds: TierBounds, scores: set[Score], reached: Score, tier: int, *, strict: bool) -> list[Phase]:
     """Return the phases whose limit some assignment beats that is as good above."""
     best = {phase: best_number(scores, reached, tier, phase) for phase in Phase}
     beaten = {
@@ -51,9 +41,7 @@ def test_no_limit_outlives_the_plan_that_it_was_proved_for(
     """A plan with a pod more above may move more pods, and then deny less below."""
     strict = policy is Policy.STRICT
     scores = feasible_scores(packing, policy)
-    plans = sorted(
-        feasible_assignments(packing), key=lambda plan: score(packing, plan, policy)
-    )
+    plans = sorted(feasible_assignments(packing), key=lambda plan: score(packing, plan, policy))
     drawn = st.lists(st.integers(0, len(plans) - 1), max_size=PLANS, unique=True)
     shared = SharedState(packing.problem, strict, trivial_bounds(packing))
     mender = Mender(shared.problem, strict=strict)

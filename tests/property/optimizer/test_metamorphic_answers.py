@@ -38,20 +38,12 @@ CLUSTERS: dict[str, Callable[[int], pb.Snapshot]] = {
 every_cluster = pytest.mark.parametrize("cluster", CLUSTERS)
 
 
-def solved(
-    snapshot: pb.Snapshot, policy: pb.Policy = pb.POLICY_STRICT
-) -> tuple[pb.Plan, int]:
+def solved(snapshot: pb.Snapshot, policy: pb.Policy = pb.POLICY_STRICT) -> tuple[pb.Plan, int]:
     """Return the answer, and how many of its limits the checker confirmed by prices.
 
     Work is counted in steps, so that it is always the same.
     """
-    plan = answer_to(
-        snapshot,
-        policy=policy,
-        strategy="lexicographic",
-        time_limit_s=LIMIT_S,
-        deterministic=True,
-    ).plan
+    plan = answer_to(snapshot, policy=policy, strategy="lexicographic", time_limit_s=LIMIT_S, deterministic=True).plan
     assert verify_plan(snapshot, plan, policy) == []
     checked = verify_certificates(snapshot, plan, policy)
     assert checked.violations == ()
@@ -133,12 +125,7 @@ def with_a_pod_that_fits_nowhere(snapshot: pb.Snapshot, _random: Random) -> None
 
 @pytest.mark.parametrize(
     ("alter", "same"),
-    [
-        (in_other_units, True),
-        (renamed, True),
-        (shuffled, False),
-        (with_a_pod_that_fits_nowhere, False),
-    ],
+    [(in_other_units, True), (renamed, True), (shuffled, False), (with_a_pod_that_fits_nowhere, False)],
 )
 @every_cluster
 def test_what_means_nothing_changes_no_value_and_denies_no_proof(
@@ -173,9 +160,7 @@ def test_an_empty_node_makes_nothing_worse(cluster: str) -> None:
         _holds(after, reached(wider, after), reached(snapshot, before))
 
 
-def altered(
-    snapshot: pb.Snapshot, seed: int, alter: Callable[[pb.Snapshot, Random], None]
-) -> pb.Snapshot:
+def altered(snapshot: pb.Snapshot, seed: int, alter: Callable[[pb.Snapshot, Random], None]) -> pb.Snapshot:
     copy = pb.Snapshot.FromString(snapshot.SerializeToString())
     alter(copy, Random(seed))  # noqa: S311
     return copy

@@ -65,8 +65,7 @@ def preference_value(snapshot: pb.Snapshot, where: Where) -> int:
         return [
             other
             for other in snapshot.pods
-            if other.namespace == pod.namespace
-            and classes[other.class_id].labels["app"] == app
+            if other.namespace == pod.namespace and classes[other.class_id].labels["app"] == app
         ]
 
     def near(pod: pb.Pod, key: str, selector: pb.LabelSelector) -> int:
@@ -84,10 +83,7 @@ def preference_value(snapshot: pb.Snapshot, where: Where) -> int:
             continue
         one, node = classes[pod.class_id], nodes[where[pod.uid]]
         total += _of_node(one, node)
-        for sign, terms in (
-            (1, one.preferred_pod_affinity),
-            (-1, one.preferred_pod_anti_affinity),
-        ):
+        for sign, terms in ((1, one.preferred_pod_affinity), (-1, one.preferred_pod_anti_affinity)):
             for asked in terms:
                 term = asked.term
                 met = near(pod, term.topology_key, term.label_selector)
@@ -115,10 +111,7 @@ def _of_node(one: pb.PodClass, node: pb.Node) -> int:
 def neighbours(snapshot: pb.Snapshot, plan: pb.Plan) -> Iterator[Where]:
     """Yield nodes with one pod going elsewhere, or two having changed places."""
     where = outcome(snapshot, plan)
-    arrivals = [
-        *(one.pod_uid for one in plan.placements),
-        *(one.pod_uid for one in plan.moves),
-    ]
+    arrivals = [*(one.pod_uid for one in plan.placements), *(one.pod_uid for one in plan.moves)]
     for uid in arrivals:
         for node in snapshot.nodes:
             yield where | {uid: node.name}

@@ -7,14 +7,7 @@ from functools import cache
 
 import pytest
 
-from benchmarks.proofs.pieces import (
-    ASKED,
-    BEST,
-    OPTIMISER,
-    PIECE,
-    Piece,
-    measure,
-)
+from benchmarks.proofs.pieces import ASKED, BEST, OPTIMISER, PIECE, Piece, measure
 
 PIECES = int(os.environ.get("PROOF_PIECES", "3"))
 """Of a hundred clusters each; `make test-all` has twenty of them."""
@@ -39,9 +32,7 @@ def test_nearly_every_answer_is_the_best_plan() -> None:
     assert len(worse) <= (1 - BEST) * PIECES * PIECE
 
 
-@pytest.mark.parametrize(
-    "strategy", ["cpsat-aggregated", "paper", "first-fit-decreasing", "milp"]
-)
+@pytest.mark.parametrize("strategy", ["cpsat-aggregated", "paper", "first-fit-decreasing", "milp"])
 def test_no_strategy_claims_what_is_false(strategy: str) -> None:
     """Strategies know nothing of what ties pods; what comes after them does."""
     assert measure(0, strategy).faults == ()

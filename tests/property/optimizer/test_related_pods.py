@@ -32,9 +32,7 @@ def roomy(seed: int) -> pb.Snapshot:
 def anywhere(snapshot: pb.Snapshot, rng: Random) -> Where:
     names = ["", *(node.name for node in snapshot.nodes)]
     return {
-        pod.uid: pod.node
-        if pod.node and (not pod.movable or rng.randrange(2))
-        else rng.choice(names)
+        pod.uid: pod.node if pod.node and (not pod.movable or rng.randrange(2)) else rng.choice(names)
         for pod in snapshot.pods
     }
 
@@ -49,11 +47,7 @@ def unmet(packing: Packing, assignment: Assignment, tiers: int) -> list[Row]:
     formulation = RelatedFormulation(packing, tiers)
     values = formulation.values(assignment)
     others = len(CountFormulation(by_class(packing)[0], tiers).program.rows)
-    return [
-        row
-        for row in formulation.program.rows[others:]
-        if total(row.terms, values) > row.upper
-    ]
+    return [row for row in formulation.program.rows[others:] if total(row.terms, values) > row.upper]
 
 
 @pytest.mark.parametrize("first", range(0, 30, 10))

@@ -28,18 +28,12 @@ LIMIT_S = 5.0
 """Proofs are tried for shares of it; the smallest one is far longer than needed."""
 
 SNAPSHOTS = st.one_of(small_snapshots(), tight_snapshots())
-FEW = settings(
-    max_examples=30,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    derandomize=True,
-)
+FEW = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize(
-    ("strategy", "deterministic"),
-    [*((name, False) for name in BEST if name in EVERY), ("lexicographic", True)],
+    ("strategy", "deterministic"), [*((name, False) for name in BEST if name in EVERY), ("lexicographic", True)]
 )
 @settings(FEW, max_examples=60)
 @given(snapshot=SNAPSHOTS)
@@ -52,13 +46,7 @@ def test_every_tier_is_as_good_as_the_best_assignment_and_proved(
     placed, which is the policy's definition: a running pod of a priority goes only
     if no best answer of the tiers above lets it stay.
     """
-    answer = answer_to(
-        snapshot,
-        policy=policy,
-        strategy=strategy,
-        deterministic=deterministic,
-        time_limit_s=LIMIT_S,
-    )
+    answer = answer_to(snapshot, policy=policy, strategy=strategy, deterministic=deterministic, time_limit_s=LIMIT_S)
 
     reached = value_of(snapshot, outcome(snapshot, answer.plan), policy)
     assert reached == best_value(snapshot, policy)
@@ -72,9 +60,7 @@ def test_every_tier_is_as_good_as_the_best_assignment_and_proved(
 @pytest.mark.parametrize("strategy", EVERY)
 @FEW
 @given(snapshot=SNAPSHOTS)
-def test_what_is_called_optimal_is(
-    strategy: str, policy: pb.Policy, snapshot: pb.Snapshot
-) -> None:
+def test_what_is_called_optimal_is(strategy: str, policy: pb.Policy, snapshot: pb.Snapshot) -> None:
     """A wrong certificate is worse than none; heuristics may be lucky, not boastful."""
     answer = answer_to(snapshot, policy=policy, strategy=strategy)
 
@@ -102,13 +88,7 @@ def test_every_published_plan_passes_the_checker_and_gets_better(
     """
     published: list[Solution] = []
 
-    answer = answer_to(
-        snapshot,
-        policy=policy,
-        time_limit_s=time_limit_s,
-        published=published,
-        strategy=strategy,
-    )
+    answer = answer_to(snapshot, policy=policy, time_limit_s=time_limit_s, published=published, strategy=strategy)
 
     values = []
     for plan in (*published, answer.solution):
@@ -138,13 +118,9 @@ def _more_is_proved(one: Solution, other: Solution) -> bool:
 @pytest.mark.parametrize("strategy", EVERY)
 @settings(FEW, max_examples=10)
 @given(snapshot=SNAPSHOTS)
-def test_the_same_seed_and_steps_give_the_same_answer(
-    strategy: str, snapshot: pb.Snapshot
-) -> None:
+def test_the_same_seed_and_steps_give_the_same_answer(strategy: str, snapshot: pb.Snapshot) -> None:
     """Work is counted in steps there, so that the machine's load does not matter."""
-    asked = pb.SolveOptions(
-        strategy=strategy, deterministic=True, seed=7, workers=1, max_moves=1
-    )
+    asked = pb.SolveOptions(strategy=strategy, deterministic=True, seed=7, workers=1, max_moves=1)
 
     one, other = (finished_answer_to(snapshot, asked) for _ in range(2))
 
@@ -173,9 +149,7 @@ EMPTY = {
 @pytest.mark.parametrize("objective", [pb.OBJECTIVE_PLACE, pb.OBJECTIVE_CONSOLIDATE])
 @pytest.mark.parametrize("what", EMPTY)
 @pytest.mark.parametrize("strategy", EVERY)
-def test_an_empty_problem_is_no_accident(
-    strategy: str, what: str, objective: pb.Objective
-) -> None:
+def test_an_empty_problem_is_no_accident(strategy: str, what: str, objective: pb.Objective) -> None:
     """Nothing to do, and nothing to trip over."""
     asked = pb.SolveOptions(strategy=strategy, objective=objective, workers=1)
 
@@ -195,9 +169,7 @@ def test_an_empty_problem_is_no_accident(
         pytest.param(2**63 - 1, 3, 2**63 - 6, 1, id="beside a pod that has more"),
     ],
 )
-def test_a_node_is_filled_whatever_it_has(
-    strategy: str, size: int, asked: int, runs: int, placed: int
-) -> None:
+def test_a_node_is_filled_whatever_it_has(strategy: str, size: int, asked: int, runs: int, placed: int) -> None:
     """Kubernetes takes any amount that fits into 64 bits; sums of them do not."""
     builder = SnapshotBuilder()
     for name in ("a", "b", "c"):
@@ -206,9 +178,7 @@ def test_a_node_is_filled_whatever_it_has(
     builder.pod_class("runs", extended={"x": runs}).unsupported.append("volumes")
     builder.pod("p", of="waits").pod("q", of="waits").pod("r", of="runs", node="a")
 
-    plan = finished_answer_to(
-        builder.message, pb.SolveOptions(strategy=strategy, workers=1)
-    ).plan
+    plan = finished_answer_to(builder.message, pb.SolveOptions(strategy=strategy, workers=1)).plan
 
     if strategy == "boreas" and placed < 2:  # all of a batch, or none
         placed = 0

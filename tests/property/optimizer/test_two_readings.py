@@ -33,9 +33,7 @@ def requirements(draw: st.DrawFn) -> pb.Requirement:
 
 @st.composite
 def terms(draw: st.DrawFn) -> pb.NodeSelectorTerm:
-    term = pb.NodeSelectorTerm(
-        match_expressions=draw(st.lists(requirements(), max_size=2))
-    )
+    term = pb.NodeSelectorTerm(match_expressions=draw(st.lists(requirements(), max_size=2)))
     if draw(st.booleans()):
         operator, name = draw(st.sampled_from(["In", "NotIn"])), draw(NAME)
         term.match_fields.add(key="metadata.name", operator=operator, values=[name])
@@ -47,10 +45,7 @@ def tolerations(draw: st.DrawFn) -> pb.Toleration:
     operator = draw(st.sampled_from(["", "Equal", "Exists", "Lt", "Gt"]))
     keys = st.one_of(KEYS, st.just("")) if operator == "Exists" else KEYS
     return pb.Toleration(
-        key=draw(keys),
-        operator=operator,
-        value=draw(VALUES),
-        effect=draw(st.sampled_from(["", *EFFECTS])),
+        key=draw(keys), operator=operator, value=draw(VALUES), effect=draw(st.sampled_from(["", *EFFECTS]))
     )
 
 

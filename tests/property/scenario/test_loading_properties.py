@@ -9,10 +9,7 @@ from hypothesis import strategies as st
 from stowage_testbed.scenario.errors import Issue, ScenarioIssuesError
 from stowage_testbed.scenario.load import load_file
 
-HALVES, STEPS = (
-    yaml.safe_load(Path(__file__).with_name(name).read_text())
-    for name in ("halves.yaml", "steps.yaml")
-)
+HALVES, STEPS = (yaml.safe_load(Path(__file__).with_name(name).read_text()) for name in ("halves.yaml", "steps.yaml"))
 REPLAY = {"replay": {"file": "none.csv", "speed": 2, "limit": 3}}
 TRACED = {**STEPS, "steps": [*STEPS["steps"], REPLAY]}
 

@@ -23,9 +23,7 @@ def test_what_is_written_is_read_back(micros: int) -> None:
     assert parse_price(exact_price(micros)) == micros
 
 
-@pytest.mark.parametrize(
-    "text", ["", "free", "-0.1", "0", "0.0000001", "9000000000000", "nan"]
-)
+@pytest.mark.parametrize("text", ["", "free", "-0.1", "0", "0.0000001", "9000000000000", "nan"])
 def test_what_is_no_price_is_refused(text: str) -> None:
     """A price of 0 means one that is not known; it must not come in by a typo."""
     with pytest.raises(QuantityError):

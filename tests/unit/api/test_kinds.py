@@ -71,9 +71,7 @@ def test_a_kind_is_found_by_its_name(kinds: Kinds, name: str, path: str) -> None
 
 
 @pytest.mark.parametrize(("name", "why"), CASES["missing"].items())
-def test_a_kind_that_is_not_served_is_answered_with_those_that_are(
-    kinds: Kinds, name: str, why: str
-) -> None:
+def test_a_kind_that_is_not_served_is_answered_with_those_that_are(kinds: Kinds, name: str, why: str) -> None:
     """Most are misspelt, or need a version."""
     with pytest.raises(KindMissingError, match=why):
         kinds.find(name)

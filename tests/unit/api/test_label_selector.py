@@ -24,9 +24,7 @@ SPOT, WEB = {"pool": "spot", "zone": "a"}, {"pool": "web"}
         ("!example.com/gpu", True, True),
     ],
 )
-def test_each_form_selects_what_it_does_in_kubectl(
-    text: str, spot: bool, web: bool
-) -> None:
+def test_each_form_selects_what_it_does_in_kubectl(text: str, spot: bool, web: bool) -> None:
     """The same text is given to kubectl before, to see which nodes it means."""
     selector = parse_selector(text)
 

@@ -24,9 +24,7 @@ def test_a_wait_lasts_as_long_as_the_machine_needs(
 
 
 @pytest.mark.parametrize("said", ["0.5", "much", "-1", "inf", "nan"])
-def test_a_setting_that_is_no_factor_is_refused(
-    said: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_setting_that_is_no_factor_is_refused(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Shorter deadlines would make failures of what is only slow."""
     monkeypatch.setenv(PATIENCE, said)
 

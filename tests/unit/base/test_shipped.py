@@ -20,10 +20,7 @@ ROOT = Path(__file__).parents[3]
 def wheel() -> dict[str, Path]:
     """Return the files of the wheel: where they come from, by where they go."""
     builder = WheelBuilder(str(ROOT))
-    return {
-        file.distribution_path: Path(file.path)
-        for file in builder.recurse_included_files()
-    }
+    return {file.distribution_path: Path(file.path) for file in builder.recurse_included_files()}
 
 
 def test_a_checkout_ships_its_own_folders_and_a_package_its_data(
@@ -41,9 +38,7 @@ def test_a_checkout_ships_its_own_folders_and_a_package_its_data(
 
 
 @pytest.mark.parametrize("name", ["stowage-scheduler", "stowage-simulate"])
-def test_the_wheel_has_what_tools_are_built_from(
-    name: str, wheel: dict[str, Path]
-) -> None:
+def test_the_wheel_has_what_tools_are_built_from(name: str, wheel: dict[str, Path]) -> None:
     """The key of both is one, so that the cache serves both."""
     tools = [load_manifest().tool(name, minor) for minor in built_minors()]
     folder = tools[0].folder
@@ -67,18 +62,14 @@ def test_the_wheel_has_what_tools_are_built_from(
     ],
     ids=["scenarios", "chart"],
 )
-def test_the_wheel_has_a_whole_folder(
-    wheel: dict[str, Path], folder: Path, suffixes: set[str] | None
-) -> None:
+def test_the_wheel_has_a_whole_folder(wheel: dict[str, Path], folder: Path, suffixes: set[str] | None) -> None:
     """Each for the reason above it."""
     data = "stowage_testbed/_data"
     top = f"{data}/{folder.relative_to(ROOT).parts[0]}/"
     files = [file for file in folder.rglob("*") if file.is_file()]
 
     assert {path for path in wheel if path.startswith(top)} == {
-        f"{data}/{file.relative_to(ROOT)}"
-        for file in files
-        if suffixes is None or file.suffix in suffixes
+        f"{data}/{file.relative_to(ROOT)}" for file in files if suffixes is None or file.suffix in suffixes
     }
 
 

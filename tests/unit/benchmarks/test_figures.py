@@ -57,10 +57,7 @@ def a_record(
     claimed = {
         "upper_bound": 99, "disruption_lower_bound": 0, "optimal": False, **claims,
     }  # fmt: skip
-    tiers = tuple(
-        TierClaim(placed_before=9, placed=placed, disruption=-kept, **claimed)
-        for _, placed, kept in value
-    )
+    tiers = tuple(TierClaim(placed_before=9, placed=placed, disruption=-kept, **claimed) for _, placed, kept in value)
     return Record(
         case=case, arm=arm, optimal=claimed["optimal"], value=value, tiers=tiers,
         refused=refused, wall_s=wall_s, first_plan_s=0.1, solve_s=0.4,
@@ -155,9 +152,7 @@ def test_upstreams_target_is_missed_only_where_the_rounds_show_it(
         upstream_figures(
             [
                 Pace("Basic", "1,000 nodes", profile, number, rate, passed=True)
-                for profile, of_profile in zip(
-                    ("default", "registered"), rates, strict=True
-                )
+                for profile, of_profile in zip(("default", "registered"), rates, strict=True)
                 for number, rate in enumerate(of_profile)
             ]
         )
@@ -188,12 +183,7 @@ def test_only_what_passes_with_stock_is_held_against_a_profile() -> None:
     profile = next(one for one in PROFILES if one.name == "score-cache")
 
     found = named(
-        upstream_figures(
-            [
-                Pace(case, SMALL, arm, 0, None, passed)
-                for (arm, case), passed in of_cases.items()
-            ]
-        )
+        upstream_figures([Pace(case, SMALL, arm, 0, None, passed) for (arm, case), passed in of_cases.items()])
     )
     specs, nothing = spec_figure(profile, of_specs), spec_figure(profile, of_specs[1:])
 

@@ -49,9 +49,7 @@ def test_a_journal_whose_first_line_was_cut_off_begins_anew(path: Path) -> None:
     assert journal.records() == [Row("first")]
 
 
-def test_a_record_is_on_disk_when_it_is_written_down(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_record_is_on_disk_when_it_is_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also of a machine that loses its power: hours of measuring stand behind it."""
     synced: list[int] = []
     monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.fstat(fd).st_size))

@@ -15,11 +15,7 @@ WARM_S = 360.0
 
 
 def points(
-    value: Callable[[float], float],
-    *,
-    life: int = 1,
-    begin_s: float = 0.0,
-    end_s: float = HOUR_S,
+    value: Callable[[float], float], *, life: int = 1, begin_s: float = 0.0, end_s: float = HOUR_S
 ) -> list[Point]:
     seconds = [begin_s + EVERY_S * n for n in range(int((end_s - begin_s) / EVERY_S))]
     return [Point(at_s, life, value(at_s)) for at_s in seconds]
@@ -48,12 +44,8 @@ def allocated(seed: int) -> Callable[[float], float]:
     return memory
 
 
-@pytest.mark.parametrize(
-    ("memory", "leak"), [(collected(1), 10), (allocated(1), 60)], ids=["saw", "wander"]
-)
-def test_a_leak_is_found_under_noise(
-    memory: Callable[[float], float], leak: float
-) -> None:
+@pytest.mark.parametrize(("memory", "leak"), [(collected(1), 10), (allocated(1), 60)], ids=["saw", "wander"])
+def test_a_leak_is_found_under_noise(memory: Callable[[float], float], leak: float) -> None:
     """What is told from noise must still be told."""
     found = slope(points(lambda at_s: memory(at_s) + leak * at_s / HOUR_S))
 

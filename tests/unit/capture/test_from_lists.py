@@ -82,10 +82,7 @@ def test_pods_are_placed_where_they_were(tmp_path: Path) -> None:
     (place,), end = actions_of(scenario.steps, Place), scenario.expect.end
     names = captured.nodes.names
 
-    assert place.nodes == {
-        "checkout": tuple(sorted((names["ip-1"], names["ip-2"]))),
-        "ledger": (names["ip-2"],),
-    }
+    assert place.nodes == {"checkout": tuple(sorted((names["ip-1"], names["ip-2"]))), "ledger": (names["ip-2"],)}
     assert (str(end.placed), end.pending) == ("3", {"huge": 1})
     (that,) = end.that
     assert 'contains("Insufficient cpu")' in that.text
@@ -109,11 +106,7 @@ def test_objects_name_what_they_named() -> None:
     assert claim["spec"]["volumeName"] == volume["metadata"]["name"]
     assert "claimRef" not in volume["spec"]
     assert expression["values"] == [captured.nodes.names["gpu-1"]]
-    assert [
-        one["metadata"]["name"]
-        for one in captured.objects
-        if one["kind"] == "PodDisruptionBudget"
-    ] == ["guard"]
+    assert [one["metadata"]["name"] for one in captured.objects if one["kind"] == "PodDisruptionBudget"] == ["guard"]
 
 
 def test_several_namespaces_are_kept_apart_by_a_label(tmp_path: Path) -> None:
@@ -143,10 +136,7 @@ def test_several_namespaces_are_kept_apart_by_a_label(tmp_path: Path) -> None:
 
 def words_of(objects: list[Manifest]) -> set[str]:
     """Return all names, labels, values and images that are somebody's own."""
-    own = re.findall(
-        r"[\w./:-]*(?:acme|ip-\d|gpu-1|eu-1|checkout|ledger|books)[\w./:-]*",
-        json.dumps(objects),
-    )
+    own = re.findall(r"[\w./:-]*(?:acme|ip-\d|gpu-1|eu-1|checkout|ledger|books)[\w./:-]*", json.dumps(objects))
     return {*own, "r1", "r2", "vol-77", "secret-77", "vision", "huge", "guard", "shop"}
 
 
@@ -179,11 +169,7 @@ def test_nothing_of_the_old_words_is_left_if_nobody_is_to_know(tmp_path: Path) -
 
 def test_equal_deployments_are_one_with_several_controllers(tmp_path: Path) -> None:
     """Forty tenants with the same service are read as one line."""
-    pods = [
-        one
-        for tenant in range(3)
-        for one in replicas(f"tenant-{tenant}", ["ip-1", ""], template_hash="aa")
-    ]
+    pods = [one for tenant in range(3) for one in replicas(f"tenant-{tenant}", ["ip-1", ""], template_hash="aa")]
     for one in pods:
         one["metadata"]["labels"]["app"] = "tenant"
 

@@ -18,15 +18,9 @@ ZONE = "topology.kubernetes.io/zone"
     ("nodes", "pools"),
     [
         # Two hundred nodes are read as three lines.
-        (
-            [node(f"ip-10-{n}", zone="ab"[n % 2], rack=str(n)) for n in range(5)],
-            [("ip-10", 5, ("a", "b"), {})],
-        ),
+        ([node(f"ip-10-{n}", zone="ab"[n % 2], rack=str(n)) for n in range(5)], [("ip-10", 5, ("a", "b"), {})]),
         # With four in one and one in another, turns would give others.
-        (
-            [node(f"n{n}", zone="aaaab"[n]) for n in range(5)],
-            [("n", 4, ("a",), {}), ("n-b", 1, ("b",), {})],
-        ),
+        ([node(f"n{n}", zone="aaaab"[n]) for n in range(5)], [("n", 4, ("a",), {}), ("n-b", 1, ("b",), {})]),
         # A label stays where pods ask about it; others would keep equal nodes apart.
         (
             [node("n0", disk="ssd", rack="1"), node("n1", disk="hdd", rack="2")],
@@ -40,16 +34,11 @@ ZONE = "topology.kubernetes.io/zone"
     ],
     ids=["zones in turn", "other zones", "labels", "names"],
 )
-def test_equal_nodes_are_one_kind(
-    nodes: list[Manifest], pools: list[tuple[object, ...]]
-) -> None:
+def test_equal_nodes_are_one_kind(nodes: list[Manifest], pools: list[tuple[object, ...]]) -> None:
     """It is read as a line; what differs for pods is a kind of its own."""
     captured = capture_nodes(nodes, {"disk"})
 
-    assert pools == [
-        (one.name_prefix, one.count, tuple(one.zones), dict(one.labels))
-        for one in captured.pools
-    ]
+    assert pools == [(one.name_prefix, one.count, tuple(one.zones), dict(one.labels)) for one in captured.pools]
 
 
 def test_every_node_keeps_its_zone() -> None:

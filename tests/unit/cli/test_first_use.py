@@ -27,9 +27,7 @@ kind: PackingPolicy
 metadata: {name: nightly}
 spec: {windows: [{schedule: "0 2 * * *", durationSeconds: 7200}]}
 """
-TRACE = (
-    '{"stowage_trace": 1, "began": "2026-01-01T00:00:00Z", "kubernetes": "v1.37.2"}\n'
-)
+TRACE = '{"stowage_trace": 1, "began": "2026-01-01T00:00:00Z", "kubernetes": "v1.37.2"}\n'
 CAUSE = "no such host: proxy.example"
 
 GO = f"""#!/bin/sh
@@ -142,10 +140,7 @@ def test_a_command_goes_on_once_what_it_lacked_is_there(
 def test_a_fixture_says_what_it_installs(fresh: dict[str, str], tmp_path: Path) -> None:
     """What a fixture says is kept back by pytest until a test has failed."""
     test = tmp_path / "test_mine.py"
-    test.write_text(
-        "def test_one(stowage_cluster):\n    pass\n\n"
-        "def test_two(stowage_cluster):\n    pass\n"
-    )
+    test.write_text("def test_one(stowage_cluster):\n    pass\n\ndef test_two(stowage_cluster):\n    pass\n")
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q"]
 
     code, output, said = call([*command, "--show-capture=no", str(test)], fresh)

@@ -28,13 +28,7 @@ from stowage_testbed.cli import defragment as command
 from stowage_testbed.cli.consolidation import follow
 from stowage_testbed.cli.kubectl import plugin
 from stowage_testbed.cli.plan_control import PlanApi, page_of, table_of
-from stowage_testbed.defragment.findings import (
-    REHEARSED,
-    Bill,
-    Defragmentation,
-    EmptiedNode,
-    PodMove,
-)
+from stowage_testbed.defragment.findings import REHEARSED, Bill, Defragmentation, EmptiedNode, PodMove
 from stowage_testbed.toolchain import choose_minor, tool_path
 from stowage_testbed.whatif.inventory import Inventory
 
@@ -116,10 +110,7 @@ NODE = {"name": "n1", "hourlyPrice": "0.1", "moves": 2, "gain": "1.5"}
 
 
 def _status(phase: str, *states: str, saving: str = "0.10") -> dict[str, Any]:
-    nodes = [
-        {**NODE, "name": f"n{number}", "state": state}
-        for number, state in enumerate(states)
-    ]
+    nodes = [{**NODE, "name": f"n{number}", "state": state} for number, state in enumerate(states)]
     return {
         "phase": phase,
         "consolidation": {
@@ -311,9 +302,7 @@ def test_nothing_is_done_unless_it_is_wanted(run: Any, answer: str, plans: int) 
         (("--apply",), "give --yes"),
     ],
 )
-def test_what_cannot_be_applied_is_refused(
-    run: Any, arguments: tuple[str, ...], said: str
-) -> None:
+def test_what_cannot_be_applied_is_refused(run: Any, arguments: tuple[str, ...], said: str) -> None:
     """Before anything is changed."""
     server = Server()
     done = run(server, *arguments)

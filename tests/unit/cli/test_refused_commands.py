@@ -13,14 +13,10 @@ from typer.testing import CliRunner
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli import app
 
-REFUSALS: dict[str, list[list[str]]] = yaml.safe_load(
-    Path(__file__).with_name("refusals.yaml").read_text("utf-8")
-)
+REFUSALS: dict[str, list[list[str]]] = yaml.safe_load(Path(__file__).with_name("refusals.yaml").read_text("utf-8"))
 
 
-@pytest.mark.parametrize(
-    ("command", "said"), [case for cases in REFUSALS.values() for case in cases]
-)
+@pytest.mark.parametrize(("command", "said"), [case for cases in REFUSALS.values() for case in cases])
 def test_what_makes_no_sense_is_told_at_once(
     command: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,12 +10,7 @@ import yaml
 
 from stowage_testbed.cluster import kwokctl_config
 from stowage_testbed.cluster.kind import config as kind_config
-from stowage_testbed.cluster.kwokctl_config import (
-    AUDIT_POLICY,
-    merged_arguments,
-    metrics_arguments,
-    render_config,
-)
+from stowage_testbed.cluster.kwokctl_config import AUDIT_POLICY, merged_arguments, metrics_arguments, render_config
 from stowage_testbed.cluster.ports import Ports
 from stowage_testbed.scenario.subset import find_differences
 
@@ -36,24 +31,18 @@ def configurations(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Any]]:
     kind["nodes"][0]["kubeadmConfigPatches"] = [yaml.safe_load(p) for p in patches]
     return {
         "kwokctl": [*yaml.safe_load_all(render_config("1.37", ports, OWN))],
-        "kwokctl with metrics": [
-            *yaml.safe_load_all(render_config("1.37", ports, metrics))
-        ],
+        "kwokctl with metrics": [*yaml.safe_load_all(render_config("1.37", ports, metrics))],
         "kind": [kind],
     }
 
 
 @pytest.mark.parametrize("what", ["kwokctl", "kwokctl with metrics", "kind"])
-def test_defaults_are_overridden(
-    configurations: dict[str, list[Any]], what: str
-) -> None:
+def test_defaults_are_overridden(configurations: dict[str, list[Any]], what: str) -> None:
     """Each for the reason that stands beside it."""
     assert list(find_differences(WANTED[what], configurations[what][0])) == []
 
 
-def test_nothing_is_there_that_nobody_has_asked_for(
-    configurations: dict[str, list[Any]],
-) -> None:
+def test_nothing_is_there_that_nobody_has_asked_for(configurations: dict[str, list[Any]]) -> None:
     """Metrics take time, and give a certificate rights."""
     text = str(configurations["kwokctl"][0])
 
@@ -61,9 +50,7 @@ def test_nothing_is_there_that_nobody_has_asked_for(
     assert "requestheader" not in text
 
 
-def test_nothing_happens_by_chance_or_takes_time_by_itself(
-    configurations: dict[str, list[Any]],
-) -> None:
+def test_nothing_happens_by_chance_or_takes_time_by_itself(configurations: dict[str, list[Any]]) -> None:
     """KWOK jitters delays and weighs stages with a generator that has no seed."""
     documents = configurations["kwokctl"]
     stages = [one["spec"] for one in documents if one["kind"] == "Stage"]

@@ -23,26 +23,13 @@ from stowage_testbed.cluster import KwokBinaryCluster
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.choice import existing_cluster, new_cluster
 from stowage_testbed.cluster.claim import check_name, claim_cluster
-from stowage_testbed.cluster.components import (
-    API_SERVER,
-    pid_file,
-)
+from stowage_testbed.cluster.components import API_SERVER, pid_file
 from stowage_testbed.cluster.fitness import fitness_of
 from stowage_testbed.cluster.kind.cluster import write_certificates
 from stowage_testbed.cluster.listing import list_clusters, purge_clusters
 from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
-from stowage_testbed.cluster.ports import (
-    FIRST,
-    LAST,
-    Ports,
-    choose_ports,
-    port_beside,
-)
-from stowage_testbed.cluster.processes import (
-    kill_processes,
-    marked_environment,
-    processes_of,
-)
+from stowage_testbed.cluster.ports import FIRST, LAST, Ports, choose_ports, port_beside
+from stowage_testbed.cluster.processes import kill_processes, marked_environment, processes_of
 from stowage_testbed.images.docker_engine import EngineUnreachableError
 
 NOBODY = "unix:///nowhere/docker.sock"
@@ -89,9 +76,7 @@ def test_only_names_that_can_be_folders_of_ours_are_taken() -> None:
             check_name(name)
 
 
-def test_ports_lie_below_those_of_outgoing_connections_and_differ(
-    clusters: Path,
-) -> None:
+def test_ports_lie_below_those_of_outgoing_connections_and_differ(clusters: Path) -> None:
     """Any connection could take such a port; the first is the one asked for.
 
     Clusters that are starting have bound nothing yet.
@@ -106,9 +91,7 @@ def test_ports_lie_below_those_of_outgoing_connections_and_differ(
     assert not set(first.ports.all()) & set(second.ports.all())
 
 
-def test_a_port_that_was_chosen_is_left_to_whoever_chose_it_for_a_minute(
-    clusters: Path,
-) -> None:
+def test_a_port_that_was_chosen_is_left_to_whoever_chose_it_for_a_minute(clusters: Path) -> None:
     """It is bound seconds later, and clusters of other folders are not known here.
 
     Schedulers beside a cluster have ports that are none of a control plane's.
@@ -253,9 +236,7 @@ def test_the_doctor_names_every_cause_with_its_way_out() -> None:
         ("up --port {port}", "port {port} of 127.0.0.1 is in use by process {pid} ("),
     ],
 )
-def test_what_there_is_is_named(
-    clusters: Path, taken_port: int, command: str, said: str
-) -> None:
+def test_what_there_is_is_named(clusters: Path, taken_port: int, command: str, said: str) -> None:
     """And nothing comes of it."""
     a_cluster(clusters, "mine")
     result = CliRunner().invoke(app, command.format(port=taken_port).split())
@@ -274,9 +255,7 @@ def test_an_idle_purge_is_not_refused() -> None:
 
 WAIT = "import sys; print('up', flush=True); sys.stdin.read()"
 WITH_CHILD = (
-    "import subprocess, sys\n"
-    f"child = subprocess.Popen([sys.executable, '-c', {WAIT!r}], env={{}})\n"
-    "sys.stdin.read()"
+    f"import subprocess, sys\nchild = subprocess.Popen([sys.executable, '-c', {WAIT!r}], env={{}})\nsys.stdin.read()"
 )
 
 Start = Callable[..., "subprocess.Popen[bytes]"]
@@ -289,10 +268,7 @@ def start() -> Iterator[Start]:
 
     def start_one(code: str, environment: dict[str, str]) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(
-            [sys.executable, "-c", code],
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            [sys.executable, "-c", code], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         started.append(process)
         assert process.stdout is not None
@@ -305,9 +281,7 @@ def start() -> Iterator[Start]:
         process.communicate()
 
 
-def test_marked_processes_are_killed_with_their_own(
-    start: Start, tmp_path: Path
-) -> None:
+def test_marked_processes_are_killed_with_their_own(start: Start, tmp_path: Path) -> None:
     """Others are the user's; a release's container has an environment of its own."""
     process = start(WAIT, marked_environment(tmp_path, os.environ))
     other = start(WAIT, marked_environment(tmp_path / "other", os.environ))

@@ -15,12 +15,7 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.metrics_server import server
 from stowage_testbed.cluster.metrics_server.fake_kubelet import FakeKubelet
 from stowage_testbed.cluster.metrics_server.objects import read_manifests, usage_object
-from stowage_testbed.cluster.node_pool import (
-    ZONE_LABEL,
-    NodePool,
-    NodePoolError,
-    Taint,
-)
+from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, NodePoolError, Taint
 from stowage_testbed.cluster.node_spec import parse_node_spec, parse_node_specs
 from stowage_testbed.cluster.service_account import write_private
 
@@ -80,9 +75,7 @@ def test_nodes_are_named_zoned_and_sized_exactly() -> None:
     assert nodes[0]["status"]["capacity"] == sizes
 
 
-def test_the_certificate_is_made_out_to_the_service(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_certificate_is_made_out_to_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And its key is nobody else's to read."""
 
     def written(api: object, admin: Path, namespace: str, name: str, to: Path) -> None:
@@ -102,9 +95,7 @@ def test_the_certificate_is_made_out_to_the_service(
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(made.key.parent.stat().st_mode) == 0o700
     # The API server holds it against that name.
-    (registration,) = [
-        one for one in read_manifests("metrics-server") if one["kind"] == "APIService"
-    ]
+    (registration,) = [one for one in read_manifests("metrics-server") if one["kind"] == "APIService"]
     assert "insecureSkipTLSVerify" not in registration["spec"]
 
 

@@ -14,12 +14,7 @@ import pytest
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S
 from stowage_testbed.cluster.api_probe import ApiProbe
-from stowage_testbed.cluster.components import (
-    CONTROL_PLANE,
-    HOST_PODS,
-    log_file,
-    pid_file,
-)
+from stowage_testbed.cluster.components import CONTROL_PLANE, HOST_PODS, log_file, pid_file
 from stowage_testbed.cluster.ports import Ports
 from stowage_testbed.cluster.startup import Startup
 from stowage_testbed.toolchain.location import binary_file
@@ -29,9 +24,7 @@ KWOKCTL = "kwokctl"
 SHORT_S = 0.2
 # It is ready, and has nothing that a controller or a kubelet would write.
 PROBE = SimpleNamespace(
-    ready=lambda: "ok",
-    namespaces_without_account=lambda: ["default"],
-    has_lease=lambda _node: False,
+    ready=lambda: "ok", namespaces_without_account=lambda: ["default"], has_lease=lambda _node: False
 )
 
 
@@ -66,9 +59,7 @@ def startup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Startup
         ("await_host_node", "the host's node", HOST_PODS),
     ],
 )
-def test_the_log_of_what_was_waited_for_is_quoted(
-    startup: Startup, wait: str, what: str, component: str
-) -> None:
+def test_the_log_of_what_was_waited_for_is_quoted(startup: Startup, wait: str, what: str, component: str) -> None:
     """That of the API server, which is well, sends whoever reads it astray."""
     if wait == "start":
         os.remove(pid_file(startup.workdir, CONTROL_PLANE[0]))

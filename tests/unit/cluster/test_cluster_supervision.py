@@ -51,9 +51,7 @@ class Folder(SilentCluster):
 
     def start(self, component: str) -> subprocess.Popen[bytes]:
         """Start something that sleeps, as a component that has logged two lines."""
-        child = subprocess.Popen(
-            ["sleep", "60"], env=marked_environment(self.workdir, os.environ)
-        )
+        child = subprocess.Popen(["sleep", "60"], env=marked_environment(self.workdir, os.environ))
         # A program that is being loaded has no environment yet.
         wait_until(
             f"the mark of {component}",
@@ -97,10 +95,7 @@ def for_a_command() -> None:
 
 
 def end_of(
-    cluster: Folder,
-    act: Callable[[], object] = lambda: None,
-    folders: tuple[Path, ...] = (),
-    least_free_bytes: int = 0,
+    cluster: Folder, act: Callable[[], object] = lambda: None, folders: tuple[Path, ...] = (), least_free_bytes: int = 0
 ) -> Exception:
     """Act under supervision, wait for ever, and return what ended that."""
     try:
@@ -114,17 +109,10 @@ def end_of(
 
 @pytest.mark.parametrize(
     "wait",
-    [
-        in_a_pipe,
-        for_a_command,
-        lambda: threading.Event().wait(FOREVER_S),
-        lambda: SystemClock().pause(FOREVER_S),
-    ],
+    [in_a_pipe, for_a_command, lambda: threading.Event().wait(FOREVER_S), lambda: SystemClock().pause(FOREVER_S)],
     ids=["in a pipe", "for a command", "for an event", "asleep"],
 )
-def test_a_process_that_is_killed_ends_whatever_is_waited_for(
-    cluster: Folder, wait: Callable[[], None]
-) -> None:
+def test_a_process_that_is_killed_ends_whatever_is_waited_for(cluster: Folder, wait: Callable[[], None]) -> None:
     """A run said nothing for minutes after etcd was gone."""
     child = cluster.start(ETCD)
 
@@ -193,10 +181,7 @@ def lose_the_observer_first(cluster: Folder) -> None:
     ],
 )
 def test_what_fails_ends_the_block_by_the_name_of_its_cause(
-    cluster: Folder,
-    monkeypatch: pytest.MonkeyPatch,
-    act: Callable[[Folder], object],
-    said: str,
+    cluster: Folder, monkeypatch: pytest.MonkeyPatch, act: Callable[[Folder], object], said: str
 ) -> None:
     """An observer that is gone without a word makes every later wait one in vain."""
     # pytest has a hook of its own, which would fail the test.
@@ -351,13 +336,8 @@ def test_the_inner_of_two_blocks_ends_alone() -> None:
     assert done == ["inner"]
 
 
-@pytest.mark.parametrize(
-    ("number", "error"),
-    [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)],
-)
-def test_the_first_request_to_end_raises_and_no_later_one(
-    number: signal.Signals, error: type[BaseException]
-) -> None:
+@pytest.mark.parametrize(("number", "error"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)])
+def test_the_first_request_to_end_raises_and_no_later_one(number: signal.Signals, error: type[BaseException]) -> None:
     """CI systems and people end jobs; a second one would cut the clean-up short.
 
     What is raised in a finaliser the interpreter drops: a run went on to its end.
@@ -383,10 +363,7 @@ def test_former_handlers_come_back() -> None:
     def own(number: int, frame: FrameType | None) -> None:
         """Do nothing."""
 
-    for block, number in (
-        (ending_cleanly, signal.SIGINT),
-        (ended_early, signal.SIGRTMIN),
-    ):
+    for block, number in ((ending_cleanly, signal.SIGINT), (ended_early, signal.SIGRTMIN)):
         before = signal.signal(number, own)
         try:
             with block():

@@ -54,9 +54,7 @@ def a_process(tmp_path: Path) -> Iterator[Start]:
     """Return how to make a program's process; all of them are ended afterwards."""
     made: list[ArmProcess] = []
 
-    def make(
-        *command: str, ready: Any = lambda _: READY, name: str = "scheduler"
-    ) -> ArmProcess:
+    def make(*command: str, ready: Any = lambda _: READY, name: str = "scheduler") -> ArmProcess:
         made.append(ArmProcess("mine", Program(name, command, {}, ready), tmp_path))
         return made[-1]
 
@@ -98,9 +96,7 @@ def test_a_program_is_ready_when_its_endpoint_says_so_and_ends_with_its_children
         assert probe.connect_ex(("127.0.0.1", port)) != 0
 
 
-def test_a_port_that_another_serves_is_not_taken_for_the_programs(
-    a_process: Start, tmp_path: Path
-) -> None:
+def test_a_port_that_another_serves_is_not_taken_for_the_programs(a_process: Start, tmp_path: Path) -> None:
     """An earlier scheduler would be measured in its place."""
     command, ready, port = a_server()
     a_process(*command, ready=ready).start(tmp_path)
@@ -114,13 +110,8 @@ def test_a_port_that_another_serves_is_not_taken_for_the_programs(
 
 def a_listener(*addresses: str, status: str = psutil.CONN_LISTEN) -> Any:
     """Return what psutil says of a process that listens there."""
-    found = [
-        SimpleNamespace(status=status, laddr=SimpleNamespace(ip=ip, port=9999))
-        for ip in addresses
-    ]
-    return SimpleNamespace(
-        net_connections=lambda _: found, children=lambda recursive: []
-    )
+    found = [SimpleNamespace(status=status, laddr=SimpleNamespace(ip=ip, port=9999)) for ip in addresses]
+    return SimpleNamespace(net_connections=lambda _: found, children=lambda recursive: [])
 
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - nothing is bound
@@ -131,9 +122,7 @@ def test_a_program_that_others_can_reach_is_never_ready(address: str) -> None:
     """A scheduler's secure port on every interface is one flag that was forgotten."""
     answer = http_readiness("http://127.0.0.1:9999/", a_listener("127.0.0.1", address))
 
-    assert answer == (
-        f"it listens on {address}:9999, which others can reach; bind it to 127.0.0.1"
-    )
+    assert answer == (f"it listens on {address}:9999, which others can reach; bind it to 127.0.0.1")
     # Both families have a loopback, and a connection to elsewhere is no listening.
     assert listens_beyond(a_listener("127.0.0.1", "127.0.0.53", "::1")) == ""
     calling = a_listener("192.0.2.7", status=psutil.CONN_ESTABLISHED)
@@ -169,9 +158,7 @@ def test_a_program_that_does_not_start_is_named_with_the_cause(
         a_process(*words, ready=ready).start(tmp_path, timeout_s=3)
 
 
-def test_what_a_program_started_ends_with_it(
-    a_process: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_program_started_ends_with_it(a_process: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also if neither obeys a request to end."""
     monkeypatch.setattr("stowage_testbed.compare.arms.program.END_PATIENCE_S", 0.5)
     process = a_process("sh", "-c", STUBBORN)
@@ -210,9 +197,7 @@ def arm(a_process: Start, tmp_path: Path) -> ServingArm:
 
 
 @pytest.mark.parametrize(("number", "later_s"), [(0, 0.0), (0, 0.2), (1, 0.2)])
-def test_a_program_that_is_killed_ends_the_block_by_its_arm(
-    arm: ServingArm, number: int, later_s: float
-) -> None:
+def test_a_program_that_is_killed_ends_the_block_by_its_arm(arm: ServingArm, number: int, later_s: float) -> None:
     """A turn waited minutes for pods that nobody was there to place."""
     for process in arm.processes.values():
         logged(process)
@@ -222,10 +207,7 @@ def test_a_program_that_is_killed_ends_the_block_by_its_arm(
     if not later_s:
         killing.join()
 
-    with (
-        pytest.raises(ArmEndedError, match=r"mine ended by itself with -9(.|\n)*says"),
-        ended_with(arm),
-    ):
+    with pytest.raises(ArmEndedError, match=r"mine ended by itself with -9(.|\n)*says"), ended_with(arm):
         threading.Event().wait(FOREVER_S)
 
 
@@ -255,9 +237,7 @@ def test_the_end_of_the_cluster_comes_before_that_of_its_arm(arm: ServingArm) ->
         whole()
 
 
-def test_a_watch_over_an_arm_leaves_nothing_and_keeps_nothing_from_others(
-    arm: ServingArm,
-) -> None:
+def test_a_watch_over_an_arm_leaves_nothing_and_keeps_nothing_from_others(arm: ServingArm) -> None:
     """A comparison has hundreds of turns; and a thread's failure is the cluster's."""
     descriptors, threads = os.listdir("/proc/self/fd"), threading.active_count()
 

@@ -12,11 +12,7 @@ import yaml
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.compare.arms.default import default_arm, plain_config
 from stowage_testbed.compare.arms.file_arm import FileArm, load_arm_file
-from stowage_testbed.compare.arms.kube_scheduler import (
-    BATCHING,
-    installed_config,
-    settings_of,
-)
+from stowage_testbed.compare.arms.kube_scheduler import BATCHING, installed_config, settings_of
 from stowage_testbed.compare.arms.registry import ARMS, choose_arms
 from stowage_testbed.compare.arms.stowage import StowageArm, stowage_arm
 from stowage_testbed.run.arm import ClientLimits, PodOverrides
@@ -178,9 +174,7 @@ settings: {{version: v3, qps: 20, burst: 30, featureGates: {{Batching: false}}}}
     )
     with_file = load(folder, WITH_CONFIG + "configurationFile: config.yaml\n")
 
-    assert arm.pod_overrides == PodOverrides(
-        "mine", {"queue": "root"}, {"note": "mine"}
-    )
+    assert arm.pod_overrides == PodOverrides("mine", {"queue": "root"}, {"note": "mine"})
     assert arm.rights.cluster_roles == ("view",)
     assert arm.rights.rules[0]["verbs"] == ["patch"]
     assert arm.settings(None).version == "v3"
@@ -200,9 +194,7 @@ def test_limits_reach_only_a_scheduler_that_takes_them(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("bad", BAD, ids=lambda bad: bad["said"])
-def test_an_issue_is_named_with_its_line_and_the_way_out(
-    folder: Path, bad: dict[str, Any]
-) -> None:
+def test_an_issue_is_named_with_its_line_and_the_way_out(folder: Path, bad: dict[str, Any]) -> None:
     """The file is short, its user is new to it."""
     old, new = bad.get("instead", ("", ""))
     text = SHORTEST.replace(old, new, 1) + bad.get("add", "")

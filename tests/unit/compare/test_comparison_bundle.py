@@ -100,9 +100,7 @@ def test_every_broken_file_is_named_at_once(tmp_path: Path) -> None:
         ("name: burst", "name: other", "not that of its sha256"),
     ],
 )
-def test_a_head_that_was_changed_is_one_clear_issue(
-    tmp_path: Path, there: str, instead: str, said: str
-) -> None:
+def test_a_head_that_was_changed_is_one_clear_issue(tmp_path: Path, there: str, instead: str, said: str) -> None:
     """Records of another version say the same by themselves, two hundred times."""
     write_bundle(tmp_path, RECORDS, a_comparison(rounds=2))
     path = tmp_path / "compare.json"
@@ -157,9 +155,7 @@ def test_a_report_is_rebuilt_from_the_folder_and_goes_where_it_is_wanted(
     assert "written:" not in said
 
 
-def test_an_interrupted_comparison_is_reported_and_gone_on_with(
-    tmp_path: Path,
-) -> None:
+def test_an_interrupted_comparison_is_reported_and_gone_on_with(tmp_path: Path) -> None:
     """An hour of runs is not thrown away for the last one."""
     begun = BundleFolder.create(tmp_path, a_comparison(rounds=2))
     with pytest.raises(InputError, match="resume"):
@@ -182,9 +178,7 @@ def test_an_interrupted_comparison_is_reported_and_gone_on_with(
     assert read_bundle(tmp_path).complete
 
 
-def test_a_baseline_that_does_not_hold_exits_with_one(
-    bundle: Path, tmp_path: Path
-) -> None:
+def test_a_baseline_that_does_not_hold_exits_with_one(bundle: Path, tmp_path: Path) -> None:
     """CI stops at it; a comparison is no worse than itself."""
     file = tmp_path / "baseline.json"
     slower = [BurstArm(arm.name, service_s=0.05) for arm in ARMS]

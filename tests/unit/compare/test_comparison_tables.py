@@ -88,9 +88,7 @@ def test_failed_runs_come_first(result: Result) -> None:
     assert first.rows == (("own", "2", "koordinator", "the scheduler ended"),)
 
 
-def test_the_papers_lines_stand_below_ours_and_beside_no_other_workload(
-    result: Result,
-) -> None:
+def test_the_papers_lines_stand_below_ours_and_beside_no_other_workload(result: Result) -> None:
     """Figures of other sizes mislead, and nobody has to have a rival.
 
     The paper's Koordinator is quicker than its default; this one is not.
@@ -139,9 +137,7 @@ def test_the_summary_of_a_step_is_appended_to_and_cut_at_a_line(tmp_path: Path) 
     assert last.startswith("Cut here")
 
 
-def sentence_of(
-    other: BurstArm, rounds: int = 5, default: BurstArm = ARMS[0], **about: Any
-) -> tuple[str, Result]:
+def sentence_of(other: BurstArm, rounds: int = 5, default: BurstArm = ARMS[0], **about: Any) -> tuple[str, Result]:
     """Return how the reports of a comparison with an arm called other begin."""
     arms = (default, replace(other, name="other"))
     comparison = replace(a_comparison(("default", "other")), **about)
@@ -150,12 +146,8 @@ def sentence_of(
     return lead_sentence(judged), result
 
 
-@pytest.mark.parametrize(
-    ("service_s", "begin"), [(0.02, "default is "), (0.0005, "other is ")]
-)
-def test_every_report_begins_with_who_is_faster_by_how_much_and_how_sure(
-    service_s: float, begin: str
-) -> None:
+@pytest.mark.parametrize(("service_s", "begin"), [(0.02, "default is "), (0.0005, "other is ")])
+def test_every_report_begins_with_who_is_faster_by_how_much_and_how_sure(service_s: float, begin: str) -> None:
     """Whoever reads no further must have the answer: a factor above 1."""
     said, result = sentence_of(BurstArm(service_s=service_s))
 
@@ -188,8 +180,6 @@ def test_the_clock_of_each_run_is_named() -> None:
     mixed = [replace(record, clock="API server's answers", answers_late_s=0.004), other]
 
     assert name_clock([record, other]) == "watch receipt"
-    assert name_clock(mixed) == (
-        "API server's answers (1 runs) and watch receipt (1 runs)"
-    )
+    assert name_clock(mixed) == ("API server's answers (1 runs) and watch receipt (1 runs)")
     assert "up to 4 ms late" in describe_clocks(mixed)
     assert "late" not in describe_clocks([other])

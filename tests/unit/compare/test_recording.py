@@ -19,25 +19,14 @@ from stowage_testbed.metrics.state import NodeState
 from stowage_testbed.observe.audit import AuditEntry
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.recording.footprint import UNKNOWN, Footprint, FootprintMeter
-from stowage_testbed.recording.run_record import (
-    Observations,
-    PodCount,
-    RunLabel,
-    make_node_records,
-    make_record,
-)
+from stowage_testbed.recording.run_record import Observations, PodCount, RunLabel, make_node_records, make_record
 
 RECORDED = yaml.safe_load(Path(__file__).with_name("recorded.yaml").read_text("utf-8"))
 LABEL = RunLabel("burst/test", "default", "equal", round_number=3, warm=True)
 NODE = NodeState("n1", size(4000, 4 * 10**9))
 
 
-def record(
-    changes: Sequence[Change],
-    audit: Sequence[AuditEntry] = (),
-    *,
-    count: PodCount | None = None,
-) -> RunRecord:
+def record(changes: Sequence[Change], audit: Sequence[AuditEntry] = (), *, count: PodCount | None = None) -> RunRecord:
     """Return the record of the window from second 100 to second 110."""
     seen_by = Observations(
         NAMESPACE, at(100), at(110), (NODE,), tuple(changes), tuple(audit), count,
@@ -101,9 +90,7 @@ def test_nodes_are_read_with_what_they_can_give() -> None:
     status = {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "40"}}
     bodies = [{"metadata": {"name": name}, "status": status} for name in ("n2", "n1")]
 
-    assert make_node_records(bodies) == tuple(
-        NodeState(name, size(4000, 8 * 2**30, 40)) for name in ("n1", "n2")
-    )
+    assert make_node_records(bodies) == tuple(NodeState(name, size(4000, 8 * 2**30, 40)) for name in ("n1", "n2"))
 
 
 HUNGRY = """
@@ -123,9 +110,7 @@ for line in sys.stdin:
 @pytest.fixture
 def hungry() -> Iterator[subprocess.Popen[str]]:
     """Return a process that takes 100 MB and some CPU time, on request."""
-    with subprocess.Popen(
-        [sys.executable, "-c", HUNGRY], stdin=PIPE, stdout=PIPE, text=True
-    ) as process:
+    with subprocess.Popen([sys.executable, "-c", HUNGRY], stdin=PIPE, stdout=PIPE, text=True) as process:
         yield process
         process.kill()
 
@@ -138,12 +123,8 @@ def send(process: subprocess.Popen[str], word: str) -> None:
     assert process.stdout.readline() == "done\n"
 
 
-@pytest.mark.parametrize(
-    ("before", "within"), [("wait", "spend"), ("spend", "wait")], ids=["in", "before"]
-)
-def test_a_peak_counts_for_the_window_that_it_is_in(
-    hungry: subprocess.Popen[str], before: str, within: str
-) -> None:
+@pytest.mark.parametrize(("before", "within"), [("wait", "spend"), ("spend", "wait")], ids=["in", "before"])
+def test_a_peak_counts_for_the_window_that_it_is_in(hungry: subprocess.Popen[str], before: str, within: str) -> None:
     """It is kept though the memory was given back; the burst before does not count."""
     send(hungry, before)
     meter = FootprintMeter([hungry.pid])

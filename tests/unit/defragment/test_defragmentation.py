@@ -21,25 +21,11 @@ from stowage_testbed.amounts.price import exact_price, parse_price
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.defragment import asking
 from stowage_testbed.defragment.asking import defragmentation_of
-from stowage_testbed.defragment.findings import (
-    NO_PLACE,
-    NOT_WORTH_IT,
-    REHEARSED,
-    RESERVED,
-    Bill,
-    Defragmentation,
-)
+from stowage_testbed.defragment.findings import NO_PLACE, NOT_WORTH_IT, REHEARSED, RESERVED, Bill, Defragmentation
 from stowage_testbed.defragment.options import Options
 from stowage_testbed.defragment.savings import savings_screen
 from stowage_testbed.defragment.screen import screen, tables
-from stowage_testbed.simulate import (
-    Instance,
-    Judgement,
-    Placements,
-    PlanJudgement,
-    Question,
-    Verification,
-)
+from stowage_testbed.simulate import Instance, Judgement, Placements, PlanJudgement, Question, Verification
 from stowage_testbed.text.lines import COLUMNS, LINES
 from stowage_testbed.whatif.asking import PlanLimits
 from stowage_testbed.whatif.inventory import Inventory
@@ -74,8 +60,7 @@ class World:
 
     def inventory(self) -> Inventory:
         nodes = (
-            {"metadata": {"name": name, "labels": {KIND: self.kinds.get(name, "k")}}}
-            for name in (*self.prices, SHARED)
+            {"metadata": {"name": name, "labels": {KIND: self.kinds.get(name, "k")}}} for name in (*self.prices, SHARED)
         )
         pods = (
             {
@@ -182,10 +167,7 @@ def test_what_is_saved_is_what_the_emptied_nodes_cost(ask: Ask) -> None:
 
     saved = sum(world.prices[one.name] for one in found.emptied)
     document = found.document()
-    prices = [
-        parse_price(document[f"hourly{name}"])
-        for name in ("PriceBefore", "PriceAfter", "Saving")
-    ]
+    prices = [parse_price(document[f"hourly{name}"]) for name in ("PriceBefore", "PriceAfter", "Saving")]
     assert saved > 0
     assert found.saved_micros == saved
     assert sum(one.emptied.hourly_micros for one in found.kinds) == saved
@@ -207,12 +189,7 @@ def test_whatever_the_fleet_the_answer_fits_on_one_screen(ask: Ask) -> None:
     """And the tables have all of it; nothing is left out of a sum for want of room."""
     found = ask(a_fleet(60, 3), replace(OPTIONS, least_gain=Fraction(1, 2)))
     emptied = [replace(one, name="n" * 253, kind="k" * 80) for one in found.emptied]
-    long = replace(
-        found,
-        emptied=tuple(emptied),
-        opened=("o" * 253,) * 3,
-        without_price=("w" * 253,) * 9,
-    )
+    long = replace(found, emptied=tuple(emptied), opened=("o" * 253,) * 3, without_price=("w" * 253,) * 9)
     savings = savings_screen(found)
 
     assert fits(screen(long))
@@ -255,11 +232,7 @@ def test_gain_is_the_share_of_the_price_over_the_share_of_the_moves(
 ) -> None:
     """If a plan ends early, the most was saved for what it took."""
     names = "abc"[: len(prices)]
-    world = World(
-        dict(zip(names, prices, strict=True)),
-        dict(zip(names, pods, strict=True)),
-        names,
-    )
+    world = World(dict(zip(names, prices, strict=True)), dict(zip(names, pods, strict=True)), names)
     found = ask(world)
 
     assert {one.name: one.gain for one in found.emptied} == pytest.approx(gains, 1e-3)
@@ -275,9 +248,7 @@ def test_gain_is_the_share_of_the_price_over_the_share_of_the_moves(
         (OWN, RESERVED, "Reserved: the scheduler holds room for its replacement"),
     ],
 )
-def test_a_node_not_worth_its_moves_keeps_its_pods(
-    ask: Ask, scheduler: str, certainty: str, said: str
-) -> None:
+def test_a_node_not_worth_its_moves_keeps_its_pods(ask: Ask, scheduler: str, certainty: str, said: str) -> None:
     """Of any scheduler; it is told with its gain, so that a user can ask for less."""
     world = World({"a": 90, "b": 10}, {"a": 1, "b": 4}, ["a", "b"], scheduler)
 

@@ -11,12 +11,7 @@ import pytest
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.defragment.gain import cost_of_move
-from stowage_testbed.defragment.rehearsal import (
-    Leaving,
-    Rehearsal,
-    Rehearsed,
-    most_that_holds,
-)
+from stowage_testbed.defragment.rehearsal import Leaving, Rehearsal, Rehearsed, most_that_holds
 from stowage_testbed.defragment.turns import Turns
 from stowage_testbed.simulate import Instance, Placements
 
@@ -47,9 +42,7 @@ class FakeSimulator:
         return Placements("i", self.nodes, reasons=reasons)
 
 
-def tried(
-    nodes: dict[str, str | None], *leaving: Leaving, instance: Instance = INSTANCE
-) -> tuple[Rehearsed, Instance]:
+def tried(nodes: dict[str, str | None], *leaving: Leaving, instance: Instance = INSTANCE) -> tuple[Rehearsed, Instance]:
     simulator: Any = FakeSimulator(nodes)
     used = frozenset({"n1", "n2", "n3"})
     found = Rehearsal(simulator, instance, frozenset({"idle"}), used).of(leaving)
@@ -90,9 +83,7 @@ def test_pods_are_evicted_one_by_one_once_their_and_idle_nodes_are_tainted() -> 
     ],
     ids=["all placed", "no place", "tolerates", "opens a node", "waiting pod"],
 )
-def test_a_node_fails_that_would_not_be_empty_or_cost_another(
-    nodes: dict[str, str | None], failed: set[str]
-) -> None:
+def test_a_node_fails_that_would_not_be_empty_or_cost_another(nodes: dict[str, str | None], failed: set[str]) -> None:
     """What is told to be saved must be saved when it is done."""
     assert set(tried(nodes, A, B)[0].failed) == failed
 
@@ -121,8 +112,7 @@ def test_as_many_nodes_are_emptied_as_the_scheduler_finds_places_for(
     def rehearse(leaving: Sequence[Leaving]) -> Rehearsed:
         asked.append(len(leaving))
         return Rehearsed(
-            {uid: "n" for one in leaving for uid in one.pods},
-            {one.node: "full" for one in leaving[most:]},
+            {uid: "n" for one in leaving for uid in one.pods}, {one.node: "full" for one in leaving[most:]}
         )
 
     kept = most_that_holds(rehearse, WANTED, lambda: ends_s, lambda: 0.0)
@@ -143,9 +133,7 @@ def test_as_many_nodes_are_emptied_as_the_scheduler_finds_places_for(
         (2**26, 2**24, Fraction(2)),
     ],
 )
-def test_a_pod_costs_more_to_move_the_more_it_matters(
-    deletion_cost: int, priority: int, cost: Fraction
-) -> None:
+def test_a_pod_costs_more_to_move_the_more_it_matters(deletion_cost: int, priority: int, cost: Fraction) -> None:
     """The numbers are those of Karpenter's own cost of a disruption."""
     assert cost_of_move(deletion_cost, priority) == cost
 

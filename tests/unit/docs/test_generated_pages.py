@@ -13,19 +13,10 @@ import yaml
 from typer.core import TyperGroup
 
 from docs.tooling.chart_values import chart_values_page
-from docs.tooling.command_line import (
-    command_line_page,
-    optimizer_parser,
-    stowage_commands,
-)
+from docs.tooling.command_line import command_line_page, optimizer_parser, stowage_commands
 from docs.tooling.crds import crds_page, definitions
 from docs.tooling.markdown import cell
-from docs.tooling.metrics import (
-    go_files,
-    metrics_page,
-    optimizer_metrics,
-    read,
-)
+from docs.tooling.metrics import go_files, metrics_page, optimizer_metrics, read
 from docs.tooling.scenario_schema import scenario_schema_page
 from stowage_optimizer.cli import COMMANDS
 from stowage_optimizer.strategies.registry import shipped_strategies
@@ -99,11 +90,7 @@ def test_every_value_of_the_chart_is_there() -> None:
         below = inner.get("properties")
         if not isinstance(value, dict) or not isinstance(below, dict):
             return [path]
-        return [
-            leaf
-            for key, one in value.items()
-            for leaf in leaves(one, f"{path}.{key}".lstrip("."), below[key])
-        ]
+        return [leaf for key, one in value.items() for leaf in leaves(one, f"{path}.{key}".lstrip("."), below[key])]
 
     defaults = yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))
     wanted = leaves(defaults, "", schema)

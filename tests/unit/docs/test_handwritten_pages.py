@@ -7,11 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.tooling.command_blocks import (
-    command_blocks,
-    missing,
-    pages,
-)
+from docs.tooling.command_blocks import command_blocks, missing, pages
 
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
@@ -39,10 +35,7 @@ def paths(page: Path) -> list[str]:
     return [
         word
         for word in _CODE.findall(text)
-        if "/" in word
-        and " " not in word
-        and word.partition("/")[0] in ROOMS
-        and f"> {word}" not in commands
+        if "/" in word and " " not in word and word.partition("/")[0] in ROOMS and f"> {word}" not in commands
     ]
 
 
@@ -67,9 +60,7 @@ def test_every_path_and_make_target_on_a_page_exists(page: Path) -> None:
             gone.append(path)
 
     assert gone == []
-    targets = set(
-        re.findall(r"^([a-z0-9][-a-z0-9]*):", (ROOT / "Makefile").read_text(), re.M)
-    )
+    targets = set(re.findall(r"^([a-z0-9][-a-z0-9]*):", (ROOT / "Makefile").read_text(), re.M))
     text = page.read_text("utf-8")
     commands = [*_FENCED.findall(text), *_CODE.findall(text)]
 

@@ -11,12 +11,7 @@ import pytest
 
 from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.helm import install
-from stowage_testbed.helm.diagnosis import (
-    RESTARTS,
-    CrashLoop,
-    profile_issue,
-    said_last,
-)
+from stowage_testbed.helm.diagnosis import RESTARTS, CrashLoop, profile_issue, said_last
 from stowage_testbed.helm.install import uninstall_release
 from stowage_testbed.helm.serving import serves
 
@@ -34,9 +29,7 @@ if TYPE_CHECKING:
         ({"replicas": 2}, False),
     ],
 )
-def test_a_release_serves_once_its_new_pod_is_available_alone(
-    status: dict[str, int], *, expected: bool
-) -> None:
+def test_a_release_serves_once_its_new_pod_is_available_alone(status: dict[str, int], *, expected: bool) -> None:
     """The pod before would place those of a scenario that chose another profile."""
     whole = dict.fromkeys(("replicas", "updatedReplicas", "availableReplicas"), 1)
     shown = {"observedGeneration": 2} | whole | status
@@ -60,9 +53,7 @@ def test_a_release_serves_once_its_new_pod_is_available_alone(
     ],
     ids=["crash loop", "restarted before"],
 )
-def test_a_container_that_ends_again_and_again_is_found(
-    looks: list[tuple[str, int]], found: list[bool]
-) -> None:
+def test_a_container_that_ends_again_and_again_is_found(looks: list[tuple[str, int]], found: list[bool]) -> None:
     """Nobody should wait for the whole time limit to learn that it is in vain."""
 
     def pod(uid: str, restarts: int) -> Any:
@@ -101,10 +92,7 @@ def test_what_the_last_error_of_the_log_quotes_is_found_in_the_profile(
     tmp_path: Path, said: str, line: int | None
 ) -> None:
     """A line number saves its reader the search; a false place is worse than none."""
-    log = [
-        'E1121 0 1 a.go:1] "earlier" err="mostly a warning in disguise"',
-        "I1121 bye",
-    ]
+    log = ['E1121 0 1 a.go:1] "earlier" err="mostly a warning in disguise"', "I1121 bye"]
     quoted = said.replace('"', r"\"")
     log.insert(1, f'E1121 1 1 run.go:72] "command failed" err="{quoted}"')
     assert (said_last(log), said_last(log[2:])) == (said, "")
@@ -117,10 +105,7 @@ def test_what_the_last_error_of_the_log_quotes_is_found_in_the_profile(
 
 @pytest.mark.parametrize(
     ("told", "said"),
-    [
-        (None, "not told to end"),
-        (datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), "told to end at 03:04:05"),
-    ],
+    [(None, "not told to end"), (datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), "told to end at 03:04:05")],
 )
 def test_a_pod_that_stays_is_shown_with_who_keeps_it_and_what_runs(
     monkeypatch: pytest.MonkeyPatch, told: datetime | None, said: str

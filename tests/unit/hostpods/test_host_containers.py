@@ -28,25 +28,12 @@ from stowage_testbed.hostpods.clock import LoopClock
 from stowage_testbed.hostpods.container import ContainerRunner
 from stowage_testbed.hostpods.launch import Log
 from stowage_testbed.hostpods.manifest import Manifest
-from stowage_testbed.hostpods.probes import (
-    Outcome,
-    Probed,
-    Prober,
-    Thresholds,
-)
-from stowage_testbed.hostpods.process import (
-    Command,
-    ContainerProcess,
-    Exit,
-    run_to_end,
-    start_process,
-)
+from stowage_testbed.hostpods.probes import Outcome, Probed, Prober, Thresholds
+from stowage_testbed.hostpods.process import Command, ContainerProcess, Exit, run_to_end, start_process
 from stowage_testbed.hostpods.states import Running, Terminated, Waiting, first_record
 
 
-def in_a_loop(
-    test: Callable[..., Coroutine[Any, Any, None]],
-) -> Callable[..., None]:
+def in_a_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
     """Run a test in an event loop."""
 
     @functools.wraps(test)
@@ -59,16 +46,12 @@ def in_a_loop(
 class ContainerHarness:
     """A runner whose every state is noted."""
 
-    def __init__(
-        self, folder: Path, container: Manifest, clock: LoopClock | None = None
-    ) -> None:
+    def __init__(self, folder: Path, container: Manifest, clock: LoopClock | None = None) -> None:
         self.record = first_record(container, None)
         self.seen: list[Any] = []
         self._changed = asyncio.Event()
         sandbox = a_place(folder, clock)
-        self.runner = ContainerRunner(
-            a_pod(container), container, self.record, sandbox, changed=self._note
-        )
+        self.runner = ContainerRunner(a_pod(container), container, self.record, sandbox, changed=self._note)
         self.log = sandbox.folder / "main.log"
 
     @asynccontextmanager
@@ -130,11 +113,7 @@ def test_back_off_has_a_ceiling_and_forgets_after_a_good_run() -> None:
 @pytest.mark.parametrize(
     ("container", "reason", "message"),
     [
-        (
-            {"name": "main", "image": "nginx"},
-            "ImageHasNoHostCommand",
-            "never image 'nginx'",
-        ),
+        ({"name": "main", "image": "nginx"}, "ImageHasNoHostCommand", "never image 'nginx'"),
         (a_container("/no/such"), "CreateContainerError", "cannot start '/no/such'"),
         (
             a_container("true", volumeMounts=[{"name": "v", "mountPath": "/etc"}]),
@@ -156,10 +135,7 @@ async def test_what_cannot_start_waits_with_a_reason(
 
 
 def looking_for(flag: Path, **more: Any) -> dict[str, Any]:
-    return {
-        "exec": {"command": ["test", "-e", str(flag)]},
-        "failureThreshold": 1,
-    } | more
+    return {"exec": {"command": ["test", "-e", str(flag)]}, "failureThreshold": 1} | more
 
 
 @in_a_loop
@@ -201,9 +177,7 @@ async def test_the_startup_probe_holds_the_others_back(tmp_path: Path) -> None:
     flag = tmp_path / "up"
     startup = looking_for(flag, periodSeconds=0.02, failureThreshold=10_000)
 
-    container = a_container(
-        "sleep", "600", startupProbe=startup, livenessProbe=looking_for(flag)
-    )
+    container = a_container("sleep", "600", startupProbe=startup, livenessProbe=looking_for(flag))
     harness = ContainerHarness(tmp_path, container)
     async with harness.running():
         await harness.until(lambda: isinstance(harness.record.state, Running))
@@ -279,9 +253,7 @@ def test_a_full_log_is_turned_over(tmp_path: Path) -> None:
     assert (tmp_path / "main.log.1").read_bytes() == b"second\n"
 
 
-def test_a_cancellation_at_the_very_end_of_a_command_is_heard(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cancellation_at_the_very_end_of_a_command_is_heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A liveness probe that forgot it went on for ever: no container came back."""
     wait = ContainerProcess.wait
 
@@ -402,26 +374,16 @@ def test_http_counts_from_200_to_399(tmp_path: Path, status: int, ok: bool) -> N
     ("action", "ok", "said"),
     [
         ({"exec": {"command": ["echo", "because"]}}, True, "exit code 0: because"),
-        (
-            {"exec": {"command": ["sh", "-c", "echo because; exit 1"]}},
-            False,
-            "exit code 1: because",
-        ),
+        ({"exec": {"command": ["sh", "-c", "echo because; exit 1"]}}, False, "exit code 1: because"),
         ({"exec": {"command": ["/no/such"]}}, False, "/no/such"),
         # One that hangs must not pile up.
-        (
-            {"exec": {"command": ["sleep", "600"]}, "timeoutSeconds": 0.1},
-            False,
-            "took longer than 0.1 s",
-        ),
+        ({"exec": {"command": ["sleep", "600"]}, "timeoutSeconds": 0.1}, False, "took longer than 0.1 s"),
         ({"httpGet": {"port": "nope"}}, False, "no port named 'nope'"),
         # Port 1 has nobody, as any while a process starts.
         ({"httpGet": {"port": 1}}, False, "refused"),
     ],
 )
-def test_an_outcome_shows_what_was_seen(
-    tmp_path: Path, action: dict[str, Any], ok: bool, said: str
-) -> None:
+def test_an_outcome_shows_what_was_seen(tmp_path: Path, action: dict[str, Any], ok: bool, said: str) -> None:
     """What cannot be asked is a failure with its reason, not the daemon's end."""
     outcome = probe(action, tmp_path)
 
@@ -465,9 +427,7 @@ def test_a_probe_waits_its_delay_and_its_period(tmp_path: Path) -> None:
 
     async def until_heard() -> None:
         asking = asyncio.create_task(
-            Prober("liveness", action, a_probed(tmp_path), clock).run(
-                lambda ok, _: heard.append((clock.now(), ok))
-            )
+            Prober("liveness", action, a_probed(tmp_path), clock).run(lambda ok, _: heard.append((clock.now(), ok)))
         )
         while not heard:
             await asyncio.sleep(0)

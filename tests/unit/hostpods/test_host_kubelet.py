@@ -11,14 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
-from host_builders import (
-    API_URL,
-    JumpingClock,
-    MemoryApi,
-    a_container,
-    a_place,
-    a_pod,
-)
+from host_builders import API_URL, JumpingClock, MemoryApi, a_container, a_place, a_pod
 
 from stowage_testbed.api.client import ApiUnreachableError
 from stowage_testbed.base.wait import HANG_S
@@ -28,29 +21,17 @@ from stowage_testbed.hostpods.errors import HostPodsError
 from stowage_testbed.hostpods.manifest import Manifest
 from stowage_testbed.hostpods.mounts import Mounts
 from stowage_testbed.hostpods.pod import PodRunner
-from stowage_testbed.hostpods.states import (
-    ContainerRecord,
-    Running,
-    State,
-    Terminated,
-    Waiting,
-)
+from stowage_testbed.hostpods.states import ContainerRecord, Running, State, Terminated, Waiting
 from stowage_testbed.hostpods.status import PodState, StatusComposer, phase
 from stowage_testbed.hostpods.supported import unsupported_fields
-from stowage_testbed.hostpods.volume_writing import (
-    FileContent,
-    remove_tree,
-    write_atomically,
-)
+from stowage_testbed.hostpods.volume_writing import FileContent, remove_tree, write_atomically
 from stowage_testbed.hostpods.volumes import Volumes
 from stowage_testbed.hostpods.watch import PodWatch
 
 PLAIN = a_container("true")
 
 
-UNSUPPORTED = yaml.safe_load(
-    Path(__file__).with_name("unsupported.yaml").read_text("utf-8")
-)
+UNSUPPORTED = yaml.safe_load(Path(__file__).with_name("unsupported.yaml").read_text("utf-8"))
 
 
 @pytest.mark.parametrize("one", UNSUPPORTED, ids=lambda one: one["field"])
@@ -93,9 +74,7 @@ def asked_by(pod: Manifest, tmp_path: Path, awaited: Sequence[str]) -> dict[str,
     """Run a pod until so much was asked of the API server; return it."""
     clock = JumpingClock()
     api = MemoryApi(clock)
-    runner = PodRunner(
-        pod, api, a_place(tmp_path, clock), Volumes(tmp_path / "v", api, clock)
-    )
+    runner = PodRunner(pod, api, a_place(tmp_path, clock), Volumes(tmp_path / "v", api, clock))
 
     async def run_for_a_moment() -> None:
         running = asyncio.create_task(runner.run())
@@ -338,9 +317,7 @@ def test_the_phase_follows_the_containers() -> None:
         assert phase(state) == expected
 
 
-def conditions(
-    composer: StatusComposer, state: PodState, now: datetime
-) -> dict[str, Manifest]:
+def conditions(composer: StatusComposer, state: PodState, now: datetime) -> dict[str, Manifest]:
     status = composer.compose(a_pod(a_container("true")), state, now)
     return {condition["type"]: condition for condition in status["conditions"]}
 
@@ -458,10 +435,7 @@ def watch(script: Script) -> list[tuple[str, Any]]:
 
 
 def listing(version: int, *names: str) -> Manifest:
-    return {
-        "metadata": {"resourceVersion": str(version)},
-        "items": [listed(name, version) for name in names],
-    }
+    return {"metadata": {"resourceVersion": str(version)}, "items": [listed(name, version) for name in names]}
 
 
 def test_a_watch_goes_on_where_the_last_one_ended() -> None:

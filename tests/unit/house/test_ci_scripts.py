@@ -40,9 +40,7 @@ class Done:
     errors: str
 
 
-def call(
-    script: Path, *arguments: str, cwd: Path, env: dict[str, str] | None = None
-) -> Done:
+def call(script: Path, *arguments: str, cwd: Path, env: dict[str, str] | None = None) -> Done:
     done = subprocess.run(
         [script, *arguments],
         cwd=cwd,
@@ -95,9 +93,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 @pytest.mark.parametrize(("code", "passed"), [(0, "true"), (1, "false")])
-def test_a_run_is_reported_by_its_outputs(
-    workspace: Workspace, code: int, passed: str
-) -> None:
+def test_a_run_is_reported_by_its_outputs(workspace: Workspace, code: int, passed: str) -> None:
     """A later step goes on with the bundle, or uploads that of the failure."""
     assert workspace.call("paper/figure-1", code=code).code == code
 
@@ -146,9 +142,7 @@ def test_an_input_is_one_word_and_no_option(workspace: Workspace) -> None:
         (("x", "default,stowage", "kind"), "on kwok-binary only"),
     ],
 )
-def test_bad_input_is_refused_before_anything_runs(
-    workspace: Workspace, arguments: tuple[str, ...], said: str
-) -> None:
+def test_bad_input_is_refused_before_anything_runs(workspace: Workspace, arguments: tuple[str, ...], said: str) -> None:
     """A line of its own would be another output, or a command of the runner."""
     done = workspace.call(*arguments)
 
@@ -192,13 +186,8 @@ def test_release_notes_are_the_versions_section(tmp_path: Path, heading: str) ->
     assert done == Done(0, "### Added\n- this\n", "")
 
 
-@pytest.mark.parametrize(
-    ("tag", "said"),
-    [("main", "no tag of a release"), ("v999.0.0", "pyproject.toml says")],
-)
-def test_a_tag_that_is_not_the_version_is_refused(
-    tmp_path: Path, tag: str, said: str
-) -> None:
+@pytest.mark.parametrize(("tag", "said"), [("main", "no tag of a release"), ("v999.0.0", "pyproject.toml says")])
+def test_a_tag_that_is_not_the_version_is_refused(tmp_path: Path, tag: str, said: str) -> None:
     """The index would have one version, the chart another, the tag a third."""
     done = call(CI / "release-check", tag, cwd=tmp_path)
 
@@ -235,12 +224,7 @@ def pages_of(tmp_path: Path, *artifacts: dict[str, object]) -> Path:
     name = ("-c", "user.name=x", "-c", "user.email=x", "-c", "commit.gpgsign=false")
     for word, tag in (("released", "v0.10.0"), ("later", "v0.11.0a1")):
         (checkout / "Makefile").write_text(page.format(word))
-        for command in (
-            ("init", "-q"),
-            ("add", "."),
-            ("commit", "-qm", word),
-            ("tag", tag),
-        ):
+        for command in (("init", "-q"), ("add", "."), ("commit", "-qm", word), ("tag", tag)):
             subprocess.run(["git", *name, *command], cwd=checkout, check=True)
     with zipfile.ZipFile(tmp_path / "report.zip", "w") as report:
         report.writestr("index.html", "last night\n")

@@ -10,10 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize(
-    "lock",
-    ["requirements.lock", "ci/images/optimizer/requirements.lock"],
-)
+@pytest.mark.parametrize("lock", ["requirements.lock", "ci/images/optimizer/requirements.lock"])
 def test_lock_files_carry_hashes_and_no_addresses(lock: str) -> None:
     """An address in a lock file ties every user to one network."""
     text = (ROOT / lock).read_text(encoding="utf-8")

@@ -22,9 +22,7 @@ ABSENT = "example.com/absent@v1.0.0"
     ],
     ids=["go", "pip", "uv"],
 )
-def test_what_a_test_tries_to_fetch_fails_at_once(
-    command: tuple[str, ...], said: str, tmp_path: Path
-) -> None:
+def test_what_a_test_tries_to_fetch_fails_at_once(command: tuple[str, ...], said: str, tmp_path: Path) -> None:
     """On a good day it would pass, and on a busy machine it would time out."""
     (tmp_path / "go.mod").write_text("module m\n")
     done = subprocess.run(

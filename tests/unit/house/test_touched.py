@@ -15,9 +15,7 @@ NIGHTLY = re.compile(r"pytest\.mark\.nightly|mark\.nightly")
 
 def test_every_folder_of_the_checkout_is_mapped() -> None:
     """A new folder would otherwise wait for the night in silence."""
-    listed = subprocess.run(
-        ["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True
-    )
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True)
     folders = {line.split("/")[0] for line in listed.stdout.splitlines() if "/" in line}
 
     assert {one for one in folders if not one.startswith(".")} <= set(TESTS)
@@ -33,9 +31,5 @@ def test_every_test_for_the_night_belongs_to_a_folder() -> None:
         if NIGHTLY.search(path.read_text("utf-8")) and path != Path(__file__)
     }
 
-    assert [
-        str(one)
-        for one in nightly
-        if not mapped & {str(one), *(str(folder) for folder in one.parents)}
-    ] == []
+    assert [str(one) for one in nightly if not mapped & {str(one), *(str(folder) for folder in one.parents)}] == []
     assert [one for one in mapped if not (ROOT / one).exists()] == []

@@ -17,21 +17,8 @@ from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.hpa.load import Recovery, find, hold, recovery
 from stowage_testbed.hpa.model.load_window import LoadWindow, Segment
 from stowage_testbed.hpa.record import HpaRecord
-from stowage_testbed.hpa.settings import (
-    FULL,
-    Autoscaling,
-    Find,
-    Hold,
-    RecoverySettings,
-    Timing,
-)
-from stowage_testbed.hpa.timeline import (
-    PodCount,
-    Replicas,
-    pod_counts,
-    replicas,
-    segments,
-)
+from stowage_testbed.hpa.settings import FULL, Autoscaling, Find, Hold, RecoverySettings, Timing
+from stowage_testbed.hpa.timeline import PodCount, Replicas, pod_counts, replicas, segments
 from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.metrics.recovery import measure_hpa
 from stowage_testbed.observe.change import Change, Verb
@@ -40,11 +27,7 @@ from stowage_testbed.observe.receipt import NS_PER_S, Receipt
 from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.run.cluster_needs import make_autoscaler_arguments
 from stowage_testbed.run.recovery.alignment import MARGIN_S, Readings, await_fresh
-from stowage_testbed.run.recovery.manifests import (
-    NAME,
-    make_autoscaler,
-    make_deployment,
-)
+from stowage_testbed.run.recovery.manifests import NAME, make_autoscaler, make_deployment
 
 
 def test_the_workload_is_the_paper_s_with_the_scheduler_s_overrides() -> None:
@@ -104,17 +87,11 @@ def read_at(second: float, *pods: str) -> Readings:
 
 def test_a_run_begins_a_little_after_new_readings_of_all_pods() -> None:
     """Neither with a scrape nor anywhere in between."""
-    answers: Iterator[Readings] = iter(
-        [{}, read_at(0, "a"), *[read_at(10, "a", "b")] * 2, read_at(20, "a", "b")]
-    )
+    answers: Iterator[Readings] = iter([{}, read_at(0, "a"), *[read_at(10, "a", "b")] * 2, read_at(20, "a", "b")])
     ages: Iterator[float] = iter([20.1, 20.9, 20 + MARGIN_S])
 
     await_fresh(
-        lambda: next(answers),
-        2,
-        timeout_s=60.0,
-        now=lambda: NOON + timedelta(seconds=next(ages)),
-        clock=WaitingClock(),
+        lambda: next(answers), 2, timeout_s=60.0, now=lambda: NOON + timedelta(seconds=next(ages)), clock=WaitingClock()
     )
 
     assert next(answers, None) is None
@@ -142,13 +119,10 @@ def test_a_pod_without_new_reading_is_waited_for_and_named_in_the_end() -> None:
         ("xxxx", 1, Recovery("no_recovery_within_hold", -1.0)),
     ],
 )
-def test_recovery_is_the_first_streak_after_a_breach(
-    pattern: str, streak: int, expected: Recovery
-) -> None:
+def test_recovery_is_the_first_streak_after_a_breach(pattern: str, streak: int, expected: Recovery) -> None:
     """Section 5.2.2: windows of 10 s before the first breach (``x``) do not count."""
     windows = [
-        LoadWindow(100.0 + 10 * n, 110.0 + 10 * n, 10, 400, 0.9, 0.0, ok=sign == "o")
-        for n, sign in enumerate(pattern)
+        LoadWindow(100.0 + 10 * n, 110.0 + 10 * n, 10, 400, 0.9, 0.0, ok=sign == "o") for n, sign in enumerate(pattern)
     ]
 
     assert recovery(windows, streak) == expected
@@ -161,11 +135,7 @@ def test_recovery_is_the_first_streak_after_a_breach(
         (replace(FULL, find=Find(3, 30, 4, level_s=5.0)), [(3, True), (7, False)]),
         # The steps would jump over the most there are.
         (
-            replace(
-                FULL,
-                autoscaling=Autoscaling(min_replicas=50, max_replicas=50),
-                find=Find(1, 4, 2, level_s=5.0),
-            ),
+            replace(FULL, autoscaling=Autoscaling(min_replicas=50, max_replicas=50), find=Find(1, 4, 2, level_s=5.0)),
             [(1, True), (3, True), (4, True)],
         ),
     ],
@@ -220,9 +190,7 @@ def test_a_record_survives_its_document() -> None:
     record, few = hpa_record(), {"hold": {"window_s": 2.0}, "timing": {"sync_s": 1}}
 
     assert HpaRecord.of(json.loads(json.dumps(record.document()))) == record
-    assert RecoverySettings.of(few) == replace(
-        FULL, hold=Hold(window_s=2.0), timing=Timing(resolution_s=15, sync_s=1)
-    )
+    assert RecoverySettings.of(few) == replace(FULL, hold=Hold(window_s=2.0), timing=Timing(resolution_s=15, sync_s=1))
 
 
 def test_a_recovery_is_measured_from_the_start_of_hold() -> None:
@@ -252,9 +220,7 @@ def test_a_recovery_is_measured_from_the_start_of_hold() -> None:
         (replace(LATE, hold=Hold(whole=False)), "p99_mean_s", ""),
     ],
 )
-def test_what_did_not_come_about_has_no_value_and_says_why(
-    settings: RecoverySettings, name: str, note: str
-) -> None:
+def test_what_did_not_come_about_has_no_value_and_says_why(settings: RecoverySettings, name: str, note: str) -> None:
     """Every record has the same metrics, whatever came of it."""
     found = metrics(settings)
 
@@ -266,9 +232,7 @@ def test_what_did_not_come_about_has_no_value_and_says_why(
 ORIGIN = Receipt(100 * NS_PER_S, 0)
 
 
-def changed(
-    kind: str, second: float, verb: Verb, name: str, status: Any, **metadata: Any
-) -> Change:
+def changed(kind: str, second: float, verb: Verb, name: str, status: Any, **metadata: Any) -> Change:
     body = {"uid": name, "name": name, "namespace": "shop", **metadata}
     receipt = Receipt(int((100 + second) * NS_PER_S), 0)
     return Change(kind, verb, receipt, {"metadata": body, "status": status})
@@ -311,9 +275,7 @@ def test_segments_cover_the_span_without_gaps() -> None:
     assert segments([], 0.0, 1.0) == (Segment(1.0, 0),)
 
 
-def test_the_autoscaler_s_status_is_followed_before_and_after_its_first_reading() -> (
-    None
-):
+def test_the_autoscaler_s_status_is_followed_before_and_after_its_first_reading() -> None:
     """Kubernetes shows an empty metric until there is a reading."""
     reading = {"resource": {"name": "cpu", "current": {"averageUtilization": 208}}}
     shown = [
@@ -322,8 +284,7 @@ def test_the_autoscaler_s_status_is_followed_before_and_after_its_first_reading(
         {"currentReplicas": 3, "desiredReplicas": 7, "currentMetrics": [reading]},
     ]
     changes = [
-        changed("HorizontalPodAutoscaler", second, Verb.MODIFIED, "a", status)
-        for second, status in enumerate(shown)
+        changed("HorizontalPodAutoscaler", second, Verb.MODIFIED, "a", status) for second, status in enumerate(shown)
     ]
 
     assert replicas(changes, "shop", ORIGIN) == (

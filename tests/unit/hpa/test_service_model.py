@@ -8,20 +8,8 @@ from typing import Any
 
 import pytest
 
-from stowage_testbed.hpa.model.load_window import (
-    LoadWindow,
-    Segment,
-    Sla,
-    load_window,
-    replicas_needed,
-)
-from stowage_testbed.hpa.model.web_service import (
-    Routing,
-    ServiceTime,
-    WebService,
-    others,
-    steady_state,
-)
+from stowage_testbed.hpa.model.load_window import LoadWindow, Segment, Sla, load_window, replicas_needed
+from stowage_testbed.hpa.model.web_service import Routing, ServiceTime, WebService, others, steady_state
 
 SERVICE = WebService()
 """php-apache of the second paper: 0.2 s a request that has its replica for itself."""
@@ -62,12 +50,9 @@ def test_a_request_meets_as_many_others_as_is_known(
 
 
 @pytest.mark.parametrize(
-    ("clients", "replicas", "cpu_milli"),
-    [(10, 3, 417), (1, 1, 500), (2, 1, 500), (50, 1, 500), (0, 3, 0), (10, 0, 0)],
+    ("clients", "replicas", "cpu_milli"), [(10, 3, 417), (1, 1, 500), (2, 1, 500), (50, 1, 500), (0, 3, 0), (10, 0, 0)]
 )
-def test_replicas_use_what_their_clients_make_them(
-    clients: int, replicas: int, cpu_milli: int
-) -> None:
+def test_replicas_use_what_their_clients_make_them(clients: int, replicas: int, cpu_milli: int) -> None:
     """At most their limit: r C / ((C + r - 1) S) requests, of 0.1 CPU seconds each."""
     assert steady_state(SERVICE, clients, replicas).cpu_milli == cpu_milli
     assert steady_state(SERVICE, 10, 3).requests_per_s == pytest.approx(12.5)
@@ -97,10 +82,7 @@ def test_the_paper_s_load_breaks_its_sla_at_3_replicas_and_not_at_20() -> None:
     """Section 5.3.2: peaks of 1.8 to 2.6 s at first, and recovery once 20 are ready."""
     assert 1.8 < window(10, 3).p99_s < 2.7
     assert [window(10, ready).ok for ready in (14, 20)] == [False, True]
-    assert [replicas_needed(SERVICE, Sla(), 10, most) for most in (16, 20)] == [
-        None,
-        17,
-    ]
+    assert [replicas_needed(SERVICE, Sla(), 10, most) for most in (16, 20)] == [None, 17]
 
 
 def test_a_window_is_the_mixture_of_its_requests() -> None:
@@ -120,11 +102,7 @@ def test_a_window_is_the_mixture_of_its_requests() -> None:
 def test_a_service_that_the_model_does_not_cover_is_refused() -> None:
     """Its answers would be wrong without a word."""
     zeros = ({"request_milli": 0}, {"cpu_s": 0.0}, {"timeout_s": 0.0})
-    wrong: list[dict[str, Any]] = [
-        {"limit_milli": 1500},
-        {"request_milli": 600},
-        *zeros,
-    ]
+    wrong: list[dict[str, Any]] = [{"limit_milli": 1500}, {"request_milli": 600}, *zeros]
     for one in wrong:
         with pytest.raises(ValueError, match="must be above 0"):
             WebService(**one)
@@ -133,9 +111,7 @@ def test_a_service_that_the_model_does_not_cover_is_refused() -> None:
             ServiceTime(mean_s, stages)
 
 
-def simulated_latencies(
-    clients: int, replicas: int, time: ServiceTime, *, requests: int = 20_000
-) -> list[float]:
+def simulated_latencies(clients: int, replicas: int, time: ServiceTime, *, requests: int = 20_000) -> list[float]:
     """Run a closed loop of clients, request by request; return latencies, sorted.
 
     Shares nothing with the model but its assumptions: replicas that share their rate
@@ -170,12 +146,8 @@ def simulated_latencies(
     return sorted(ended[requests // 10 :])
 
 
-@pytest.mark.parametrize(
-    ("stages", "clients", "replicas"), [(1, 10, 3), (1, 10, 20), (25, 10, 3)]
-)
-def test_a_simulation_has_the_same_mean_and_no_longer_tail(
-    stages: int, clients: int, replicas: int
-) -> None:
+@pytest.mark.parametrize(("stages", "clients", "replicas"), [(1, 10, 3), (1, 10, 20), (25, 10, 3)])
+def test_a_simulation_has_the_same_mean_and_no_longer_tail(stages: int, clients: int, replicas: int) -> None:
     """The mean is exact; the tail errs on the slow side, by a fifth at most."""
     service = WebService(stages=stages, timeout_s=60.0)
     seen = simulated_latencies(clients, replicas, service.service_time)

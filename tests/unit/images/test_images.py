@@ -15,18 +15,10 @@ from typer.testing import CliRunner
 from stowage_testbed.base import layout
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli import app
-from stowage_testbed.images.archive import (
-    ImageMissingError,
-    archive_of,
-    built_archive,
-)
+from stowage_testbed.images.archive import ImageMissingError, archive_of, built_archive
 from stowage_testbed.images.command import check_builders, run
 from stowage_testbed.images.content import EPOCH, content_key, source_epoch
-from stowage_testbed.images.docker_archive import (
-    differing_files,
-    open_member,
-    write_program_archive,
-)
+from stowage_testbed.images.docker_archive import differing_files, open_member, write_program_archive
 from stowage_testbed.images.docker_engine import (
     DockerCommandError,
     EngineUnreachableError,
@@ -34,13 +26,7 @@ from stowage_testbed.images.docker_engine import (
     docker,
     engine_unavailable_reason,
 )
-from stowage_testbed.images.recipe import (
-    RECIPES,
-    Recipe,
-    RecipesMissingError,
-    recipe_of,
-    recipes,
-)
+from stowage_testbed.images.recipe import RECIPES, Recipe, RecipesMissingError, recipe_of, recipes
 
 CHECKOUT = Path(__file__).parents[3]
 PLAIN = Recipe("optimizer", "stowage/optimizer", "1", ("optimizer",))
@@ -91,9 +77,7 @@ def test_files_bear_the_time_that_the_environment_says_or_that_of_the_commit(
     assert first == again > 1_700_000_000
 
 
-def test_an_image_that_is_not_there_says_how_to_come_by_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_image_that_is_not_there_says_how_to_come_by_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A checkout builds it; an installed package has no recipes."""
     monkeypatch.setenv("STOWAGE_CACHE", str(tmp_path))
     recipe = recipe_of("scheduler")
@@ -114,9 +98,7 @@ def test_a_wrong_name_is_answered_with_the_right_ones() -> None:
     assert "stowage/optimizer" in said.stdout
 
 
-def test_missing_builders_are_named_together(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_builders_are_named_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One a try would take two tries."""
     monkeypatch.setenv("PATH", str(tmp_path))
 
@@ -142,9 +124,7 @@ def an_image(folder: Path, name: str, content: bytes = b"\x7fELF program") -> Pa
     return folder / name
 
 
-def test_the_same_program_gives_the_same_image_and_others_are_named(
-    tmp_path: Path,
-) -> None:
+def test_the_same_program_gives_the_same_image_and_others_are_named(tmp_path: Path) -> None:
     """A cluster would load it anew; a digest leaves half a gigabyte to look through."""
     one, two = an_image(tmp_path, "one"), an_image(tmp_path, "two")
     other = an_image(tmp_path, "other", b"today")
@@ -188,9 +168,7 @@ def a_docker(folder: Path, script: str) -> None:
     (folder / "docker").chmod(0o755)
 
 
-def test_an_engine_is_asked_by_its_name_and_has_no_fault_if_it_answers(
-    programs: Path,
-) -> None:
+def test_an_engine_is_asked_by_its_name_and_has_no_fault_if_it_answers(programs: Path) -> None:
     """A cluster's containers are on the engine that it was started on."""
     a_docker(programs, 'echo "$@"')
 
@@ -208,9 +186,7 @@ def test_a_refusal_is_quoted_in_docker_s_own_words(programs: Path) -> None:
         docker("ps", "--all")
 
 
-def test_no_docker_at_all_names_the_package(
-    programs: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_docker_at_all_names_the_package(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a new machine it is the first thing that is missing."""
     monkeypatch.setenv("PATH", str(programs))
 

@@ -13,12 +13,7 @@ from typer.testing import CliRunner
 
 import stowage_testbed.cli
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.init.project import (
-    SCENARIO_FILE,
-    TEST_FILE,
-    WORKFLOW_FILE,
-    write_project,
-)
+from stowage_testbed.init.project import SCENARIO_FILE, TEST_FILE, WORKFLOW_FILE, write_project
 from stowage_testbed.scenario.catalogue import select
 
 ROOT = Path(__file__).parents[3]
@@ -44,9 +39,7 @@ def test_the_workflow_calls_the_action_of_this_version(tmp_path: Path) -> None:
     assert set(step["with"]) == set(action["inputs"])
 
 
-def test_files_in_the_way_are_named_and_overwritten_only_by_force(
-    tmp_path: Path,
-) -> None:
+def test_files_in_the_way_are_named_and_overwritten_only_by_force(tmp_path: Path) -> None:
     """Half a project is worse than none, and whoever tidies up does so once."""
     for file in (TEST_FILE, WORKFLOW_FILE):
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
@@ -74,16 +67,12 @@ def test_what_is_written_runs_is_collected_and_passes_a_linter(tmp_path: Path) -
     result = CliRunner().invoke(stowage_testbed.cli.app, ["init", str(tmp_path)])
 
     # Nobody should have to look for the next step.
-    assert {
-        f"wrote {tmp_path / SCENARIO_FILE}",
-        f"  stowage run {SCENARIO_FILE}",
-        f"  pytest {TEST_FILE}",
-    } <= {*result.stdout.splitlines()}
+    assert {f"wrote {tmp_path / SCENARIO_FILE}", f"  stowage run {SCENARIO_FILE}", f"  pytest {TEST_FILE}"} <= {
+        *result.stdout.splitlines()
+    }
     found = select((), folder=tmp_path / "scenarios")
     assert {one.path for one in found} == {tmp_path / SCENARIO_FILE}
-    assert "2 tests collected" in run_module(
-        tmp_path, "pytest", "--collect-only", "-q", "--strict-markers"
-    )
+    assert "2 tests collected" in run_module(tmp_path, "pytest", "--collect-only", "-q", "--strict-markers")
     rules = ("yamllint", "--strict", "-c", str(ROOT / ".yamllint.yaml"))
     files = (str(tmp_path / file) for file in (SCENARIO_FILE, WORKFLOW_FILE))
     assert run_module(tmp_path, *rules, *files) == ""

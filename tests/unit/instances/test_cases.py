@@ -26,18 +26,10 @@ def test_the_mix_keeps_demand_and_capacity_and_adds_every_constraint() -> None:
     kinds: Counter[str] = Counter()
     workloads = 0
     for number in range(6):
-        before, after = (
-            Case(family, CELL, number).scenario(0)
-            for family in (Family.PAPER, Family.MIX)
-        )
-        capacity = [
-            sum(pool.count * pool.resources["cpu"] for pool in scenario.nodes)
-            for scenario in (before, after)
-        ]
+        before, after = (Case(family, CELL, number).scenario(0) for family in (Family.PAPER, Family.MIX))
+        capacity = [sum(pool.count * pool.resources["cpu"] for pool in scenario.nodes) for scenario in (before, after)]
         assert abs(capacity[0] - capacity[1]) <= CELL.nodes
-        assert {pool.name_prefix for pool in after.nodes if pool.taints} == {
-            "small-dedicated"
-        }
+        assert {pool.name_prefix for pool in after.nodes if pool.taints} == {"small-dedicated"}
         kinds.update(key for one in after.workload for key in one.pod)
         workloads += len(after.workload)
     assert kinds.keys() == {

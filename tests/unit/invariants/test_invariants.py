@@ -26,9 +26,7 @@ def history_of(steps: Sequence[Sequence[Any]]) -> History:
     return builder.history()
 
 
-@pytest.mark.parametrize(
-    ("rule", "name"), [(rule, name) for rule in BROKEN for name in BROKEN[rule]]
-)
+@pytest.mark.parametrize(("rule", "name"), [(rule, name) for rule in BROKEN for name in BROKEN[rule]])
 def test_a_history_that_breaks_a_rule_is_found(rule: str, name: str) -> None:
     """A rule that cannot fail shows nothing."""
     found = check(history_of(BROKEN[rule][name]))

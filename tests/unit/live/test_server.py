@@ -57,9 +57,7 @@ class Browser:
         self.path = parts.path
 
     @contextmanager
-    def listening(
-        self, path: str, method: str = "GET", **headers: str
-    ) -> Iterator[HTTPResponse]:
+    def listening(self, path: str, method: str = "GET", **headers: str) -> Iterator[HTTPResponse]:
         """Ask for a path below that of the address, or for a whole one."""
         named = {key.replace("_", "-"): value for key, value in headers.items()}
         whole = path if path.startswith("/") else f"{self.path}{path}"
@@ -178,10 +176,7 @@ def test_the_page_is_read_only_unless_it_was_asked_for_and_the_cluster_agrees(
 ) -> None:
     """Whoever looks on must not fear to press a button, nor see one that only fails."""
     refused = "you may not change plans in this cluster"
-    for control, why in (
-        (None, "the page is read-only"),
-        (Control(plans, lambda: False), refused),
-    ):
+    for control, why in ((None, "the page is read-only"), (Control(plans, lambda: False), refused)):
         with serving(LiveServer(watch, "c", control)) as address:
             reader = Browser(address)
             assert reader.ask("rights").json() == {"change": False, "why": why}
@@ -190,9 +185,7 @@ def test_the_page_is_read_only_unless_it_was_asked_for_and_the_cluster_agrees(
     assert plans.done == []
 
 
-def test_plans_are_changed_by_name_and_by_the_page_alone(
-    browser: Browser, plans: RecordingPlans
-) -> None:
+def test_plans_are_changed_by_name_and_by_the_page_alone(browser: Browser, plans: RecordingPlans) -> None:
     """Refusals are told in the cluster's words; no form or link elsewhere may."""
     for method, headers in (
         ("POST", {}),
@@ -212,9 +205,7 @@ def test_plans_are_changed_by_name_and_by_the_page_alone(
     assert plans.done == [("approve", "one"), ("abort", "two")]
 
 
-def test_a_port_that_is_taken_is_named_and_browsers_that_listen_hold_none(
-    watch: LiveWatch,
-) -> None:
+def test_a_port_that_is_taken_is_named_and_browsers_that_listen_hold_none(watch: LiveWatch) -> None:
     """Ctrl-C must not wait for a page that somebody forgot."""
     with ExitStack() as stack:
         address = stack.enter_context(serving(LiveServer(watch, "c")))

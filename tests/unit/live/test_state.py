@@ -70,10 +70,7 @@ def numbers(packed: object) -> array[int]:
 
 
 def pods_of(columns: array[int], names: list[str]) -> dict[str, tuple[int, ...]]:
-    rows = [
-        tuple(columns[at : at + POD_COLUMNS])
-        for at in range(0, len(columns), POD_COLUMNS)
-    ]
+    rows = [tuple(columns[at : at + POD_COLUMNS]) for at in range(0, len(columns), POD_COLUMNS)]
     return {name: row for name, row in zip(names, rows, strict=False) if row[2] != GONE}
 
 
@@ -237,9 +234,7 @@ def test_replicas_share_one_workload(workload: str, metadata: dict[str, Any]) ->
     assert state.now()["podKinds"][0][0] == workload
 
 
-def a_plan(
-    name: str = "one", phase: str = "Proposed", moves: int = 1
-) -> dict[str, Any]:
+def a_plan(name: str = "one", phase: str = "Proposed", moves: int = 1) -> dict[str, Any]:
     move = {"podUID": "u", "fromNode": "a", "toNode": "b"}
     return {
         "metadata": {"name": name, "creationTimestamp": "2026-01-01T00:00:00Z"},

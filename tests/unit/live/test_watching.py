@@ -30,9 +30,7 @@ def until(watch: LiveWatch, what: str, holds: Callable[[dict[str, Any]], bool]) 
     wait_until(f"the watch {what}", watch.now, holds, timeout_s=HANG_S)
 
 
-def test_interruptions_and_plans_of_a_later_chart_are_told(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_interruptions_and_plans_of_a_later_chart_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """The page must not show a cluster at rest that is only out of sight.
 
     Nor does anybody think of opening it anew when there is something new to see.

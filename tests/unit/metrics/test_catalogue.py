@@ -14,16 +14,9 @@ from run_records import a_node, a_record, by_name, pod_on
 from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.metrics.inversions import count_inversions
 from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.metrics.record import (
-    PodRecord,
-    RunRecord,
-    read_record,
-    write_record,
-)
+from stowage_testbed.metrics.record import PodRecord, RunRecord, read_record, write_record
 
-WORKED_OUT = yaml.safe_load(
-    Path(__file__).with_name("worked_out.yaml").read_text("utf-8")
-)
+WORKED_OUT = yaml.safe_load(Path(__file__).with_name("worked_out.yaml").read_text("utf-8"))
 TWO_NODES = [{"name": "a"}, {"name": "b"}]
 
 
@@ -55,9 +48,7 @@ def test_metrics_are_those_that_are_worked_out_by_hand(what: str) -> None:
 
 
 @pytest.mark.parametrize("case", WORKED_OUT["inversions"])
-def test_an_inversion_is_a_pod_before_a_more_important_one_that_fitted(
-    case: dict[str, Any],
-) -> None:
+def test_an_inversion_is_a_pod_before_a_more_important_one_that_fitted(case: dict[str, Any]) -> None:
     """Whether the other is bound later or never, if it could have had the place."""
     low = pod_on("a", created=1.0, bound=5.0, priority=1)
     pods, node = [low, *pods_of(case["others"])], a_node("a", **case.get("node", {}))

@@ -70,9 +70,7 @@ def test_the_placement_hash_is_a_known_value() -> None:
     before = figure_1()
     others = tuple(replace(pod, name="x") for pod in reversed(before.pods))
 
-    assert hash_placement(before) == (
-        "02964a7ac652ea9e851bd96df5843dac2db01614041cc9c14b12ba9a78528a3f"
-    )
+    assert hash_placement(before) == ("02964a7ac652ea9e851bd96df5843dac2db01614041cc9c14b12ba9a78528a3f")
     assert hash_placement(replace(before, pods=others)) == hash_placement(before)
     assert hash_placement(before) != hash_placement(figure_1("b"))
 

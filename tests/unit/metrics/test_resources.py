@@ -6,35 +6,15 @@ import pytest
 from amounts import GPU
 
 from stowage_testbed.amounts.message import message_of, resources_of
-from stowage_testbed.amounts.quantity import (
-    QuantityError,
-    format_cpu,
-    format_memory,
-    parse_cpu,
-    parse_memory,
-)
-from stowage_testbed.amounts.resources import (
-    Resources,
-    add_up,
-    names_of,
-    parse,
-    parse_all,
-    spell,
-)
+from stowage_testbed.amounts.quantity import QuantityError, format_cpu, format_memory, parse_cpu, parse_memory
+from stowage_testbed.amounts.resources import Resources, add_up, names_of, parse, parse_all, spell
 
 
 def test_each_resource_is_spelt_in_its_own_units() -> None:
     """4294967296 of memory is nothing that a person reads; 3 GPUs are."""
-    node = Resources(
-        {GPU: 3, "hugepages-2Mi": 2**22, "ephemeral-storage": 10**9},
-        memory=4 * 2**30,
-        cpu=250,
-    )
+    node = Resources({GPU: 3, "hugepages-2Mi": 2**22, "ephemeral-storage": 10**9}, memory=4 * 2**30, cpu=250)
 
-    assert str(node) == (
-        "cpu 250m, memory 4Gi, ephemeral-storage 1G, hugepages-2Mi 4Mi, "
-        "nvidia.com/gpu 3"
-    )
+    assert str(node) == ("cpu 250m, memory 4Gi, ephemeral-storage 1G, hugepages-2Mi 4Mi, nvidia.com/gpu 3")
     assert (str(Resources()), spell(GPU, 2**20)) == ("nothing", "1048576")
 
 
@@ -64,11 +44,7 @@ def test_equal_amounts_are_one_and_can_be_added_up_and_sent() -> None:
     assert set(names_of([whole])) == {*one}
     assert set(names_of([])) == {"cpu", "memory"}
     spelt = {name: spell(name, amount) for name, amount in one.items()}
-    for read in (
-        Resources.of_list(one.quantities()),
-        parse_all(spelt),
-        resources_of(message_of(one)),
-    ):
+    for read in (Resources.of_list(one.quantities()), parse_all(spelt), resources_of(message_of(one))):
         assert read == one
 
 
@@ -101,13 +77,7 @@ def test_quantities_are_read_exactly_or_refused_with_the_suffixes() -> None:
 
     The commonest mistake is a unit that Kubernetes does not know: GB.
     """
-    cpu: dict[str | float, int] = {
-        "4": 4000,
-        "100m": 100,
-        "0.5": 500,
-        0.1: 100,
-        2: 2000,
-    }
+    cpu: dict[str | float, int] = {"4": 4000, "100m": 100, "0.5": 500, 0.1: 100, 2: 2000}
     memory: dict[str | float, int] = {
         "4G": 4_000_000_000, "4Gi": 4_294_967_296, "1.5Ki": 1536, "128e6": 128_000_000,
         "1E3": 1000, "2E": 2 * 10**18, 343966759: 343966759, "1k": 1000,

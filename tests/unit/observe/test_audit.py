@@ -99,9 +99,7 @@ def test_a_log_that_goes_on_in_another_file_is_read_whole(tmp_path: Path) -> Non
     assert [*seen, *seconds(reader.entries())] == [1, 2, 3, 4]
 
 
-def test_a_log_that_is_renamed_just_now_is_not_skipped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_log_that_is_renamed_just_now_is_not_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It may happen between looking for the files and opening one."""
     log, opened = a_log(tmp_path, a_line("01.0")), Path.open
 
@@ -116,9 +114,7 @@ def test_a_log_that_is_renamed_just_now_is_not_skipped(
     assert len(list(read_audit_entries(log))) == 2
 
 
-def test_a_log_that_is_between_two_names_is_not_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_log_that_is_between_two_names_is_not_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The API server renames it before it makes the next one."""
     log, found = a_log(tmp_path, a_line("01.0")), Path.glob
     reader = AuditReader(log)
@@ -158,9 +154,7 @@ def test_an_entry_shows_its_pod(tmp_path: Path) -> None:
     One that makes no sense must not end the run.
     """
     chosen = {"kind": "Pod", "metadata": {"name": "web-x7k2p"}}
-    lines = a_line(
-        objectRef={"resource": "pods", "namespace": "ns"}, responseObject=chosen
-    )
+    lines = a_line(objectRef={"resource": "pods", "namespace": "ns"}, responseObject=chosen)
     insisting = {"deleteOptions": {"preconditions": {"uid": "uid-a"}}}
     evicted = {"resource": "pods", "subresource": "eviction", "name": "a"}
     requests: tuple[Any, ...] = (insisting, "x", {"deleteOptions": []}, None)

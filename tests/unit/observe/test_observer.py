@@ -19,20 +19,8 @@ from stowage_testbed.api.objects import PAGE
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.observe.change import Change, Verb
-from stowage_testbed.observe.condition import (
-    Condition,
-    ConditionResult,
-    UnreachableStateError,
-)
-from stowage_testbed.observe.follower import (
-    Arrival,
-    Arrivals,
-    Follower,
-    Interrupted,
-    Patience,
-    Relisted,
-    Resumed,
-)
+from stowage_testbed.observe.condition import Condition, ConditionResult, UnreachableStateError
+from stowage_testbed.observe.follower import Arrival, Arrivals, Follower, Interrupted, Patience, Relisted, Resumed
 from stowage_testbed.observe.observer import PAUSES_PER_LOOK, Observer
 from stowage_testbed.observe.receipt import NS_PER_S, ReceiptClock
 from stowage_testbed.observe.source import PODS
@@ -86,16 +74,10 @@ def test_looking_at_a_large_state_takes_a_small_share_of_a_core() -> None:
         server.send("ADDED", a_pod(f"p{number}", node="n1", version=number))
         return bound(4)(state)
 
-    with (
-        serving(server) as api,
-        Observer(api, [PODS], clock, lambda: skipped_ns[0]) as observer,
-    ):
+    with serving(server) as api, Observer(api, [PODS], clock, lambda: skipped_ns[0]) as observer:
         observer.wait_for("the pods", slow, timeout_s=SOON_S)
 
-    rests = [
-        (later[0] - earlier[1]) / (earlier[1] - earlier[0])
-        for earlier, later in pairwise(looks)
-    ]
+    rests = [(later[0] - earlier[1]) / (earlier[1] - earlier[0]) for earlier, later in pairwise(looks)]
     assert len(rests) >= 4
     assert all(rest >= PAUSES_PER_LOOK - 0.01 for rest in rests)
 
@@ -139,15 +121,11 @@ def test_quiet_counts_from_what_was_done_or_changed_last(server: WatchServer) ->
     """What comes of a change may take a moment: a late one restarts the quiet time."""
     with watching(server, a_pod("old", node="n1")) as observer:
         done = observer.clock.now()
-        observer.wait_for(
-            "quiet", bound(1), timeout_s=SOON_S, quiet_s=0.2, quiet_after=done
-        )
+        observer.wait_for("quiet", bound(1), timeout_s=SOON_S, quiet_s=0.2, quiet_after=done)
         assert observer.clock.now().seconds_since(done) >= 0.2
 
         server.send("ADDED", a_pod("first", node="n1"))
-        observer.wait_for(
-            "rest", bound(2), timeout_s=SOON_S, quiet_s=0.05, quiet_kinds=("Pod",)
-        )
+        observer.wait_for("rest", bound(2), timeout_s=SOON_S, quiet_s=0.05, quiet_kinds=("Pod",))
         last = observer.read(lambda state: state.last_change("Pod"))
         assert last is not None
         assert observer.clock.now().seconds_since(last) >= 0.05
@@ -248,10 +226,7 @@ def test_a_refused_list_names_the_answer(server: WatchServer) -> None:
     """A missing CRD or permission is found when the watch begins."""
     server.list_status = 404
 
-    with (
-        serving(server) as api,
-        pytest.raises(ApiRefusedError, match="refused to list Pod with 404"),
-    ):
+    with serving(server) as api, pytest.raises(ApiRefusedError, match="refused to list Pod with 404"):
         Observer(api, [PODS]).watch(PODS)
 
 
@@ -275,9 +250,7 @@ def take(arrivals: Arrivals, count: int) -> list[Arrival]:
     return taken
 
 
-def test_a_lost_connection_is_told_once_and_so_is_its_return(
-    server: WatchServer, arrivals: Arrivals
-) -> None:
+def test_a_lost_connection_is_told_once_and_so_is_its_return(server: WatchServer, arrivals: Arrivals) -> None:
     """However often it was tried; what came meanwhile is told after that.
 
     An orderly end is none, as servers end watches every half hour.
@@ -325,9 +298,7 @@ def line(name: str) -> bytes:
 class Connection:
     """Gives one change; then it is closed from elsewhere, or cut, and gives noise."""
 
-    def __init__(
-        self, stream: Stream, status: int = 200, cut: Exception | None = None
-    ) -> None:
+    def __init__(self, stream: Stream, status: int = 200, cut: Exception | None = None) -> None:
         self._stream = stream
         self._cut = cut
         self.status = status

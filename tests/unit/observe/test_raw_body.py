@@ -18,13 +18,7 @@ from watch_server import a_pod
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.pod import read_pod
-from stowage_testbed.observe.raw_body import (
-    ROLL_BYTES,
-    BodyFile,
-    BodyStore,
-    Head,
-    RawBody,
-)
+from stowage_testbed.observe.raw_body import ROLL_BYTES, BodyFile, BodyStore, Head, RawBody
 from stowage_testbed.observe.receipt import Receipt
 
 METADATA = {
@@ -102,9 +96,7 @@ def test_the_disk_is_free_again_after_the_last_body() -> None:
     assert files_open() == before
 
 
-def test_a_full_disk_says_so_and_loses_nothing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_full_disk_says_so_and_loses_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The watch goes on from the last change that was kept, once there is room."""
     file = BodyFile(tmp_path)
     file.append(b"first")

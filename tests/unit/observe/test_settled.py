@@ -6,14 +6,7 @@ import pytest
 from seen_states import Seen, fresh, leaving, placed, plan, refused, state_of
 
 from stowage_testbed.observe.condition import Condition
-from stowage_testbed.observe.settled import (
-    at_rest,
-    object_there,
-    objects_gone,
-    packed,
-    pods_decided,
-    pods_gone,
-)
+from stowage_testbed.observe.settled import at_rest, object_there, objects_gone, packed, pods_decided, pods_gone
 
 SHOWN = plan("p", "NoImprovement")
 UNPROVED = plan("p", "Completed", optimal=False)
@@ -72,10 +65,7 @@ def test_a_state_in_words_names_what_is_waited_for_within_bounds() -> None:
     # Nothing will come of it, and its message is the explanation.
     failed = packed("ns", 1)(state_of(refused("b"), plan("p", "Failed")))
 
-    for result in (
-        objects_gone("Pod", names)(state),
-        object_there("Pod", "ns", "other")(state),
-    ):
+    for result in (objects_gone("Pod", names)(state), object_there("Pod", "ns", "other")(state)):
         assert not result.holds
         assert result.state.endswith(": p000, p001, p002, p003, p004, and 95 more")
     assert "ns/b: not tried by a scheduler yet" in untried.state

@@ -21,10 +21,7 @@ def _packing(*, room: int, nodes: int, demand: int, items: int) -> Packing:
     return packing_of(
         node_names=tuple(f"n{index}" for index in everywhere),
         room=((room, 100),) * nodes,
-        items=tuple(
-            Item(f"p{index}", 0, (demand, 1), everywhere, None)
-            for index in range(items)
-        ),
+        items=tuple(Item(f"p{index}", 0, (demand, 1), everywhere, None) for index in range(items)),
         tiers=(0,),
     )
 

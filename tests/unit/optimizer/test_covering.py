@@ -33,8 +33,7 @@ EMPTYING_LEAVES = 42
 """Of 60 nodes, where one after the other is emptied into the rest."""
 
 KINDS = tuple(
-    (cores, cores * gib, accelerators)
-    for cores, gib, accelerators in product((16, 32, 64), (4, 6, 8), (0, 2, 8))
+    (cores, cores * gib, accelerators) for cores, gib, accelerators in product((16, 32, 64), (4, 6, 8), (0, 2, 8))
 )
 """27 kinds of nodes."""
 
@@ -78,9 +77,7 @@ def _asked(**limits: int) -> pb.SolveOptions:
 
 
 def _answer(
-    snapshot: pb.Snapshot,
-    asked: pb.SolveOptions | None = None,
-    published: list[Solution] | None = None,
+    snapshot: pb.Snapshot, asked: pb.SolveOptions | None = None, published: list[Solution] | None = None
 ) -> Answer:
     """Return the answer, which the checker must let pass."""
     asked = asked or pb.SolveOptions(objective=pb.OBJECTIVE_CONSOLIDATE)
@@ -108,9 +105,7 @@ def test_the_cheapest_nodes_are_not_always_the_fewest() -> None:
     answer = _answer(snapshot)
 
     assert answer.solution.nodes_in_use == NodesInUse(1, 2, 1, 8, 5, 4, 4)
-    proved = (
-        "2 nodes in use for 0.000004 an hour, 1 for 0.000005 before: proved cheapest"
-    )
+    proved = "2 nodes in use for 0.000004 an hour, 1 for 0.000005 before: proved cheapest"
     assert answer.message.startswith(proved)
     assert answer.end_reason is EndReason.OPTIMAL
 
@@ -139,9 +134,7 @@ def test_a_node_without_a_price_is_not_taken_into_use() -> None:
 
 @pytest.mark.parametrize("price", [0, 3])
 @pytest.mark.parametrize("pods_there", [0, 1])
-def test_a_node_that_may_not_be_removed_is_not_emptied_but_takes_pods(
-    price: int, pods_there: int
-) -> None:
+def test_a_node_that_may_not_be_removed_is_not_emptied_but_takes_pods(price: int, pods_there: int) -> None:
     """It costs the same with and without pods, and so do two of them."""
     kept = (price, pods_there)
     snapshot = _priced(kept_a=kept, other=(price, 1), kept_b=kept).message

@@ -10,11 +10,7 @@ from solving_in_process import Answer, decoded, empty, finished_answer_to
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.options import Limits, Policy
-from stowage_optimizer.model.solution import (
-    EndReason,
-    GainPoint,
-    NodesInUse,
-)
+from stowage_optimizer.model.solution import EndReason, GainPoint, NodesInUse
 from stowage_optimizer.stages.finish.limits import Trimming
 from stowage_optimizer.verify import verify_plan
 
@@ -67,15 +63,9 @@ def test_the_curve_tells_what_each_move_gains() -> None:
 
 @pytest.mark.parametrize(
     ("costs", "ages", "goes"),
-    [
-        ([5, -1, 5], [9, 9, 9], "r1"),
-        ([0, 0, 0], [9, 9, 1], "r2"),
-        ([1, 2, 3], [9, 2, 1], "r0"),
-    ],
+    [([5, -1, 5], [9, 9, 9], "r1"), ([0, 0, 0], [9, 9, 1], "r2"), ([1, 2, 3], [9, 2, 1], "r0")],
 )
-def test_the_replica_goes_whose_loss_costs_least(
-    costs: list[int], ages: list[int], goes: str
-) -> None:
+def test_the_replica_goes_whose_loss_costs_least(costs: list[int], ages: list[int], goes: str) -> None:
     """The lowest deletion cost first, then the youngest."""
     builder = SnapshotBuilder().node("n1", cpu_milli=6, labels={"disk": "ssd"})
     builder.node("n2", cpu_milli=2).pod_class("web", cpu_milli=2)
@@ -91,9 +81,7 @@ def test_the_replica_goes_whose_loss_costs_least(
     assert [one.pod_uid for one in plan.moves] == [goes]
 
 
-def consolidated(
-    *pods: tuple[str, str, int], owner: str = "", **limits: int
-) -> tuple[Answer, SnapshotBuilder]:
+def consolidated(*pods: tuple[str, str, int], owner: str = "", **limits: int) -> tuple[Answer, SnapshotBuilder]:
     """Return the answer for pods, each by name, node of four cores and its cores."""
     builder = SnapshotBuilder()
     for node in dict.fromkeys(node for _, node, _ in pods):
@@ -148,9 +136,7 @@ def test_a_plan_that_there_is_no_time_to_trim_disrupts_no_pod(policy: Policy) ->
     message = SnapshotBuilder(figure_1()).pod("small", memory_bytes=1).message
     packing = reduce_snapshot(decoded(message))
     owners = ("",) * len(packing.current)
-    trimming = Trimming(
-        packing, policy, Limits(max_moves=0), owners=owners, stop=lambda: True
-    )
+    trimming = Trimming(packing, policy, Limits(max_moves=0), owners=owners, stop=lambda: True)
 
     trimmed = trimming.trim((1, 1, 0, None))
 

@@ -19,15 +19,8 @@ from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.solution import EndReason, Solution
 from stowage_optimizer.strategies.lexicographic.proving import Prover
-from stowage_optimizer.strategies.lexicographic.shared_state import (
-    ANYTHING,
-    Limit,
-    SharedState,
-)
-from stowage_optimizer.strategies.lexicographic.strategy import (
-    PROOF_INTERVAL_S,
-    _Publisher,
-)
+from stowage_optimizer.strategies.lexicographic.shared_state import ANYTHING, Limit, SharedState
+from stowage_optimizer.strategies.lexicographic.strategy import PROOF_INTERVAL_S, _Publisher
 from stowage_optimizer.verify import verify_plan
 
 
@@ -40,21 +33,13 @@ def test_a_crowded_cluster_gains_pods(policy: pb.Policy) -> None:
     """The search has to find moves that no single insertion would."""
     snapshot = crowded_cluster(1)
 
-    plan = answer_to(
-        snapshot,
-        strategy="lexicographic",
-        policy=policy,
-        time_limit_s=2.0,
-        deterministic=True,
-    ).plan
+    plan = answer_to(snapshot, strategy="lexicographic", policy=policy, time_limit_s=2.0, deterministic=True).plan
 
     assert plan.tiers[-1].placed > plan.tiers[-1].placed_before
     assert verify_plan(snapshot, plan, policy) == []
 
 
-def test_a_stage_that_hangs_does_not_hold_up_the_answer(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_stage_that_hangs_does_not_hold_up_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """No library's own limit is to be trusted: the caller's thread keeps the time."""
     hanging = threading.Event()
     monkeypatch.setattr(Prover, "prove", lambda *_: hanging.wait())
@@ -88,12 +73,7 @@ def test_bounds_that_move_are_told_while_the_plan_stays() -> None:
     shared = SharedState(packing.problem, strict=True, bounds=bounds)
     published: list[Solution] = []
     moments = count(0.0, PROOF_INTERVAL_S / 10)
-    publisher = _Publisher(
-        shared,
-        SolutionWriter(packing, Policy.STRICT),
-        published.append,
-        lambda: next(moments),
-    )
+    publisher = _Publisher(shared, SolutionWriter(packing, Policy.STRICT), published.append, lambda: next(moments))
     publisher.publish()
     loose = published[0].tiers[-1].upper_bound
 

@@ -22,14 +22,8 @@ from stowage_optimizer.search.moves import FOUND, PAUSED, make_stack, seek
 from stowage_optimizer.search.placement import enter, nothing_frozen
 from stowage_optimizer.search.search_arrays import SearchArrays, make_arrays
 from stowage_optimizer.search.state import NODE, PLACED, State, make_state
-from stowage_optimizer.strategies.lexicographic.local_search import (
-    MANY_ITEMS,
-    LocalSearch,
-)
-from stowage_optimizer.strategies.lexicographic.shared_state import (
-    SharedState,
-    WorkClock,
-)
+from stowage_optimizer.strategies.lexicographic.local_search import MANY_ITEMS, LocalSearch
+from stowage_optimizer.strategies.lexicographic.shared_state import SharedState, WorkClock
 
 NODES = 4
 
@@ -40,9 +34,7 @@ def packed(rooms: Sequence[tuple[int, int]], items: Sequence[Item]) -> Packing:
     return packing_of(names, tuple(rooms), tuple(items), tiers)
 
 
-def random_packing(
-    seed: int, *, pods: int = 24, overcommitted: bool = False
-) -> Packing:
+def random_packing(seed: int, *, pods: int = 24, overcommitted: bool = False) -> Packing:
     """Return nearly full nodes of two sizes, replicas, three tiers, and masks.
 
     It is too large for the oracle. If overcommitted, a node holds more than fits.
@@ -67,9 +59,7 @@ def random_packing(
     return packed(room, items)
 
 
-def searched(
-    problem: Problem, *, strict: bool, seed: int = 1
-) -> tuple[State, SearchArrays]:
+def searched(problem: Problem, *, strict: bool, seed: int = 1) -> tuple[State, SearchArrays]:
     """Return the state after some thousand steps of both phases on the last tier."""
     arrays = make_arrays(problem, strict=strict)
     state = make_state(arrays, problem.tiers, seed)
@@ -92,9 +82,7 @@ def keeps_to_room_and_mask(problem: Problem, nodes: Indices) -> bool:
 
 
 @pytest.mark.parametrize("strict", [True, False])
-def test_the_value_counted_along_is_that_of_the_best_within_room_and_mask(
-    strict: bool,
-) -> None:
+def test_the_value_counted_along_is_that_of_the_best_within_room_and_mask(strict: bool) -> None:
     """Every decision rests on counts that are only ever changed by differences."""
     for seed in range(8):
         problem = random_packing(seed).problem
@@ -107,14 +95,9 @@ def test_the_value_counted_along_is_that_of_the_best_within_room_and_mask(
 
 
 @pytest.mark.parametrize("home", [0, None])
-def test_a_node_that_lacks_any_amount_of_one_thing_is_open_to_who_asks_for_none(
-    home: int | None,
-) -> None:
+def test_a_node_that_lacks_any_amount_of_one_thing_is_open_to_who_asks_for_none(home: int | None) -> None:
     """Else a pod is evicted although it fits there, and the plan is refused."""
-    items = (
-        Item("above", 1, (4, 0), (0,), None),
-        Item("below", 0, (4, 0), (0, 1), home),
-    )
+    items = (Item("above", 1, (4, 0), (0,), None), Item("below", 0, (4, 0), (0, 1), home))
     packing = packed([(4, 9), (4, -(2**60))], items)
 
     mended = Mender(packing.problem, strict=True).mend(np.array([0, NOWHERE], np.int32))
@@ -122,9 +105,7 @@ def test_a_node_that_lacks_any_amount_of_one_thing_is_open_to_who_asks_for_none(
     assert mended.tolist() == [0, 1]
 
 
-def test_compiled_code_goes_beside_its_source_where_that_is_writable(
-    tmp_path: Path,
-) -> None:
+def test_compiled_code_goes_beside_its_source_where_that_is_writable(tmp_path: Path) -> None:
     """A checkout keeps its cache, and `git clean` removes it."""
     environment: dict[str, str] = {}
 
@@ -201,10 +182,7 @@ def fewest_moves(packing: Packing, steps: int) -> int | None:
 @pytest.mark.parametrize("steps", [7, 10**6])
 def test_the_fewest_moves_are_found_and_fewer_are_refuted(steps: int) -> None:
     """What is not found counts as impossible, in many slices as in a single one."""
-    found = {
-        seed: fewest_moves(random_packing(seed, pods=14 + seed % 9), steps)
-        for seed in FEWEST_MOVES
-    }
+    found = {seed: fewest_moves(random_packing(seed, pods=14 + seed % 9), steps) for seed in FEWEST_MOVES}
 
     assert found == FEWEST_MOVES
 
@@ -259,13 +237,7 @@ def moved(problem: Problem, found: Indices) -> int:
     ],
 )  # fmt: skip
 def test_the_first_plan_moves_no_more_than_it_must(
-    *,
-    nodes: int,
-    sizes: list[int],
-    priority: int,
-    waiting: list[int],
-    placed: list[bool],
-    moves: int,
+    *, nodes: int, sizes: list[int], priority: int, waiting: list[int], placed: list[bool], moves: int
 ) -> None:
     """500 pods that need 500 moves got a plan of 5,462, and seconds later a better."""
     wait = [(size, 0) for size in waiting]

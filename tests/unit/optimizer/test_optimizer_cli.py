@@ -62,12 +62,7 @@ def two_pairs() -> pb.Snapshot:
 @pytest.mark.parametrize(
     ("snapshot", "options", "expected"),
     [
-        pytest.param(
-            left_alone(),
-            [],
-            ["NO_IMPROVEMENT", "class web", "volumes"],
-            id="what it left alone",
-        ),
+        pytest.param(left_alone(), [], ["NO_IMPROVEMENT", "class web", "volumes"], id="what it left alone"),
         pytest.param(
             figure_1(),
             ["--max-moves", "0"],
@@ -77,22 +72,13 @@ def two_pairs() -> pb.Snapshot:
         pytest.param(
             two_pairs(),
             [],
-            [
-                "OPTIMAL",
-                "optimal: 2 placed, 2 moved, 0 evicted",
-                "default/wa",
-                "with at most moves",
-            ],
+            ["OPTIMAL", "optimal: 2 placed, 2 moved, 0 evicted", "default/wa", "with at most moves"],
             id="tiers, changes and the curve where there is more than its ends",
         ),
     ],
 )
 def test_solve_says(
-    snapshot: pb.Snapshot,
-    options: list[str],
-    expected: list[str],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    snapshot: pb.Snapshot, options: list[str], expected: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A platform engineer reads this; a refusal that is not shown is a wrong answer."""
     path = written(tmp_path, snapshot)
@@ -109,13 +95,7 @@ def test_what_solve_answers_passes_verify_and_is_held_to_limits(
     """The two commands fit together; proofs and limits may be looked at later."""
     answer = tmp_path / "answer.json"
     options = ["--json", "--deterministic", "--progress"]
-    asked: tuple[str | Path, ...] = (
-        "solve",
-        snapshot_file,
-        *options,
-        "--certificate",
-        answer,
-    )
+    asked: tuple[str | Path, ...] = ("solve", snapshot_file, *options, "--certificate", answer)
     assert run(*asked) == 0
     said = capsys.readouterr()
     assert json.loads(said.out)["plan"]["optimal"]
@@ -195,11 +175,7 @@ def test_an_issue_in_the_file_names_file_and_place(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["solve", "nowhere.json"], "nowhere.json: cannot be read"),
-        (["slove"], "serve"),
-    ],
+    ("arguments", "said"), [(["solve", "nowhere.json"], "nowhere.json: cannot be read"), (["slove"], "serve")]
 )
 def test_a_missing_file_and_an_unknown_command_are_told_with_the_way_out(
     arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]

@@ -57,9 +57,7 @@ def volumes(*terms: list[pb.NodeSelectorTerm]) -> list[pb.NodeSelector]:
         (pb.PodClass(volume_node_affinity=volumes([SSD, HDD], [])), []),
     ],
 )
-def test_a_pod_may_go_where_all_that_it_asks_for_is(
-    wanted: pb.PodClass, nodes: list[str]
-) -> None:
+def test_a_pod_may_go_where_all_that_it_asks_for_is(wanted: pb.PodClass, nodes: list[str]) -> None:
     """Terms are alternatives, volumes are not; a missing label is no empty one.
 
     What else filters look at is compared with the checker's reading for many drawn
@@ -93,16 +91,10 @@ def test_reservations_take_room() -> None:
         (pb.HostPort(port=80), pb.HostPort(port=80, host_ip="10.0.0.1"), False),
         (pb.HostPort(port=80), pb.HostPort(port=81), True),
         (pb.HostPort(port=80), pb.HostPort(port=80, protocol="UDP"), True),
-        (
-            pb.HostPort(port=80, host_ip="10.0.0.2"),
-            pb.HostPort(port=80, host_ip="10.0.0.1"),
-            True,
-        ),
+        (pb.HostPort(port=80, host_ip="10.0.0.2"), pb.HostPort(port=80, host_ip="10.0.0.1"), True),
     ],
 )
-def test_ports_clash_by_number_protocol_and_address(
-    one: pb.HostPort, other: pb.HostPort, together: bool
-) -> None:
+def test_ports_clash_by_number_protocol_and_address(one: pb.HostPort, other: pb.HostPort, together: bool) -> None:
     """TCP and every address, where nothing else is said."""
     builder = SnapshotBuilder().node("n")
     for name, port in (("a", one), ("b", other)):
@@ -130,9 +122,7 @@ def hosts(*carriers: tuple[str, str]) -> SnapshotBuilder:
         pod_class = builder.pod_class(carrier)
         pod_class.labels["app"] = carrier
         selector = pb.LabelSelector(match_labels={"app": app})
-        pod_class.required_pod_anti_affinity.add(
-            topology_key="host", label_selector=selector
-        )
+        pod_class.required_pod_anti_affinity.add(topology_key="host", label_selector=selector)
     return builder
 
 
@@ -169,21 +159,14 @@ ZONE = {"zone": "z"}
 @pytest.mark.parametrize(
     ("reason", "give"),
     [
-        (
-            "pod-affinity",
-            lambda one: one.required_pod_affinity.add(topology_key="zone"),
-        ),
+        ("pod-affinity", lambda one: one.required_pod_affinity.add(topology_key="zone")),
         (
             "pod-anti-affinity",
-            lambda one: one.required_pod_anti_affinity.add(
-                topology_key="zone", label_selector=EVERY_POD
-            ),
+            lambda one: one.required_pod_anti_affinity.add(topology_key="zone", label_selector=EVERY_POD),
         ),
         (
             "topology-spread",
-            lambda one: one.topology_spread.add(
-                max_skew=1, topology_key="zone", when_unsatisfiable="DoNotSchedule"
-            ),
+            lambda one: one.topology_spread.add(max_skew=1, topology_key="zone", when_unsatisfiable="DoNotSchedule"),
         ),
         ("unsupported", lambda one: one.unsupported.append("volumes")),
     ],
@@ -210,23 +193,14 @@ def test_who_cannot_be_expressed_is_left_alone_by_name_and_their_room_counts(
 
 @pytest.mark.parametrize(
     ("node", "namespaces", "refused"),
-    [
-        ("n", [], True),
-        ("n", ["default"], True),
-        ("n", ["elsewhere"], False),
-        ("", [], False),
-    ],
+    [("n", [], True), ("n", ["default"], True), ("n", ["elsewhere"], False), ("", [], False)],
     ids=["own", "named", "other", "by one that waits"],
 )
-def test_who_a_running_pod_keeps_away_is_refused_too(
-    node: str, namespaces: list[str], refused: bool
-) -> None:
+def test_who_a_running_pod_keeps_away_is_refused_too(node: str, namespaces: list[str], refused: bool) -> None:
     """Anti-affinity works both ways, of pods that run."""
     builder = SnapshotBuilder().node("n", labels=ZONE).node("m", labels=ZONE)
     builder.pod_class("carrier").required_pod_anti_affinity.add(
-        topology_key="zone",
-        namespaces=namespaces,
-        label_selector=pb.LabelSelector(match_labels={"app": "web"}),
+        topology_key="zone", namespaces=namespaces, label_selector=pb.LabelSelector(match_labels={"app": "web"})
     )
     builder.pod_class("web").labels["app"] = "web"
     builder.pod("c", of="carrier", node=node).pod("w", of="web").pod("other")

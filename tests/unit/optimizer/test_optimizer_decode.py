@@ -87,9 +87,7 @@ OF_THE_WHOLE: list[tuple[Spoil, str]] = [
 ]  # fmt: skip
 """Ways to spoil a snapshot, and what is said of each."""
 
-NO_SKEW = pb.TopologySpreadConstraint(
-    max_skew=0, topology_key="zone", when_unsatisfiable="DoNotSchedule"
-)
+NO_SKEW = pb.TopologySpreadConstraint(max_skew=0, topology_key="zone", when_unsatisfiable="DoNotSchedule")
 
 OF_ONE: list[tuple[Spoil, str]] = [
     (one(preferred_node_affinity=[pb.PreferredNodeTerm(weight=101)]),
@@ -125,9 +123,7 @@ OF_ONE: list[tuple[Spoil, str]] = [
 
 
 @pytest.mark.parametrize(("spoil", "expected"), OF_THE_WHOLE)
-def test_an_issue_of_the_whole_is_reported_with_its_path(
-    spoil: Spoil, expected: str
-) -> None:
+def test_an_issue_of_the_whole_is_reported_with_its_path(spoil: Spoil, expected: str) -> None:
     """The author of the snapshot must find the place."""
     message = figure_1()
 
@@ -137,9 +133,7 @@ def test_an_issue_of_the_whole_is_reported_with_its_path(
 
 
 @pytest.mark.parametrize(("spoil", "expected"), OF_ONE)
-def test_an_object_that_cannot_be_read_is_told_and_spoils_nobody_elses_plan(
-    spoil: Spoil, expected: str
-) -> None:
+def test_an_object_that_cannot_be_read_is_told_and_spoils_nobody_elses_plan(spoil: Spoil, expected: str) -> None:
     """A user who may create a pod could switch the optimiser off for all others."""
     message = figure_1()
 
@@ -198,9 +192,7 @@ def test_what_go_reads_as_no_number_is_none(text: str) -> None:
 
 def options_of(message: pb.SolveOptions) -> tuple[SolveOptions, list[str]]:
     issues = Issues()
-    options = decode_options(
-        message, issues, strategies=["lexicographic"], default_time_limit_s=7
-    )
+    options = decode_options(message, issues, strategies=["lexicographic"], default_time_limit_s=7)
     return options, raised(issues)
 
 

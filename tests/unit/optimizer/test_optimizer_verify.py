@@ -18,15 +18,9 @@ from stowage_optimizer.verify.violation import RuleName
 EVERY_POD = pb.LabelSelector()
 
 
-def tier(
-    priority: int, before: int, placed: int, disruption: int = 0, bound: int = 9
-) -> pb.TierResult:
+def tier(priority: int, before: int, placed: int, disruption: int = 0, bound: int = 9) -> pb.TierResult:
     return pb.TierResult(
-        priority=priority,
-        placed_before=before,
-        placed=placed,
-        upper_bound=bound,
-        disruption=disruption,
+        priority=priority, placed_before=before, placed=placed, upper_bound=bound, disruption=disruption
     )
 
 
@@ -67,10 +61,7 @@ class GoodPlan:
     def budgets(self, *names: str, allowed: int) -> None:
         for name in names:
             self.snapshot.disruption_budgets.add(
-                namespace="default",
-                name=name,
-                selector=EVERY_POD,
-                disruptions_allowed=allowed,
+                namespace="default", name=name, selector=EVERY_POD, disruptions_allowed=allowed
             )
 
     def nodes_in_use(self, **claims: int) -> None:
@@ -110,9 +101,7 @@ def _has_host_port(c: GoodPlan) -> None:
 def _is_kept_away(c: GoodPlan) -> None:
     for node in c.snapshot.nodes:
         node.labels["zone"] = "z"
-    c.snapshot.pod_classes[0].required_pod_anti_affinity.add(
-        topology_key="zone", label_selector=EVERY_POD
-    )
+    c.snapshot.pod_classes[0].required_pod_anti_affinity.add(topology_key="zone", label_selector=EVERY_POD)
 
 
 def _budget_allows_fewer(c: GoodPlan) -> None:
@@ -195,18 +184,13 @@ MUTANTS: list[tuple[RuleName, Mutation]] = [
     ("eligibility", lambda c: c.waits.node_selector.update(disk="ssd")),
     ("eligibility", lambda c: _wants_labels(c.waits.required_node_affinity)),
     ("eligibility", lambda c: _wants_labels(c.waits.volume_node_affinity.add().terms)),
-    (
-        "eligibility",
-        lambda c: c.snapshot.forbidden_pairs.add(class_id=c.waits.id, node="node-1"),
-    ),
+    ("eligibility", lambda c: c.snapshot.forbidden_pairs.add(class_id=c.waits.id, node="node-1")),
     ("host-ports", _has_host_port),
     ("pod-anti-affinity", _is_kept_away),
     ("pod-affinity", lambda c: c.waits.required_pod_affinity.add(topology_key="zone")),
     (
         "topology-spread",
-        lambda c: c.waits.topology_spread.add(
-            max_skew=1, topology_key="zone", when_unsatisfiable="DoNotSchedule"
-        ),
+        lambda c: c.waits.topology_spread.add(max_skew=1, topology_key="zone", when_unsatisfiable="DoNotSchedule"),
     ),
     ("unverifiable", lambda c: c.waits.unsupported.append("volumes")),
     ("immovable", lambda c: put(*c.snapshot.pods, movable=False)),
@@ -249,9 +233,7 @@ def test_a_good_plan_breaks_no_rule_and_every_rule_is_broken_by_some_mutant() ->
 
 
 @pytest.mark.parametrize(("rule", "mutate"), MUTANTS)
-def test_each_mutant_is_caught_by_its_rule_alone(
-    rule: RuleName, mutate: Mutation
-) -> None:
+def test_each_mutant_is_caught_by_its_rule_alone(rule: RuleName, mutate: Mutation) -> None:
     """A rule that never fires is no rule, nor is one that others must cover (R12)."""
     good = GoodPlan()
 
@@ -299,11 +281,7 @@ TOO_FULL = cluster({"full": 1, "free": 4}, a=(2, 0, "full"), b=(1, 0, ""))
     ],
 )  # fmt: skip
 def test_plans_break_the_rules_of_their_policy(
-    snapshot: pb.Snapshot,
-    goes: dict[str, str],
-    tiers: list[pb.TierResult],
-    strict: set[str],
-    paper: set[str],
+    snapshot: pb.Snapshot, goes: dict[str, str], tiers: list[pb.TierResult], strict: set[str], paper: set[str]
 ) -> None:
     """The policies differ in trades of equal priority, and in nothing else."""
     plan = plan_to(snapshot, goes)
@@ -314,9 +292,7 @@ def test_plans_break_the_rules_of_their_policy(
         assert {one.rule for one in found} == broken
 
 
-def test_the_eviction_of_a_pod_that_waits_is_told_and_stumbled_over_by_no_rule() -> (
-    None
-):
+def test_the_eviction_of_a_pod_that_waits_is_told_and_stumbled_over_by_no_rule() -> None:
     """It stopped the checker with an error as soon as a pod above it gained."""
     snapshot = cluster({"n": 4}, waits=(2, 0, ""), high=(2, 1, ""))
     plan = plan_to(snapshot, {"high": "n"})

@@ -27,9 +27,7 @@ def test_z3_is_missing_where_its_package_is(monkeypatch: pytest.MonkeyPatch) -> 
     assert not {"z3", "z3-symmetry"} & registry.shipped_strategies().keys()
 
 
-@pytest.mark.parametrize(
-    "strategy", ["paper", "cpsat-aggregated", "cpsat-items", "milp", "z3", "portfolio"]
-)
+@pytest.mark.parametrize("strategy", ["paper", "cpsat-aggregated", "cpsat-items", "milp", "z3", "portfolio"])
 def test_figure_1_takes_one_move(strategy: str) -> None:
     """The paper's example; a floating-point solver says that it proves nothing."""
     answer = answer_to(figure_1(), strategy=strategy)
@@ -61,9 +59,7 @@ def test_what_a_portfolios_member_publishes_decides_about_nothing() -> None:
     budget = Budget.begin(SolveOptions(time_limit_s=1.0), lambda: 0.0)
 
     answers = {
-        Portfolio((Shows(publishes),))
-        .solve(packing, budget, lambda _found: None)
-        .assignment
+        Portfolio((Shows(publishes),)).solve(packing, budget, lambda _found: None).assignment
         for publishes in (True, False)
     }
 
@@ -129,12 +125,7 @@ def test_another_package_brings_a_strategy(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize(
     ("name", "made_by"),
-    [
-        ("paper", "Shows"),
-        ("theirs", "broken"),
-        ("theirs", "not_there"),
-        ("theirs", "something_else"),
-    ],
+    [("paper", "Shows"), ("theirs", "broken"), ("theirs", "not_there"), ("theirs", "something_else")],
 )
 def test_a_package_that_brings_no_strategy_or_a_name_that_is_taken_is_named(
     name: str, made_by: str, monkeypatch: pytest.MonkeyPatch
@@ -226,7 +217,4 @@ def test_presolve_does_not_remove_the_best_plan(strategy: str) -> None:
 
     assert plan.optimal
     assert not plan.evictions
-    assert [(one.priority, one.placed, one.disruption) for one in plan.tiers] == [
-        (2, 24, 2),
-        (1, 27, 2),
-    ]
+    assert [(one.priority, one.placed, one.disruption) for one in plan.tiers] == [(2, 24, 2), (1, 27, 2)]

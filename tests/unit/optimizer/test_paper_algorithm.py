@@ -36,9 +36,7 @@ def test_line_18_reads_at_least_as_good(monkeypatch: pytest.MonkeyPatch) -> None
     models: list[cp_model.CpModel] = []
     solve = PaperModel.maximise
 
-    def unproved(
-        model: PaperModel, metric: cp_model.LinearExpr, phase: str, *how: Any
-    ) -> Outcome:
+    def unproved(model: PaperModel, metric: cp_model.LinearExpr, phase: str, *how: Any) -> Outcome:
         if phase == "tier 1, disrupt":
             stability_of_high.append(metric)
             models.append(model.cp)
@@ -68,13 +66,9 @@ def test_no_time_at_all_keeps_the_current_placement() -> None:
     assert [plan.empty for plan in published] == [True]
 
 
-def test_a_solver_that_denies_the_incumbent_is_an_error(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_solver_that_denies_the_incumbent_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """CP-SAT has claimed infeasibility wrongly before; such an answer is no proof."""
-    monkeypatch.setattr(
-        cp_model.CpSolver, "solve", lambda *_, **__: cp_model.INFEASIBLE
-    )
+    monkeypatch.setattr(cp_model.CpSolver, "solve", lambda *_, **__: cp_model.INFEASIBLE)
     monkeypatch.setattr(cp_model.CpSolver, "status_name", lambda *_, **__: "INFEASIBLE")
 
     with pytest.raises(SolverContradictionError, match="place"):
@@ -96,9 +90,7 @@ def test_tiers_are_the_distinct_priorities_present() -> None:
     [(None, 1 + 6), (0.25, 1 + 6 + 0.75), (1 + 6, 1)],
     ids=["at first", "what was saved", "after a greedy phase"],
 )
-def test_the_time_split_reserves_alpha_for_the_tiers_in_halves(
-    spent: float | None, next_phase: float
-) -> None:
+def test_the_time_split_reserves_alpha_for_the_tiers_in_halves(spent: float | None, next_phase: float) -> None:
     """Alpha * T / tiers for a tier, half of it for a phase, plus the unused rest.
 
     So nothing of the limit is lost, and no tier may starve those after it.

@@ -18,13 +18,7 @@ from stowage_optimizer.errors import OptimizerError
 from stowage_optimizer.service.errors import CallRefusedError
 from stowage_optimizer.service.run import Run
 from stowage_optimizer.service.server import LONGEST_PATH_BYTES, claim
-from stowage_optimizer.service.solving import (
-    answer_after_s,
-    checking_s,
-    grace_s,
-    kill_after_s,
-    reading_limit_s,
-)
+from stowage_optimizer.service.solving import answer_after_s, checking_s, grace_s, kill_after_s, reading_limit_s
 from stowage_optimizer.service.turns import Turns
 from stowage_optimizer.service.updates import last_update
 from stowage_optimizer.service.vetting import PlanGate, Vetting
@@ -51,9 +45,7 @@ def test_the_longest_path_that_the_kernel_takes_is_taken(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("live", [False, True])
-def test_a_stale_socket_is_removed_and_a_live_one_left_alone(
-    folder: Path, live: bool
-) -> None:
+def test_a_stale_socket_is_removed_and_a_live_one_left_alone(folder: Path, live: bool) -> None:
     """A killed service leaves one behind; two would steal each other's calls."""
     path = folder / "o.sock"
     with socket.socket(socket.AF_UNIX) as other:
@@ -136,9 +128,7 @@ CONTRACT = Path(pb.__file__).with_name("optimizer.proto")
 @pytest.mark.parametrize("size", [0, SMALL, LARGE, LARGEST])
 def test_a_caller_is_answered_when_the_contract_says(size: int) -> None:
     """The scheduler waits by that formula; it has no other way to know."""
-    formula = re.search(
-        r"time_limit_s \+ ([\d.]+) \+ ([\d.e-]+) \* B", CONTRACT.read_text()
-    )
+    formula = re.search(r"time_limit_s \+ ([\d.]+) \+ ([\d.e-]+) \* B", CONTRACT.read_text())
     assert formula is not None
 
     assert grace_s(size) == pytest.approx(float(formula[1]) + size * float(formula[2]))
@@ -207,9 +197,7 @@ class FakeGate:
     def get_ready(self) -> None:
         pass
 
-    def check(
-        self, update: pb.SolveUpdate, stop: Callable[[], bool]
-    ) -> pb.SolveUpdate | None:
+    def check(self, update: pb.SolveUpdate, stop: Callable[[], bool]) -> pb.SolveUpdate | None:
         if self.withhold:
             return last_update(pb.END_REASON_ERROR, "it is wrong")
         if self.slow:
@@ -228,15 +216,8 @@ def a_plan(name: str) -> pb.Plan:
     return pb.Plan(placements=[pb.Placement(pod_uid=name, node="n")])
 
 
-def vetting(
-    run: FakeRun, gate: FakeGate, answer_in_s: float = LONG_S, checking_s: float = 0.0
-) -> Vetting:
-    return Vetting(
-        cast("Run", run),
-        cast("PlanGate", gate),
-        answer_after_s=answer_in_s,
-        checking_s=checking_s,
-    )
+def vetting(run: FakeRun, gate: FakeGate, answer_in_s: float = LONG_S, checking_s: float = 0.0) -> Vetting:
+    return Vetting(cast("Run", run), cast("PlanGate", gate), answer_after_s=answer_in_s, checking_s=checking_s)
 
 
 def test_an_answer_does_not_wait_for_a_check_that_takes_too_long() -> None:
@@ -286,9 +267,7 @@ def test_an_answer_does_not_wait_for_a_child_that_says_nothing() -> None:
 
 
 @pytest.mark.parametrize("at_last", [False, True])
-def test_a_plan_that_is_withheld_takes_none_along_that_has_passed(
-    at_last: bool,
-) -> None:
+def test_a_plan_that_is_withheld_takes_none_along_that_has_passed(at_last: bool) -> None:
     """A broken plan is reported, but what was checked before it is carried out.
 
     The caller may call again, and must find the turn free.

@@ -25,15 +25,9 @@ CONSOLIDATE = pb.SolveOptions(objective=pb.OBJECTIVE_CONSOLIDATE)
 MOVING = ("lexicographic", "paper", "cpsat-aggregated", "milp", "portfolio")
 
 
-def answer_to(
-    builder: SnapshotBuilder,
-    strategy: str = "cpsat-aggregated",
-    max_moves: int | None = None,
-) -> Answer:
+def answer_to(builder: SnapshotBuilder, strategy: str = "cpsat-aggregated", max_moves: int | None = None) -> Answer:
     """Return the answer, which the checker must let pass."""
-    asked = pb.SolveOptions(
-        strategy=strategy, seed=1, deterministic=True, max_moves=max_moves
-    )
+    asked = pb.SolveOptions(strategy=strategy, seed=1, deterministic=True, max_moves=max_moves)
     answer = finished_answer_to(builder.message, asked)
     assert verify_plan(builder.message, answer.plan, pb.POLICY_STRICT, asked) == []
     return answer
@@ -56,27 +50,16 @@ DEMANDS: dict[str, Callable[[pb.PodClass], object]] = {
     "none": lambda one: one,
     "port": lambda one: one.host_ports.add(port=80),
     "spread": lambda one: one.topology_spread.add(
-        max_skew=1,
-        topology_key="zone",
-        when_unsatisfiable="DoNotSchedule",
-        label_selector=WEB,
+        max_skew=1, topology_key="zone", when_unsatisfiable="DoNotSchedule", label_selector=WEB
     ),
-    "apart": lambda one: one.required_pod_anti_affinity.add(
-        topology_key="zone", label_selector=WEB
-    ),
-    "apart by host": lambda one: one.required_pod_anti_affinity.add(
-        topology_key="host", label_selector=WEB
-    ),
-    "near": lambda one: one.required_pod_affinity.add(
-        topology_key="zone", label_selector=WEB
-    ),
+    "apart": lambda one: one.required_pod_anti_affinity.add(topology_key="zone", label_selector=WEB),
+    "apart by host": lambda one: one.required_pod_anti_affinity.add(topology_key="host", label_selector=WEB),
+    "near": lambda one: one.required_pod_affinity.add(topology_key="zone", label_selector=WEB),
 }
 """What the class ``web`` demands, mostly of its own pods."""
 
 
-def cluster(
-    a: int, b: int, c: int = 0, *, demand: str, web: int = 2
-) -> SnapshotBuilder:
+def cluster(a: int, b: int, c: int = 0, *, demand: str, web: int = 2) -> SnapshotBuilder:
     """Return nodes a and b in zone x and c in zone y of the sizes given, without zeros.
 
     The class ``web`` has a size too.
@@ -93,16 +76,12 @@ def cluster(
 
 
 def budget_over_web(builder: SnapshotBuilder, allowed: int) -> None:
-    builder.message.disruption_budgets.add(
-        namespace="default", name="web", selector=WEB, disruptions_allowed=allowed
-    )
+    builder.message.disruption_budgets.add(namespace="default", name="web", selector=WEB, disruptions_allowed=allowed)
 
 
 @pytest.mark.parametrize("strategy", MOVING)
 @pytest.mark.parametrize(("stays", "goes"), [("a", "z"), ("z", "a")])
-def test_the_pod_of_a_budget_that_is_in_the_way_is_the_one_that_goes(
-    stays: str, goes: str, strategy: str
-) -> None:
+def test_the_pod_of_a_budget_that_is_in_the_way_is_the_one_that_goes(stays: str, goes: str, strategy: str) -> None:
     """Whichever it is called, and whichever is the cheapest."""
     builder = cluster(4, 6, demand="none").pod("wide", cpu_milli=6)
     builder.pod(stays, of="web", node="a").pod(goes, of="web", node="b")
@@ -170,9 +149,7 @@ def test_who_has_affinity_to_itself_starts_in_one_domain_only(
     """
     builder = cluster(2, 0, 2, demand="none", web=1)
     for key in keys:
-        builder.message.pod_classes[0].required_pod_affinity.add(
-            topology_key=key, label_selector=WEB
-        )
+        builder.message.pod_classes[0].required_pod_affinity.add(topology_key=key, label_selector=WEB)
     builder.pod("w0", of="web").pod("w1", of="web").pod("w2", of="web")
 
     assert limits(answer_to(builder, strategy).plan) == known
@@ -226,16 +203,12 @@ def in_the_way() -> SnapshotBuilder:
     return builder.pod("wide", cpu_milli=4)
 
 
-def test_in_a_hurry_pods_with_demands_stay_and_nothing_is_called_proved(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_in_a_hurry_pods_with_demands_stay_and_nothing_is_called_proved(monkeypatch: pytest.MonkeyPatch) -> None:
     """That they were left out is nothing that the cluster demands."""
     monkeypatch.setattr(pipeline, "MOVED_PER_S", 0)
     seen: list[Solution] = []
 
-    answer = finished_answer_to(
-        in_the_way().message, pb.SolveOptions(time_limit_s=5.0), published=seen
-    )
+    answer = finished_answer_to(in_the_way().message, pb.SolveOptions(time_limit_s=5.0), published=seen)
 
     assert limits(answer.plan) == (3, 4, False)
     assert not any(one.optimal for one in seen)
@@ -272,12 +245,8 @@ def placed_by_boreas(builder: SnapshotBuilder) -> dict[str, str]:
     return placed(plan)
 
 
-@pytest.mark.parametrize(
-    ("nodes", "near", "used"), [(4, True, 4), (4, False, 4), (8, True, 4), (2, True, 0)]
-)
-def test_the_affinity_test_is_placed_on_as_few_nodes_as_relations_allow(
-    nodes: int, near: bool, used: int
-) -> None:
+@pytest.mark.parametrize(("nodes", "near", "used"), [(4, True, 4), (4, False, 4), (8, True, 4), (2, True, 0)])
+def test_the_affinity_test_is_placed_on_as_few_nodes_as_relations_allow(nodes: int, near: bool, used: int) -> None:
     """83 % of four nodes' CPU is asked for, and the stock scheduler mostly fails.
 
     Two nodes cannot keep three frontends apart: then the batch stays pending whole.
@@ -286,8 +255,7 @@ def test_the_affinity_test_is_placed_on_as_few_nodes_as_relations_allow(
 
     assert (len(where), len(set(where.values()))) == (11 if used else 0, used)
     frontends, backends = (
-        {where[f"{app}-{number}"] for number in range(3) if where}
-        for app in ("frontend", "backend")
+        {where[f"{app}-{number}"] for number in range(3) if where} for app in ("frontend", "backend")
     )
     assert len(frontends) == len(backends) == (3 if used else 0)
     assert frontends == backends or not near

@@ -57,9 +57,7 @@ def _home(packing: Packing) -> np.ndarray:
     return np.array([-1 if one.home is None else one.home for one in items_of(packing)])
 
 
-def test_kinds_of_nodes_prove_what_single_nodes_cannot_beat_by_much(
-    packing: Packing,
-) -> None:
+def test_kinds_of_nodes_prove_what_single_nodes_cannot_beat_by_much(packing: Packing) -> None:
     """Where it is far off, the first limit would be no help."""
     question = _question(packing, Phase.PLACE)
 
@@ -71,9 +69,7 @@ def test_kinds_of_nodes_prove_what_single_nodes_cannot_beat_by_much(
     assert single.value <= first.bound.value <= 1.1 * single.value
 
 
-def test_nodes_of_one_size_that_are_open_to_others_have_a_mix_of_their_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_nodes_of_one_size_that_are_open_to_others_have_a_mix_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """What suits the pods of one zone says nothing of those of another.
 
     Where the search has no steps left, the limit is that of fractions: here not quite
@@ -105,9 +101,7 @@ def _scores(packing: Packing, nodes: np.ndarray) -> TierScore:
     return score(packing, assignment, Policy.STRICT)[0]
 
 
-def test_patterns_are_chosen_until_the_limit_is_reached_or_all_were_tried(
-    packing: Packing,
-) -> None:
+def test_patterns_are_chosen_until_the_limit_is_reached_or_all_were_tried(packing: Packing) -> None:
     """From nothing placed they come near the limit; none is worse or impossible."""
     program, nodes = _ready(packing), _home(packing)
     neighbourhoods = Neighbourhoods(program, seed=0)
@@ -126,8 +120,6 @@ def test_patterns_are_chosen_until_the_limit_is_reached_or_all_were_tried(
     assert len(scores) > 1
     assert scores == sorted(scores)
     assert program.bound is not None
-    best = DualSearch(_question(packing, Phase.PLACE), nodes, lambda: 0.0, program).run(
-        1.0
-    )
+    best = DualSearch(_question(packing, Phase.PLACE), nodes, lambda: 0.0, program).run(1.0)
     assert best is not None
     assert scores[-1].placed >= NEAR_ENOUGH * best.value

@@ -57,9 +57,7 @@ def test_plans_that_were_overtaken_are_not_sent_and_publishing_does_not_wait() -
 
 
 def a_bounded_plan(upper_bound: int) -> Solution:
-    tier = TierResult(
-        7, 0, 1, upper_bound, optimal=False, disruption=0, disruption_lower_bound=0
-    )
+    tier = TierResult(7, 0, 1, upper_bound, optimal=False, disruption=0, disruption_lower_bound=0)
     packing = packing_of(("n",), ((),), (Item("p", 7, (), (0,), None),), (7,))
     return Solution(packing, (0,), (tier,))
 

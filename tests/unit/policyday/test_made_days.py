@@ -14,16 +14,7 @@ from stowage_testbed.policyday.state import nodes_in_use, pods_as_they_may_move
 from stowage_testbed.policyday.trial import Trial, WindowTold
 from stowage_testbed.policyday.windows import Window
 from stowage_testbed.simulate.virtual_time import Life, PassedTime
-from stowage_testbed.trace.format import (
-    Header,
-    Node,
-    NodeSeen,
-    ObjectSeen,
-    Owner,
-    PodCame,
-    PodEnded,
-    Scaled,
-)
+from stowage_testbed.trace.format import Header, Node, NodeSeen, ObjectSeen, Owner, PodCame, PodEnded, Scaled
 from stowage_testbed.trace.reading import Trace, read_trace
 from stowage_testbed.trace.writing import TraceWriter
 from stowage_testbed.whatif.prices import LABEL
@@ -61,14 +52,10 @@ def test_a_made_day_can_be_written_and_read(tmp_path: Path) -> None:
     assert read.lines == day.lines
 
 
-def test_deployments_follow_the_sun_and_have_the_pods_that_they_were_scaled_to() -> (
-    None
-):
+def test_deployments_follow_the_sun_and_have_the_pods_that_they_were_scaled_to() -> None:
     """A replay on a live cluster goes by these numbers, virtual time by the pods."""
     day = make_day(DAY)
-    scaled = {
-        line.name: line.replicas for line in day.lines if isinstance(line, Scaled)
-    }
+    scaled = {line.name: line.replicas for line in day.lines if isinstance(line, Scaled)}
 
     night, noon = (count_pods(day, hours * HOUR_S).total() for hours in (1, 12.5))
     there = count_pods(day, DAY.hours * HOUR_S)
@@ -83,9 +70,7 @@ def test_nodes_have_prices_and_some_workloads_budgets() -> None:
     """Without them money and broken budgets would be nothing on any arm."""
     lines = make_day(DAY).lines
     nodes = [line.node for line in lines if isinstance(line, NodeSeen)]
-    kinds = Counter(
-        line.object["kind"] for line in lines if isinstance(line, ObjectSeen)
-    )
+    kinds = Counter(line.object["kind"] for line in lines if isinstance(line, ObjectSeen))
 
     assert {node.labels[LABEL] for node in nodes} > {"0.17", "0.68"}
     assert 0 < kinds["PodDisruptionBudget"] < kinds["Deployment"]
@@ -102,13 +87,7 @@ def make_state(nodes: str, *pods: tuple[str, str]) -> dict[str, Any]:
     return {
         "nodes": [{"metadata": {"name": name}} for name in nodes],
         "pods": [
-            {
-                "metadata": {},
-                "spec": {
-                    "nodeName": node,
-                    "containers": [{"resources": {"requests": {"cpu": cpu}}}],
-                },
-            }
+            {"metadata": {}, "spec": {"nodeName": node, "containers": [{"resources": {"requests": {"cpu": cpu}}}]}}
             for node, cpu in pods
         ],
     }
@@ -145,9 +124,7 @@ def test_nodes_come_back_when_pods_wait_and_no_more_than_these_need() -> None:
 def test_the_figures_of_a_day_are_of_what_nodes_held_and_what_was_moved() -> None:
     """To the cent: an hour of each node in use is its label's price."""
     room = {"cpu": "4"}
-    daemon = PodCame(
-        t=0, namespace="d", name="x", of="daemon", owner=Owner("DaemonSet", "x")
-    )
+    daemon = PodCame(t=0, namespace="d", name="x", of="daemon", owner=Owner("DaemonSet", "x"))
     nodes = (
         NodeSeen(t=0, name="n", node=Node(room, room, {LABEL: "0.17"})),
         NodeSeen(t=0, name="m", node=Node(room, room, {LABEL: "no price"})),

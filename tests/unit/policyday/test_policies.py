@@ -73,9 +73,7 @@ def test_most_allocated_is_the_same_profile_with_other_scores() -> None:
     assert made == yaml.safe_load(profile.read_text())
 
 
-def windows(
-    *openings: Opening, began: str = "2026-01-05", hours: float = 24
-) -> list[tuple[float, float]]:
+def windows(*openings: Opening, began: str = "2026-01-05", hours: float = 24) -> list[tuple[float, float]]:
     """Return when windows are open, in hours of a day that is a Monday by default."""
     begin = datetime.fromisoformat(f"{began}T00:00:00Z")
     found = list_windows(openings, begin, hours * 3600)

@@ -124,9 +124,7 @@ expect:
 CONFTEST = "from stowage_testbed.pytest.collection import pytest_collect_file"
 
 
-def collected(
-    pytester: pytest.Pytester, text: str, *arguments: str
-) -> pytest.RunResult:
+def collected(pytester: pytest.Pytester, text: str, *arguments: str) -> pytest.RunResult:
     pytester.makeconftest(CONFTEST)
     (pytester.mkdir("topic") / "single.yaml").write_text(text)
     return pytester.runpytest_inprocess("--collect-only", "-q", *arguments)

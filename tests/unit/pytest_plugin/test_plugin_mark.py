@@ -72,9 +72,7 @@ def test_every_worker_has_a_cluster_of_its_own() -> None:
         session_cluster(shared).__enter__()
 
 
-def test_a_cluster_in_use_is_left_to_its_session(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cluster_in_use_is_left_to_its_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second pytest in another window must not sweep under the first."""
     monkeypatch.setenv("STOWAGE_CACHE", str(tmp_path))
     monkeypatch.delenv("STOWAGE_CLUSTERS", raising=False)

@@ -17,9 +17,7 @@ from stowage_testbed.run.outcome import ScenarioOutcome
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
 OUTCOME = an_outcome(
-    nodes={"a": ["n1", "n1"], HOSTILE: [""]},
-    after={"a": ["n2", ""], HOSTILE: ["n1"]},
-    plans=(a_plan(),),
+    nodes={"a": ["n1", "n1"], HOSTILE: [""]}, after={"a": ["n2", ""], HOSTILE: ["n1"]}, plans=(a_plan(),)
 )
 
 
@@ -55,22 +53,14 @@ def test_the_page_holds_both_states_and_names_stay_text(tmp_path: Path) -> None:
     """Pod for pod; a workload's name comes from a cluster, not ours to trust."""
     text = write_page(OUTCOME, tmp_path).read_text(encoding="utf-8")
 
-    (found,) = re.findall(
-        r'<script type="application/json" id="data">(.*?)</script>', text
-    )
+    (found,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text)
     data = json.loads(found)
     assert data["cluster"]["names"] == ["n1", "n2"]
     runs = [panel["run"] for panel in data["panels"]]
     assert [
-        sorted(
-            (run["kinds"][kind][0], node)
-            for kind, node in zip(run["kind"], run["node"], strict=True)
-        )
+        sorted((run["kinds"][kind][0], node) for kind, node in zip(run["kind"], run["node"], strict=True))
         for run in runs
-    ] == [
-        sorted([("a", 0), ("a", 0), (HOSTILE, -1)]),
-        sorted([("a", 1), ("a", -1), (HOSTILE, 0)]),
-    ]
+    ] == [sorted([("a", 0), ("a", 0), (HOSTILE, -1)]), sorted([("a", 1), ("a", -1), (HOSTILE, 0)])]
     assert "<img" not in text
     assert "&lt;/script&gt;&lt;img" in text
     assert "default-src &#39;none&#39;" in text

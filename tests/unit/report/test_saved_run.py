@@ -21,11 +21,7 @@ from stowage_testbed.report.junit import make_junit
 from stowage_testbed.report.limits import MOST_CHARACTERS, MOST_LINES
 from stowage_testbed.report.progress import LiveProgress
 from stowage_testbed.report.saved import make_saved_run, read_run
-from stowage_testbed.report.showing import (
-    make_placement_table,
-    write_markdown,
-    write_screen,
-)
+from stowage_testbed.report.showing import make_placement_table, write_markdown, write_screen
 from stowage_testbed.report.tables import make_tables
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.scenario.check import CheckResult
@@ -113,10 +109,7 @@ def test_what_was_skipped_has_not_passed(tmp_path: Path) -> None:
 
 def test_a_run_says_the_same_from_memory_and_from_its_folder(tmp_path: Path) -> None:
     """What `stowage run` prints is what `stowage report` shows years later."""
-    outcomes = (
-        an_outcome(after={"a": ["n1"], "b": ["n1"]}),
-        a_stepped_outcome(checks=(FAILED,)),
-    )
+    outcomes = (an_outcome(after={"a": ["n1"], "b": ["n1"]}), a_stepped_outcome(checks=(FAILED,)))
 
     folder = saved(tmp_path, *outcomes)
     assert markdown_of(*outcomes) == write_markdown(read_run(folder))
@@ -128,9 +121,7 @@ def test_a_run_says_the_same_from_memory_and_from_its_folder(tmp_path: Path) -> 
     assert "commit" not in write_markdown(read_run(folder)), "made outside a checkout"
 
 
-def test_report_writes_markdown_of_a_run_where_it_is_wanted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_report_writes_markdown_of_a_run_where_it_is_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Standard output is piped on; a line of chatter would be part of the document."""
     folder = saved(tmp_path / "results", an_outcome())
     summary, file = tmp_path / "summary.md", tmp_path / "deep" / "run.md"
@@ -153,14 +144,9 @@ def test_report_writes_markdown_of_a_run_where_it_is_wanted(
 
 @pytest.mark.parametrize(
     ("changes", "said"),
-    [
-        ({"scenarios": 3}, "Expected `array`"),
-        ({"format": "stowage.dev/run/v9"}, "this reads 'stowage.dev/run/v2'"),
-    ],
+    [({"scenarios": 3}, "Expected `array`"), ({"format": "stowage.dev/run/v9"}, "this reads 'stowage.dev/run/v2'")],
 )
-def test_a_broken_document_is_named_with_its_fault(
-    tmp_path: Path, changes: dict[str, Any], said: str
-) -> None:
+def test_a_broken_document_is_named_with_its_fault(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
     """It may be of another version, or in the folder below."""
     folder = edited(saved(tmp_path, an_outcome()), **changes)
     with pytest.raises(InputError, match=said) as caught:
@@ -174,14 +160,9 @@ PODS = 50_000
 LEFT_OUT = f"and {PODS - MOST_LINES:,} more; all are in run.json"
 
 
-def test_reports_and_progress_have_the_first_lines_and_the_document_all(
-    tmp_path: Path,
-) -> None:
+def test_reports_and_progress_have_the_first_lines_and_the_document_all(tmp_path: Path) -> None:
     """Fifty thousand lines are no page to read, in a CI's list of failures or here."""
-    checks = tuple(
-        CheckResult("invariants", False, "kept", "overcommit", f"pod {number}")
-        for number in range(PODS)
-    )
+    checks = tuple(CheckResult("invariants", False, "kept", "overcommit", f"pod {number}") for number in range(PODS))
     run = a_run(an_outcome(checks=checks))
     junit = ET.fromstring(make_junit(run)).findtext(".//failure")  # noqa: S314 - our own
     stream, folder = io.StringIO(), saved_bundle(tmp_path, run)
@@ -201,10 +182,7 @@ def test_reports_and_progress_have_the_first_lines_and_the_document_all(
 def test_a_cell_that_names_every_node_is_cut() -> None:
     """Rounds that differ have a node for each of a workload's pods."""
     rounds = [
-        an_outcome(
-            repeat=repeat,
-            nodes={"a": [f"node-{one + repeat}" for one in range(PODS)], "b": ["n1"]},
-        )
+        an_outcome(repeat=repeat, nodes={"a": [f"node-{one + repeat}" for one in range(PODS)], "b": ["n1"]})
         for repeat in (1, 2)
     ]
     run = a_run(*rounds)

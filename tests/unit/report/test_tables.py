@@ -64,11 +64,6 @@ def test_a_step_that_takes_long_is_named_again(monkeypatch: pytest.MonkeyPatch) 
     progress.run_started("run-1", 1)
     try:
         progress.run_progress("cluster run-ab12: up")
-        wait_until(
-            "a reminder",
-            stream.getvalue,
-            lambda text: "cluster run-ab12: up: " in text,
-            timeout_s=HANG_S,
-        )
+        wait_until("a reminder", stream.getvalue, lambda text: "cluster run-ab12: up: " in text, timeout_s=HANG_S)
     finally:
         progress.close()

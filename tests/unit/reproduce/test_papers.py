@@ -16,57 +16,22 @@ from typer.testing import CliRunner
 from stowage_testbed.cli import app
 from stowage_testbed.hpa.settings import FULL, Find
 from stowage_testbed.reproduce.boreas.deploying import DeploymentRow
-from stowage_testbed.reproduce.boreas.report import (
-    boreas_figures,
-    boreas_table,
-    counted,
-)
-from stowage_testbed.reproduce.boreas.request import (
-    BoreasRequest,
-    arms,
-    chosen_arms,
-    chosen_scenes,
-    run_id,
-)
+from stowage_testbed.reproduce.boreas.report import boreas_figures, boreas_table, counted
+from stowage_testbed.reproduce.boreas.request import BoreasRequest, arms, chosen_arms, chosen_scenes, run_id
 from stowage_testbed.reproduce.boreas.scenes import NODE, scenes
 from stowage_testbed.reproduce.instance.evaluation import Evaluation
 from stowage_testbed.reproduce.instance.rows import PENDING, TierRow, Where
-from stowage_testbed.reproduce.paper.categories import (
-    Baseline,
-    Categorised,
-    Category,
-    category,
-    shares,
-)
+from stowage_testbed.reproduce.paper.categories import Baseline, Categorised, Category, category, shares
 from stowage_testbed.reproduce.paper.figures import evaluation_figures
 from stowage_testbed.reproduce.paper.live import LiveRow
 from stowage_testbed.reproduce.paper.page.page import page
-from stowage_testbed.reproduce.paper.tables import (
-    headline_sentences,
-    headline_table,
-    live_table,
-    table_1,
-)
+from stowage_testbed.reproduce.paper.tables import headline_sentences, headline_table, live_table, table_1
 from stowage_testbed.reproduce.scorecache.rebuilding import BURST, RECOVERY, planned
 from stowage_testbed.reproduce.scorecache.recovery_table import recovery_table
 from stowage_testbed.reproduce.sweep.folder import Header
-from stowage_testbed.reproduce.thesis.comparing import (
-    Outcome,
-    ThesisSolved,
-    losses,
-    outcome,
-    win_counts,
-)
-from stowage_testbed.reproduce.thesis.instances import (
-    ThesisCase,
-    ThesisRow,
-    thesis_grid,
-)
-from stowage_testbed.reproduce.thesis.report import (
-    share_table,
-    thesis_figures,
-    win_table,
-)
+from stowage_testbed.reproduce.thesis.comparing import Outcome, ThesisSolved, losses, outcome, win_counts
+from stowage_testbed.reproduce.thesis.instances import ThesisCase, ThesisRow, thesis_grid
+from stowage_testbed.reproduce.thesis.report import share_table, thesis_figures, win_table
 
 
 @pytest.mark.parametrize(
@@ -111,9 +76,7 @@ def test_gains_are_points_of_the_whole_cluster() -> None:
 
 INSTANCE = an_instance((2, 1, 1))
 BETTER = Categorised(INSTANCE, a_result((0, 1, 2)))
-EQUAL = Categorised(
-    replace(INSTANCE, case="other"), a_result((0, 1, -1), case="other", optimal=False)
-)
+EQUAL = Categorised(replace(INSTANCE, case="other"), a_result((0, 1, -1), case="other", optimal=False))
 LIVE = LiveRow(
     "case", "paper", 1.0, "", 0.01, 2.0, 3.0, planned=(1, 2), executed=(1, 2), moves=1,
     evictions=0,
@@ -161,9 +124,7 @@ def test_figures_show_what_ours_does_worse() -> None:
     tier = TierRow(1, 2, 3, 3, True, 0, 0)
     theirs = Categorised(INSTANCE, a_result((0, 1, 2), tiers=(tier,)))
     tiers = (replace(tier, placed=2),)
-    ours = Categorised(
-        INSTANCE, a_result((0, 1, -1), strategy="lexicographic", tiers=tiers)
-    )
+    ours = Categorised(INSTANCE, a_result((0, 1, -1), strategy="lexicographic", tiers=tiers))
 
     found = evaluation_figures(an_evaluation(theirs, ours), [LIVE])
     figures = {one.name: one for one in found}
@@ -178,16 +139,10 @@ def test_figures_show_what_ours_does_worse() -> None:
 def test_the_page_stands_alone() -> None:
     """It is opened from a disk, or from the artefacts of a CI run."""
     evaluation = replace(
-        an_evaluation(BETTER, EQUAL),
-        missing={"n4-p4-k1-u90": 2},
-        failures={"some task": "died of <thirst>"},
+        an_evaluation(BETTER, EQUAL), missing={"n4-p4-k1-u90": 2}, failures={"some task": "died of <thirst>"}
     )
 
-    html = page(
-        evaluation,
-        (LIVE,),
-        Header("paper", {"recipe": "1"}, {}, ("1/1",), ("a machine",)),
-    )
+    html = page(evaluation, (LIVE,), Header("paper", {"recipe": "1"}, {}, ("1/1",), ("a machine",)))
 
     assert "http://" not in html.replace("http://www.w3.org", "")
     assert "https://" not in html
@@ -205,12 +160,7 @@ HIGH, LOW, BOTH = (0, 1, 1, PENDING), (0, 1, PENDING, 1), (0, 1, 1, 0)
 
 
 def solved(
-    plan: Where,
-    *,
-    optimal: bool = False,
-    moves: int = 0,
-    wall_s: float = 1.0,
-    strategy: str = "z3",
+    plan: Where, *, optimal: bool = False, moves: int = 0, wall_s: float = 1.0, strategy: str = "z3"
 ) -> ThesisSolved:
     """Return a result for the instance above."""
     high = sum(node != PENDING for node in plan[:3])
@@ -221,8 +171,7 @@ def solved(
         strategy=strategy,
         case=THESIS.case,
         tiers=tuple(
-            TierRow(priority, 2, placed, placed, optimal, moves, 0)
-            for priority, placed in ((2, high), (1, both))
+            TierRow(priority, 2, placed, placed, optimal, moves, 0) for priority, placed in ((2, high), (1, both))
         ),
         wall_s=wall_s,
     )
@@ -234,9 +183,7 @@ def test_better_is_more_pods_of_a_higher_priority_then_fewer_moved() -> None:
     better, fewer, low = solved(BOTH), solved(HIGH), solved(LOW)
     moving, quick = solved(BOTH, moves=1), solved(BOTH, wall_s=0.1)
 
-    found = win_counts(
-        [(better, fewer), (fewer, better), (better, moving), (quick, better)]
-    )
+    found = win_counts([(better, fewer), (fewer, better), (better, moving), (quick, better)])
 
     assert outcome(solved(HIGH, optimal=True)) is Outcome.OPTIMAL
     assert outcome(low) is Outcome.BETTER
@@ -280,9 +227,7 @@ def test_the_grid_is_the_thesis_s_and_labels_are_asked_for_and_avoided() -> None
         assert f"'operator': '{operator}'" in str([one.pod for one in labelled])
     assert case.id != plain.id
     assert case.seed(0) == plain.seed(0)
-    assert [one.replicas for one in labelled] == [
-        one.replicas for one in plain.scenario(0).workload
-    ]
+    assert [one.replicas for one in labelled] == [one.replicas for one in plain.scenario(0).workload]
 
 
 def test_the_scenes_of_boreas_ask_for_what_the_paper_says() -> None:
@@ -325,9 +270,7 @@ def test_what_is_left_of_a_run_of_boreas_is_counted_by_scene_and_arm() -> None:
     assert by_name["boreas minimal, stowage: deployed whole"].value is None
 
 
-def test_a_name_that_there_is_not_is_refused_before_a_cluster_is_started(
-    tmp_path: Path,
-) -> None:
+def test_a_name_that_there_is_not_is_refused_before_a_cluster_is_started(tmp_path: Path) -> None:
     """The message names it."""
     for option, word in (("--scenes", "huge"), ("--arms", "k8s")):
         command = ["reproduce", "boreas", option, word, "--results", f"{tmp_path}/r"]
@@ -339,10 +282,7 @@ def test_each_recovery_of_the_paper_stands_below_ours() -> None:
     """The same columns, and the same ratio to the stock scheduler."""
     # FIND ends before the autoscaler has moved, so that there is something to recover.
     recovery = hpa_record(replace(FULL, find=Find(level_s=5.0)))
-    records = [
-        replace(a_record(recovery=recovery), arm=arm)
-        for arm in ("default", "stowage-score-cache", "stowage")
-    ]
+    records = [replace(a_record(recovery=recovery), arm=arm) for arm in ("default", "stowage-score-cache", "stowage")]
 
     rows = recovery_table(a_comparison_result(records)).rows
 

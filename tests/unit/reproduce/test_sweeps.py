@@ -35,13 +35,9 @@ from stowage_testbed.reproduce.sweep.task import Tools
         (["--shard", "9/8"], "must be i/n"),
     ],
 )
-def test_a_wrong_option_is_named_and_ends_with_two(
-    options: list[str], said: str, tmp_path: Path
-) -> None:
+def test_a_wrong_option_is_named_and_ends_with_two(options: list[str], said: str, tmp_path: Path) -> None:
     """A sweep of hours over the wrong cells costs more than a message."""
-    answer = CliRunner().invoke(
-        app, ["reproduce", "paper", *options, "--results", str(tmp_path / "r")]
-    )
+    answer = CliRunner().invoke(app, ["reproduce", "paper", *options, "--results", str(tmp_path / "r")])
 
     assert answer.exit_code == 2
     assert said in answer.output
@@ -105,9 +101,7 @@ def journal(tmp_path: Path) -> TaskJournal[Row]:
     return journal
 
 
-def test_a_journal_knows_what_was_done(
-    journal: TaskJournal[Row], tmp_path: Path
-) -> None:
+def test_a_journal_knows_what_was_done(journal: TaskJournal[Row], tmp_path: Path) -> None:
     """Also a task without rows; a line that is no outcome is never left out."""
     path = tmp_path / "rows.jsonl"
     journal.add("second", ())
@@ -194,9 +188,7 @@ def test_all_shards_make_the_whole(tmp_path: Path) -> None:
         (replace(SECOND, kind="thesis"), "asked for something else"),
     ],
 )
-def test_what_is_no_whole_sweep_is_not_put_together(
-    tmp_path: Path, other: Header, said: str
-) -> None:
+def test_what_is_no_whole_sweep_is_not_put_together(tmp_path: Path, other: Header, said: str) -> None:
     """Two thirds that look like the whole are a lie; so are rows of two programs."""
     first = replace(HEADER, shards=("1/3",)) if "missing" in said else HEADER
     parts = [a_part(tmp_path / "1", first), a_part(tmp_path / "2", other)]

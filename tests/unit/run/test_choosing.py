@@ -119,16 +119,10 @@ def test_a_scenario_is_reported_what_a_backend_lacks() -> None:
     ("names", "taken"),
     [
         # What wants the release that a worker has: others wait for one.
-        (
-            [STOCK[0], "plans/asked-for", *STOCK[1:], "plans/careful"],
-            [*STOCK, "plans/asked-for", "plans/careful"],
-        ),
+        ([STOCK[0], "plans/asked-for", *STOCK[1:], "plans/careful"], [*STOCK, "plans/asked-for", "plans/careful"]),
         # A scheduler that has planned remembers it; who measures gets a new one anyway.
         (PLANNED, PLANNED),
-        (
-            [STOCK[0], "plans/careful", "burst/recorded", STOCK[1]],
-            [*STOCK[:2], "plans/careful", "burst/recorded"],
-        ),
+        ([STOCK[0], "plans/careful", "burst/recorded", STOCK[1]], [*STOCK[:2], "plans/careful", "burst/recorded"]),
         # Bounds on figures are about a machine with nothing else on it.
         (["burst/deployment-200", STOCK[0]], [STOCK[0], None]),
     ],

@@ -83,9 +83,7 @@ def test_what_need_not_be_alike_does_not_diverge(others: list[ScenarioOutcome]) 
         ([], [], 0.001),
     ],
 )
-def test_the_resolution_is_the_watch_s(
-    times_s: list[float], lags_s: list[float], resolution_s: float
-) -> None:
+def test_the_resolution_is_the_watch_s(times_s: list[float], lags_s: list[float], resolution_s: float) -> None:
     """Without bindings the receipt sets it."""
     latency = make_latency(times_s, lags_s)
 
@@ -102,25 +100,16 @@ def test_moves_are_summed_over_plans() -> None:
     """A scheduler may need several plans; without one nothing is proved."""
     plans = [a_plan("plan-1"), a_plan("plan-2")]
 
-    assert sum_up_plans(plans) == OptimizerRecord(
-        solves=2, moves=2, evictions=0, optimal=True, phases={"Completed": 2}
-    )
+    assert sum_up_plans(plans) == OptimizerRecord(solves=2, moves=2, evictions=0, optimal=True, phases={"Completed": 2})
     assert sum_up_plans([]) == OptimizerRecord(0, 0, 0, optimal=False)
 
 
 def planned(phase: str = "Completed", *, placed: int = 1) -> ObservedPlan:
     """Return a plan of second 10; at most two pods more could have been placed."""
-    tiers = [
-        {"priority": 5, "placed": 0, "upperBound": 0},
-        {"priority": 0, "placed": placed, "upperBound": placed + 2},
-    ]
+    tiers = [{"priority": 5, "placed": 0, "upperBound": 0}, {"priority": 0, "placed": placed, "upperBound": placed + 2}]
     return read_plan(
         {
-            "metadata": {
-                "uid": "u",
-                "name": "p",
-                "creationTimestamp": "2026-01-01T00:00:10Z",
-            },
+            "metadata": {"uid": "u", "name": "p", "creationTimestamp": "2026-01-01T00:00:10Z"},
             "status": {"phase": phase, "tiers": tiers},
         }
     )
@@ -157,12 +146,7 @@ def audited(subresource: str, name: str, at: str) -> bytes:
         "stage": "ResponseComplete",
         "verb": "create",
         "user": {"username": "system:serviceaccount:stowage-system:stowage"},
-        "objectRef": {
-            "resource": "pods",
-            "subresource": subresource,
-            "namespace": NAMESPACE,
-            "name": name,
-        },
+        "objectRef": {"resource": "pods", "subresource": subresource, "namespace": NAMESPACE, "name": name},
         "responseStatus": {"code": 201},
         "stageTimestamp": at,
     }
@@ -185,9 +169,7 @@ class Growing:
         self.bindings += 1
 
 
-def test_the_log_is_waited_for_until_it_has_every_binding(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_log_is_waited_for_until_it_has_every_binding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A binding is logged after it is answered."""
     cluster = SilentCluster(tmp_path)
     clock = Growing(cluster.audit_log)
@@ -203,9 +185,7 @@ def test_the_log_is_waited_for_until_it_has_every_binding(
 
 
 @pytest.mark.parametrize("evicted", [True, False])
-def test_pods_that_were_there_before_the_run_are_watched_over(
-    tmp_path: Path, *, evicted: bool
-) -> None:
+def test_pods_that_were_there_before_the_run_are_watched_over(tmp_path: Path, *, evicted: bool) -> None:
     """Whoever installs a scheduler cares most for what runs already.
 
     Controllers are watched later than pods, and find all of theirs.

@@ -32,11 +32,7 @@ COUNTS = dict.fromkeys(("replicas", "updatedReplicas", "availableReplicas"), 1)
 STATUS = {"observedGeneration": 1, **COUNTS}
 RUNS = {"name": "scheduler", "ready": True, "restartCount": 0}
 THERE: dict[str, dict[str, Any]] = {
-    "Deployment": {
-        "metadata": {**METADATA, "generation": 1},
-        "spec": {"replicas": 1},
-        "status": STATUS,
-    },
+    "Deployment": {"metadata": {**METADATA, "generation": 1}, "spec": {"replicas": 1}, "status": STATUS},
     "ConfigMap": {"metadata": METADATA, "data": {"scheduler.yaml": "a: 1"}},
     "Pod": {"metadata": METADATA, "status": {"containerStatuses": [RUNS]}},
 }
@@ -81,11 +77,7 @@ def test_the_same_release_is_kept_until_it_is_changed_or_given_up(
 def test_settings_become_the_plugins_own_arguments() -> None:
     """The chart's care is lifted only where a scenario that proves nothing asks."""
     settings = OptimizerSettings(
-        trigger="manual",
-        time_limit_s=10,
-        settle_s=0.2,
-        policy="paper",
-        strategy="first-fit-decreasing",
+        trigger="manual", time_limit_s=10, settle_s=0.2, policy="paper", strategy="first-fit-decreasing"
     )
     careful = make_optimizer_values(settings)["priorityOptimizer"]
     harmful = make_optimizer_values(replace(settings, harm="any"))["priorityOptimizer"]
@@ -101,9 +93,7 @@ def test_settings_become_the_plugins_own_arguments() -> None:
 
 
 WEB = Workload("web", 2, asked(100, 10**9), labels={"queue": "mine"})
-OVERRIDES = PodOverrides(
-    "yunikorn", labels={"queue": "theirs", "applicationId": "a"}, annotations={"x": "y"}
-)
+OVERRIDES = PodOverrides("yunikorn", labels={"queue": "theirs", "applicationId": "a"}, annotations={"x": "y"})
 
 
 @pytest.mark.parametrize(
@@ -144,8 +134,7 @@ def test_a_reservation_is_no_pod() -> None:
 def recorded(log: Path, *, kept: bool) -> RunRecorder:
     """Return a recorder that follows a release which has said something."""
     context = SimpleNamespace(
-        cluster=SimpleNamespace(audit_log=log.parent / "audit.log"),
-        observer=SimpleNamespace(restart_journal=list),
+        cluster=SimpleNamespace(audit_log=log.parent / "audit.log"), observer=SimpleNamespace(restart_journal=list)
     )
     release = SimpleNamespace(logs=lambda: {"scheduler": FileLog(log)})
     recorder = RunRecorder(cast("RunContext", context), Listener())
@@ -154,12 +143,8 @@ def recorded(log: Path, *, kept: bool) -> RunRecorder:
     return recorder
 
 
-@pytest.mark.parametrize(
-    ("kept", "said"), [(True, "said now\n"), (False, "said before\nsaid now\n")]
-)
-def test_a_new_release_is_heard_from_its_start_and_a_kept_one_from_now(
-    tmp_path: Path, kept: bool, said: str
-) -> None:
+@pytest.mark.parametrize(("kept", "said"), [(True, "said now\n"), (False, "said before\nsaid now\n")])
+def test_a_new_release_is_heard_from_its_start_and_a_kept_one_from_now(tmp_path: Path, kept: bool, said: str) -> None:
     """What it said of other scenarios explains nothing of this one."""
     log = tmp_path / "scheduler.log"
     log.write_text("said before\n")

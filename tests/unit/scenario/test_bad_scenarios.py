@@ -40,21 +40,15 @@ def issues_of(tmp_path: Path, text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "scenario",
-    [HALVES, STEPS, f"version: 1\n{HALVES}"],
-    ids=["halves", "steps", "a version without steps"],
+    "scenario", [HALVES, STEPS, f"version: 1\n{HALVES}"], ids=["halves", "steps", "a version without steps"]
 )
-def test_the_scenarios_that_all_cases_start_from_are_good(
-    scenario: str, tmp_path: Path
-) -> None:
+def test_the_scenarios_that_all_cases_start_from_are_good(scenario: str, tmp_path: Path) -> None:
     """Otherwise the cases would show the issues of their frame."""
     assert issues_of(tmp_path, scenario) == []
 
 
 @pytest.mark.parametrize(("scenario", "case"), CASES)
-def test_an_issue_is_named_with_its_place_and_the_way_out(
-    scenario: str, case: dict[str, str], tmp_path: Path
-) -> None:
+def test_an_issue_is_named_with_its_place_and_the_way_out(scenario: str, case: dict[str, str], tmp_path: Path) -> None:
     """An author should be able to fix the file without reading our code."""
     old, new = case["instead of"], case["there is"]
     assert scenario.count(old) == 1
@@ -63,9 +57,7 @@ def test_an_issue_is_named_with_its_place_and_the_way_out(
 
 
 @pytest.mark.parametrize(("scenario", "of"), [(HALVES, "halves"), (STEPS, "steps")])
-def test_all_issues_of_a_file_are_reported_at_once(
-    scenario: str, of: str, tmp_path: Path
-) -> None:
+def test_all_issues_of_a_file_are_reported_at_once(scenario: str, of: str, tmp_path: Path) -> None:
     """Mending one issue at a time costs one run each."""
     for old, new in SEVERAL[of]["changes"].items():
         scenario = scenario.replace(old, new)
@@ -74,12 +66,8 @@ def test_all_issues_of_a_file_are_reported_at_once(
     assert lines == SEVERAL[of]["lines"]
 
 
-@pytest.mark.parametrize(
-    ("of", "change"), [(of, one) for of in ("halves", "steps") for one in VARIANTS[of]]
-)
-def test_issues_of_a_variant_are_named_where_its_values_stand(
-    of: str, change: str, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize(("of", "change"), [(of, one) for of in ("halves", "steps") for one in VARIANTS[of]])
+def test_issues_of_a_variant_are_named_where_its_values_stand(of: str, change: str, tmp_path: Path) -> None:
     """The place of use is right for the default run; the variant's value is wrong."""
     text = VARIANTS["text"].replace("CHANGE", change)
     text = {"halves": HALVES, "steps": STEPS}[of].replace("nodes:\n", text, 1)
@@ -93,9 +81,7 @@ def test_issues_of_a_variant_are_named_where_its_values_stand(
 
 
 @pytest.mark.parametrize("case", FILES.values(), ids=FILES)
-def test_a_file_that_cannot_be_a_scenario_is_refused(
-    case: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_file_that_cannot_be_a_scenario_is_refused(case: dict[str, str], tmp_path: Path) -> None:
     """Before any of it is written out, and with the place at which that is seen."""
     assert any(case["issue"] in one for one in issues_of(tmp_path, case["file"]))
 

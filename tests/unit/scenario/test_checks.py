@@ -12,20 +12,12 @@ from amounts import GPU, size, taken
 
 from stowage_testbed.declaration import make_object
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
-from stowage_testbed.scenario.check import (
-    CheckResult,
-    Moment,
-    OptimizerRecord,
-    check_metrics,
-    check_moment,
-)
+from stowage_testbed.scenario.check import CheckResult, Moment, OptimizerRecord, check_metrics, check_moment
 from stowage_testbed.scenario.expectations import MetricBound
 from stowage_testbed.scenario.expected_moment import ExpectedMoment
 
 GB = 10**9
-CASES: dict[str, Any] = yaml.safe_load(
-    Path(__file__).with_name("checks.yaml").read_text("utf-8")
-)
+CASES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("checks.yaml").read_text("utf-8"))
 WORKLOADS = {"web-1": "web", "web-2": "web", "db-1": "db"}
 
 
@@ -93,9 +85,7 @@ def test_each_word_of_an_object_can_hold_and_can_fail(case: dict[str, Any]) -> N
 
 
 @pytest.mark.parametrize("case", CASES["metrics"])
-def test_a_metric_beyond_its_bound_or_without_a_value_fails(
-    case: dict[str, Any],
-) -> None:
+def test_a_metric_beyond_its_bound_or_without_a_value_fails(case: dict[str, Any]) -> None:
     """A measurement that failed must not look like a fast one."""
     bounds = CASES["bounds"].items()
     made = {name: make_object(MetricBound, plain) for name, plain in bounds}

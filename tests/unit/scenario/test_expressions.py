@@ -11,9 +11,7 @@ import yaml
 from stowage_testbed.scenario.expression import Expression, ExpressionError
 from stowage_testbed.scenario.subset import Difference, find_differences
 
-CASES: dict[str, Any] = yaml.safe_load(
-    Path(__file__).with_name("expressions.yaml").read_text("utf-8")
-)
+CASES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("expressions.yaml").read_text("utf-8"))
 
 
 @pytest.mark.parametrize(("text", "read"), CASES["expressions"].items())
@@ -26,9 +24,7 @@ def test_an_expression_holds_or_says_what_it_has_read(text: str, read: str) -> N
 
 
 @pytest.mark.parametrize(("text", "column"), CASES["none"].items())
-def test_what_is_no_expression_is_refused_with_its_column(
-    text: str, column: int
-) -> None:
+def test_what_is_no_expression_is_refused_with_its_column(text: str, column: int) -> None:
     """When the file is read."""
     with pytest.raises(ExpressionError) as caught:
         Expression(text)

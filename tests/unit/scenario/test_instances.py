@@ -8,9 +8,7 @@ from amounts import asked
 
 from stowage_testbed.scenario.instances import generate
 
-PUBLISHED = yaml.safe_load(
-    Path(__file__).with_name("published_instances.yaml").read_text()
-)
+PUBLISHED = yaml.safe_load(Path(__file__).with_name("published_instances.yaml").read_text())
 
 
 @pytest.mark.parametrize("seed", PUBLISHED["4 nodes"])
@@ -33,8 +31,7 @@ def test_a_seed_gives_the_published_priorities() -> None:
     instance = generate(484806185843093489, 16, 4, 2, 0.95)
 
     assert PUBLISHED["16 nodes"] == [
-        [one.name, one.replicas, one.requests["cpu"], one.requests["memory"]]
-        for one in instance.workload
+        [one.name, one.replicas, one.requests["cpu"], one.requests["memory"]] for one in instance.workload
     ]
 
 

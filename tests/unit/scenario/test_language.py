@@ -41,17 +41,13 @@ def test_every_word_that_a_file_may_have_is_explained() -> None:
     """Also what stands in lists, in mappings of any names, and in definitions."""
     words = dict(places(make_strict_schema()))
 
-    assert {"workload.pod.containers.resources", "steps.check.objects.phase"} < set(
-        words
-    )
+    assert {"workload.pod.containers.resources", "steps.check.objects.phase"} < set(words)
     for path, description in words.items():
         assert description in one_line(explain_word(path))
 
 
 @pytest.mark.parametrize(("path", "said"), [*EXPLAINED["known"], *EXPLAINED["unknown"]])
-def test_a_word_comes_with_limits_default_and_need_or_those_near_it(
-    path: str, said: str
-) -> None:
+def test_a_word_comes_with_limits_default_and_need_or_those_near_it(path: str, said: str) -> None:
     """Whoever writes a file sees what the check will say of it."""
     try:
         told = explain_word(path)
@@ -64,10 +60,7 @@ def test_a_word_comes_with_limits_default_and_need_or_those_near_it(
 def test_the_command_explains_words_and_scenarios() -> None:
     """Names of scenarios have a slash; without one the outermost words are meant."""
     words = ["steps.cordon", "burst/arrivals", "--folder", str(SCENARIOS)]
-    some, outermost = (
-        CliRunner().invoke(app, ["scenario", "explain", *asked])
-        for asked in (words, [])
-    )
+    some, outermost = (CliRunner().invoke(app, ["scenario", "explain", *asked]) for asked in (words, []))
 
     assert (some.exit_code, outermost.exit_code) == (0, 0)
     assert some.output.startswith("steps.cordon: text or a list, each entry text\n")

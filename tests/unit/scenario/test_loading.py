@@ -17,9 +17,7 @@ FILES = sorted(GOOD.glob("*.yaml"))
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_all_that_a_file_says_is_explained(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_that_a_file_says_is_explained(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A key that is accepted and then forgotten would be worse than an error."""
     monkeypatch.chdir(GOOD.parent)
     explained = CliRunner().invoke(app, ["scenario", "explain", f"good/{file.name}"])
@@ -74,9 +72,7 @@ def test_issues_of_all_files_are_reported_at_once(folder: Path) -> None:
     assert names == ["full.yaml", "small.yaml"]
 
 
-def test_a_name_means_the_users_own_scenario_or_one_of_ours(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_name_means_the_users_own_scenario_or_one_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who copies a scenario wants the changed one, and keeps the others."""
     monkeypatch.chdir(tmp_path)
     own, ours = Path("scenarios"), find_shipped_folder()

@@ -11,19 +11,12 @@ from amounts import asked, size
 
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.declaration import make_object
-from stowage_testbed.scenario.manifests import (
-    make_controllers,
-    make_nodes,
-    make_pods,
-    make_priority_classes,
-)
+from stowage_testbed.scenario.manifests import make_controllers, make_nodes, make_pods, make_priority_classes
 from stowage_testbed.scenario.model import Scenario, Workload
 from stowage_testbed.scenario.subset import find_differences
 
 NODES = (NodePool("node", 2, size(4000, 4 * 10**9)),)
-CASES: dict[str, dict[str, Any]] = yaml.safe_load(
-    Path(__file__).with_name("manifests.yaml").read_text("utf-8")
-)
+CASES: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("manifests.yaml").read_text("utf-8"))
 
 
 def dig(found: Any, *path: str) -> Any:

@@ -13,9 +13,7 @@ from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS
 from stowage_testbed.scenario.explain import explain
-from stowage_testbed.scenario.headlines import (
-    GENERAL,
-)
+from stowage_testbed.scenario.headlines import GENERAL
 from stowage_testbed.scenario.load import find_files, load_folder
 from stowage_testbed.scenario.schema import make_strict_schema, write_editor_schema
 
@@ -29,9 +27,7 @@ def test_the_shipped_scenarios_have_no_issues_and_can_be_explained() -> None:
     text = [explain(one, DEFAULT_TIMEOUTS.step_s) for one in found]
 
     assert {one.name for one in found} >= {"burst/replicaset", "paper/figure-1"}
-    assert all(
-        said.startswith(one.scenario_id) for said, one in zip(text, found, strict=True)
-    )
+    assert all(said.startswith(one.scenario_id) for said, one in zip(text, found, strict=True))
 
 
 def test_the_committed_schema_is_the_current_one() -> None:

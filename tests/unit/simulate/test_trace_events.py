@@ -48,9 +48,7 @@ def test_a_pod_that_ends_by_itself_lives_as_long_as_it_ran(
         ("preempted", 3, "deleted"),
     ],
 )
-def test_a_pod_that_somebody_deleted_goes_when_it_went(
-    how: trace.How, ran_s: float | None, told: str
-) -> None:
+def test_a_pod_that_somebody_deleted_goes_when_it_went(how: trace.How, ran_s: float | None, told: str) -> None:
     """No controller runs in virtual time: what they did, and made again, is told."""
     pod, end = tell(came(1, owner=DEPLOYMENT), ended(4, how, ran_s))
     assert (pod["pod"]["how"], end) == (told, {"at": 4, "podGone": "ns/p"})

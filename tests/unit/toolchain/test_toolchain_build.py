@@ -20,21 +20,13 @@ from stowage_testbed.toolchain.golang import Go
 from stowage_testbed.toolchain.install import install_missing, needed_to_build
 from stowage_testbed.toolchain.location import binary_file, data_folder
 from stowage_testbed.toolchain.manifest import ModuleData, Tool
-from stowage_testbed.toolchain.progress import (
-    LINE_EVERY_S,
-    ToolWatcher,
-    saying_for_how_long,
-    show_progress,
-)
+from stowage_testbed.toolchain.progress import LINE_EVERY_S, ToolWatcher, saying_for_how_long, show_progress
 from stowage_testbed.toolchain.source import SourceKind, ToolSource
 from stowage_testbed.toolchain.turns import Turns, TurnsEndedError
 
 BUILT = ToolSource(SourceKind.GO)
 
-pytestmark = [
-    pytest.mark.usefixtures("cache"),
-    pytest.mark.skipif(shutil.which("go") is None, reason="needs Go"),
-]
+pytestmark = [pytest.mark.usefixtures("cache"), pytest.mark.skipif(shutil.which("go") is None, reason="needs Go")]
 
 
 def build(tool: Tool, needed_bytes: int = 0) -> Path:
@@ -101,9 +93,7 @@ def test_a_group_that_was_never_built_needs_room_of_its_own(tmp_path: Path) -> N
     ],
     ids=["the compiler's words", "no room"],
 )
-def test_a_failed_build_says_why(
-    tmp_path: Path, source: str, needed_bytes: int, said: str
-) -> None:
+def test_a_failed_build_says_why(tmp_path: Path, source: str, needed_bytes: int, said: str) -> None:
     """An exit code would send the reader looking for a log."""
     with pytest.raises(StowageError, match=said):
         build(a_tool(tmp_path / "broken", source=source), needed_bytes)
@@ -179,9 +169,7 @@ def fetch(folder: Path, words: str, failing: int, clock: Pauses) -> Path:
         ("404 Not Found", 99, 1),
     ],
 )
-def test_a_download_is_tried_again_where_that_helps(
-    tmp_path: Path, words: str, failing: int, count: int
-) -> None:
+def test_a_download_is_tried_again_where_that_helps(tmp_path: Path, words: str, failing: int, count: int) -> None:
     """Each for the reason above it; it ends, and says why."""
     clock = Pauses()
 
@@ -240,9 +228,7 @@ esac
 
 
 @pytest.mark.parametrize("of_kubernetes", [(False, False), (True, True), (True, False)])
-def test_a_tool_is_compiled_while_the_one_before_is_linked(
-    tmp_path: Path, of_kubernetes: tuple[bool, bool]
-) -> None:
+def test_a_tool_is_compiled_while_the_one_before_is_linked(tmp_path: Path, of_kubernetes: tuple[bool, bool]) -> None:
     """Linking takes one core; before, both would compile what they share.
 
     Go links the first one until the second one is compiled.
@@ -258,20 +244,13 @@ def test_a_tool_is_compiled_while_the_one_before_is_linked(
     def build(tool: Tool) -> None:
         builder.build(tool, tmp_path / f"built-{tool.name}", ToolWatcher(tool.name))
 
-    threads = [
-        threading.Thread(target=build, args=(tool,), daemon=True)
-        for tool in tools[::-1]
-    ]
+    threads = [threading.Thread(target=build, args=(tool,), daemon=True) for tool in tools[::-1]]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(HANG_S)
     assert [thread.is_alive() for thread in threads] == [False, False]
-    assert (tmp_path / "log").read_text().splitlines() == [
-        "first begins",
-        "first is compiled",
-        "second begins",
-    ]
+    assert (tmp_path / "log").read_text().splitlines() == ["first begins", "first is compiled", "second begins"]
 
 
 def test_a_tool_named_before_those_of_kubernetes_delays_none(tmp_path: Path) -> None:

@@ -14,11 +14,7 @@ from typer.testing import CliRunner
 from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.cli import app
 from stowage_testbed.toolchain import choose_minor
-from stowage_testbed.toolchain.manifest import (
-    DEFAULT_GROUP,
-    Tool,
-    load_manifest,
-)
+from stowage_testbed.toolchain.manifest import DEFAULT_GROUP, Tool, load_manifest
 from stowage_testbed.toolchain.minors import built_minors, find_minor
 
 HEAVY = ["kubernetes", "ortools", "pandas", "numpy", "matplotlib", "grpc"]
@@ -32,9 +28,7 @@ MAIN = {
 """The modules whose versions programs of our own have."""
 
 
-@pytest.mark.parametrize(
-    "tool", load_manifest().all_tools, ids=lambda tool: f"{tool.name}-{tool.version}"
-)
+@pytest.mark.parametrize("tool", load_manifest().all_tools, ids=lambda tool: f"{tool.name}-{tool.version}")
 def test_a_tool_is_built_in_its_version_by_a_go_that_is_new_enough(tool: Tool) -> None:
     """The cache key and the ldflags use the manifest, the compiler uses go.mod."""
     go_mod = (tool.folder / tool.module_file).read_text(encoding="utf-8")
@@ -98,14 +92,9 @@ def test_a_plain_installation_leaves_the_compared_schedulers_out() -> None:
 
 def test_a_start_of_the_command_line_loads_nothing_heavy() -> None:
     """Each takes half a second; with all in place an install takes less than one."""
-    code = (
-        "import sys, stowage_testbed.cli;"
-        f"print([m for m in {HEAVY} if m in sys.modules])"
-    )
+    code = f"import sys, stowage_testbed.cli;print([m for m in {HEAVY} if m in sys.modules])"
 
-    run = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True
-    )
+    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
 
     assert run.stdout == "[]\n"
 
@@ -127,10 +116,7 @@ def test_the_list_shows_what_is_missing() -> None:
     [
         (["install", "etdc"], "there is no tool 'etdc'; the tools are etcd, "),
         (["path", "etcd"], "run: stowage tools install etcd"),
-        (
-            ["install", "--source", "go", "--mirror", "http://127.0.0.1"],
-            "--pins and --mirror are for releases",
-        ),
+        (["install", "--source", "go", "--mirror", "http://127.0.0.1"], "--pins and --mirror are for releases"),
         (["install", "--group", "compare", "etcd"], "name tools, a group with --group"),
         (["install", "--for", "run", "etcd"], "or a command with --for"),
         (["install", "--group", "comapre"], "no group of tools 'comapre'; the groups"),

@@ -27,12 +27,7 @@ from stowage_testbed.toolchain.install import install_missing
 from stowage_testbed.toolchain.location import binary_file, tool_folder, tool_key
 from stowage_testbed.toolchain.manifest import Archive, Tool
 from stowage_testbed.toolchain.origin import source_of
-from stowage_testbed.toolchain.source import (
-    SourceKind,
-    ToolSource,
-    choose_source,
-    read_pins,
-)
+from stowage_testbed.toolchain.source import SourceKind, ToolSource, choose_source, read_pins
 
 URL = "https://example.com/v1.2.3/hello"
 DIGEST = f"{URL}.sha256"
@@ -82,20 +77,14 @@ class Site:
     handler: type[Server]
     address: str
 
-    def publish(
-        self, content: bytes = BINARY, digest: str | None = None, name: str = "hello"
-    ) -> None:
+    def publish(self, content: bytes = BINARY, digest: str | None = None, name: str = "hello") -> None:
         """Put an archive and its digest where their project has them."""
         (self.folder / name).write_bytes(content)
         known = digest or f"{hashlib.sha256(content).hexdigest()}\n"
         (self.folder / f"{name}.sha256").write_text(known)
 
     def install(
-        self,
-        tool: Tool,
-        kind: SourceKind,
-        pins: dict[str, str] | None = None,
-        patience: Patience = PATIENT,
+        self, tool: Tool, kind: SourceKind, pins: dict[str, str] | None = None, patience: Patience = PATIENT
     ) -> Path:
         source = ToolSource(kind, pins or {}, self.address)
         install_missing([tool], a_manifest(tool), source, patience)
@@ -157,9 +146,7 @@ def test_a_published_tool_is_installed(
     assert {path.name for path in file.parent.iterdir()} == {"hello", "origin.json"}
 
 
-@pytest.mark.parametrize(
-    "digest", ["{}", "{}  hello\n", "abc  other\n{} *./hello\n", "{}  x/hello\n"]
-)
+@pytest.mark.parametrize("digest", ["{}", "{}  hello\n", "abc  other\n{} *./hello\n", "{}  x/hello\n"])
 def test_a_digest_is_read_as_published(site: Site, tool: Tool, digest: str) -> None:
     """Alone, or in a list of what `sha256sum` has written."""
     site.publish(digest=digest.format(hashlib.sha256(BINARY).hexdigest()))
@@ -177,10 +164,7 @@ TROUBLE = [
 
 @pytest.mark.parametrize("case", TROUBLE, ids=lambda case: case[0])
 def test_a_release_that_cannot_be_had_is_refused_or_built_instead(
-    site: Site,
-    tool: Tool,
-    case: tuple[str, Patience, str],
-    capfd: pytest.CaptureFixture[str],
+    site: Site, tool: Tool, case: tuple[str, Patience, str], capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Nothing is built unasked, and the server's own reason is told in one line."""
     trouble, patience, said = case
@@ -214,10 +198,7 @@ def test_a_release_that_cannot_be_had_is_refused_or_built_instead(
     ids=["wrong", "pinned", "unknown"],
 )
 def test_without_the_right_digest_a_release_is_refused_or_built_instead(
-    site: Site,
-    tool: Tool,
-    case: tuple[str | None, dict[str, str], str, str],
-    capfd: pytest.CaptureFixture[str],
+    site: Site, tool: Tool, case: tuple[str | None, dict[str, str], str, str], capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Each for the reason above it."""
     published, pins, said, told = case
@@ -244,9 +225,7 @@ def test_a_mirror_may_have_a_digest_of_its_own(site: Site, tmp_path: Path) -> No
     assert source_of(site.install(tool, RELEASE)) == RELEASE
 
 
-def test_our_own_tool_is_taken_only_of_these_sources(
-    site: Site, tmp_path: Path
-) -> None:
+def test_our_own_tool_is_taken_only_of_these_sources(site: Site, tmp_path: Path) -> None:
     """Whoever has changed them wants to run what is changed, whatever is asked for."""
     archive = Archive(f"{URL}-{{key}}", digest=f"{URL}-{{key}}.sha256")
     tool = replace(a_tool(tmp_path / "m"), archive=archive)
@@ -268,9 +247,7 @@ def test_a_tarball_without_the_binary_is_refused(site: Site, tmp_path: Path) -> 
         site.install(tool, RELEASE)
 
 
-def test_a_server_that_accepts_nothing_is_given_up_in_time(
-    tool: Tool, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_server_that_accepts_nothing_is_given_up_in_time(tool: Tool, capfd: pytest.CaptureFixture[str]) -> None:
     """A firewall that drops packets answers never."""
     with socket.create_server(("127.0.0.1", 0), backlog=0) as server:
         port = server.getsockname()[1]
@@ -289,9 +266,7 @@ def test_a_server_that_accepts_nothing_is_given_up_in_time(
     assert f"127.0.0.1:{port} cannot be reached" in capfd.readouterr().err
 
 
-def test_releases_come_while_others_are_built(
-    site: Site, tool: Tool, tmp_path: Path
-) -> None:
+def test_releases_come_while_others_are_built(site: Site, tool: Tool, tmp_path: Path) -> None:
     """Both at once, and each says where it came from."""
     site.publish()
     own = a_tool(tmp_path / "own", name="own")

@@ -100,9 +100,7 @@ def test_of_two_processes_one_installs_for_both(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("timeout_s", "is_over"), [(0.01, False), (HANG_S, True)])
-def test_a_lock_held_too_long_is_named(
-    tmp_path: Path, timeout_s: float, is_over: bool
-) -> None:
+def test_a_lock_held_too_long_is_named(tmp_path: Path, timeout_s: float, is_over: bool) -> None:
     """Waiting without end looks like hanging; nobody waits once all has ended."""
     tool = a_tool(tmp_path / "hello")
     ended = threading.Event()
@@ -218,9 +216,7 @@ def test_a_build_writes_below_the_cache_alone(cache: Path) -> None:
     assert environment["GOTOOLCHAIN"] == "local"
 
 
-def test_the_users_own_settings_of_go_stay_in_force(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_users_own_settings_of_go_stay_in_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A proxy is often set there, and nothing can be fetched without it."""
     settings = tmp_path / "config" / "go" / "env"
     settings.parent.mkdir(parents=True)

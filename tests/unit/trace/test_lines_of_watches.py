@@ -22,19 +22,14 @@ from stowage_testbed.trace import format as trace
 from stowage_testbed.trace.recording import HOLD_S, LONGEST_HOLD_S, Recording
 
 Body = dict[str, Any]
-RECORDINGS = yaml.safe_load(
-    Path(__file__).with_name("recordings.yaml").read_text("utf-8")
-)
+RECORDINGS = yaml.safe_load(Path(__file__).with_name("recordings.yaml").read_text("utf-8"))
 CASES: dict[str, Body] = RECORDINGS["cases"]
 GROUPS = {"Deployment": "apps/v1", "ReplicaSet": "apps/v1", "Job": "batch/v1",
           "PriorityClass": "scheduling.k8s.io/v1", "Pod": "v1", "Node": "v1",
           "Namespace": "v1", "PersistentVolumeClaim": "v1"}  # fmt: skip
 KINDS = {
     one.key: one
-    for one in (
-        Kind(version, name, f"{name.lower()}s", True, frozenset(), True)
-        for name, version in GROUPS.items()
-    )
+    for one in (Kind(version, name, f"{name.lower()}s", True, frozenset(), True) for name, version in GROUPS.items())
 }
 
 
@@ -50,10 +45,7 @@ def begin(lines: list[trace.Line], *there: Change, of: Iterable[str] = ()) -> Re
 
 
 def record(
-    *arrivals: Arrival,
-    there: Iterable[Change] = (),
-    of: Iterable[str] = (),
-    to: list[trace.Line] | None = None,
+    *arrivals: Arrival, there: Iterable[Change] = (), of: Iterable[str] = (), to: list[trace.Line] | None = None
 ) -> list[trace.Line]:
     """Return what is recorded, but for templates."""
     lines = [] if to is None else to
@@ -96,10 +88,7 @@ def node(name: str = "n") -> Body:
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_of_what_watches_tell_that_is_recorded_which_matters(case: Body) -> None:
     """It is what a replay does again, each once."""
-    changes = [
-        Change(kind, Verb(verb), at(seconds), body)
-        for seconds, verb, kind, body in case["told"]
-    ]
+    changes = [Change(kind, Verb(verb), at(seconds), body) for seconds, verb, kind, body in case["told"]]
     there = [one for one in changes if one.verb is Verb.LISTED]
     later = [one for one in changes if one.verb is not Verb.LISTED]
     written: list[trace.Line] = []
@@ -128,9 +117,7 @@ def test_it_is_told_how_a_pod_ended(status: Body, target: str, how: trace.How) -
 
 
 @pytest.mark.parametrize(("of", "owner", "recorded"), RECORDINGS["controllers"])
-def test_what_a_recorded_controller_makes_is_left_to_it(
-    of: str, owner: str, recorded: bool
-) -> None:
+def test_what_a_recorded_controller_makes_is_left_to_it(of: str, owner: str, recorded: bool) -> None:
     """It would come twice; but nobody replays CronJobs and custom kinds."""
     references = [{"kind": owner, "name": "o", "controller": True}]
     body = controller(ownerReferences=references)
@@ -149,15 +136,10 @@ def test_equal_pods_have_one_template_and_it_comes_first() -> None:
 
 @pytest.mark.parametrize(
     ("before", "too_early_s", "hold_s"),
-    [
-        ([], HOLD_S - 0.1, HOLD_S),
-        ([Interrupted(PODS, at(1), "gone")], HOLD_S, LONGEST_HOLD_S),
-    ],
+    [([], HOLD_S - 0.1, HOLD_S), ([Interrupted(PODS, at(1), "gone")], HOLD_S, LONGEST_HOLD_S)],
     ids=["watched", "interrupted"],
 )
-def test_lines_wait_for_those_that_belong_before(
-    before: list[Arrival], too_early_s: float, hold_s: float
-) -> None:
+def test_lines_wait_for_those_that_belong_before(before: list[Arrival], too_early_s: float, hold_s: float) -> None:
     """Watches take turns, and news of one that is back are older than the others'."""
     lines: list[trace.Line] = []
     recording = begin(lines)
@@ -170,9 +152,7 @@ def test_lines_wait_for_those_that_belong_before(
 
 
 @pytest.mark.parametrize("ahead_s", [0, 3600])
-def test_pods_that_came_while_a_watch_was_behind_have_their_own_time(
-    ahead_s: int,
-) -> None:
+def test_pods_that_came_while_a_watch_was_behind_have_their_own_time(ahead_s: int) -> None:
     """All of them would come at once else; whatever the server's clock shows."""
 
     def created(name: str, seconds: float) -> Body:
@@ -186,9 +166,7 @@ def test_pods_that_came_while_a_watch_was_behind_have_their_own_time(
     lines = record(*prompt, *late, older, added(-1, pod("before", uid="before")))
     came = {line.name: line.t for line in lines if isinstance(line, trace.PodCame)}
     assert (came["before"], came["p19"], came["r"]) == (0, 2.9, 30.2)
-    assert [came[f"q{n}"] for n in range(5)] == pytest.approx(
-        [10.5, 11.5, 12.5, 13.5, 14.5], abs=0.1
-    )
+    assert [came[f"q{n}"] for n in range(5)] == pytest.approx([10.5, 11.5, 12.5, 13.5, 14.5], abs=0.1)
 
 
 def test_after_a_new_list_what_it_lacks_has_ended() -> None:

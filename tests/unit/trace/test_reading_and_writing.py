@@ -140,9 +140,7 @@ OF_VERSION_2 = '{"stowage_trace": 2, "began": "", "kubernetes": ""}\n'
         ("x.jsonl", None, "No such file"),
     ],
 )
-def test_what_is_no_trace_is_refused(
-    tmp_path: Path, name: str, content: str | None, said: str
-) -> None:
+def test_what_is_no_trace_is_refused(tmp_path: Path, name: str, content: str | None, said: str) -> None:
     """With what it is instead."""
     if content is not None:
         (tmp_path / name).write_text(content, "utf-8")

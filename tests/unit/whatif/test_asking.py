@@ -11,42 +11,18 @@ from typing import Any
 import pytest
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.simulate import (
-    Continued,
-    Judgement,
-    PlanJudgement,
-    Question,
-    Remark,
-    UnknownField,
-    Verification,
-)
+from stowage_testbed.simulate import Continued, Judgement, PlanJudgement, Question, Remark, UnknownField, Verification
 from stowage_testbed.whatif import asking
-from stowage_testbed.whatif.allowance import (
-    LIFTED_SHARE,
-    PLACING_SHARE,
-    SMALL,
-    SURE_SOLVES,
-    Allowance,
-)
+from stowage_testbed.whatif.allowance import LIFTED_SHARE, PLACING_SHARE, SMALL, SURE_SOLVES, Allowance
 from stowage_testbed.whatif.asking import PlanLimits, findings_of
-from stowage_testbed.whatif.findings import (
-    NOT_FOUND,
-    OPEN,
-    Elsewhere,
-    Findings,
-    HourlyPrice,
-    Move,
-    NotJudged,
-    Tier,
-)
+from stowage_testbed.whatif.findings import NOT_FOUND, OPEN, Elsewhere, Findings, HourlyPrice, Move, NotJudged, Tier
 from stowage_testbed.whatif.inventory import FURTHER, Inventory
 from stowage_testbed.whatif.reading import NO_BUDGETS
 from stowage_testbed.whatif.release import Release
 
 NAMES = ("home", "small", "big")
 PODS: tuple[dict[str, Any], ...] = tuple(
-    {"metadata": {"name": name, "namespace": "ns", "uid": name}, "spec": {}}
-    for name in NAMES
+    {"metadata": {"name": name, "namespace": "ns", "uid": name}, "spec": {}} for name in NAMES
 )
 NOTHING, A_TAINT = Continued(), PlanJudgement(False, pods=("big",), detail="a taint")
 INVENTORY = Inventory(({},), PODS, unread=("volumes",))
@@ -92,14 +68,8 @@ class World:
 
 def _snapshot() -> pb.Snapshot:
     made = pb.Snapshot(
-        nodes=[
-            pb.Node(name=name, allocatable=pb.Resources(pods=9))
-            for name in ("n1", "n2")
-        ],
-        pod_classes=[
-            pb.PodClass(id="low", namespace="ns"),
-            pb.PodClass(id="high", namespace="ns", priority=9),
-        ],
+        nodes=[pb.Node(name=name, allocatable=pb.Resources(pods=9)) for name in ("n1", "n2")],
+        pod_classes=[pb.PodClass(id="low", namespace="ns"), pb.PodClass(id="high", namespace="ns", priority=9)],
     )
     made.pods.add(uid="home", namespace="ns", name="home", class_id="low", node="n1")
     made.pods.add(uid="small", namespace="ns", name="small", class_id="low")
@@ -116,10 +86,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
             pb.TierResult(priority=9, placed_before=0, placed=1, upper_bound=1),
             pb.TierResult(priority=0, placed_before=1, placed=3, upper_bound=3),
         ],
-        gain_by_moves=[
-            pb.GainPoint(moves=0, placed=2),
-            pb.GainPoint(moves=1, placed=3),
-        ],
+        gain_by_moves=[pb.GainPoint(moves=0, placed=2), pb.GainPoint(moves=1, placed=3)],
     )
     made = World(plan, _snapshot())
 
@@ -132,9 +99,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
     return made
 
 
-def found(
-    world: World, inventory: Inventory = INVENTORY, limits: PlanLimits | None = None
-) -> Findings:
+def found(world: World, inventory: Inventory = INVENTORY, limits: PlanLimits | None = None) -> Findings:
     return findings_of(inventory, Path("profile"), limits or PlanLimits())
 
 
@@ -235,9 +200,7 @@ def test_a_running_pod_that_no_plan_describes_narrows_every_claim(world: World) 
     home.immovable_reason = "unsupported"
     told = found(world)
     assert not told.proved
-    assert told.proof.not_about == (
-        "1 running pod that no plan could move: it needs claims",
-    )
+    assert told.proof.not_about == ("1 running pod that no plan could move: it needs claims",)
     assert {one.verdict for one in told.left} == {OPEN}
     assert told.tiers == (Tier(9, 0, 0, 1), Tier(0, 1, 1, 3))
     assert (told.used_nodes, told.needed_nodes, told.fewest_nodes) == (1, 1, 0)
@@ -273,9 +236,7 @@ def test_limits_bound_the_plans_and_are_named(world: World) -> None:
 def test_a_pod_whose_disruption_is_one_too_many_stays_next_time(world: World) -> None:
     """Limits by node and namespace are not in the contract; the scheduler looks."""
     world.refused = 1
-    world.refusal = PlanJudgement(
-        False, "limit", pods=("home",), detail="limit-per-node"
-    )
+    world.refusal = PlanJudgement(False, "limit", pods=("home",), detail="limit-per-node")
 
     found(world)
 
@@ -303,10 +264,7 @@ def test_what_takes_no_part_is_told_by_name_and_lowers_the_claim(world: World) -
     assert subjects == ["a Pod", "Pod ns/a"]
     assert any("volume" in one.reason for one in told.not_judged)
     assert any("2" in one.detail for one in told.not_judged)
-    assert told.proof.not_about == (
-        "2 objects that could not be taken in",
-        "1 field that the scheduler does not know",
-    )
+    assert told.proof.not_about == ("2 objects that could not be taken in", "1 field that the scheduler does not know")
 
 
 def _never(world: World) -> Inventory:

@@ -52,9 +52,7 @@ def test_only_what_another_resource_blocks_is_stranded(snapshot: pb.Snapshot) ->
     """What is short itself, or asked for by nobody, has nothing to blame."""
     snapshot.nodes[2].allocatable.extended["example.com/fpga"] = 2
     snapshot.nodes[2].allocatable.ephemeral_storage_bytes = 10
-    fpga, disk = (
-        _of(snapshot, one) for one in ("example.com/fpga", "ephemeral-storage")
-    )
+    fpga, disk = (_of(snapshot, one) for one in ("example.com/fpga", "ephemeral-storage"))
     assert (fpga.free, fpga.stranded, fpga.nodes) == (2, 0, 1)
     assert (disk.free, disk.stranded, disk.nodes) == (10, 0, 1)
 

@@ -13,16 +13,12 @@ from stowage_testbed.whatif.inventory import Inventory
 from stowage_testbed.whatif.prices import LABEL, prices_of
 from stowage_testbed.whatif.release import Release, release_of
 
-CASES: dict[str, dict[str, Any]] = yaml.safe_load(
-    Path(__file__).with_name("prices.yaml").read_text("utf-8")
-)
+CASES: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("prices.yaml").read_text("utf-8"))
 FILES = CASES["files"]
 
 
 @pytest.mark.parametrize("case", CASES["prices"].values(), ids=CASES["prices"])
-def test_a_label_counts_before_the_file_and_that_before_what_was_asked_for(
-    case: list[Any], tmp_path: Path
-) -> None:
+def test_a_label_counts_before_the_file_and_that_before_what_was_asked_for(case: list[Any], tmp_path: Path) -> None:
     """Who set a label knew the node; who gave an option knew no node."""
     labels, file, asked, price = case
     path = tmp_path / ("prices.csv" if file == "list" else "prices.yaml")

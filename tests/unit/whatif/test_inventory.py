@@ -13,9 +13,9 @@ from stowage_testbed.base.errors import InputError
 from stowage_testbed.whatif.inventory import inventory_of, reduced
 from stowage_testbed.whatif.reading import read_files
 
-REDUCED: dict[str, dict[str, Any]] = yaml.safe_load(
-    Path(__file__).with_name("reduced.yaml").read_text("utf-8")
-)["objects"]
+REDUCED: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("reduced.yaml").read_text("utf-8"))[
+    "objects"
+]
 MAKE = "kubectl get nodes,pods,pdb -A -o json"
 NODE: dict[str, Any] = {"kind": "Node", "metadata": {"name": "n"}}
 
@@ -54,14 +54,10 @@ def test_pods_come_in_the_order_in_which_the_scheduler_takes_them() -> None:
         ([None, {}, "x"], "", "1.37"),
     ],
 )
-def test_files_are_judged_by_the_scheduler_of_their_nodes(
-    kubelets: list[Any], version: str, minor: str
-) -> None:
+def test_files_are_judged_by_the_scheduler_of_their_nodes(kubelets: list[Any], version: str, minor: str) -> None:
     """Its own, or the newest before it: what a newer one does is no news of today."""
     nodes = [
-        NODE
-        | {"status": {"nodeInfo": {"kubeletVersion": kubelet}}}
-        | {"metadata": {"name": f"n{number}"}}
+        NODE | {"status": {"nodeInfo": {"kubeletVersion": kubelet}}} | {"metadata": {"name": f"n{number}"}}
         for number, kubelet in enumerate(kubelets)
     ]
     found = inventory_of([*nodes, a_pod("a")])
@@ -69,9 +65,7 @@ def test_files_are_judged_by_the_scheduler_of_their_nodes(
 
 
 @pytest.mark.parametrize("case", REDUCED.values(), ids=REDUCED)
-def test_what_may_hold_secrets_is_not_kept_and_all_else_is(
-    case: dict[str, Any],
-) -> None:
+def test_what_may_hold_secrets_is_not_kept_and_all_else_is(case: dict[str, Any]) -> None:
     """The scheduler has no use for it, and it would lie in memory and in pipes."""
     kept = reduced(case["given"])
 
@@ -107,9 +101,7 @@ def test_what_is_not_in_the_files_is_said_to_be_not_judged(tmp_path: Path) -> No
         (json.dumps({"kind": "List", "items": [a_pod("a")]}), "no nodes"),
     ],
 )
-def test_a_file_that_is_no_cluster_is_refused(
-    tmp_path: Path, text: str | None, said: str
-) -> None:
+def test_a_file_that_is_no_cluster_is_refused(tmp_path: Path, text: str | None, said: str) -> None:
     """Mostly it is the output without -o json, or a wrong path."""
     file = tmp_path / "f.json"
     if text is not None:
@@ -142,9 +134,7 @@ def test_of_a_nodes_images_those_of_waiting_pods_are_kept() -> None:
         ({"kind": 7}, "item 3 of all.json", "no Kubernetes object"),
     ],
 )
-def test_an_item_that_has_no_name_is_left_out_and_told(
-    tmp_path: Path, item: object, subject: str, reason: str
-) -> None:
+def test_an_item_that_has_no_name_is_left_out_and_told(tmp_path: Path, item: object, subject: str, reason: str) -> None:
     """One odd object must not cost the answer about all others."""
     found = read_files([listed(tmp_path, NODE, a_pod("a"), item)])
     (left_out,) = found.left_out
@@ -155,12 +145,8 @@ def test_an_item_that_has_no_name_is_left_out_and_told(
 
 @pytest.mark.parametrize("odd", [None, 7, "x", [], [7], {}, {"a": None}])
 @pytest.mark.parametrize("part", ["spec", "status"])
-@pytest.mark.parametrize(
-    "field", ["", "containers", "priority", "images", "volumes", "containerStatuses"]
-)
-def test_whatever_is_in_a_field_goes_to_the_scheduler(
-    part: str, field: str, odd: object
-) -> None:
+@pytest.mark.parametrize("field", ["", "containers", "priority", "images", "volumes", "containerStatuses"])
+def test_whatever_is_in_a_field_goes_to_the_scheduler(part: str, field: str, odd: object) -> None:
     """It says what it cannot read of an object, and leaves that object out."""
     for one in (a_pod("odd"), {**NODE, "metadata": {"name": "odd"}}):
         value = {**one.get(part, {}), field: odd} if field else odd
@@ -176,11 +162,7 @@ def test_objects_are_read_from_lists_of_any_kind_and_in_lists(tmp_path: Path) ->
     typed = tmp_path / "typed.json"
     item = {key: value for key, value in a_pod("a").items() if key != "kind"}
     typed.write_text(json.dumps({"kind": "PodList", "items": [item]}))
-    inner = {
-        "kind": "PodDisruptionBudgetList",
-        "apiVersion": "policy/v1",
-        "items": [{"metadata": {"name": "d"}}],
-    }
+    inner = {"kind": "PodDisruptionBudgetList", "apiVersion": "policy/v1", "items": [{"metadata": {"name": "d"}}]}
     last = listed(tmp_path, NODE, a_pod("a", priority=2), name="last.json")
 
     found = read_files([listed(tmp_path, NODE, inner), typed, last])

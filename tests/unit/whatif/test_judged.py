@@ -66,9 +66,7 @@ def asking(resource: str) -> dict[str, Any]:
         (selecting("asks", "podAffinity", "team"), "", True),
     ],
 )
-def test_who_asks_for_what_was_not_read_is_not_judged(
-    pod: dict[str, Any], unread: str, *, judged: bool
-) -> None:
+def test_who_asks_for_what_was_not_read_is_not_judged(pod: dict[str, Any], unread: str, *, judged: bool) -> None:
     """It would be told to fit nowhere, or anywhere."""
     has = {"example.com/fpga": "1", "example.com/none": "0"}
     node = {"metadata": {"name": "n"}, "status": {"allocatable": has}}

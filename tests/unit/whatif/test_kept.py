@@ -8,15 +8,7 @@ import pytest
 from amounts import GPU
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.whatif.findings import (
-    BESIDE,
-    LIMITED,
-    OPEN,
-    PROVED,
-    Kept,
-    Proof,
-    StillPending,
-)
+from stowage_testbed.whatif.findings import BESIDE, LIMITED, OPEN, PROVED, Kept, Proof, StillPending
 from stowage_testbed.whatif.kept import KeptPods, Workloads
 from stowage_testbed.whatif.lifted import Bounds, Helped, helped, lifted
 from stowage_testbed.whatif.outcome import Outcome
@@ -46,9 +38,7 @@ def snapshot() -> pb.Snapshot:
     return made
 
 
-def test_a_rule_is_in_the_way_where_it_keeps_the_room_that_is_missing(
-    snapshot: pb.Snapshot,
-) -> None:
+def test_a_rule_is_in_the_way_where_it_keeps_the_room_that_is_missing(snapshot: pb.Snapshot) -> None:
     """One pod of 1 leaves room for 7; nobody makes room for 9 on a node of 8."""
     kept = KeptPods(snapshot)
     asked = [pb.Resources(memory_bytes=size) for size in (6, 7, 9)]
@@ -68,20 +58,13 @@ def test_a_rule_is_in_the_way_where_it_keeps_the_room_that_is_missing(
 
 def _waits(snapshot: pb.Snapshot, name: str, size: int, priority: int = 0) -> None:
     snapshot.pod_classes.add(
-        id=name,
-        namespace="ns",
-        owner=pb.Owner(name=name),
-        priority=priority,
-        requests=pb.Resources(memory_bytes=size),
+        id=name, namespace="ns", owner=pb.Owner(name=name), priority=priority, requests=pb.Resources(memory_bytes=size)
     )
     snapshot.pods.add(uid=name, namespace="ns", name=name, class_id=name)
 
 
 def _left(
-    snapshot: pb.Snapshot,
-    found: Outcome = NOTHING,
-    proof: Proof = PROOF,
-    helped: Helped | None = None,
+    snapshot: pb.Snapshot, found: Outcome = NOTHING, proof: Proof = PROOF, helped: Helped | None = None
 ) -> dict[str, StillPending]:
     workloads = Workloads(snapshot, proof, {}, {})
     return {one.workload: one for one in workloads.left(NOTHING, found, helped)}
@@ -190,11 +173,7 @@ def test_what_would_have_to_change_is_named(ruled: pb.Snapshot) -> None:
 
     assert would.classes == {"w": 1}
     assert would.rules == ("singleton",)
-    assert would.changes == (
-        "the rule singleton",
-        "the budget b, which allows 1",
-        "the limit of 2 moves",
-    )
+    assert would.changes == ("the rule singleton", "the budget b, which allows 1", "the limit of 2 moves")
     # One pod of a budget that allows one may go as it is.
     assert helped(ruled, _plan("one"), NOTHING, bounds).changes == ()
     anyway = Outcome({"w": "n2"}, (), (), {}, frozenset())

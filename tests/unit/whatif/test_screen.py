@@ -121,9 +121,7 @@ def test_the_tables_hold_what_the_screen_leaves_out(huge: Findings) -> None:
 
 
 @pytest.fixture
-def cluster(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, huge: Findings
-) -> list[str]:
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, huge: Findings) -> list[str]:
     file = tmp_path / "all.json"
     pod = {"kind": "Pod", "metadata": {"name": "p"}}
     items = [{"kind": "Node", "metadata": {"name": "n"}}, pod]
@@ -133,9 +131,7 @@ def cluster(
     return ["whatif", "--file", str(file)]
 
 
-def test_the_file_and_the_json_hold_everything(
-    cluster: list[str], tmp_path: Path, huge: Findings
-) -> None:
+def test_the_file_and_the_json_hold_everything(cluster: list[str], tmp_path: Path, huge: Findings) -> None:
     """The screen is for people, the rest for programs and for those who ask on."""
     output = tmp_path / "new" / "answer.json"
 

@@ -67,9 +67,7 @@ class Issues:
             self.add(where, f"{what} {value!r} appears twice")
         seen.add(value)
 
-    def known(
-        self, where: str, what: str, known: Iterable[str] | set[str], value: str
-    ) -> None:
+    def known(self, where: str, what: str, known: Iterable[str] | set[str], value: str) -> None:
         """Note an issue if ``value`` is not among ``known``."""
         if value not in known:
             self.add(where, f"names the unknown {what} {value!r}")

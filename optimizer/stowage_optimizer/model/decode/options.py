@@ -9,14 +9,7 @@ from typing import Literal, TypeVar
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode.issues import Issues
-from stowage_optimizer.model.options import (
-    DEFAULT_ALPHA,
-    DEFAULT_STRATEGY,
-    Limits,
-    Objective,
-    Policy,
-    SolveOptions,
-)
+from stowage_optimizer.model.options import DEFAULT_ALPHA, DEFAULT_STRATEGY, Limits, Objective, Policy, SolveOptions
 
 E = TypeVar("E", bound=Enum)
 

@@ -15,12 +15,7 @@ from stowage_optimizer.model.decode.shared import (
     decode_terms,
     within_range,
 )
-from stowage_optimizer.model.node import (
-    LARGEST_TOTAL,
-    Node,
-    Resources,
-    TaintEffect,
-)
+from stowage_optimizer.model.node import LARGEST_TOTAL, Node, Resources, TaintEffect
 from stowage_optimizer.model.pod_class import (
     HostPort,
     PodAffinityTerm,
@@ -36,14 +31,10 @@ from stowage_optimizer.model.selectors import LabelSelector
 LARGEST_PORT = 65535
 
 
-def _affinity_terms(
-    where: str, messages: Iterable[pb.PodAffinityTerm], issues: Issues
-) -> tuple[PodAffinityTerm, ...]:
+def _affinity_terms(where: str, messages: Iterable[pb.PodAffinityTerm], issues: Issues) -> tuple[PodAffinityTerm, ...]:
     return tuple(
         PodAffinityTerm(
-            topology_key=issues.require(
-                f"{where}[{index}].topology_key", message.topology_key
-            ),
+            topology_key=issues.require(f"{where}[{index}].topology_key", message.topology_key),
             label_selector=_selector(f"{where}[{index}]", message, issues),
             namespaces=tuple(message.namespaces),
             match_label_keys=tuple(message.match_label_keys),
@@ -53,18 +44,11 @@ def _affinity_terms(
     )
 
 
-def _spreads(
-    where: str, messages: Iterable[pb.TopologySpreadConstraint], issues: Issues
-) -> tuple[TopologySpread, ...]:
-    return tuple(
-        _spread(f"{where}[{index}]", message, issues)
-        for index, message in enumerate(messages)
-    )
+def _spreads(where: str, messages: Iterable[pb.TopologySpreadConstraint], issues: Issues) -> tuple[TopologySpread, ...]:
+    return tuple(_spread(f"{where}[{index}]", message, issues) for index, message in enumerate(messages))
 
 
-def _host_ports(
-    where: str, messages: Iterable[pb.HostPort], issues: Issues
-) -> tuple[HostPort, ...]:
+def _host_ports(where: str, messages: Iterable[pb.HostPort], issues: Issues) -> tuple[HostPort, ...]:
     ports = []
     for index, message in enumerate(messages):
         if not 0 < message.port <= LARGEST_PORT:
@@ -73,17 +57,10 @@ def _host_ports(
     return tuple(ports)
 
 
-def _spread(
-    where: str, message: pb.TopologySpreadConstraint, issues: Issues
-) -> TopologySpread:
+def _spread(where: str, message: pb.TopologySpreadConstraint, issues: Issues) -> TopologySpread:
     if message.max_skew < 1:
         issues.add(f"{where}.max_skew", f"is {message.max_skew}, must be at least 1")
-    _one_of(
-        f"{where}.when_unsatisfiable",
-        message.when_unsatisfiable,
-        ("DoNotSchedule", "ScheduleAnyway"),
-        issues,
-    )
+    _one_of(f"{where}.when_unsatisfiable", message.when_unsatisfiable, ("DoNotSchedule", "ScheduleAnyway"), issues)
     for name in ("node_affinity_policy", "node_taints_policy"):
         policy = getattr(message, name)
         _one_of(f"{where}.{name}", policy, ("", "Honor", "Ignore"), issues)
@@ -100,15 +77,11 @@ def _spread(
 
 
 def _selector(
-    where: str,
-    message: pb.PodAffinityTerm | pb.TopologySpreadConstraint,
-    issues: Issues,
+    where: str, message: pb.PodAffinityTerm | pb.TopologySpreadConstraint, issues: Issues
 ) -> LabelSelector | None:
     if not message.HasField("label_selector"):
         return None
-    return decode_label_selector(
-        f"{where}.label_selector", message.label_selector, issues
-    )
+    return decode_label_selector(f"{where}.label_selector", message.label_selector, issues)
 
 
 def _one_of(where: str, value: str, allowed: tuple[str, ...], issues: Issues) -> None:
@@ -151,9 +124,7 @@ PLAIN = frozenset({"id", "namespace", "priority", "requests", "labels", "owner"}
 """What every class may have; the rest takes long to read, and few have it."""
 
 
-def decode_pod_classes(
-    messages: Iterable[pb.PodClass], issues: Issues
-) -> dict[str, PodClass]:
+def decode_pod_classes(messages: Iterable[pb.PodClass], issues: Issues) -> dict[str, PodClass]:
     """Return the classes by id, in their order; ids must be unique.
 
     What cannot be read of a class makes that class unsupported.
@@ -201,31 +172,21 @@ def _pod_class(where: str, message: pb.PodClass, issues: Issues) -> PodClass:
     return _demanding(plain, where, message, issues)
 
 
-def _demanding(
-    plain: PodClass, where: str, message: pb.PodClass, issues: Issues
-) -> PodClass:
+def _demanding(plain: PodClass, where: str, message: pb.PodClass, issues: Issues) -> PodClass:
     """Return ``plain`` with what most classes do without."""
     return replace(
         plain,
         node_selector=dict(message.node_selector),
-        required_node_affinity=decode_terms(
-            f"{where}.required_node_affinity", message.required_node_affinity, issues
-        ),
+        required_node_affinity=decode_terms(f"{where}.required_node_affinity", message.required_node_affinity, issues),
         tolerations=tuple(
             _toleration(f"{where}.tolerations[{index}]", toleration, issues)
             for index, toleration in enumerate(message.tolerations)
         ),
-        required_pod_affinity=_affinity_terms(
-            f"{where}.required_pod_affinity", message.required_pod_affinity, issues
-        ),
+        required_pod_affinity=_affinity_terms(f"{where}.required_pod_affinity", message.required_pod_affinity, issues),
         required_pod_anti_affinity=_affinity_terms(
-            f"{where}.required_pod_anti_affinity",
-            message.required_pod_anti_affinity,
-            issues,
+            f"{where}.required_pod_anti_affinity", message.required_pod_anti_affinity, issues
         ),
-        topology_spread=_spreads(
-            f"{where}.topology_spread", message.topology_spread, issues
-        ),
+        topology_spread=_spreads(f"{where}.topology_spread", message.topology_spread, issues),
         host_ports=_host_ports(f"{where}.host_ports", message.host_ports, issues),
         unsupported=tuple(message.unsupported),
         volume_node_affinity=tuple(
@@ -239,9 +200,7 @@ def _demanding(
             f"{where}.preferred_pod_affinity", message.preferred_pod_affinity, issues
         ),
         preferred_pod_anti_affinity=_preferred_pods(
-            f"{where}.preferred_pod_anti_affinity",
-            message.preferred_pod_anti_affinity,
-            issues,
+            f"{where}.preferred_pod_anti_affinity", message.preferred_pod_anti_affinity, issues
         ),
     )
 
@@ -249,24 +208,17 @@ def _demanding(
 def _toleration(where: str, message: pb.Toleration, issues: Issues) -> Toleration:
     operator = TolerationOperator.EQUAL
     if message.operator:
-        operator = issues.member(
-            f"{where}.operator", message.operator, TolerationOperator, operator
-        )
+        operator = issues.member(f"{where}.operator", message.operator, TolerationOperator, operator)
     effect = None
     if message.effect:
-        effect = issues.member(
-            f"{where}.effect", message.effect, TaintEffect, TaintEffect.NO_SCHEDULE
-        )
+        effect = issues.member(f"{where}.effect", message.effect, TaintEffect, TaintEffect.NO_SCHEDULE)
     if not message.key and operator is not TolerationOperator.EXISTS:
         issues.add(f"{where}.key", "is empty, which only Exists allows")
     return Toleration(message.key, operator, message.value, effect)
 
 
 def within_totals(
-    class_ids: Iterable[str],
-    classes: Mapping[str, PodClass],
-    nodes: Sequence[Node],
-    issues: Issues,
+    class_ids: Iterable[str], classes: Mapping[str, PodClass], nodes: Sequence[Node], issues: Issues
 ) -> dict[str, PodClass]:
     """Return ``classes``; those whose pods request too much together are unsupported.
 
@@ -287,10 +239,7 @@ def within_totals(
     for class_id, pod_class in classes.items():
         # Pods of unsupported classes are not part of the problem.
         if counts[class_id] and not pod_class.unsupported:
-            asked[class_id] = {
-                name: counts[class_id] * amount
-                for name, amount in pod_class.requests.amounts().items()
-            }
+            asked[class_id] = {name: counts[class_id] * amount for name, amount in pod_class.requests.amounts().items()}
             totals.update(asked[class_id])
     room: Counter[str] = Counter()
     having: Counter[str] = Counter()

@@ -9,29 +9,18 @@ from itertools import compress
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.decode.pod_classes import decode_pod_classes, within_totals
-from stowage_optimizer.model.decode.shared import (
-    decode_label_selector,
-    decode_resources,
-    within_range,
-)
+from stowage_optimizer.model.decode.shared import decode_label_selector, decode_resources, within_range
 from stowage_optimizer.model.node import Node, Resources, Taint, TaintEffect
 from stowage_optimizer.model.pod_class import PodClass
 from stowage_optimizer.model.pods import Pods
 from stowage_optimizer.model.selectors import LabelSelector
-from stowage_optimizer.model.snapshot import (
-    DisruptionBudget,
-    Refusal,
-    Reservation,
-    Snapshot,
-)
+from stowage_optimizer.model.snapshot import DisruptionBudget, Refusal, Reservation, Snapshot
 
 LARGEST_PRICE_MICROS = 2**43
 """Of a node. What 100,000 of them cost still fits into 64 bits."""
 
 
-def _nodes(
-    messages: Iterable[pb.Node], issues: Issues
-) -> tuple[tuple[Node, ...], tuple[Refusal, ...]]:
+def _nodes(messages: Iterable[pb.Node], issues: Issues) -> tuple[tuple[Node, ...], tuple[Refusal, ...]]:
     """Return the nodes in their order, and those that no pod may come to.
 
     Names must be unique.
@@ -56,14 +45,9 @@ def _nodes(
 def _node(where: str, message: pb.Node, issues: Issues) -> Node:
     return Node(
         name=message.name,
-        allocatable=decode_resources(
-            f"{where}.allocatable", message.allocatable, issues
-        ),
+        allocatable=decode_resources(f"{where}.allocatable", message.allocatable, issues),
         labels=dict(message.labels) if len(message.labels) else {},
-        taints=tuple(
-            _taint(f"{where}.taints[{index}]", taint, issues)
-            for index, taint in enumerate(message.taints)
-        )
+        taints=tuple(_taint(f"{where}.taints[{index}]", taint, issues) for index, taint in enumerate(message.taints))
         if len(message.taints)
         else (),
         unschedulable=message.unschedulable,
@@ -85,18 +69,11 @@ def _taint(where: str, message: pb.Taint, issues: Issues) -> Taint:
     return Taint(
         key=issues.require(f"{where}.key", message.key),
         value=message.value,
-        effect=issues.member(
-            f"{where}.effect", message.effect, TaintEffect, TaintEffect.NO_SCHEDULE
-        ),
+        effect=issues.member(f"{where}.effect", message.effect, TaintEffect, TaintEffect.NO_SCHEDULE),
     )
 
 
-def _pods(
-    messages: Iterable[pb.Pod],
-    classes: Mapping[str, PodClass],
-    nodes: set[str],
-    issues: Issues,
-) -> Pods:
+def _pods(messages: Iterable[pb.Pod], classes: Mapping[str, PodClass], nodes: set[str], issues: Issues) -> Pods:
     """Return the pods in their order; UIDs and names must be unique."""
     # Each look at an element of a repeated field makes a new object.
     rows = list(messages)
@@ -124,19 +101,14 @@ def _sound(pods: Pods, classes: Mapping[str, PodClass], nodes: set[str]) -> bool
     return (
         len({*pods.uid} - {""}) == number
         and "" not in pods.name
-        and (
-            len({*pods.name}) == number
-            or len({*zip(pods.namespace, pods.name, strict=True)}) == number
-        )
+        and (len({*pods.name}) == number or len({*zip(pods.namespace, pods.name, strict=True)}) == number)
         and {*pods.node} <= {"", *nodes}
         and min(pods.age_s, default=0) >= 0
         and list(map(namespace_of.get, pods.class_id)) == pods.namespace
     )
 
 
-def _check(
-    pods: Pods, classes: Mapping[str, PodClass], nodes: set[str], issues: Issues
-) -> None:
+def _check(pods: Pods, classes: Mapping[str, PodClass], nodes: set[str], issues: Issues) -> None:
     """Note what is wrong with each pod."""
     uids: set[str] = set()
     names: set[str] = set()
@@ -154,8 +126,7 @@ def _check(
         elif pod.namespace != pod_class.namespace:
             issues.add(
                 f"{where}.namespace",
-                f"is {pod.namespace!r}, but class {pod_class.id!r} is of "
-                f"namespace {pod_class.namespace!r}",
+                f"is {pod.namespace!r}, but class {pod_class.id!r} is of namespace {pod_class.namespace!r}",
             )
         if pod.node is not None:
             issues.known(f"{where}.node", "node", nodes, pod.node)
@@ -188,9 +159,7 @@ def decode_snapshot(message: pb.Snapshot, issues: Issues) -> Snapshot:
     )
 
 
-def _exempt_apart(
-    pods: Pods, classes: dict[str, PodClass]
-) -> tuple[Pods, dict[str, PodClass]]:
+def _exempt_apart(pods: Pods, classes: dict[str, PodClass]) -> tuple[Pods, dict[str, PodClass]]:
     """Return both such that no class has pods of which a budget counts only some.
 
     The pods that go without their budget are of a class of their own: pods of a class
@@ -198,9 +167,7 @@ def _exempt_apart(
     """
     goes = [
         exempt and movable and node != ""
-        for exempt, movable, node in zip(
-            pods.exempt_from_budget, pods.movable, pods.node, strict=True
-        )
+        for exempt, movable, node in zip(pods.exempt_from_budget, pods.movable, pods.node, strict=True)
     ]
     if not any(goes):
         return pods, classes
@@ -209,10 +176,7 @@ def _exempt_apart(
         if class_id in classes:
             apart[class_id] = name = _unused(f"{class_id} (not ready)", classes)
             classes[name] = replace(classes[class_id], id=name, exempt_of=class_id)
-    class_ids = [
-        apart.get(one, one) if goes_so else one
-        for one, goes_so in zip(pods.class_id, goes, strict=True)
-    ]
+    class_ids = [apart.get(one, one) if goes_so else one for one, goes_so in zip(pods.class_id, goes, strict=True)]
     return replace(pods, class_id=class_ids), classes
 
 
@@ -222,9 +186,7 @@ def _unused(name: str, classes: Mapping[str, PodClass]) -> str:
     return name
 
 
-def _budgets(
-    message: pb.Snapshot, issues: Issues
-) -> tuple[tuple[DisruptionBudget, ...], tuple[Refusal, ...]]:
+def _budgets(message: pb.Snapshot, issues: Issues) -> tuple[tuple[DisruptionBudget, ...], tuple[Refusal, ...]]:
     budgets = []
     refusals = []
     for index, budget in enumerate(message.disruption_budgets):
@@ -239,9 +201,7 @@ def _budgets(
             selector, allowed = LabelSelector(), 0
             subject = f"budget {budget.namespace}/{budget.name}"
             refusals.append(Refusal(subject, "unreadable", summary))
-        budgets.append(
-            DisruptionBudget(budget.namespace, budget.name, selector, allowed)
-        )
+        budgets.append(DisruptionBudget(budget.namespace, budget.name, selector, allowed))
     return tuple(budgets), tuple(refusals)
 
 
@@ -264,10 +224,7 @@ def _reservations(
 
 
 def _forbidden(
-    message: pb.Snapshot,
-    classes: Mapping[str, PodClass],
-    nodes: set[str],
-    issues: Issues,
+    message: pb.Snapshot, classes: Mapping[str, PodClass], nodes: set[str], issues: Issues
 ) -> frozenset[tuple[str, str]]:
     for index, pair in enumerate(message.forbidden_pairs):
         where = f"forbidden_pairs[{index}]"

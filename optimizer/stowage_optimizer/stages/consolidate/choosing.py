@@ -23,9 +23,7 @@ from stowage_optimizer.stages.consolidate.nodes import Costs, nodes_in_use
 from stowage_optimizer.stages.consolidate.program import EXACT
 
 
-def nodes_to_empty(
-    packing: Packing, others: frozenset[int], costs: Costs
-) -> dict[int, list[int]]:
+def nodes_to_empty(packing: Packing, others: frozenset[int], costs: Costs) -> dict[int, list[int]]:
     """Return the items of each node that is worth emptying."""
     items: defaultdict[int, list[int]] = defaultdict(list)
     for item, node in enumerate(packing.current):
@@ -34,9 +32,7 @@ def nodes_to_empty(
     return dict(items)
 
 
-def least_cost_within(
-    packing: Packing, others: frozenset[int], costs: Costs, budget: Budget
-) -> int:
+def least_cost_within(packing: Packing, others: frozenset[int], costs: Costs, budget: Budget) -> int:
     """Return a cost of the nodes in use that no plan within the allowances goes below.
 
     All pods of a node that is emptied move. A node that is overcommitted may stay so.
@@ -75,9 +71,7 @@ def _kinds_of(problem: Problem) -> tuple[Ints, Ints]:
     return kinds, kind_of
 
 
-def _keep_allowances(
-    program: LinearProgram, packing: Packing, emptied: Mapping[int, int]
-) -> None:
+def _keep_allowances(program: LinearProgram, packing: Packing, emptied: Mapping[int, int]) -> None:
     """Keep what all pods of emptied nodes take within each allowance."""
     for one in packing.allowances:
         if one.counts is Disrupted.EVICTIONS:
@@ -134,13 +128,8 @@ class ChosenNodes:
         """Empty the nodes that cost most, and of equal ones those with fewest pods."""
         costs, pods = self.costs.of, len(self.packing.current)
         weight = pods + 1 if sum(costs) * (pods + 1) < EXACT else 1
-        metric = [
-            (at, weight * costs[node] - len(self._items[node]))
-            for node, at in self._emptied.items()
-        ]
-        task = Task(
-            self._program, metric, self._values(self.assignment), budget, self._take
-        )
+        metric = [(at, weight * costs[node] - len(self._items[node])) for node, at in self._emptied.items()]
+        task = Task(self._program, metric, self._values(self.assignment), budget, self._take)
         self.solver.maximise(task)
 
     def _add_receiver(self, node: int, kinds: Ints, count: Ints, free: Ints) -> None:

@@ -11,13 +11,7 @@ from dataclasses import dataclass, field
 import highspy
 import numpy as np
 
-from stowage_optimizer.bounds.highs import (
-    Entries,
-    Program,
-    by_column,
-    solved,
-    solver_of,
-)
+from stowage_optimizer.bounds.highs import Entries, Program, by_column, solved, solver_of
 from stowage_optimizer.bounds.question import Floats
 from stowage_optimizer.model.problem import Indices, Ints
 from stowage_optimizer.stages.consolidate.fleet import Fleet

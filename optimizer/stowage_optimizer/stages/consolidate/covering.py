@@ -16,16 +16,8 @@ from stowage_optimizer.bounds.highs import LONGEST_S
 from stowage_optimizer.bounds.question import SCALE
 from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.problem import Indices, Ints
-from stowage_optimizer.stages.consolidate.contents import (
-    NEGLIGIBLE,
-    KnownContents,
-    Solved,
-)
-from stowage_optimizer.stages.consolidate.fleet import (
-    Contents,
-    Fleet,
-    shared_out,
-)
+from stowage_optimizer.stages.consolidate.contents import NEGLIGIBLE, KnownContents, Solved
+from stowage_optimizer.stages.consolidate.fleet import Contents, Fleet, shared_out
 from stowage_optimizer.stages.consolidate.worth import Worth, whole
 
 MOST_ROUNDS = 400
@@ -84,19 +76,14 @@ class Covering:
     _steps: int = field(init=False, default=STEPS)
 
     def __post_init__(self) -> None:
-        self._known, self._worth = (
-            KnownContents(self.fleet),
-            Worth(self.fleet, self._left_s),
-        )
+        self._known, self._worth = (KnownContents(self.fleet), Worth(self.fleet, self._left_s))
 
     def prove(self) -> None:
         """Prove what the prices of pods that may be cut up are good for."""
         value = self._worth.starting_prices()
         if value is not None:
             mixes = self._worth.mixes(value)
-            worth, _ = self._worth.best(
-                value, self.fleet.come, mixes, self._slack, STEPS
-            )
+            worth, _ = self._worth.best(value, self.fleet.come, mixes, self._slack, STEPS)
             self._note(value, worth)
 
     def assignments(self, most: int) -> Iterator[Indices]:
@@ -122,9 +109,7 @@ class Covering:
     def _round(self) -> bool:
         """Add contents, and prove a limit; return whether another may find more."""
         solved = self._solve()
-        if solved is None or self.limit >= self.fleet.always + np.ceil(
-            (solved.cost - NEGLIGIBLE) * self.fleet.typical
-        ):
+        if solved is None or self.limit >= self.fleet.always + np.ceil((solved.cost - NEGLIGIBLE) * self.fleet.typical):
             return False
         aim = whole(solved.pod)
         tries = [aim]
@@ -141,9 +126,7 @@ class Covering:
     def _add_best(self, value: Ints, solved: Solved) -> bool:
         """Add the best contents at prices that the program lacks, if any."""
         fleet, mixes = self.fleet, self._worth.mixes(value)
-        worth, content = self._worth.best(
-            value, fleet.come, mixes, self._slack, self._steps
-        )
+        worth, content = self._worth.best(value, fleet.come, mixes, self._slack, self._steps)
         self._note(value, worth)
         every, several = np.arange(len(fleet.size)), fleet.size > 1
         found = self._lacking(solved, every, content)
@@ -225,9 +208,7 @@ class Covering:
                 break
             group, content = int(self._known.group[at]), self._known.content[at]
             for _ in range(min(max(1, times), int(free[group]))):
-                one = self._worth.filled(
-                    group, np.minimum(content, left), left, value, mixes[group]
-                )
+                one = self._worth.filled(group, np.minimum(content, left), left, value, mixes[group])
                 if not one.any() or (taken and one @ value < NEAR * (content @ value)):
                     break
                 taken.append((group, one))

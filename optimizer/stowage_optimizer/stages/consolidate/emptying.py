@@ -14,11 +14,7 @@ from stowage_optimizer.stages.finish.steps import Step
 
 
 def emptied(
-    packing: Packing,
-    others: frozenset[int],
-    costs: Costs,
-    tally: Tally,
-    stop: Callable[[], bool],
+    packing: Packing, others: frozenset[int], costs: Costs, tally: Tally, stop: Callable[[], bool]
 ) -> Assignment:
     """Return an assignment in which the emptiest nodes have given their pods away.
 
@@ -67,9 +63,7 @@ class _Emptying:
         return len(self._on[node]) / self.costs.of[node], node
 
     def _empty(self, node: int) -> None:
-        members = sorted(
-            self._on[node], key=lambda i: self.packing.kind_of[i].demand, reverse=True
-        )
+        members = sorted(self._on[node], key=lambda i: self.packing.kind_of[i].demand, reverse=True)
         moved = []
         for item in members:
             target = self._target(item, node)

@@ -84,9 +84,7 @@ class Fleet:
         return self.always + sum(int(self.cost[group]) for group, _ in contents)
 
 
-def make_fleet(
-    problem: Problem, stays: Flags, in_use: Flags, costs: Ints, *, outer: bool
-) -> Fleet | None:
+def make_fleet(problem: Problem, stays: Flags, in_use: Flags, costs: Ints, *, outer: bool) -> Fleet | None:
     """Return the fleet of ``problem``; None if it has too many kinds, or none.
 
     Parameters

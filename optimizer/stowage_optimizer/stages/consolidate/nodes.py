@@ -77,9 +77,7 @@ def nodes_of_others(packing: Packing) -> frozenset[int]:
         for pod in packing.staying
         if pods.movable[pod] or pods.immovable_reason[pod] not in WITH_ITS_NODE
     )
-    return kept | {
-        at for at, node in enumerate(packing.snapshot.nodes) if node.irremovable_reason
-    }
+    return kept | {at for at, node in enumerate(packing.snapshot.nodes) if node.irremovable_reason}
 
 
 def nodes_in_use(assignment: Assignment, others: frozenset[int]) -> frozenset[int]:
@@ -97,10 +95,7 @@ def least_cost(packing: Packing, others: frozenset[int], costs: Costs) -> int:
     needed = 0
     for dimension in range(len(packing.room[0]) if packing.room else 0):
         at_home = loads[:, dimension].tolist()
-        most = {
-            node: max(amounts[dimension], at_home[node])
-            for node, amounts in enumerate(packing.room)
-        }
+        most = {node: max(amounts[dimension], at_home[node]) for node, amounts in enumerate(packing.room)}
         missing = sum(at_home) - sum(most.pop(node) for node in others)
         offers = [(costs.of[node], room) for node, room in most.items() if room > 0]
         needed = max(needed, _least_cost(missing, offers))
@@ -129,9 +124,7 @@ def _least_cost(missing: int, offers: list[tuple[int, int]]) -> int:
     return max(0, -((below - cost * missing) // room))
 
 
-def fewest_moves(
-    packing: Packing, others: frozenset[int], costs: Costs, after: int
-) -> int:
+def fewest_moves(packing: Packing, others: frozenset[int], costs: Costs, after: int) -> int:
     """Return a number of moves that no assignment goes below which costs ``after``.
 
     Nodes that cost as much as is saved must be emptied, and all pods on them move.

@@ -41,16 +41,12 @@ class LeastCost:
 
     def __post_init__(self) -> None:
         tiers, count = len(self.packing.tiers), len(self.packing.current)
-        self._formulation = RelatedFormulation(
-            replace(self.packing, relations=None), tiers
-        )
+        self._formulation = RelatedFormulation(replace(self.packing, relations=None), tiers)
         program = self._formulation.program
         program.between(self._formulation.metric(Phase.PLACE, tiers - 1), count, count)
         self._stability = self._formulation.metric(Phase.DISRUPT, tiers - 1)
         self._used = {
-            node: variable
-            for node, variable in self._formulation.used_nodes().items()
-            if node not in self.others
+            node: variable for node, variable in self._formulation.used_nodes().items() if node not in self.others
         }
 
     def least_cost(self, budget: Budget, proved: int) -> int:

@@ -29,10 +29,7 @@ from stowage_optimizer.programs.relations import RelatedFormulation
 from stowage_optimizer.programs.solver import CpSat
 from stowage_optimizer.programs.tiers import BUILT_PER_S
 from stowage_optimizer.search.search_arrays import overcommitted
-from stowage_optimizer.stages.consolidate.choosing import (
-    ChosenNodes,
-    least_cost_within,
-)
+from stowage_optimizer.stages.consolidate.choosing import ChosenNodes, least_cost_within
 from stowage_optimizer.stages.consolidate.covering import Covering
 from stowage_optimizer.stages.consolidate.emptying import emptied
 from stowage_optimizer.stages.consolidate.fleet import make_fleet
@@ -46,11 +43,7 @@ from stowage_optimizer.stages.consolidate.nodes import (
     spare_kept,
 )
 from stowage_optimizer.stages.consolidate.program import LeastCost
-from stowage_optimizer.stages.finish.limits import (
-    Tally,
-    owners_of,
-    within_limits,
-)
+from stowage_optimizer.stages.finish.limits import Tally, owners_of, within_limits
 
 MOST_VARIABLES = 100_000
 """Larger programs are not begun. At 500 nodes nothing was found in a minute that other
@@ -153,21 +146,15 @@ class _Run:
             return
         counted = within_limits(self._counted, self.budget.options.limits)
         share = CHOOSING_SHARE / 3 * self.budget.left_s()
-        limit = least_cost_within(
-            counted, self._immovable, self._costs, self.budget.for_solver(share)
-        )
+        limit = least_cost_within(counted, self._immovable, self._costs, self.budget.for_solver(share))
         self._limit = max(self._limit, limit)
         if self._costs.unit_micros:
             each = Costs((1,) * len(self._costs.of))
-            fewest = least_cost_within(
-                counted, self._immovable, each, self.budget.for_solver(share)
-            )
+            fewest = least_cost_within(counted, self._immovable, each, self.budget.for_solver(share))
             self._fewest = max(self._fewest, fewest)
         if ChosenNodes.variables(self._packing) > MOST_VARIABLES or self._proved():
             return
-        program = ChosenNodes(
-            self._packing, self._others, self._costs, CpSat(), self._assignment
-        )
+        program = ChosenNodes(self._packing, self._others, self._costs, CpSat(), self._assignment)
         program.choose(self.budget.for_solver(share))
         self._take(program.assignment)
 
@@ -189,9 +176,7 @@ class _Run:
         stays = _stays(self._packing, self._problem)
         proves = same and covering.fleet.exact and not stays.any()
         if not proves:
-            covering = self._covering(
-                self._problem, stays, self._others, budget, outer=False
-            )
+            covering = self._covering(self._problem, stays, self._others, budget, outer=False)
         if covering is None:
             return
         covering.limit = self._limit
@@ -207,9 +192,7 @@ class _Run:
         """Find the best there is in time, unless it is known to be found."""
         if self._proved() or not self._may_build():
             return
-        program = LeastCost(
-            self._packing, self._others, self._costs, CpSat(), self._assignment
-        )
+        program = LeastCost(self._packing, self._others, self._costs, CpSat(), self._assignment)
         limit, moves, given = 0, 0, 0
         if self.budget.left_s() > SHORTEST_SOLVE_S:
             limit = program.least_cost(self._part(0.5), self._limit)
@@ -223,10 +206,7 @@ class _Run:
 
     def _take(self, assignment: Assignment) -> bool:
         """Take ``assignment`` unless it breaks what ties pods to each other."""
-        if not (
-            keeps_relations(self._packing, assignment)
-            and keeps_allowances(self._packing, assignment)
-        ):
+        if not (keeps_relations(self._packing, assignment) and keeps_allowances(self._packing, assignment)):
             return False
         self._assignment = assignment
         return True
@@ -288,13 +268,7 @@ class _Run:
         return self._costs.total(nodes_in_use(assignment, self._others))
 
     def _covering(
-        self,
-        problem: Problem,
-        stays: Flags,
-        in_use: frozenset[int],
-        budget: Budget,
-        *,
-        outer: bool,
+        self, problem: Problem, stays: Flags, in_use: frozenset[int], budget: Budget, *, outer: bool
     ) -> Covering | None:
         used = np.zeros(len(problem.room), np.bool_)
         used[list(in_use)] = True

@@ -14,13 +14,7 @@ from dataclasses import dataclass, field
 import highspy
 import numpy as np
 
-from stowage_optimizer.bounds.highs import (
-    Entries,
-    Program,
-    minimum_duals,
-    solved,
-    solver_of,
-)
+from stowage_optimizer.bounds.highs import Entries, Program, minimum_duals, solved, solver_of
 from stowage_optimizer.bounds.pricing import best_patterns
 from stowage_optimizer.bounds.question import SCALE, Floats
 from stowage_optimizer.model.problem import Indices, Ints
@@ -60,9 +54,7 @@ class Worth:
         self._cost = np.array(parts, np.int64)
         self._at, self._kind = np.nonzero(fleet.come)
         needs = np.maximum(fleet.demand[self._kind], 1)
-        fit = np.where(
-            fleet.demand[self._kind] > 0, fleet.room[self._at] // needs, 2**31
-        )
+        fit = np.where(fleet.demand[self._kind] > 0, fleet.room[self._at] // needs, 2**31)
         upper = np.minimum(fleet.come[self._at, self._kind], fit.min(axis=1))
         self._fractions = solver_of(
             Program(
@@ -91,11 +83,7 @@ class Worth:
                 upper=np.concatenate([np.full(placed, np.inf), fleet.size]),
                 low=np.concatenate([fleet.count, np.full(len(room), -np.inf)]),
                 high=np.concatenate([np.full(kinds, np.inf), np.zeros(len(room))]),
-                entries=[
-                    Entries(self._kind, np.arange(placed), np.ones(placed)),
-                    *self._shares(kinds),
-                    node,
-                ],
+                entries=[Entries(self._kind, np.arange(placed), np.ones(placed)), *self._shares(kinds), node],
             ),
             self.left_s(),
             # Ten times as fast as the simplex where each node is a group of its own.
@@ -107,9 +95,7 @@ class Worth:
     def mixes(self, value: Ints) -> Floats:
         """Return how much each dimension matters, shape ``(groups, dimensions)``."""
         columns = np.arange(len(self._at), dtype=np.int32)
-        self._fractions.changeColsCost(
-            len(columns), columns, -value[self._kind] / SCALE
-        )
+        self._fractions.changeColsCost(len(columns), columns, -value[self._kind] / SCALE)
         groups, width = self.fleet.room.shape
         mixes = np.zeros((groups, width))
         if solved(self._fractions, self.left_s()):
@@ -120,9 +106,7 @@ class Worth:
         np.divide(mixes, total, out=shares, where=total > 0)
         return shares
 
-    def best(
-        self, value: Ints, come: Indices, mixes: Floats, slack: int, steps: int
-    ) -> tuple[Ints, Indices]:
+    def best(self, value: Ints, come: Indices, mixes: Floats, slack: int, steps: int) -> tuple[Ints, Indices]:
         """Return a limit on what a node of each group holds, and its best content.
 
         Parameters
@@ -138,14 +122,10 @@ class Worth:
         contents = np.zeros(come.shape, np.int32)
         for group in np.flatnonzero(come.any(axis=1)).tolist():
             room, mix = self.fleet.room[group], mixes[group]
-            worth[group], contents[group] = self._content(
-                room, come[group], value, mix, slack=slack, steps=steps
-            )
+            worth[group], contents[group] = self._content(room, come[group], value, mix, slack=slack, steps=steps)
         return worth, contents
 
-    def filled(
-        self, group: int, content: Ints, left: Ints, value: Ints, mix: Floats
-    ) -> Ints:
+    def filled(self, group: int, content: Ints, left: Ints, value: Ints, mix: Floats) -> Ints:
         """Return ``content`` with what is best of ``left`` in the rest of a node."""
         fleet = self.fleet
         room = fleet.room[group] - content @ fleet.demand
@@ -171,20 +151,11 @@ class Worth:
             columns = np.flatnonzero(wanted[self._kind])
             at, kind = self._at[columns], self._kind[columns]
             row = first_row + at * width + dimension
-            entries.append(
-                Entries(row, columns, wanted[kind] / fleet.room[at, dimension])
-            )
+            entries.append(Entries(row, columns, wanted[kind] / fleet.room[at, dimension]))
         return entries
 
     def _content(
-        self,
-        room: Ints,
-        come: Ints,
-        value: Ints,
-        mix: Floats,
-        *,
-        slack: int,
-        steps: int,
+        self, room: Ints, come: Ints, value: Ints, mix: Floats, *, slack: int, steps: int
     ) -> tuple[int, Indices]:
         """Return a limit on what one node holds, and its best content."""
         demand = self.fleet.demand

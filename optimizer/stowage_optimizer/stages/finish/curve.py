@@ -77,9 +77,7 @@ def gain_by_moves(whole: Solution, steps: Iterable[Step]) -> tuple[GainPoint, ..
         placed += step.gain
         _add(points, GainPoint(moves, placed))
     end = GainPoint(whole.moves, last.placed)
-    points = [
-        one for one in points if one.moves < end.moves and one.placed < end.placed
-    ]
+    points = [one for one in points if one.moves < end.moves and one.placed < end.placed]
     return (*points, end)
 
 

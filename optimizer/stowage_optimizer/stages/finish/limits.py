@@ -17,12 +17,7 @@ import numpy as np
 from stowage_optimizer.assignments.repair import keeps_relations
 from stowage_optimizer.assignments.unjust_displacement import unjustly_displaced
 from stowage_optimizer.model.options import Limits, Policy
-from stowage_optimizer.model.packing import (
-    Allowance,
-    Assignment,
-    Disrupted,
-    Packing,
-)
+from stowage_optimizer.model.packing import Allowance, Assignment, Disrupted, Packing
 from stowage_optimizer.model.problem import NOWHERE
 from stowage_optimizer.stages.finish.steps import Step, Steps
 from stowage_optimizer.strategies.first_fit_decreasing import filled
@@ -52,10 +47,7 @@ def within_limits(packing: Packing, limits: Limits) -> Packing:
 
 def _allowances(packing: Packing, limits: Limits) -> Iterator[Allowance]:
     running = tuple(np.flatnonzero(packing.home != NOWHERE).tolist())
-    for most, counts in (
-        (limits.max_moves, Disrupted.MOVES),
-        (limits.max_evictions, Disrupted.EVICTIONS),
-    ):
+    for most, counts in ((limits.max_moves, Disrupted.MOVES), (limits.max_evictions, Disrupted.EVICTIONS)):
         if most is not None and most < len(running):
             yield Allowance(running, most, counts)
     most = limits.max_disruptions_per_owner
@@ -90,11 +82,7 @@ class Tally:
 
     def take(self, step: Step) -> bool:
         """Count ``step`` and return True, if it keeps within the limits."""
-        by_owner = Counter(
-            self.owners[item]
-            for item in (*step.moved, *step.evicted)
-            if self.owners[item]
-        )
+        by_owner = Counter(self.owners[item] for item in (*step.moved, *step.evicted) if self.owners[item])
         if not (self._affordable(step, by_owner) and self._worth(step)):
             return False
         self.moves += len(step.moved)
@@ -174,7 +162,4 @@ class Trimming:
         """Return ``partial`` with all pods placed that still fit."""
         # What pods demand of each other may not hold for a part of a plan.
         choices = (filled(self.packing, partial), partial)
-        return next(
-            (one for one in choices if keeps_relations(self.packing, one)),
-            self.packing.current,
-        )
+        return next((one for one in choices if keeps_relations(self.packing, one)), self.packing.current)

@@ -97,9 +97,7 @@ class DisruptCheapest(Stage):
         costs: dict[str, tuple[int, int]] = {}
         varied = {
             class_id
-            for class_id, *cost in zip(
-                pods.class_id, pods.deletion_cost, pods.age_s, strict=True
-            )
+            for class_id, *cost in zip(pods.class_id, pods.deletion_cost, pods.age_s, strict=True)
             if costs.setdefault(class_id, (cost[0], cost[1])) != (cost[0], cost[1])
         }
         flags = np.array([one in varied for one in pods.classes], np.bool_)

@@ -98,12 +98,7 @@ class Partial:
         kind_of = self._packing.kind_of
         return min(
             (item for item in self._leaving[node] if kind_of[item].demand[dimension]),
-            key=lambda item: (
-                self._wanted[item] is None,
-                not self.fits(item),
-                -kind_of[item].demand[dimension],
-                item,
-            ),
+            key=lambda item: (self._wanted[item] is None, not self.fits(item), -kind_of[item].demand[dimension], item),
         )
 
 
@@ -167,8 +162,7 @@ class Steps:
         waiting = {
             index: None
             for index in np.flatnonzero(self._packing.home == NOWHERE).tolist()
-            if self._packing.kind_of[index].priority == tier
-            and self._wanted[index] is not None
+            if self._packing.kind_of[index].priority == tier and self._wanted[index] is not None
         }
         queue = [(0, 0, item) for item in waiting]
         heapify(queue)

@@ -23,9 +23,7 @@ REWRITTEN_PER_S = 50_000
 cannot be interrupted."""
 
 
-def search_within_limits(
-    strategy: Strategy, packing: Packing, options: SolveOptions
-) -> tuple[Stage, ...]:
+def search_within_limits(strategy: Strategy, packing: Packing, options: SolveOptions) -> tuple[Stage, ...]:
     """Return the search, and the trimming where there are limits."""
     search = Search(strategy, packing)
     if options.limits.none:
@@ -43,9 +41,7 @@ class Trim(Stage):
     _trimming_s: float = field(init=False, default=0.0)
     _best: Solution | None = field(init=False, default=None)
     _value: Score = field(init=False, default=())
-    _seen: tuple[Assignment, tuple[TierResult, ...]] | None = field(
-        init=False, default=None
-    )
+    _seen: tuple[Assignment, tuple[TierResult, ...]] | None = field(init=False, default=None)
 
     def reserve_s(self, budget: Budget) -> float:
         """Return the time to trim the last solution."""

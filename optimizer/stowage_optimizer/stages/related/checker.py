@@ -13,10 +13,7 @@ from stowage_optimizer.assignments.incumbent import SolutionWriter
 from stowage_optimizer.assignments.repair import make_whole, repair_relations
 from stowage_optimizer.assignments.unjust_displacement import has_unjust_displacement
 from stowage_optimizer.bounds.proofs import trivial_bounds
-from stowage_optimizer.constraints.allowances import (
-    keeps_allowances,
-    within_allowances,
-)
+from stowage_optimizer.constraints.allowances import keeps_allowances, within_allowances
 from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.certificate import Certificate, ProofMethod, ProofStatus
 from stowage_optimizer.model.objective import Score, score
@@ -64,8 +61,7 @@ class RelationChecker:
         if settled is not None and self._score(settled) > self.value:
             self.best, self.value = settled, self._score(settled)
             self._placed_as_it_is = sum(
-                node is not None and home is None
-                for home, node in zip(packing.current, settled, strict=True)
+                node is not None and home is None for home, node in zip(packing.current, settled, strict=True)
             )
             self.publish(self.solution())
 
@@ -133,9 +129,7 @@ class RelationChecker:
             return ends[-1:]
         return (GainPoint(0, as_it_is), ends[-1])
 
-    def _candidates(
-        self, proposal: Assignment, *, repair: bool
-    ) -> Iterator[Assignment]:
+    def _candidates(self, proposal: Assignment, *, repair: bool) -> Iterator[Assignment]:
         """Yield what can be made of ``proposal``, as it is first."""
         kept = within_allowances(self.packing, proposal)
         if kept == proposal:
@@ -176,9 +170,7 @@ class RelationChecker:
         return score(self.packing, assignment, self.budget.policy)
 
 
-def claimed(
-    writer: SolutionWriter, assignment: Assignment, easier: Solution
-) -> Solution:
+def claimed(writer: SolutionWriter, assignment: Assignment, easier: Solution) -> Solution:
     """Return ``assignment`` with the limits that ``easier`` proves for it.
 
     A limit is of all plans that are as good in everything before. So it holds down to
@@ -198,26 +190,18 @@ def claimed(
     return replace(solution, tiers=tuple(tiers))
 
 
-def tightest(
-    some: Sequence[TierResult], others: Sequence[TierResult]
-) -> tuple[TierResult, ...]:
+def tightest(some: Sequence[TierResult], others: Sequence[TierResult]) -> tuple[TierResult, ...]:
     """Return of each tier of one plan the better of two accounts of what is proved."""
     return tuple(
-        max(pair, key=lambda tier: (tier.optimal, -tier.upper_bound))
-        for pair in zip(some, others, strict=True)
+        max(pair, key=lambda tier: (tier.optimal, -tier.upper_bound)) for pair in zip(some, others, strict=True)
     )
 
 
-def _tiers(
-    writer: SolutionWriter, solution: Solution, easier: Solution
-) -> Iterator[TierResult]:
+def _tiers(writer: SolutionWriter, solution: Solution, easier: Solution) -> Iterator[TierResult]:
     packing = writer.packing
     mine = score(packing, solution.assignment, writer.policy)
     theirs = score(packing, easier.on(packing), writer.policy)
-    kept = {
-        priority: one.kept == other.kept
-        for priority, one, other in zip(packing.tiers, mine, theirs, strict=True)
-    }
+    kept = {priority: one.kept == other.kept for priority, one, other in zip(packing.tiers, mine, theirs, strict=True)}
     same = proved = True
     for own, known in zip(solution.tiers, easier.tiers, strict=True):
         same = same and kept.get(own.priority, True)
@@ -243,13 +227,7 @@ def _limited(own: TierResult, known: TierResult) -> TierResult:
         return replace(own, upper_bound=limit, place=place)
     least = min(own.disruption, known.disruption_lower_bound)
     disrupt = _open(known.disrupt, reached=own.disruption == least)
-    return replace(
-        own,
-        upper_bound=limit,
-        disruption_lower_bound=least,
-        place=place,
-        disrupt=disrupt,
-    )
+    return replace(own, upper_bound=limit, disruption_lower_bound=least, place=place, disrupt=disrupt)
 
 
 def _open(certificate: Certificate, *, reached: bool) -> Certificate:
@@ -259,6 +237,4 @@ def _open(certificate: Certificate, *, reached: bool) -> Certificate:
     if certificate.status is not ProofStatus.PROVED:
         return certificate
     trivial = certificate.method in (ProofMethod.TRIVIAL, ProofMethod.UNSPECIFIED)
-    return replace(
-        certificate, status=ProofStatus.GAP if trivial else ProofStatus.BOUND
-    )
+    return replace(certificate, status=ProofStatus.GAP if trivial else ProofStatus.BOUND)

@@ -10,12 +10,7 @@ from dataclasses import replace
 
 from stowage_optimizer.assignments.incumbent import Incumbent
 from stowage_optimizer.assignments.repair import keeps_relations, make_whole
-from stowage_optimizer.bounds.proofs import (
-    TRIVIAL,
-    Proof,
-    TierBounds,
-    trivial_bounds,
-)
+from stowage_optimizer.bounds.proofs import TRIVIAL, Proof, TierBounds, trivial_bounds
 from stowage_optimizer.constraints.allowances import keeps_allowances
 from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.certificate import ProofMethod
@@ -35,11 +30,7 @@ def manageable(packing: Packing, most: int = MOST_PAIRS) -> bool:
     pairs = len(packing.current) * len(packing.node_names)
     if packing.relations is None:
         return bool(packing.allowances) and pairs <= most
-    compared = sum(
-        len(spread.domains) ** 2
-        for rules in packing.relations.rules.values()
-        for spread in rules.spread
-    )
+    compared = sum(len(spread.domains) ** 2 for rules in packing.relations.rules.values() for spread in rules.spread)
     return max(compared, pairs) <= most
 
 
@@ -53,17 +44,11 @@ class _Settled(Incumbent):
         packing = self.packing
         for one in (candidate, make_whole(packing, candidate, self.policy)):
             reached = score(packing, one, self.policy)
-            if (
-                reached > self.score
-                and keeps_allowances(packing, one)
-                and keeps_relations(packing, one)
-            ):
+            if reached > self.score and keeps_allowances(packing, one) and keeps_relations(packing, one):
                 self.assignment, self.score = one, reached
 
 
-def improved(
-    packing: Packing, assignment: Assignment, proved: int, budget: Budget
-) -> Solution:
+def improved(packing: Packing, assignment: Assignment, proved: int, budget: Budget) -> Solution:
     """Return the best that one run of CP-SAT finds, with what it proves.
 
     Parameters
@@ -81,12 +66,9 @@ def improved(
             known.kept = reached.kept
     incumbent = _Settled(packing, bounds, budget.policy, lambda _solution: None)
     incumbent.assignment, incumbent.score = assignment, value
-    LinearLoop(
-        packing, budget, incumbent, bounds, "", TRIVIAL, RelatedFormulation, CpSat()
-    ).run()
+    LinearLoop(packing, budget, incumbent, bounds, "", TRIVIAL, RelatedFormulation, CpSat()).run()
     incumbent.bounds = [
-        _with_proofs(mine, trivial)
-        for mine, trivial in zip(bounds, trivial_bounds(packing), strict=True)
+        _with_proofs(mine, trivial) for mine, trivial in zip(bounds, trivial_bounds(packing), strict=True)
     ]
     return incumbent.solution()
 

@@ -132,9 +132,7 @@ class _Moving:
     def _go_on(self, checker: RelationChecker) -> None:
         if checker.matches():
             # Within limits, what was trimmed may be as good as it and yet not the best.
-            settled = checker.easier.optimal or (
-                bool(self._bounded.allowances) and self._exact(checker)
-            )
+            settled = checker.easier.optimal or (bool(self._bounded.allowances) and self._exact(checker))
             if not settled:
                 self._try_again(checker)
             return
@@ -174,9 +172,7 @@ class _Moving:
                 self._timed(partial(checker.consider, found.assignment))
         return checker.solution().optimal
 
-    def _improved(
-        self, packing: Packing, checker: RelationChecker, proved: int
-    ) -> Solution | None:
+    def _improved(self, packing: Packing, checker: RelationChecker, proved: int) -> Solution | None:
         """Return what CP-SAT makes of the best; None without time, or if too large."""
         share = self._share(0)
         if not (share and manageable(packing)):
@@ -227,13 +223,7 @@ class _Moving:
         kept_s = KEPT_SHARE * self.budget.limit_s
         return self.budget.ends - max(kept_s, 2 * self._wholes_s)
 
-    def _solve(
-        self,
-        packing: Packing,
-        share: float,
-        publish: Publish,
-        seed: int | None = None,
-    ) -> Solution:
+    def _solve(self, packing: Packing, share: float, publish: Publish, seed: int | None = None) -> Solution:
         budget = self.budget.part(share * self.budget.limit_s, seed=seed)
         stages = search_within_limits(self.strategy, packing, budget.options)
         return run_stages(stages, Solution(packing, packing.current), budget, publish)

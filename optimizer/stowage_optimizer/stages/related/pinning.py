@@ -37,17 +37,14 @@ def domains_for(packing: Packing, wanted: Assignment, policy: Policy) -> Assignm
         for amounts in zip(*(kind.demand for kind in packing.kinds), strict=True)
     ]
     room = tuple(
-        tuple(max(0, one) + more for one, more in zip(amounts, everything, strict=True))
-        for amounts in packing.room
+        tuple(max(0, one) + more for one, more in zip(amounts, everything, strict=True)) for amounts in packing.room
     )
     roomy = replace(packing, room=room)
     whole = make_whole(roomy, wanted, policy)
     return repair_relations(roomy, whole) or whole
 
 
-def perturbed(
-    packing: Packing, wanted: Assignment, best: Assignment, rng: Random
-) -> Assignment:
+def perturbed(packing: Packing, wanted: Assignment, best: Assignment, rng: Random) -> Assignment:
     """Return ``wanted`` with other nodes for pods with demands.
 
     Those that wait in ``best`` all get one; half of the others do. Running pods that
@@ -92,22 +89,14 @@ def pinned(packing: Packing, proposal: Assignment) -> Packing:
         part = number, allowed, None if home in allowed else home
         if part not in parts:
             whole = packing.kinds[number]
-            eligible = tuple(
-                one for one in whole.eligible if one in allowed or one == home
-            )
+            eligible = tuple(one for one in whole.eligible if one in allowed or one == home)
             own = replace(whole, eligible=eligible)
             parts[part] = kinds.setdefault(own, len(kinds))
         kind[index] = parts[part]
     return without_relations(replace(packing, kinds=tuple(kinds), kind=kind))
 
 
-def held_back(
-    packing: Packing,
-    proposal: Assignment,
-    rng: Random | None = None,
-    *,
-    exceeded: bool = False,
-) -> Packing:
+def held_back(packing: Packing, proposal: Assignment, rng: Random | None = None, *, exceeded: bool = False) -> Packing:
     """Return ``packing`` without pods that stay, so that no allowance can be exceeded.
 
     Those stay movable that ``proposal`` moves, then those that are cheapest to disrupt.
@@ -143,11 +132,7 @@ def undemanding(packing: Packing) -> Packing:
     relations = packing.relations
     if relations is None:
         return packing
-    members = [
-        index
-        for index, class_id in enumerate(relations.class_of)
-        if class_id not in relations.rules
-    ]
+    members = [index for index, class_id in enumerate(relations.class_of) if class_id not in relations.rules]
     return without_relations(restricted(packing, members, packing.current))
 
 
@@ -175,16 +160,10 @@ class _Signatures:
     def _grouped(self, class_id: str) -> list[frozenset[int]]:
         """Return the equivalent nodes of each node."""
         relations = self._relations
-        concerned = {
-            *_tallies(relations.rules[class_id]),
-            *relations.counting.get(class_id, ()),
-        }
+        concerned = {*_tallies(relations.rules[class_id]), *relations.counting.get(class_id, ())}
         tallies = [relations.tallies[index] for index in sorted(concerned)]
         signatures = [
-            tuple(
-                (one.domain_of[node], one.counted is None or node in one.counted)
-                for one in tallies
-            )
+            tuple((one.domain_of[node], one.counted is None or node in one.counted) for one in tallies)
             for node in range(self._nodes)
         ]
         groups: defaultdict[tuple[tuple[int, bool], ...], list[int]]

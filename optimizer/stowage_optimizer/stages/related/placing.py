@@ -50,10 +50,7 @@ class PlaceBeside(Stage):
         def look(found: Solution) -> None:
             publish(unproved(found, related, policy))
 
-        waits = any(
-            related.snapshot.classes[class_id].demanding
-            for class_id in pods.waiting_classes
-        )
+        waits = any(related.snapshot.classes[class_id].demanding for class_id in pods.waiting_classes)
         if not (waits and SETTLING.suffices(budget, len(pods))):
             found = run_stages(self.stages, known, budget, look)
             return unproved(found, related, policy)
@@ -99,24 +96,14 @@ def better(one: Solution, other: Solution, policy: Policy) -> Solution:
 
 def _only_adds(wanted: Assignment, settled: Assignment) -> bool:
     """Return whether ``settled`` leaves all pods as wanted that have a node there."""
-    return all(
-        one is None or one == other for one, other in zip(wanted, settled, strict=True)
-    )
+    return all(one is None or one == other for one, other in zip(wanted, settled, strict=True))
 
 
-def _written(
-    solution: Solution, packing: Packing, assignment: Assignment, policy: Policy
-) -> Solution:
+def _written(solution: Solution, packing: Packing, assignment: Assignment, policy: Policy) -> Solution:
     """Return ``solution`` with ``assignment``, claiming what is plain to see."""
     more = SolutionWriter(packing, policy).write(assignment, trivial_bounds(packing))
     curve = solution.gain_by_moves
     if curve:
         whole = GainPoint(curve[-1].moves, more.tiers[-1].placed)
         curve = (*(one for one in curve[:-1] if one.placed < whole.placed), whole)
-    return replace(
-        solution,
-        packing=packing,
-        assignment=assignment,
-        tiers=more.tiers,
-        gain_by_moves=curve,
-    )
+    return replace(solution, packing=packing, assignment=assignment, tiers=more.tiers, gain_by_moves=curve)

@@ -12,18 +12,9 @@ from stowage_optimizer.bounds.knapsack import knapsack_bound
 from stowage_optimizer.bounds.proofs import Proof
 from stowage_optimizer.bounds.question import Bound, Phase
 from stowage_optimizer.model.certificate import ProofMethod
-from stowage_optimizer.strategies.lexicographic.attempt_context import (
-    AttemptContext,
-    OpenPhase,
-)
-from stowage_optimizer.strategies.lexicographic.closing import (
-    Closing,
-    DualSlices,
-)
-from stowage_optimizer.strategies.lexicographic.counting import (
-    counted,
-    worth_counting,
-)
+from stowage_optimizer.strategies.lexicographic.attempt_context import AttemptContext, OpenPhase
+from stowage_optimizer.strategies.lexicographic.closing import Closing, DualSlices
+from stowage_optimizer.strategies.lexicographic.counting import counted, worth_counting
 from stowage_optimizer.strategies.lexicographic.exact import MoveSearch
 
 MOVES_SHARES = (0.04, 0.2)
@@ -117,15 +108,11 @@ class Attempt:
             seconds = self._seconds(COMBINING_SHARE)
             yield self._closing.recombine(dual.search, seconds)
 
-    def _slices(
-        self, dual: DualSlices, shares: Sequence[float], *, polish: bool
-    ) -> Iterator[bool]:
+    def _slices(self, dual: DualSlices, shares: Sequence[float], *, polish: bool) -> Iterator[bool]:
         for share in shares:
             improving = dual.run(self._seconds(share), polish=polish)
             yield True
-            if len(self.context.problem.room) > FEW_NODES and self._choose(
-                CHOOSING_SHARE
-            ):
+            if len(self.context.problem.room) > FEW_NODES and self._choose(CHOOSING_SHARE):
                 yield True
             if dual.search.finished:
                 return
@@ -135,9 +122,7 @@ class Attempt:
 
     def _close_in(self, share: float) -> Iterator[bool]:
         """List what reaches the limit, then what is next to it, while that is quick."""
-        while self._dual and self._closing.list_all(
-            self._dual.prices, self._seconds(share)
-        ):
+        while self._dual and self._closing.list_all(self._dual.prices, self._seconds(share)):
             yield True
 
     def _choose(self, share: float) -> bool:
@@ -186,9 +171,7 @@ class Attempt:
         context, tier = self.context, self.phase.tier
         search = context.searches.get(tier)
         if search is None:
-            search = MoveSearch(
-                context.shared, context.work_clock, context.mender, tier
-            )
+            search = MoveSearch(context.shared, context.work_clock, context.mender, tier)
             context.searches[tier] = search
         search.run(context.work_clock.now() + self._seconds(share))
         return True

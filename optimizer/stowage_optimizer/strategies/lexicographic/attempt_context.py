@@ -17,13 +17,7 @@ from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.problem import Indices, Problem
 from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.strategies.lexicographic.exact import MoveSearch
-from stowage_optimizer.strategies.lexicographic.shared_state import (
-    ANYTHING,
-    Limit,
-    SharedState,
-    WorkClock,
-    reaches,
-)
+from stowage_optimizer.strategies.lexicographic.shared_state import ANYTHING, Limit, SharedState, WorkClock, reaches
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +94,7 @@ class OpenPhase:
             return False
         if self.tiers_open or self.phases_open:
             return reaches(shared.value, self.least())
-        return self.phase is not Phase.DISRUPT or (
-            self.least(shared.value) == self.least()
-        )
+        return self.phase is not Phase.DISRUPT or (self.least(shared.value) == self.least())
 
 
 NEVER_S = 10_000.0
@@ -183,9 +175,7 @@ class AttemptContext:
         """
         return self.work_clock.now() + NEVER_S if self.work_clock.counted else end
 
-    def limit(
-        self, phase: OpenPhase, limit: int, proof: Proof, value: Score | None = None
-    ) -> None:
+    def limit(self, phase: OpenPhase, limit: int, proof: Proof, value: Score | None = None) -> None:
         """Note that ``phase`` cannot be better than ``limit``.
 
         Parameters

@@ -10,10 +10,7 @@ from stowage_optimizer.bounds.dual import MOST_ROUNDS, DualSearch, written
 from stowage_optimizer.bounds.enumeration import Enumeration, recombine
 from stowage_optimizer.bounds.proofs import Proof
 from stowage_optimizer.bounds.question import Bound, Phase, Prices
-from stowage_optimizer.strategies.lexicographic.attempt_context import (
-    AttemptContext,
-    OpenPhase,
-)
+from stowage_optimizer.strategies.lexicographic.attempt_context import AttemptContext, OpenPhase
 
 ROUNDS = 4
 """Rounds of the tier's program that a slice has time for."""
@@ -108,10 +105,7 @@ class Closing:
             return False
         end = context.deadline(context.work_clock.now() + seconds)
         closed = self._enumeration(prices).reach(
-            aim,
-            clock=context.clock(phase, end),
-            deadline=end,
-            deterministic_s=self._steps(),
+            aim, clock=context.clock(phase, end), deadline=end, deterministic_s=self._steps()
         )
         context.work_clock.spend(COUNTED_S)
         version = context.shared.version

@@ -11,10 +11,7 @@ from stowage_optimizer.model.packing import as_assignment, as_nodes
 from stowage_optimizer.programs.counts import CountFormulation
 from stowage_optimizer.programs.program import STAY, Values, running_items
 from stowage_optimizer.programs.solver import CpSat, Task
-from stowage_optimizer.strategies.lexicographic.attempt_context import (
-    AttemptContext,
-    OpenPhase,
-)
+from stowage_optimizer.strategies.lexicographic.attempt_context import AttemptContext, OpenPhase
 
 SHORTEST_S = 0.02
 """Less than this is no time to build and solve anything in."""
@@ -38,9 +35,7 @@ def worth_counting(context: AttemptContext, phase: OpenPhase, seconds: float) ->
     return size / BUILT_PER_S <= BUILDING_SHARE * seconds
 
 
-def counted(
-    context: AttemptContext, phase: OpenPhase, seconds: float
-) -> tuple[Score, int | None, float]:
+def counted(context: AttemptContext, phase: OpenPhase, seconds: float) -> tuple[Score, int | None, float]:
     """Return what was reached, the limit proved for it, and the seconds it took.
 
     The limit is of all assignments that have as much of each earlier number; None if
@@ -74,11 +69,7 @@ def counted(
 
 
 def _hold(
-    context: AttemptContext,
-    phase: OpenPhase,
-    counts: CountFormulation,
-    value: Score,
-    limits: Sequence[TierBounds],
+    context: AttemptContext, phase: OpenPhase, counts: CountFormulation, value: Score, limits: Sequence[TierBounds]
 ) -> None:
     """Add a row for each phase: from what is reached to what is proved."""
     for tier in range(phase.tier + 1):

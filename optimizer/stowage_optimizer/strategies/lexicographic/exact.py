@@ -11,27 +11,11 @@ from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.problem import NOWHERE, Flags, Indices
 from stowage_optimizer.search.mending import Mender
-from stowage_optimizer.search.moves import (
-    EXHAUSTED,
-    FOUND,
-    PAUSED,
-    SearchStack,
-    make_stack,
-    seek,
-)
+from stowage_optimizer.search.moves import EXHAUSTED, FOUND, PAUSED, SearchStack, make_stack, seek
 from stowage_optimizer.search.placement import enter
-from stowage_optimizer.search.search_arrays import (
-    SearchArrays,
-    make_arrays,
-    overcommitted,
-)
+from stowage_optimizer.search.search_arrays import SearchArrays, make_arrays, overcommitted
 from stowage_optimizer.search.state import NODE, State, make_state
-from stowage_optimizer.strategies.lexicographic.shared_state import (
-    ANYTHING,
-    Limit,
-    SharedState,
-    WorkClock,
-)
+from stowage_optimizer.strategies.lexicographic.shared_state import ANYTHING, Limit, SharedState, WorkClock
 
 MOST_WAITING = 10
 """Waiting pods from which there are too many ways to make room."""
@@ -79,9 +63,7 @@ class MoveSearch:
     def promising(self) -> bool:
         """Return whether the search may settle the tier."""
         shared, above = self.shared, self.tier - 1
-        above_undisrupted = above < 0 or (
-            shared.proved(above) and not shared.value[above][2]
-        )
+        above_undisrupted = above < 0 or (shared.proved(above) and not shared.value[above][2])
         return (
             above_undisrupted
             and len(self._waiting) <= MOST_WAITING
@@ -122,9 +104,7 @@ class MoveSearch:
             self._state = make_state(self._arrays, shared.problem.tiers, seed=0)
         enter(shared.problem.home, self.tier, self._frozen(), self._arrays, self._state)
         homes = shared.problem.home[shared.problem.home != NOWHERE]
-        longest = max(
-            len(shared.problem.room), int(np.bincount(homes, minlength=1).max())
-        )
+        longest = max(len(shared.problem.room), int(np.bincount(homes, minlength=1).max()))
         self._stack = make_stack(self._waiting, self._moves, self._frozen(), longest)
         return self._stack
 
@@ -144,6 +124,4 @@ class MoveSearch:
         above = self.shared.value[: self.tier]
         below = (ANYTHING,) * (self.shared.problem.tiers - self.tier - 1)
         least = (*above, ANYTHING._replace(placed=self._total), *below)
-        self.shared.limit(
-            Limit(self.tier, Phase.DISRUPT, least, 2 * self._moves, EVERY_MOVE_TRIED)
-        )
+        self.shared.limit(Limit(self.tier, Phase.DISRUPT, least, 2 * self._moves, EVERY_MOVE_TRIED))

@@ -14,19 +14,8 @@ from stowage_optimizer.search.exploration import PLACING, STABILISING, explore
 from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.search.placement import enter
 from stowage_optimizer.search.search_arrays import SearchArrays, make_arrays
-from stowage_optimizer.search.state import (
-    IMPROVED,
-    KEPT,
-    PLACED,
-    STABILITY,
-    STOP,
-    State,
-    make_state,
-)
-from stowage_optimizer.strategies.lexicographic.shared_state import (
-    SharedState,
-    WorkClock,
-)
+from stowage_optimizer.search.state import IMPROVED, KEPT, PLACED, STABILITY, STOP, State, make_state
+from stowage_optimizer.strategies.lexicographic.shared_state import SharedState, WorkClock
 
 SLICE_S = 0.02
 """Longest time between two looks at the clock and at the bounds."""
@@ -134,9 +123,7 @@ class LocalSearch:
         placed, gained = self.shared.value[tier][1], began
         self._seen = int(self._state.counters[IMPROVED])
         reached = False
-        while (now := self.work_clock.now()) < latest and not (
-            reached or self.shared.closed
-        ):
+        while (now := self.work_clock.now()) < latest and not (reached or self.shared.closed):
             if now >= until and now - gained > STALE_SHARE * (now - began):
                 break
             if self._overtaken(tier):

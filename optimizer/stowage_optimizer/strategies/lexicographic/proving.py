@@ -18,16 +18,8 @@ from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.problem import without_slack
 from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.strategies.lexicographic.attempt import Attempt
-from stowage_optimizer.strategies.lexicographic.attempt_context import (
-    AttemptContext,
-    OpenPhase,
-)
-from stowage_optimizer.strategies.lexicographic.shared_state import (
-    ANYTHING,
-    SharedState,
-    WorkClock,
-    reaches,
-)
+from stowage_optimizer.strategies.lexicographic.attempt_context import AttemptContext, OpenPhase
+from stowage_optimizer.strategies.lexicographic.shared_state import ANYTHING, SharedState, WorkClock, reaches
 
 Name = tuple[int, Phase, bool]
 """Tier, phase, and whether it is asked whatever the tiers above reach."""

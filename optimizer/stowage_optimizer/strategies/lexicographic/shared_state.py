@@ -184,8 +184,7 @@ class SharedState:
     def proved(self, tier: int) -> bool:
         """Return whether ``tier`` and all tiers above are optimal."""
         return all(
-            self.placing_proved(above)
-            and -self.value[above][2] <= self.bounds[above].disruption
+            self.placing_proved(above) and -self.value[above][2] <= self.bounds[above].disruption
             for above in range(tier + 1)
         )
 
@@ -236,9 +235,7 @@ class SharedState:
     def await_change(self, seen: int, timeout_s: float) -> None:
         """Return at a version after ``seen``, the end of the work, or the time-out."""
         with self._changed:
-            self._changed.wait_for(
-                lambda: self.version != seen or self.ended, timeout_s
-            )
+            self._changed.wait_for(lambda: self.version != seen or self.ended, timeout_s)
 
     @property
     def filled(self) -> int:

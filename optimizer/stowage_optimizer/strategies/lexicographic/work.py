@@ -12,10 +12,7 @@ from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.strategies.lexicographic.exact import MoveSearch
 from stowage_optimizer.strategies.lexicographic.local_search import LocalSearch
 from stowage_optimizer.strategies.lexicographic.proving import Prover
-from stowage_optimizer.strategies.lexicographic.shared_state import (
-    SharedState,
-    WorkClock,
-)
+from stowage_optimizer.strategies.lexicographic.shared_state import SharedState, WorkClock
 
 MARGIN_S = 0.01
 """Kept back from the limit, besides the time that writing a solution takes."""
@@ -66,9 +63,7 @@ class Work:
         if counted or threads == 1:
             self._take_turns(local_search, work_clock)
             return
-        search = threading.Thread(
-            target=self._search, args=(local_search,), name="search"
-        )
+        search = threading.Thread(target=self._search, args=(local_search,), name="search")
         search.start()
         Prover(self.shared, self.packing, self.budget, work_clock).prove(self._deadline)
         search.join()

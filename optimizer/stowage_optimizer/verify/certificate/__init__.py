@@ -28,10 +28,7 @@ class Checked:
 
 
 def verify_certificates(
-    snapshot: pb.Snapshot,
-    plan: pb.Plan,
-    policy: pb.Policy,
-    left_alone: Collection[str] = (),
+    snapshot: pb.Snapshot, plan: pb.Plan, policy: pb.Policy, left_alone: Collection[str] = ()
 ) -> Checked:
     """Check every limit of ``plan`` that comes with prices.
 
@@ -44,11 +41,7 @@ def verify_certificates(
     """
     case = Case(snapshot, plan, policy)
     amounts, made = Amounts(case), list(claims(plan))
-    found = [
-        problem
-        for claim in made
-        for problem in _check(Pods(case, claim, amounts, left_alone))
-    ]
+    found = [problem for claim in made for problem in _check(Pods(case, claim, amounts, left_alone))]
     return Checked(len(made), tuple(found))
 
 

@@ -89,9 +89,7 @@ class Amounts:
         for index, ((key, others), names) in enumerate(carriers.items()):
             mutual = [name for name in names if name in others]
             if mutual:
-                others_count = sum(
-                    self._number[one] for one in others.difference(mutual)
-                )
+                others_count = sum(self._number[one] for one in others.difference(mutual))
                 takes = dict.fromkeys(others, 1)
                 takes |= dict.fromkeys(mutual, max(1, others_count))
                 yield ConflictAmount(f"rule {index}", takes, max(1, others_count), key)
@@ -99,9 +97,7 @@ class Amounts:
                 one_sided = self._one_sided(name, others)
                 if one_sided:
                     units = max(one_sided.values())
-                    yield ConflictAmount(
-                        f"rule {index} of {name}", one_sided, units, key
-                    )
+                    yield ConflictAmount(f"rule {index} of {name}", one_sided, units, key)
 
     def _one_sided(self, carrier: str, others: frozenset[str]) -> dict[str, int]:
         """Return what is taken where neither side clashes with itself.

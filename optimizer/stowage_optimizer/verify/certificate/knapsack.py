@@ -25,9 +25,7 @@ class Choice:
     most: int
 
 
-def most_valuable(
-    choices: Sequence[Choice], room: Sequence[int], slack: int
-) -> int | None:
+def most_valuable(choices: Sequence[Choice], room: Sequence[int], slack: int) -> int | None:
     """Return a number that no content of the node exceeds; None if it is too hard.
 
     Parameters
@@ -49,19 +47,10 @@ def most_valuable(
     return None if search.steps > MOST_STEPS else search.best + slack
 
 
-def _scarce(
-    choices: Sequence[Choice], room: Sequence[int]
-) -> tuple[list[Choice], list[int]]:
+def _scarce(choices: Sequence[Choice], room: Sequence[int]) -> tuple[list[Choice], list[int]]:
     """Leave out resources of which there is enough for all pods at once."""
-    kept = [
-        at
-        for at, left in enumerate(room)
-        if sum(one.need[at] * one.most for one in choices) > left
-    ]
-    fewer = [
-        Choice(one.value, tuple(one.need[at] for at in kept), one.most)
-        for one in choices
-    ]
+    kept = [at for at, left in enumerate(room) if sum(one.need[at] * one.most for one in choices) > left]
+    fewer = [Choice(one.value, tuple(one.need[at] for at in kept), one.most) for one in choices]
     return fewer, [room[at] for at in kept]
 
 
@@ -73,18 +62,10 @@ def _factors(choices: Sequence[Choice], room: Sequence[int]) -> list[tuple[int, 
     """Return ways to add up resources to one, in whole numbers."""
     unit = max(1, *room) * 1024
     equal = [unit // max(1, left) for left in room]
-    alone = [
-        tuple(factor * (at == one) for at, factor in enumerate(equal))
-        for one in range(len(room))
-    ]
-    scarcest = sorted(
-        range(len(room)), key=lambda one: _worth(choices, alone[one], room)
-    )
+    alone = [tuple(factor * (at == one) for at, factor in enumerate(equal)) for one in range(len(room))]
+    scarcest = sorted(range(len(room)), key=lambda one: _worth(choices, alone[one], room))
     mixed = [
-        tuple(
-            share * a + (SHARES - share) * b
-            for a, b in zip(alone[one], alone[other], strict=True)
-        )
+        tuple(share * a + (SHARES - share) * b for a, b in zip(alone[one], alone[other], strict=True))
         for one, other in combinations(scarcest[:MOST_MIXED], 2)
         for share in range(1, SHARES)
     ]
@@ -117,9 +98,7 @@ def _denser(one: Choice, other: Choice, factors: Sequence[int]) -> bool:
     return mine > other.value * _weight(one.need, factors)
 
 
-def _worth(
-    choices: Sequence[Choice], factors: Sequence[int], room: Sequence[int]
-) -> int:
+def _worth(choices: Sequence[Choice], factors: Sequence[int], room: Sequence[int]) -> int:
     """Return what fits if pods could be cut up and resources were one."""
     rest, value = _weight(room, factors), 0
     for one in _dense(choices, factors):
@@ -154,10 +133,7 @@ class _Search:
             for number in range(most, 0, -1):
                 if self.steps > MOST_STEPS:
                     return
-                rest = [
-                    amount - number * wanted
-                    for amount, wanted in zip(left, one.need, strict=True)
-                ]
+                rest = [amount - number * wanted for amount, wanted in zip(left, one.need, strict=True)]
                 self.explore(at + 1, value + number * one.value, rest)
 
     def _limit(self, start: int, value: int, left: list[int]) -> int:

@@ -46,16 +46,9 @@ def claims(plan: pb.Plan) -> Iterator[Claim]:
     """Yield each limit of ``plan`` that comes with prices."""
     for tier in plan.tiers:
         if tier.place.HasField("dual_bound"):
-            yield Claim(
-                tier.priority, pb.PHASE_PLACE, tier.upper_bound, tier.place.dual_bound
-            )
+            yield Claim(tier.priority, pb.PHASE_PLACE, tier.upper_bound, tier.place.dual_bound)
         if tier.disrupt.HasField("dual_bound"):
-            yield Claim(
-                tier.priority,
-                pb.PHASE_DISRUPT,
-                tier.disruption_lower_bound,
-                tier.disrupt.dual_bound,
-            )
+            yield Claim(tier.priority, pb.PHASE_DISRUPT, tier.disruption_lower_bound, tier.disrupt.dual_bound)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +82,7 @@ class Pods:
         case = self.case
         named = {uid for one in self.claim.dual.pods for uid in one.pod_uids}
         self.groups = [
-            Group(
-                tuple(one.pod_uids),
-                case.priority(one.pod_uids[0]),
-                one.pod,
-                one.run,
-            )
+            Group(tuple(one.pod_uids), case.priority(one.pod_uids[0]), one.pod, one.run)
             for one in self.claim.dual.pods
             if one.pod_uids and set(one.pod_uids) <= case.pods.keys()
         ]
@@ -105,16 +93,9 @@ class Pods:
             fixed = {uid for uid in uids if case.before(uid)}
             alone = class_id in self.left_alone
             if not alone and priority not in undisrupted:
-                held = {
-                    exempt
-                    for exempt in (False, True)
-                    if any(budget_problems(case, class_id, exempt=exempt))
-                }
+                held = {exempt for exempt in (False, True) if any(budget_problems(case, class_id, exempt=exempt))}
                 fixed = {
-                    uid
-                    for uid in fixed
-                    if not case.pods[uid].movable
-                    or case.pods[uid].exempt_from_budget in held
+                    uid for uid in fixed if not case.pods[uid].movable or case.pods[uid].exempt_from_budget in held
                 }
             self.fixed |= fixed
             # Without a price pods may go anywhere at no cost.
@@ -135,10 +116,7 @@ class Pods:
             elif not self._counts(uid):
                 yield f"{uid} is priced, but is of a lower priority"
         for one in self.groups:
-            kinds = {
-                (self.case.priority(uid), _key(self.case.requests(uid)))
-                for uid in one.uids
-            }
+            kinds = {(self.case.priority(uid), _key(self.case.requests(uid))) for uid in one.uids}
             if len(kinds) > 1:
                 yield f"the pods priced with {one.uids[0]} are not equal"
             if one.pod < 0 or one.run < 0:

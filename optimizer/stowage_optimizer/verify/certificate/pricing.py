@@ -34,9 +34,7 @@ class Weights:
         self._tiers = count_tiers(case)
         self._fixed = Counter(case.priority(uid) for uid in self.pods.fixed)
         self.terms = [(claim.phase, claim.priority, claim.dual.scale)]
-        self.terms += [
-            (one.phase, one.priority, one.price) for one in claim.dual.requirements
-        ]
+        self.terms += [(one.phase, one.priority, one.price) for one in claim.dual.requirements]
 
     def problems(self, policy: pb.Policy) -> Iterator[str]:
         """Yield requirements that may not be asked for."""
@@ -66,9 +64,7 @@ class Weights:
     def running(self, group: Group) -> int:
         """Return the weight of a running pod that has a node."""
         kept = sum(
-            weight
-            for phase, priority, weight in self.terms
-            if phase == pb.PHASE_KEEP and priority == group.priority
+            weight for phase, priority, weight in self.terms if phase == pb.PHASE_KEEP and priority == group.priority
         )
         lost = EVICTION_WEIGHT - MOVE_WEIGHT
         return kept + lost * self._sum(pb.PHASE_DISRUPT, group.priority)
@@ -88,18 +84,11 @@ class Weights:
         if phase == pb.PHASE_PLACE:
             return sum(pods for one, pods in self._fixed.items() if one >= priority)
         return -EVICTION_WEIGHT * sum(
-            bool(case.before(uid))
-            for group in self.pods.groups
-            if group.priority >= priority
-            for uid in group.uids
+            bool(case.before(uid)) for group in self.pods.groups if group.priority >= priority for uid in group.uids
         )
 
     def _sum(self, wanted: pb.Phase, priority: int) -> int:
-        return sum(
-            weight
-            for phase, at, weight in self.terms
-            if phase == wanted and priority >= at
-        )
+        return sum(weight for phase, at, weight in self.terms if phase == wanted and priority >= at)
 
     def _reached(self, phase: pb.Phase, priority: int) -> int:
         case = self.pods.case
@@ -174,9 +163,7 @@ class _Nodes:
         self._classes = [Counter(map(case.class_id, one.uids)) for one in groups]
         self._here = [Counter(map(case.before, one.uids)) for one in groups]
         self._of_class_here = Counter(
-            (at, case.class_id(uid), case.before(uid))
-            for at, one in enumerate(groups)
-            for uid in one.uids
+            (at, case.class_id(uid), case.before(uid)) for at, one in enumerate(groups) for uid in one.uids
         )
         wanted = [self._need(group) for group in groups]
         self.names = sorted({name for one in wanted for name in +one})
@@ -198,9 +185,7 @@ class _Nodes:
         free = [offered[name] - load[name] for name in self.names]
         home = [0] * len(free)
         choices = []
-        for at, (group, need) in enumerate(
-            zip(self.pods.groups, self.needs, strict=True)
-        ):
+        for at, (group, need) in enumerate(zip(self.pods.groups, self.needs, strict=True)):
             here = self._here[at][node]
             home = [h + here * n for h, n in zip(home, need, strict=True)]
             come = 0

@@ -15,20 +15,11 @@ from stowage_testbed.api.objects import Objects
 from stowage_testbed.cluster.api_probe import ApiProbe
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.base import Cluster
-from stowage_testbed.cluster.components import (
-    KWOK,
-    component_failed,
-    log_file,
-    spawn_component,
-)
+from stowage_testbed.cluster.components import KWOK, component_failed, log_file, spawn_component
 from stowage_testbed.cluster.host_pods import ReleaseLocation
 from stowage_testbed.cluster.kind.config import render_config
 from stowage_testbed.cluster.kind.containers import create_network, kind_name
-from stowage_testbed.cluster.kind.images import (
-    ReleaseImages,
-    node_image,
-    release_images,
-)
+from stowage_testbed.cluster.kind.images import ReleaseImages, node_image, release_images
 from stowage_testbed.cluster.kind.node import prepare_node
 from stowage_testbed.cluster.kind.startup import KIND, NodeStartup
 from stowage_testbed.cluster.kwokctl_config import FAKE_NODES_ONLY, STAGES
@@ -89,9 +80,7 @@ class KindCluster(Cluster):
         self.audit_log.touch()
         config = self.workdir / "kind.yaml"
         port = owner.ports.kube_apiserver
-        text = render_config(
-            self._kind_name, image, port, self.audit_log, images.archives
-        )
+        text = render_config(self._kind_name, image, port, self.audit_log, images.archives)
         config.write_text(text, encoding="utf-8")
         create_network(self.name)
         create = ["create", "cluster", "--config", str(config), "--retain"]
@@ -99,9 +88,7 @@ class KindCluster(Cluster):
         write_certificates(self.kubeconfig, self.workdir)
 
     def _kind(self, arguments: Sequence[str]) -> None:
-        _run_kind(
-            self.workdir, self._kind_name, [*arguments, "--name", self._kind_name]
-        )
+        _run_kind(self.workdir, self._kind_name, [*arguments, "--name", self._kind_name])
 
 
 def _run_kind(workdir: Path, network: str, arguments: Sequence[str]) -> None:

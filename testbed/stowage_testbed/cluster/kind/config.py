@@ -7,12 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from stowage_testbed.cluster.kwokctl_config import (
-    AUDIT_ARGUMENTS,
-    AUDIT_POLICY,
-    CONTROLLER_ARGUMENTS,
-    ETCD_ARGUMENTS,
-)
+from stowage_testbed.cluster.kwokctl_config import AUDIT_ARGUMENTS, AUDIT_POLICY, CONTROLLER_ARGUMENTS, ETCD_ARGUMENTS
 from stowage_testbed.cluster.ports import LOOPBACK
 
 _POLICY_INSIDE = "/etc/kubernetes/audit-policy.yaml"
@@ -32,17 +27,12 @@ _NO_LIMITS_CONTROLLERS = {"kube-api-qps": "5000", "kube-api-burst": "10000"}
 
 # Names and services of the cluster are not needed: the release knows its API server by
 # address, and nothing runs on fake nodes.
-_INIT = {
-    "kind": "InitConfiguration",
-    "skipPhases": ["preflight", "addon/coredns", "addon/kube-proxy"],
-}
+_INIT = {"kind": "InitConfiguration", "skipPhases": ["preflight", "addon/coredns", "addon/kube-proxy"]}
 # Refused by default from 1.35 on, and not removed in 1.36.
 _KUBELET = {"kind": "KubeletConfiguration", "failCgroupV1": False}
 
 
-def render_config(
-    name: str, image: str, api_port: int, audit_log: Path, archives: Mapping[str, Path]
-) -> str:
+def render_config(name: str, image: str, api_port: int, audit_log: Path, archives: Mapping[str, Path]) -> str:
     """Return the configuration of one cluster with one node.
 
     The ``audit_log`` exists, in a folder of logs alone; ``archives`` are files that the
@@ -54,26 +44,16 @@ def render_config(
         "extraMounts": [
             _mount(AUDIT_POLICY, _POLICY_INSIDE, read_only=True),
             _mount(audit_log.parent, _LOGS_INSIDE, read_only=False),
-            *(
-                _mount(file, inside, read_only=True)
-                for inside, file in archives.items()
-            ),
+            *(_mount(file, inside, read_only=True) for inside, file in archives.items()),
         ],
-        "kubeadmConfigPatches": [
-            yaml.safe_dump(patch)
-            for patch in (_cluster(audit_log.name), _INIT, _KUBELET)
-        ],
+        "kubeadmConfigPatches": [yaml.safe_dump(patch) for patch in (_cluster(audit_log.name), _INIT, _KUBELET)],
     }
     return yaml.safe_dump(
         {
             "kind": "Cluster",
             "apiVersion": "kind.x-k8s.io/v1alpha4",
             "name": name,
-            "networking": {
-                "apiServerAddress": LOOPBACK,
-                "apiServerPort": api_port,
-                "kubeProxyMode": "none",
-            },
+            "networking": {"apiServerAddress": LOOPBACK, "apiServerPort": api_port, "kubeProxyMode": "none"},
             "nodes": [node],
         }
     )
@@ -84,10 +64,7 @@ def _mount(host: Path, inside: str, *, read_only: bool) -> Mapping[str, object]:
 
 
 def _cluster(audit_log: str) -> Mapping[str, object]:
-    audit = {
-        "audit-policy-file": _POLICY_INSIDE,
-        "audit-log-path": f"{_LOGS_INSIDE}/{audit_log}",
-    }
+    audit = {"audit-policy-file": _POLICY_INSIDE, "audit-log-path": f"{_LOGS_INSIDE}/{audit_log}"}
     return {
         "kind": "ClusterConfiguration",
         "apiServer": {
@@ -97,23 +74,13 @@ def _cluster(audit_log: str) -> Mapping[str, object]:
                 _volume("audit-log", _LOGS_INSIDE, "Directory", read_only=False),
             ],
         },
-        "controllerManager": {
-            "extraArgs": _list({**CONTROLLER_ARGUMENTS, **_NO_LIMITS_CONTROLLERS})
-        },
+        "controllerManager": {"extraArgs": _list({**CONTROLLER_ARGUMENTS, **_NO_LIMITS_CONTROLLERS})},
         "etcd": {"local": {"extraArgs": _list(ETCD_ARGUMENTS)}},
     }
 
 
-def _volume(
-    name: str, path: str, kind: str, *, read_only: bool
-) -> Mapping[str, object]:
-    return {
-        "name": name,
-        "hostPath": path,
-        "mountPath": path,
-        "readOnly": read_only,
-        "pathType": kind,
-    }
+def _volume(name: str, path: str, kind: str, *, read_only: bool) -> Mapping[str, object]:
+    return {"name": name, "hostPath": path, "mountPath": path, "readOnly": read_only, "pathType": kind}
 
 
 def _list(arguments: Mapping[str, str]) -> list[Mapping[str, str]]:

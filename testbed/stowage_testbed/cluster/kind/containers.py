@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from stowage_testbed.cluster.owner import Owner
-from stowage_testbed.images.docker_engine import (
-    EngineUnreachableError,
-    docker,
-    engine_unavailable_reason,
-)
+from stowage_testbed.images.docker_engine import EngineUnreachableError, docker, engine_unavailable_reason
 
 _LABEL = "io.x-k8s.kind.cluster"
 

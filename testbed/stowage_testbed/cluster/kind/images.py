@@ -6,12 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stowage_testbed.images.archive import (
-    ImageMissingError,
-    built_archive,
-    is_published,
-    load_image,
-)
+from stowage_testbed.images.archive import ImageMissingError, built_archive, is_published, load_image
 from stowage_testbed.images.docker_engine import docker, image_id
 from stowage_testbed.images.recipe import RecipesMissingError, recipe_of, recipes
 

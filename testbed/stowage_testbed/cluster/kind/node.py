@@ -43,10 +43,7 @@ def prepare_node(objects: Objects, node: str, timeout_s: float) -> str:
         objects.delete("Deployment", meta["name"], namespace=meta["namespace"])
     docker("exec", node, "rm", "--force", _SCHEDULER_MANIFEST)
     wait_until(
-        "kind's own scheduler to end",
-        lambda: _scheduler_pods(objects),
-        lambda names: not names,
-        timeout_s=timeout_s,
+        "kind's own scheduler to end", lambda: _scheduler_pods(objects), lambda names: not names, timeout_s=timeout_s
     )
     addresses = objects.read("Node", node)["status"]["addresses"]
     return next(str(one["address"]) for one in addresses if one["type"] == "InternalIP")

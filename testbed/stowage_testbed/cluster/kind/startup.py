@@ -10,19 +10,10 @@ from typing import TypeVar
 
 from stowage_testbed.base.wait import WaitTimeoutError, wait_until
 from stowage_testbed.cluster.api_probe import ApiProbe
-from stowage_testbed.cluster.components import (
-    KWOK,
-    component_failed,
-    has_ended,
-    log_file,
-)
+from stowage_testbed.cluster.components import KWOK, component_failed, has_ended, log_file
 from stowage_testbed.cluster.ports import Ports, listens
 from stowage_testbed.cluster.startup import is_empty, start_timeout
-from stowage_testbed.images.docker_engine import (
-    DockerCommandError,
-    container_log,
-    docker,
-)
+from stowage_testbed.images.docker_engine import DockerCommandError, container_log, docker
 
 KIND = "kind"
 """The tool, and the name of its log."""
@@ -55,13 +46,7 @@ class NodeStartup:
         self._wait("the API server", probe.ready, lambda said: said == "ok")
         self._wait("service accounts", probe.namespaces_without_account, is_empty)
         try:
-            wait_until(
-                "KWOK",
-                self._kwok_listens,
-                bool,
-                timeout_s=self.timeout_s,
-                poll_s=_POLL_S,
-            )
+            wait_until("KWOK", self._kwok_listens, bool, timeout_s=self.timeout_s, poll_s=_POLL_S)
         except WaitTimeoutError as error:
             raise start_timeout(self.workdir, error, KWOK) from error
 
@@ -71,9 +56,7 @@ class NodeStartup:
             raise component_failed(self.workdir, KWOK)
         return listens(self.ports.kwok_controller)
 
-    def _wait(
-        self, what: str, look: Callable[[], _T], holds: Callable[[_T], bool]
-    ) -> None:
+    def _wait(self, what: str, look: Callable[[], _T], holds: Callable[[_T], bool]) -> None:
         def seen() -> _T:
             self._check_node()
             return look()

@@ -37,8 +37,7 @@ class FakeKubelet:
         owner = read_owner(workdir)
         if owner is None or not (workdir / METRICS_SERVER).is_dir():
             raise StowageError(
-                f"cluster {workdir.name!r} measures no usage; "
-                "bring one up that does with: stowage up NAME --metrics"
+                f"cluster {workdir.name!r} measures no usage; bring one up that does with: stowage up NAME --metrics"
             )
         return cls(ApiProbe.of(workdir, owner.ports.kwok_controller))
 

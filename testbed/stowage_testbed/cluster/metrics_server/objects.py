@@ -59,9 +59,7 @@ def usage_object(cpu_milli: Mapping[str, int]) -> Manifest:
         cpu = f'{mine} ? Quantity("{milli}m") : {cpu}'
     usage = {
         "cpu": {"expression": _annotated(CPU_ANNOTATION, cpu)},
-        "memory": {
-            "expression": _annotated(MEMORY_ANNOTATION, f'Quantity("{MEMORY}")')
-        },
+        "memory": {"expression": _annotated(MEMORY_ANNOTATION, f'Quantity("{MEMORY}")')},
     }
     return {
         "apiVersion": "kwok.x-k8s.io/v1alpha1",
@@ -73,7 +71,4 @@ def usage_object(cpu_milli: Mapping[str, int]) -> Manifest:
 
 def _annotated(annotation: str, otherwise: str) -> str:
     annotations = "pod.metadata.annotations"
-    return (
-        f'"{annotation}" in {annotations} '
-        f'? Quantity({annotations}["{annotation}"]) : ({otherwise})'
-    )
+    return f'"{annotation}" in {annotations} ? Quantity({annotations}["{annotation}"]) : ({otherwise})'

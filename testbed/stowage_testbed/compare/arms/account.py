@@ -39,11 +39,7 @@ KUBECONFIG = "kubeconfig.yaml"
 
 @contextmanager
 def account(
-    cluster: Cluster,
-    arm: str,
-    rights: Rights,
-    kubeconfig: Path,
-    config_maps: Mapping[str, Mapping[str, str]],
+    cluster: Cluster, arm: str, rights: Rights, kubeconfig: Path, config_maps: Mapping[str, Mapping[str, str]]
 ) -> Iterator[None]:
     """Make an arm's account, kubeconfig and ConfigMaps; take them back at the end."""
     # Results are kept and handed on; a cluster's folder goes with it.
@@ -57,12 +53,7 @@ def account(
                 manifest["metadata"]["labels"] = {LABEL: arm}
                 objects.create(manifest)
             write_account_kubeconfig(
-                api,
-                cluster.kubeconfig,
-                NAMESPACE,
-                _object_name(arm),
-                kubeconfig,
-                token_file=token,
+                api, cluster.kubeconfig, NAMESPACE, _object_name(arm), kubeconfig, token_file=token
             )
             yield
         finally:
@@ -91,9 +82,7 @@ def _forget(objects: Objects, arm: str, *files: Path) -> None:
                 objects.delete(kind, metadata["name"], namespace=namespace)
 
 
-def _manifests(
-    arm: str, rights: Rights, config_maps: Mapping[str, Mapping[str, str]]
-) -> Iterator[Manifest]:
+def _manifests(arm: str, rights: Rights, config_maps: Mapping[str, Mapping[str, str]]) -> Iterator[Manifest]:
     name, group = _object_name(arm), "rbac.authorization.k8s.io"
     yield make_manifest("v1", "ServiceAccount", name, NAMESPACE)
     roles = list(rights.cluster_roles)

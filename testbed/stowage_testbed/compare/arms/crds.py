@@ -20,9 +20,7 @@ from stowage_testbed.cluster.interruption import uninterrupted
 
 
 @contextmanager
-def custom_resources(
-    cluster: Cluster, definitions: Path, *kinds: str, namespace: str = ""
-) -> Iterator[None]:
+def custom_resources(cluster: Cluster, definitions: Path, *kinds: str, namespace: str = "") -> Iterator[None]:
     """Apply a folder's definitions; at the end, delete the objects of some kinds."""
     with cluster.api_client() as api:
         objects = Objects(api)
@@ -37,10 +35,6 @@ def custom_resources(
         yield
     finally:
         # A cluster that does not answer any more takes its objects along.
-        with (
-            uninterrupted(),
-            suppress(ApiUnreachableError),
-            cluster.api_client() as api,
-        ):
+        with uninterrupted(), suppress(ApiUnreachableError), cluster.api_client() as api:
             for kind in kinds:
                 Objects(api).delete_all(kind, namespace)

@@ -5,11 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from stowage_testbed.compare.arms.account import STOCK_SCHEDULER, Rights
-from stowage_testbed.compare.arms.kube_scheduler import (
-    BATCHING,
-    Config,
-    KubeSchedulerArm,
-)
+from stowage_testbed.compare.arms.kube_scheduler import BATCHING, Config, KubeSchedulerArm
 from stowage_testbed.run.arm import PodOverrides
 
 NAME = "default"

@@ -14,13 +14,7 @@ from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.ports import port_beside
 from stowage_testbed.compare.arms.account import KUBECONFIG, STOCK_SCHEDULER, Rights
 from stowage_testbed.compare.arms.build import digest
-from stowage_testbed.compare.arms.file_rules import (
-    configuration_text,
-    filled,
-    rule_issues,
-    used,
-    validator,
-)
+from stowage_testbed.compare.arms.file_rules import configuration_text, filled, rule_issues, used, validator
 from stowage_testbed.compare.arms.kube_scheduler import DEFAULT_LIMITS
 from stowage_testbed.compare.arms.program import Program, http_readiness
 from stowage_testbed.compare.arms.serving import own_folder, serving
@@ -108,23 +102,14 @@ class FileArm:
         }
         text = filled(self.configuration, values)
         config.write_text(text, "utf-8")
-        environment = {
-            name: filled(value, values) for name, value in self.environment.items()
-        }
+        environment = {name: filled(value, values) for name, value in self.environment.items()}
         program = Program(
             "scheduler",
             [str(self.binary), *(filled(word, values) for word in self.arguments)],
             {"KUBECONFIG": str(kubeconfig), **environment},
             partial(http_readiness, filled(self.ready, values)),
         )
-        return serving(
-            self.name,
-            cluster,
-            folder,
-            self.rights,
-            programs=[program],
-            configuration=text,
-        )
+        return serving(self.name, cluster, folder, self.rights, programs=[program], configuration=text)
 
     def _texts(self) -> list[str]:
         return [*self.arguments, *self.environment.values(), self.configuration]
@@ -180,13 +165,8 @@ def _arm(data: Mapping[str, Any], folder: Path) -> FileArm:
         binary=folder / data["binary"],
         arguments=tuple(data["arguments"]),
         ready=data["ready"],
-        pod_overrides=PodOverrides(
-            data["schedulerName"], data.get("labels", {}), data.get("annotations", {})
-        ),
-        rights=Rights(
-            tuple(data.get("clusterRoles", STOCK_SCHEDULER)),
-            tuple(data.get("rules", ())),
-        ),
+        pod_overrides=PodOverrides(data["schedulerName"], data.get("labels", {}), data.get("annotations", {})),
+        rights=Rights(tuple(data.get("clusterRoles", STOCK_SCHEDULER)), tuple(data.get("rules", ()))),
         declared=ArmSettings(
             version=declared.get("version", "unknown"),
             qps=declared.get("qps"),

@@ -59,8 +59,7 @@ def validator() -> Draft202012Validator:
 def _is_arm_name(value: object) -> bool:
     if isinstance(value, str) and not _NAME.fullmatch(value):
         raise ValueError(
-            f"{value!r} cannot name an arm: lower-case letters, digits and '-' inside, "
-            "at most 30, as in my-scheduler"
+            f"{value!r} cannot name an arm: lower-case letters, digits and '-' inside, at most 30, as in my-scheduler"
         )
     return True
 
@@ -103,10 +102,7 @@ def configuration_text(data: Data, folder: Path) -> str | None:
 
 def _program(data: Data, folder: Path) -> Iterator[DocumentIssue]:
     if "image" in data:
-        message = (
-            "images are not run; take the program out of the image and name it with "
-            "`binary`"
-        )
+        message = "images are not run; take the program out of the image and name it with `binary`"
         yield DocumentIssue(("image",), message, of_key=True)
     elif "binary" not in data:
         message = "the arm file lacks the key 'binary'; add it. The program to start."
@@ -116,9 +112,7 @@ def _program(data: Data, folder: Path) -> Iterator[DocumentIssue]:
         return
     file = folder / binary
     if not file.is_file():
-        yield DocumentIssue(
-            ("binary",), f"there is no file {file}; build it, or correct it"
-        )
+        yield DocumentIssue(("binary",), f"there is no file {file}; build it, or correct it")
     elif not os.access(file, os.X_OK):
         message = f"{file} cannot be run; make it executable: chmod +x {file}"
         yield DocumentIssue(("binary",), message)
@@ -148,9 +142,7 @@ def _placeholders(data: Data) -> Iterator[DocumentIssue]:
     for place, text in (*_started_with(data), *_ready(data)):
         for name in unknown(text):
             way_out = suggest_known(name, PLACEHOLDERS)
-            yield DocumentIssue(
-                place, f"no placeholder is called {{{name}}}; {way_out}"
-            )
+            yield DocumentIssue(place, f"no placeholder is called {{{name}}}; {way_out}")
 
 
 def _port(data: Data) -> Iterator[DocumentIssue]:

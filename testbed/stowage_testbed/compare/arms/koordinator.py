@@ -51,9 +51,7 @@ def shipped_config() -> Mapping[str, Any]:
     """
     file = tool_data(TOOL) / "config/manager/scheduler-config.yaml"
     config_map = yaml.safe_load(file.read_text("utf-8"))
-    config: dict[str, Any] = yaml.safe_load(
-        config_map["data"]["koord-scheduler-config"]
-    )
+    config: dict[str, Any] = yaml.safe_load(config_map["data"]["koord-scheduler-config"])
     for profile in config["profiles"]:
         for plugin in profile["pluginConfig"]:
             if plugin["name"] == "ElasticQuota":
@@ -69,9 +67,4 @@ def _rights() -> Rights:
 
 def _prepare(cluster: Cluster) -> AbstractContextManager[None]:
     # It makes three quotas for itself when it starts.
-    return custom_resources(
-        cluster,
-        tool_data(TOOL) / "config/crd/bases",
-        "ElasticQuota",
-        namespace=NAMESPACE,
-    )
+    return custom_resources(cluster, tool_data(TOOL) / "config/crd/bases", "ElasticQuota", namespace=NAMESPACE)

@@ -31,9 +31,7 @@ WITHOUT_BATCHING = frozenset({"1.34"})
 """Minors that do not know the gate, and refuse to start with it."""
 
 
-def installed_config(
-    config: Mapping[str, Any], kubeconfig: Path, limits: ClientLimits | None
-) -> Config:
+def installed_config(config: Mapping[str, Any], kubeconfig: Path, limits: ClientLimits | None) -> Config:
     """Return a configuration with what depends on the place where it is used.
 
     There is one instance of every arm, so none stands for election, which would cost
@@ -57,8 +55,7 @@ def settings_of(
     """Return how a scheduler runs with a configuration, its defaults filled in."""
     client = config.get("clientConnection", {})
     stated = ClientLimits(
-        float(client.get("qps") or DEFAULT_LIMITS.qps),
-        int(client.get("burst") or DEFAULT_LIMITS.burst),
+        float(client.get("qps") or DEFAULT_LIMITS.qps), int(client.get("burst") or DEFAULT_LIMITS.burst)
     )
     used = limits or stated
     return ArmSettings(
@@ -135,9 +132,7 @@ class KubeSchedulerArm:
         return settings_of(self.config(), version, limits, gates, self.notes)
 
     @contextmanager
-    def running(
-        self, cluster: Cluster, folder: Path, limits: ClientLimits | None
-    ) -> Iterator[RunningArm]:
+    def running(self, cluster: Cluster, folder: Path, limits: ClientLimits | None) -> Iterator[RunningArm]:
         """Start it and stop it at the end; on entry it serves."""
         folder = own_folder(folder)
         config = installed_config(self.config(), folder / KUBECONFIG, limits)
@@ -156,9 +151,7 @@ class KubeSchedulerArm:
         ):
             yield running
 
-    def _program(
-        self, folder: Path, cluster: Cluster, limits: ClientLimits | None
-    ) -> Program:
+    def _program(self, folder: Path, cluster: Cluster, limits: ClientLimits | None) -> Program:
         port = port_beside(cluster.name)
         known = self.minor not in WITHOUT_BATCHING
         command = [

@@ -30,9 +30,7 @@ class ArmEndedError(StowageError):
     """A scheduler ended in the middle of a run."""
 
     def __init__(self, arm: str, code: int | None, log: str) -> None:
-        super().__init__(
-            f"arm {arm} ended by itself with {code}; its log ends with:\n{log}"
-        )
+        super().__init__(f"arm {arm} ended by itself with {code}; its log ends with:\n{log}")
 
 
 def clean_environment(home: Path) -> dict[str, str]:
@@ -101,9 +99,7 @@ def _opener() -> urllib.request.OpenerDirector:
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     # A proxy of the user's has no business on the loopback interface.
-    return urllib.request.build_opener(
-        urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context)
-    )
+    return urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context))
 
 
 READY_TIMEOUT_S = HANG_S
@@ -207,20 +203,12 @@ class ArmProcess:
                 return str(error)
 
         try:
-            wait_until(
-                f"{self._program.name} to be ready",
-                state,
-                lambda answer: answer == READY,
-                timeout_s=timeout_s,
-            )
+            wait_until(f"{self._program.name} to be ready", state, lambda answer: answer == READY, timeout_s=timeout_s)
         except WaitTimeoutError as error:
             raise self._failure(str(error)) from error
 
     def _failure(self, why: str) -> StowageError:
-        return StowageError(
-            f"arm {self._arm} did not start: {why}; its log ends with:\n"
-            f"{self._log_end()}"
-        )
+        return StowageError(f"arm {self._arm} did not start: {why}; its log ends with:\n{self._log_end()}")
 
     def _log_end(self) -> str:
         return "\n".join(log_tail(self.log, LOG_LINES)) or "(it wrote nothing)"

@@ -22,9 +22,7 @@ ARMS: Mapping[str, str] = {
 the arm is chosen: the names alone are wanted by every command's help."""
 
 
-def choose_arms(
-    names: Sequence[str], files: Sequence[Path] = (), minor: str | None = None
-) -> list[Arm]:
+def choose_arms(names: Sequence[str], files: Sequence[Path] = (), minor: str | None = None) -> list[Arm]:
     """Return the arms of some names, then those of some arm files.
 
     Parameters
@@ -62,8 +60,7 @@ def choose_arms(
     for arm in arms:
         if arm.name in taken:
             raise InputError(
-                f"two arms are called {arm.name!r}; name each once, and give an arm "
-                "file's scheduler another `name`"
+                f"two arms are called {arm.name!r}; name each once, and give an arm file's scheduler another `name`"
             )
         taken.add(arm.name)
     return arms

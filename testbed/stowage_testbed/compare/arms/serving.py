@@ -64,9 +64,7 @@ def serving(
     Their account at the API server is there for as long as they are.
     """
     processes = {program.name: ArmProcess(arm, program, folder) for program in programs}
-    with account(
-        cluster, arm.replace("@", "-"), rights, folder / KUBECONFIG, config_maps
-    ):
+    with account(cluster, arm.replace("@", "-"), rights, folder / KUBECONFIG, config_maps):
         try:
             for process in processes.values():
                 process.start(cluster.workdir)
@@ -94,9 +92,7 @@ def ended_with(running: RunningArm) -> Iterator[None]:
         # By a descriptor and not by its number, which another process may have later.
         ends = [os.pidfd_open(pid) for pid in running.pids]
         stopped, stop = os.pipe()
-        watch = threading.Thread(
-            target=_watch, args=(running, ending, ends, stopped), name="watch-arm"
-        )
+        watch = threading.Thread(target=_watch, args=(running, ending, ends, stopped), name="watch-arm")
         watch.start()
         try:
             yield
@@ -105,9 +101,7 @@ def ended_with(running: RunningArm) -> Iterator[None]:
             watch.join()
 
 
-def _watch(
-    running: RunningArm, ending: Ending, ends: Sequence[int], stopped: int
-) -> None:
+def _watch(running: RunningArm, ending: Ending, ends: Sequence[int], stopped: int) -> None:
     """Wait for the first end; ``stopped`` is closed when it is of no more interest."""
     poll = select.poll()
     for descriptor in (*ends, stopped):

@@ -30,21 +30,12 @@ from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.compare.arms.account import KUBECONFIG, NAMESPACE, Rights, Rule
 from stowage_testbed.compare.arms.build import digest, folder_parts
 from stowage_testbed.compare.arms.crds import custom_resources
-from stowage_testbed.compare.arms.kube_scheduler import (
-    BATCHING,
-    installed_config,
-    settings_of,
-)
+from stowage_testbed.compare.arms.kube_scheduler import BATCHING, installed_config, settings_of
 from stowage_testbed.compare.arms.program import READY, Program, http_readiness
 from stowage_testbed.compare.arms.serving import own_folder, serving
 from stowage_testbed.helm.command import run_helm
 from stowage_testbed.helm.install import CHART
-from stowage_testbed.helm.values import (
-    Values,
-    merge_values,
-    testbed_values,
-    values_refused,
-)
+from stowage_testbed.helm.values import Values, merge_values, testbed_values, values_refused
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
 from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides, RunningArm
 from stowage_testbed.simulate import find_profile
@@ -136,9 +127,7 @@ class StowageArm:
     def build(self) -> str:
         """Return the program's build with a digest of the chart, and of the values."""
         build = f"{tool_build(SCHEDULER, self.minor)}+{digest(folder_parts(CHART))}"
-        return (
-            f"{build}+{digest([yaml.safe_dump(self.values)])}" if self.values else build
-        )
+        return f"{build}+{digest([yaml.safe_dump(self.values)])}" if self.values else build
 
     def settings(self, limits: ClientLimits | None) -> ArmSettings:
         """Return how it will run; without limits, with its own defaults."""
@@ -150,20 +139,14 @@ class StowageArm:
         return settings_of(config, version, limits, {BATCHING: batching}, notes)
 
     @contextmanager
-    def running(
-        self, cluster: Cluster, folder: Path, limits: ClientLimits | None
-    ) -> Iterator[RunningArm]:
+    def running(self, cluster: Cluster, folder: Path, limits: ClientLimits | None) -> Iterator[RunningArm]:
         """Start it and stop it at the end; on entry it serves."""
         folder = own_folder(folder)
         if _with_optimizer(_profile(self.profile)):
             compile_optimizer()
         # A socket's path may have 107 characters, and the folder's alone has more.
         with tempfile.TemporaryDirectory(prefix="stowage-") as short:
-            chart = render_chart(
-                cluster,
-                self._values(cluster, folder, Path(short), limits),
-                folder / "values.yaml",
-            )
+            chart = render_chart(cluster, self._values(cluster, folder, Path(short), limits), folder / "values.yaml")
             config = installed_config(chart.config, folder / KUBECONFIG, limits)
             text = yaml.safe_dump(config, sort_keys=False)
             (folder / "scheduler.yaml").write_text(text, "utf-8")
@@ -171,24 +154,11 @@ class StowageArm:
             rights = Rights(rules=chart.rules)
             with (
                 custom_resources(cluster, CHART / "crds", "PackingPlan", "Reservation"),
-                serving(
-                    self.name,
-                    cluster,
-                    folder,
-                    rights,
-                    programs=programs,
-                    configuration=text,
-                ) as running,
+                serving(self.name, cluster, folder, rights, programs=programs, configuration=text) as running,
             ):
                 yield running
 
-    def _values(
-        self,
-        cluster: Cluster,
-        folder: Path,
-        socket_folder: Path,
-        limits: ClientLimits | None,
-    ) -> Values:
+    def _values(self, cluster: Cluster, folder: Path, socket_folder: Path, limits: ClientLimits | None) -> Values:
         profile = _profile(self.profile)
         temporary = folder / "temporary"
         temporary.mkdir(exist_ok=True)
@@ -198,15 +168,9 @@ class StowageArm:
             "scheduler": {"featureGates": gates},
             # As the stock scheduler may, whose role allows it always.
             "rbac": {"allowPreemption": _preempts(profile)},
-            "paths": {
-                "config": str(folder),
-                "socket": str(socket_folder),
-                "temporary": str(temporary),
-            },
+            "paths": {"config": str(folder), "socket": str(socket_folder), "temporary": str(temporary)},
         }
-        needed = testbed_values(
-            cluster, profile=self.profile, optimizer_enabled=_with_optimizer(profile)
-        )
+        needed = testbed_values(cluster, profile=self.profile, optimizer_enabled=_with_optimizer(profile))
         return merge_values(merge_values(needed, own), self.values)
 
 

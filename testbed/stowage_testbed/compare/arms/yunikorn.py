@@ -15,12 +15,7 @@ import yaml
 
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.ports import LOOPBACK, port_beside
-from stowage_testbed.compare.arms.account import (
-    KUBECONFIG,
-    NAMESPACE,
-    STOCK_SCHEDULER,
-    Rights,
-)
+from stowage_testbed.compare.arms.account import KUBECONFIG, NAMESPACE, STOCK_SCHEDULER, Rights
 from stowage_testbed.compare.arms.kube_scheduler import BATCHING
 from stowage_testbed.compare.arms.program import Program, http_readiness
 from stowage_testbed.compare.arms.serving import own_folder, serving
@@ -33,9 +28,7 @@ TOOL = "yunikorn-scheduler"
 DEFAULT_LIMITS = ClientLimits(qps=1000.0, burst=1000)
 """Of its source, where its configuration says nothing."""
 
-_OVERRIDES = PodOverrides(
-    "yunikorn", labels={"applicationId": "stowage-compare", "queue": "root.default"}
-)
+_OVERRIDES = PodOverrides("yunikorn", labels={"applicationId": "stowage-compare", "queue": "root.default"})
 _CONFIG_MAP = "yunikorn-configs"
 _NOTES = (
     "takes the first node that fits in the order of its sorting policy, without scores",

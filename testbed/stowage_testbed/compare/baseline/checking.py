@@ -16,13 +16,7 @@ from stowage_testbed.compare.baseline.document import Baseline, Series
 from stowage_testbed.compare.calibration import Slowdown, slowdown
 from stowage_testbed.compare.verdicts.pairs import Floats
 from stowage_testbed.compare.verdicts.spending import ERROR_RATE
-from stowage_testbed.compare.verdicts.verdict import (
-    Ends,
-    Scale,
-    Verdict,
-    on_scale,
-    outcome_of,
-)
+from stowage_testbed.compare.verdicts.verdict import Ends, Scale, Verdict, on_scale, outcome_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +43,7 @@ def change(before: Series, now: Series, level: float) -> Change | None:
     return Change(
         scale=scale,
         mean=float(other[0].mean() - first[0].mean()),
-        half_width=_reach(parts, [len(first[0]), len(other[0])], level)
-        * float(np.sqrt(total)),
+        half_width=_reach(parts, [len(first[0]), len(other[0])], level) * float(np.sqrt(total)),
     )
 
 
@@ -69,9 +62,7 @@ def _reach(parts: list[float], counts: list[int], level: float) -> float:
     total = sum(parts)
     if total == 0:
         return 0.0
-    weighed = sum(
-        part**2 / (count - 1) for part, count in zip(parts, counts, strict=True)
-    )
+    weighed = sum(part**2 / (count - 1) for part, count in zip(parts, counts, strict=True))
     return float(stdtrit(total**2 / weighed, 1 - level / 2))
 
 
@@ -138,20 +129,13 @@ def check(path: Path, before: Baseline, now: Baseline) -> Check:
     """
     _same_scenario(path, before, now)
     later = {(one.limits, one.arm, one.name): one for one in now.series}
-    both = [
-        (one, later[key])
-        for one in before.series
-        if (key := (one.limits, one.arm, one.name)) in later
-    ]
+    both = [(one, later[key]) for one in before.series if (key := (one.limits, one.arm, one.name)) in later]
     if not both:
         raise _mismatch(path, "they have no arm and metric in common")
     slower = slowdown(before.speed, now.speed) if before.speed and now.speed else None
     level = ERROR_RATE / len(both)
     return Check(
-        checked=tuple(
-            Checked(one.limits, one.arm, _verdict(one, other, level, slower))
-            for one, other in both
-        ),
+        checked=tuple(Checked(one.limits, one.arm, _verdict(one, other, level, slower)) for one, other in both),
         slowdown=slower,
         missing=(
             *(
@@ -192,25 +176,18 @@ def _same_scenario(path: Path, before: Baseline, now: Baseline) -> None:
 
 def _mismatch(path: Path, what: str) -> InputError:
     return InputError(
-        f"{path} cannot be held against this comparison: {what}; save a new "
-        "baseline from a comparison of this scenario"
+        f"{path} cannot be held against this comparison: {what}; save a new baseline from a comparison of this scenario"
     )
 
 
-def _verdict(
-    before: Series, now: Series, level: float, slower: Slowdown | None
-) -> Verdict:
+def _verdict(before: Series, now: Series, level: float, slower: Slowdown | None) -> Verdict:
     found, how = change(before, now, level), speed_dependence(now.unit)
     apart = how != "none" and slower is not None and _too_far(slower)
     scale: Scale = found.scale if found else "ratio"
     ends: Ends | None = None
     if found is not None:
         least, whole, most = _expected(found, how, slower)
-        ends = (
-            found.mean - whole,
-            found.mean - found.half_width - most,
-            found.mean + found.half_width - least,
-        )
+        ends = (found.mean - whole, found.mean - found.half_width - most, found.mean + found.half_width - least)
     estimate, low, high = on_scale(scale, ends)
     return Verdict(
         name=now.name,
@@ -235,9 +212,7 @@ def _too_far(slower: Slowdown) -> bool:
     return abs(log(slower.factor)) > log(FARTHEST) + SURE_SPREADS * slower.log_spread
 
 
-def _expected(
-    found: Change, how: SpeedDependence, slower: Slowdown | None
-) -> tuple[float, float, float]:
+def _expected(found: Change, how: SpeedDependence, slower: Slowdown | None) -> tuple[float, float, float]:
     """Return what the machine accounts for: at least, if all is its, and at most."""
     if slower is None or how == "none" or found.scale != "ratio":
         return 0.0, 0.0, 0.0

@@ -58,9 +58,7 @@ class Baseline:
     speed: Speed | None
     series: tuple[Series, ...]
     warm_up: int = 0
-    client_limits: Mapping[str, Mapping[str, tuple[float | None, int | None]]] = field(
-        default_factory=dict
-    )
+    client_limits: Mapping[str, Mapping[str, tuple[float | None, int | None]]] = field(default_factory=dict)
     failed: tuple[str, ...] = ()
 
 
@@ -79,16 +77,11 @@ def baseline_of(result: Result) -> Baseline:
         series=tuple(_series(result)),
         warm_up=comparison.warm_up,
         client_limits={
-            kind: {
-                arm.name: (arm.settings[kind].qps, arm.settings[kind].burst)
-                for arm in comparison.arms
-            }
+            kind: {arm.name: (arm.settings[kind].qps, arm.settings[kind].burst) for arm in comparison.arms}
             for kind in comparison.limits
         },
         failed=tuple(
-            f"{run.arm}, {run.limits} limits: round {run.round_number} failed"
-            for run in result.runs
-            if run.error
+            f"{run.arm}, {run.limits} limits: round {run.round_number} failed" for run in result.runs if run.error
         ),
     )
 
@@ -117,10 +110,7 @@ def load_baseline(path: Path) -> Baseline:
 
 
 def _broken(path: Path, why: str) -> InputError:
-    return InputError(
-        f"{path} is no baseline: {why}; make one with "
-        "`stowage baseline save BUNDLE FILE`"
-    )
+    return InputError(f"{path} is no baseline: {why}; make one with `stowage baseline save BUNDLE FILE`")
 
 
 def _series(result: Result) -> Iterator[Series]:

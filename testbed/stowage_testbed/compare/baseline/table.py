@@ -46,10 +46,7 @@ def _notes(check: Check) -> Iterable[str]:
 
 def _speed(slower: Slowdown | None) -> str:
     if slower is None:
-        return (
-            "The speed of a machine is not known: nothing is scaled, and a verdict may "
-            "be the machine's."
-        )
+        return "The speed of a machine is not known: nothing is scaled, and a verdict may be the machine's."
     side = "slower" if slower.factor >= 1 else "faster"
     factor = max(slower.factor, 1 / slower.factor)
     return (
@@ -57,9 +54,5 @@ def _speed(slower: Slowdown | None) -> str:
         f"({', '.join(slower.works)}). Before and now are as measured; changes of "
         "times and rates are taken after scaling, and their intervals hold whether "
         "none or all of a time is the machine's."
-        + (
-            f" Beyond {FARTHEST:g} times, times and rates are not judged."
-            if factor > FARTHEST
-            else ""
-        )
+        + (f" Beyond {FARTHEST:g} times, times and rates are not judged." if factor > FARTHEST else "")
     )

@@ -79,9 +79,7 @@ def waiting_over_time(record: RunRecord) -> Line:
     return _line(zip(steps.times_s, steps.values, strict=True), record.window_s)
 
 
-def _of_service(
-    points: Callable[[HpaRecord], Iterable[tuple[float, float]]],
-) -> Callable[[RunRecord], Line]:
+def _of_service(points: Callable[[HpaRecord], Iterable[tuple[float, float]]]) -> Callable[[RunRecord], Line]:
     """Return the line of what was seen of an overloaded service; HOLD is the window."""
 
     def line_of(record: RunRecord) -> Line:
@@ -102,24 +100,16 @@ RECOVERY_LOADS: Mapping[str, Load] = {
         _of_service(lambda found: [(one.at_s, one.desired) for one in found.replicas]),
     ),
     "pods": Load(
-        "pods of the service",
-        False,
-        _of_service(lambda found: [(one.at_s, one.total) for one in found.pods]),
+        "pods of the service", False, _of_service(lambda found: [(one.at_s, one.total) for one in found.pods])
     ),
     "ready": Load(
-        "ready pods of the service",
-        False,
-        _of_service(lambda found: [(one.at_s, one.ready) for one in found.pods]),
+        "ready pods of the service", False, _of_service(lambda found: [(one.at_s, one.ready) for one in found.pods])
     ),
     "usage": Load(
         "CPU usage as the autoscaler reads it, share of the request",
         True,
         _of_service(
-            lambda found: [
-                (one.at_s, one.cpu_percent / 100)
-                for one in found.replicas
-                if one.cpu_percent is not None
-            ]
+            lambda found: [(one.at_s, one.cpu_percent / 100) for one in found.replicas if one.cpu_percent is not None]
         ),
     ),
     "p99": Load(
@@ -138,11 +128,7 @@ RECOVERY_LOADS: Mapping[str, Load] = {
 def loads_of(result: Result) -> dict[str, Load]:
     """Return what there is to draw over time, by name."""
     loads = {
-        name: Load(
-            f"{name_requested(name)}, share of all nodes",
-            True,
-            partial(utilisation_over_time, resource=name),
-        )
+        name: Load(f"{name_requested(name)}, share of all nodes", True, partial(utilisation_over_time, resource=name))
         for name in result.resources
     }
     loads["waiting"] = Load("pods without a node", False, waiting_over_time)

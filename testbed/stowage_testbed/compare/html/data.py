@@ -11,12 +11,7 @@ from stowage_testbed.compare.html.curves import Line, distribution, loads_of
 from stowage_testbed.compare.result import Result
 from stowage_testbed.metrics.columns import list_node_columns, list_pod_columns
 from stowage_testbed.metrics.latency import LATENCIES
-from stowage_testbed.metrics.record import (
-    PodRecord,
-    RunRecord,
-    find_placed_span,
-    find_waiting_span,
-)
+from stowage_testbed.metrics.record import PodRecord, RunRecord, find_placed_span, find_waiting_span
 from stowage_testbed.metrics.state import NodeState
 
 ALL_ROUNDS = 0
@@ -34,13 +29,7 @@ def load_lines(result: Result) -> dict[str, list[dict[str, Any]]]:
     """Return, for each load, a line a run."""
     return {
         name: [
-            _line(
-                result,
-                record.limits,
-                record.arm,
-                record.round_number,
-                load.line_of(record),
-            )
+            _line(result, record.limits, record.arm, record.round_number, load.line_of(record))
             for record in result.records
             if not record.error
         ]
@@ -60,9 +49,7 @@ def _latency(result: Result, name: str) -> Iterator[dict[str, Any]]:
                 yield _line(result, limits, arm, record.round_number, line)
 
 
-def _line(
-    result: Result, limits: str, arm: str, round_number: int, line: Line
-) -> dict[str, Any]:
+def _line(result: Result, limits: str, arm: str, round_number: int, line: Line) -> dict[str, Any]:
     return {
         "arm": result.arms.index(arm),
         "limits": result.comparison.limits.index(limits),
@@ -95,16 +82,9 @@ def placements(result: Result, most_pods: int = MOST_PODS) -> Placements:
     """Return the runs of as many rounds as there is room for, at least of one."""
     clusters: dict[tuple[NodeState, ...], int] = {}
     chosen = list(_chosen(result, most_pods))
-    runs = [
-        _run(result, record, clusters.setdefault(record.nodes, len(clusters)))
-        for record in chosen
-    ]
+    runs = [_run(result, record, clusters.setdefault(record.nodes, len(clusters))) for record in chosen]
     counted = sum(not record.error for record in result.records)
-    return Placements(
-        [list_node_columns(nodes, result.resources) for nodes in clusters],
-        runs,
-        counted - len(runs),
-    )
+    return Placements([list_node_columns(nodes, result.resources) for nodes in clusters], runs, counted - len(runs))
 
 
 def _chosen(result: Result, most_pods: int) -> Iterator[RunRecord]:
@@ -115,9 +95,7 @@ def _chosen(result: Result, most_pods: int) -> Iterator[RunRecord]:
         key=lambda record: (record.round_number, limits.index(record.limits)),
     )
     room = most_pods
-    for place, (_, group) in enumerate(
-        groupby(records, key=lambda record: (record.round_number, record.limits))
-    ):
+    for place, (_, group) in enumerate(groupby(records, key=lambda record: (record.round_number, record.limits))):
         together = list(group)
         room -= sum(len(record.pods) for record in together)
         if room < 0 and place:

@@ -7,18 +7,9 @@ from math import log
 from typing import Any
 
 from stowage_testbed.compare.html.curves import LATENCY_MEANINGS, loads_of
-from stowage_testbed.compare.html.data import (
-    Placements,
-    latency_lines,
-    load_lines,
-    placements,
-)
+from stowage_testbed.compare.html.data import Placements, latency_lines, load_lines, placements
 from stowage_testbed.compare.result import Result
-from stowage_testbed.compare.tables.all_tables import (
-    environment_table,
-    failed_table,
-    settings_table,
-)
+from stowage_testbed.compare.tables.all_tables import environment_table, failed_table, settings_table
 from stowage_testbed.compare.tables.burst_table import burst_table, direction_table
 from stowage_testbed.compare.tables.clocks import name_clock
 from stowage_testbed.compare.tables.lead import overview
@@ -49,15 +40,9 @@ def forest(verdict: Verdict) -> Forest | None:
         return None
     if verdict.estimate is None:
         return None
-    low, estimate, high = (
-        _position(value) for value in (verdict.low, verdict.estimate, verdict.high)
-    )
+    low, estimate, high = (_position(value) for value in (verdict.low, verdict.estimate, verdict.high))
     return Forest(
-        low=_inside(low),
-        estimate=_inside(estimate),
-        high=_inside(high),
-        cut_low=low < 0,
-        cut_high=high > WIDTH,
+        low=_inside(low), estimate=_inside(estimate), high=_inside(high), cut_low=low < 0, cut_high=high > WIDTH
     )
 
 
@@ -71,12 +56,7 @@ def _inside(position: float) -> float:
     return min(max(position, 0.0), float(WIDTH))
 
 
-MARKS = {
-    "better": "▲ better",
-    "worse": "▼ worse",
-    "no difference shown": "no difference shown",
-    "not judged": "",
-}
+MARKS = {"better": "▲ better", "worse": "▼ worse", "no difference shown": "no difference shown", "not judged": ""}
 """A sign beside the word and the colour."""
 
 
@@ -104,10 +84,7 @@ def page(result: Result) -> str:
         environment=environment_table(result),
         latencies=LATENCY_MEANINGS,
         loads={name: load.meaning for name, load in loads_of(result).items()},
-        resources=[
-            ("pods", "pods"),
-            *((name, name_requested(name)) for name in result.resources),
-        ],
+        resources=[("pods", "pods"), *((name, name_requested(name)) for name in result.resources)],
         limits_options=list(enumerate(result.comparison.limits)),
         left_out=found.left_out,
         clock=name_clock(result.records),
@@ -119,11 +96,7 @@ def _part(result: Result, limits: str) -> dict[str, Any]:
         "limits": limits,
         "rows": verdict_rows(result, limits),
         "notes": tuple(notes(result, limits)),
-        "tables": [
-            table
-            for table in (burst_table(result, limits), direction_table(result, limits))
-            if table.rows
-        ],
+        "tables": [table for table in (burst_table(result, limits), direction_table(result, limits)) if table.rows],
     }
 
 

@@ -10,12 +10,7 @@ from functools import partial
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.compare.bundle import BundleFolder, BundleMissingError
 from stowage_testbed.compare.calibration import measure_speed
-from stowage_testbed.compare.comparison import (
-    ArmEntry,
-    Comparison,
-    PreflightRow,
-    ScenarioText,
-)
+from stowage_testbed.compare.comparison import ArmEntry, Comparison, PreflightRow, ScenarioText
 from stowage_testbed.compare.session.request import CompareRequest
 from stowage_testbed.compare.verdicts.judging import Question
 from stowage_testbed.run.arm import Arm, ArmSettings, ClientLimits
@@ -28,9 +23,7 @@ ALLOW_UNFAIR = "--allow-unfair"
 NOT_APPLICABLE = "-"
 
 
-def compare_settings(
-    settings: Mapping[str, ArmSettings], limits: str = "own"
-) -> tuple[PreflightRow, ...]:
+def compare_settings(settings: Mapping[str, ArmSettings], limits: str = "own") -> tuple[PreflightRow, ...]:
     """Return what the arms have in common and what not, before anything is started.
 
     A pure function of what the arms say of themselves, by their names. Client limits
@@ -43,8 +36,7 @@ def compare_settings(
 def explain_refusal(rows: Iterable[PreflightRow]) -> str:
     """Return why these arms are not compared; empty if they are a fair comparison."""
     listed = "\n".join(
-        f"  {row.setting}: "
-        + ", ".join(f"{arm} {value}" for arm, value in row.values.items())
+        f"  {row.setting}: " + ", ".join(f"{arm} {value}" for arm, value in row.values.items())
         for row in rows
         if not row.fair
     )
@@ -57,12 +49,8 @@ def explain_refusal(rows: Iterable[PreflightRow]) -> str:
     )
 
 
-def _make_rows(
-    settings: Mapping[str, ArmSettings], limits: str
-) -> Iterator[PreflightRow]:
-    def row(
-        name: str, value: Callable[[ArmSettings], str], *, decides: bool = True
-    ) -> PreflightRow:
+def _make_rows(settings: Mapping[str, ArmSettings], limits: str) -> Iterator[PreflightRow]:
+    def row(name: str, value: Callable[[ArmSettings], str], *, decides: bool = True) -> PreflightRow:
         values = {arm: value(one) for arm, one in settings.items()}
         # An arm to which a property does not apply cannot differ in it.
         stated = set(values.values()) - {NOT_APPLICABLE}
@@ -74,12 +62,7 @@ def _make_rows(
     yield row("client QPS", lambda one: _show_number(one.qps, "no limit"))
     yield row("client burst", lambda one: _show_number(one.burst, "no limit"))
     yield row("parallelism", lambda one: _show_number(one.parallelism, NOT_APPLICABLE))
-    yield row(
-        "nodes scored",
-        lambda one: (
-            "adaptive" if one.sampled_percent is None else f"{one.sampled_percent} %"
-        ),
-    )
+    yield row("nodes scored", lambda one: "adaptive" if one.sampled_percent is None else f"{one.sampled_percent} %")
     gates = {gate for one in settings.values() for gate in one.feature_gates}
     for gate in sorted(gates):
         yield row(f"feature gate {gate}", partial(_show_gate, gate))
@@ -166,9 +149,7 @@ def _settings_of(arm: Arm, limits: ClientLimits | None) -> ArmSettings:
     return replace(arm.settings(limits), kubernetes=kubernetes)
 
 
-def _make_comparison(
-    request: CompareRequest, rows: tuple[PreflightRow, ...]
-) -> Comparison:
+def _make_comparison(request: CompareRequest, rows: tuple[PreflightRow, ...]) -> Comparison:
     scenario = request.scenario
     text = scenario.path.read_text("utf-8") if scenario.path else ""
     return Comparison(
@@ -176,11 +157,7 @@ def _make_comparison(
         started=datetime.now(tz=UTC).isoformat(timespec="seconds"),
         baseline=request.arms[0].name,
         arms=tuple(
-            ArmEntry(
-                arm.name,
-                {kind: _settings_of(arm, to) for kind, to in request.limits.items()},
-                build=arm.build(),
-            )
+            ArmEntry(arm.name, {kind: _settings_of(arm, to) for kind, to in request.limits.items()}, build=arm.build())
             for arm in request.arms
         ),
         limits=tuple(request.limits),
@@ -189,7 +166,5 @@ def _make_comparison(
         environment=environment(request.arms[0].minor),
         preflight=rows,
         warm_up=request.warm_up,
-        question=Question(
-            choose_headlines(scenario), each_round=request.time_s is not None
-        ),
+        question=Question(choose_headlines(scenario), each_round=request.time_s is not None),
     )

@@ -64,9 +64,7 @@ class WindowMeter(WindowListener):
 
 
 NOT_FOUND = HTTPStatus.NOT_FOUND
-NO_WINDOW = (
-    "no window was measured: `measure: start` or `measure: stop` was not reached"
-)
+NO_WINDOW = "no window was measured: `measure: start` or `measure: stop` was not reached"
 
 
 class ArmHarness(Harness):
@@ -95,12 +93,7 @@ class ArmHarness(Harness):
     is_judged = False
 
     def __init__(
-        self,
-        context: RunContext,
-        arm: Arm,
-        limits: ClientLimits | None,
-        folder: Path,
-        warm_up_pods: int,
+        self, context: RunContext, arm: Arm, limits: ClientLimits | None, folder: Path, warm_up_pods: int
     ) -> None:
         self._context = context
         self._arm = arm
@@ -122,20 +115,11 @@ class ArmHarness(Harness):
         return self._pids
 
     @contextmanager
-    def serving(
-        self, environment: ScenarioEnvironment, recorder: RunRecorder
-    ) -> Iterator[None]:
+    def serving(self, environment: ScenarioEnvironment, recorder: RunRecorder) -> Iterator[None]:
         """Start the arm for the block, and warm it up."""
         recorder.report(f"start {self._arm.name}")
-        with (
-            self._arm.running(
-                self._context.cluster, self._folder, self._limits
-            ) as running,
-            ended_with(running),
-        ):
-            recorder.follow_logs(
-                {name: FileLog(file) for name, file in running.log_files.items()}
-            )
+        with self._arm.running(self._context.cluster, self._folder, self._limits) as running, ended_with(running):
+            recorder.follow_logs({name: FileLog(file) for name, file in running.log_files.items()})
             if self._warm_up_pods:
                 recorder.report("warm up")
                 namespace = name_warm_namespace(environment.namespace)
@@ -168,15 +152,7 @@ class TurnListener(Listener):
         Which turn, what places its pods, and what takes the record.
     """
 
-    def __init__(
-        self,
-        listener: CompareListener,
-        turn: Turn,
-        harness: ArmHarness,
-        keep: Keep,
-        *,
-        warm: bool,
-    ) -> None:
+    def __init__(self, listener: CompareListener, turn: Turn, harness: ArmHarness, keep: Keep, *, warm: bool) -> None:
         self._listener = listener
         self._turn = turn
         self._harness = harness
@@ -195,9 +171,7 @@ class TurnListener(Listener):
         """Keep the record; what went wrong with arm or scenario is its error."""
         turn = self._turn
         # What became of an overloaded service is what is compared, and no failure.
-        failed = [
-            check.message for check in outcome.failed_checks if check.name != OUTCOME
-        ]
+        failed = [check.message for check in outcome.failed_checks if check.name != OUTCOME]
         error = _join(outcome.skipped, outcome.error, *failed)
         record = outcome.record or RunRecord(
             scenario_id=outcome.scenario.scenario_id,

@@ -53,9 +53,7 @@ class CompareRequest:
     arms: tuple[Arm, ...]
     folder: Path
     rounds: int = 3
-    limits: Mapping[LimitsKind, ClientLimits | None] = field(
-        default_factory=lambda: {"equal": EQUAL}
-    )
+    limits: Mapping[LimitsKind, ClientLimits | None] = field(default_factory=lambda: {"equal": EQUAL})
     seed: int = 1
     warm_up: int = 50
     allow_unfair: bool = False
@@ -93,8 +91,7 @@ def choose_scenario(asked: str, folder: Path, variant: str | None) -> Scenario:
     if len(found) > 1:
         ids = ", ".join(one.scenario_id for one in found[:4])
         raise InputError(
-            f"{asked!r} means {len(found)} scenarios ({ids}); compare one at a time, "
-            "by its name or with --variant"
+            f"{asked!r} means {len(found)} scenarios ({ids}); compare one at a time, by its name or with --variant"
         )
     return found[0]
 
@@ -112,9 +109,7 @@ def read_time(text: str) -> float:
     """
     number, unit = text[:-1], text[-1:]
     if unit not in _SECONDS or not number.isdecimal() or not int(number):
-        raise InputError(
-            f"{text!r} is no time; write it as in 90s, 20m or 1h, in whole numbers"
-        )
+        raise InputError(f"{text!r} is no time; write it as in 90s, 20m or 1h, in whole numbers")
     return float(int(number) * _SECONDS[unit])
 
 
@@ -164,9 +159,7 @@ class Turn:
         return Path(self.limits) / f"round-{self.round_number:03d}-{self.arm}"
 
 
-def make_turns(
-    limits: Sequence[str], arms: Sequence[str], rounds: int | None, seed: int
-) -> Iterator[Turn]:
+def make_turns(limits: Sequence[str], arms: Sequence[str], rounds: int | None, seed: int) -> Iterator[Turn]:
     """Yield every run, round by round; without a number of them for ever.
 
     In a round each arm runs once under each kind of limits. Which one begins is drawn

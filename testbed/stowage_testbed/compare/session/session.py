@@ -9,12 +9,7 @@ from dataclasses import replace
 from itertools import chain, groupby
 from typing import Any
 
-from kubernetes.client import (
-    AdmissionregistrationV1Api,
-    ApiClient,
-    ApiException,
-    AppsV1Api,
-)
+from kubernetes.client import AdmissionregistrationV1Api, ApiClient, ApiException, AppsV1Api
 from urllib3.exceptions import HTTPError
 
 from stowage_testbed.api.client import ApiUnreachableError
@@ -25,12 +20,7 @@ from stowage_testbed.compare.reports import read_result
 from stowage_testbed.compare.result import Result
 from stowage_testbed.compare.session.beginning import begin_bundle
 from stowage_testbed.compare.session.one_turn import ArmHarness, TurnListener
-from stowage_testbed.compare.session.request import (
-    CompareListener,
-    CompareRequest,
-    Turn,
-    make_turns,
-)
+from stowage_testbed.compare.session.request import CompareListener, CompareRequest, Turn, make_turns
 from stowage_testbed.compare.verdicts.spending import FIRST_LOOK
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.observer import Observer
@@ -70,17 +60,11 @@ def list_webhooks(api: ApiClient) -> tuple[str, ...]:
         *admission.list_validating_webhook_configuration().items,
     ]
     return tuple(
-        sorted(
-            f"{one.metadata.name}/{webhook.name}"
-            for one in configurations
-            for webhook in one.webhooks or ()
-        )
+        sorted(f"{one.metadata.name}/{webhook.name}" for one in configurations for webhook in one.webhooks or ())
     )
 
 
-def compare(
-    request: CompareRequest, listener: CompareListener, clock: Clock | None = None
-) -> Result:
+def compare(request: CompareRequest, listener: CompareListener, clock: Clock | None = None) -> Result:
     """Run a comparison, or resume one, and return its result.
 
     Rounds of which every run is in the folder are not made again; one with a run that
@@ -107,10 +91,7 @@ def compare(
 
 
 def list_turns(
-    request: CompareRequest,
-    bundle: BundleFolder,
-    listener: CompareListener,
-    clock: Clock,
+    request: CompareRequest, bundle: BundleFolder, listener: CompareListener, clock: Clock
 ) -> Iterator[Turn]:
     """Yield the turns that are left, round by round.
 
@@ -140,8 +121,7 @@ def _is_decided(request: CompareRequest, listener: CompareListener) -> bool:
     made = max(run.round_number for run in result.runs)
     # Whose runs have failed so far will not be waited for.
     return made >= FIRST_LOOK and all(
-        not one.rounds or (one.rounds >= FIRST_LOOK and not one.open)
-        for one in result.verdicts
+        not one.rounds or (one.rounds >= FIRST_LOOK and not one.open) for one in result.verdicts
     )
 
 
@@ -155,29 +135,12 @@ def select_remaining(turns: Sequence[Turn], done: Collection[Key]) -> list[Turn]
 
 
 @contextmanager
-def _open_context(
-    request: CompareRequest, minor: str, listener: CompareListener
-) -> Iterator[RunContext]:
+def _open_context(request: CompareRequest, minor: str, listener: CompareListener) -> Iterator[RunContext]:
     """Open a cluster of a minor: all arms of that minor have their turns on it."""
-    asked = RunRequest(
-        (request.scenario,),
-        cluster=request.cluster,
-        folders=(request.folder,),
-        minor=minor,
-    )
-    with (
-        open_cluster(asked, listener, Stopwatch()) as cluster,
-        cluster.api_client() as api,
-        Observer(api) as observer,
-    ):
+    asked = RunRequest((request.scenario,), cluster=request.cluster, folders=(request.folder,), minor=minor)
+    with open_cluster(asked, listener, Stopwatch()) as cluster, cluster.api_client() as api, Observer(api) as observer:
         _look_around(api, cluster.name, listener)
-        yield RunContext(
-            cluster,
-            api,
-            observer,
-            tag=secrets.token_hex(2),
-            lasting=request.cluster is not None,
-        )
+        yield RunContext(cluster, api, observer, tag=secrets.token_hex(2), lasting=request.cluster is not None)
 
 
 def _look_around(api: ApiClient, cluster: str, listener: CompareListener) -> None:

@@ -24,18 +24,14 @@ def name_warm_namespace(namespace: str) -> str:
     return f"warm-{namespace[-LONGEST:]}".replace("--", "-")
 
 
-def warm_up(
-    context: RunContext, pod_overrides: PodOverrides, pods: int, namespace: str
-) -> None:
+def warm_up(context: RunContext, pod_overrides: PodOverrides, pods: int, namespace: str) -> None:
     """Have so many small pods placed in a namespace of their own, and taken away."""
     objects, timeouts = context.objects, context.timeouts
     workload = Workload("warm-up", pods, Resources(cpu=1, memory=1_000_000))
     make_namespace(context, namespace)
     try:
         await_account(context, namespace)
-        objects.create(
-            apply_overrides(make_controller(workload, namespace), pod_overrides)
-        )
+        objects.create(apply_overrides(make_controller(workload, namespace), pod_overrides))
         context.observer.wait_for(
             f"{pods} pods to be placed before anything is measured",
             pods_placed(namespace, pods),
@@ -46,8 +42,4 @@ def warm_up(
         objects.delete_all("ReplicaSet", namespace)
         objects.delete_all("Pod", namespace)
         objects.delete("Namespace", namespace)
-    context.observer.wait_for(
-        f"the pods of {namespace} to go",
-        pods_gone(namespace),
-        timeout_s=timeouts.cleanup_s,
-    )
+    context.observer.wait_for(f"the pods of {namespace} to go", pods_gone(namespace), timeout_s=timeouts.cleanup_s)

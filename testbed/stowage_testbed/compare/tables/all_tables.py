@@ -31,11 +31,7 @@ def _tables(result: Result, whole: bool) -> Iterator[Table]:
 
 def failed_table(result: Result) -> Table:
     """Return a line for each run that failed."""
-    rows = tuple(
-        (run.limits, str(run.round_number), run.arm, run.error)
-        for run in result.runs
-        if run.error
-    )
+    rows = tuple((run.limits, str(run.round_number), run.arm, run.error) for run in result.runs if run.error)
     return Table("Runs that failed", ("limits", "round", "arm", "why"), rows)
 
 
@@ -70,8 +66,7 @@ def environment_table(result: Result) -> Table:
     ]
     for entry in comparison.arms:
         rows += [
-            (f"{entry.name} version, {limits} limits", settings.version)
-            for limits, settings in entry.settings.items()
+            (f"{entry.name} version, {limits} limits", settings.version) for limits, settings in entry.settings.items()
         ]
         rows += [
             (f"{entry.name} configuration sha256, {limits} limits", digest)

@@ -31,13 +31,10 @@ class PaperRow:
     values: Mapping[str, float]
 
 
-def paper_rows(
-    names: Sequence[str], rows: Mapping[str, tuple[str, Sequence[float]]]
-) -> Mapping[str, PaperRow]:
+def paper_rows(names: Sequence[str], rows: Mapping[str, tuple[str, Sequence[float]]]) -> Mapping[str, PaperRow]:
     """Return the lines by our word for the scheduler; ``names`` are our metrics'."""
     return {
-        arm: PaperRow(scheduler, dict(zip(names, values, strict=True)))
-        for arm, (scheduler, values) in rows.items()
+        arm: PaperRow(scheduler, dict(zip(names, values, strict=True))) for arm, (scheduler, values) in rows.items()
     }
 
 
@@ -81,12 +78,7 @@ def burst_table(result: Result, limits: str) -> Table:
     The paper's lines are there when the workload is the paper's.
     """
     beside = is_papers(result, limits)
-    rows = [
-        row
-        for arm in result.arms
-        if result.of(limits, arm)
-        for row in _rows(result, limits, arm, beside)
-    ]
+    rows = [row for arm in result.arms if result.of(limits, arm) for row in _rows(result, limits, arm, beside)]
     return Table(
         title=f"Latency in ms and spread, {limits} client limits",
         headers=("scheduler", "n", *(heading for _, heading in COLUMNS)),
@@ -99,26 +91,15 @@ def is_papers(result: Result, limits: str) -> bool:
     """Return whether the workload is the paper's: 200 pods on 5 nodes."""
     records = [one for one in result.records if one.limits == limits and not one.error]
     return bool(records) and all(
-        len(record.nodes) == PAPER_NODES and len(record.pods) == PAPER_PODS
-        for record in records
+        len(record.nodes) == PAPER_NODES and len(record.pods) == PAPER_PODS for record in records
     )
 
 
-def _rows(
-    result: Result, limits: str, arm: str, beside: bool
-) -> Iterator[tuple[str, ...]]:
-    yield (
-        arm,
-        _samples(result, limits, arm),
-        *(_ours(result, limits, arm, name) for name, _ in COLUMNS),
-    )
+def _rows(result: Result, limits: str, arm: str, beside: bool) -> Iterator[tuple[str, ...]]:
+    yield (arm, _samples(result, limits, arm), *(_ours(result, limits, arm, name) for name, _ in COLUMNS))
     row = TABLE_3.get(arm) if beside else None
     if row is not None:
-        yield (
-            f"  paper: {row.scheduler}",
-            f"{PAPER_PODS} x 3",
-            *(_papers(row, name) for name, _ in COLUMNS),
-        )
+        yield (f"  paper: {row.scheduler}", f"{PAPER_PODS} x 3", *(_papers(row, name) for name, _ in COLUMNS))
 
 
 def _ours(result: Result, limits: str, arm: str, name: str) -> str:
@@ -195,13 +176,7 @@ def _directions(result: Result, limits: str, arm: str) -> Iterator[tuple[str, ..
         if name in row.values and verdict is not None:
             ratio = row.values[name] / default.values[name]
             printed = f"x{ratio:.3f}"
-            yield (
-                arm,
-                heading,
-                printed,
-                change_shown(verdict),
-                _direction(ratio, verdict),
-            )
+            yield (arm, heading, printed, change_shown(verdict), _direction(ratio, verdict))
 
 
 def _direction(ratio: float, verdict: Verdict) -> str:

@@ -31,9 +31,7 @@ def describe_clocks(records: Sequence[RunRecord]) -> str:
     lags = [one.audit_lag_s for one in records if one.audit_lag_s is not None]
     if not lags:
         return f"{said} Not checked against the audit log."
-    watched = [
-        one.watch_resolution_s for one in records if one.watch_resolution_s is not None
-    ]
+    watched = [one.watch_resolution_s for one in records if one.watch_resolution_s is not None]
     apart = sum(record.audit_beyond for record in records)
     missing = sum(record.audit_missing for record in records)
     lacks = f", which lacks {missing} bindings" if missing else ""

@@ -11,10 +11,7 @@ from stowage_testbed.compare.verdicts.verdict import ArmVerdicts, Verdict
 
 CALLED = ("better", "worse")
 
-MEANINGS = {
-    "t_sched_mean_s": "mean time to a node",
-    "ttr_s": "time to recovery",
-}
+MEANINGS = {"t_sched_mean_s": "mean time to a node", "ttr_s": "time to recovery"}
 """Headlines that lead, in words."""
 
 SURE = "at most 1 in 20 comparisons of a scheduler with itself would say so"
@@ -31,10 +28,7 @@ class Summary:
 
 def overview(result: Result) -> tuple[Summary, ...]:
     """Return a summary for each arm that is compared with the baseline."""
-    return tuple(
-        Summary(one.arm, one.limits, f"{lead_sentence(one)} {_rest(one)}".strip())
-        for one in result.verdicts
-    )
+    return tuple(Summary(one.arm, one.limits, f"{lead_sentence(one)} {_rest(one)}".strip()) for one in result.verdicts)
 
 
 def lead_sentence(judged: ArmVerdicts) -> str:
@@ -49,8 +43,7 @@ def lead_sentence(judged: ArmVerdicts) -> str:
     if leading.scale == "ratio" and leading.unit == "s":
         return _say_faster(judged, leading, what, rounds)
     return (
-        f"{judged.arm} is {leading.outcome} than {judged.baseline}: {what} "
-        f"{change_shown(leading)} ({rounds}; {SURE})."
+        f"{judged.arm} is {leading.outcome} than {judged.baseline}: {what} {change_shown(leading)} ({rounds}; {SURE})."
     )
 
 
@@ -69,14 +62,9 @@ def _say_faster(judged: ArmVerdicts, leading: Verdict, what: str, rounds: str) -
     )
 
 
-def _say_undecided(
-    judged: ArmVerdicts, leading: Verdict, what: str, rounds: str
-) -> str:
+def _say_undecided(judged: ArmVerdicts, leading: Verdict, what: str, rounds: str) -> str:
     if leading.outcome == "not judged" or leading.low is None:
-        return (
-            f"Nothing is shown of {judged.arm} against {judged.baseline} by {rounds}: "
-            f"{what}: {leading.reason}."
-        )
+        return f"Nothing is shown of {judged.arm} against {judged.baseline} by {rounds}: {what}: {leading.reason}."
     said = (
         f"Neither {judged.arm} nor {judged.baseline} is shown to be faster"
         if leading.unit == "s"
@@ -92,8 +80,7 @@ def _rest(judged: ArmVerdicts) -> str:
     """Return what became of the other headlines."""
     others = judged.headlines[1:]
     parts = [
-        f"{judged.arm} is {outcome} in "
-        f"{_name([one for one in others if one.outcome == outcome])}"
+        f"{judged.arm} is {outcome} in {_name([one for one in others if one.outcome == outcome])}"
         for outcome in CALLED
         if any(one.outcome == outcome for one in others)
     ]

@@ -7,12 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from stowage_testbed.compare.result import Result
-from stowage_testbed.compare.tables.numbers import (
-    MISSING,
-    change_shown,
-    shown,
-    spread_shown,
-)
+from stowage_testbed.compare.tables.numbers import MISSING, change_shown, shown, spread_shown
 from stowage_testbed.compare.verdicts.spending import FIRST_LOOK
 from stowage_testbed.compare.verdicts.verdict import Verdict
 from stowage_testbed.metrics.metric import Metric
@@ -58,10 +53,7 @@ def verdict_table(result: Result, limits: str, *, whole: bool = False) -> Table:
     return Table(
         title=f"Verdicts against {result.comparison.baseline}, {limits} client limits",
         headers=("metric", "unit", *result.arms),
-        rows=tuple(
-            (f"{row.name} {row.arrow}".strip(), row.unit, *map(_text, row.cells))
-            for row in kept
-        ),
+        rows=tuple((f"{row.name} {row.arrow}".strip(), row.unit, *map(_text, row.cells)) for row in kept),
         notes=tuple(said),
     )
 

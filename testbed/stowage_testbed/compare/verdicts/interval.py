@@ -46,9 +46,7 @@ class Interval:
         return abs(self.mean) > self.half_width
 
 
-def student_interval(
-    changes: Floats, rounding_variance: float, level: float
-) -> Interval:
+def student_interval(changes: Floats, rounding_variance: float, level: float) -> Interval:
     """Return the interval of at least two changes that misses with chance ``level``."""
     rounds = len(changes)
     variance = float(changes.var(ddof=1)) + rounding_variance
@@ -61,9 +59,7 @@ def student_interval(
     )
 
 
-def rounds_to_show(
-    interval: Interval, most: int, *, each_round: bool = False
-) -> int | None:
+def rounds_to_show(interval: Interval, most: int, *, each_round: bool = False) -> int | None:
     """Return how many rounds of this spread would show this mean; None beyond ``most``.
 
     It takes the mean and the spread at their word, so it is a hint, not a promise.

@@ -8,27 +8,10 @@ from math import exp, log
 from statistics import fmean
 
 from stowage_testbed.compare.verdicts.interval import Interval, rounds_to_show
-from stowage_testbed.compare.verdicts.looking import (
-    Look,
-    look_alone,
-    look_each_round,
-    look_once,
-    pair_rounds,
-)
+from stowage_testbed.compare.verdicts.looking import Look, look_alone, look_each_round, look_once, pair_rounds
 from stowage_testbed.compare.verdicts.pairs import Pairs
-from stowage_testbed.compare.verdicts.spending import (
-    ERROR_RATE,
-    FEWEST_ROUNDS,
-    FIRST_LOOK,
-)
-from stowage_testbed.compare.verdicts.verdict import (
-    ArmVerdicts,
-    MeasuredRun,
-    Outcome,
-    Verdict,
-    on_scale,
-    outcome_of,
-)
+from stowage_testbed.compare.verdicts.spending import ERROR_RATE, FEWEST_ROUNDS, FIRST_LOOK
+from stowage_testbed.compare.verdicts.verdict import ArmVerdicts, MeasuredRun, Outcome, Verdict, on_scale, outcome_of
 
 SURVIVORS = "more of its runs have no value than of the baseline's: these are the good"
 NO_HEADLINE = "no headline: this interval holds by itself, not together with the others"
@@ -50,9 +33,7 @@ class Question:
     each_round: bool = False
 
 
-def judge(
-    runs: Iterable[MeasuredRun], baseline: str, question: Question
-) -> tuple[ArmVerdicts, ...]:
+def judge(runs: Iterable[MeasuredRun], baseline: str, question: Question) -> tuple[ArmVerdicts, ...]:
     """Return the verdicts of every other arm, for each kind of client limits."""
     found = tuple(runs)
     limits = dict.fromkeys(run.limits for run in found)
@@ -70,9 +51,7 @@ def judge(
     )
 
 
-def judge_arm(
-    baseline: Sequence[MeasuredRun], arm: Sequence[MeasuredRun], question: Question
-) -> ArmVerdicts:
+def judge_arm(baseline: Sequence[MeasuredRun], arm: Sequence[MeasuredRun], question: Question) -> ArmVerdicts:
     """Return the verdicts of one arm; neither sequence is empty."""
     first = {run.round_number: run for run in baseline}
     other = {run.round_number: run for run in arm}
@@ -88,9 +67,7 @@ def judge_arm(
     first_of_all = [name for name in question.headlines if name in headlines]
     fewer = _failed(other) > _failed(first)
     verdicts = [
-        _judge(headlines[name], fewer, each_round=question.each_round)
-        if name in headlines
-        else _show(of_all[name])
+        _judge(headlines[name], fewer, each_round=question.each_round) if name in headlines else _show(of_all[name])
         for name in dict.fromkeys((*first_of_all, *of_all))
     ]
     return ArmVerdicts(
@@ -107,9 +84,7 @@ def _failed(runs: dict[int, MeasuredRun]) -> int:
     return sum(bool(run.error) for run in runs.values())
 
 
-def _left_out(
-    first: dict[int, MeasuredRun], other: dict[int, MeasuredRun]
-) -> tuple[str, ...]:
+def _left_out(first: dict[int, MeasuredRun], other: dict[int, MeasuredRun]) -> tuple[str, ...]:
     lone = first.keys() ^ other.keys()
     missing = [f"round {number}: only one arm has run" for number in sorted(lone)]
     mixed = [
@@ -118,9 +93,7 @@ def _left_out(
         if first[number].clock != other[number].clock
     ]
     runs = (*first.values(), *other.values())
-    failed = [
-        f"round {run.round_number}: {run.arm}: {run.error}" for run in runs if run.error
-    ]
+    failed = [f"round {run.round_number}: {run.arm}: {run.error}" for run in runs if run.error]
     return (*missing, *mixed, *failed)
 
 
@@ -204,9 +177,7 @@ def too_few(pairs: Pairs) -> str:
     return "one round shows no spread; two are the fewest, five are advisable"
 
 
-def reason(
-    look: Look, interval: Interval, outcome: Outcome, *, each_round: bool
-) -> str:
+def reason(look: Look, interval: Interval, outcome: Outcome, *, each_round: bool) -> str:
     """Return the reason for a verdict with an interval."""
     pairs = look.pairs
     missing = f"; other rounds have no value: {pairs.missing}" if pairs.missing else ""
@@ -227,10 +198,7 @@ def _core(look: Look, interval: Interval, outcome: Outcome, *, each_round: bool)
     needed = rounds_to_show(interval, MOST_ROUNDS, each_round=each_round)
     if needed is None:
         return f"{interval.rounds} rounds show changes beyond {shown}"
-    return (
-        f"{interval.rounds} rounds show changes beyond {shown}; "
-        f"about {needed} would show this one"
-    )
+    return f"{interval.rounds} rounds show changes beyond {shown}; about {needed} would show this one"
 
 
 def _shown(interval: Interval, pairs: Pairs) -> str:

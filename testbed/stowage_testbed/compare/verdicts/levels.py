@@ -30,14 +30,8 @@ def levels(pairs: Sequence[Pairs], error: float = ERROR_RATE) -> dict[str, float
 
 def _can_be_called(pairs: Pairs) -> bool:
     """Return whether a metric has a direction, enough rounds, and ever differs."""
-    return (
-        pairs.metric.better != "neither"
-        and len(pairs.changes) >= FEWEST_ROUNDS
-        and bool(pairs.changes.any())
-    )
+    return pairs.metric.better != "neither" and len(pairs.changes) >= FEWEST_ROUNDS and bool(pairs.changes.any())
 
 
 def _shows(pairs: Pairs, level: float) -> bool:
-    return student_interval(
-        pairs.changes, pairs.rounding_variance, level
-    ).leaves_out_zero
+    return student_interval(pairs.changes, pairs.rounding_variance, level).leaves_out_zero

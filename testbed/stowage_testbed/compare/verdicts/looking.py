@@ -8,12 +8,7 @@ from dataclasses import dataclass, replace
 from stowage_testbed.compare.verdicts.interval import Interval, student_interval
 from stowage_testbed.compare.verdicts.levels import levels
 from stowage_testbed.compare.verdicts.pairs import Pairs, paired
-from stowage_testbed.compare.verdicts.spending import (
-    ERROR_RATE,
-    FEWEST_ROUNDS,
-    FIRST_LOOK,
-    share_of_look,
-)
+from stowage_testbed.compare.verdicts.spending import ERROR_RATE, FEWEST_ROUNDS, FIRST_LOOK, share_of_look
 from stowage_testbed.compare.verdicts.verdict import Ends, MeasuredRun
 
 Round = tuple[MeasuredRun, MeasuredRun]
@@ -50,32 +45,21 @@ def look_alone(pairs: Pairs, level: float = ERROR_RATE) -> Look:
     return Look(pairs, interval, (interval.mean, interval.low, interval.high))
 
 
-def look_once(
-    rounds: Sequence[Round], headlines: Sequence[str], error: float = ERROR_RATE
-) -> dict[str, Look]:
+def look_once(rounds: Sequence[Round], headlines: Sequence[str], error: float = ERROR_RATE) -> dict[str, Look]:
     """Return the headlines by name, with intervals that share the error."""
     found = [one for one in pair_rounds(rounds) if one.metric.name in headlines]
     level_of = levels(found, error)
-    return {
-        one.metric.name: look_alone(one, level_of.get(one.metric.name, error))
-        for one in found
-    }
+    return {one.metric.name: look_alone(one, level_of.get(one.metric.name, error)) for one in found}
 
 
-def look_each_round(
-    rounds: Sequence[Round], headlines: Sequence[str]
-) -> dict[str, Look]:
+def look_each_round(rounds: Sequence[Round], headlines: Sequence[str]) -> dict[str, Look]:
     """Return what a look after each round has come to.
 
     Each has its share of the error, so that all their intervals hold together: what
     they have in common holds too, and a verdict once given stands.
     """
     asked = [_only(one, headlines) for one in rounds]
-    found = {
-        one.metric.name: Look(one)
-        for one in pair_rounds(asked)
-        if one.metric.name in headlines
-    }
+    found = {one.metric.name: Look(one) for one in pair_rounds(asked) if one.metric.name in headlines}
     for count in range(FIRST_LOOK, len(asked) + 1):
         new = look_once(asked[:count], headlines, share_of_look(count))
         found |= {name: _narrow(one, found.get(name)) for name, one in new.items()}
@@ -83,10 +67,7 @@ def look_each_round(
 
 
 def _only(pair: Round, headlines: Sequence[str]) -> Round:
-    first, other = (
-        replace(run, metrics=tuple(m for m in run.metrics if m.name in headlines))
-        for run in pair
-    )
+    first, other = (replace(run, metrics=tuple(m for m in run.metrics if m.name in headlines)) for run in pair)
     return first, other
 
 

@@ -69,9 +69,7 @@ class Pairs:
         return float((steps**2).sum(axis=0).mean()) / 12
 
 
-def paired(
-    baseline: Sequence[MeasuredRun], arm: Sequence[MeasuredRun]
-) -> tuple[Pairs, ...]:
+def paired(baseline: Sequence[MeasuredRun], arm: Sequence[MeasuredRun]) -> tuple[Pairs, ...]:
     """Return the pairs of every metric that a run of either arm has.
 
     ``baseline[i]`` and ``arm[i]`` are of one round.
@@ -82,16 +80,9 @@ def paired(
     return tuple(_pairs(name, first, other) for name in names)
 
 
-def _pairs(
-    name: str,
-    baseline: Sequence[Mapping[str, Metric]],
-    arm: Sequence[Mapping[str, Metric]],
-) -> Pairs:
+def _pairs(name: str, baseline: Sequence[Mapping[str, Metric]], arm: Sequence[Mapping[str, Metric]]) -> Pairs:
     found = [run[name] for run in (*baseline, *arm) if name in run]
-    rounds = [
-        (_value(one.get(name)), _value(other.get(name)))
-        for one, other in zip(baseline, arm, strict=True)
-    ]
+    rounds = [(_value(one.get(name)), _value(other.get(name))) for one, other in zip(baseline, arm, strict=True)]
     whole = [(one, other) for one, other in rounds if None not in (one, other)]
     notes = dict.fromkeys(m.note for m in found if _value(m) is None and m.note)
     return Pairs(
@@ -100,8 +91,7 @@ def _pairs(
         arm=tuple(float(other) for _, other in whole if other is not None),
         resolution=max(metric.resolution for metric in found),
         missing="; ".join(notes),
-        arm_lacks_more=sum(other is None for _, other in rounds)
-        > sum(one is None for one, _ in rounds),
+        arm_lacks_more=sum(other is None for _, other in rounds) > sum(one is None for one, _ in rounds),
     )
 
 

@@ -46,9 +46,7 @@ Ends = tuple[float, float, float]
 """A change and the ends of its interval: logarithms of ratios, or differences."""
 
 
-def on_scale(
-    scale: Scale, ends: Ends | None
-) -> tuple[float | None, float | None, float | None]:
+def on_scale(scale: Scale, ends: Ends | None) -> tuple[float | None, float | None, float | None]:
     """Return estimate, low and high as they are shown."""
     if ends is None:
         return None, None, None

@@ -19,12 +19,8 @@ _HALVINGS = 40
 class Sla:
     """Limits of a window's p99 latency and of its share of errors."""
 
-    p99_s: Annotated[
-        float, setting("Most that a window's p99 latency may be.", exclusiveMinimum=0)
-    ] = 1.0
-    errors: Annotated[
-        float, setting("Largest share of errors in a window.", minimum=0, maximum=1)
-    ] = 0.01
+    p99_s: Annotated[float, setting("Most that a window's p99 latency may be.", exclusiveMinimum=0)] = 1.0
+    errors: Annotated[float, setting("Largest share of errors in a window.", minimum=0, maximum=1)] = 0.01
 
     def kept(self, p99_s: float, errors: float) -> bool:
         """Return whether both limits hold."""
@@ -66,13 +62,7 @@ class LoadWindow:
     ok: bool
 
 
-def load_window(
-    service: WebService,
-    sla: Sla,
-    clients: int,
-    start_s: float,
-    segments: Sequence[Segment],
-) -> LoadWindow:
+def load_window(service: WebService, sla: Sla, clients: int, start_s: float, segments: Sequence[Segment]) -> LoadWindow:
     """Return what ``clients`` clients see over the segments, which follow each other.
 
     Every segment is taken as a steady state of its own; the window's percentile is
@@ -82,10 +72,7 @@ def load_window(
     for segment in segments:
         spans_s[segment.ready] = spans_s.get(segment.ready, 0.0) + segment.duration_s
     states = [steady_state(service, clients, ready) for ready in spans_s]
-    counts = [
-        state.requests_per_s * span_s
-        for state, span_s in zip(states, spans_s.values(), strict=True)
-    ]
+    counts = [state.requests_per_s * span_s for state, span_s in zip(states, spans_s.values(), strict=True)]
     p99_s = _quantile(states, counts, SLA_RANK, service.timeout_s)
     total = math.fsum(counts)
     errors = _share(counts, [state.errors for state in states])
@@ -100,9 +87,7 @@ def load_window(
     )
 
 
-def replicas_needed(
-    service: WebService, sla: Sla, clients: int, most: int
-) -> int | None:
+def replicas_needed(service: WebService, sla: Sla, clients: int, most: int) -> int | None:
     """Return the fewest replicas, up to ``most``, that keep the SLA for ``clients``.
 
     ``None`` if even ``most`` do not. More replicas never make it worse, so the first
@@ -114,12 +99,7 @@ def replicas_needed(
     return None
 
 
-def _quantile(
-    states: Sequence[SteadyState],
-    counts: Sequence[float],
-    rank: float,
-    longest_s: float,
-) -> float:
+def _quantile(states: Sequence[SteadyState], counts: Sequence[float], rank: float, longest_s: float) -> float:
     """Return the latency that ``rank`` of all requests do not exceed, by bisection."""
     low_s, high_s = 0.0, longest_s
     for _ in range(_HALVINGS):

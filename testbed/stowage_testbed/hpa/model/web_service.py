@@ -72,37 +72,22 @@ class WebService:
     faster; its distribution is `ServiceTime`.
     """
 
-    cpu_s: Annotated[
-        float, setting("CPU seconds of a mean request.", exclusiveMinimum=0)
-    ] = 0.1
+    cpu_s: Annotated[float, setting("CPU seconds of a mean request.", exclusiveMinimum=0)] = 0.1
     request_milli: Annotated[
-        int,
-        setting(
-            "CPU that a replica's pod asks for, in thousandths of a core.", **_ONE_CORE
-        ),
+        int, setting("CPU that a replica's pod asks for, in thousandths of a core.", **_ONE_CORE)
     ] = 200
-    limit_milli: Annotated[
-        int,
-        setting("CPU that a replica may use, in thousandths of a core.", **_ONE_CORE),
-    ] = 500
+    limit_milli: Annotated[int, setting("CPU that a replica may use, in thousandths of a core.", **_ONE_CORE)] = 500
     stages: Annotated[
         int,
         setting(
-            "Stages of the service time's Erlang distribution; the more, the more "
-            "constant it is.",
+            "Stages of the service time's Erlang distribution; the more, the more constant it is.",
             minimum=1,
             maximum=MOST_STAGES,
         ),
     ] = 25
-    timeout_s: Annotated[
-        float, setting("When a client gives up, which is an error.", exclusiveMinimum=0)
-    ] = 3.0
+    timeout_s: Annotated[float, setting("When a client gives up, which is an error.", exclusiveMinimum=0)] = 3.0
     routing: Annotated[
-        Routing,
-        setting(
-            "Whether each request goes to any replica by chance, or loads differ by "
-            "one at most."
-        ),
+        Routing, setting("Whether each request goes to any replica by chance, or loads differ by one at most.")
     ] = "random"
 
     def __post_init__(self) -> None:
@@ -160,8 +145,7 @@ class SteadyState:
             return 1.0
         time = self.service.service_time
         return math.fsum(
-            probability * time.longer_than(limit_s / (count + 1))
-            for count, probability in enumerate(self.met)
+            probability * time.longer_than(limit_s / (count + 1)) for count, probability in enumerate(self.met)
         )
 
 

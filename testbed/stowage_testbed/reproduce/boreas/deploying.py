@@ -126,9 +126,7 @@ class Deployment(Harness, Listener):
         for _ in range(ROUNDS):
             before = _last_change(self._observer)
             try:
-                self._observer.wait_for(
-                    "every pod to be placed", placed, timeout_s=quiet_s(self._arm)
-                )
+                self._observer.wait_for("every pod to be placed", placed, timeout_s=quiet_s(self._arm))
             except WaitTimeoutError:
                 if _last_change(self._observer) == before:
                     return False

@@ -41,17 +41,13 @@ class Counted:
         return None, None
 
 
-def counted(
-    request: BoreasRequest, rows: Sequence[DeploymentRow]
-) -> tuple[Counted, ...]:
+def counted(request: BoreasRequest, rows: Sequence[DeploymentRow]) -> tuple[Counted, ...]:
     """Return each scene by each arm, in the order that was asked for."""
     by_run = defaultdict[tuple[str, str], list[DeploymentRow]](list)
     for row in rows:
         by_run[row.scene, row.arm].append(row)
     return tuple(
-        Counted(scene, arm, tuple(by_run[scene.name, arm.name]))
-        for scene in request.scenes
-        for arm in request.arms
+        Counted(scene, arm, tuple(by_run[scene.name, arm.name])) for scene in request.scenes for arm in request.arms
     )
 
 
@@ -124,12 +120,7 @@ def _mean(seconds: Sequence[float]) -> str:
     return f"{fmean(seconds):.2f} s" if seconds else "none"
 
 
-def write_report(
-    path: Path,
-    figures_file: Path,
-    request: BoreasRequest,
-    rows: Sequence[DeploymentRow],
-) -> str:
+def write_report(path: Path, figures_file: Path, request: BoreasRequest, rows: Sequence[DeploymentRow]) -> str:
     """Write a table to the folder ``path`` and the figures to a file, as JSON.
 
     Returns what a terminal shows.

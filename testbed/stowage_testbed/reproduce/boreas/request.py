@@ -25,11 +25,7 @@ within two seconds at the second attempt."""
 
 def arms() -> tuple[Arm, ...]:
     """Return them all, the stock scheduler first."""
-    return (
-        default_arm(),
-        StowageArm("stowage", PROFILE, _batches()),
-        StowageArm("stowage-moves", PROFILE, _moves()),
-    )
+    return (default_arm(), StowageArm("stowage", PROFILE, _batches()), StowageArm("stowage-moves", PROFILE, _moves()))
 
 
 def plans(arm: Arm) -> bool:
@@ -113,9 +109,7 @@ def chosen_arms(names: Sequence[str]) -> tuple[Arm, ...]:
     return _chosen("--arms", names, arms())
 
 
-def _chosen(
-    option: str, names: Sequence[str], known: tuple[NamedT, ...]
-) -> tuple[NamedT, ...]:
+def _chosen(option: str, names: Sequence[str], known: tuple[NamedT, ...]) -> tuple[NamedT, ...]:
     by_name = {one.name: one for one in known}
     unknown = [name for name in names if name not in by_name]
     if unknown:

@@ -38,9 +38,7 @@ WARM_UP_PODS = 3
 Run = tuple[Arm, Scene, int]
 
 
-def deploy_all(
-    request: BoreasRequest, path: Path, listener: SweepListener
-) -> tuple[DeploymentRow, ...]:
+def deploy_all(request: BoreasRequest, path: Path, listener: SweepListener) -> tuple[DeploymentRow, ...]:
     """Deploy what has not been deployed yet, and return all rows asked for."""
     folder = SweepFolder(path)
     with folder.opened(KIND, request.document(), WHOLE):
@@ -58,12 +56,7 @@ def deploy_all(
     return rows
 
 
-def _run_all(
-    runs: Sequence[Run],
-    journal: TaskJournal[DeploymentRow],
-    listener: SweepListener,
-    path: Path,
-) -> None:
+def _run_all(runs: Sequence[Run], journal: TaskJournal[DeploymentRow], listener: SweepListener, path: Path) -> None:
     with _context(path) as context, TemporaryDirectory(prefix="sto-boreas-") as folder:
         for name, of_arm in groupby(runs, key=lambda one: one[0].name):
             ones = list(of_arm)
@@ -101,7 +94,5 @@ def _nodes_of(context: RunContext, scene: Scene) -> Iterator[None]:
     for name in names:
         context.objects.delete("Node", name)
     context.observer.wait_for(
-        f"the nodes of {scene.name} to go",
-        objects_gone("Node", names),
-        timeout_s=context.timeouts.nodes_s(len(names)),
+        f"the nodes of {scene.name} to go", objects_gone("Node", names), timeout_s=context.timeouts.nodes_s(len(names))
     )

@@ -225,10 +225,7 @@ def _with_other_operators() -> tuple[Scene, ...]:
 
 
 def _shop(
-    times: int = 1,
-    *,
-    frontends: Requirement | None = None,
-    backends: Requirement | None = None,
+    times: int = 1, *, frontends: Requirement | None = None, backends: Requirement | None = None
 ) -> tuple[Workload, ...]:
     """Return the shop of the affinity test, of 11 pods each time.
 
@@ -249,11 +246,7 @@ APPS = ("backend", "cache", "frontend", "proxy")
 
 
 def _deployment(
-    name: str,
-    replicas: int,
-    cpu_milli: int,
-    megabytes: int,
-    pod: Mapping[str, Any] | None = None,
+    name: str, replicas: int, cpu_milli: int, megabytes: int, pod: Mapping[str, Any] | None = None
 ) -> Workload:
     """Return one of the apps; it has a label for what it is, and for what it is not."""
     labels = {name: "", **{f"not-{one}": "" for one in APPS if one != name}}

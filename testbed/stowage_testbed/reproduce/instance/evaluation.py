@@ -64,15 +64,9 @@ class Evaluation(Generic[SolvedT]):
 
     def of(self, strategy: str, limit_s: float) -> tuple[SolvedT, ...]:
         """Return the results of a strategy with a limit."""
-        return tuple(
-            one
-            for one in self.solved
-            if one.result.strategy == strategy and one.result.limit_s == limit_s
-        )
+        return tuple(one for one in self.solved if one.result.strategy == strategy and one.result.limit_s == limit_s)
 
-    def pairs(
-        self, one: str, other: str, limit_s: float
-    ) -> Iterator[tuple[SolvedT, SolvedT]]:
+    def pairs(self, one: str, other: str, limit_s: float) -> Iterator[tuple[SolvedT, SolvedT]]:
         """Yield what two strategies made of each instance that both solved."""
         others = {solved.result.case: solved for solved in self.of(other, limit_s)}
         for solved in self.of(one, limit_s):

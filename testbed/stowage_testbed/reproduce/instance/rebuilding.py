@@ -53,11 +53,7 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
     show: Callable[[Path, Evaluation[SolvedT], Header], Shown]
 
     def rebuild(
-        self,
-        request: GridRequest[CaseT],
-        path: Path,
-        engine: Engine,
-        listener: SweepListener,
+        self, request: GridRequest[CaseT], path: Path, engine: Engine, listener: SweepListener
     ) -> Evaluation[SolvedT]:
         """Do what is left to do, write the Parquet files, and return all results."""
         folder = SweepFolder(path)
@@ -75,15 +71,10 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
         """Write the Parquet files of a folder whose journals are there."""
         folder = SweepFolder(path)
         self._write(
-            path,
-            self._request(folder),
-            folder.journal(INSTANCES, self.row_type),
-            folder.journal(RESULTS, ResultRow),
+            path, self._request(folder), folder.journal(INSTANCES, self.row_type), folder.journal(RESULTS, ResultRow)
         )
 
-    def read(
-        self, path: Path, failures: Mapping[str, str] | None = None
-    ) -> Evaluation[SolvedT]:
+    def read(self, path: Path, failures: Mapping[str, str] | None = None) -> Evaluation[SolvedT]:
         """Return what the folder's Parquet files hold."""
         request = self._request(SweepFolder(path))
         rows = read_rows(path / f"{INSTANCES}.parquet", self.row_type)
@@ -93,18 +84,12 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
             solved=tuple(self.pair(instances[one.case], one) for one in results),
             strategies=request.strategies,
             limits_s=request.limits_s,
-            missing=Counter(
-                case.cell.name for case in request.cases() if case.id not in instances
-            ),
+            missing=Counter(case.cell.name for case in request.cases() if case.id not in instances),
             failures=dict(failures or {}),
         )
 
     def report(
-        self,
-        path: Path,
-        figures_file: Path,
-        failures: Mapping[str, str] | None = None,
-        minutes: float | None = None,
+        self, path: Path, figures_file: Path, failures: Mapping[str, str] | None = None, minutes: float | None = None
     ) -> str:
         """Write tables and figures of a folder, and return what a terminal shows.
 
@@ -134,31 +119,19 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
         solves = self._solves(request, instances, alternating=False)
         rows = (row for case in request.cases() for row in instances.get(case.id))
         known = frame_of(rows, self.row_type)
-        found = frame_of(
-            (r for task in solves for r in results.get(task.id)), ResultRow
-        )
+        found = frame_of((r for task in solves for r in results.get(task.id)), ResultRow)
         write_frame(path / f"{INSTANCES}.parquet", known)
         joined = found.join(known, on="case", how="left", maintain_order="left")
         write_frame(path / f"{RESULTS}.parquet", joined)
 
     def _solves(
-        self,
-        request: GridRequest[CaseT],
-        instances: TaskJournal[InstanceT],
-        *,
-        alternating: bool,
+        self, request: GridRequest[CaseT], instances: TaskJournal[InstanceT], *, alternating: bool
     ) -> list[Task[ResultRow]]:
         """Return what is to be solved: A B for one instance and B A for the next."""
-        arms = [
-            (strategy, limit_s)
-            for limit_s in request.limits_s
-            for strategy in request.strategies
-        ]
+        arms = [(strategy, limit_s) for limit_s in request.limits_s for strategy in request.strategies]
         return [
             SolveTask(case, instance, strategy, limit_s, request.deterministic)
             for number, case in enumerate(request.cases())
             for instance in instances.get(case.id)
-            for strategy, limit_s in (
-                reversed(arms) if alternating and number % 2 else arms
-            )
+            for strategy, limit_s in (reversed(arms) if alternating and number % 2 else arms)
         ]

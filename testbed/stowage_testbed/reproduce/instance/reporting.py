@@ -18,11 +18,7 @@ TABLES = "tables.md"
 
 
 def write_tables(
-    folder: Path,
-    figures_file: Path,
-    tables: Sequence[Table],
-    figures: Sequence[Figure],
-    facts: Mapping[str, Any],
+    folder: Path, figures_file: Path, tables: Sequence[Table], figures: Sequence[Figure], facts: Mapping[str, Any]
 ) -> str:
     """Write tables to a folder, and figures to a file, as JSON.
 
@@ -30,9 +26,6 @@ def write_tables(
     terminal shows.
     """
     write_whole(folder / TABLES, markdown_text(tables))
-    content = {
-        "environment": {**environment(), **facts},
-        "figures": [one.document() for one in figures],
-    }
+    content = {"environment": {**environment(), **facts}, "figures": [one.document() for one in figures]}
     write_whole(figures_file, json.dumps(content, indent=1) + "\n")
     return f"{terminal_text(tables)}\n\n{table(figures)}\n\nfigures: {figures_file}"

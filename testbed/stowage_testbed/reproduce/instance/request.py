@@ -43,12 +43,7 @@ class GridRequest(Generic[CaseT]):
     def cases(self) -> Sequence[CaseT]:
         """Return the shard's cases: first instances of all cells before second ones."""
         return self.shard.of(
-            [
-                case
-                for number in range(self.sample)
-                for cell in self.cells
-                for case in self.cases_of(cell, number)
-            ]
+            [case for number in range(self.sample) for cell in self.cells for case in self.cases_of(cell, number)]
         )
 
     @classmethod
@@ -90,8 +85,4 @@ def choose_cells(patterns: Sequence[str], grid: Iterable[Cell]) -> tuple[Cell, .
                 "usage in percent), and n4-* means all with four nodes"
             )
     wanted = patterns or ("*",)
-    return tuple(
-        cell
-        for name, cell in known.items()
-        if any(fnmatchcase(name, pattern) for pattern in wanted)
-    )
+    return tuple(cell for name, cell in known.items() if any(fnmatchcase(name, pattern) for pattern in wanted))

@@ -56,9 +56,7 @@ class Instance:
         """Return how many pods have a node, by priority, the highest first."""
         pairs = zip(self.pod_priority, where, strict=True)
         counts = Counter(priority for priority, node in pairs if node != PENDING)
-        return tuple(
-            counts[one] for one in sorted(set(self.pod_priority), reverse=True)
-        )
+        return tuple(counts[one] for one in sorted(set(self.pod_priority), reverse=True))
 
 
 class Case(Protocol):
@@ -88,9 +86,7 @@ class Case(Protocol):
         ...
 
 
-def facts_of(
-    case: Case, scenario: Scenario, attempt: int, start: Where
-) -> dict[str, Any]:
+def facts_of(case: Case, scenario: Scenario, attempt: int, start: Where) -> dict[str, Any]:
     """Return the fields of the `Instance` that a try has found."""
     return {
         "case": case.id,
@@ -101,9 +97,7 @@ def facts_of(
         "number": case.number,
         "seed": case.seed(attempt),
         "seeds_tried": attempt + 1,
-        "pod_priority": tuple(
-            one.priority for one in scenario.workload for _ in range(one.replicas)
-        ),
+        "pod_priority": tuple(one.priority for one in scenario.workload for _ in range(one.replicas)),
         "start": start,
     }
 
@@ -158,17 +152,11 @@ class ResultRow:
 def numbered(scenario: Scenario, nodes: Mapping[str, str | None]) -> Where:
     """Return where the pods are, by their number, from their nodes by full name."""
     (pool,) = scenario.nodes
-    numbers: dict[str | None, int] = {
-        name: number for number, name in enumerate(pool.node_names())
-    }
+    numbers: dict[str | None, int] = {name: number for number, name in enumerate(pool.node_names())}
     numbers[None] = PENDING
     return tuple(numbers[nodes[f"{NAMESPACE}/{name}"]] for name in pod_names(scenario))
 
 
 def pod_names(scenario: Scenario) -> list[str]:
     """Return the names of the pods in the order of arrival."""
-    return [
-        f"{one.name}-{number}"
-        for one in scenario.workload
-        for number in range(one.replicas)
-    ]
+    return [f"{one.name}-{number}" for one in scenario.workload for number in range(one.replicas)]

@@ -10,15 +10,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.instances.snapshot import snapshot_of
 from stowage_testbed.optimizer_service.service import RunningService, call_failed
-from stowage_testbed.reproduce.instance.rows import (
-    PENDING,
-    Case,
-    Instance,
-    ResultRow,
-    TierRow,
-    Where,
-    pod_names,
-)
+from stowage_testbed.reproduce.instance.rows import PENDING, Case, Instance, ResultRow, TierRow, Where, pod_names
 from stowage_testbed.reproduce.sweep.task import Tools
 
 OVERRAN = "the solver overran its time limit"
@@ -53,10 +45,7 @@ class SolveTask:
         start, cores = self.instance.start, 1 if self.deterministic else tools.cores
         nodes = [name for pool in scenario.nodes for name in pool.node_names()]
         names = pod_names(scenario)
-        placed = {
-            name: None if at == PENDING else nodes[at]
-            for name, at in zip(names, start, strict=True)
-        }
+        placed = {name: None if at == PENDING else nodes[at] for name, at in zip(names, start, strict=True)}
         request = pb.SolveRequest(
             snapshot=snapshot_of(scenario, placed),
             options=pb.SolveOptions(
@@ -84,18 +73,13 @@ class SolveTask:
             plan=carried_out(start, plan, names, nodes),
             moves=len(plan.moves),
             evictions=len(plan.evictions),
-            tiers=tuple(
-                TierRow(*(getattr(tier, one.name) for one in fields(TierRow)))
-                for tier in plan.tiers
-            ),
+            tiers=tuple(TierRow(*(getattr(tier, one.name) for one in fields(TierRow))) for tier in plan.tiers),
             wall_s=wall_s,
             solve_s=last.durations.solve_s,
         )
         return (row,)
 
-    def _answer(
-        self, service: RunningService, request: pb.SolveRequest
-    ) -> pb.SolveUpdate:
+    def _answer(self, service: RunningService, request: pb.SolveRequest) -> pb.SolveUpdate:
         try:
             last = service.last_answer(request)
         except StowageError as error:
@@ -108,9 +92,7 @@ class SolveTask:
         return last
 
 
-def carried_out(
-    start: Where, plan: pb.Plan, names: Sequence[str], nodes: Sequence[str]
-) -> Where:
+def carried_out(start: Where, plan: pb.Plan, names: Sequence[str], nodes: Sequence[str]) -> Where:
     """Return where the pods are when ``plan`` is carried out from ``start``.
 
     A pod's UID is its name.

@@ -76,11 +76,7 @@ class Categorised(evaluation.Solved[InstanceRow]):
         else:
             requests, of_node = instance.pod_memory_bytes, instance.node_memory_bytes
         after, before = (
-            sum(
-                request
-                for request, node in zip(requests, where, strict=True)
-                if node != PENDING
-            )
+            sum(request for request, node in zip(requests, where, strict=True) if node != PENDING)
             / (instance.nodes * of_node)
             for where in (self.result.plan, placements_of(instance, baseline))
         )
@@ -91,9 +87,7 @@ Evaluation = evaluation.Evaluation[Categorised]
 """All results of a sweep."""
 
 
-def shares(
-    categorised: Iterable[Categorised], baseline: Baseline
-) -> dict[Category, float] | None:
+def shares(categorised: Iterable[Categorised], baseline: Baseline) -> dict[Category, float] | None:
     """Return the share of each category; ``None`` of nothing."""
     counts = Counter(one.category(baseline) for one in categorised)
     total = counts.total()

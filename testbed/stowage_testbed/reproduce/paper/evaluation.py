@@ -46,11 +46,7 @@ def show(path: Path, evaluation: Evaluation, header: Header) -> Shown:
     """Write the page, and return what else is shown."""
     live = live_rows(path)
     write_whole(path / PAGE, page(evaluation, live, header))
-    tables = [
-        *(headline_table(evaluation, one) for one in Baseline),
-        table_1(evaluation),
-        live_table(live),
-    ]
+    tables = [*(headline_table(evaluation, one) for one in Baseline), table_1(evaluation), live_table(live)]
     figures = list(evaluation_figures(evaluation, live))
     return tables, figures, f"; page: {path / PAGE}"
 

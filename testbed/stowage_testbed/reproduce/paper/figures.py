@@ -6,11 +6,7 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean, median
 
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
-from stowage_testbed.reproduce.paper.categories import (
-    Baseline,
-    Category,
-    Evaluation,
-)
+from stowage_testbed.reproduce.paper.categories import Baseline, Category, Evaluation
 from stowage_testbed.reproduce.paper.live import LiveRow
 from stowage_testbed.reproduce.paper.page.differences import no_calls_percent
 from stowage_testbed.reproduce.paper.published import HEADLINES, STRATEGY
@@ -28,9 +24,7 @@ SHARES = {
 }
 
 
-def evaluation_figures(
-    evaluation: Evaluation, live: Sequence[LiveRow]
-) -> Iterator[Figure]:
+def evaluation_figures(evaluation: Evaluation, live: Sequence[LiveRow]) -> Iterator[Figure]:
     """Yield the shares, our strategy against the paper's, and the live sample."""
     yield from _share_figures(evaluation)
     yield from _rivalry_figures(evaluation)
@@ -92,9 +86,7 @@ def _instance_figures(evaluation: Evaluation) -> Iterator[Figure]:
         target="<= 0", met=not evaluation.failures,
         note="; ".join(evaluation.failures.values())[:200],
     )  # fmt: skip
-    yield Figure(
-        "stock scheduler places all (No Calls)", no_calls_percent(evaluation), "%"
-    )
+    yield Figure("stock scheduler places all (No Calls)", no_calls_percent(evaluation), "%")
     took = {one.instance.case: one.instance.simulated_s for one in evaluation.solved}
     yield figure("simulation of one instance", "s", list(took.values()), median)
 

@@ -83,12 +83,7 @@ class SelectTask:
         return ()
 
     def _row(
-        self,
-        scenario: Scenario,
-        attempt: int,
-        deterministic: Placements,
-        stock: Placements,
-        simulated_s: float,
+        self, scenario: Scenario, attempt: int, deterministic: Placements, stock: Placements, simulated_s: float
     ) -> InstanceRow:
         (pool,) = scenario.nodes
         owners = [one for one in scenario.workload for _ in range(one.replicas)]

@@ -86,9 +86,7 @@ def sample_of(evaluation: Evaluation, share: float) -> list[Categorised]:
     return [ones[number] for number in sorted(drawn)]
 
 
-def run_live(
-    path: Path, sample: Sequence[Categorised], listener: Listener
-) -> tuple[LiveRow, ...]:
+def run_live(path: Path, sample: Sequence[Categorised], listener: Listener) -> tuple[LiveRow, ...]:
     """Run what has not been run yet, and return the rows of the whole sample."""
     folder = SweepFolder(path)
     with folder.alone():
@@ -105,15 +103,11 @@ def live_rows(path: Path) -> tuple[LiveRow, ...]:
     return tuple(row for case in journal for row in journal.get(case))
 
 
-def _run(
-    sample: Sequence[Categorised], journal: TaskJournal[LiveRow], listener: Listener
-) -> None:
+def _run(sample: Sequence[Categorised], journal: TaskJournal[LiveRow], listener: Listener) -> None:
     with Simulator(find_profile("deterministic")) as simulator:
         writer = _OutcomeWriter(sample, journal, simulator)
         scenarios = tuple(live_scenario(one) for one in sample)
-        runner = Runner(
-            RunRequest(scenarios), make_run_id(), Listeners(listener, writer)
-        )
+        runner = Runner(RunRequest(scenarios), make_run_id(), Listeners(listener, writer))
         outcome = runner.run()
     if outcome.error:
         raise StowageError(
@@ -137,12 +131,7 @@ def live_scenario(one: Categorised) -> Scenario:
 class _OutcomeWriter(Listener):
     """Writes each outcome down as soon as it is there."""
 
-    def __init__(
-        self,
-        sample: Sequence[Categorised],
-        journal: TaskJournal[LiveRow],
-        simulator: Simulator,
-    ) -> None:
+    def __init__(self, sample: Sequence[Categorised], journal: TaskJournal[LiveRow], simulator: Simulator) -> None:
         self._sample = {one.instance.case: one for one in sample}
         self._journal = journal
         self._simulator = simulator
@@ -177,9 +166,7 @@ class _OutcomeWriter(Listener):
             cluster_s=sum(durations.get(step, 0.0) for step in PLACING),
             start_s=self._start_s,
             planned=one.placed_by_priority,
-            executed=tuple(count_placed_by_priority(after.state).values())
-            if after
-            else (),
+            executed=tuple(count_placed_by_priority(after.state).values()) if after else (),
             moves=outcome.moves,
             evictions=outcome.evictions,
             error=outcome.error,

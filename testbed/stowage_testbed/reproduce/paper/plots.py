@@ -8,18 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from stowage_testbed.instances.cell import (
-    NODES,
-    PODS_PER_NODE,
-    PRIORITIES,
-    USAGES_PERCENT,
-)
-from stowage_testbed.reproduce.paper.categories import (
-    Baseline,
-    Category,
-    Evaluation,
-    shares,
-)
+from stowage_testbed.instances.cell import NODES, PODS_PER_NODE, PRIORITIES, USAGES_PERCENT
+from stowage_testbed.reproduce.paper.categories import Baseline, Category, Evaluation, shares
 from stowage_testbed.reproduce.paper.tables import shown_limit
 
 COLOURS = {
@@ -55,9 +45,7 @@ SETTINGS: Any = {
 HUNDRED = 100
 
 
-def draw_stack(
-    axes: Axes, x: float, width: float, known: dict[Category, float] | None
-) -> None:
+def draw_stack(axes: Axes, x: float, width: float, known: dict[Category, float] | None) -> None:
     """Draw the shares as one bar; nothing where there are none."""
     if known is None:
         return
@@ -89,9 +77,7 @@ GROUP = 0.84
 def figure_3(evaluation: Evaluation, strategy: str, baseline: Baseline) -> Figure:
     """Return a grid of grouped, stacked bars: one bar a limit, usages together."""
     figure = Figure(figsize=(9.5, 5.2), layout="constrained")
-    grid = figure.subplots(
-        len(PODS_PER_NODE), len(PRIORITIES), sharex=True, sharey=True, squeeze=False
-    )
+    grid = figure.subplots(len(PODS_PER_NODE), len(PRIORITIES), sharex=True, sharey=True, squeeze=False)
     for row, pods in enumerate(PODS_PER_NODE):
         for column, priorities in enumerate(PRIORITIES):
             axes = grid[row][column]
@@ -105,13 +91,7 @@ def figure_3(evaluation: Evaluation, strategy: str, baseline: Baseline) -> Figur
     return figure
 
 
-def _draw(
-    axes: Axes,
-    evaluation: Evaluation,
-    strategy: str,
-    baseline: Baseline,
-    panel: tuple[int, int],
-) -> None:
+def _draw(axes: Axes, evaluation: Evaluation, strategy: str, baseline: Baseline, panel: tuple[int, int]) -> None:
     limits = evaluation.limits_s
     width = GROUP / len(limits)
     ticks, labels = [], []
@@ -120,8 +100,7 @@ def _draw(
             chosen = [
                 one
                 for one in evaluation.of(strategy, limit_s)
-                if (one.instance.pods_per_node, one.instance.priorities) == panel
-                and one.instance.nodes == nodes
+                if (one.instance.pods_per_node, one.instance.priorities) == panel and one.instance.nodes == nodes
             ]
             x = place + (number - (len(limits) - 1) / 2) * width
             draw_stack(axes, x, width, shares(chosen, baseline))

@@ -8,13 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 
 from stowage_testbed.instances.cell import NODES, PODS_PER_NODE, USAGES_PERCENT
-from stowage_testbed.reproduce.paper.categories import (
-    Baseline,
-    Categorised,
-    Category,
-    Evaluation,
-    shares,
-)
+from stowage_testbed.reproduce.paper.categories import Baseline, Categorised, Category, Evaluation, shares
 from stowage_testbed.reproduce.paper.live import LiveRow
 from stowage_testbed.reproduce.paper.published import (
     HEADLINES,
@@ -62,10 +56,7 @@ def headline_sentences(evaluation: Evaluation) -> Iterator[str]:
             better = known[Category.BETTER] + known[Category.BETTER_OPTIMAL]
             published = HEADLINES.get(limit_s)
             theirs = (
-                f" (published: over {published.better:g} % and "
-                f"{published.default_optimal:g} %)"
-                if published
-                else ""
+                f" (published: over {published.better:g} % and {published.default_optimal:g} %)" if published else ""
             )
             yield (
                 f"Within {limit_s:g} s the strategy {strategy} places more "
@@ -176,16 +167,8 @@ class _Metric:
 
 METRICS = (
     _Metric("duration (s)", lambda one: one.result.wall_s, TABLE_1_DURATION_S),
-    _Metric(
-        "Δ cpu (points)",
-        lambda one: one.gain_points(Baseline.STOCK, "cpu"),
-        TABLE_1_CPU_POINTS,
-    ),
-    _Metric(
-        "Δ memory (points)",
-        lambda one: one.gain_points(Baseline.STOCK, "memory"),
-        TABLE_1_MEMORY_POINTS,
-    ),
+    _Metric("Δ cpu (points)", lambda one: one.gain_points(Baseline.STOCK, "cpu"), TABLE_1_CPU_POINTS),
+    _Metric("Δ memory (points)", lambda one: one.gain_points(Baseline.STOCK, "memory"), TABLE_1_MEMORY_POINTS),
 )
 
 
@@ -235,9 +218,7 @@ def _rows(evaluation: Evaluation, limit_s: float) -> Iterator[tuple[str, ...]]:
                 )  # fmt: skip
 
 
-def _groups(
-    categorised: Sequence[Categorised], usage_percent: int
-) -> dict[tuple[int, int], list[Categorised]]:
+def _groups(categorised: Sequence[Categorised], usage_percent: int) -> dict[tuple[int, int], list[Categorised]]:
     groups = defaultdict[tuple[int, int], list[Categorised]](list)
     for one in categorised:
         instance = one.instance

@@ -38,9 +38,7 @@ def comparison_figures(planned: Planned, result: Result) -> Iterator[Figure]:
     yield from _outcomes(planned, result)
 
 
-def _of_arm(
-    planned: Planned, result: Result, limits: str, arm: str
-) -> Iterator[Figure]:
+def _of_arm(planned: Planned, result: Result, limits: str, arm: str) -> Iterator[Figure]:
     for name in planned.metrics:
         metrics = result.metrics(limits, arm, name)
         if metrics:
@@ -52,9 +50,7 @@ def _of_arm(
             )
 
 
-def _changes(
-    planned: Planned, result: Result, limits: str, arm: str
-) -> Iterator[Figure]:
+def _changes(planned: Planned, result: Result, limits: str, arm: str) -> Iterator[Figure]:
     for name in RATED:
         verdict = verdict_of(result, limits, arm, name)
         if verdict is None or verdict.estimate is None:

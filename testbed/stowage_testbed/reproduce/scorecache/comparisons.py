@@ -7,13 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stowage_testbed.compare.arms.registry import ARMS, choose_arms
-from stowage_testbed.compare.session.request import (
-    CompareListener,
-    CompareRequest,
-    LimitsKind,
-    Turn,
-    choose_scenario,
-)
+from stowage_testbed.compare.session.request import CompareListener, CompareRequest, LimitsKind, Turn, choose_scenario
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.run.arm import ClientLimits
 
@@ -52,9 +46,7 @@ class Planned:
 
     def request(self, scenarios: Path, results: Path) -> CompareRequest:
         """Return what is asked of the comparison, given the folders of all of them."""
-        equal: Mapping[LimitsKind, ClientLimits | None] = {
-            "equal": ClientLimits(self.qps, self.burst)
-        }
+        equal: Mapping[LimitsKind, ClientLimits | None] = {"equal": ClientLimits(self.qps, self.burst)}
         return CompareRequest(
             scenario=choose_scenario(self.scenario, scenarios, self.variant),
             arms=tuple(choose_arms(self.arms)),
@@ -98,10 +90,7 @@ _HELD_BACK = Planned("scale-1000-at-100-qps", "burst/scale-1000", rounds=1,
                         qps=100, burst=100)  # fmt: skip
 _RECOVERY = Planned("recovery", "hpa/recovery", rounds=2, metrics=_RECOVERY_METRICS)
 _ONCE = replace(_RECOVERY, arms=("default",), rounds=1)
-_OUTCOMES = tuple(
-    replace(_ONCE, name=f"recovery-{variant}", variant=variant)
-    for variant in ("too-few", "plenty")
-)
+_OUTCOMES = tuple(replace(_ONCE, name=f"recovery-{variant}", variant=variant) for variant in ("too-few", "plenty"))
 
 DEFAULT = (_DEPLOYMENT, _COLD, _RECOVERY, *_OUTCOMES, _LIFTED, _HELD_BACK)
 

@@ -12,12 +12,7 @@ from stowage_testbed.compare.session.session import compare
 from stowage_testbed.compare.tables.burst_table import burst_table, direction_table
 from stowage_testbed.reproduce.instance.reporting import write_tables
 from stowage_testbed.reproduce.scorecache.comparison_figures import comparison_figures
-from stowage_testbed.reproduce.scorecache.comparisons import (
-    DEFAULT,
-    FULL,
-    ComparisonProgress,
-    Planned,
-)
+from stowage_testbed.reproduce.scorecache.comparisons import DEFAULT, FULL, ComparisonProgress, Planned
 from stowage_testbed.reproduce.scorecache.recovery_table import recovery_table
 from stowage_testbed.text.figure import Figure
 from stowage_testbed.text.table import Table
@@ -39,11 +34,7 @@ def planned(*, full: bool, rounds: int | None) -> tuple[Planned, ...]:
 
 
 def rebuild(
-    comparisons: tuple[Planned, ...],
-    scenarios: Path,
-    results: Path,
-    figures_file: Path,
-    say: Callable[[str], None],
+    comparisons: tuple[Planned, ...], scenarios: Path, results: Path, figures_file: Path, say: Callable[[str], None]
 ) -> str:
     """Compare what has not been compared yet, and return what a terminal shows.
 

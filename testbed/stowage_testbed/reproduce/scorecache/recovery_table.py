@@ -35,12 +35,7 @@ HEADERS = (
 
 def recovery_table(result: Result) -> Table:
     """Return time to recovery, and how the service fared, by scheduler and limits."""
-    rows = [
-        row
-        for limits in result.comparison.limits
-        for arm in result.arms
-        for row in _rows(result, limits, arm)
-    ]
+    rows = [row for limits in result.comparison.limits for arm in result.arms for row in _rows(result, limits, arm)]
     return Table(
         title="Recovery of an autoscaled service, beside the paper's Table 4",
         headers=HEADERS,
@@ -57,10 +52,7 @@ def recovery_table(result: Result) -> Table:
 
 
 def _rows(result: Result, limits: str, arm: str) -> Iterator[tuple[str, ...]]:
-    means = {
-        name: fmean(values) if (values := result.values(limits, arm, name)) else None
-        for name in NAMES
-    }
+    means = {name: fmean(values) if (values := result.values(limits, arm, name)) else None for name in NAMES}
     first = result.values(limits, result.comparison.baseline, "ttr_s")
     base = fmean(first) if first else None
     name = f"{arm} ({limits} limits)"

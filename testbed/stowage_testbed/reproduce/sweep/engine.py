@@ -63,10 +63,7 @@ def engine_for(workers: int, dask_address: str | None) -> Iterator[Engine]:
         yield InProcess()
         return
     if find_spec("distributed") is None:
-        raise StowageError(
-            "more than one worker needs Dask; install it with: "
-            "pip install 'stowage[sweep]'"
-        )
+        raise StowageError("more than one worker needs Dask; install it with: pip install 'stowage[sweep]'")
     from stowage_testbed.reproduce.sweep import on_dask  # noqa: PLC0415 - optional
 
     if dask_address is not None:
@@ -78,11 +75,7 @@ def engine_for(workers: int, dask_address: str | None) -> Iterator[Engine]:
 
 
 def execute(
-    what: str,
-    tasks: Sequence[Task[RowT]],
-    journal: TaskJournal[RowT],
-    engine: Engine,
-    listener: SweepListener,
+    what: str, tasks: Sequence[Task[RowT]], journal: TaskJournal[RowT], engine: Engine, listener: SweepListener
 ) -> Mapping[str, str]:
     """Execute each task that the journal does not hold; return why some failed.
 

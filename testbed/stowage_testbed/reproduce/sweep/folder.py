@@ -17,11 +17,7 @@ from stowage_testbed.base.whole_file import write_whole
 from stowage_testbed.reproduce.sweep.shard import Shard
 from stowage_testbed.reproduce.sweep.task import RowT
 from stowage_testbed.toolchain import choose_minor, tool_build
-from stowage_testbed.toolchain.environment import (
-    machine,
-    package_versions,
-    source_digest,
-)
+from stowage_testbed.toolchain.environment import machine, package_versions, source_digest
 
 RECIPE = 2
 """Counted up whenever a task would give other rows than before."""
@@ -110,8 +106,7 @@ class SweepFolder:
                 yield
         except Timeout as error:
             raise StowageError(
-                f"another sweep is at work in {self.path}; wait for it, or give this "
-                "one another folder with --results"
+                f"another sweep is at work in {self.path}; wait for it, or give this one another folder with --results"
             ) from error
 
     @contextmanager
@@ -141,18 +136,12 @@ class SweepFolder:
 def _this_machine() -> str:
     facts = machine()
     gib = facts["memory_bytes"] / 2**30
-    return (
-        f"{facts['system']}, {facts['cpus']} cores, {gib:.0f} GiB, "
-        f"Python {facts['python']}"
-    )
+    return f"{facts['system']}, {facts['cpus']} cores, {gib:.0f} GiB, Python {facts['python']}"
 
 
 def no_sweep(folder: Path) -> StowageError:
     """Return the error that there is nothing to report on."""
-    return StowageError(
-        f"{folder} holds no results of a sweep; make some with `stowage reproduce` "
-        "and --results"
-    )
+    return StowageError(f"{folder} holds no results of a sweep; make some with `stowage reproduce` and --results")
 
 
 def other_sweep(folder: Path, differences: Sequence[str]) -> StowageError:

@@ -6,13 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.reproduce.sweep.folder import (
-    Header,
-    SweepFolder,
-    differences,
-    no_sweep,
-    other_sweep,
-)
+from stowage_testbed.reproduce.sweep.folder import Header, SweepFolder, differences, no_sweep, other_sweep
 from stowage_testbed.reproduce.sweep.shard import Shard
 
 
@@ -45,25 +39,18 @@ def merge(parts: Sequence[Path], into: Path) -> Header:
                 with (into / journal.name).open("ab") as file:
                     file.write(_whole_lines(journal.read_bytes()))
         machines = dict.fromkeys(one for each in headers for one in each.machines)
-        header = Header(
-            first.kind, first.program, first.scope, (str(Shard()),), tuple(machines)
-        )
+        header = Header(first.kind, first.program, first.scope, (str(Shard()),), tuple(machines))
         target.write_header(header)
     return header
 
 
 def _refuse_holes(names: Iterable[str]) -> None:
     shards = {Shard.parse(name) for name in names}
-    wanted = {
-        Shard(number, count)
-        for count in {shard.count for shard in shards}
-        for number in range(1, count + 1)
-    }
+    wanted = {Shard(number, count) for count in {shard.count for shard in shards} for number in range(1, count + 1)}
     missing = sorted(wanted - shards, key=lambda one: (one.count, one.number))
     if missing:
         raise StowageError(
-            "the parts do not make a whole; missing: "
-            f"{', '.join(map(str, missing))}; name their folders too"
+            f"the parts do not make a whole; missing: {', '.join(map(str, missing))}; name their folders too"
         )
 
 

@@ -16,14 +16,7 @@ from tempfile import TemporaryDirectory
 from threading import Lock
 
 import dask
-from distributed import (
-    Client,
-    KilledWorker,
-    LocalCluster,
-    Worker,
-    WorkerPlugin,
-    as_completed,
-)
+from distributed import Client, KilledWorker, LocalCluster, Worker, WorkerPlugin, as_completed
 from distributed.scheduler import NoWorkerError
 from distributed.security import Security
 from distributed.worker import get_worker
@@ -77,12 +70,7 @@ class OnDask:
         """Yield outcomes, but of those on which workers died, if suspects are taken."""
         # Another sweep of the same scheduler may have a task of this name.
         sweep = token_hex(4)
-        futures = {
-            self._client.submit(
-                _attempt, task, key=f"{task.id}-{sweep}", pure=False
-            ): task
-            for task in tasks
-        }
+        futures = {self._client.submit(_attempt, task, key=f"{task.id}-{sweep}", pure=False): task for task in tasks}
         for future in as_completed(list(futures)):
             task = futures.pop(future)
             error = future.exception()

@@ -15,19 +15,12 @@ from stowage_testbed.base.whole_file import write_whole
 
 RowT = TypeVar("RowT")
 
-_PLAIN: dict[type, Any] = {
-    bool: pl.Boolean,
-    float: pl.Float64,
-    int: pl.Int64,
-    str: pl.String,
-}
+_PLAIN: dict[type, Any] = {bool: pl.Boolean, float: pl.Float64, int: pl.Int64, str: pl.String}
 
 
 def frame_of(rows: Iterable[RowT], row_type: type[RowT]) -> pl.DataFrame:
     """Return rows as a table with a column a field, also if there are none."""
-    return pl.DataFrame(
-        [msgspec.to_builtins(row) for row in rows], schema=_schema(row_type)
-    )
+    return pl.DataFrame([msgspec.to_builtins(row) for row in rows], schema=_schema(row_type))
 
 
 def write_frame(path: Path, frame: pl.DataFrame) -> None:
@@ -46,9 +39,7 @@ def read_rows(path: Path, row_type: type[RowT]) -> tuple[RowT, ...]:
 
 def _schema(row_type: type) -> dict[str, Any]:
     hints = get_type_hints(row_type)
-    return {
-        field.name: _column(hints[field.name]) for field in dataclasses.fields(row_type)
-    }
+    return {field.name: _column(hints[field.name]) for field in dataclasses.fields(row_type)}
 
 
 def _column(hint: Any) -> Any:

@@ -31,9 +31,7 @@ class Shard:
         match = re.fullmatch(r"([0-9]+)/([0-9]+)", text)
         number, count = (int(match[1]), int(match[2])) if match else (0, 0)
         if not 1 <= number <= count:
-            raise InputError(
-                f"--shard {text!r}: must be i/n with i from 1 to n, as in 2/8"
-            )
+            raise InputError(f"--shard {text!r}: must be i/n with i from 1 to n, as in 2/8")
         return cls(number, count)
 
     def __str__(self) -> str:

@@ -38,10 +38,7 @@ def outcome(one: ThesisSolved) -> Outcome:
 
 def published_worth(one: ThesisSolved) -> tuple[int, int, int]:
     """Return what the thesis compares before time: pods added, removed, moved."""
-    added = sum(
-        before == PENDING != after
-        for before, after in zip(one.instance.start, one.result.plan, strict=True)
-    )
+    added = sum(before == PENDING != after for before, after in zip(one.instance.start, one.result.plan, strict=True))
     return added, -one.result.evictions, -one.result.moves
 
 

@@ -11,12 +11,7 @@ from stowage_testbed.instances.cell import Cell
 from stowage_testbed.reproduce.instance.rebuilding import Rebuilding
 from stowage_testbed.reproduce.instance.request import GridRequest
 from stowage_testbed.reproduce.thesis.comparing import ThesisSolved
-from stowage_testbed.reproduce.thesis.instances import (
-    SelectTask,
-    ThesisCase,
-    ThesisRow,
-    thesis_grid,
-)
+from stowage_testbed.reproduce.thesis.instances import SelectTask, ThesisCase, ThesisRow, thesis_grid
 from stowage_testbed.reproduce.thesis.published import LIMITS_S, SAMPLE
 from stowage_testbed.reproduce.thesis.report import OR_TOOLS, WITH_SYMMETRY, Z3, show
 

@@ -14,21 +14,10 @@ from stowage_testbed.cluster.node_pool import ZONE_LABEL
 from stowage_testbed.instances.case import Case, Family
 from stowage_testbed.instances.cell import Cell
 from stowage_testbed.instances.snapshot import REQUIRED, snapshot_of
-from stowage_testbed.reproduce.instance.rows import (
-    PENDING,
-    Instance,
-    Where,
-    facts_of,
-    pod_names,
-)
+from stowage_testbed.reproduce.instance.rows import PENDING, Instance, Where, facts_of, pod_names
 from stowage_testbed.reproduce.instance.solving import carried_out
 from stowage_testbed.reproduce.sweep.task import Tools
-from stowage_testbed.reproduce.thesis.published import (
-    BINS,
-    PODS_PER_BIN,
-    PRIORITIES,
-    RATIOS_PERCENT,
-)
+from stowage_testbed.reproduce.thesis.published import BINS, PODS_PER_BIN, PRIORITIES, RATIOS_PERCENT
 from stowage_testbed.scenario.model import Scenario, Workload
 
 LABELS = ("a", "b")
@@ -40,10 +29,7 @@ NEAR_SHARE, OFF_SHARE = 0.2, 0.2
 
 def thesis_grid() -> tuple[Cell, ...]:
     """Return the thesis's 64 cells."""
-    return tuple(
-        Cell(*values)
-        for values in product(BINS, PODS_PER_BIN, PRIORITIES, RATIOS_PERCENT)
-    )
+    return tuple(Cell(*values) for values in product(BINS, PODS_PER_BIN, PRIORITIES, RATIOS_PERCENT))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +127,7 @@ def _placed(scenario: Scenario, tools: Tools) -> Where:
     nowhere = (PENDING,) * len(names)
     request = pb.SolveRequest(
         snapshot=snapshot_of(scenario, dict.fromkeys(names)),
-        options=pb.SolveOptions(
-            strategy=HEURISTIC, time_limit_s=1.0, policy=pb.POLICY_PAPER
-        ),
+        options=pb.SolveOptions(strategy=HEURISTIC, time_limit_s=1.0, policy=pb.POLICY_PAPER),
     )
     plan = tools.service.last_answer(request).plan
     return carried_out(nowhere, plan, names, nodes)

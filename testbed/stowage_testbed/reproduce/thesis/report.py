@@ -11,13 +11,7 @@ from stowage_optimizer.model.options import DEFAULT_STRATEGY
 from stowage_testbed.reproduce.instance.evaluation import Evaluation
 from stowage_testbed.reproduce.instance.rebuilding import Shown
 from stowage_testbed.reproduce.sweep.folder import Header
-from stowage_testbed.reproduce.thesis.comparing import (
-    Outcome,
-    ThesisSolved,
-    losses,
-    outcome,
-    win_counts,
-)
+from stowage_testbed.reproduce.thesis.comparing import Outcome, ThesisSolved, losses, outcome, win_counts
 from stowage_testbed.reproduce.thesis.published import OR_TOOLS_BETTER, SAME, Z3_BETTER
 from stowage_testbed.text.figure import Figure, at_most, figure, share_percent
 from stowage_testbed.text.table import Table
@@ -45,11 +39,7 @@ def share_table(evaluation: ThesisEvaluation) -> Table:
     for limit_s in evaluation.limits_s:
         for strategy in evaluation.strategies:
             for labelled in (False, True):
-                found = [
-                    one
-                    for one in evaluation.of(strategy, limit_s)
-                    if one.instance.labelled is labelled
-                ]
+                found = [one for one in evaluation.of(strategy, limit_s) if one.instance.labelled is labelled]
                 if not found:
                     continue
                 counts = Counter(outcome(one) for one in found)
@@ -122,11 +112,7 @@ def _duels(evaluation: ThesisEvaluation) -> list[tuple[str, str]]:
         *((DEFAULT_STRATEGY, one) for one in evaluation.strategies),
     ]
     known = evaluation.strategies
-    return [
-        (one, other)
-        for one, other in wanted
-        if one in known and other in known and one != other
-    ]
+    return [(one, other) for one, other in wanted if one in known and other in known and one != other]
 
 
 def thesis_figures(evaluation: ThesisEvaluation) -> Iterator[Figure]:
@@ -146,9 +132,7 @@ def thesis_figures(evaluation: ThesisEvaluation) -> Iterator[Figure]:
                 yield _losses(evaluation, strategy, limit_s)
 
 
-def _shares(
-    evaluation: ThesisEvaluation, strategy: str, limit_s: float
-) -> Iterator[Figure]:
+def _shares(evaluation: ThesisEvaluation, strategy: str, limit_s: float) -> Iterator[Figure]:
     found = evaluation.of(strategy, limit_s)
     name = f"thesis: {strategy} at {limit_s:g} s"
     for wanted in (Outcome.OPTIMAL, Outcome.BETTER):
@@ -157,9 +141,7 @@ def _shares(
     yield figure(f"{name}: mean call", "s", [o.result.wall_s for o in found], fmean)
 
 
-def _or_tools_against_z3(
-    evaluation: ThesisEvaluation, limit_s: float
-) -> Iterator[Figure]:
+def _or_tools_against_z3(evaluation: ThesisEvaluation, limit_s: float) -> Iterator[Figure]:
     pairs = list(evaluation.pairs(OR_TOOLS, Z3, limit_s))
     found = win_counts(pairs)
     total = OR_TOOLS_BETTER + Z3_BETTER + SAME

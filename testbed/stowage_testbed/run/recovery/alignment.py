@@ -32,11 +32,7 @@ def await_scrape(api: ApiClient, namespace: str, pods: int, timing: Timing) -> N
     WaitTimeoutError
         There were no readings in the time that a few scrapes take.
     """
-    await_fresh(
-        lambda: _list_readings(api, namespace),
-        pods,
-        timeout_s=float(SCRAPES * timing.resolution_s),
-    )
+    await_fresh(lambda: _list_readings(api, namespace), pods, timeout_s=float(SCRAPES * timing.resolution_s))
 
 
 def await_fresh(
@@ -61,11 +57,7 @@ def await_fresh(
         What is waited by; the machine's own unless a test brings one.
     """
     first = wait_until(
-        f"metrics-server to measure {pods} pods",
-        look,
-        lambda seen: len(seen) >= pods,
-        timeout_s=timeout_s,
-        clock=clock,
+        f"metrics-server to measure {pods} pods", look, lambda seen: len(seen) >= pods, timeout_s=timeout_s, clock=clock
     )
     fresh = wait_until(
         "metrics-server to measure the pods again",
@@ -80,11 +72,7 @@ def await_fresh(
         return (now() - newest).total_seconds()
 
     wait_until(
-        "the reading to be a little old",
-        age_s,
-        lambda found_s: found_s >= MARGIN_S,
-        timeout_s=timeout_s,
-        clock=clock,
+        "the reading to be a little old", age_s, lambda found_s: found_s >= MARGIN_S, timeout_s=timeout_s, clock=clock
     )
 
 
@@ -92,10 +80,5 @@ def _list_readings(api: ApiClient, namespace: str) -> Readings:
     from kubernetes.client import CustomObjectsApi  # noqa: PLC0415 - slow to import
 
     custom: Any = CustomObjectsApi(api)
-    answer = custom.list_namespaced_custom_object(
-        "metrics.k8s.io", "v1beta1", namespace, "pods"
-    )
-    return {
-        pod["metadata"]["name"]: datetime.fromisoformat(pod["timestamp"])
-        for pod in answer["items"]
-    }
+    answer = custom.list_namespaced_custom_object("metrics.k8s.io", "v1beta1", namespace, "pods")
+    return {pod["metadata"]["name"]: datetime.fromisoformat(pod["timestamp"]) for pod in answer["items"]}

@@ -10,13 +10,7 @@ from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.cluster.metrics_server.fake_kubelet import FakeKubelet
 from stowage_testbed.cluster.metrics_server.objects import USAGE, usage_object
 from stowage_testbed.hpa.model.load_window import Segment
-from stowage_testbed.hpa.timeline import (
-    PodCount,
-    Replicas,
-    pod_counts,
-    replicas,
-    segments,
-)
+from stowage_testbed.hpa.timeline import PodCount, Replicas, pod_counts, replicas, segments
 from stowage_testbed.observe.change import Change
 from stowage_testbed.observe.condition import ConditionResult
 from stowage_testbed.observe.observer import Observer
@@ -62,9 +56,7 @@ class LiveTarget:
         The start of the run.
     """
 
-    def __init__(
-        self, observer: Observer, usage: SimulatedUsage, origin: Receipt
-    ) -> None:
+    def __init__(self, observer: Observer, usage: SimulatedUsage, origin: Receipt) -> None:
         self._observer = observer
         self._usage = usage
         self._namespace = usage.namespace
@@ -91,11 +83,7 @@ class LiveTarget:
             return ConditionResult(now != ready, f"{now} pods are ready")
 
         try:
-            self._observer.wait_for(
-                "a change of the ready pods",
-                changed,
-                timeout_s=max(until_s - self.now_s(), 0.0),
-            )
+            self._observer.wait_for("a change of the ready pods", changed, timeout_s=max(until_s - self.now_s(), 0.0))
         except WaitTimeoutError:
             # Nothing changed: the usual end of a window.
             return

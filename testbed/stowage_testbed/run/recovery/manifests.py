@@ -12,16 +12,11 @@ NAME = "php-apache"
 IMAGE = "registry.k8s.io/hpa-example"
 
 
-def make_deployment(
-    namespace: str, settings: RecoverySettings, pod_overrides: PodOverrides
-) -> Manifest:
+def make_deployment(namespace: str, settings: RecoverySettings, pod_overrides: PodOverrides) -> Manifest:
     """Return the web service's Deployment, as the scheduler's arm wants its pods."""
     service = settings.service
     labels = {WORKLOAD_LABEL: NAME}
-    resources = {
-        "requests": {"cpu": f"{service.request_milli}m"},
-        "limits": {"cpu": f"{service.limit_milli}m"},
-    }
+    resources = {"requests": {"cpu": f"{service.request_milli}m"}, "limits": {"cpu": f"{service.limit_milli}m"}}
     pod = {
         "metadata": {"labels": labels},
         "spec": {
@@ -30,11 +25,7 @@ def make_deployment(
             "containers": [{"name": NAME, "image": IMAGE, "resources": resources}],
         },
     }
-    spec = {
-        "replicas": settings.autoscaling.min_replicas,
-        "selector": {"matchLabels": labels},
-        "template": pod,
-    }
+    spec = {"replicas": settings.autoscaling.min_replicas, "selector": {"matchLabels": labels}, "template": pod}
     manifest = make_manifest("apps/v1", "Deployment", NAME, namespace, spec=spec)
     return apply_overrides(manifest, pod_overrides)
 
@@ -45,18 +36,13 @@ def make_autoscaler(namespace: str, settings: RecoverySettings) -> Manifest:
     target = {"type": "Utilization", "averageUtilization": plan.target_percent}
     policies = [
         {"type": unit, "value": value, "periodSeconds": plan.scale_up_period_s}
-        for unit, value in (
-            ("Percent", plan.scale_up_percent),
-            ("Pods", plan.scale_up_pods),
-        )
+        for unit, value in (("Percent", plan.scale_up_percent), ("Pods", plan.scale_up_pods))
     ]
     spec = {
         "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": NAME},
         "minReplicas": plan.min_replicas,
         "maxReplicas": plan.max_replicas,
-        "metrics": [
-            {"type": "Resource", "resource": {"name": "cpu", "target": target}}
-        ],
+        "metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": target}}],
         "behavior": {"scaleUp": {"selectPolicy": "Max", "policies": policies}},
     }
     kind = "HorizontalPodAutoscaler"

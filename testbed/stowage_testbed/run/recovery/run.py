@@ -21,11 +21,7 @@ from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.run.listener import WindowListener
 from stowage_testbed.run.recovery.alignment import await_scrape
 from stowage_testbed.run.recovery.live_target import LiveTarget, SimulatedUsage
-from stowage_testbed.run.recovery.manifests import (
-    NAME,
-    make_autoscaler,
-    make_deployment,
-)
+from stowage_testbed.run.recovery.manifests import NAME, make_autoscaler, make_deployment
 
 READY_S = 120.0
 """Many times what a scheduler takes for a few pods on an idle cluster."""
@@ -77,11 +73,7 @@ def run_recovery(
         windows = hold(target, settings, levels[-1].clients)
         window_listener.close()
         record = HpaRecord(
-            settings=settings,
-            find=levels,
-            hold=windows,
-            replicas=target.replicas(),
-            pods=target.pod_counts(),
+            settings=settings, find=levels, hold=windows, replicas=target.replicas(), pods=target.pod_counts()
         )
         _check_sight(record, observer, environment.namespace)
     return record
@@ -89,10 +81,7 @@ def run_recovery(
 
 @contextmanager
 def _deploy(
-    context: RunContext,
-    settings: RecoverySettings,
-    pod_overrides: PodOverrides,
-    usage: SimulatedUsage,
+    context: RunContext, settings: RecoverySettings, pod_overrides: PodOverrides, usage: SimulatedUsage
 ) -> Iterator[None]:
     """Deploy it, with its first replicas ready and idle; at the end nothing is left.
 
@@ -104,11 +93,7 @@ def _deploy(
     namespace, first = usage.namespace, settings.autoscaling.min_replicas
     try:
         context.objects.create(make_deployment(namespace, settings, pod_overrides))
-        context.observer.wait_for(
-            f"{first} replicas to be ready",
-            _pods_ready(namespace, first),
-            timeout_s=READY_S,
-        )
+        context.observer.wait_for(f"{first} replicas to be ready", _pods_ready(namespace, first), timeout_s=READY_S)
         yield
     finally:
         # Of the whole cluster, and so left by whoever clears the namespace.
@@ -116,11 +101,7 @@ def _deploy(
         # Without its autoscaler first, the Deployment would be scaled to the last.
         for kind in ("HorizontalPodAutoscaler", "Deployment"):
             context.objects.delete(kind, NAME, namespace=namespace)
-        context.observer.wait_for(
-            "the replicas to go",
-            pods_gone(namespace),
-            timeout_s=context.timeouts.cleanup_s,
-        )
+        context.observer.wait_for("the replicas to go", pods_gone(namespace), timeout_s=context.timeouts.cleanup_s)
 
 
 def _pods_ready(namespace: str, count: int) -> Condition:

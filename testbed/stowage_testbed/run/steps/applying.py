@@ -14,15 +14,7 @@ from stowage_testbed.run.manual_plan import make_manual_plan
 from stowage_testbed.run.steps.conditions import some_pods
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.manifests import make_controllers
-from stowage_testbed.scenario.steps.applying import (
-    Apply,
-    ApplyInTurn,
-    AskForPlan,
-    Delete,
-    Evict,
-    Scale,
-    Usage,
-)
+from stowage_testbed.scenario.steps.applying import Apply, ApplyInTurn, AskForPlan, Delete, Evict, Scale, Usage
 
 USAGE_CPU = "kwok.x-k8s.io/usage-cpu"
 USAGE_MEMORY = "kwok.x-k8s.io/usage-memory"
@@ -70,12 +62,7 @@ def delete(context: StepContext, step: Delete) -> None:
 def scale(context: StepContext, step: Scale) -> None:
     """Set the number of a workload's pods."""
     workload = context.existing_workload(step.workload)
-    context.objects.patch(
-        workload.kind,
-        workload.name,
-        {"spec": {"replicas": step.to}},
-        namespace=context.namespace,
-    )
+    context.objects.patch(workload.kind, workload.name, {"spec": {"replicas": step.to}}, namespace=context.namespace)
 
 
 def evict(context: StepContext, step: Evict) -> None:
@@ -118,16 +105,9 @@ def usage(context: StepContext, step: Usage) -> None:
         annotations[USAGE_CPU] = f"{step.cpu_milli}m"
     if step.memory_bytes is not None:
         annotations[USAGE_MEMORY] = str(step.memory_bytes)
-    pods = context.run.observer.read(
-        lambda state: [p for p in _list_pods(state, context, step.workload) if p.live]
-    )
+    pods = context.run.observer.read(lambda state: [p for p in _list_pods(state, context, step.workload) if p.live])
     for pod in pods:
-        context.objects.patch(
-            "Pod",
-            pod.name,
-            {"metadata": {"annotations": annotations}},
-            namespace=context.namespace,
-        )
+        context.objects.patch("Pod", pod.name, {"metadata": {"annotations": annotations}}, namespace=context.namespace)
     context.facts["pods"] = len(pods)
 
 
@@ -135,11 +115,7 @@ def ask_for_plan(context: StepContext, step: AskForPlan) -> None:
     """Create a PackingPlan; what becomes of it is for other steps to wait for."""
     time_limit_s = step.time_limit_s or context.scenario.optimizer.time_limit_s
     context.objects.create(
-        make_manual_plan(
-            {"name": step.plan},
-            execution_mode=step.execution_mode,
-            time_limit_s=time_limit_s,
-        )
+        make_manual_plan({"name": step.plan}, execution_mode=step.execution_mode, time_limit_s=time_limit_s)
     )
 
 

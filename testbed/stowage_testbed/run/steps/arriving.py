@@ -32,9 +32,7 @@ def replay(context: StepContext, step: Replay) -> None:
     _create(context, _make_replay_dues(context, step), paced=True)
 
 
-def _make_burst_dues(
-    context: StepContext, step: Burst, workload: Workload
-) -> Iterator[Due]:
+def _make_burst_dues(context: StepContext, step: Burst, workload: Workload) -> Iterator[Due]:
     count, first = step.pods, context.made[workload.name]
     lifetimes = step.lifetime.draws_s(count) if step.lifetime else repeat(None, count)
     pairs = zip(step.arrival.times_s(count), lifetimes, strict=True)
@@ -46,12 +44,7 @@ def _make_burst_dues(
 
 def _make_replay_dues(context: StepContext, step: Replay) -> Iterator[Due]:
     for pod in step.pods:
-        workload = Workload(
-            name=pod.owner,
-            replicas=0,
-            requests=pod.template.requests,
-            priority=pod.template.priority,
-        )
+        workload = Workload(name=pod.owner, replicas=0, requests=pod.template.requests, priority=pod.template.priority)
         manifest = make_bare_pod(workload, pod.name, context.namespace, pod.lifetime_s)
         yield Due(pod.at_s, pod.name, partial(context.create, manifest))
 

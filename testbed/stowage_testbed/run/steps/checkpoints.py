@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from stowage_testbed.metrics.packing import compute_utilisation, hash_placement
 from stowage_testbed.observe.agreement import measure_binding_lags_s
-from stowage_testbed.observe.audit import (
-    AuditLogMissingError,
-    read_audit_entries,
-    read_binding_times_ns,
-)
-from stowage_testbed.observe.timeline import (
-    PodTimeline,
-    measure_bind_latencies_s,
-    read_pod_timelines,
-)
+from stowage_testbed.observe.audit import AuditLogMissingError, read_audit_entries, read_binding_times_ns
+from stowage_testbed.observe.timeline import PodTimeline, measure_bind_latencies_s, read_pod_timelines
 from stowage_testbed.run.latency import Latency, make_latency
 from stowage_testbed.run.outcome import CheckpointRecord
 from stowage_testbed.run.steps.context import StepContext
@@ -23,9 +15,7 @@ from stowage_testbed.run.steps.observed_moment import observe_state
 def note_checkpoint(context: StepContext, name: str) -> None:
     """Add the checkpoint to those of the context."""
     recorder, namespace = context.recorder, context.namespace
-    state = context.run.observer.read(
-        lambda seen: observe_state(seen, context.scenario, namespace)
-    )
+    state = context.run.observer.read(lambda seen: observe_state(seen, context.scenario, namespace))
     changes = recorder.changes()
     since, context.noted_changes = context.noted_changes, len(changes)
     changes, window = changes[since:], context.window
@@ -51,9 +41,7 @@ def note_checkpoint(context: StepContext, name: str) -> None:
 def _make_latency(context: StepContext, timelines: list[PodTimeline]) -> Latency:
     """Return the latencies, checked against the audit log if there is one."""
     try:
-        entries = read_audit_entries(
-            context.run.cluster.audit_log, context.recorder.audit_start
-        )
+        entries = read_audit_entries(context.run.cluster.audit_log, context.recorder.audit_start)
         lags_s = measure_binding_lags_s(timelines, read_binding_times_ns(entries))
     except AuditLogMissingError:
         lags_s = []

@@ -44,9 +44,7 @@ def some_pods(namespace: str, of: Collection[str], count: int, state: str) -> Co
     return condition
 
 
-def in_phase(
-    kind: str, name: str, phase: str, seen: Callable[[State], JsonObject | None]
-) -> Condition:
+def in_phase(kind: str, name: str, phase: str, seen: Callable[[State], JsonObject | None]) -> Condition:
     """Hold when an object is in a phase; a plan also when it has gone on from it.
 
     Parameters

@@ -198,10 +198,7 @@ class StepContext:
         """
         workload = self.workload(name)
         if workload is None:
-            raise StowageError(
-                f"there is no workload {name}; something else than the steps has "
-                "removed it"
-            )
+            raise StowageError(f"there is no workload {name}; something else than the steps has removed it")
         return workload
 
     def object(self, name: str) -> ObjectSpec | None:
@@ -251,16 +248,10 @@ class StepContext:
             return action.own_timeout_s
         return self.timeouts.step_s(self.scenario, action.kind, action.changed_nodes)
 
-    def wait_for(
-        self, what: str, condition: Condition, *, timeout_s: float, stable_s: float = 0
-    ) -> None:
+    def wait_for(self, what: str, condition: Condition, *, timeout_s: float, stable_s: float = 0) -> None:
         """Wait for a condition, and until no pod has changed for so long."""
         self.run.observer.wait_for(
-            what,
-            condition,
-            timeout_s=timeout_s,
-            quiet_s=stable_s,
-            quiet_kinds=("Pod",) if stable_s else (),
+            what, condition, timeout_s=timeout_s, quiet_s=stable_s, quiet_kinds=("Pod",) if stable_s else ()
         )
 
 

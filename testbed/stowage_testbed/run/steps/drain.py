@@ -73,9 +73,7 @@ class _Draining:
                 "it; delete it before, or use `remove-nodes`"
             )
         try:
-            self.context.objects.evict(
-                pod.name, namespace=self.context.namespace, uid=pod.uid
-            )
+            self.context.objects.evict(pod.name, namespace=self.context.namespace, uid=pod.uid)
         except ApiRefusedError as error:
             if error.status != HTTPStatus.TOO_MANY_REQUESTS:
                 raise

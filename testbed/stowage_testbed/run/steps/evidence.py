@@ -28,9 +28,7 @@ def collect(context: StepContext, logs: Logs) -> dict[str, str]:
     return found
 
 
-def _collect_item(
-    context: StepContext, item: CatchItem, logs: Logs
-) -> Iterator[tuple[str, str]]:
+def _collect_item(context: StepContext, item: CatchItem, logs: Logs) -> Iterator[tuple[str, str]]:
     match item.what:
         case "events":
             yield "events.txt", write_event_table(_list_events(context))
@@ -59,16 +57,10 @@ def _describe(context: StepContext, name: str) -> str:
     kind = item.kind if item else workload.kind if workload else "PackingPlan"
     bodies = [b for b in _list_bodies(context, kind) if b["metadata"]["name"] == name]
     about = context.run.observer.read(
-        lambda state: {
-            pod.name
-            for pod in state.all_pods(context.namespace)
-            if pod.workload == name
-        }
+        lambda state: {pod.name for pod in state.all_pods(context.namespace) if pod.workload == name}
     )
     names = {name, *about}
-    events = [
-        e for e in _list_events(context) if e["involvedObject"].get("name") in names
-    ]
+    events = [e for e in _list_events(context) if e["involvedObject"].get("name") in names]
     there = _dump(bodies) if bodies else f"there is no {kind} {name}\n"
     return f"{there}\n{write_event_table(events)}"
 

@@ -33,12 +33,7 @@ from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.steps.interrupt import Interrupt
 
 COMPONENTS: Mapping[str, str] = MappingProxyType(
-    {
-        "api-server": API_SERVER,
-        "controller-manager": CONTROLLER_MANAGER,
-        "etcd": ETCD,
-        "kwok": KWOK,
-    }
+    {"api-server": API_SERVER, "controller-manager": CONTROLLER_MANAGER, "etcd": ETCD, "kwok": KWOK}
 )
 
 
@@ -151,12 +146,7 @@ def _take_away(step: Interrupt, processes: Sequence[psutil.Process]) -> None:
 def _kill(process: psutil.Process) -> None:
     """Kill a process; what has not ended yet is not started again."""
     kill_one(process)
-    wait_until(
-        f"process {process.pid} to end",
-        lambda: is_alive(process),
-        lambda alive: not alive,
-        timeout_s=HANG_S,
-    )
+    wait_until(f"process {process.pid} to end", lambda: is_alive(process), lambda alive: not alive, timeout_s=HANG_S)
 
 
 def _find_process(pid: int) -> psutil.Process:

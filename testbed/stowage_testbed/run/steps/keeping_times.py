@@ -27,7 +27,4 @@ def note_lateness(context: StepContext, pacing: Pacing) -> None:
     """Note how much came late, and say so if anything did."""
     context.facts |= {"late": pacing.late, "latest_s": round(pacing.latest_s, 3)}
     if pacing.late:
-        context.recorder.report(
-            f"{pacing.late} of {pacing.done} came late, by {pacing.latest_s:.2f} s at "
-            "most"
-        )
+        context.recorder.report(f"{pacing.late} of {pacing.done} came late, by {pacing.latest_s:.2f} s at most")

@@ -62,13 +62,9 @@ def overload(context: StepContext, step: Overload) -> None:
     found = record.recovery
     context.recovery = record
     context.facts |= {"clients": record.clients, "ttr_s": found.ttr_s}
-    context.recorder.report(
-        f"{record.clients} clients: {found.outcome}, TTR {found.ttr_s:g} s"
-    )
+    context.recorder.report(f"{record.clients} clients: {found.outcome}, TTR {found.ttr_s:g} s")
     if step.outcome is not None:
         message = ""
         if found.outcome != step.outcome:
             message = f"expected {step.outcome}, found {found.outcome}"
-        context.checks.append(
-            CheckResult(OUTCOME, not message, step.outcome, found.outcome, message)
-        )
+        context.checks.append(CheckResult(OUTCOME, not message, step.outcome, found.outcome, message))

@@ -15,14 +15,7 @@ from stowage_testbed.observe.settled import SHOWN
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.environment import collect_pods
 from stowage_testbed.run.steps.context import StepContext
-from stowage_testbed.scenario.steps.nodes import (
-    AddNodes,
-    Cordon,
-    RemoveNodes,
-    TaintNodes,
-    Uncordon,
-    UntaintNodes,
-)
+from stowage_testbed.scenario.steps.nodes import AddNodes, Cordon, RemoveNodes, TaintNodes, Uncordon, UntaintNodes
 
 Taints = list[dict[str, Any]]
 
@@ -44,17 +37,13 @@ def taint(context: StepContext, step: TaintNodes) -> None:
     """Give nodes a taint, in the place of one of the same key and effect."""
     new = {"key": step.key, "value": step.value, "effect": step.effect}
     for name in step.nodes:
-        _change_taints(
-            context, name, lambda old: [*_drop_taint(old, step.key, step.effect), new]
-        )
+        _change_taints(context, name, lambda old: [*_drop_taint(old, step.key, step.effect), new])
 
 
 def untaint(context: StepContext, step: UntaintNodes) -> None:
     """Take the taints of a key, and of an effect if one is named, from nodes."""
     for name in step.nodes:
-        _change_taints(
-            context, name, lambda old: _drop_taint(old, step.key, step.effect)
-        )
+        _change_taints(context, name, lambda old: _drop_taint(old, step.key, step.effect))
 
 
 def add_nodes(context: StepContext, step: AddNodes) -> None:
@@ -87,9 +76,7 @@ def _gone(namespace: str, names: Collection[str]) -> Condition:
     return condition
 
 
-def _patch_spec(
-    context: StepContext, names: Iterable[str], spec: Mapping[str, Any]
-) -> None:
+def _patch_spec(context: StepContext, names: Iterable[str], spec: Mapping[str, Any]) -> None:
     for name in names:
         changed = context.objects.patch("Node", name, {"spec": spec})
         _await_watch(context, changed)
@@ -104,22 +91,14 @@ def _await_watch(context: StepContext, changed: JsonObject) -> None:
     name, version = name_of(changed), int(changed["metadata"]["resourceVersion"])
 
     def condition(state: State) -> ConditionResult:
-        seen = [
-            int(body["metadata"]["resourceVersion"])
-            for body in state.bodies("Node")
-            if name_of(body) == name
-        ]
+        seen = [int(body["metadata"]["resourceVersion"]) for body in state.bodies("Node") if name_of(body) == name]
         words = f"{name} is of version {max(seen, default=0)}, not {version} yet"
         return ConditionResult(max(seen, default=0) >= version, words)
 
-    context.wait_for(
-        f"the watch to show that {name} has changed", condition, timeout_s=HANG_S
-    )
+    context.wait_for(f"the watch to show that {name} has changed", condition, timeout_s=HANG_S)
 
 
-def _change_taints(
-    context: StepContext, node: str, change: Callable[[Taints], Taints]
-) -> None:
+def _change_taints(context: StepContext, node: str, change: Callable[[Taints], Taints]) -> None:
     """Change a node's taints, unless somebody else does so in the same moment.
 
     A merge replaces the whole list, and controllers write taints of their own.
@@ -141,8 +120,4 @@ def _change_taints(
 
 def _drop_taint(taints: Taints, key: str, effect: str | None) -> Taints:
     """Return the taints without those of a key, and of an effect if one is named."""
-    return [
-        one
-        for one in taints
-        if one["key"] != key or effect not in {None, one["effect"]}
-    ]
+    return [one for one in taints if one["key"] != key or effect not in {None, one["effect"]}]

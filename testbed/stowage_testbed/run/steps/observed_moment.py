@@ -10,13 +10,7 @@ from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 from stowage_testbed.observe.change import JsonObject, drop_bookkeeping, name_of
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.observe.pod_body import (
-    allocatable_of,
-    is_live,
-    node_of,
-    priority_of,
-    requests_of,
-)
+from stowage_testbed.observe.pod_body import allocatable_of, is_live, node_of, priority_of, requests_of
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.check import Moment, OptimizerRecord
@@ -25,9 +19,7 @@ from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.kinds import list_asked_plans
 
 
-def observe_moment(
-    state: State, context: StepContext, expect: ExpectedMoment, *, told: bool
-) -> Moment:
+def observe_moment(state: State, context: StepContext, expect: ExpectedMoment, *, told: bool) -> Moment:
     """Return nodes, pods, plans and objects as they are now, as far as it is asked.
 
     Only what is ``told`` has the events: a look while waiting does without.
@@ -38,9 +30,7 @@ def observe_moment(
         plans=sum_up_plans(state.plans()),
         objects=objects,
         events=_list_events(state, context.namespace) if told else {},
-        workload_of={
-            pod.name: pod.workload for pod in state.all_pods(context.namespace)
-        },
+        workload_of={pod.name: pod.workload for pod in state.all_pods(context.namespace)},
         values=read_values(state, context, objects) if expect.that else {},
     )
 
@@ -54,11 +44,7 @@ def _list_events(state: State, namespace: str) -> dict[str, list[str]]:
     return said
 
 
-def read_values(
-    state: State,
-    context: StepContext,
-    objects: Mapping[str, JsonObject] | None = None,
-) -> dict[str, Any]:
+def read_values(state: State, context: StepContext, objects: Mapping[str, JsonObject] | None = None) -> dict[str, Any]:
     """Return what expressions read of a moment: pods, nodes, plans and objects.
 
     Lists are in the order of names; the objects are the scenario's, if none are given.
@@ -70,10 +56,7 @@ def read_values(
         "plans": state.bodies("PackingPlan"),
     }
     return {
-        **{
-            name: [drop_bookkeeping(dict(b)) for b in sorted(bodies, key=name_of)]
-            for name, bodies in lists.items()
-        },
+        **{name: [drop_bookkeeping(dict(b)) for b in sorted(bodies, key=name_of)] for name, bodies in lists.items()},
         "objects": {key: drop_bookkeeping(dict(b)) for key, b in objects.items()},
     }
 
@@ -86,8 +69,7 @@ def observe_state(state: State, scenario: Scenario, namespace: str) -> ClusterSt
     pods = [body for body in state.bodies("Pod", namespace) if is_live(body)]
     return ClusterState(
         nodes=tuple(
-            NodeState(name_of(body), allocatable_of(body))
-            for body in sorted(_list_nodes(state, scenario), key=name_of)
+            NodeState(name_of(body), allocatable_of(body)) for body in sorted(_list_nodes(state, scenario), key=name_of)
         ),
         pods=tuple(_make_pod(body) for body in sorted(pods, key=name_of)),
     )
@@ -110,9 +92,7 @@ def sum_up_plans(plans: Sequence[ObservedPlan]) -> OptimizerRecord:
     )
 
 
-def _find_objects(
-    state: State, context: StepContext, asked: Iterable[str]
-) -> dict[str, JsonObject]:
+def _find_objects(state: State, context: StepContext, asked: Iterable[str]) -> dict[str, JsonObject]:
     plans = list_asked_plans(context.scenario.steps)
     names = dict.fromkeys((*plans, *context.scenario.objects, *asked))
     seen = {name: context.find_observed(state, name) for name in names}

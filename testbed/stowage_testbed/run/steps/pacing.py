@@ -86,9 +86,7 @@ class Pacer:
         waiting = iter(dues)
         start_ns = self._clock.now().monotonic_ns
         threads = [
-            threading.Thread(
-                target=self._write, args=(waiting, start_ns), name=f"pace-{number}"
-            )
+            threading.Thread(target=self._write, args=(waiting, start_ns), name=f"pace-{number}")
             for number in range(self._writers)
         ]
         for thread in threads:

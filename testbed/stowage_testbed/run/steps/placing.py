@@ -29,10 +29,7 @@ def place(context: StepContext, step: Place) -> None:
 
 
 def place_pods(
-    context: StepContext,
-    nodes: Mapping[str, Iterable[str]],
-    create: Callable[[], None],
-    timeout_s: float,
+    context: StepContext, nodes: Mapping[str, Iterable[str]], create: Callable[[], None], timeout_s: float
 ) -> int:
     """Bind pods to nodes as they are created; return how many.
 
@@ -59,20 +56,14 @@ def place_pods(
                 _some_new(context.namespace, left, seen),
                 timeout_s=timeout_s,
             )
-            for pod in context.run.observer.read(
-                lambda state: _list_new(state, context.namespace, left, seen)
-            ):
+            for pod in context.run.observer.read(lambda state: _list_new(state, context.namespace, left, seen)):
                 # Others of a workload may have taken all its nodes in this round.
                 node = left[pod.workload].popleft() if left[pod.workload] else ""
                 seen.add(pod.name)
                 if node:
                     _bind(context, pod, node)
                     bound.add(pod.name)
-        context.wait_for(
-            "the pods to be bound",
-            _all_bound(context.namespace, bound),
-            timeout_s=timeout_s,
-        )
+        context.wait_for("the pods to be bound", _all_bound(context.namespace, bound), timeout_s=timeout_s)
     finally:
         for node in closed:
             context.objects.patch("Node", node, {"spec": {"unschedulable": None}})
@@ -113,15 +104,9 @@ def _bind(context: StepContext, pod: ObservedPod, node: str) -> None:
         context.objects.bind(pod.name, namespace=context.namespace, node=node)
 
 
-def _list_new(
-    state: State, namespace: str, left: Left, seen: Collection[str]
-) -> list[ObservedPod]:
+def _list_new(state: State, namespace: str, left: Left, seen: Collection[str]) -> list[ObservedPod]:
     """Return new pods of workloads with nodes left, those with numbers in order."""
-    pods = [
-        pod
-        for pod in state.pods(namespace)
-        if left.get(pod.workload) and pod.name not in seen
-    ]
+    pods = [pod for pod in state.pods(namespace) if left.get(pod.workload) and pod.name not in seen]
     return sorted(pods, key=lambda pod: (len(pod.name), pod.name))
 
 

@@ -17,9 +17,7 @@ from stowage_testbed.run.steps.pacing import Due
 from stowage_testbed.run.steps.placing import place_pods
 from stowage_testbed.scenario.arrivals.recorded import Deed, RecordedReplay
 
-MAY_BE_REFUSED = frozenset(
-    {HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT}
-)
+MAY_BE_REFUSED = frozenset({HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT})
 """A quota may be full that was not then, and what is changed may be gone already."""
 
 
@@ -28,9 +26,7 @@ LONGEST_TURN_S = 10.0
 sent where the replay ends early."""
 
 
-def replay_recorded(
-    context: StepContext, recorded: RecordedReplay, *, as_recorded: bool = False
-) -> None:
+def replay_recorded(context: StepContext, recorded: RecordedReplay, *, as_recorded: bool = False) -> None:
     """Make what was there first, then do each thing at its time.
 
     The nodes are there before the first step.
@@ -99,13 +95,10 @@ class _Replaying:
         self._context.facts["refused"] = refused
         if refused:
             self._context.recorder.report(
-                f"{refused} requests of the trace were refused, the first: "
-                f"{self._first_refusal}"
+                f"{refused} requests of the trace were refused, the first: {self._first_refusal}"
             )
 
-    def _act(
-        self, deed: Deed, before: threading.Event | None, done: threading.Event
-    ) -> None:
+    def _act(self, deed: Deed, before: threading.Event | None, done: threading.Event) -> None:
         try:
             if before is not None:
                 before.wait(LONGEST_TURN_S)
@@ -124,21 +117,10 @@ class _Replaying:
                     delete_lease(objects, deed.name)
                 self.create(deed.body)
             case "patch":
-                objects.patch(
-                    deed.kind,
-                    deed.name,
-                    deed.body,
-                    namespace=namespace,
-                    subresource=deed.subresource,
-                )
+                objects.patch(deed.kind, deed.name, deed.body, namespace=namespace, subresource=deed.subresource)
             case "delete":
                 # What took time to end is told as gone at the end of that time.
-                objects.delete(
-                    deed.kind,
-                    deed.name,
-                    namespace=namespace,
-                    at_once=deed.kind == "Pod",
-                )
+                objects.delete(deed.kind, deed.name, namespace=namespace, at_once=deed.kind == "Pod")
                 if deed.kind == "Node":
                     collect_pods(context.run, namespace, deed.name)
 

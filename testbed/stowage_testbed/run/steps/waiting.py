@@ -23,29 +23,20 @@ def wait(context: StepContext, step: Wait) -> None:
         (name,) = step.of
         item = context.object(name)
         kind = item.kind if item else "PackingPlan"
-        condition = in_phase(
-            kind, name, step.phase, lambda state: context.find_observed(state, name)
-        )
+        condition = in_phase(kind, name, step.phase, lambda state: context.find_observed(state, name))
     else:
         asked = context.demand.of(step.of) if step.of else context.demand.total
         count = asked if step.count is None else step.count
         condition = some_pods(context.namespace, step.of, count, step.condition)
     context.wait_for(
-        f"it to hold that {step.awaited()}",
-        condition,
-        timeout_s=context.timeout_s(),
-        stable_s=step.stable_s,
+        f"it to hold that {step.awaited()}", condition, timeout_s=context.timeout_s(), stable_s=step.stable_s
     )
 
 
 def check(context: StepContext, step: Check) -> None:
     """Wait until what is expected holds; what does not is a failed check."""
     results = await_moment(
-        context,
-        step.expect,
-        timeout_s=context.timeout_s(),
-        stable_s=step.stable_s,
-        since=step.since,
+        context, step.expect, timeout_s=context.timeout_s(), stable_s=step.stable_s, since=step.since
     )
     name = f"step {context.step.number}"
     context.checks += [replace(one, name=f"{name}: {one.name}") for one in results]
@@ -55,25 +46,16 @@ def checkpoint(context: StepContext, step: Checkpoint) -> None:
     """Note the state, after what is expected of it has been checked."""
     if step.awaited:
         timeout_s = context.timeouts.step_s(context.scenario, step.name)
-        results = await_moment(
-            context, step.expect, timeout_s=timeout_s, stable_s=QUIET_S
-        )
+        results = await_moment(context, step.expect, timeout_s=timeout_s, stable_s=QUIET_S)
     else:
-        results = context.run.observer.read(
-            lambda state: check_state_now(state, context, step.expect, step.since)
-        )
+        results = context.run.observer.read(lambda state: check_state_now(state, context, step.expect, step.since))
     note_checkpoint(context, step.name)
     name = "" if step.name == END else f"{step.name}: "
     context.checks += [replace(one, name=f"{name}{one.name}") for one in results]
 
 
 def await_moment(
-    context: StepContext,
-    expect: ExpectedMoment,
-    *,
-    timeout_s: float,
-    stable_s: float,
-    since: str = "",
+    context: StepContext, expect: ExpectedMoment, *, timeout_s: float, stable_s: float, since: str = ""
 ) -> list[CheckResult]:
     """Return the results as soon as all hold, or as they are at the deadline.
 
@@ -89,17 +71,10 @@ def await_moment(
 
     def condition(state: State) -> ConditionResult:
         failed = [one.message for one in look(state, told=False) if not one.passed]
-        return ConditionResult(
-            not failed, "; ".join(failed) or "all holds, but pods change"
-        )
+        return ConditionResult(not failed, "; ".join(failed) or "all holds, but pods change")
 
     try:
-        context.wait_for(
-            "what is expected to hold",
-            condition,
-            timeout_s=timeout_s,
-            stable_s=stable_s,
-        )
+        context.wait_for("what is expected to hold", condition, timeout_s=timeout_s, stable_s=stable_s)
     except WaitTimeoutError:
         results = context.run.observer.read(look)
         if all(one.passed for one in results):
@@ -109,12 +84,7 @@ def await_moment(
 
 
 def check_state_now(
-    state: State,
-    context: StepContext,
-    expect: ExpectedMoment,
-    since: str,
-    *,
-    told: bool = True,
+    state: State, context: StepContext, expect: ExpectedMoment, since: str, *, told: bool = True
 ) -> list[CheckResult]:
     """Return what of the expectations holds now, compared with a checkpoint if named.
 

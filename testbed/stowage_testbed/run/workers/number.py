@@ -30,10 +30,7 @@ def choose_jobs(request: RunRequest, asked: int | None) -> int:
         Several are asked for on a cluster that is up.
     """
     if request.cluster is not None and asked is not None and asked > 1:
-        raise InputError(
-            f"{asked} scenarios at a time need {asked} clusters: leave --cluster or "
-            "--jobs out"
-        )
+        raise InputError(f"{asked} scenarios at a time need {asked} clusters: leave --cluster or --jobs out")
     tasks = list_tasks(request)
     together = sum(not needs_machine(one.scenario) for one in tasks)
     if asked is not None:
@@ -41,9 +38,7 @@ def choose_jobs(request: RunRequest, asked: int | None) -> int:
     is_plain = request.backend is Backend.KWOK_BINARY
     if request.cluster is not None or request.keep_cluster or not is_plain:
         return 1
-    return choose_number(
-        together, len(os.sched_getaffinity(0)), psutil.virtual_memory().available
-    )
+    return choose_number(together, len(os.sched_getaffinity(0)), psutil.virtual_memory().available)
 
 
 def choose_number(tasks: int, cores: int, free_bytes: int) -> int:

@@ -84,9 +84,7 @@ class WorkerPool:
         The longest that a worker took, by what for.
     """
 
-    def __init__(
-        self, request: RunRequest, run_id: str, listener: Listener, writers: Writers
-    ) -> None:
+    def __init__(self, request: RunRequest, run_id: str, listener: Listener, writers: Writers) -> None:
         self._request = request
         self._run_id = run_id
         self._listener = listener

@@ -23,11 +23,7 @@ class Task:
 
 def list_tasks(request: RunRequest) -> tuple[Task, ...]:
     """Return every scenario in every round, in the order of the report."""
-    runs = (
-        (scenario, repeat)
-        for repeat in range(1, request.repeat + 1)
-        for scenario in request.scenarios
-    )
+    runs = ((scenario, repeat) for repeat in range(1, request.repeat + 1) for scenario in request.scenarios)
     return tuple(Task(place, *run) for place, run in enumerate(runs))
 
 

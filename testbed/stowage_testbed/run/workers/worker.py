@@ -82,9 +82,7 @@ class Relay(Listener):
         self.send(Said("say", (text,)))
 
 
-def work(
-    request: RunRequest, run_id: str, writers: Writers, connection: Connection
-) -> None:
+def work(request: RunRequest, run_id: str, writers: Writers, connection: Connection) -> None:
     """Run what comes through a connection, until that says to end.
 
     The process leaves the terminal's group: Ctrl-C is the parent's matter.
@@ -107,13 +105,7 @@ def work(
     relay.send(Ended(stopwatch.durations_s, error, code))
 
 
-def _work(
-    request: RunRequest,
-    run_id: str,
-    relay: Relay,
-    listener: Listener,
-    stopwatch: Stopwatch,
-) -> None:
+def _work(request: RunRequest, run_id: str, relay: Relay, listener: Listener, stopwatch: Stopwatch) -> None:
     with open_context(request, run_id, listener, stopwatch) as context:
         name = context.cluster.name
         relay.send(Idle(name))

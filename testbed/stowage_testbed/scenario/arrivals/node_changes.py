@@ -9,9 +9,7 @@ from stowage_testbed.api.client import Manifest
 from stowage_testbed.cluster.node_pool import annotate_fake
 from stowage_testbed.trace.format import Node
 
-_NOT_READY = frozenset(
-    {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}
-)
+_NOT_READY = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
 """Taints that the controller manager takes from a fake node, which is always ready."""
 
 
@@ -20,11 +18,7 @@ def make_node_manifest(name: str, node: Node) -> Manifest:
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {
-            "name": name,
-            "labels": dict(node.labels),
-            "annotations": annotate_fake(name),
-        },
+        "metadata": {"name": name, "labels": dict(node.labels), "annotations": annotate_fake(name)},
         "spec": _make_spec(node),
         "status": {"capacity": node.capacity, "allocatable": node.allocatable},
     }
@@ -32,23 +26,14 @@ def make_node_manifest(name: str, node: Node) -> Manifest:
 
 def make_node_patches(before: Node, now: Node) -> Iterator[tuple[str, Manifest]]:
     """Yield changes of a node, each with the subresource that it is of."""
-    labels: dict[str, str | None] = dict.fromkeys(
-        key for key in before.labels if key not in now.labels
-    )
-    labels |= {
-        key: value
-        for key, value in now.labels.items()
-        if before.labels.get(key) != value
-    }
+    labels: dict[str, str | None] = dict.fromkeys(key for key in before.labels if key not in now.labels)
+    labels |= {key: value for key, value in now.labels.items() if before.labels.get(key) != value}
     change: Manifest = {"metadata": {"labels": labels}} if labels else {}
     if (spec := _make_spec(now)) != _make_spec(before):
         change["spec"] = spec
     if change:
         yield "", change
-    amounts = {
-        field: _diff(getattr(before, field), getattr(now, field))
-        for field in ("capacity", "allocatable")
-    }
+    amounts = {field: _diff(getattr(before, field), getattr(now, field)) for field in ("capacity", "allocatable")}
     if any(amounts.values()):
         yield "status", {"status": amounts}
 

@@ -27,10 +27,7 @@ _DIGEST = 4
 _OWN_NAME = "kubernetes.io/metadata.name"
 _POD_TERMS = ("podAffinity", "podAntiAffinity")
 _SELECTING = frozenset({"PodDisruptionBudget", "Service"})
-_NAMED_IN_PODS = (
-    ("resourceClaims", "resourceClaimName"),
-    ("resourceClaims", "resourceClaimTemplateName"),
-)
+_NAMED_IN_PODS = (("resourceClaims", "resourceClaimName"), ("resourceClaims", "resourceClaimTemplateName"))
 
 _NAMED_ONCE = (("schedulingGroup", "podGroupName"), ("workloadRef", "name"))
 
@@ -57,10 +54,7 @@ class OneNamespace:
     """
 
     def __init__(
-        self,
-        labels: Mapping[str, Mapping[str, str]],
-        used: Collection[str],
-        objects: Iterable[Manifest] = (),
+        self, labels: Mapping[str, Mapping[str, str]], used: Collection[str], objects: Iterable[Manifest] = ()
     ) -> None:
         self._labels = labels
         self.apart = len(used) > 1
@@ -92,9 +86,7 @@ class OneNamespace:
             metadata["name"] = self._name_claim(namespace, name)
         elif namespace:
             metadata["name"] = self.name(namespace, name)
-        changed = change_pods(
-            {**manifest, "metadata": metadata}, partial(self.rewrite_pod, namespace)
-        )
+        changed = change_pods({**manifest, "metadata": metadata}, partial(self.rewrite_pod, namespace))
         spec = changed.get("spec")
         if isinstance(spec, Mapping):
             changed["spec"] = self._rewrite_spec(kind, dict(spec), namespace)
@@ -104,14 +96,10 @@ class OneNamespace:
         """Return what describes a pod, with the label and with selectors that ask."""
         spec = dict(pod["spec"])
         if spreads := spec.get("topologySpreadConstraints"):
-            spec["topologySpreadConstraints"] = [
-                self._rewrite_term(one, namespace) for one in spreads
-            ]
+            spec["topologySpreadConstraints"] = [self._rewrite_term(one, namespace) for one in spreads]
         if affinity := spec.get("affinity"):
             spec["affinity"] = {
-                key: self._rewrite_affinity(value, namespace)
-                if key in _POD_TERMS
-                else value
+                key: self._rewrite_affinity(value, namespace) if key in _POD_TERMS else value
                 for key, value in affinity.items()
             }
         if self.apart:
@@ -142,8 +130,7 @@ class OneNamespace:
         for field, key in _NAMED_IN_PODS:
             if field in spec:
                 spec[field] = [
-                    {**one, key: self.name(namespace, one[key])} if key in one else one
-                    for one in spec[field]
+                    {**one, key: self.name(namespace, one[key])} if key in one else one for one in spec[field]
                 ]
         for field, key in _NAMED_ONCE:
             if one := spec.get(field):
@@ -181,12 +168,7 @@ class OneNamespace:
         changed = {}
         for key, terms in affinity.items():
             changed[key] = [
-                {
-                    **one,
-                    "podAffinityTerm": self._rewrite_term(
-                        one["podAffinityTerm"], namespace
-                    ),
-                }
+                {**one, "podAffinityTerm": self._rewrite_term(one["podAffinityTerm"], namespace)}
                 if "podAffinityTerm" in one
                 else self._rewrite_term(one, namespace)
                 for one in terms
@@ -200,11 +182,7 @@ class OneNamespace:
         selector = kept.pop("namespaceSelector", None)
         meant = set(named or ())
         if selector is not None:
-            meant |= {
-                one
-                for one, labels in self._labels.items()
-                if selects(selector, {**labels, _OWN_NAME: one})
-            }
+            meant |= {one for one, labels in self._labels.items() if selects(selector, {**labels, _OWN_NAME: one})}
         elif not named:
             meant = {namespace}
         asks = self.apart or namespace not in meant
@@ -219,7 +197,4 @@ def _ask_for(selector: Mapping[str, Any], namespaces: list[str]) -> Manifest:
         own = {**labels, NAMESPACE_LABEL: namespaces[0]}
         return {**selector, "matchLabels": own}
     one = {"key": NAMESPACE_LABEL, "operator": "In", "values": namespaces or [""]}
-    return {
-        **selector,
-        "matchExpressions": [*(selector.get("matchExpressions") or ()), one],
-    }
+    return {**selector, "matchExpressions": [*(selector.get("matchExpressions") or ()), one]}

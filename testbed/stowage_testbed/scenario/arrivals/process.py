@@ -53,37 +53,21 @@ class ArrivalProcess:
         ),
     ] = "at-once"
     rate_per_s: Annotated[
-        float,
-        setting(
-            "Pods a second on average.",
-            default=None,
-            exclusiveMinimum=0,
-            maximum=100000,
-        ),
+        float, setting("Pods a second on average.", default=None, exclusiveMinimum=0, maximum=100000)
     ] = 0.0
     cv: Annotated[
         float,
         setting(
-            "For gamma, the coefficient of variation of the intervals - 1 is poisson, "
-            "more is clustered.",
-            **_VARIATION,
+            "For gamma, the coefficient of variation of the intervals - 1 is poisson, more is clustered.", **_VARIATION
         ),
     ] = 1.0
-    seed: Annotated[
-        int, setting("One seed gives the same intervals each time.", **_SEED)
-    ] = 0
+    seed: Annotated[int, setting("One seed gives the same intervals each time.", **_SEED)] = 0
 
     def times_s(self, count: int) -> list[float]:
         """Return when each of ``count`` pods comes, in seconds from the start."""
         if self.process == "at-once":
             return [0.0] * count
-        gaps = _draw(
-            _GAPS[self.process],
-            1.0 / self.rate_per_s,
-            self.cv,
-            (self.seed, _ARRIVALS),
-            count,
-        )
+        gaps = _draw(_GAPS[self.process], 1.0 / self.rate_per_s, self.cv, (self.seed, _ARRIVALS), count)
         return list(accumulate(gaps))
 
     def in_words(self) -> str:
@@ -116,9 +100,7 @@ class ArrivalProcess:
 class Lifetime:
     """How long a pod runs before it is done, in seconds from its start."""
 
-    distribution: Annotated[
-        Distribution, setting("What the lifetimes are like.", required=True)
-    ] = "constant"
+    distribution: Annotated[Distribution, setting("What the lifetimes are like.", required=True)] = "constant"
     mean_s: Annotated[
         float,
         setting(
@@ -129,12 +111,8 @@ class Lifetime:
             maximum=86400,
         ),
     ] = 1.0
-    cv: Annotated[
-        float, setting("For gamma, the coefficient of variation.", **_VARIATION)
-    ] = 1.0
-    seed: Annotated[
-        int, setting("One seed gives the same lifetimes each time.", **_SEED)
-    ] = 0
+    cv: Annotated[float, setting("For gamma, the coefficient of variation.", **_VARIATION)] = 1.0
+    seed: Annotated[int, setting("One seed gives the same lifetimes each time.", **_SEED)] = 0
 
     def draws_s(self, count: int) -> list[float]:
         """Return the lifetimes of ``count`` pods, in the order in which they come."""
@@ -156,9 +134,7 @@ class Lifetime:
         return _check_gamma_and_seed(plain, plain["distribution"])
 
 
-def _check_gamma_and_seed(
-    plain: Mapping[str, Any], name: str
-) -> Iterator[DocumentIssue]:
+def _check_gamma_and_seed(plain: Mapping[str, Any], name: str) -> Iterator[DocumentIssue]:
     if name == "gamma" and "cv" not in plain:
         message = "gamma needs `cv`, the coefficient of variation; add it"
         yield DocumentIssue((), message)
@@ -170,13 +146,7 @@ def _check_gamma_and_seed(
         yield DocumentIssue(("seed",), message, of_key=True)
 
 
-def _draw(
-    distribution: Distribution,
-    mean: float,
-    cv: float,
-    stream: tuple[int, int],
-    count: int,
-) -> list[float]:
+def _draw(distribution: Distribution, mean: float, cv: float, stream: tuple[int, int], count: int) -> list[float]:
     """Return ``count`` draws of a mean; streams of one seed are independent."""
     # Every command loads this file, and few draw anything.
     import numpy as np  # noqa: PLC0415

@@ -85,9 +85,7 @@ class RecordedReplay:
     @property
     def nodes(self) -> tuple[str, ...]:
         """All nodes that there are at some time, by name."""
-        made = [
-            one.name for one in self.deeds if (one.do, one.kind) == ("create", "Node")
-        ]
+        made = [one.name for one in self.deeds if (one.do, one.kind) == ("create", "Node")]
         first = [str(one["metadata"]["name"]) for one in self.first.nodes]
         return tuple(dict.fromkeys([*first, *made]))
 
@@ -96,9 +94,7 @@ class RecordedReplay:
         """The kinds of what brings pods, or keeps them from going."""
         made = [one.body for one in self.deeds if one.do == "create"]
         return frozenset(
-            str(one["kind"])
-            for one in (*self.first.objects, *made)
-            if "template" in (one.get("spec") or {})
+            str(one["kind"]) for one in (*self.first.objects, *made) if "template" in (one.get("spec") or {})
         )
 
     def in_words(self) -> str:
@@ -115,7 +111,5 @@ class RecordedReplay:
     def without_nodes(self) -> RecordedReplay:
         """Return the same on nodes that are somebody else's."""
         return replace(
-            self,
-            first=replace(self.first, nodes=()),
-            deeds=tuple(one for one in self.deeds if one.kind != "Node"),
+            self, first=replace(self.first, nodes=()), deeds=tuple(one for one in self.deeds if one.kind != "Node")
         )

@@ -12,10 +12,7 @@ from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.pod_annotations import spell_lifetime
 from stowage_testbed.api.pod_templates import add_labels, change_pods
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.scenario.arrivals.node_changes import (
-    make_node_manifest,
-    make_node_patches,
-)
+from stowage_testbed.scenario.arrivals.node_changes import make_node_manifest, make_node_patches
 from stowage_testbed.scenario.arrivals.object_changes import (
     BINDINGS,
     Key,
@@ -25,12 +22,7 @@ from stowage_testbed.scenario.arrivals.object_changes import (
     name_kind,
 )
 from stowage_testbed.scenario.arrivals.one_namespace import OneNamespace, shorten
-from stowage_testbed.scenario.arrivals.recorded import (
-    Deed,
-    Do,
-    FirstState,
-    RecordedReplay,
-)
+from stowage_testbed.scenario.arrivals.recorded import Deed, Do, FirstState, RecordedReplay
 from stowage_testbed.trace.format import (
     Line,
     Node,
@@ -57,9 +49,7 @@ _LONGEST_LABEL = 63
 _NEVER_S = 1e6
 
 
-def make_recorded_replay(
-    trace: Trace, *, speed: float = 1.0, limit: int | None = None
-) -> RecordedReplay:
+def make_recorded_replay(trace: Trace, *, speed: float = 1.0, limit: int | None = None) -> RecordedReplay:
     """Return what replays a trace.
 
     Parameters
@@ -88,12 +78,7 @@ def _cut(lines: Sequence[Line], limit: int | None) -> Iterator[Line]:
 class _Maker:
     """Takes the lines in order, and collects what they come to."""
 
-    def __init__(
-        self,
-        namespaces: Mapping[str, Mapping[str, str]],
-        lines: Sequence[Line],
-        speed: float,
-    ) -> None:
+    def __init__(self, namespaces: Mapping[str, Mapping[str, str]], lines: Sequence[Line], speed: float) -> None:
         self._speed = speed
         objects = [line.object for line in lines if isinstance(line, ObjectSeen)]
         self._one = OneNamespace(namespaces, _list_namespaces(lines), objects)
@@ -159,14 +144,7 @@ class _Maker:
         manifest = make_node_manifest(line.name, line.node)
         if before is not None:
             for subresource, change in make_node_patches(before, line.node):
-                self._add(
-                    line.t,
-                    "patch",
-                    "Node",
-                    line.name,
-                    body=change,
-                    subresource=subresource,
-                )
+                self._add(line.t, "patch", "Node", line.name, body=change, subresource=subresource)
         elif line.t:
             self._add(line.t, "create", "Node", line.name, body=manifest)
         else:
@@ -304,7 +282,6 @@ def _list_namespaces(lines: Sequence[Line]) -> set[str]:
     objects = {
         str(line.object["metadata"].get("namespace", ""))
         for line in lines
-        if isinstance(line, ObjectSeen)
-        and "template" in (line.object.get("spec") or {})
+        if isinstance(line, ObjectSeen) and "template" in (line.object.get("spec") or {})
     }
     return (pods | objects) - {""}

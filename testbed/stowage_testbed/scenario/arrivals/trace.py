@@ -74,16 +74,10 @@ def list_pods(rows: Sequence[TraceRow]) -> Iterator[TracedPod]:
             yield TracedPod(row.at_s, name, row.owner, row.template, row.lifetime_s)
 
 
-def make_replay(
-    rows: Sequence[TraceRow], *, speed: float, limit: int | None
-) -> tuple[TracedPod, ...]:
+def make_replay(rows: Sequence[TraceRow], *, speed: float, limit: int | None) -> tuple[TracedPod, ...]:
     """Return the first ``limit`` pods, with all times divided by ``speed``."""
     pods = list(list_pods(rows))[:limit]
     return tuple(
-        replace(
-            pod,
-            at_s=pod.at_s / speed,
-            lifetime_s=None if pod.lifetime_s is None else pod.lifetime_s / speed,
-        )
+        replace(pod, at_s=pod.at_s / speed, lifetime_s=None if pod.lifetime_s is None else pod.lifetime_s / speed)
         for pod in pods
     )

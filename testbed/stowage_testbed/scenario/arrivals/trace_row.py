@@ -24,16 +24,8 @@ def read_row(values: Mapping[str, object]) -> tuple[TraceRow | None, list[str]]:
         What stands in each field, as text or as JSON; fields that are empty are left
         out.
     """
-    issues = [
-        f"unknown field {name!r}; known are {', '.join(FIELDS)}"
-        for name in values
-        if name not in FIELDS
-    ]
-    issues += [
-        f"field {name!r} is missing; it is {FIELDS[name][1]}"
-        for name in REQUIRED
-        if name not in values
-    ]
+    issues = [f"unknown field {name!r}; known are {', '.join(FIELDS)}" for name in values if name not in FIELDS]
+    issues += [f"field {name!r} is missing; it is {FIELDS[name][1]}" for name in REQUIRED if name not in values]
     if "pod" in values and "replicas" in values:
         issues.append("`pod` names a single pod; leave `replicas` out, or the name")
     read: dict[str, Any] = {}
@@ -51,9 +43,7 @@ def _make_row(read: Mapping[str, Any]) -> TraceRow:
     return TraceRow(
         at_s=read["arrival_s"],
         owner=read["owner"],
-        template=Template(
-            Resources(cpu=read["cpu"], memory=read["memory"]), read.get("priority", 0)
-        ),
+        template=Template(Resources(cpu=read["cpu"], memory=read["memory"]), read.get("priority", 0)),
         replicas=read.get("replicas", 1),
         pod=read.get("pod", ""),
         lifetime_s=read.get("lifetime_s"),
@@ -103,14 +93,8 @@ FIELDS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
     "arrival_s": (_parse_seconds, "seconds from the trace's start, 0 or more"),
     "owner": (_parse_label, _NAME),
     "cpu": (lambda value: parse_cpu(_parse_number(value)), "an amount, as in 100m"),
-    "memory": (
-        lambda value: parse_memory(_parse_number(value)),
-        "an amount, as in 512Mi",
-    ),
-    "priority": (
-        _parse_whole(-LARGEST_PRIORITY, LARGEST_PRIORITY),
-        "a whole number, as in 10",
-    ),
+    "memory": (lambda value: parse_memory(_parse_number(value)), "an amount, as in 512Mi"),
+    "priority": (_parse_whole(-LARGEST_PRIORITY, LARGEST_PRIORITY), "a whole number, as in 10"),
     "replicas": (_parse_whole(1, MOST_REPLICAS), "a whole number, 1 or more"),
     "pod": (_parse_label, _NAME),
     "lifetime_s": (_parse_positive_seconds, "seconds, more than 0"),

@@ -13,28 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
-from stowage_testbed.declaration import (
-    form,
-    list_settings,
-    make_object,
-    setting,
-    summarise,
-)
+from stowage_testbed.declaration import form, list_settings, make_object, setting, summarise
 from stowage_testbed.scenario.arrivals.trace_file import TraceFile
 from stowage_testbed.scenario.document import Place
 from stowage_testbed.scenario.issues import DocumentIssue
 from stowage_testbed.scenario.steps.demand import Demand
 
-Sort = Literal[
-    "applied",
-    "controller",
-    "template",
-    "pods",
-    "phased",
-    "described",
-    "node",
-    "checkpoint",
-]
+Sort = Literal["applied", "controller", "template", "pods", "phased", "described", "node", "checkpoint"]
 """What a name must be of.
 
 applied: a workload or object. controller: a workload that is applied. template: one
@@ -46,8 +31,7 @@ Names = Annotated[
     tuple[str, ...],
     form(
         name="names",
-        written=Annotated[str, form(minLength=1)]
-        | Annotated[tuple[str, ...], form(minItems=1, uniqueItems=True)],
+        written=Annotated[str, form(minLength=1)] | Annotated[tuple[str, ...], form(minItems=1, uniqueItems=True)],
         parse=lambda plain: (plain,) if isinstance(plain, str) else tuple(plain),
     ),
 ]

@@ -73,10 +73,7 @@ class ApplyInTurn(Apply):
     deadline = Deadline("For the pods of each that is applied in turn.", "settle")
 
     def in_words(self) -> str:
-        return (
-            f"create {join_names(self.names)}, each when all pods before it have a "
-            "node or are found unschedulable"
-        )
+        return f"create {join_names(self.names)}, each when all pods before it have a node or are found unschedulable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +102,7 @@ class Scale(Action):
 
     kind = "scale"
     workload: Annotated[str, setting("Whose.", names="controller")]
-    to: Annotated[
-        int, setting("How many pods it shall have.", minimum=0, maximum=100000)
-    ]
+    to: Annotated[int, setting("How many pods it shall have.", minimum=0, maximum=100000)]
 
     def in_words(self) -> str:
         return f"scale {self.workload} to {show_count(self.to, 'pod')}"
@@ -126,9 +121,7 @@ class Evict(Action):
     kind = "evict"
     workload: Annotated[str, setting("Whose.", names="controller")]
     pods: Annotated[int, setting("How many, the first by name.", minimum=1)] = 1
-    node: Annotated[
-        str, setting("Only pods on this node; without it on any.", names="node")
-    ] = ""
+    node: Annotated[str, setting("Only pods on this node; without it on any.", names="node")] = ""
 
     def in_words(self) -> str:
         where = f" on {self.node}" if self.node else ""
@@ -144,12 +137,8 @@ class Usage(Action):
 
     kind = "usage"
     workload: Annotated[str, setting("Whose.", names="pods")]
-    cpu_milli: Annotated[
-        Cpu | None, setting("CPU that each pod uses, as in 250m.", key="cpu")
-    ] = None
-    memory_bytes: Annotated[
-        Memory | None, setting("Memory that each pod uses, as in 64Mi.", key="memory")
-    ] = None
+    cpu_milli: Annotated[Cpu | None, setting("CPU that each pod uses, as in 250m.", key="cpu")] = None
+    memory_bytes: Annotated[Memory | None, setting("Memory that each pod uses, as in 64Mi.", key="memory")] = None
 
     @classmethod
     def issues(cls, plain: Any) -> Iterator[DocumentIssue]:
@@ -172,25 +161,18 @@ class AskForPlan(Action):
 
     kind = "ask-for-plan"
     plan: Annotated[str, setting("Its name.", format="label")]
-    execution_mode: Annotated[
-        Literal["Execute", "DryRun"],
-        setting("Whether it is carried out, or only made."),
-    ] = "Execute"
+    execution_mode: Annotated[Literal["Execute", "DryRun"], setting("Whether it is carried out, or only made.")] = (
+        "Execute"
+    )
     time_limit_s: Annotated[
         float | None,
         setting(
-            "Time limit of its solve in seconds; without it the optimiser's own.",
-            exclusiveMinimum=0,
-            maximum=3600,
+            "Time limit of its solve in seconds; without it the optimiser's own.", exclusiveMinimum=0, maximum=3600
         ),
     ] = None
 
     def in_words(self) -> str:
-        end = (
-            "carried out"
-            if self.execution_mode == "Execute"
-            else "made, not carried out"
-        )
+        end = "carried out" if self.execution_mode == "Execute" else "made, not carried out"
         text = f"ask for a plan named {self.plan} that is {end}"
         if self.time_limit_s is not None:
             text += f", solved in {self.time_limit_s:g} s"

@@ -13,12 +13,7 @@ from stowage_testbed.scenario.arrivals.recorded_making import make_recorded_repl
 from stowage_testbed.scenario.arrivals.trace import TracedPod, make_replay
 from stowage_testbed.scenario.arrivals.trace_file import TraceFile
 from stowage_testbed.scenario.issues import DocumentIssue
-from stowage_testbed.scenario.steps.action import (
-    Action,
-    Deadline,
-    Surroundings,
-    show_count,
-)
+from stowage_testbed.scenario.steps.action import Action, Deadline, Surroundings, show_count
 from stowage_testbed.scenario.steps.demand import Demand
 
 _LATEST = "; none may be later than {:g} s"
@@ -29,39 +24,24 @@ class Burst(Action):
     """Create pods like a workload's one by one, without a controller."""
 
     kind = "burst"
-    deadline = Deadline(
-        "How late the last pod of a burst may be created.", "lateness", _LATEST
-    )
+    deadline = Deadline("How late the last pod of a burst may be created.", "lateness", _LATEST)
     workload: Annotated[
-        str,
-        setting(
-            "The workload that says what the pods are like; it is not applied besides.",
-            names="template",
-        ),
+        str, setting("The workload that says what the pods are like; it is not applied besides.", names="template")
     ]
     pods: Annotated[int, setting("How many.", minimum=1, maximum=100000)]
-    arrival: Annotated[
-        ArrivalProcess,
-        setting("When each of them comes; without it all come at once."),
-    ] = field(default_factory=ArrivalProcess)
-    lifetime: Annotated[
-        Lifetime | None,
-        setting("How long each of them runs; without it none is ever done."),
-    ] = None
+    arrival: Annotated[ArrivalProcess, setting("When each of them comes; without it all come at once.")] = field(
+        default_factory=ArrivalProcess
+    )
+    lifetime: Annotated[Lifetime | None, setting("How long each of them runs; without it none is ever done.")] = None
 
     @classmethod
     def issues(cls, plain: Any) -> Iterator[DocumentIssue]:
-        for key, found in (
-            ("arrival", ArrivalProcess.issues),
-            ("lifetime", Lifetime.issues),
-        ):
+        for key, found in (("arrival", ArrivalProcess.issues), ("lifetime", Lifetime.issues)):
             for issue in found(plain[key]) if key in plain else ():
                 yield replace(issue, place=(key, *issue.place))
 
     def in_words(self) -> str:
-        pods = (
-            f"{show_count(self.pods, 'pod')} like {self.workload}'s without controller"
-        )
+        pods = f"{show_count(self.pods, 'pod')} like {self.workload}'s without controller"
         text = f"create {pods}, {self.arrival.in_words()}"
         if self.lifetime is None:
             return f"{text}; they run until they are deleted"
@@ -84,30 +64,14 @@ class Replay(Action):
     """
 
     kind = "replay"
-    deadline = Deadline(
-        "How late the last thing of a trace may be done.", "lateness", _LATEST
-    )
-    file: Annotated[
-        str,
-        setting(
-            "A .jsonl.gz, .jsonl, .csv or .json file, relative to this one.",
-            minLength=1,
-        ),
-    ]
+    deadline = Deadline("How late the last thing of a trace may be done.", "lateness", _LATEST)
+    file: Annotated[str, setting("A .jsonl.gz, .jsonl, .csv or .json file, relative to this one.", minLength=1)]
     pods: tuple[TracedPod, ...] = ()
     recorded: RecordedReplay | None = None
     speed: Annotated[
-        float,
-        setting(
-            "How many times as fast as it was recorded.",
-            exclusiveMinimum=0,
-            maximum=1000000,
-        ),
+        float, setting("How many times as fast as it was recorded.", exclusiveMinimum=0, maximum=1000000)
     ] = 1.0
-    limit: Annotated[
-        int | None,
-        setting("Only so many pods, the first ones; without it all.", minimum=1),
-    ] = None
+    limit: Annotated[int | None, setting("Only so many pods, the first ones; without it all.", minimum=1)] = None
 
     placed: Annotated[
         Literal["by-the-scheduler", "as-recorded"],

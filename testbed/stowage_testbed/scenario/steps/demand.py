@@ -64,9 +64,7 @@ def count_most_pods(actions: Iterable[Asking], pods_by_name: Mapping[str, int]) 
     return most
 
 
-def count_most_pods_each(
-    actions: Iterable[Asking], pods_by_name: Mapping[str, int]
-) -> dict[str, int]:
+def count_most_pods_each(actions: Iterable[Asking], pods_by_name: Mapping[str, int]) -> dict[str, int]:
     """Return the most pods that are asked for at a time, of each."""
     demand, most = Demand(pods_by_name), Counter[str]()
     for action in actions:

@@ -23,10 +23,7 @@ class Drain(Action):
     timeout_s: Timeout = None
 
     def in_words(self) -> str:
-        return (
-            f"close {join_names(self.nodes)} for new pods and evict all pods there, as "
-            "their budgets allow"
-        )
+        return f"close {join_names(self.nodes)} for new pods and evict all pods there, as their budgets allow"
 
     @property
     def own_timeout_s(self) -> float | None:

@@ -22,21 +22,12 @@ class Interrupt(Action):
 
     kind = "interrupt"
     deadline = Deadline("For an interrupted scheduler to serve again.", "settle")
-    process: Annotated[
-        Process,
-        setting("Which one. kwok stands for the kubelets of all fake nodes."),
-    ]
+    process: Annotated[Process, setting("Which one. kwok stands for the kubelets of all fake nodes.")]
     how: Annotated[
         Literal["kill", "stop"],
-        setting(
-            "stop: it hangs, and goes on where it was. kill: it is dead, and is "
-            "started again."
-        ),
+        setting("stop: it hangs, and goes on where it was. kill: it is dead, and is started again."),
     ]
-    for_s: Annotated[
-        float,
-        setting("For how many seconds.", exclusiveMinimum=0, maximum=600),
-    ]
+    for_s: Annotated[float, setting("For how many seconds.", exclusiveMinimum=0, maximum=600)]
     timeout_s: Timeout = None
 
     def in_words(self) -> str:

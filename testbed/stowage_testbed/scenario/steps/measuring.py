@@ -33,10 +33,7 @@ class Overload(Action):
 
     kind = "overload"
     settings: Annotated[RecoverySettings, setting("How.", beside=True)] = FULL
-    outcome: Annotated[
-        Outcome | None,
-        setting("What must become of the service; without it, anything may."),
-    ] = None
+    outcome: Annotated[Outcome | None, setting("What must become of the service; without it, anything may.")] = None
 
     def in_words(self) -> str:
         settings = self.settings

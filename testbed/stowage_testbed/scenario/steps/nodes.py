@@ -8,13 +8,7 @@ from typing import Annotated
 from stowage_testbed.amounts.resources import PODS
 from stowage_testbed.cluster.node_pool import Effect, NodePool
 from stowage_testbed.declaration import form, setting
-from stowage_testbed.scenario.steps.action import (
-    Action,
-    Deadline,
-    Names,
-    join_names,
-    show_count,
-)
+from stowage_testbed.scenario.steps.action import Action, Deadline, Names, join_names, show_count
 
 Nodes = Annotated[Names, setting("Which nodes.", names="node")]
 Node = Annotated[NodePool, form(name="node")]
@@ -25,8 +19,7 @@ def pool_in_words(pool: NodePool) -> str:
     names = pool.node_names()
     which = names[0] if pool.count == 1 else f"{names[0]} to {names[-1]}"
     text = (
-        f"{show_count(pool.count, 'node')} ({which}) "
-        f"with {pool.resources.without(PODS)}, {pool.resources[PODS]} pods"
+        f"{show_count(pool.count, 'node')} ({which}) with {pool.resources.without(PODS)}, {pool.resources[PODS]} pods"
     )
     if pool.zones:
         text += f", in turn in zones {', '.join(pool.zones)}"
@@ -83,9 +76,7 @@ class UntaintNodes(Action):
     kind = "untaint"
     nodes: Nodes
     key: Annotated[str, setting("The taints' key.", minLength=1)]
-    effect: Annotated[
-        Effect | None, setting("Only those of this effect; without it all.")
-    ] = None
+    effect: Annotated[Effect | None, setting("Only those of this effect; without it all.")] = None
 
     def in_words(self) -> str:
         effect = f":{self.effect}" if self.effect else ", whatever its effect,"

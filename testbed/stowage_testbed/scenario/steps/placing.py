@@ -7,13 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from stowage_testbed.declaration import form, setting
-from stowage_testbed.scenario.steps.action import (
-    Action,
-    Deadline,
-    NameUsed,
-    join_names,
-    show_count,
-)
+from stowage_testbed.scenario.steps.action import Action, Deadline, NameUsed, join_names, show_count
 from stowage_testbed.scenario.steps.demand import Demand
 
 
@@ -28,9 +22,7 @@ NodesOfPods = Annotated[
     tuple[str, ...],
     form(
         name="nodes-of-pods",
-        written=Annotated[
-            Mapping[str, Annotated[int, form(minimum=1)]], form(minProperties=1)
-        ]
+        written=Annotated[Mapping[str, Annotated[int, form(minimum=1)]], form(minProperties=1)]
         | Annotated[tuple[str, ...], form(minItems=1)],
         parse=_list_nodes,
         description="How many pods each node has, or a node for each pod in the order "

@@ -11,9 +11,7 @@ from stowage_testbed.scenario.issues import DocumentIssue
 from stowage_testbed.scenario.manifest_forms import Anything
 from stowage_testbed.scenario.steps.action import Action
 
-Profile = Literal[
-    "default", "deterministic", "optimizer", "optimizer-deterministic", "score-cache"
-]
+Profile = Literal["default", "deterministic", "optimizer", "optimizer-deterministic", "score-cache"]
 """The chart's profiles."""
 
 RESERVING_PROFILES: tuple[Profile, ...] = ("optimizer", "optimizer-deterministic")
@@ -30,16 +28,9 @@ class Release(Action):
     kind = "release"
     profile: Annotated[Profile, setting("A profile of the chart.")] = "deterministic"
     optimizer: Annotated[
-        bool,
-        setting(
-            "Whether the optimiser runs beside the scheduler; it needs a profile that "
-            "knows it."
-        ),
+        bool, setting("Whether the optimiser runs beside the scheduler; it needs a profile that knows it.")
     ] = False
-    values: Annotated[
-        Anything,
-        setting("Helm values of the chart, over all others."),
-    ] = field(default_factory=dict)
+    values: Annotated[Anything, setting("Helm values of the chart, over all others.")] = field(default_factory=dict)
 
     @property
     def can_be_kept(self) -> bool:

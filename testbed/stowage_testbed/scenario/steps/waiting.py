@@ -19,28 +19,18 @@ from stowage_testbed.scenario.steps.action import (
     list_names_used,
 )
 
-WaitedFor = Literal[
-    "bound", "ready", "unschedulable", "settled", "terminating", "gone", "phase"
-]
+WaitedFor = Literal["bound", "ready", "unschedulable", "settled", "terminating", "gone", "phase"]
 """What a step can wait for."""
 
 POD_CONDITIONS = ("bound", "ready", "settled", "unschedulable", "terminating", "gone")
 
-Stable = Annotated[
-    float,
-    setting(
-        "It must hold for so many seconds while no pod changes.", minimum=0, maximum=600
-    ),
-]
+Stable = Annotated[float, setting("It must hold for so many seconds while no pod changes.", minimum=0, maximum=600)]
 Timeout = Annotated[Seconds | None, setting("Deadline in seconds.")]
 
 _STATES = {
     "bound": ("has a node", "have a node"),
     "ready": ("has become ready", "have become ready"),
-    "settled": (
-        "has a node or is found unschedulable",
-        "have a node or are found unschedulable",
-    ),
+    "settled": ("has a node or is found unschedulable", "have a node or are found unschedulable"),
     "unschedulable": ("has been found unschedulable", "have been found unschedulable"),
     "terminating": ("is terminating", "are terminating"),
 }
@@ -62,20 +52,11 @@ class Wait(Action):
             key="for",
         ),
     ]
-    of: Annotated[
-        Names,
-        setting("Of which workloads or objects; without it all pods.", names="pods"),
-    ] = ()
+    of: Annotated[Names, setting("Of which workloads or objects; without it all pods.", names="pods")] = ()
     count: Annotated[
-        int | None,
-        setting(
-            "At least so many pods; without it all that the steps have asked for.",
-            minimum=1,
-        ),
+        int | None, setting("At least so many pods; without it all that the steps have asked for.", minimum=1)
     ] = None
-    phase: Annotated[
-        str, setting("The phase, as in Available.", key="is", minLength=1)
-    ] = ""
+    phase: Annotated[str, setting("The phase, as in Available.", key="is", minLength=1)] = ""
     stable_s: Stable = 0.0
     timeout_s: Timeout = None
 

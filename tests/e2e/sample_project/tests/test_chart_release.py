@@ -10,9 +10,7 @@ def release(stowage_release):
 
 
 @pytest.mark.parametrize("attempt", [1, 2])
-def test_the_same_input_gives_the_same_placement(
-    attempt, stowage_nodes, stowage_apply, stowage_placements
-):
+def test_the_same_input_gives_the_same_placement(attempt, stowage_nodes, stowage_apply, stowage_placements):
     """The deterministic profile breaks ties by name, in every run."""
     names = stowage_nodes("count=2,cpu=2,memory=4Gi,zones=a|b")
 
@@ -30,14 +28,5 @@ def test_the_same_input_gives_the_same_placement(
 
 def pod(name):
     """Return a pod of one core."""
-    container = {
-        "name": "c",
-        "image": "busybox",
-        "resources": {"requests": {"cpu": "1", "memory": "1Gi"}},
-    }
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name},
-        "spec": {"containers": [container]},
-    }
+    container = {"name": "c", "image": "busybox", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": [container]}}

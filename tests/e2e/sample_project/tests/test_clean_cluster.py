@@ -10,17 +10,11 @@ PRIORITY = {
     "value": 1000,
 }
 NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
-SETTINGS = {
-    "apiVersion": "v1",
-    "kind": "ConfigMap",
-    "metadata": {"name": "settings", "namespace": "shop"},
-}
+SETTINGS = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings", "namespace": "shop"}}
 
 
 @pytest.mark.parametrize("attempt", [1, 2])
-def test_nothing_of_another_test_is_there(
-    attempt, stowage_cluster, stowage_nodes, stowage_apply
-):
+def test_nothing_of_another_test_is_there(attempt, stowage_cluster, stowage_nodes, stowage_apply):
     """Both attempts bring the same names, and find none of them taken."""
     with stowage_cluster.api_client() as api:
         names = [node.metadata.name for node in CoreV1Api(api).list_node().items]

@@ -19,12 +19,7 @@ def tight(tmp_path):
                 "schedulerName": "tight",
                 # It would spread the replicas over the nodes.
                 "plugins": {"score": {"disabled": [{"name": "PodTopologySpread"}]}},
-                "pluginConfig": [
-                    {
-                        "name": "NodeResourcesFit",
-                        "args": {"scoringStrategy": {"type": "MostAllocated"}},
-                    }
-                ],
+                "pluginConfig": [{"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "MostAllocated"}}}],
             }
         ],
     }
@@ -48,9 +43,7 @@ def tight(tmp_path):
     return file
 
 
-def test_a_tight_scheduler_leaves_a_node_empty(
-    tight, stowage_arm, stowage_nodes, stowage_apply, stowage_placements
-):
+def test_a_tight_scheduler_leaves_a_node_empty(tight, stowage_arm, stowage_nodes, stowage_apply, stowage_placements):
     """Four cores hold the three pods, so that the other node can be switched off."""
     stowage_nodes("count=2,cpu=4,memory=8Gi")
     arm = stowage_arm(tight)

@@ -17,9 +17,7 @@ SETTINGS = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "setti
 
 
 @pytest.mark.parametrize("arm", ARMS)
-def test_every_replica_has_a_node(
-    arm, stowage_arm, stowage_nodes, stowage_apply, stowage_placements
-):
+def test_every_replica_has_a_node(arm, stowage_arm, stowage_nodes, stowage_apply, stowage_placements):
     """Three nodes of two cores have room for three pods of one."""
     stowage_nodes("count=3,cpu=2,memory=4Gi")
     stowage_arm(arm)
@@ -32,9 +30,7 @@ def test_every_replica_has_a_node(
     assert set(nodes.values()) <= {"node-0", "node-1", "node-2"}
 
 
-def test_the_cache_waits_for_a_fast_disk(
-    stowage_arm, stowage_nodes, stowage_apply, stowage_placements
-):
+def test_the_cache_waits_for_a_fast_disk(stowage_arm, stowage_nodes, stowage_apply, stowage_placements):
     """It is not placed where it would be slow, and has its place once there is one."""
     stowage_nodes("prefix=slow,cpu=4,memory=8Gi")
     stowage_arm("default")

@@ -11,13 +11,7 @@ from benchmarks.faults import forgeries, hostile_optimizer
 from benchmarks.faults.forgeries import must_be_forbidden
 from benchmarks.faults.hostile_optimizer import HONEST, LIES, RAW, Asked, reply
 from benchmarks.faults.kinds import KINDS
-from benchmarks.faults.odd_objects import (
-    NOBODY,
-    chosen_of,
-    tame_budget,
-    tame_node,
-    tame_pod,
-)
+from benchmarks.faults.odd_objects import NOBODY, chosen_of, tame_budget, tame_node, tame_pod
 from benchmarks.faults.settings import load_faults
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.api.client import ApiRefusedError
@@ -29,17 +23,11 @@ PODS = [tame_pod(pod, "odd", "ns") for pod in chosen_of("Pod")]
 SNAPSHOT = pb.Snapshot(
     id="s",
     nodes=[pb.Node(name="n1"), pb.Node(name="n2")],
-    pods=[
-        pb.Pod(uid="runs", node="n1", movable=True),
-        pb.Pod(uid="guarded", node="n2"),
-        pb.Pod(uid="waits"),
-    ],
+    pods=[pb.Pod(uid="runs", node="n1", movable=True), pb.Pod(uid="guarded", node="n2"), pb.Pod(uid="waits")],
 )
 
 
-@pytest.mark.parametrize(
-    ("what", "ways"), [("forge", forgeries.WAYS), ("lie", hostile_optimizer.WAYS)]
-)
+@pytest.mark.parametrize(("what", "ways"), [("forge", forgeries.WAYS), ("lie", hostile_optimizer.WAYS)])
 def test_every_fault_every_forgery_and_every_lie_is_tried(what: str, ways: Any) -> None:
     """One that nobody tries is never found out."""
     tried = [fault.settings for fault in load_faults()]
@@ -99,9 +87,7 @@ def truth() -> Iterator[pb.SolveUpdate]:
 def answers(way: str, past: list[bytes] | None = None) -> list[bytes]:
     """Return all that is said before the caller hangs up, at the third look."""
     waits = iter([False] * 2)
-    asked = Asked(
-        pb.SolveRequest(snapshot=SNAPSHOT), truth(), lambda _: next(waits, True)
-    )
+    asked = Asked(pb.SolveRequest(snapshot=SNAPSHOT), truth(), lambda _: next(waits, True))
     return list(reply(way, asked, [] if past is None else past))
 
 

@@ -69,10 +69,7 @@ def test_only_the_pages_own_script_and_style_may_run(result: Result) -> None:
 def test_hostile_names_stay_text(result: Result) -> None:
     """Names of pods, nodes, workloads and arms come from anywhere."""
     record = result.records[0]
-    pods = tuple(
-        replace(pod, name=HOSTILE, workload=HOSTILE, node=HOSTILE)
-        for pod in record.pods
-    )
+    pods = tuple(replace(pod, name=HOSTILE, workload=HOSTILE, node=HOSTILE) for pod in record.pods)
     nodes = tuple(replace(node, name=HOSTILE) for node in record.nodes[:1])
     hostile = replace(record, arm=HOSTILE, pods=pods, nodes=nodes, clock=HOSTILE)
     failed = replace(hostile, round_number=2, error=HOSTILE)
@@ -132,11 +129,7 @@ def test_a_page_of_an_interrupted_comparison_says_so(result: Result) -> None:
 def test_lines_of_a_burst_are_its_latencies_and_loads() -> None:
     """Without those that never end, the scheduler that drops pods would look best."""
     nodes = [a_node("a", memory=5 * GB), a_node("b", memory=5 * GB)]
-    pods = [
-        pod_on("a", created=0.0, bound=1.0),
-        pod_on("b", created=0.0, bound=3.0, gone=5.0),
-        pod_on(created=0.0),
-    ]
+    pods = [pod_on("a", created=0.0, bound=1.0), pod_on("b", created=0.0, bound=3.0, gone=5.0), pod_on(created=0.0)]
     second = a_record([pod_on("a", created=0.0, bound=2.0)], nodes=nodes)
     both = [a_record(pods, nodes=nodes), replace(second, round_number=2)]
     result = a_result(both)

@@ -19,11 +19,7 @@ from stowage_testbed.cli import app
 from stowage_testbed.compare.arms.registry import choose_arms
 from stowage_testbed.compare.bundle import BundleFolder, read_bundle
 from stowage_testbed.compare.comparison import PreflightRow
-from stowage_testbed.compare.session.beginning import (
-    begin_bundle,
-    compare_settings,
-    explain_refusal,
-)
+from stowage_testbed.compare.session.beginning import begin_bundle, compare_settings, explain_refusal
 from stowage_testbed.compare.session.request import (
     CompareListener,
     CompareRequest,
@@ -35,11 +31,7 @@ from stowage_testbed.compare.session.request import (
     read_time,
     split_words,
 )
-from stowage_testbed.compare.session.session import (
-    compare,
-    list_turns,
-    select_remaining,
-)
+from stowage_testbed.compare.session.session import compare, list_turns, select_remaining
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.run.arm import Arm, ArmSettings, ClientLimits
 from stowage_testbed.scenario.model import Scenario
@@ -160,9 +152,7 @@ def preflight(**changes: Any) -> tuple[PreflightRow, ...]:
         ("webhooks", {"webhooks": ("x/y",)}, "none", "x/y"),
     ],
 )
-def test_a_difference_that_could_explain_a_result_is_refused(
-    row: str, changes: dict[str, Any], a: str, b: str
-) -> None:
+def test_a_difference_that_could_explain_a_result_is_refused(row: str, changes: dict[str, Any], a: str, b: str) -> None:
     """Each of them alone can outweigh what the schedulers differ by.
 
     Versions are what is compared, and who cannot be given a setting has none. An arm
@@ -179,9 +169,7 @@ def test_a_difference_that_could_explain_a_result_is_refused(
     assert {one.setting: one.values["b"] for one in without}["parallelism"] == "-"
 
 
-def test_a_refusal_names_each_difference_and_the_ways_out(
-    request_: CompareRequest, tmp_path: Path
-) -> None:
+def test_a_refusal_names_each_difference_and_the_ways_out(request_: CompareRequest, tmp_path: Path) -> None:
     """What is allowed all the same is in the table of settings for ever."""
     words = explain_refusal(preflight(qps=1000, burst=2000))
     said = ("client QPS: a 50, b 1000", "client burst: a 100, b 2000")
@@ -220,9 +208,7 @@ def fill(bundle: BundleFolder, rounds: int) -> None:
         bundle.add(a_run(rng, turn, 0.02, pods=40))
 
 
-def test_a_comparison_whose_runs_are_all_there_needs_no_cluster(
-    request_: CompareRequest,
-) -> None:
+def test_a_comparison_whose_runs_are_all_there_needs_no_cluster(request_: CompareRequest) -> None:
     """One that was killed before its verdicts is only judged.
 
     Three rounds show little: more may be asked for later, and those there are kept.
@@ -273,9 +259,7 @@ def test_a_round_that_is_not_whole_is_run_again(request_: CompareRequest) -> Non
     bundle = begin_bundle(request_)
     fill(bundle, request_.rounds)
     todo = list(make_turns(["equal"], ARMS, request_.rounds, seed=1))
-    record = next(
-        one for one in read_bundle(request_.folder).records if one.round_number == 2
-    )
+    record = next(one for one in read_bundle(request_.folder).records if one.round_number == 2)
     bundle.add(replace(record, error="the disk was full"))
 
     left = select_remaining(todo, BundleFolder.resume(request_.folder).done)
@@ -289,9 +273,7 @@ def counted_clock() -> Any:
     return SimpleNamespace(now=count(1.0).__next__)
 
 
-def begun_rounds(
-    request: CompareRequest, slow_s: float = 0.004, error: str = ""
-) -> list[int]:
+def begun_rounds(request: CompareRequest, slow_s: float = 0.004, error: str = "") -> list[int]:
     """Return the rounds that are begun, each run there as soon as it is asked for.
 
     The second arm takes so long for a pod, and its runs end with the error.
@@ -319,9 +301,7 @@ def test_rounds_end_when_every_headline_is_decided(request_: CompareRequest) -> 
     assert judged.headlines[0].outcome == "worse"
 
 
-def test_rounds_end_with_the_time_and_with_an_arm_that_never_starts(
-    request_: CompareRequest, tmp_path: Path
-) -> None:
+def test_rounds_end_with_the_time_and_with_an_arm_that_never_starts(request_: CompareRequest, tmp_path: Path) -> None:
     """Of an arm and itself there is nothing to decide; a round under way is ended."""
     failing = replace(request_, time_s=1000.0, folder=tmp_path / "failing")
 

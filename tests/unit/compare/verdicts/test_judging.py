@@ -13,11 +13,7 @@ import pytest
 import yaml
 
 from stowage_testbed.compare.verdicts.judging import Question, judge, judge_arm
-from stowage_testbed.compare.verdicts.spending import (
-    ERROR_RATE,
-    FIRST_LOOK,
-    share_of_look,
-)
+from stowage_testbed.compare.verdicts.spending import ERROR_RATE, FIRST_LOOK, share_of_look
 from stowage_testbed.compare.verdicts.verdict import MeasuredRun, Verdict
 from stowage_testbed.metrics.metric import Better, Metric
 
@@ -27,34 +23,21 @@ ROUNDS = yaml.safe_load(Path(__file__).with_name("rounds.yaml").read_text("utf-8
 
 
 def runs(
-    arm: str,
-    *values: float | None,
-    better: Better = "lower",
-    resolution: float = 0.0,
-    note: str = "",
+    arm: str, *values: float | None, better: Better = "lower", resolution: float = 0.0, note: str = ""
 ) -> list[MeasuredRun]:
     return [
-        MeasuredRun(
-            arm,
-            "own",
-            number,
-            (Metric(NAME, value, "s", better, 200, resolution, note),),
-        )
+        MeasuredRun(arm, "own", number, (Metric(NAME, value, "s", better, 200, resolution, note),))
         for number, value in enumerate(values, start=1)
     ]
 
 
-def verdict_on(
-    baseline: list[MeasuredRun], arm: list[MeasuredRun], asked: Question = ASKED
-) -> Verdict:
+def verdict_on(baseline: list[MeasuredRun], arm: list[MeasuredRun], asked: Question = ASKED) -> Verdict:
     (verdict,) = judge_arm(baseline, arm, asked).verdicts
     return verdict
 
 
 @pytest.mark.parametrize("what", ROUNDS)
-def test_a_difference_is_called_if_the_rounds_show_it_and_its_reason_is_given(
-    what: str,
-) -> None:
+def test_a_difference_is_called_if_the_rounds_show_it_and_its_reason_is_given(what: str) -> None:
     """The reader wants to know whether to measure longer."""
     case = dict(ROUNDS[what])
     reason, looks = case.pop("reason"), case.pop("looks", False)
@@ -86,12 +69,7 @@ def test_failed_rounds_and_rounds_of_two_clocks_are_left_out_by_name() -> None:
 
 def test_each_kind_of_limits_and_each_arm_is_judged_by_itself() -> None:
     """Own and equal client limits answer two questions."""
-    both = [
-        replace(run, limits=limits)
-        for limits in ("own", "equal")
-        for arm in "abc"
-        for run in runs(arm, 1.0, 1.1)
-    ]
+    both = [replace(run, limits=limits) for limits in ("own", "equal") for arm in "abc" for run in runs(arm, 1.0, 1.1)]
 
     judged = [(one.limits, one.arm) for one in judge(both, "a", ASKED)]
     assert judged == [("own", "b"), ("own", "c"), ("equal", "b"), ("equal", "c")]
@@ -123,10 +101,7 @@ def levels(columns: Mapping[str, Sequence[float]]) -> dict[str, float]:
 
     def measured(arm: str, values: Mapping[str, Sequence[float]]) -> list[MeasuredRun]:
         by_round = zip(
-            *(
-                [replace(*run.metrics, name=name) for run in runs(arm, *one)]
-                for name, one in values.items()
-            ),
+            *([replace(*run.metrics, name=name) for run in runs(arm, *one)] for name, one in values.items()),
             strict=True,
         )
         return [MeasuredRun(arm, "own", n, found) for n, found in enumerate(by_round)]
@@ -138,10 +113,7 @@ def levels(columns: Mapping[str, Sequence[float]]) -> dict[str, float]:
 
 def test_headlines_share_the_error_and_what_is_shown_hands_its_share_on() -> None:
     """Twenty questions, of which one may be answered wrong in twenty comparisons."""
-    quiet = {
-        f"m{seed}": np.exp(np.random.default_rng(seed).normal(0, 0.1, 5)).tolist()
-        for seed in range(4)
-    }
+    quiet = {f"m{seed}": np.exp(np.random.default_rng(seed).normal(0, 0.1, 5)).tolist() for seed in range(4)}
     # What never varies cannot be called anything, and leaves its share.
     still = {f"still-{number}": [1.0] * 5 for number in range(30)}
     plain = [20.0, 21.0, 19.0, 20.5, 20.0]

@@ -68,9 +68,7 @@ class Trial:
     each_round: bool = False
 
 
-def simulate_run(
-    trial: Trial, rng: np.random.Generator, arm: str, number: int, ratio: float
-) -> MeasuredRun:
+def simulate_run(trial: Trial, rng: np.random.Generator, arm: str, number: int, ratio: float) -> MeasuredRun:
     metrics = [Metric(STILL, 200.0, "pods", "lower", 200, 1.0)]
     for names in GROUPS:
         common = NOISES[trial.noise](rng)
@@ -134,12 +132,8 @@ def test_a_real_difference_is_found_in_a_few_rounds(trial: Trial) -> None:
     assert called_rate(trial, 30, 1, names=[HEADLINE], outcomes=["worse"]) >= 0.8
 
 
-@pytest.mark.parametrize(
-    ("rounds", "asked"), [(3, ASKED), (10, ASKED), (10, LOOKED_AT)]
-)
-def test_recorded_bursts_of_one_arm_show_no_difference(
-    rounds: int, asked: Question
-) -> None:
+@pytest.mark.parametrize(("rounds", "asked"), [(3, ASKED), (10, ASKED), (10, LOOKED_AT)])
+def test_recorded_bursts_of_one_arm_show_no_difference(rounds: int, asked: Question) -> None:
     """The promise, on real runs: two that followed each other are a round."""
     lines = gzip.decompress(RECORDED.read_bytes()).splitlines()
     recorded = [measured(read_record(line)) for line in lines]

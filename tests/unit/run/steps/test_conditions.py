@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from seen_states import (
-    Seen,
-    fresh,
-    leaving,
-    of_workload,
-    placed,
-    plan,
-    refused,
-    reservation,
-    state_of,
-)
+from seen_states import Seen, fresh, leaving, of_workload, placed, plan, refused, reservation, state_of
 
 from stowage_testbed.run.steps.conditions import in_phase, some_pods
 
@@ -43,9 +33,7 @@ def web(pod: Seen, **status: object) -> Seen:
         ("gone", of_workload("other", placed("b")), web(refused("a"))),
     ],
 )
-def test_a_condition_holds_for_enough_pods_and_not_for_fewer(
-    kind: str, enough: Seen, too_few: Seen
-) -> None:
+def test_a_condition_holds_for_enough_pods_and_not_for_fewer(kind: str, enough: Seen, too_few: Seen) -> None:
     """Pods of other workloads do not count, unless none is named."""
     count, others = int(kind != "gone"), of_workload("other", placed("o"), **RUNNING)
 
@@ -71,8 +59,7 @@ def test_a_wait_that_fails_says_why_pods_wait() -> None:
     untried = seen("settled", 1, web(placed("a")), web(fresh("b")))
     assert "ns/b: not tried by a scheduler yet" in untried
     assert seen("bound", 3, web(placed("a")), web(refused("b"))) == (
-        "1 of 3 pods are bound; 2 exist, 1 without a node "
-        "(ns/b: Unschedulable: 0/2 nodes are available)"
+        "1 of 3 pods are bound; 2 exist, 1 without a node (ns/b: Unschedulable: 0/2 nodes are available)"
     )
 
 
@@ -101,9 +88,7 @@ def test_an_object_is_waited_for_until_it_is_in_its_phase_or_has_failed(
 ) -> None:
     """And meanwhile says what it lacks."""
     kind = seen[0] if seen else "Reservation"
-    condition = in_phase(
-        kind, "peak", wanted, lambda state: next(iter(state.bodies(kind)), None)
-    )
+    condition = in_phase(kind, "peak", wanted, lambda state: next(iter(state.bodies(kind)), None))
     found = condition(state_of(*[seen] if seen else []))
     in_vain = "Failed" in said or said in {"Aborted", "Completed"}
 

@@ -18,11 +18,7 @@ from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.keeping_times import note_lateness, pace
 from stowage_testbed.run.steps.pacing import Due, Pacer, Pacing
 from stowage_testbed.run.steps.replaying import replay_recorded
-from stowage_testbed.scenario.arrivals.recorded import (
-    Deed,
-    FirstState,
-    RecordedReplay,
-)
+from stowage_testbed.scenario.arrivals.recorded import Deed, FirstState, RecordedReplay
 
 
 class TooLateError(StowageError):
@@ -44,15 +40,9 @@ class FakeCluster:
     def run(self, times_s: list[float], allowed_s: float = 60.0) -> Pacing:
         clock = ReceiptClock(lambda: round(self.now_s * NS_PER_S), lambda: 0)
         pacer = Pacer(
-            clock,
-            allowed_s,
-            lambda name, late_s: TooLateError(f"{name} {late_s:.1f}"),
-            writers=1,
-            pause=self._pause,
+            clock, allowed_s, lambda name, late_s: TooLateError(f"{name} {late_s:.1f}"), writers=1, pause=self._pause
         )
-        dues = [
-            Due(at_s, f"p{n}", self._act(f"p{n}")) for n, at_s in enumerate(times_s)
-        ]
+        dues = [Due(at_s, f"p{n}", self._act(f"p{n}")) for n, at_s in enumerate(times_s)]
         return pacer.run(dues)
 
     def _pause(self, seconds: float) -> None:
@@ -109,10 +99,7 @@ def test_what_is_too_late_ends_the_step_with_a_way_out() -> None:
 def test_the_first_refusal_is_raised_and_ends_it() -> None:
     """What the API server refuses once it would refuse a thousand times."""
     server = Server(refusals={"create 0": 422})
-    dues = [
-        Due(0.0, "p", partial(server.create, manifest(str(number))))
-        for number in range(100)
-    ]
+    dues = [Due(0.0, "p", partial(server.create, manifest(str(number)))) for number in range(100)]
     with pytest.raises(ApiRefusedError):
         pace(a_context([]), dues)
 
@@ -173,9 +160,7 @@ def manifest(name: str, kind: str = "Pod", **spec: Any) -> dict[str, Any]:
     return {"kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
-def replay(
-    server: Server, first: FirstState, *deeds: Deed, said: list[str] | None = None
-) -> StepContext:
+def replay(server: Server, first: FirstState, *deeds: Deed, said: list[str] | None = None) -> StepContext:
     context: Any = a_context([] if said is None else said, allowed_s=10.0)
     context.objects, context.create, context.namespace = server, server.create, "run"
     replay_recorded(context, RecordedReplay(first, deeds, 3, {}, ()))

@@ -51,19 +51,11 @@ Acts = list[Callable[[], object]]
 
 
 def a_context(
-    observer: Any,
-    *,
-    cluster: Any = None,
-    objects: Any = None,
-    harness: Harness | None = None,
+    observer: Any, *, cluster: Any = None, objects: Any = None, harness: Harness | None = None
 ) -> StepContext:
     """Return what a step on one node is carried out with."""
     run: Any = SimpleNamespace(
-        cluster=cluster,
-        observer=observer,
-        objects=objects,
-        timeouts=Timeouts(),
-        report=lambda _text: None,
+        cluster=cluster, observer=observer, objects=objects, timeouts=Timeouts(), report=lambda _text: None
     )
     pool = NodePool("node", 1, size(1000, 1 << 30))
     scenario = Scenario("steps/one", "A test.", (pool,), ())
@@ -82,15 +74,10 @@ def test_every_kind_of_step_has_its_effect(kind: type[Action]) -> None:
 
 @pytest.mark.parametrize(
     ("status", "owner", "said"),
-    [
-        (403, "ReplicaSet", "403"),
-        (429, "", "pod a on node-0 has no controller"),
-    ],
+    [(403, "ReplicaSet", "403"), (429, "", "pod a on node-0 has no controller")],
     ids=["another refusal", "nobody would replace it"],
 )
-def test_what_would_not_go_away_by_waiting_is_an_error_at_once(
-    status: int, owner: str, said: str
-) -> None:
+def test_what_would_not_go_away_by_waiting_is_an_error_at_once(status: int, owner: str, said: str) -> None:
     """`kubectl drain` refuses a pod that nobody would replace, too."""
     state = State()
     owners = [{"kind": owner, "name": "a", "uid": "a", "controller": True}]
@@ -104,14 +91,10 @@ def test_what_would_not_go_away_by_waiting_is_an_error_at_once(
 
     node = {"metadata": {"uid": "node-0", "name": "node-0", "resourceVersion": "1"}}
     objects = SimpleNamespace(patch=lambda *_: node, evict=evict)
-    observer = SimpleNamespace(
-        read=lambda look: look(state), wait_for=lambda *_, **__: None
-    )
+    observer = SimpleNamespace(read=lambda look: look(state), wait_for=lambda *_, **__: None)
 
     with pytest.raises(StowageError, match=said):
-        carry_out(
-            a_context(observer, objects=objects), Step(1, 1, Drain(("node-0",), 5.0))
-        )
+        carry_out(a_context(observer, objects=objects), Step(1, 1, Drain(("node-0",), 5.0)))
 
 
 @pytest.fixture
@@ -162,16 +145,9 @@ class Serving(Harness):
         return tuple(process.pid for process in self._processes)
 
 
-def interrupt(
-    cluster: Cluster,
-    process: Process,
-    how: Literal["kill", "stop"],
-    harness: Harness | None = None,
-) -> None:
+def interrupt(cluster: Cluster, process: Process, how: Literal["kill", "stop"], harness: Harness | None = None) -> None:
     observer = SimpleNamespace(
-        patient=lambda _: nullcontext(),
-        read=lambda look: look(State()),
-        wait_for=lambda *_, **__: None,
+        patient=lambda _: nullcontext(), read=lambda look: look(State()), wait_for=lambda *_, **__: None
     )
     context = a_context(observer, cluster=cluster, harness=harness)
     carry_out(context, Step(1, 1, Interrupt(process, how, for_s=0.01)))
@@ -230,11 +206,7 @@ def test_what_is_away_for_a_while_goes_on_or_is_started_again(
     ids=["a user's interrupt", "the cluster's end"],
 )
 def test_what_ends_the_run_leaves_no_broken_cluster(
-    cluster: Cluster,
-    spawn: Spawn,
-    meanwhile: Acts,
-    how: Literal["kill", "stop"],
-    error: BaseException,
+    cluster: Cluster, spawn: Spawn, meanwhile: Acts, how: Literal["kill", "stop"], error: BaseException
 ) -> None:
     """Each for the reason above it."""
     process = spawn()
@@ -280,9 +252,7 @@ def test_a_killed_scheduler_stays_away_until_its_kubelet_may_start_it(
     assert not is_stopped(kubelet)
 
 
-def test_an_arm_is_stopped_as_a_whole(
-    cluster: Cluster, spawn: Spawn, meanwhile: Acts
-) -> None:
+def test_an_arm_is_stopped_as_a_whole(cluster: Cluster, spawn: Spawn, meanwhile: Acts) -> None:
     """What belongs to an arm is a part of the scheduler under comparison."""
     parts, seen = [spawn(), spawn()], list[bool]()
     meanwhile += [partial(note_stop, part, seen) for part in parts]
@@ -295,10 +265,7 @@ def test_an_arm_is_stopped_as_a_whole(
 
 @pytest.mark.parametrize(
     ("compared", "outcome", "message"),
-    [
-        ("", "recovered", ""),
-        ("yunikorn", "no_degradation", "expected no_degradation, found recovered"),
-    ],
+    [("", "recovered", ""), ("yunikorn", "no_degradation", "expected no_degradation, found recovered")],
 )
 def test_an_overload_is_of_the_scheduler_that_serves_and_is_checked(
     monkeypatch: pytest.MonkeyPatch, compared: str, outcome: Any, message: str

@@ -8,12 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from stowage_testbed.scenario.arrivals.one_namespace import (
-    LONGEST_NAME,
-    NAMESPACE_LABEL,
-    OneNamespace,
-    shorten,
-)
+from stowage_testbed.scenario.arrivals.one_namespace import LONGEST_NAME, NAMESPACE_LABEL, OneNamespace, shorten
 
 LABELS = {"shop": {"team": "a"}, "mail": {"team": "a"}, "base": {"team": "b"}}
 STATEFUL = {
@@ -68,9 +63,7 @@ def selecting(namespaces: list[str]) -> dict[str, Any]:
         ({"namespaceSelector": BASE, "namespaces": ["mail"]}, *[["base", "mail"]] * 2),
     ],
 )
-def test_a_term_looks_at_the_pods_that_it_looked_at(
-    fields: dict[str, Any], apart: list[str], alone: list[str]
-) -> None:
+def test_a_term_looks_at_the_pods_that_it_looked_at(fields: dict[str, Any], apart: list[str], alone: list[str]) -> None:
     """By the label, in place of the namespaces; pods of one alone need none."""
     for one, asked in ((APART, apart), (ALONE, alone)):
         term = {"topologyKey": "zone", "labelSelector": selecting([]), **fields}

@@ -12,12 +12,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from stowage_testbed.scenario.arrivals.process import (
-    ArrivalProcess,
-    Distribution,
-    Lifetime,
-    Process,
-)
+from stowage_testbed.scenario.arrivals.process import ArrivalProcess, Distribution, Lifetime, Process
 
 MANY = 20_000
 RATE_PER_S = 25.0
@@ -77,9 +72,7 @@ def test_the_streams_are_the_same_with_every_version_of_the_library() -> None:
     assert ArrivalProcess("at-once").times_s(3) == [0.0, 0.0, 0.0]
 
 
-def test_arrivals_and_lifetimes_of_one_seed_have_nothing_to_do_with_each_other() -> (
-    None
-):
+def test_arrivals_and_lifetimes_of_one_seed_have_nothing_to_do_with_each_other() -> None:
     """Else pods that come late would be pods that run long."""
     gaps = gaps_s(ArrivalProcess("poisson", 1.0, seed=9))
     lifetimes = Lifetime("exponential", 1.0, seed=9).draws_s(MANY)

@@ -17,9 +17,9 @@ from stowage_testbed.scenario.subset import find_differences
 from stowage_testbed.trace import format as trace
 from stowage_testbed.trace.reading import Trace
 
-REPLAYS: dict[str, dict[str, Any]] = yaml.safe_load(
-    Path(__file__).with_name("recorded.yaml").read_text("utf-8")
-)["replays"]
+REPLAYS: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("recorded.yaml").read_text("utf-8"))[
+    "replays"
+]
 SPEC = {
     "containers": [{"name": "m", "image": "pause"}],
     "priority": 5,
@@ -28,9 +28,7 @@ SPEC = {
     "preemptionPolicy": "Never",
     "schedulingGates": [{"name": "wait"}],
 }
-TEMPLATE = trace.Template(
-    t=0, id="a", template=trace.PodTemplate({"app": "x"}, {}, SPEC)
-)
+TEMPLATE = trace.Template(t=0, id="a", template=trace.PodTemplate({"app": "x"}, {}, SPEC))
 
 
 def replay(*lines: trace.Line, **how: Any) -> RecordedReplay:
@@ -44,9 +42,7 @@ def test_what_happened_happens_again(case: dict[str, Any]) -> None:
     how = {key: case[key] for key in ("speed", "limit") if key in case}
     made = replay(*lines, **how)
 
-    assert [[one.at_s, one.do, one.kind, one.name] for one in made.deeds] == [
-        row[:4] for row in case["deeds"]
-    ]
+    assert [[one.at_s, one.do, one.kind, one.name] for one in made.deeds] == [row[:4] for row in case["deeds"]]
     for deed, row in zip(made.deeds, case["deeds"], strict=True):
         for body in row[4:]:
             assert list(find_differences(body, deed.body)) == []

@@ -70,9 +70,7 @@ def test_what_the_trace_does_not_bring_is_told(
         load_file(file.with_name("case.yaml"))
 
 
-def test_a_trace_alone_makes_a_scenario_that_measures_all_of_it(
-    tmp_path: Path,
-) -> None:
+def test_a_trace_alone_makes_a_scenario_that_measures_all_of_it(tmp_path: Path) -> None:
     """No file has to be written by hand."""
     file = a_trace(tmp_path / "elsewhere", FIRST, *pods("p"), name="My Day.jsonl.gz")
     scenario = make_scenario_of_trace(file, tmp_path / "results", speed=2.5)

@@ -10,12 +10,7 @@ import pytest
 import yaml
 from amounts import asked
 
-from stowage_testbed.scenario.arrivals.trace import (
-    Template,
-    TraceRow,
-    list_pods,
-    make_replay,
-)
+from stowage_testbed.scenario.arrivals.trace import Template, TraceRow, list_pods, make_replay
 from stowage_testbed.scenario.arrivals.trace_file import read_trace
 from stowage_testbed.scenario.errors import ScenarioIssuesError
 from stowage_testbed.scenario.load import load_file
@@ -42,9 +37,7 @@ JSON = json.dumps(
 
 
 @pytest.mark.parametrize(("text", "suffix"), [(CSV, ".csv"), (JSON, ".json")])
-def test_a_row_is_read_with_its_defaults(
-    text: str, suffix: str, tmp_path: Path
-) -> None:
+def test_a_row_is_read_with_its_defaults(text: str, suffix: str, tmp_path: Path) -> None:
     """Comments, empty lines and empty fields are for people; JSON says the same."""
     assert read_trace(a_file(tmp_path, text, suffix)).rows == (
         TraceRow(0.5, "web", SMALL),
@@ -52,16 +45,12 @@ def test_a_row_is_read_with_its_defaults(
     )
 
 
-BAD: dict[str, dict[str, Any]] = yaml.safe_load(
-    (Path(__file__).parents[1] / "bad" / "traces.yaml").read_text("utf-8")
-)
+BAD: dict[str, dict[str, Any]] = yaml.safe_load((Path(__file__).parents[1] / "bad" / "traces.yaml").read_text("utf-8"))
 OF_A_CORE = Template(asked(1000, 10**9)).template_id
 
 
 @pytest.mark.parametrize("case", BAD.values(), ids=BAD)
-def test_every_issue_of_a_trace_is_reported_at_once(
-    case: dict[str, Any], tmp_path: Path
-) -> None:
+def test_every_issue_of_a_trace_is_reported_at_once(case: dict[str, Any], tmp_path: Path) -> None:
     """With the line in which it stands."""
     suffix = "json" if "json" in case else "csv"
     found = sorted(

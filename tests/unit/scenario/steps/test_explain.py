@@ -23,9 +23,7 @@ WORDS = [
 
 
 @pytest.mark.parametrize(("kind", "plain", "words"), WORDS)
-def test_a_step_is_reported_with_its_defaults(
-    kind: str, plain: Any, words: str
-) -> None:
+def test_a_step_is_reported_with_its_defaults(kind: str, plain: Any, words: str) -> None:
     """What is not written happens all the same."""
     assert ACTIONS[kind].read(plain, Surroundings()).in_words() == words
 

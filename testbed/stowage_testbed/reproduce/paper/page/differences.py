@@ -6,13 +6,7 @@ from collections.abc import Iterator
 from statistics import fmean
 
 from stowage_testbed.reproduce.instance.rows import PENDING
-from stowage_testbed.reproduce.paper.categories import (
-    Baseline,
-    Categorised,
-    Category,
-    Evaluation,
-    shares,
-)
+from stowage_testbed.reproduce.paper.categories import Baseline, Categorised, Category, Evaluation, shares
 
 BEGINNING = (
     "Published: the optimiser runs on a cluster that a stock scheduler has filled, "
@@ -74,8 +68,7 @@ def _stock(evaluation: Evaluation) -> str:
         return "No instance was run."
     placed = sum(PENDING not in one.instance.stock for one in ones)
     better = sum(
-        one.instance.placed_by_priority(one.instance.stock)
-        > one.instance.placed_by_priority(one.instance.start)
+        one.instance.placed_by_priority(one.instance.stock) > one.instance.placed_by_priority(one.instance.start)
         for one in ones
     )
     preempted = fmean(one.instance.stock_preempted for one in ones)
@@ -92,9 +85,7 @@ def _stock(evaluation: Evaluation) -> str:
 
 def _optimal_failures(evaluation: Evaluation) -> str:
     found = [
-        one
-        for one in evaluation.solved
-        if one.result.optimal and one.category(Baseline.STOCK) is Category.FAILURES
+        one for one in evaluation.solved if one.result.optimal and one.category(Baseline.STOCK) is Category.FAILURES
     ]
     return (
         f"{len(found)} of {len(evaluation.solved)} results are proved optimal and "
@@ -109,9 +100,7 @@ def _limit(evaluation: Evaluation) -> str:
     for limit_s in evaluation.limits_s:
         for strategy in evaluation.strategies:
             called = [
-                one
-                for one in evaluation.of(strategy, limit_s)
-                if one.category(Baseline.STOCK) is not Category.NO_CALLS
+                one for one in evaluation.of(strategy, limit_s) if one.category(Baseline.STOCK) is not Category.NO_CALLS
             ]
             if called:
                 mean = fmean(one.result.wall_s for one in called)

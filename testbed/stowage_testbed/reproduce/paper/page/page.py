@@ -14,13 +14,7 @@ from stowage_testbed.reproduce.paper.instances import SEEDS_TRIED
 from stowage_testbed.reproduce.paper.live import LiveRow
 from stowage_testbed.reproduce.paper.page.differences import differences
 from stowage_testbed.reproduce.paper.plots import SETTINGS, figure_3, figure_4
-from stowage_testbed.reproduce.paper.tables import (
-    headline_sentences,
-    headline_table,
-    live_table,
-    shown_limit,
-    table_1,
-)
+from stowage_testbed.reproduce.paper.tables import headline_sentences, headline_table, live_table, shown_limit, table_1
 from stowage_testbed.reproduce.sweep.folder import Header
 
 PACKAGE = "stowage_testbed.reproduce.paper.page"
@@ -49,8 +43,7 @@ def page(evaluation: Evaluation, live: tuple[LiveRow, ...], header: Header) -> s
 def _figures_3(evaluation: Evaluation) -> list[tuple[str, str]]:
     return [
         _picture(
-            f"Strategy {strategy}, against the {baseline} scheduler; one bar a limit, "
-            "usages together.",
+            f"Strategy {strategy}, against the {baseline} scheduler; one bar a limit, usages together.",
             figure_3(evaluation, strategy, baseline),
         )
         for baseline in Baseline
