@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.base.wait import HANG_S
+from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.observe.change import JsonObject, name_of
 from stowage_testbed.observe.condition import Condition, ConditionResult
 from stowage_testbed.observe.pod import ObservedPod
 from stowage_testbed.observe.state import State
@@ -60,9 +61,24 @@ def delete(context: StepContext, step: Delete) -> None:
 
 
 def scale(context: StepContext, step: Scale) -> None:
-    """Set the number of a workload's pods."""
+    """Set the number of a workload's pods, and wait until its controller has taken it over.
+
+    The watches show that number on return: until then the old one looks like pods that are lost.
+    """
     workload = context.existing_workload(step.workload)
-    context.objects.patch(workload.kind, workload.name, {"spec": {"replicas": step.to}}, namespace=context.namespace)
+    body = context.objects.patch(
+        workload.kind, workload.name, {"spec": {"replicas": step.to}}, namespace=context.namespace
+    )
+    wait_until(
+        f"the controller of {workload.kind} {workload.name} to see the new number of pods",
+        lambda: context.objects.read(workload.kind, workload.name, namespace=context.namespace),
+        lambda now: (now.get("status") or {}).get("observedGeneration", 0) >= body["metadata"]["generation"],
+        timeout_s=HANG_S,
+    )
+    wanted = _list_replicas(context.objects.list_all("ReplicaSet", context.namespace))
+    context.wait_for(
+        "the watch to show the new number of pods", _replicas_are(context.namespace, wanted), timeout_s=HANG_S
+    )
 
 
 def evict(context: StepContext, step: Evict) -> None:
@@ -122,6 +138,18 @@ def ask_for_plan(context: StepContext, step: AskForPlan) -> None:
 def _list_pods(state: State, context: StepContext, workload: str) -> list[ObservedPod]:
     pods = state.all_pods(context.namespace)
     return [pod for pod in pods if pod.workload == workload]
+
+
+def _list_replicas(bodies: Iterable[JsonObject]) -> dict[str, int]:
+    return {name_of(body): body["spec"]["replicas"] for body in bodies}
+
+
+def _replicas_are(namespace: str, wanted: Mapping[str, int]) -> Condition:
+    def condition(state: State) -> ConditionResult:
+        seen = _list_replicas(state.bodies("ReplicaSet", namespace))
+        return ConditionResult(seen == wanted, f"seen: {seen}, wanted: {wanted}")
+
+    return condition
 
 
 def _left(namespace: str, evicted: Collection[str]) -> Condition:
