@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from kubernetes.client import ApiClient
-from made_clusters import Switches, made_cluster
+from made_clusters import MadeCluster, watched
 
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.live.watching import LiveWatch
-
-NODES, PODS = 20, 100
-
-
-@contextmanager
-def watching(api: ApiClient) -> Iterator[LiveWatch]:
-    watch = LiveWatch(api)
-    watch.begin()
-    try:
-        yield watch
-    finally:
-        watch.stop()
 
 
 def until(watch: LiveWatch, what: str, holds: Callable[[dict[str, Any]], bool]) -> None:
@@ -36,15 +22,15 @@ def test_interruptions_and_plans_of_a_later_chart_are_told(monkeypatch: pytest.M
     Nor does anybody think of opening it anew when there is something new to see.
     """
     monkeypatch.setattr("stowage_testbed.live.watching.LOOK_S", 0.0)
-    switches = Switches()
-    with made_cluster(NODES, PODS, switches=switches) as api, watching(api) as watch:
+    cluster = MadeCluster(20, 100)
+    with watched(cluster) as watch:
         began = watch.now()
         assert began["plans"] == []
-        switches.away = True
+        cluster.away = True
         until(watch, "to be lost", lambda now: "Pod:" in now["lost"])
-        switches.away = False
+        cluster.away = False
         until(watch, "to be back", lambda now: not now["lost"])
-        switches.plan = "first"
+        cluster.plan = "first"
         until(watch, "to have a plan", lambda now: bool(now["plans"]))
 
         (plan,) = watch.now()["plans"]
