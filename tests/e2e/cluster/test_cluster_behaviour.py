@@ -122,16 +122,6 @@ def await_running(core: Any, name: str) -> None:
     )
 
 
-def test_a_pod_on_a_fake_node_runs_and_is_audited(cluster: Cluster, core: Any, nodes: list[str]) -> None:
-    """The audit log is the clock of every comparison."""
-    core.create_namespaced_pod("default", a_pod("on-fake", nodes[0]))
-    await_running(core, "on-fake")
-
-    created = [entry for entry in audited(cluster, "pods") if entry["objectRef"].get("name") == "on-fake"]
-    assert [entry["responseStatus"]["code"] for entry in created] == [201]
-    assert "." in created[0]["stageTimestamp"]
-
-
 def test_a_pod_that_is_deleted_leaves_its_name_to_the_next(cluster: Cluster, core: Any, nodes: list[str]) -> None:
     """KWOK deletes by name: one deletion too many hits a StatefulSet's next pod."""
     for name in ("asked", "forced"):

@@ -11,26 +11,11 @@ from release_environment import ReleaseEnvironment, is_ready, processes_in, stat
 
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster.components import HOST_PODS, component_process, pid_file
-from stowage_testbed.cluster.host_pods import HOST_NODE, start_host_pods
+from stowage_testbed.cluster.host_pods import start_host_pods
 
 pytestmark = pytest.mark.e2e
 
 SLEEP = {"name": "main", "image": "none", "command": ["sleep", "600"]}
-
-
-def test_the_host_node_is_ready_and_closed_to_others(environment: ReleaseEnvironment) -> None:
-    """Workloads under test must not land on a node that is not fake."""
-    name = f"metadata.name={HOST_NODE}"
-    (node,) = wait_until(
-        "the host node to be Ready",
-        lambda: environment.core.list_node(field_selector=name).items,
-        lambda nodes: bool(nodes) and is_ready(nodes[0]),
-        timeout_s=HANG_S,
-    )
-
-    assert node.metadata.labels["stowage.dev/host"] == "true"
-    taints = {(taint.key, taint.effect) for taint in node.spec.taints}
-    assert ("stowage.dev/host", "NoSchedule") in taints
 
 
 def test_a_pod_waits_for_its_config_map_and_says_so(environment: ReleaseEnvironment) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from kubernetes.client import ApiException, AuthenticationV1Api, RbacAuthorizationV1Api
-from release_environment import ReleaseEnvironment, is_ready, processes_in
+from release_environment import ReleaseEnvironment, is_ready
 
 from stowage_testbed.base.wait import HANG_S, wait_until
-from stowage_testbed.helm import Release, install_release, uninstall_release
+from stowage_testbed.helm import Release, install_release
 from stowage_testbed.helm.command import helm_folder, run_helm
 from stowage_testbed.helm.diagnosis import diagnose
 from stowage_testbed.helm.install import CHART
@@ -134,20 +134,3 @@ def test_a_helm_that_was_killed_does_not_lock_the_release(environment: ReleaseEn
     install_release(environment.cluster, profile="optimizer", optimizer_enabled=True)
 
     assert is_ready(release.pods()[0])
-
-
-def test_an_uninstalled_release_leaves_no_process(environment: ReleaseEnvironment) -> None:
-    """The next scenario must find an empty machine."""
-    release = install_release(environment.cluster, profile="optimizer", optimizer_enabled=True)
-    pids = release.process_ids().values()
-    folder = release.pod_folder()
-    assert folder is not None
-
-    uninstall_release(release)
-
-    assert processes_in(folder) == []
-    for pid in pids:
-        with pytest.raises(ProcessLookupError):
-            os.kill(pid, 0)
-    mounts = environment.cluster.workdir / "mnt"
-    assert not [path for path in mounts.rglob("*") if path.is_symlink()]

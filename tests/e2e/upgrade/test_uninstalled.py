@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from release_environment import ReleaseEnvironment
+from release_environment import ReleaseEnvironment, processes_in
 
 from stowage_testbed.api.client import ask
 from stowage_testbed.api.kinds import kinds_of
@@ -23,7 +23,7 @@ OF_EVERY_NAMESPACE = {("ServiceAccount", NAMESPACE, "default"), ("ConfigMap", NA
 
 
 def test_uninstalling_leaves_nothing_but_the_definitions(environment: ReleaseEnvironment) -> None:
-    """Also not the lease, which the scheduler and not Helm has made."""
+    """Also not the lease, which the scheduler and not Helm has made, and no process."""
     environment.core.create_namespace({"metadata": {"name": NAMESPACE}})
     before = wait_until(
         "the namespace to have what every one has",
@@ -49,8 +49,14 @@ def test_uninstalling_leaves_nothing_but_the_definitions(environment: ReleaseEnv
         timeout_s=HANG_S,
     )
     assert lease in set(_objects(environment)) - before
+    folder = release.pod_folder()
+    assert folder is not None
+    assert len(processes_in(folder)) >= len(release.process_ids()) == 2
 
     uninstall_release(release)
+
+    assert processes_in(folder) == []
+    assert not [path for path in (environment.cluster.workdir / "mnt").rglob("*") if path.is_symlink()]
 
     definitions = {("CustomResourceDefinition", "", file.stem) for file in (CHART / "crds").glob("*.yaml")}
     wait_until(

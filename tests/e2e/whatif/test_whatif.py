@@ -13,11 +13,9 @@ import figure_1_cluster
 import pytest
 from kubernetes import client
 from release_environment import ReleaseEnvironment
-from typer.testing import CliRunner
 
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S, wait_until
-from stowage_testbed.cli import app
 from stowage_testbed.cluster import Cluster
 from stowage_testbed.observe.audit import find_audit_end, read_audit_entries
 from stowage_testbed.simulate import NO_PROTECTION, find_profile
@@ -140,54 +138,3 @@ def test_a_user_who_may_list_nothing_learns_what_is_needed(figure_1: ReleaseEnvi
         pytest.raises(StowageError, match="ClusterRole with the verb list"),
     ):
         read_api(api)
-
-
-@pytest.mark.parametrize(
-    ("annotations", "emptied"),
-    [
-        ({"n0": "cluster-autoscaler.kubernetes.io/scale-down-disabled"}, ["n1"]),
-        (dict.fromkeys(("n0", "n1"), "karpenter.sh/do-not-disrupt"), []),
-    ],
-)
-def test_nodes_that_autoscalers_may_not_remove_are_left_and_named(
-    tmp_path: Path, annotations: dict[str, str], emptied: list[str]
-) -> None:
-    """Nobody takes them away: to empty them saves nothing. They may take pods."""
-    items: list[dict[str, Any]] = []
-    for number, name in enumerate(("n0", "n1")):
-        stays = {annotations[name]: "true"} if name in annotations else {}
-        metadata = {"name": name, "labels": {"kubernetes.io/hostname": name}}
-        items.append(
-            {
-                "kind": "Node",
-                "apiVersion": "v1",
-                "metadata": {**metadata, "annotations": stays},
-                "status": {"allocatable": {"cpu": "4", "memory": "4Gi", "pods": "9"}},
-            }
-        )
-        items += [_pod(f"{name}-{pod}", name) for pod in range(1 + number)]
-    file = tmp_path / "all.json"
-    file.write_text(json.dumps({"kind": "List", "items": items}))
-
-    said = [CliRunner().invoke(app, ["defragment", "--file", str(file), *more]).stdout for more in ([], ["--json"])]
-
-    found = json.loads(said[1])
-    assert [one["name"] for one in found["emptied"]] == emptied
-    assert found["least"]["nodes"] == found["after"]["nodes"] == 2 - len(emptied)
-    kept = [{"name": node, "reason": why} for node, why in annotations.items()]
-    assert found["irremovable"] == kept
-    assert f"Nodes that stay by {annotations['n0']}: n" in said[0]
-
-
-def _pod(name: str, node: str) -> dict[str, Any]:
-    """Return a ready pod of the workload `web`."""
-    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web",
-             "uid": "web", "controller": True}  # fmt: skip
-    requests = {"requests": {"cpu": "100m", "memory": "1Gi"}}
-    return {
-        "kind": "Pod",
-        "apiVersion": "v1",
-        "metadata": {"name": name, "namespace": "default", "uid": name, "ownerReferences": [owner]},
-        "spec": {"nodeName": node, "containers": [{"name": "c", "image": "i", "resources": requests}]},
-        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
-    }
