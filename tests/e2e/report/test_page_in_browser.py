@@ -120,8 +120,10 @@ def test_hostile_names_do_nothing_but_stand_there(open_page: Open) -> None:
         for number, pod in enumerate(record.pods)
     )
     nodes = (replace(record.nodes[0], name=HOSTILE),)
-    hostile = replace(record, arm=HOSTILE, pods=pods, nodes=nodes)
-    opened = open_page(page(a_result([hostile], a_comparison((HOSTILE,)))))
+    hostile = replace(record, arm=HOSTILE, pods=pods, nodes=nodes, clock=HOSTILE)
+    failed = replace(hostile, round_number=2, error=HOSTILE)
+    comparison = replace(a_comparison((HOSTILE,)), environment={HOSTILE: HOSTILE})
+    opened = open_page(page(a_result([hostile, failed], comparison)))
 
     opened.all(".bar .area")[0].click()
 

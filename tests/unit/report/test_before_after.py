@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
-import re
 from pathlib import Path
 
 from amounts import GPU
@@ -49,18 +47,10 @@ def test_a_nodes_load_is_shown_before_and_after() -> None:
     assert f"{GPU} 25.0% before, 50.0% after" in gpus
 
 
-def test_the_page_holds_both_states_and_names_stay_text(tmp_path: Path) -> None:
-    """Pod for pod; a workload's name comes from a cluster, not ours to trust."""
+def test_names_stay_text_on_the_page(tmp_path: Path) -> None:
+    """A workload's name comes from a cluster, not ours to trust."""
     text = write_page(OUTCOME, tmp_path).read_text(encoding="utf-8")
 
-    (found,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text)
-    data = json.loads(found)
-    assert data["cluster"]["names"] == ["n1", "n2"]
-    runs = [panel["run"] for panel in data["panels"]]
-    assert [
-        sorted((run["kinds"][kind][0], node) for kind, node in zip(run["kind"], run["node"], strict=True))
-        for run in runs
-    ] == [sorted([("a", 0), ("a", 0), (HOSTILE, -1)]), sorted([("a", 1), ("a", -1), (HOSTILE, 0)])]
     assert "<img" not in text
     assert "&lt;/script&gt;&lt;img" in text
     assert "default-src &#39;none&#39;" in text
