@@ -13,9 +13,8 @@ import pytest
 
 from stowage_optimizer.verify import checker
 from stowage_optimizer.verify.checker import NAMES, RULES, Rule
-from stowage_optimizer.verify.violation import RuleName, Violation
-from stowage_testbed.simulate import PlanJudgement
-from tests.differential.comparison import CLAIM_RULES, PLUGINS, REASONS, Verifiers, equivalent, running_verifiers
+from stowage_optimizer.verify.violation import RuleName
+from tests.differential.comparison import CLAIM_RULES, PLUGINS, REASONS, Verifiers, running_verifiers
 
 SEED = 5
 PLANS = 200
@@ -84,33 +83,3 @@ def test_every_reason_has_its_rules_and_every_rule_its_reasons() -> None:
     assert reasons == set(REASONS) | NEVER_SEEN
     assert covered == set(get_args(RuleName)) - CLAIM_RULES - OF_REQUESTS
     assert {rule.__name__ for rule in RULES} >= OF_CLAIMS | NOT_HELD_AGAINST
-
-
-def rehearsal(plugin: str, *pods: str) -> PlanJudgement:
-    return PlanJudgement(False, "rehearsal", (plugin,), pods)
-
-
-OVER_CAPACITY = PlanJudgement(False, "over-capacity")
-
-
-@pytest.mark.parametrize(
-    ("refusal", "rules", "same"),
-    [
-        (OVER_CAPACITY, {"capacity", "worth"}, True),
-        (OVER_CAPACITY, {"worth"}, False),
-        (OVER_CAPACITY, {"unknown-pod"}, True),
-        (rehearsal("NodePorts"), {"host-ports"}, True),
-        (rehearsal("NodePorts"), {"eligibility"}, False),
-        (rehearsal("Custom", "pod"), {"host-ports"}, True),
-        (rehearsal("Custom", "other"), {"host-ports"}, False),
-        (rehearsal("Custom", "pod"), {"immovable"}, False),
-        (PlanJudgement(False, "stale"), {"capacity"}, False),
-    ],
-)
-def test_reasons_are_equivalent_if_one_of_the_rules_says_the_same(
-    refusal: PlanJudgement, rules: set[RuleName], *, same: bool
-) -> None:
-    """Two refusals for different reasons are two mistakes, not an agreement."""
-    violations = [Violation(rule, "pod", "") for rule in rules]
-
-    assert equivalent(refusal, violations) == same
