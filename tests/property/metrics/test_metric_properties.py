@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -11,9 +10,8 @@ from hypothesis import strategies as st
 from run_records import a_node, a_record, by_name, pod_on
 
 from stowage_testbed.metrics.catalogue import metrics_of
-from stowage_testbed.metrics.distribution import compute_spread, compute_top_share, jain_index
 from stowage_testbed.metrics.inversions import count_inversions
-from stowage_testbed.metrics.latency import measure_t_sched, percentile
+from stowage_testbed.metrics.latency import measure_t_sched
 from stowage_testbed.metrics.record import PodRecord, RunRecord
 from stowage_testbed.metrics.state import NodeState
 
@@ -22,8 +20,6 @@ RESOLUTION_S = 0.25
 
 # Quarters are exact in binary, so that equal moments are equal.
 moments = st.integers(0, 40).map(lambda quarter: quarter / 4)
-some_load = st.lists(st.integers(0, 10**12), min_size=1, max_size=30).filter(any)
-samples = st.lists(st.floats(0, 1e6, allow_nan=False), min_size=1, max_size=300)
 
 
 @st.composite
@@ -64,33 +60,6 @@ def closed_runs(draw: st.DrawFn) -> RunRecord:
     return a_record(pods, window_s=WINDOW_S)
 
 
-@given(some_load, st.integers(1, 10**6), st.integers(1, 10))
-def test_jain_spread_and_skew_agree(values: list[int], factor: int, count: int) -> None:
-    """Jain = 1 / (1 + CV^2): the paper prints both, so they must not disagree.
-
-    The ends of Jain make it readable without knowing load or unit; skew has a floor.
-    """
-    index, share = jain_index(values), compute_top_share(values, count)
-    cv = compute_spread(values)["cv"]
-    assert index is not None
-    assert cv is not None
-
-    assert Fraction(1, len(values)) <= index <= 1
-    assert float(index) == pytest.approx(1 / (1 + cv**2))
-    assert jain_index([value * factor for value in values]) == index
-    assert jain_index([factor] * count) == 1
-    assert share is None or Fraction(count, len(values)) <= share <= 1
-
-
-@given(samples)
-def test_percentiles_rise_with_their_rank(values: list[float]) -> None:
-    """And each is a value that occurred, between the smallest and the largest."""
-    found = [percentile(values, rank).value for rank in (0, 50, 90, 95, 99)]
-    known = [value for value in found if value is not None]
-    assert known == sorted(known)
-    assert set(known) <= set(values)
-
-
 @given(closed_runs())
 def test_littles_law_holds_for_a_closed_window(record: RunRecord) -> None:
     """L = lambda W: the queue's average comes from counting, the wait from the pods.
@@ -110,17 +79,6 @@ def test_shares_are_shares_and_a_gap_has_its_reason(record: RunRecord) -> None:
         assert metric.value is not None or metric.note
         if metric.name.startswith(("stranded", "fragmented", "top5")):
             assert metric.value is None or 0 <= metric.value <= 1, metric
-
-
-@given(closed_runs())
-def test_utilisation_stays_between_start_and_end_while_pods_only_come(record: RunRecord) -> None:
-    """Its average over time cannot leave the range that it went through."""
-    metrics = by_name(record)
-    names = ("end", "mean", "delta")
-    values = [metrics[f"utilisation_cpu_{name}"].value for name in names]
-    end, mean, delta = (value for value in values if value is not None)
-    assert 0 <= end - delta <= mean * (1 + 1e-12)
-    assert mean <= end * (1 + 1e-12)
 
 
 @given(runs(), st.randoms())
