@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
 from kubernetes.client import ApiClient, ApiextensionsV1Api, CoreV1Api, CustomObjectsApi, RbacAuthorizationV1Api
 
 from stowage_testbed.base.wait import HANG_S, wait_until
@@ -102,17 +101,6 @@ class ArmEnvironment:
             for one in listed["items"]:
                 found.append(f"{plural}/{one['metadata']['name']}")
         return found
-
-
-def listening(pids: Collection[int]) -> set[str]:
-    """Return the addresses on which some processes listen."""
-    return {
-        connection.laddr.ip
-        for pid in pids
-        for process in (psutil.Process(pid), *psutil.Process(pid).children())
-        for connection in process.net_connections("inet")
-        if connection.status == psutil.CONN_LISTEN
-    }
 
 
 def secrets_in(folder: Path) -> list[Path]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,6 +74,16 @@ def is_ready(pod: Any) -> bool:
     """Return whether a pod is Ready."""
     conditions: Mapping[str, str] = {condition.type: condition.status for condition in pod.status.conditions or ()}
     return conditions.get("Ready") == "True"
+
+
+def listening(processes: Iterable[psutil.Process]) -> list[str]:
+    """Return the addresses on which processes listen, one a port."""
+    return [
+        connection.laddr.ip
+        for process in processes
+        for connection in process.net_connections("inet")
+        if connection.status == psutil.CONN_LISTEN
+    ]
 
 
 def processes_in(folder: object) -> list[psutil.Process]:

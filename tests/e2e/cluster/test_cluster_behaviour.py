@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import psutil
 import pytest
 from amounts import size
 from kubernetes.client import ApiClient, CoreV1Api, PolicyV1Api
+from release_environment import listening
 
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.wait import HANG_S, wait_until
@@ -56,15 +56,10 @@ def nodes(api: ApiClient) -> list[str]:
 
 def test_nothing_listens_beyond_the_loopback(cluster: Cluster) -> None:
     """On another interface, anyone could try their luck."""
-    listening = [
-        connection.laddr
-        for process in processes_of(cluster.workdir)
-        for connection in process.net_connections("inet")
-        if connection.status == psutil.CONN_LISTEN
-    ]
+    found = listening(processes_of(cluster.workdir))
 
-    assert len(listening) >= 3
-    assert {address.ip for address in listening} == {"127.0.0.1"}
+    assert len(found) >= 3
+    assert set(found) == {"127.0.0.1"}
 
 
 def test_no_other_user_of_the_machine_reaches_etcd(cluster: Cluster) -> None:
@@ -72,9 +67,7 @@ def test_no_other_user_of_the_machine_reaches_etcd(cluster: Cluster) -> None:
     etcd = component_process(cluster.workdir, ETCD)
     assert etcd is not None
 
-    listening = [connection for connection in etcd.net_connections("inet") if connection.status == psutil.CONN_LISTEN]
-
-    assert listening == []
+    assert listening([etcd]) == []
     assert (cluster.workdir / ETCD_SOCKET).is_socket()
     assert cluster.workdir.stat().st_mode & 0o077 == 0
 

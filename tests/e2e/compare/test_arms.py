@@ -8,8 +8,9 @@ from typing import Any
 
 import psutil
 import pytest
-from arm_environment import ArmEnvironment, listening, secrets_in
+from arm_environment import ArmEnvironment, secrets_in
 from kubernetes.client import CustomObjectsApi
+from release_environment import listening
 
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.compare.arms.program import ArmEndedError
@@ -47,7 +48,9 @@ def test_an_arm_places_pods_and_is_reported_when_killed(name: str, environment: 
         with environment.pods(arm.pod_overrides) as names:
             environment.wait_bound(names)
         running.check()
-        assert listening(pids) == {"127.0.0.1"}
+        programs = [psutil.Process(pid) for pid in pids]
+        started = [child for program in programs for child in program.children()]
+        assert set(listening([*programs, *started])) == {"127.0.0.1"}
         assert environment.arm_objects()
         assert all(file.stat().st_size for file in running.log_files.values())
         configuration = running.configuration

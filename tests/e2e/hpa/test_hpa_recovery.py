@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 from kubernetes.client import ApiClient
+from release_environment import listening
 
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.cluster import Cluster
@@ -134,12 +134,6 @@ def test_nothing_is_left_behind(record: HpaRecord, api: ApiClient) -> None:
 
 
 def test_metrics_server_listens_on_the_loopback_only(cluster: Cluster) -> None:
-    listening = [
-        connection.laddr.ip
-        for process in processes_of(cluster.workdir)
-        if process.name() == "metrics-server"
-        for connection in process.net_connections("inet")
-        if connection.status == psutil.CONN_LISTEN
-    ]
+    found = [process for process in processes_of(cluster.workdir) if process.name() == "metrics-server"]
 
-    assert listening == ["127.0.0.1"]
+    assert listening(found) == ["127.0.0.1"]

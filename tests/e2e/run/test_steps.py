@@ -11,7 +11,6 @@ from step_environment import StepEnvironment
 from stowage_run import CHECKOUT
 
 from stowage_testbed.observe.receipt import Receipt, ReceiptClock
-from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.listener import WindowListener
 from stowage_testbed.scenario.load import load_file
@@ -52,28 +51,6 @@ def test_a_kind_of_ones_own_goes_with_the_scenario(environment: StepEnvironment)
         outcome = environment.play_scenario(scenario)
 
         assert (outcome.error, outcome.failed_checks) == ("", ())
-
-
-def test_every_pod_gets_the_schedulers_overrides(environment: StepEnvironment) -> None:
-    """Pods of controllers and of bursts; else another scheduler would place them."""
-    pod_overrides = PodOverrides("default-scheduler", {"queue": "root"}, {"overridden": "yes"})
-
-    outcome = environment.play(
-        """\
-steps:
-  - apply: web
-  - scale: {workload: web, to: 1}
-  - burst: {workload: task, pods: 3}
-  - wait: {for: ready}
-expect: {end: {placed: 4}}
-""",
-        pod_overrides,
-    )
-
-    assert (outcome.error, outcome.failed_checks) == ("", ())
-    assert len(environment.pods) == 4
-    assert environment.facts("labels", "queue") == {"root"}
-    assert environment.facts("annotations", "overridden") == {"yes"}
 
 
 class Stopwatch(WindowListener):
