@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 from typing import Any
 
 import pytest
@@ -109,50 +108,3 @@ def test_a_service_that_the_model_does_not_cover_is_refused() -> None:
     for mean_s, stages in ((0.0, 1), (-1.0, 1), (0.2, 0), (0.2, 501)):
         with pytest.raises(ValueError, match="above 0 s and 1 to 500 stages"):
             ServiceTime(mean_s, stages)
-
-
-def simulated_latencies(clients: int, replicas: int, time: ServiceTime, *, requests: int = 20_000) -> list[float]:
-    """Run a closed loop of clients, request by request; return latencies, sorted.
-
-    Shares nothing with the model but its assumptions: replicas that share their rate
-    equally among their requests, a replica picked at random for each request, and
-    clients that send the next request as soon as they have an answer.
-    """
-    rng = random.Random(1)  # noqa: S311 - a simulation, not a secret
-    # A replica's own time runs as fast as each of its requests is served.
-    own_s = [0.0] * replicas
-    busy: list[list[tuple[float, float]]] = [[] for _ in range(replicas)]
-    now_s = 0.0
-    ended: list[float] = []
-
-    def send() -> None:
-        at = rng.randrange(replicas)
-        work_s = rng.gammavariate(time.stages, time.mean_s / time.stages)
-        busy[at].append((own_s[at] + work_s, now_s))
-
-    for _ in range(clients):
-        send()
-    while len(ended) < requests:
-        left = [(i, here) for i, here in enumerate(busy) if here]
-        step_s, at = min(((min(here)[0] - own_s[i]) * len(here), i) for i, here in left)
-        for i, here in left:
-            own_s[i] += step_s / len(here)
-        now_s += step_s
-        first = min(busy[at])
-        busy[at].remove(first)
-        ended.append(now_s - first[1])
-        send()
-    # The network starts empty.
-    return sorted(ended[requests // 10 :])
-
-
-@pytest.mark.parametrize(("stages", "clients", "replicas"), [(1, 10, 3), (1, 10, 20), (25, 10, 3)])
-def test_a_simulation_has_the_same_mean_and_no_longer_tail(stages: int, clients: int, replicas: int) -> None:
-    """The mean is exact; the tail errs on the slow side, by a fifth at most."""
-    service = WebService(stages=stages, timeout_s=60.0)
-    seen = simulated_latencies(clients, replicas, service.service_time)
-
-    mean_s = clients / steady_state(service, clients, replicas).requests_per_s
-    tail_s = window(clients, replicas, service).p99_s
-    assert mean_s == pytest.approx(sum(seen) / len(seen), rel=0.03)
-    assert 0.95 < tail_s / seen[int(0.99 * len(seen))] < 1.25
