@@ -1,4 +1,4 @@
-"""The web service's model: fixed answers, its limits, and a simulation beside it."""
+"""The web service's model: fixed answers, and its limits."""
 
 from __future__ import annotations
 
