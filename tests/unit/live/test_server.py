@@ -1,21 +1,22 @@
-"""The server: read by who was given the address, and by nobody else."""
+"""The server and its watch: read by who was given the address, and by nobody else."""
 
 from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from http.client import HTTPConnection, HTTPResponse
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from made_clusters import MadeCluster, watched
 from watch_server import WatchServer
 from watch_server import serving as serving_api
 
 from stowage_testbed.base.errors import InputError, StowageError
-from stowage_testbed.base.wait import HANG_S
+from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.live.server import Control, LiveServer, serving
 from stowage_testbed.live.watching import LiveWatch
 
@@ -226,3 +227,32 @@ def _next_message(stream: HTTPResponse) -> tuple[int, Any]:
             number = int(line[3:])
         if line.startswith("data:") and number is not None:
             return number, json.loads(line[5:])
+
+
+def until(watch: LiveWatch, what: str, holds: Callable[[dict[str, Any]], bool]) -> None:
+    wait_until(f"the watch {what}", watch.now, holds, timeout_s=HANG_S)
+
+
+def test_interruptions_and_plans_of_a_later_chart_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page must not show a cluster at rest that is only out of sight.
+
+    Nor does anybody think of opening it anew when there is something new to see.
+    """
+    monkeypatch.setattr("stowage_testbed.live.watching.LOOK_S", 0.0)
+    cluster = MadeCluster(20, 100)
+    with watched(cluster) as watch:
+        began = watch.now()
+        assert began["plans"] == []
+        cluster.away = True
+        until(watch, "to be lost", lambda now: "Pod:" in now["lost"])
+        cluster.away = False
+        until(watch, "to be back", lambda now: not now["lost"])
+        cluster.plan = "first"
+        until(watch, "to have a plan", lambda now: bool(now["plans"]))
+
+        (plan,) = watch.now()["plans"]
+        assert plan[0] == "first"
+        watch.stop()
+        messages = watch.messages.after(began["seq"])
+        assert messages
+        assert messages[-1][0] == watch.now()["seq"]

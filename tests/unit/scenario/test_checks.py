@@ -1,4 +1,4 @@
-"""What is expected of a moment, and of metrics, against what was found."""
+"""What is expected of a moment, of metrics and of objects, against what was found."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 from stowage_testbed.scenario.check import CheckResult, Moment, OptimizerRecord, check_metrics, check_moment
 from stowage_testbed.scenario.expectations import MetricBound
 from stowage_testbed.scenario.expected_moment import ExpectedMoment
+from stowage_testbed.scenario.expression import Expression, ExpressionError
+from stowage_testbed.scenario.subset import Difference, find_differences
 
 GB = 10**9
 CASES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("checks.yaml").read_text("utf-8"))
@@ -93,3 +95,32 @@ def test_a_metric_beyond_its_bound_or_without_a_value_fails(case: dict[str, Any]
 
     assert len(results) == len(made)
     assert messages_of(results) == case.get("fails", "")
+
+
+EXPRESSIONS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("expressions.yaml").read_text("utf-8"))
+
+
+@pytest.mark.parametrize(("text", "read"), EXPRESSIONS["expressions"].items())
+def test_an_expression_holds_or_says_what_it_has_read(text: str, read: str) -> None:
+    """What was wrong must be found without another run."""
+    held = Expression(text).look(EXPRESSIONS["values"])
+
+    assert held.holds == (not read)
+    assert read in held.read
+
+
+@pytest.mark.parametrize(("text", "column"), EXPRESSIONS["none"].items())
+def test_what_is_no_expression_is_refused_with_its_column(text: str, column: int) -> None:
+    """When the file is read."""
+    with pytest.raises(ExpressionError) as caught:
+        Expression(text)
+
+    assert caught.value.column == column
+
+
+@pytest.mark.parametrize("part", EXPRESSIONS["parts"])
+def test_a_field_that_differs_is_named_by_its_path(part: list[Any]) -> None:
+    """Else a reader has to compare two objects by eye."""
+    wanted, *differs = part
+    found = [Difference(*differs)] if differs else []
+    assert list(find_differences(wanted, EXPRESSIONS["object"])) == found

@@ -1,16 +1,26 @@
 """What a file becomes, and which files are meant."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
+from amounts import asked, size
 from typer.testing import CliRunner
 
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli import app
+from stowage_testbed.cluster.node_pool import NodePool
+from stowage_testbed.declaration import make_object
 from stowage_testbed.scenario.catalogue import find_shipped_folder, select
 from stowage_testbed.scenario.errors import ScenarioIssuesError
-from stowage_testbed.scenario.load import find_files, load_folder
+from stowage_testbed.scenario.load import find_files, load_file, load_folder
+from stowage_testbed.scenario.manifests import make_controllers, make_nodes, make_pods, make_priority_classes
+from stowage_testbed.scenario.model import Scenario, Workload
 from stowage_testbed.scenario.starter import write_starter
+from stowage_testbed.scenario.subset import find_differences
 
 GOOD = Path(__file__).parent / "good"
 FILES = sorted(GOOD.glob("*.yaml"))
@@ -90,3 +100,92 @@ def test_a_name_means_the_users_own_scenario_or_one_of_ours(tmp_path: Path, monk
         meant("paper/figure-3")
     changed = write_starter("paper/figure-1", own)
     assert meant("paper/figure-1") == {changed}
+
+
+NODES = (NodePool("node", 2, size(4000, 4 * 10**9)),)
+CASES: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("manifests.yaml").read_text("utf-8"))
+
+
+def dig(found: Any, *path: str) -> Any:
+    for key in path:
+        found = found[int(key)] if isinstance(found, list) else found.get(key, {})
+    return found
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_a_workload_becomes_controllers_and_pods(case: dict[str, Any]) -> None:
+    """What the API demands of one kind it refuses of another."""
+    workload = make_object(Workload, case["workload"])
+    found = make_controllers(workload, "ns")
+
+    assert list(find_differences({"all": case["made"]}, {"all": found})) == []
+    for path in case.get("lacks", ()):
+        assert not dig(found[0], *path.split("."))
+
+
+def test_priorities_become_classes_and_the_simulator_gets_them_as_numbers() -> None:
+    """Zero is the cluster's default; the simulator has no admission, no controllers."""
+    workload = tuple(
+        Workload(name, replicas, asked(100, 0), priority=priority)
+        for name, replicas, priority in (("b", 2, 5), ("a", 1, 0), ("c", 1, -3))
+    )
+    scenario = Scenario("a/b", "a test", nodes=NODES, workload=workload)
+    classes = make_priority_classes(scenario)
+    pods, nodes = make_pods(scenario, "ns"), make_nodes(scenario)
+
+    assert [(one["metadata"]["name"], one["value"]) for one in classes] == [
+        ("stowage-minus-3", -3), ("stowage-5", 5),
+    ]  # fmt: skip
+    assert [(one["metadata"]["name"], one["spec"]["priority"]) for one in pods] == [
+        ("b-0", 5), ("b-1", 5), ("a-0", 0), ("c-0", -3),
+    ]  # fmt: skip
+    assert [node["metadata"]["name"] for node in nodes] == ["node-0", "node-1"]
+
+
+SCENARIO = (GOOD / "objects.yaml").read_text("utf-8")
+COUNTED = yaml.safe_load(GOOD.with_name("counted.yaml").read_text("utf-8"))
+SHOP = (GOOD / "manifests" / "shop.yaml").read_text("utf-8")
+
+
+def loaded(folder: Path, shop: str = SHOP, *, file: str = "shop.yaml") -> Scenario:
+    """Load the scenario beside its file of manifests."""
+    path = folder / "good" / "objects.yaml"
+    (path.parent / "manifests").mkdir(parents=True)
+    (path.parent / "manifests" / "shop.yaml").write_text(shop, "utf-8")
+    path.write_text(SCENARIO.replace("shop.yaml", file), "utf-8")
+    return load_file(path)[0]
+
+
+@pytest.mark.parametrize(("manifest", "pods"), COUNTED)
+def test_the_pods_of_an_object_count_where_the_scenario_looks(
+    tmp_path: Path, manifest: dict[str, Any], pods: int
+) -> None:
+    """Steps would wait for ever for those of another namespace."""
+    named = {**manifest, "metadata": {"name": "a"}}
+    elsewhere = {**manifest, "metadata": {"name": "b", "namespace": "c"}}
+    shop = yaml.safe_dump_all([*yaml.safe_load_all(SHOP), named, elsewhere])
+    scenario = loaded(tmp_path, shop)
+
+    assert [scenario.objects[name].pods for name in "ab"] == [pods, 0]
+    # Files of manifests are no scenarios.
+    assert load_folder(tmp_path) == (scenario,)
+
+
+@pytest.mark.parametrize(
+    ("shop", "file", "issue"),
+    [
+        ("kind: Service\n", "shop.yaml", "shop.yaml:1: apiVersion missing"),
+        ("a: [", "shop.yaml", "shop.yaml: not YAML"),
+        (SHOP + "---\n" + SHOP, "shop.yaml", "service-web cannot be told from another"),
+        ("apiVersion: v1\nkind: Pod\n", "shop.yaml", "Pod without metadata.name"),
+        (SHOP, "shops.yaml", r"there is no file .*shops\.yaml"),
+    ],
+)
+def test_a_file_that_cannot_be_applied_is_told_when_the_scenario_is_read(
+    tmp_path: Path, shop: str, file: str, issue: str
+) -> None:
+    """Before a cluster is brought up, with file and line."""
+    with pytest.raises(ScenarioIssuesError, match=issue) as caught:
+        loaded(tmp_path, shop, file=file)
+
+    assert ":20:12:" in str(caught.value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import partial
@@ -20,6 +21,7 @@ from stowage_testbed.observe.source import DEPLOYMENTS, JOBS, NODES, PODS
 from stowage_testbed.scenario.subset import find_differences
 from stowage_testbed.trace import format as trace
 from stowage_testbed.trace.recording import HOLD_S, LONGEST_HOLD_S, Recording
+from stowage_testbed.trace.reducing import reduce_object
 
 Body = dict[str, Any]
 RECORDINGS = yaml.safe_load(Path(__file__).with_name("recordings.yaml").read_text("utf-8"))
@@ -201,3 +203,18 @@ def test_an_interruption_lasts_from_the_first_lost_watch_to_the_last_back() -> N
     back = Resumed(NODES, at(5)), Resumed(PODS, at(8))
     assert record(*lost, *back) == [trace.WatchLost(t=8, from_=2, why="cut first")]
     assert record(Interrupted(PODS, at(3), "cut"), Resumed(PODS, at(3.2))) == []
+
+
+OBJECTS: dict[str, dict[str, dict[str, Any]]] = yaml.safe_load(
+    Path(__file__).with_name("reduced.yaml").read_text("utf-8")
+)["objects"]
+POD = OBJECTS["a pod keeps what placing it depends on"]["given"]
+
+
+@pytest.mark.parametrize("what", OBJECTS)
+def test_of_an_object_only_what_scheduling_depends_on_is_recorded(what: str) -> None:
+    """No image, no command, no secret, and nothing that another server refuses."""
+    recorded = reduce_object(OBJECTS[what]["given"])
+
+    assert recorded == OBJECTS[what]["recorded"]
+    assert "hunter2" not in json.dumps(recorded)

@@ -1,4 +1,4 @@
-"""Which rules keep pods where they are, in whose way, and what would help these."""
+"""Which rules keep pods where they are, what would help these, and what room nobody can use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import pytest
 from amounts import GPU
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.whatif.findings import BESIDE, LIMITED, OPEN, PROVED, Kept, Proof, StillPending
+from stowage_testbed.whatif.capacity import rooms
+from stowage_testbed.whatif.findings import BESIDE, LIMITED, OPEN, PROVED, Kept, Proof, Room, StillPending
 from stowage_testbed.whatif.kept import KeptPods, Workloads
 from stowage_testbed.whatif.lifted import Bounds, Helped, helped, lifted
 from stowage_testbed.whatif.outcome import Outcome
@@ -178,3 +179,69 @@ def test_what_would_have_to_change_is_named(ruled: pb.Snapshot) -> None:
     assert helped(ruled, _plan("one"), NOTHING, bounds).changes == ()
     anyway = Outcome({"w": "n2"}, (), (), {}, frozenset())
     assert not helped(ruled, _plan("kept"), anyway, Bounds({}, [], {})).classes
+
+
+@pytest.fixture
+def gpus() -> pb.Snapshot:
+    """Return two nodes with 8 cores and 4 GPUs, and one without GPUs.
+
+    The first node's cores are taken by a pod without GPUs, so its GPUs are stranded.
+    """
+    train = pb.Resources(cpu_milli=1000, extended={GPU: 1})
+    made = pb.Snapshot(
+        pod_classes=[
+            pb.PodClass(id="web", requests=pb.Resources(cpu_milli=8000)),
+            pb.PodClass(id="train", requests=train),
+        ]
+    )
+    for name, cpu_milli, extended in (
+        ("g1", 8000, {GPU: 4}), ("g2", 8000, {GPU: 4}), ("c", 4000, {}),
+    ):  # fmt: skip
+        room = pb.Resources(cpu_milli=cpu_milli, pods=10, extended=extended)
+        made.nodes.add(name=name, allocatable=room)
+    made.pods.add(uid="1", class_id="web", node="g1")
+    made.pods.add(uid="2", class_id="train", node="g2")
+    made.pods.add(uid="3", class_id="train")
+    return made
+
+
+def _of(gpus: pb.Snapshot, resource: str) -> Room:
+    return next(room for room in rooms(gpus) if room.resource == resource)
+
+
+def test_an_extended_resource_counts_like_cpu(gpus: pb.Snapshot) -> None:
+    """Pending pods use nothing; a row for what no node has would push others off."""
+    gpus.nodes[0].allocatable.extended["hugepages-2Mi"] = 0
+    assert list(rooms(gpus)) == [
+        Room("cpu", 20000, 11000, stranded=0, nodes=3, free_nodes=2, largest_free=7000),
+        Room(GPU, 8, 7, stranded=4, nodes=2, free_nodes=2, largest_free=4),
+    ]
+
+
+def test_only_what_another_resource_blocks_is_stranded(gpus: pb.Snapshot) -> None:
+    """What is short itself, or asked for by nobody, has nothing to blame."""
+    gpus.nodes[2].allocatable.extended["example.com/fpga"] = 2
+    gpus.nodes[2].allocatable.ephemeral_storage_bytes = 10
+    fpga, disk = (_of(gpus, one) for one in ("example.com/fpga", "ephemeral-storage"))
+    assert (fpga.free, fpga.stranded, fpga.nodes) == (2, 0, 1)
+    assert (disk.free, disk.stranded, disk.nodes) == (10, 0, 1)
+
+    gpus.pods.add(uid="4", class_id="web", node="g1")
+    assert _of(gpus, "cpu").free == 11000, "an overcommitted node has nothing"
+
+    gpus.nodes[1].allocatable.pods = 1
+    assert _of(gpus, GPU).stranded == 7, "slots are a resource as well"
+
+    gpus.nodes[1].allocatable.pods = 10
+    gpus.pod_classes[1].requests.extended[GPU] = 3
+    assert (_of(gpus, GPU).free, _of(gpus, GPU).stranded) == (5, 4)
+
+
+def test_room_beside_devices_elsewhere_is_not_stranded(gpus: pb.Snapshot) -> None:
+    """No node lists what their device class serves; cores and memory are enough."""
+    del gpus.pod_classes[0], gpus.pods[0]
+    train = gpus.pod_classes[0]
+    train.requests.extended["example.com/device"] = 1
+    assert _of(gpus, "cpu").stranded == 19000
+    train.unsupported.append("device-class-resource example.com/device")
+    assert _of(gpus, "cpu").stranded == 4000  # of the node without GPUs

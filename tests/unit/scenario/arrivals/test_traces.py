@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 from amounts import asked
 
+from stowage_testbed.scenario.arrivals.process import ArrivalProcess, Distribution, Lifetime, Process
 from stowage_testbed.scenario.arrivals.trace import Template, TraceRow, list_pods, make_replay
 from stowage_testbed.scenario.arrivals.trace_file import read_trace
 from stowage_testbed.scenario.errors import ScenarioIssuesError
@@ -120,3 +124,69 @@ def test_the_owners_of_a_trace_stand_in_the_place_of_workloads(tmp_path: Path) -
         load_file(path)
     places = [(issue.path.name, issue.line) for issue in caught.value.issues]
     assert places == [("case.yaml", 4), ("trace.csv", 2)]
+
+
+MANY = 20_000
+RATE_PER_S = 25.0
+
+POISSON_OF_SEED_7 = [0.03657223299073608, 0.13681082743103085, 0.1583814340686228]
+GAMMA_OF_SEED_7 = [0.007324499239548602, 0.2838248193791336, 8.865578814652233]
+
+
+def gaps_s(process: ArrivalProcess) -> list[float]:
+    return [later - earlier for earlier, later in pairwise([0, *process.times_s(MANY)])]
+
+
+@pytest.mark.parametrize(
+    ("process", "distribution", "asked", "cv"),
+    [
+        ("constant", "constant", 1.0, 0.0),
+        ("uniform", "uniform", 1.0, 1 / math.sqrt(3)),
+        ("poisson", "exponential", 1.0, 1.0),
+        ("gamma", "gamma", 0.5, 0.5),
+        ("gamma", "gamma", 3.0, 3.0),
+    ],
+)
+def test_intervals_and_lifetimes_have_the_mean_and_the_variation_asked_for(
+    process: Process, distribution: Distribution, asked: float, cv: float
+) -> None:
+    """The variation tells a steady stream from one that comes in clusters.
+
+    Load is arrivals times lifetime: a wrong mean is a wrong load.
+    """
+    for drawn, mean in (
+        (gaps_s(ArrivalProcess(process, RATE_PER_S, asked, seed=1)), 1 / RATE_PER_S),
+        (Lifetime(distribution, 4.0, asked, seed=2).draws_s(MANY), 4.0),
+    ):
+        # The standard error of the mean is the cv over the root of the sample.
+        error = max(cv, 1e-9) / math.sqrt(MANY)
+        assert np.mean(drawn) / mean == pytest.approx(1.0, abs=5 * error)
+        assert np.std(drawn) / np.mean(drawn) == pytest.approx(cv, rel=0.06, abs=1e-6)
+        assert min(drawn) >= 0
+
+
+@pytest.mark.parametrize("process", ["uniform", "poisson", "gamma"])
+def test_a_seed_gives_the_same_times_each_time(process: Process) -> None:
+    """Two schedulers must see the same arrivals, and a smoke run the beginning."""
+    one = ArrivalProcess(process, 10.0, 2.0, 2**63).times_s(50)
+
+    assert one == ArrivalProcess(process, 10.0, 2.0, 2**63).times_s(1000)[:50]
+    assert one != ArrivalProcess(process, 10.0, 2.0, 2**63 + 1).times_s(50)
+
+
+def test_the_streams_are_the_same_with_every_version_of_the_library() -> None:
+    """Results that are kept are compared with later ones; at once needs no rate."""
+    poisson = ArrivalProcess("poisson", 10.0, seed=7).times_s(3)
+    gamma = Lifetime("gamma", 2.0, 1.5, seed=7).draws_s(3)
+
+    assert poisson == pytest.approx(POISSON_OF_SEED_7, abs=1e-12)
+    assert gamma == pytest.approx(GAMMA_OF_SEED_7, abs=1e-12)
+    assert ArrivalProcess("at-once").times_s(3) == [0.0, 0.0, 0.0]
+
+
+def test_arrivals_and_lifetimes_of_one_seed_have_nothing_to_do_with_each_other() -> None:
+    """Else pods that come late would be pods that run long."""
+    gaps = gaps_s(ArrivalProcess("poisson", 1.0, seed=9))
+    lifetimes = Lifetime("exponential", 1.0, seed=9).draws_s(MANY)
+
+    assert abs(np.corrcoef(gaps, lifetimes)[0, 1]) < 5 / math.sqrt(MANY)
