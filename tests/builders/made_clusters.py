@@ -15,7 +15,7 @@ from itertools import count
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from served_api import served_api
+from watch_server import served_api
 
 from stowage_testbed.base.clock import SystemClock
 from stowage_testbed.live.server import LiveServer, serving

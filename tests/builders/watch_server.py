@@ -1,17 +1,20 @@
-"""A tiny API server for tests of the watches: one list, and scripted watch lines."""
+"""A handler of requests on the loopback interface, and a tiny API server for watches.
+
+It has one list, and scripted watch lines.
+"""
 
 from __future__ import annotations
 
 import json
 import queue
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from kubernetes import client
-from served_api import served_api
 
 END = None
 """Queue item that ends the current watch connection in order."""
@@ -120,3 +123,24 @@ def _handler_of(server: WatchServer) -> type[BaseHTTPRequestHandler]:
             """Stay silent."""
 
     return Handler
+
+
+@contextmanager
+def served_api(handler: type[BaseHTTPRequestHandler]) -> Iterator[client.ApiClient]:
+    """Serve for the block, and yield a client.
+
+    Requests that are still being answered at the end, such as watches, must be ended
+    before: the threads that answer them are left alone.
+    """
+    http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    http.daemon_threads = True
+    thread = threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    configuration = client.Configuration(host=f"http://127.0.0.1:{http.server_port}")
+    try:
+        with client.ApiClient(configuration) as api:
+            yield api
+    finally:
+        http.shutdown()
+        http.server_close()
+        thread.join()

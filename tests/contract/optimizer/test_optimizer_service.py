@@ -11,7 +11,7 @@ from contextlib import suppress
 import grpc
 import psutil
 import pytest
-from crowded_clusters import crowded_cluster
+from made_snapshots import crowded_cluster
 from snapshot_builder import SnapshotBuilder, figure_1
 
 from stowage_optimizer.contract import optimizer_pb2 as pb

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from browsing import Page
-from firefox import Firefox, headless_firefox
+from browsing import Firefox, Page, headless_firefox
 from made_clusters import page_of
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.keys import Keys

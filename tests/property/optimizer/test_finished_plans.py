@@ -10,7 +10,7 @@ import pytest
 from brute_force import feasible, outcome, value_of
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from small_snapshots import small_snapshots, tight_snapshots
+from made_snapshots import small_snapshots, tight_snapshots
 from solving_in_process import finished_answer_to
 
 from stowage_optimizer.contract import optimizer_pb2 as pb

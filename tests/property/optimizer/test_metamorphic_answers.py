@@ -17,7 +17,7 @@ from random import Random
 
 import pytest
 from brute_force import Value, outcome, value_of
-from crowded_clusters import crowded_cluster
+from made_snapshots import crowded_cluster
 from snapshot_builder import SnapshotBuilder
 from solving_in_process import answer_to
 

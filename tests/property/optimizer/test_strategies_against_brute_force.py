@@ -9,7 +9,7 @@ import pytest
 from brute_force import best_value, outcome, value_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from small_snapshots import small_snapshots, tight_snapshots
+from made_snapshots import small_snapshots, tight_snapshots
 from snapshot_builder import SnapshotBuilder
 from solving_in_process import answer_to, finished_answer_to
 

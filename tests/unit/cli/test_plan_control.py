@@ -16,10 +16,9 @@ from typing import Any
 import pytest
 import yaml
 from kubernetes import client
-from served_api import served_api
 from typer.testing import CliRunner
 from waiting_clock import WaitingClock
-from watch_server import WatchServer
+from watch_server import WatchServer, served_api
 from watch_server import serving as watched
 
 from stowage_testbed.base.errors import InputError, StowageError

@@ -8,7 +8,7 @@ from importlib.metadata import EntryPoint, EntryPoints
 from itertools import count
 
 import pytest
-from crowded_clusters import crowded_cluster
+from made_snapshots import crowded_cluster
 from snapshot_builder import GB, SnapshotBuilder, figure_1
 from solving_in_process import Answer, answer_to, decoded
 

@@ -1,4 +1,4 @@
-"""Every profile under the gates that a cluster may have on and upstream leaves off."""
+"""Each minor's rights, and every profile under gates that upstream leaves off."""
 
 from __future__ import annotations
 
@@ -9,9 +9,16 @@ import pytest
 from amounts import size
 from chart_render import PROFILES
 from figure_1_cluster import wait_for
-from gangs import Gang, create_gang, is_refused_whole, members, remove_gang, until_bound
+from gangs_and_rights import (
+    Gang,
+    check_release_serves,
+    create_gang,
+    is_refused_whole,
+    members,
+    remove_gang,
+    until_bound,
+)
 from release_environment import ReleaseEnvironment
-from serving_release import check_release_serves
 
 from stowage_testbed.api.objects import Objects, make_manifest
 from stowage_testbed.base.wait import HANG_S, wait_until
@@ -19,7 +26,9 @@ from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.cluster.components import API_SERVER, CONTROLLER_MANAGER
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.node_pool import Taint
-from stowage_testbed.helm import install_release
+from stowage_testbed.helm import install_release, uninstall_release
+from stowage_testbed.toolchain import choose_minor
+from stowage_testbed.toolchain.minors import built_minors
 
 pytestmark = pytest.mark.e2e
 
@@ -87,3 +96,21 @@ def test_every_profile_serves_and_leaves_gangs_to_the_stock_plugins(
 
     for gang in (FITS, TOO_LARGE):
         remove_gang(environment, gang)
+
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.mark.parametrize(
+    "minor", [pytest.param(minor, marks=[pytest.mark.nightly] * (minor != choose_minor())) for minor in built_minors()]
+)
+def test_every_profile_becomes_ready_with_the_rights_of_the_chart(minor: str) -> None:
+    """A minor may watch one kind more, without which its scheduler is never ready."""
+    cluster = KwokBinaryCluster(f"test-{secrets.token_hex(3)}", minor=minor)
+    with running_cluster(cluster), cluster.api_client() as client:
+        create_nodes(client, [NodePool("node", 1, size(4000, 2**32))])
+        environment = ReleaseEnvironment(cluster, client)
+        for profile in PROFILES:
+            release = install_release(cluster, profile=profile, optimizer_enabled=profile.startswith("optimizer"))
+            check_release_serves(environment, release)
+        uninstall_release(release)

@@ -1,4 +1,4 @@
-"""Some of Boreas' scenes, deployed by the real schedulers on a real cluster."""
+"""The evaluations of Boreas and of the thesis at a small size, with real schedulers and solvers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ import pytest
 from stowage_testbed.reproduce.boreas.deploying import DeploymentRow
 from stowage_testbed.reproduce.boreas.request import BoreasRequest, chosen_arms, chosen_scenes
 from stowage_testbed.reproduce.boreas.running import deploy_all
-from stowage_testbed.reproduce.sweep.engine import SweepListener
+from stowage_testbed.reproduce.instance.request import choose_cells
+from stowage_testbed.reproduce.instance.rows import PENDING
+from stowage_testbed.reproduce.sweep.engine import InProcess, SweepListener
+from stowage_testbed.reproduce.thesis.comparing import losses
+from stowage_testbed.reproduce.thesis.evaluation import THESIS, ThesisRequest
+from stowage_testbed.reproduce.thesis.instances import thesis_grid
+from stowage_testbed.reproduce.thesis.report import ThesisEvaluation
 
 pytestmark = [pytest.mark.e2e, pytest.mark.nightly]
 
@@ -73,3 +79,39 @@ def test_what_is_known_is_not_deployed_again(rows: tuple[DeploymentRow, ...], fo
 
     assert deploy_all(REQUEST, folder, Told()) == rows
     assert began == []
+
+
+pytestmark = [pytest.mark.e2e, pytest.mark.nightly]
+
+THESIS_REQUEST = ThesisRequest(cells=choose_cells(["n4-p4-k2-u100"], thesis_grid()), sample=1, limits_s=(0.5,))
+
+
+@pytest.fixture(scope="module")
+def thesis_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("thesis")
+
+
+@pytest.fixture(scope="module")
+def evaluation(thesis_folder: Path) -> ThesisEvaluation:
+    return THESIS.rebuild(THESIS_REQUEST, thesis_folder, InProcess(), SweepListener())
+
+
+def test_every_instance_is_one_on_which_the_heuristic_fails(evaluation: ThesisEvaluation) -> None:
+    """With labels and without, by all six solvers."""
+    assert evaluation.failures == {}
+    assert len(evaluation.solved) == 2 * len(THESIS_REQUEST.strategies)
+    assert all(PENDING in one.instance.start for one in evaluation.solved)
+
+
+@pytest.mark.parametrize("strategy", THESIS_REQUEST.strategies[:-1])
+def test_ours_ends_no_worse_in_the_same_time(evaluation: ThesisEvaluation, strategy: str) -> None:
+    """On instances that every solver has time for."""
+    assert losses(evaluation.pairs("lexicographic", strategy, 0.5)) == []
+
+
+def test_the_report_needs_nothing_but_the_folder(evaluation: ThesisEvaluation, thesis_folder: Path) -> None:
+    """Tables and figures can be made again long after."""
+    said = THESIS.report(thesis_folder, thesis_folder / "figures.json")
+
+    assert "OR-Tools (published)" in said
+    assert (thesis_folder / "tables.md").is_file()

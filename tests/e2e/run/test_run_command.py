@@ -1,14 +1,16 @@
-"""`stowage run` when a scenario fails: what is printed, written and left alone."""
+"""`stowage run` as users type it: when it fails, side by side, and `stowage try`."""
 
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import urlparse
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -16,8 +18,10 @@ from amounts import size
 from stowage_run import MAIN, STOWAGE, StowageRun
 
 from stowage_testbed.api.objects import Objects
+from stowage_testbed.base.wait import HANG_S
 from stowage_testbed.cluster import Cluster, KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.cluster.interruption import running_cluster
+from stowage_testbed.cluster.listing import list_clusters
 
 TIMEOUT_S = 240.0
 WRONG = Path(__file__).with_name("wrong.yaml")
@@ -112,3 +116,63 @@ def test_a_node_of_ones_own_is_left_as_it_is(cluster: Cluster, tmp_path: Path) -
         assert done.returncode == 1
         assert "the cluster has a node node-0 already" in done.stdout + done.stderr
         assert objects.read("Node", "node-0")["metadata"]["uid"] == before
+
+
+pytestmark = pytest.mark.e2e
+
+SCENARIOS = (
+    "kubernetes/parallel-job",
+    "kubernetes/sidecars",
+    "paper/figure-1",
+    "burst/deployment-200@small",
+    "kubernetes/quota-and-limits",
+)
+
+
+def test_several_report_as_one_does(tmp_path: Path) -> None:
+    """Logs and documents are read, and compared, by people and programs.
+
+    A scenario's lines are one block, in the order in which scenarios were asked for.
+    """
+    run = StowageRun(tmp_path, "run", *SCENARIOS, "--jobs", "2")
+
+    assert run.process.wait(HANG_S * 2) == 0, run.said
+    ended = [line.split()[1] for line in run.said.splitlines() if " in " in line]
+    assert [one for one in ended if one in SCENARIOS] == list(SCENARIOS)
+    parts = [line.partition(": ") for line in run.said.splitlines()]
+    shown = [name for name, _, step in parts if name in SCENARIOS and step]
+    blocks = [name for at, name in enumerate(shown) if shown[at - 1 : at] != [name]]
+    assert blocks == list(SCENARIOS)
+    (file,) = tmp_path.glob("results/*/run.json")
+    document = json.loads(file.read_text())
+    assert document["passed"] is True
+    assert [
+        f"{one['scenario']}@{one['variant']}" if one["variant"] else one["scenario"] for one in document["scenarios"]
+    ] == list(SCENARIOS)
+    assert len(document["cluster"].split(", ")) == 2
+    configs = document["environment"]["config_hashes"]
+    assert {f"{name}: scenario" for name in SCENARIOS} <= set(configs)
+    assert run.left() == []
+
+
+pytestmark = pytest.mark.e2e
+
+
+def test_one_command_goes_from_nothing_to_a_page(tmp_path: Path) -> None:
+    """Pods wait, fewer wait afterwards, the page is there, and nothing is left."""
+    before = {cluster.name for cluster in list_clusters()}
+
+    done = subprocess.run(
+        [*STOWAGE, MAIN, "try", "--nodes", "6"], cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    counts = re.search(r"waiting: (\d+) before, (\d+) after", done.stdout)
+    assert counts is not None
+    assert int(counts[1]) > int(counts[2])
+    (address,) = re.findall(r"page: (\S+)", done.stdout)
+    page = Path(urlparse(address).path)
+    assert page.is_relative_to(tmp_path / "results")
+    assert "Before and after" in page.read_text(encoding="utf-8")
+    assert "stowage whatif" in done.stdout
+    assert {cluster.name for cluster in list_clusters()} == before
