@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 from run_records import a_node, a_record, by_name, pod_on
 
 from stowage_testbed.metrics.catalogue import metrics_of
-from stowage_testbed.metrics.inversions import count_inversions
 from stowage_testbed.metrics.latency import measure_t_sched
 from stowage_testbed.metrics.record import PodRecord, RunRecord
-from stowage_testbed.metrics.state import NodeState
 
 WINDOW_S = 10.0
 RESOLUTION_S = 0.25
@@ -93,43 +91,3 @@ def test_nothing_depends_on_the_order_of_nodes_and_pods(record: RunRecord, rng: 
         # But for the order of a sum of floats.
         assert one.value == pytest.approx(other.value)
         assert (one.name, one.n, one.note) == (other.name, other.n, other.note)
-
-
-@given(runs())
-def test_inversions_are_those_of_the_definition(record: RunRecord) -> None:
-    """The count in one pass agrees with looking at every pair."""
-    nodes = {node.name: node for node in record.nodes}
-    pairs = sum(
-        low.bound_s is not None
-        and low.node in nodes
-        and high.priority > low.priority
-        and _waited(high, low.bound_s)
-        and _had_room(record, nodes[low.node], low.bound_s, high)
-        for low in record.pods
-        for high in record.pods
-    )
-
-    assert count_inversions(record).pairs == pairs
-
-
-def _waited(pod: PodRecord, moment_s: float) -> bool:
-    if pod.created_s is not None and pod.created_s + RESOLUTION_S >= moment_s:
-        return False
-    if pod.node and pod.bound_s is None:
-        return False
-    ends = [end for end in (pod.bound_s, pod.gone_s) if end is not None]
-    return all(end - RESOLUTION_S > moment_s for end in ends)
-
-
-def _had_room(record: RunRecord, node: NodeState, moment_s: float, high: PodRecord) -> bool:
-    there = [
-        pod
-        for pod in record.pods
-        if pod.node == node.name
-        and (pod.bound_s is None or pod.bound_s < moment_s)
-        and (pod.gone_s is None or pod.gone_s > moment_s)
-    ]
-    return all(
-        sum(pod.requests[name] for pod in there) + amount <= node.resources[name]
-        for name, amount in high.requests.items()
-    )
