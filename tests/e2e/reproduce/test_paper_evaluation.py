@@ -165,14 +165,3 @@ def test_shards_are_merged_and_reported_on(tmp_path: Path) -> None:
     by_name = {one["name"]: one["value"] for one in figures["figures"]}
     assert by_name["instances"] == 2
     assert (whole / "index.html").is_file()
-
-
-def test_a_second_run_solves_nothing_again(tmp_path: Path) -> None:
-    """Results are kept, and more limits are added to them."""
-    results = ("--results", str(tmp_path))
-    invoke("reproduce", "paper", *RUN, *results)
-    before = (tmp_path / "results.jsonl").read_bytes()
-    invoke("reproduce", "paper", *RUN[:-1], "0.2,0.3", *results)
-    after = (tmp_path / "results.jsonl").read_bytes()
-    assert after.startswith(before)
-    assert len(after.splitlines()) == 2 * len(before.splitlines())
