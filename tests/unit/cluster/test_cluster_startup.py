@@ -125,7 +125,7 @@ def test_nothing_happens_by_chance_or_takes_time_by_itself(configurations: dict[
         [
             [rule["key"], rule["operator"], *rule.get("values", ())]
             for rule in stage["selector"]["matchExpressions"]
-            if rule["key"] in {".metadata.deletionTimestamp", ".status.phase"}
+            if rule["key"].startswith(".metadata.deletion") or rule["key"] == ".status.phase"
         ]
         for stage in stages
         if stage["resourceRef"]["kind"] == "Pod"
