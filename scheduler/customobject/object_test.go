@@ -6,31 +6,23 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2/ktesting"
 
 	"github.com/stowage/stowage/scheduler/customobject"
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 )
 
-var things = customobject.Type{Kind: "Thing",
-	Resource: schema.GroupVersionResource{Group: "stowage.dev", Version: "v1", Resource: "things"}}
+var things = customobject.Type{Kind: "PackingPlan",
+	Resource: schema.GroupVersionResource{Group: "stowage.dev", Version: "v1alpha1", Resource: "packingplans"}}
 
 // Otherwise every access to the store would read and copy all objects.
 func TestObjectIsReadOnceAVersion(t *testing.T) {
 	_, ctx := ktesting.NewTestContext(t)
-	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
-		map[schema.GroupVersionResource]string{things.Resource: "ThingList"})
-	object := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"size": "large"}}}
-	object.SetAPIVersion("stowage.dev/v1")
-	object.SetKind("Thing")
-	object.SetName("one")
-	if _, err := client.Resource(things.Resource).Create(ctx, object, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	client, object := testobjects.CustomClient(), testobjects.Custom(things.Kind, "one", map[string]any{"size": "large"})
+	_, err := client.Resource(things.Resource).Create(ctx, object, metav1.CreateOptions{})
+	testobjects.Must(t, err)
 	type thing = customobject.Object[map[string]string, struct{}]
 	read := 0
 	informer := customobject.NewInformer(things, client, func(object any) (*thing, error) {
@@ -38,9 +30,8 @@ func TestObjectIsReadOnceAVersion(t *testing.T) {
 		return customobject.Read[map[string]string, struct{}](things, object)
 	})
 	handled := make(chan any, 1)
-	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(object any) { handled <- object }}); err != nil {
-		t.Fatal(err)
-	}
+	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(object any) { handled <- object }})
+	testobjects.Must(t, err)
 	go informer.RunWithContext(ctx)
 
 	first := (<-handled).(*thing)

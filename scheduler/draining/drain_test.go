@@ -2,7 +2,6 @@ package draining_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -107,21 +106,6 @@ func (w *world) states() string {
 	return strings.TrimSpace(text)
 }
 
-// The pods of a node go before those of the next one, and both nodes are empty in the end.
-func TestNodesAreEmptiedInTurn(t *testing.T) {
-	w := start()
-
-	w.run()
-
-	if w.states() != "Emptied Emptied" {
-		t.Fatalf("states %s", w.states())
-	}
-	if len(w.evicted) != 4 || !slices.ContainsFunc(w.evicted[:2], func(uid types.UID) bool { return uid == "a-n1" }) ||
-		slices.Contains(w.evicted[:2], "a-n2") {
-		t.Errorf("evicted %v", w.evicted)
-	}
-}
-
 // A pod that has a node does not serve yet: no further pod of its workload goes before it is ready.
 func TestAWorkloadLosesNoFurtherPodBeforeItIsWhole(t *testing.T) {
 	w := start()
@@ -186,44 +170,6 @@ func TestAReplacementWithoutAPlaceEndsTheEmptyingOfItsNode(t *testing.T) {
 	}
 }
 
-// Where even the nodes that were given back are no place, nothing more is done.
-func TestWhatWaitsForLongEndsAll(t *testing.T) {
-	w := start()
-	w.goes = ""
-
-	w.run()
-
-	if w.states() != "GivenUp GivenUp" || len(w.evicted) != 2 {
-		t.Errorf("states %s, evicted %v", w.states(), w.evicted)
-	}
-}
-
-// A node that gets a pod despite its taint is not empty in the end: its other pods need not go.
-func TestANodeThatGetsAPodIsGivenUp(t *testing.T) {
-	w := start()
-	w.strangers["n1"] = "default/tolerant"
-
-	w.run()
-
-	if w.states() != "GivenUp Emptied" || len(w.evicted) != 2 || !strings.Contains(w.drain.Nodes()[0].Message, "default/tolerant") {
-		t.Errorf("states %s, evicted %v, %q", w.states(), w.evicted, w.drain.Nodes()[0].Message)
-	}
-}
-
-// A pod that has become protected stays, and with it its node.
-func TestAPodThatMayNotLeaveEndsTheEmptyingOfItsNode(t *testing.T) {
-	w := start()
-	for _, uid := range w.drain.Next(w.seen(), w.now) {
-		w.drain.Forbidden(uid, "opted out", w.now)
-	}
-
-	w.run()
-
-	if w.states() != "GivenUp Emptied" || w.drain.Nodes()[0].Message != "opted out" {
-		t.Errorf("states %s, %q", w.states(), w.drain.Nodes()[0].Message)
-	}
-}
-
 // A budget may allow an eviction in a moment, but not for ever.
 func TestABudgetThatStaysSpentEndsTheEmptyingOfItsNode(t *testing.T) {
 	w := start()
@@ -264,18 +210,6 @@ func TestAPodGetsItsGracePeriod(t *testing.T) {
 	}
 }
 
-// Pods that do not serve where they went are no reason to go back, but one not to move others.
-func TestPodsThatDoNotServeElsewhereEndTheRest(t *testing.T) {
-	w := start()
-	w.starts = false
-
-	w.run()
-
-	if w.states() != "Emptied GivenUp" || len(w.evicted) != 2 {
-		t.Errorf("states %s, evicted %v", w.states(), w.evicted)
-	}
-}
-
 // A process that takes over knows from the plan which nodes are done, and from the cluster which pods are away: it evicts
 // none too many.
 func TestAnotherProcessGoesOn(t *testing.T) {
@@ -296,5 +230,39 @@ func TestAnotherProcessGoesOn(t *testing.T) {
 
 	if w.states() != "Emptied Emptied" || len(w.evicted) != 1 {
 		t.Errorf("states %s, evicted %v", w.states(), w.evicted)
+	}
+}
+
+// The pods of a node go before those of the next one. A node that is not empty in the end is given up, so that its other
+// pods need not go; where replacements find no place or do not serve, nothing more is done.
+func TestHowTheEmptyingOfNodesEnds(t *testing.T) {
+	for text, row := range map[string]struct {
+		happens                   func(*world)
+		states, left, messageOfN1 string
+	}{
+		"all goes well":                  {func(*world) {}, "Emptied Emptied", "n1 n1 n2 n2 ", ""},
+		"replacements find no place":     {func(w *world) { w.goes = "" }, "GivenUp GivenUp", "n1 n1 ", ""},
+		"replacements do not serve":      {func(w *world) { w.starts = false }, "Emptied GivenUp", "n1 n1 ", ""},
+		"a node gets a pod all the same": {func(w *world) { w.strangers["n1"] = "default/tolerant" }, "GivenUp Emptied", "n2 n2 ", "default/tolerant"},
+		"a pod has become protected": {func(w *world) {
+			for _, uid := range w.drain.Next(w.seen(), w.now) {
+				w.drain.Forbidden(uid, "opted out", w.now)
+			}
+		}, "GivenUp Emptied", "n2 n2 ", "opted out"},
+	} {
+		t.Run(text, func(t *testing.T) {
+			w := start()
+			row.happens(w)
+
+			w.run()
+
+			left := ""
+			for _, uid := range w.evicted {
+				left += strings.TrimLeft(string(uid), "ab-") + " "
+			}
+			if message := w.drain.Nodes()[0].Message; w.states() != row.states || left != row.left || !strings.Contains(message, row.messageOfN1) {
+				t.Errorf("states %s, pods left %s, n1: %q", w.states(), left, message)
+			}
+		})
 	}
 }

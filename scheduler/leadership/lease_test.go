@@ -8,47 +8,51 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/leadership"
 )
 
 // Only the API server knows which process leads: what the process remembers may be older than its lease.
 func TestLeaseIsHeldByTheProcessThatTheAPIServerNames(t *testing.T) {
-	me, another := "me", "another"
 	for text, c := range map[string]struct {
-		holder      *string
-		held, known bool
+		stored []runtime.Object
+		lost   string
+		held   bool
 	}{
-		"me":          {&me, true, true},
-		"another":     {&another, false, true},
-		"no holder":   {nil, false, true},
-		"unreachable": {nil, false, false},
+		"me":          {[]runtime.Object{testobjects.Lease("ns", "l", "me")}, "", true},
+		"another":     {[]runtime.Object{testobjects.Lease("ns", "l", "another")}, "another", false},
+		"no holder":   {[]runtime.Object{&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "l"}}}, "", false},
+		"unreachable": {nil, "", false},
 	} {
-		client := fake.NewClientset()
-		if c.known {
-			client = fake.NewClientset(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "l"},
-				Spec: coordinationv1.LeaseSpec{HolderIdentity: c.holder}})
-		}
-		lease := &leadership.Lease{Client: client.CoordinationV1(), Namespace: "ns", Name: "l", Identity: me}
+		lease := leaseOf(fake.NewClientset(c.stored...))
+		for _, check := range []func(context.Context) error{lease.Check, lease.CheckCached} {
+			err := check(t.Context())
 
-		err := lease.Check(context.Background())
-
-		var lost *leadership.LostError
-		if (err == nil) != c.held || errors.As(err, &lost) != (c.known && !c.held) {
-			t.Errorf("%s: %v", text, err)
+			var lost *leadership.LostError
+			if (err == nil) != c.held || errors.As(err, &lost) != (c.stored != nil && !c.held) || lost != nil && lost.Holder != c.lost {
+				t.Errorf("%s: %v", text, err)
+			}
 		}
 	}
 	var none *leadership.Lease
-	if err := none.Check(context.Background()); err != nil {
+	if err := errors.Join(none.Check(t.Context()), none.CheckCached(t.Context())); err != nil {
 		t.Errorf("without an election: %v", err)
 	}
+}
+
+// leaseOf is the lease ns/l as the process "me" sees it.
+func leaseOf(client *fake.Clientset) *leadership.Lease {
+	return &leadership.Lease{Client: client.CoordinationV1(), Namespace: "ns", Name: "l", Identity: "me",
+		Reviews: client.AuthenticationV1()}
 }
 
 // Binding is frequent, and must not read the lease each time; but a process that was stopped for longer than its lease
 // must read it before it binds a pod.
 func TestCachedCheckReadsTheLeaseOnlyWhenItMayHaveRunOut(t *testing.T) {
-	me, lasts := "me", int32(60)
+	lasts := int32(60)
 	for text, c := range map[string]struct {
 		renewed time.Time
 		asked   int
@@ -56,10 +60,10 @@ func TestCachedCheckReadsTheLeaseOnlyWhenItMayHaveRunOut(t *testing.T) {
 		"just renewed":    {time.Now(), 1},
 		"half of it over": {time.Now().Add(-31 * time.Second), 3},
 	} {
-		renewed := metav1.NewMicroTime(c.renewed)
-		client := fake.NewClientset(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "l"},
-			Spec: coordinationv1.LeaseSpec{HolderIdentity: &me, RenewTime: &renewed, LeaseDurationSeconds: &lasts}})
-		lease := &leadership.Lease{Client: client.CoordinationV1(), Namespace: "ns", Name: "l", Identity: me}
+		stored, renewed := testobjects.Lease("ns", "l", "me"), metav1.NewMicroTime(c.renewed)
+		stored.Spec.RenewTime, stored.Spec.LeaseDurationSeconds = &renewed, &lasts
+		client := fake.NewClientset(stored)
+		lease := leaseOf(client)
 
 		for range 3 {
 			if err := lease.CheckCached(context.Background()); err != nil {
@@ -70,21 +74,5 @@ func TestCachedCheckReadsTheLeaseOnlyWhenItMayHaveRunOut(t *testing.T) {
 		if asked := len(client.Actions()); asked != c.asked {
 			t.Errorf("%s: asked %d times", text, asked)
 		}
-	}
-}
-
-// A process that has read that another one leads must not rely on an earlier reading.
-func TestCachedCheckNamesTheLeader(t *testing.T) {
-	another := "another"
-	client := fake.NewClientset(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "l"},
-		Spec: coordinationv1.LeaseSpec{HolderIdentity: &another}})
-	lease := &leadership.Lease{Client: client.CoordinationV1(), Namespace: "ns", Name: "l", Identity: "me"}
-	var lost *leadership.LostError
-	if err := lease.CheckCached(context.Background()); !errors.As(err, &lost) || lost.Holder != another {
-		t.Errorf("%v", err)
-	}
-	var none *leadership.Lease
-	if err := none.CheckCached(context.Background()); err != nil {
-		t.Errorf("without an election: %v", err)
 	}
 }

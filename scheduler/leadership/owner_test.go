@@ -5,40 +5,33 @@ import (
 	"testing"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
-	"github.com/stowage/stowage/scheduler/leadership"
 )
 
 // Helm knows nothing of the lease. What belongs to the service account goes with it; a lease must never belong to
 // something of another namespace, since the garbage collector would delete it at once.
 func TestLeaseBelongsToTheServiceAccountOfTheProcessThatHoldsIt(t *testing.T) {
-	me, another := "me", "another"
 	for text, c := range map[string]struct {
-		user   string
-		holder *string
-		owned  bool
+		user, holder string
+		owned        bool
 	}{
-		"the leader's account":         {"system:serviceaccount:ns:release", &me, true},
-		"an account elsewhere":         {"system:serviceaccount:other:release", &me, false},
-		"a user":                       {"admin", &me, false},
-		"the account of one who waits": {"system:serviceaccount:ns:release", &another, false},
+		"the leader's account":         {"system:serviceaccount:ns:release", "me", true},
+		"an account elsewhere":         {"system:serviceaccount:other:release", "me", false},
+		"a user":                       {"admin", "me", false},
+		"the account of one who waits": {"system:serviceaccount:ns:release", "another", false},
 	} {
-		client := fake.NewClientset(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "l"},
-			Spec: coordinationv1.LeaseSpec{HolderIdentity: c.holder}})
+		client := fake.NewClientset(testobjects.Lease("ns", "l", c.holder))
 		client.PrependReactor("create", "selfsubjectreviews", func(clienttesting.Action) (bool, runtime.Object, error) {
 			return true, &authenticationv1.SelfSubjectReview{Status: authenticationv1.SelfSubjectReviewStatus{
 				UserInfo: authenticationv1.UserInfo{Username: c.user, UID: "u1"}}}, nil
 		})
-		lease := &leadership.Lease{Client: client.CoordinationV1(), Namespace: "ns", Name: "l",
-			Reviews: client.AuthenticationV1(), Identity: me}
 
-		lease.BelongToAccount(context.Background())
+		leaseOf(client).BelongToAccount(context.Background())
 
 		stored, err := client.CoordinationV1().Leases("ns").Get(context.Background(), "l", metav1.GetOptions{})
 		testobjects.Must(t, err)

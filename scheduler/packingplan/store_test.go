@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
 
@@ -20,8 +19,7 @@ import (
 // created is a plan in a store, with the store's client.
 func created(ctx context.Context, t *testing.T) (*dynamicfake.FakeDynamicClient, *packingplan.Store, *packingplan.Record) {
 	t.Helper()
-	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
-		map[schema.GroupVersionResource]string{packingplan.Resource: packingplan.Kind + "List"})
+	client := testobjects.CustomClient()
 	store := packingplan.NewStore(client)
 	record, err := store.Create(ctx, packingplan.Spec{ExecutionMode: packingplan.Execute})
 	testobjects.Must(t, err)
@@ -33,7 +31,7 @@ func created(ctx context.Context, t *testing.T) (*dynamicfake.FakeDynamicClient,
 func TestStatusIsWrittenBesideAUsersChange(t *testing.T) {
 	ctx := context.Background()
 	client, store, record := created(ctx, t)
-	client.PrependReactor("update", "packingplans", aborting(t, client.Tracker(), record.Name()))
+	client.PrependReactor("update", "packingplans", changing(t, client.Tracker(), record.Name(), true, "spec", "abort"))
 
 	record.Status.Phase = packingplan.Executing
 	testobjects.Must(t, store.WriteStatus(ctx, record))
@@ -47,17 +45,8 @@ func TestStatusIsWrittenBesideAUsersChange(t *testing.T) {
 	}
 }
 
-// aborting makes a user abort the plan just before the first update.
-func aborting(t *testing.T, tracker clienttesting.ObjectTracker, name string) clienttesting.ReactionFunc {
-	return changing(t, tracker, name, func(object *unstructured.Unstructured) error {
-		return unstructured.SetNestedField(object.Object, true, "spec", "abort")
-	})
-}
-
-// changing changes the object just before the first update, which then conflicts.
-func changing(
-	t *testing.T, tracker clienttesting.ObjectTracker, name string, change func(*unstructured.Unstructured) error,
-) clienttesting.ReactionFunc {
+// changing has somebody else set a field of the object just before the first update, which then conflicts.
+func changing(t *testing.T, tracker clienttesting.ObjectTracker, name string, to any, field ...string) clienttesting.ReactionFunc {
 	changed := false
 	return func(clienttesting.Action) (bool, runtime.Object, error) {
 		if changed {
@@ -67,7 +56,7 @@ func changing(
 		found, err := tracker.Get(packingplan.Resource, "", name)
 		testobjects.Must(t, err)
 		object := found.DeepCopyObject().(*unstructured.Unstructured)
-		testobjects.Must(t, change(object))
+		testobjects.Must(t, unstructured.SetNestedField(object.Object, to, field...))
 		testobjects.Must(t, tracker.Update(packingplan.Resource, object, ""))
 		return true, nil, apierrors.NewConflict(packingplan.Resource.GroupResource(), name, errors.New("it has changed"))
 	}
@@ -77,7 +66,7 @@ func changing(
 func TestStatusOfAnotherProcessIsNotWrittenOver(t *testing.T) {
 	ctx := context.Background()
 	client, store, record := created(ctx, t)
-	client.PrependReactor("update", "packingplans", finishing(t, client.Tracker(), record.Name()))
+	client.PrependReactor("update", "packingplans", changing(t, client.Tracker(), record.Name(), "another", "status", "writer"))
 
 	record.Status.Phase = packingplan.Executing
 	err := store.WriteStatus(ctx, record)
@@ -119,11 +108,4 @@ func storingUnanswered(t *testing.T, tracker clienttesting.ObjectTracker, name s
 		}
 		return false, nil, nil
 	}
-}
-
-// finishing makes another process finish the plan just before the first update.
-func finishing(t *testing.T, tracker clienttesting.ObjectTracker, name string) clienttesting.ReactionFunc {
-	return changing(t, tracker, name, func(object *unstructured.Unstructured) error {
-		return unstructured.SetNestedField(object.Object, "another", "status", "writer")
-	})
 }

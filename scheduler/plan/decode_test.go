@@ -6,8 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
@@ -32,17 +32,14 @@ func figureOne() *snapshot.Snapshot {
 			}),
 			pod("kept-1", "n2", "0", 0, kept), pod("kept-2", "n2", "0", 0, kept),
 		},
-		Budgets: []*policyv1.PodDisruptionBudget{{ObjectMeta: metav1.ObjectMeta{Namespace: "default"},
-			Spec:   policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"kept": "yes"}}},
-			Status: policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: 1}}},
-		Rules: snapshot.Rules{SchedulerName: "default-scheduler"},
+		Budgets: []*policyv1.PodDisruptionBudget{testobjects.Budget("kept", "kept", "yes", 1)},
+		Rules:   snapshot.Rules{SchedulerName: "default-scheduler"},
 	})
 }
 
 func node(name string) *v1.Node {
-	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: v1.NodeStatus{Allocatable: v1.ResourceList{
-		v1.ResourceCPU: resource.MustParse("4"), v1.ResourceMemory: resource.MustParse("4G"),
-		v1.ResourcePods: resource.MustParse("4")}}}
+	return testobjects.Node(name, "4", "4G").Capacity(map[v1.ResourceName]string{
+		v1.ResourceCPU: "4", v1.ResourceMemory: "4G", v1.ResourcePods: "4"}).Obj()
 }
 
 func pod(name, on, memory string, priority int32, changes ...func(*v1.Pod)) *v1.Pod {
@@ -162,6 +159,7 @@ func TestAPlanMustBeWorthItsDisruptions(t *testing.T) {
 	lower := []*v1.Pod{pod("high", "n1", "4G", 5), pod("low-1", "", "2G", 1), pod("low-2", "", "2G", 1)}
 	mixed := []*v1.Pod{pod("high", "n1", "2G", 5), pod("next", "", "1G", 5), pod("low", "", "3G", 1)}
 	running := []*v1.Pod{pod("runs", "n2", "2G", 0)}
+	proud := []*v1.Pod{pod("low", "n1", "3G", 0), pod("polite", "", "3G", 5, func(p *v1.Pod) { p.Spec.PreemptionPolicy = ptr.To(v1.PreemptNever) }), pod("pushy", "", "3G", 5)}
 	full := []*v1.Pod{pod("a", "n1", "0", 0), pod("b", "n1", "0", 0), pod("c", "n1", "0", 0), pod("d", "n1", "0", 0),
 		pod("fifth", "", "0", 0)}
 	for name, c := range map[string]struct {
@@ -175,6 +173,9 @@ func TestAPlanMustBeWorthItsDisruptions(t *testing.T) {
 		"equal priorities, strict":       {equals, &trade, plan.Strict, plan.UnjustEviction},
 		"for a pod of higher priority":   {equals, &contract.Plan{Placements: placements("vip", "n1"), Evictions: evictions("big", "n1")}, plan.Strict, ""},
 		"a gain that costs a higher one": {lower, &contract.Plan{Placements: placements("low-1", "n1", "low-2", "n1"), Evictions: evictions("high", "n1")}, plan.Paper, plan.NotBetter},
+		// preemptionPolicy Never: such a pod takes what is free.
+		"for a pod that never preempts": {proud, &contract.Plan{Placements: placements("polite", "n1"), Evictions: evictions("low", "n1")}, plan.Strict, plan.UnjustEviction},
+		"for one that does":             {proud, &contract.Plan{Placements: placements("pushy", "n1"), Evictions: evictions("low", "n1")}, plan.Strict, ""},
 		// In each tier, the fewest disruptions are second to the most pods: no pod of a higher priority is moved only for
 		// pods of lower ones.
 		"moved for lower ones alone": {mixed, &contract.Plan{Placements: placements("low", "n1"), Moves: moves("high", "n1", "n2")}, plan.Strict, plan.NotBetter},

@@ -2,11 +2,11 @@ package plan_test
 
 import (
 	"errors"
+	"maps"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
@@ -43,13 +43,7 @@ func allMove() *contract.Plan {
 // A budget that allows one disruption is kept by each of two evictions alone, and broken by both. Pods that go without it
 // are not counted.
 func TestBudgetsAreCountedOverTheWholePlan(t *testing.T) {
-	allowing := func(allowed int32) *policyv1.PodDisruptionBudget {
-		return &policyv1.PodDisruptionBudget{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"},
-			Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}}},
-			Status:     policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed},
-		}
-	}
+	allowing := func(allowed int32) *policyv1.PodDisruptionBudget { return testobjects.Budget("a", "app", "a", allowed) }
 	enoughHealthy := allowing(0)
 	enoughHealthy.Status.CurrentHealthy, enoughHealthy.Status.DesiredHealthy = 1, 1
 	_, enough := plan.Decode(allMove(), fourRunningPods(allowing(2)), plan.Strict)
@@ -83,13 +77,8 @@ func TestDisruptionsBeyondALimitAreNamed(t *testing.T) {
 		for _, excess := range checked.Beyond(c.limits) {
 			got[excess.Pod.Object.Name] = excess.Limit
 		}
-		if len(got) != len(c.want) {
+		if !maps.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
-		}
-		for pod, limit := range c.want {
-			if got[pod] != limit {
-				t.Errorf("%s: %v, want %v", name, got, c.want)
-			}
 		}
 	}
 }
@@ -114,32 +103,5 @@ func TestMovesThatTakeBackAnEarlierOneAreFound(t *testing.T) {
 		if got := checked.Returns([]plan.Moved{c.earlier}); len(got) != c.want {
 			t.Errorf("%s: %d moves, want %d", name, len(got), c.want)
 		}
-	}
-}
-
-// preemptionPolicy Never: such a pod takes what is free, and no pod is evicted for it.
-func TestNoPodIsEvictedForOneThatNeverPreempts(t *testing.T) {
-	never := v1.PreemptNever
-	s := snapshot.Build(snapshot.Input{
-		ID: "s1", Nodes: []*v1.Node{node("n1")},
-		Pods: []*v1.Pod{
-			pod("low", "n1", "3G", 0, func(p *v1.Pod) { p.Status.Phase = v1.PodRunning }),
-			pod("polite", "", "3G", 5, func(p *v1.Pod) { p.Spec.PreemptionPolicy = &never }),
-			pod("pushy", "", "3G", 5),
-		},
-		Rules: snapshot.Rules{SchedulerName: "default-scheduler"},
-	})
-	instead := func(pod string) error {
-		_, err := plan.Decode(&contract.Plan{SnapshotId: "s1", Placements: placements(pod, "n1"),
-			Evictions: evictions("low", "n1")}, s, plan.Strict)
-		return err
-	}
-
-	var refused *plan.RefusedError
-	if err := instead("polite"); !errors.As(err, &refused) || refused.Reason != plan.UnjustEviction {
-		t.Errorf("for the polite pod: %v", err)
-	}
-	if err := instead("pushy"); err != nil {
-		t.Errorf("for the pushy pod: %v", err)
 	}
 }

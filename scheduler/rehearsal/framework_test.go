@@ -2,6 +2,7 @@ package rehearsal_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -121,16 +122,22 @@ func (c *testCluster) outcome(t *testing.T, of *plan.Plan) rehearsal.Outcome {
 
 func (c *testCluster) pod(name string) *snapshot.Pod { return c.seen.Pods[types.UID(name)] }
 
-func (c *testCluster) move(name, to string) plan.Step {
-	return plan.Step{Pod: c.pod(name), From: c.pod(name).Node, To: to}
-}
-
-func (c *testCluster) place(name, node string) plan.Step {
-	return plan.Step{Pod: c.pod(name), To: node}
-}
-
-func (c *testCluster) evict(name string) plan.Step {
-	return plan.Step{Pod: c.pod(name), From: c.pod(name).Node}
+// planOf reads steps as "pod>node", a move or the placement of a pod that waits, and "pod>", an eviction.
+func (c *testCluster) planOf(steps string) *plan.Plan {
+	of := &plan.Plan{}
+	for _, step := range strings.Fields(steps) {
+		name, to, _ := strings.Cut(step, ">")
+		pod := c.pod(name)
+		switch one := (plan.Step{Pod: pod, From: pod.Node, To: to}); {
+		case to == "":
+			of.Evictions = append(of.Evictions, one)
+		case pod.Node == "":
+			of.Placements = append(of.Placements, one)
+		default:
+			of.Moves = append(of.Moves, one)
+		}
+	}
+	return of
 }
 
 func nodes(names ...string) (nodes []*v1.Node) {
@@ -148,22 +155,22 @@ func pod(name, on, memory string, changes ...func(*v1.Pod)) *v1.Pod {
 	return pod
 }
 
-// apartFrom keeps the pod out of the zone (or off the node) of an app's pods.
+// apartFrom keeps the pod out of the zone of an app's pods.
 func apartFrom(app string) func(*v1.Pod) {
 	return func(pod *v1.Pod) {
-		pod.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{
-			RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{TopologyKey: "zone",
-				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}}}}}
+		pod.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: inZoneOf(app)}}
 	}
 }
 
 // besideOf sends the pod to the zone of an app's pods.
 func besideOf(app string) func(*v1.Pod) {
 	return func(pod *v1.Pod) {
-		pod.Spec.Affinity = &v1.Affinity{PodAffinity: &v1.PodAffinity{
-			RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{TopologyKey: "zone",
-				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}}}}}
+		pod.Spec.Affinity = &v1.Affinity{PodAffinity: &v1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: inZoneOf(app)}}
 	}
+}
+
+func inZoneOf(app string) []v1.PodAffinityTerm {
+	return []v1.PodAffinityTerm{{TopologyKey: "zone", LabelSelector: metav1.SetAsLabelSelector(map[string]string{"app": app})}}
 }
 
 // withPort gives the pod a host port.

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
@@ -152,15 +152,10 @@ func TestReservationThatIsGoneIsNotEnteredAgain(t *testing.T) {
 
 // A label that a selector reads distinguishes pods, but only as long as a reservation uses the selector.
 func TestOwnerLabelsAreThoseThatSelectorsRead(t *testing.T) {
-	l, record := reservation.NewLedger(), reserved(t, "r", "n1", "4", "a", func(object *unstructured.Unstructured) {
-		owners := []any{
-			map[string]any{"controller": map[string]any{"name": "web"}},
-			map[string]any{"labelSelector": map[string]any{
-				"matchLabels":      map[string]any{"app": "a"},
-				"matchExpressions": []any{map[string]any{"key": "role", "operator": "Exists"}}}},
-		}
-		object.Object["spec"].(map[string]any)["owners"] = owners
-	})
+	l, record := reservation.NewLedger(), reserved(t, "r", "n1", "4", "a")
+	record.Spec.Owners = []reservation.Owner{{Controller: &reservation.ControllerReference{}}, {LabelSelector: &metav1.LabelSelector{
+		MatchLabels:      map[string]string{"app": "a"},
+		MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "role", Operator: metav1.LabelSelectorOpExists}}}}}
 	l.Put(record)
 	reads := l.OwnerLabels()
 	l.Remove(record.UID())
@@ -170,19 +165,11 @@ func TestOwnerLabelsAreThoseThatSelectorsRead(t *testing.T) {
 	}
 }
 
-// reserved is a reservation of so much CPU on a node for the pods of an app.
+// reserved is a reservation of so much CPU on a node for the pods of an app, with priority 5.
 func reserved(t testing.TB, name, node, cpu, app string, changes ...func(*unstructured.Unstructured)) *reservation.Record {
 	t.Helper()
-	object := &unstructured.Unstructured{Object: map[string]any{
-		"spec": map[string]any{
-			"template": map[string]any{"spec": map[string]any{"priority": int64(5), "containers": []any{map[string]any{
-				"name": "c", "resources": map[string]any{"requests": map[string]any{"cpu": cpu}}}}}},
-			"owners": []any{map[string]any{"labelSelector": map[string]any{"matchLabels": map[string]any{"app": app}}}},
-		},
-		"status": map[string]any{"phase": "Available", "nodeName": node},
-	}}
-	object.SetName(name)
-	object.SetUID(types.UID("uid-" + name))
+	object := testobjects.Reservation(name, node, v1.ResourceCPU, cpu, app)
+	testobjects.Must(t, unstructured.SetNestedField(object.Object, int64(5), "spec", "template", "spec", "priority"))
 	for _, change := range changes {
 		change(object)
 	}

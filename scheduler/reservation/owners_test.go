@@ -7,7 +7,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/reservation"
 )
 
@@ -65,8 +64,7 @@ func TestOwnersAreAlternativesOfWhichAllPartsMustHold(t *testing.T) {
 
 // Labels are written by tenants. An owner that is narrowed to a namespace is none elsewhere, and is still found.
 func TestLabelsOfAnOwnerCanBeBoundToANamespace(t *testing.T) {
-	room, err := reservation.Read(testobjects.Reservation("room", "n1", v1.ResourceCPU, "2", "web"))
-	testobjects.Must(t, err)
+	room := reserved(t, "room", "n1", "2", "web")
 	room.Spec.Owners = []reservation.Owner{{Object: &v1.ObjectReference{Namespace: "ns"},
 		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}}
 	ledger := reservation.NewLedger()

@@ -3,7 +3,6 @@ package reservation_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -12,11 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/dynamic"
-	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -100,6 +97,8 @@ func TestRoomOfAPlanIsTheSameAfterARestart(t *testing.T) {
 		Placements: []packingplan.Placement{{Pod: "ns/a-1", PodUID: "a-1", OwnerUID: "rs-a", Class: "k", Node: "n1"},
 			{Pod: "ns/bare", PodUID: "bare", Class: "k", Node: "n1"}},
 		Moves: []packingplan.Move{{Pod: "ns/b-1", PodUID: "b-1", OwnerUID: "rs-b", Class: "k", FromNode: "n2", ToNode: "n1"},
+			// Held to the plan's end, the place of a move that is not needed would keep others out.
+			{Pod: "ns/b-9", PodUID: "b-9", OwnerUID: "rs-b", Class: "k", FromNode: "n2", ToNode: "n1", State: "NotNeeded"},
 			{Pod: "ns/old", PodUID: "old", OwnerUID: "rs-c", Class: "of a former version", FromNode: "n2", ToNode: "n1"}},
 	}))
 	testobjects.Must(t, err)
@@ -152,20 +151,6 @@ func TestRoomOfPlansDoesNotCountInRehearsals(t *testing.T) {
 	}
 }
 
-// The room of a plan with the longest name that Kubernetes accepts is held and released.
-func TestPlanWithTheLongestNameHasItsRoom(t *testing.T) {
-	l, name := reservation.NewLedger(), strings.Repeat("a", 253)
-	l.HoldPlan("uid-p", name, []reservation.Arrival{moved("n1", "1", "a")})
-
-	taken, ok := l.Take(podOf("a", "a-1", "1", 5), "n1")
-	parsed, read := reservation.TakenBy(&v1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Annotations: map[string]string{reservation.AllocatedAnnotation: taken.Text()}}})
-
-	if !ok || !read || parsed.Name != name {
-		t.Errorf("took %v %t, read %v %t", taken, ok, parsed, read)
-	}
-}
-
 // A Reservation must not become available in room that a plan needs.
 func TestRoomOfAPlanIsNotReserved(t *testing.T) {
 	l, record := reservation.NewLedger(), reserved(t, "r", "n1", "2", "c", inPhase("Waiting"))
@@ -184,8 +169,7 @@ func TestRoomOfAPlanIsNotReserved(t *testing.T) {
 func kept(t *testing.T) (context.Context, *reservation.Ledger, dynamic.Interface) {
 	t.Helper()
 	logger, ctx := ktesting.NewTestContext(t)
-	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
-		reservation.Resource: reservation.Kind + "List", packingplan.Resource: packingplan.Kind + "List"})
+	client := testobjects.CustomClient()
 	factory, l := informers.NewSharedInformerFactory(fake.NewClientset(), 0), reservation.NewLedger()
 	from := reservation.Informers{Reservations: reservation.NewInformer(client), Plans: packingplan.NewInformer(client),
 		Pods: factory.Core().V1().Pods().Informer()}
@@ -213,11 +197,8 @@ func planOf(t *testing.T, status packingplan.Status) *unstructured.Unstructured 
 	t.Helper()
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
 	testobjects.Must(t, err)
-	object := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}, "status": content}}
-	object.SetAPIVersion(packingplan.Resource.GroupVersion().String())
-	object.SetKind(packingplan.Kind)
-	object.SetName("p")
-	object.SetUID("uid-p")
+	object := testobjects.Custom(packingplan.Kind, "p", map[string]any{})
+	object.Object["status"] = content
 	return object
 }
 
@@ -269,8 +250,7 @@ func TestObjectThatCannotBeReadIsLeftOut(t *testing.T) {
 // overtaken is a store whose objects are always changed just before a write, and the calls to the API.
 func overtaken(t *testing.T) (store *reservation.Store, record *reservation.Record, calls func() []clienttesting.Action) {
 	t.Helper()
-	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
-		map[schema.GroupVersionResource]string{reservation.Resource: reservation.Kind + "List"})
+	client := testobjects.CustomClient()
 	conflict := func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewConflict(reservation.Resource.GroupResource(), "r", errors.New("it has changed"))
 	}
@@ -326,21 +306,5 @@ func TestOnlyNodesWhosePlacesChangeAreTriedAgain(t *testing.T) {
 		if freed := l.Freed(); !freed.Equal(sets.New(c.want...)) {
 			t.Errorf("%s: %v may have room, want %v", text, freed, c.want)
 		}
-	}
-}
-
-// The place of a move that turned out not to be needed is nobody's: held to the plan's end, it would keep others out.
-func TestMoveThatIsNotNeededHoldsNoRoom(t *testing.T) {
-	record := &packingplan.Record{}
-	record.Status.Classes = []packingplan.Class{{ID: "c", Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse("1")}}}
-	record.Status.Moves = []packingplan.Move{
-		{Pod: "ns/a", Class: "c", OwnerUID: "rs-a", ToNode: "n1", State: "NotNeeded"},
-		{Pod: "ns/b", Class: "c", OwnerUID: "rs-a", ToNode: "n2", State: "Evicted"},
-	}
-
-	arrivals := reservation.ArrivalsOf(record)
-
-	if len(arrivals) != 1 || arrivals[0].Node != "n2" {
-		t.Errorf("arrivals %+v, want that on n2", arrivals)
 	}
 }

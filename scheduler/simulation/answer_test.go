@@ -10,10 +10,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 	v1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
@@ -34,7 +32,7 @@ func figure1(plans ...*contract.Plan) simulation.Question {
 			pod("holder", 0, 0, runsOn("n1"), withPort), pod("wants", 0, 0, withPort),
 			pod("kept-1", 0, 0, runsOn("n1"), under("kept")), pod("kept-2", 0, 0, runsOn("n1"), under("kept")),
 		},
-		Objects: []simulation.Object{{Object: allowingOne("kept")}},
+		Objects: []simulation.Object{{Object: testobjects.Budget("kept", "budget", "kept", 1)}},
 	}, plans...)
 }
 
@@ -57,9 +55,7 @@ func question(instance simulation.Instance, plans ...*contract.Plan) simulation.
 func runsOn(node string) func(*v1.Pod) {
 	return func(p *v1.Pod) {
 		p.Spec.NodeName, p.Status.Phase = node, v1.PodRunning
-		yes := true
-		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: p.Name,
-			UID: types.UID("rs-" + p.Name), Controller: &yes}}
+		p.OwnerReferences = []metav1.OwnerReference{testobjects.ReplicaSet(p.Name)}
 	}
 }
 
@@ -68,15 +64,6 @@ func withPort(p *v1.Pod) {
 }
 
 func under(budget string) func(*v1.Pod) { return func(p *v1.Pod) { p.Labels["budget"] = budget } }
-
-func allowingOne(budget string) *policyv1.PodDisruptionBudget {
-	return &policyv1.PodDisruptionBudget{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: budget},
-		Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"budget": budget}}},
-		Status:     policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: 1},
-	}
-}
 
 func placed(pod, node string) *contract.Placement {
 	return &contract.Placement{PodUid: "default/" + pod, Node: node}
@@ -125,20 +112,26 @@ func TestTheBestPlanOfFigure1IsAccepted(t *testing.T) {
 }
 
 // TestAPlanIsRefusedForWhatTheQuestionSays: for its budgets, its policy and what it forbids, with the plan's own reasons.
+// The paper's policy trades pods of equal priority.
 func TestAPlanIsRefusedForWhatTheQuestionSays(t *testing.T) {
-	best := moved("one", "n1", "n2")
-	for want, refused := range map[plan.Reason]*contract.Plan{
-		plan.ForbiddenPair:  steps(placed("three", "n2"), moved("two", "n2", "n1")),
-		plan.OverBudget:     steps(placed("three", "n1"), best, moved("kept-1", "n1", "n2"), moved("kept-2", "n1", "n2")),
-		plan.UnjustEviction: steps(placed("three", "n1"), placed("wants", "n2"), evicted("one", "n1")),
+	best, trade := moved("one", "n1", "n2"), steps(placed("three", "n1"), placed("wants", "n2"), evicted("one", "n1"))
+	for name, row := range map[string]struct {
+		plan   *contract.Plan
+		policy priorityoptimizer.Policy
+		want   plan.Reason
+	}{
+		"a pair that it forbids":   {steps(placed("three", "n2"), moved("two", "n2", "n1")), "", plan.ForbiddenPair},
+		"a budget":                 {steps(placed("three", "n1"), best, moved("kept-1", "n1", "n2"), moved("kept-2", "n1", "n2")), "", plan.OverBudget},
+		"a trade":                  {trade, "", plan.UnjustEviction},
+		"a trade, and the paper's": {trade, priorityoptimizer.PolicyPaper, ""},
 	} {
-		asked := figure1(refused)
-		asked.Forbidden = []simulation.ForbiddenPair{{Pod: "default/three", Node: "n2"}}
+		asked := figure1(row.plan)
+		asked.Forbidden, asked.Policy = []simulation.ForbiddenPair{{Pod: "default/three", Node: "n2"}}, row.policy
 
 		verdict := answered(t, asked).Verdicts[0]
 
-		if verdict.Accepted || verdict.Reason != string(want) || verdict.Detail == "" {
-			t.Errorf("%s: %+v", want, verdict)
+		if verdict.Accepted != (row.want == "") || verdict.Reason != string(row.want) || (verdict.Detail == "") != verdict.Accepted {
+			t.Errorf("%s: %+v", name, verdict)
 		}
 	}
 }
@@ -155,16 +148,6 @@ func TestAPluginOfTheProfileCanRefuse(t *testing.T) {
 		!slices.Equal(verdict.Plugins, []string{"NodePorts", "NodeAffinity"}) ||
 		!slices.Equal(verdict.Pods, []string{"default/wants", "default/picky"}) {
 		t.Errorf("want refusals of NodePorts and NodeAffinity, got %+v", verdict)
-	}
-}
-
-// TestThePolicyIsThatOfTheQuestion: the paper's policy trades pods of equal priority.
-func TestThePolicyIsThatOfTheQuestion(t *testing.T) {
-	asked := figure1(steps(placed("three", "n1"), placed("wants", "n2"), evicted("one", "n1")))
-	asked.Policy = priorityoptimizer.PolicyPaper
-
-	if verdict := answered(t, asked).Verdicts[0]; !verdict.Accepted {
-		t.Errorf("%+v", verdict)
 	}
 }
 

@@ -10,10 +10,10 @@ import (
 
 	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	st "k8s.io/kubernetes/pkg/scheduler/testing"
 
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/plugins"
@@ -79,20 +79,13 @@ func nodes(count int, cpuMilli, memoryBytes int64) []v1.Node {
 }
 
 func pod(name string, cpuMilli, memoryBytes int64, changes ...func(*v1.Pod)) v1.Pod {
-	p := v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", Labels: map[string]string{"name": name}},
-		Spec: v1.PodSpec{Containers: []v1.Container{{
-			Name: "c", Image: "image",
-			Resources: v1.ResourceRequirements{Requests: v1.ResourceList{
-				v1.ResourceCPU:    *resource.NewMilliQuantity(cpuMilli, resource.DecimalSI),
-				v1.ResourceMemory: *resource.NewQuantity(memoryBytes, resource.BinarySI),
-			}},
-		}}},
-	}
+	p := st.MakePod().Namespace("default").Name(name).Label("name", name).Containers([]v1.Container{
+		st.MakeContainer().Name("c").Image("image").ResourceRequests(map[v1.ResourceName]string{
+			v1.ResourceCPU: fmt.Sprint(cpuMilli, "m"), v1.ResourceMemory: fmt.Sprint(memoryBytes)}).Obj()}).Obj()
 	for _, change := range changes {
-		change(&p)
+		change(p)
 	}
-	return p
+	return *p
 }
 
 func withPriority(priority int32) func(*v1.Pod) {
@@ -105,13 +98,10 @@ func onNode(name string) func(*v1.Pod) {
 
 // nextTo asks for a node that already runs the named pod.
 func nextTo(name string) func(*v1.Pod) {
+	term := v1.PodAffinityTerm{TopologyKey: v1.LabelHostname, LabelSelector: metav1.SetAsLabelSelector(map[string]string{"name": name})}
 	return func(p *v1.Pod) {
 		p.Spec.Affinity = &v1.Affinity{PodAffinity: &v1.PodAffinity{
-			RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{
-				TopologyKey:   v1.LabelHostname,
-				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"name": name}},
-			}},
-		}}
+			RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{term}}}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -55,26 +54,6 @@ func TestPodsThatAreTriedOnceLeaveAgain(t *testing.T) {
 	}
 }
 
-// TestErrorsOfChangesAreReportedTogether: one run should be enough to find all errors of a file.
-func TestErrorsOfChangesAreReportedTogether(t *testing.T) {
-	_, results := stream(t, `{"id":"x","nodes":[],"pods":[],"arrival":"Never","changes":[{"after":1,"podGone":"a"},`+
-		`{"after":0},{"after":0,"node":{"metadata":{}}}]}`)
-	for _, want := range []string{
-		`arrival: "Never" is neither`, "changes[0].after: 1", "changes[1]: must have one of", "changes[2].node.metadata.name",
-	} {
-		if !strings.Contains(results[0].Error, want) {
-			t.Errorf("the error should contain %s:\n%s", want, results[0].Error)
-		}
-	}
-	_, results = stream(t, `{"id":"x","nodes":[],"pods":[],"arrival":"AtOnce","once":true,"changes":[{"after":0,"podGone":"a"}]}`)
-	if !strings.Contains(results[0].Error, "once: pods that arrive AtOnce have no turns") {
-		t.Errorf("turns of pods that arrive at once: %q", results[0].Error)
-	}
-	if !strings.Contains(results[0].Error, "none can happen between pods that arrive AtOnce") {
-		t.Errorf("changes between pods that arrive at once: %q", results[0].Error)
-	}
-}
-
 // TestPodsMayArriveAtOnce: more of them than a watch of the object tracker holds, and the most urgent first.
 func TestPodsMayArriveAtOnce(t *testing.T) {
 	instance := simulation.Instance{ID: "burst", Nodes: nodes(3, 100_000, 64*gib), Arrival: simulation.AtOnce, Measure: true}
@@ -86,13 +65,6 @@ func TestPodsMayArriveAtOnce(t *testing.T) {
 	expectNodes(t, result, map[string]string{"urgent": "node-000"})
 	if m := result.Measurement; m == nil || m.Arrived != 301 || m.PodsSeconds <= 0 || m.CPUSeconds <= 0 {
 		t.Errorf("the run should have been measured: %+v", m)
-	}
-}
-
-// TestNothingIsMeasuredUnasked: results of equal instances are compared byte by byte.
-func TestNothingIsMeasuredUnasked(t *testing.T) {
-	if m := place(t, "deterministic", randomInstance(1)).Measurement; m != nil {
-		t.Errorf("unexpected measurement %+v", m)
 	}
 }
 

@@ -1,8 +1,6 @@
 package simulation_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -11,32 +9,17 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/simulation"
 )
 
 // told has a story pass, and returns the lines of the answer about what was asked for in it.
-func told(t *testing.T, story string) (evictions []simulation.Eviction, states []simulation.State) {
+func told(t *testing.T, story string) ([]simulation.Eviction, []simulation.State) {
 	t.Helper()
-	simulator := simulatorOf(t, filepath.Join(profileFolder, "deterministic.yaml"))
-	var out bytes.Buffer
-	if failed, err := simulator.PassTime(t.Context(), strings.NewReader(story), &out); err != nil || failed > 0 {
-		t.Fatal(err, out.String())
+	found := pass(t, simulatorOf(t, filepath.Join(profileFolder, "deterministic.yaml")), story)
+	if found.failed > 0 {
+		t.Fatal(found.text)
 	}
-	for text := range strings.Lines(out.String()) {
-		var line struct {
-			Eviction *simulation.Eviction
-			State    *simulation.State
-		}
-		testobjects.Must(t, json.Unmarshal([]byte(text), &line))
-		if line.Eviction != nil {
-			evictions = append(evictions, *line.Eviction)
-		}
-		if line.State != nil {
-			states = append(states, *line.State)
-		}
-	}
-	return evictions, states
+	return found.evictions, found.states
 }
 
 func evictAt(at float64, pod string) string {

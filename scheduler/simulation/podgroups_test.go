@@ -1,12 +1,10 @@
 package simulation_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -46,14 +44,9 @@ func TestPodGroupsArePlacedAsTheSchedulerDoes(t *testing.T) {
 		for _, arrival := range []simulation.Arrival{simulation.InTurn, simulation.AtOnce} {
 			t.Run(profile+" "+string(arrival), func(t *testing.T) {
 				instance := simulation.Instance{ID: "gangs", Nodes: nodes(4, 1000, gib), Arrival: arrival, Objects: groups}
-				for i := range 3 {
-					instance.Pods = append(instance.Pods, pod(fmt.Sprintf("fitting-%d", i), 600, 1, memberOf("fitting")))
-				}
-				for i := range 3 {
-					instance.Pods = append(instance.Pods, pod(fmt.Sprintf("large-%d", i), 900, 1, memberOf("large")))
-				}
-				for i := range 3 {
-					instance.Pods = append(instance.Pods, pod(fmt.Sprintf("spare-%d", i), 400, 1, memberOf("spare")))
+				for i, cpu := range []int64{600, 600, 600, 900, 900, 900, 400, 400, 400} {
+					group := []string{"fitting", "large", "spare"}[i/3]
+					instance.Pods = append(instance.Pods, pod(fmt.Sprintf("%s-%d", group, i%3), cpu, 1, memberOf(group)))
 				}
 				instance.Pods = append(instance.Pods, pod("alone", 100, 1))
 				result := place(t, profile, instance)
@@ -104,14 +97,4 @@ func TestNoMemberOfAPodGroupIsPlacedWithoutItsGroup(t *testing.T) {
 		testobjects.Must(t, err)
 		check(t, answer.Continued.Placements, answer.Continued.Reasons)
 	})
-}
-
-// The scheduler waits for a pod in its queue, and knows nothing of the process's signals.
-func TestACancelledRunEndsWhileTheSchedulerWaitsForAPod(t *testing.T) {
-	simulator := simulatorOf(t, profileFolder+"/deterministic.yaml")
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	if err := simulator.AttemptWithoutPods(ctx); err == nil {
-		t.Error("a cancelled run should be an error")
-	}
 }

@@ -1,8 +1,6 @@
 package simulation_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net"
@@ -71,17 +69,6 @@ func startEmptier(t *testing.T) string {
 	return socket
 }
 
-// day is what the answer to a day with policies says.
-type day struct {
-	lives    []simulation.Life
-	plans    []simulation.PlanTold
-	windows  []simulation.WindowTold
-	policies []simulation.PolicyTold
-	gone     []simulation.GoneNode
-	passed   simulation.Passed
-	text     string
-}
-
 // optimizingSimulator has the profile with the optimiser.
 func optimizingSimulator(t *testing.T, socket string) *simulation.Simulator {
 	t.Helper()
@@ -95,39 +82,12 @@ func optimizingSimulator(t *testing.T, socket string) *simulation.Simulator {
 	return simulator
 }
 
-// passDay has a story pass.
+// passDay has a story pass in the profile with the optimiser.
 func passDay(t *testing.T, socket, story string) day {
 	t.Helper()
-	var out bytes.Buffer
-	if failed, err := optimizingSimulator(t, socket).PassTime(t.Context(), strings.NewReader(story), &out); err != nil || failed > 0 {
-		t.Fatal(err, out.String())
-	}
-	found := day{text: out.String()}
-	for text := range strings.Lines(found.text) {
-		var line struct {
-			Plan     *simulation.PlanTold
-			Window   *simulation.WindowTold
-			Policy   *simulation.PolicyTold
-			NodeGone *simulation.GoneNode
-			Passed   *simulation.Passed
-		}
-		testobjects.Must(t, json.Unmarshal([]byte(text), &line))
-		switch {
-		case line.Plan != nil:
-			found.plans = append(found.plans, *line.Plan)
-		case line.Window != nil:
-			found.windows = append(found.windows, *line.Window)
-		case line.Policy != nil:
-			found.policies = append(found.policies, *line.Policy)
-		case line.NodeGone != nil:
-			found.gone = append(found.gone, *line.NodeGone)
-		case line.Passed != nil:
-			found.passed = *line.Passed
-		default:
-			var life simulation.Life
-			testobjects.Must(t, json.Unmarshal([]byte(text), &life))
-			found.lives = append(found.lives, life)
-		}
+	found := pass(t, optimizingSimulator(t, socket), story)
+	if found.failed > 0 {
+		t.Fatal(found.text)
 	}
 	return found
 }
@@ -210,10 +170,9 @@ func TestADayWithAPolicyIsTheSameEachTime(t *testing.T) {
 
 // TestNoTimePassesWithoutTheOptimizer: a day without it is that of another scheduler.
 func TestNoTimePassesWithoutTheOptimizer(t *testing.T) {
-	var out bytes.Buffer
-	failed, err := optimizingSimulator(t, "/nowhere").PassTime(t.Context(), strings.NewReader(quietDay("")), &out)
-	if err != nil || failed != 1 || !strings.Contains(out.String(), "optimiser not reachable on /nowhere") {
-		t.Errorf("%d failed, %v: %s", failed, err, out.String())
+	found := pass(t, optimizingSimulator(t, "/nowhere"), quietDay(""))
+	if found.failed != 1 || !strings.Contains(found.text, "optimiser not reachable on /nowhere") {
+		t.Errorf("%d failed: %s", found.failed, found.text)
 	}
 }
 

@@ -1,7 +1,6 @@
 package simulation_test
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -117,24 +116,6 @@ func TestPodsEndUpWhereTheSchedulerPutsThem(t *testing.T) {
 	}
 }
 
-// TestTiesGoToTheFirstOfManyNodes runs the whole scheduler over more identical nodes than a score has
-// values, added in no order. Each pod makes its node the worse, so the pods go round by name.
-func TestTiesGoToTheFirstOfManyNodes(t *testing.T) {
-	const count = 160
-	instance := simulation.Instance{ID: "ties", Nodes: nodes(count, 4000, 8*gib)}
-	random := rand.New(rand.NewPCG(1, 2))
-	random.Shuffle(count, func(i, j int) {
-		instance.Nodes[i], instance.Nodes[j] = instance.Nodes[j], instance.Nodes[i]
-	})
-	want := map[string]string{}
-	for i := range 2 * count {
-		name := fmt.Sprintf("pod-%03d", i)
-		instance.Pods = append(instance.Pods, pod(name, 1000, gib))
-		want[name] = fmt.Sprintf("node-%03d", i%count)
-	}
-	expectNodes(t, place(t, "deterministic", instance), want)
-}
-
 // TestTheOrderOfNodesDoesNotMatter: in the deterministic profile a placement depends on the nodes' names
 // and on nothing that a cluster's start may shuffle.
 func TestTheOrderOfNodesDoesNotMatter(t *testing.T) {
@@ -173,15 +154,5 @@ func TestNoGoroutineSurvivesItsInstance(t *testing.T) {
 	}
 	if after := runtime.NumGoroutine(); after > before {
 		t.Errorf("%d goroutines before 50 instances, %d after", before, after)
-	}
-}
-
-// TestACancelledRunEnds: the process must stop on a signal even in the middle of an instance.
-func TestACancelledRunEnds(t *testing.T) {
-	simulator := simulatorOf(t, profileFolder+"/deterministic.yaml")
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if _, err := simulator.Run(ctx, randomInstance(1)); err == nil {
-		t.Error("a cancelled run should be an error")
 	}
 }

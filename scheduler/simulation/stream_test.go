@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/plugins"
@@ -39,27 +40,32 @@ func TestABadLineIsAnErrorOfThatLineOnly(t *testing.T) {
 	}
 }
 
-// TestErrorsAreReportedTogetherWithTheirFields: one run should be enough to find all errors of a file.
+// TestErrorsAreReportedTogetherWithTheirFields: one run should be enough to find all errors of a file, and a misspelt
+// Service would silently change placements.
 func TestErrorsAreReportedTogetherWithTheirFields(t *testing.T) {
-	line := `{"nodes":[{"metadata":{"name":"n"},"status":{"allocatable":{"cpu":"-1"}}},{"metadata":{"name":"n"}}],` +
-		`"pods":[{"metadata":{"name":"p"},"spec":{"nodeName":"m","colour":"red"}},{"metadata":{}}]}`
-	_, results := stream(t, line)
-	for _, want := range []string{
-		`id: missing`, `nodes[0].status.allocatable.cpu: -1 is negative`, `nodes[1].metadata.name: "n" appears twice`,
-		`pods[0].spec.nodeName: the instance has no node "m"`, `unknown field "pods[0].spec.colour"`,
-		`pods[1].metadata.name: missing`,
+	with := func(further string) string { return `{"id":"x","nodes":[],"pods":[],` + further + `}` }
+	for line, wants := range map[string][]string{
+		`{"nodes":[{"metadata":{"name":"n"},"status":{"allocatable":{"cpu":"-1"}}},{"metadata":{"name":"n"}}],` +
+			`"pods":[{"metadata":{"name":"p"},"spec":{"nodeName":"m","colour":"red"}},{"metadata":{}}]}`: {
+			`id: missing`, `nodes[0].status.allocatable.cpu: -1 is negative`, `nodes[1].metadata.name: "n" appears twice`,
+			`pods[0].spec.nodeName: the instance has no node "m"`, `unknown field "pods[0].spec.colour"`, `pods[1].metadata.name: missing`},
+		with(`"arrival":"Never","changes":[{"after":1,"podGone":"a"},{"after":0},{"after":0,"node":{"metadata":{}}}]`): {
+			`arrival: "Never" is neither`, "changes[0].after: 1", "changes[1]: must have one of", "changes[2].node.metadata.name"},
+		with(`"arrival":"AtOnce","once":true,"changes":[{"after":0,"podGone":"a"}]`): {
+			"once: pods that arrive AtOnce have no turns", "none can happen between pods that arrive AtOnce"},
+		with(`"objects":[{"kind":"Service","metadata":{"name":"s"}}]`):                                     {"apiVersion"},
+		with(`"objects":[{"apiVersion":"v1","kind":"Service","metadata":{"name":"s"},"spek":{}}]`):         {"spek"},
+		with(`"objects":[{"apiVersion":"v1","kind":"Servise","metadata":{"name":"s"}}]`):                   {"Servise"},
+		with(`"objects":[{"apiVersion":"v1","kind":"Service","metadata":{}}]`):                             {"Service without metadata.name"},
+		with(`"objects":[{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}}]`):                       {"Pod p belongs in the list"},
+		with(`"objects":[{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"something"}}]`): {"Thing"},
 	} {
-		if !strings.Contains(results[0].Error, want) {
-			t.Errorf("the error should contain %s:\n%s", want, results[0].Error)
+		failed, results := stream(t, line)
+		for _, want := range wants {
+			if failed != 1 || !strings.Contains(results[0].Error, want) {
+				t.Errorf("%s: the error should contain %s:\n%s", line, want, results[0].Error)
+			}
 		}
-	}
-}
-
-// TestNoNodesMeansNoPlacements: an empty cluster is an instance like any other.
-func TestNoNodesMeansNoPlacements(t *testing.T) {
-	failed, results := stream(t, emptyLine+"\n"+strings.Replace(goodLine, `"nodes":[{`, `"nodes":[],"pods":[],"x":[{`, 1))
-	if failed != 1 || results[0].Error != "" || len(results[0].Placements) != 0 {
-		t.Errorf("want an empty result and one with an unknown field, got %+v", results)
 	}
 }
 
@@ -113,23 +119,6 @@ func TestServicesSpreadTheirPods(t *testing.T) {
 	}
 }
 
-// TestObjectsAreChecked: a misspelt Service would silently change placements.
-func TestObjectsAreChecked(t *testing.T) {
-	for object, want := range map[string]string{
-		`{"kind":"Service","metadata":{"name":"s"}}`:                                     "apiVersion",
-		`{"apiVersion":"v1","kind":"Service","metadata":{"name":"s"},"spek":{}}`:         "spek",
-		`{"apiVersion":"v1","kind":"Servise","metadata":{"name":"s"}}`:                   "Servise",
-		`{"apiVersion":"v1","kind":"Service","metadata":{}}`:                             "Service without metadata.name",
-		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}}`:                       "Pod p belongs in the list",
-		`{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"something"}}`: "Thing",
-	} {
-		failed, results := stream(t, `{"id":"i","nodes":[],"pods":[],"objects":[`+object+`]}`)
-		if failed != 1 || !strings.Contains(results[0].Error, want) {
-			t.Errorf("want an error with %q, got %q", want, results[0].Error)
-		}
-	}
-}
-
 // TestABrokenConfigurationNamesFileAndField: the reader must not have to search for the error.
 func TestABrokenConfigurationNamesFileAndField(t *testing.T) {
 	const head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -139,54 +128,60 @@ func TestABrokenConfigurationNamesFileAndField(t *testing.T) {
 		"percentageOfNodesToScore": head + "percentageOfNodesToScore: 101\n",
 		"no kind":                  "kind: Nothing\napiVersion: v1\n",
 		"yaml":                     "a: [\n",
+		"no such file":             "",
 	} {
 		path := filepath.Join(t.TempDir(), "profile.yaml")
-		testobjects.Must(t, os.WriteFile(path, []byte(text), 0o600))
+		if text != "" {
+			testobjects.Must(t, os.WriteFile(path, []byte(text), 0o600))
+		}
 		_, err := simulation.LoadConfiguration(path)
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), path) {
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("want an error with %s and %q, got %v", path, want, err)
 		}
 	}
 }
 
-// TestAMissingConfigurationIsNamed: the path is all there is to say.
-func TestAMissingConfigurationIsNamed(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "nowhere.yaml")
-	if _, err := simulation.LoadConfiguration(path); err == nil || !strings.Contains(err.Error(), path) {
-		t.Errorf("want an error with %s, got %v", path, err)
-	}
-}
-
-// TestAnUnknownPluginIsFoundBeforeTheFirstInstance: not once for every line.
-func TestAnUnknownPluginIsFoundBeforeTheFirstInstance(t *testing.T) {
-	configuration, err := simulation.LoadConfiguration(filepath.Join(profileFolder, "deterministic.yaml"))
-	testobjects.Must(t, err)
-	registry := plugins.Registry()
-	delete(registry, "LexicographicOrder")
-	_, err = simulation.New(context.Background(), configuration, registry)
-	if err == nil || !strings.Contains(err.Error(), "LexicographicOrder") {
-		t.Errorf("want an error that names the plugin, got %v", err)
-	}
-}
-
-// TestTheOptimizerIsRefused: its moves need a cluster, and leaving them out silently would give wrong results.
-func TestTheOptimizerIsRefused(t *testing.T) {
-	for _, profile := range []string{"optimizer", "optimizer-deterministic"} {
+// TestAProfileThatCannotBeSimulatedIsRefused before the first instance: an unknown plugin, and the optimiser, whose moves
+// need a cluster and may not be left out silently.
+func TestAProfileThatCannotBeSimulatedIsRefused(t *testing.T) {
+	for profile, want := range map[string]string{"deterministic": "LexicographicOrder",
+		"optimizer": "simulate a profile without it", "optimizer-deterministic": "simulate a profile without it"} {
 		configuration, err := simulation.LoadConfiguration(filepath.Join(profileFolder, profile+".yaml"))
 		testobjects.Must(t, err)
-		_, err = simulation.New(context.Background(), configuration, plugins.Registry())
-		if err == nil || !strings.Contains(err.Error(), "simulate a profile without it") {
-			t.Errorf("%s: want a refusal, got %v", profile, err)
+		registry := plugins.Registry()
+		if profile == "deterministic" {
+			delete(registry, "LexicographicOrder")
+		}
+
+		_, err = simulation.New(t.Context(), configuration, registry)
+
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: want a refusal with %q, got %v", profile, want, err)
 		}
 	}
 }
 
-// The process must stop on a signal also while nobody asks it anything.
-func TestACancelledStreamEndsWhileItWaitsForALine(t *testing.T) {
+// The process must stop on a signal: in the middle of an instance, while the scheduler waits for a pod in its queue, and
+// while nobody asks it anything.
+func TestWhatIsCancelledEnds(t *testing.T) {
+	simulator := simulatorOf(t, profileFolder+"/deterministic.yaml")
 	in, _ := io.Pipe()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := simulatorOf(t, profileFolder+"/deterministic.yaml").Stream(ctx, in, io.Discard); err == nil {
-		t.Error("a cancelled stream should be an error")
+	for name, run := range map[string]func(context.Context) error{
+		"an instance": func(ctx context.Context) error { _, err := simulator.Run(ctx, randomInstance(1)); return err },
+		"a stream":    func(ctx context.Context) error { _, err := simulator.Stream(ctx, in, io.Discard); return err },
+		"an attempt": func(ctx context.Context) error {
+			ctx, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+			defer cancel()
+			return simulator.AttemptWithoutPods(ctx)
+		},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		if name != "an attempt" {
+			cancel()
+		}
+		if err := run(ctx); err == nil {
+			t.Errorf("%s that is cancelled should be an error", name)
+		}
+		cancel()
 	}
 }

@@ -3,6 +3,7 @@ package simulation_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -16,23 +17,66 @@ import (
 // story is what happens, a line an event.
 func story(lines ...string) string { return strings.Join(lines, "\n") }
 
+// day is what the answer to a story says.
+type day struct {
+	lives     []simulation.Life
+	evictions []simulation.Eviction
+	states    []simulation.State
+	plans     []simulation.PlanTold
+	windows   []simulation.WindowTold
+	policies  []simulation.PolicyTold
+	gone      []simulation.GoneNode
+	passed    simulation.Passed
+	text      string
+	failed    int
+}
+
+// pass has a story pass.
+func pass(t *testing.T, simulator *simulation.Simulator, story string) (found day) {
+	t.Helper()
+	var out bytes.Buffer
+	failed, err := simulator.PassTime(t.Context(), strings.NewReader(story), &out)
+	testobjects.Must(t, err)
+	found.text, found.failed = out.String(), failed
+	for text := range strings.Lines(found.text) {
+		var life simulation.Life
+		var line struct {
+			Eviction *simulation.Eviction
+			State    *simulation.State
+			Plan     *simulation.PlanTold
+			Window   *simulation.WindowTold
+			Policy   *simulation.PolicyTold
+			NodeGone *simulation.GoneNode
+			Passed   *simulation.Passed
+		}
+		testobjects.Must(t, errors.Join(json.Unmarshal([]byte(text), &life), json.Unmarshal([]byte(text), &line)))
+		if life.Pod != "" {
+			found.lives = append(found.lives, life)
+		}
+		appendTo(&found.evictions, line.Eviction)
+		appendTo(&found.states, line.State)
+		appendTo(&found.plans, line.Plan)
+		appendTo(&found.windows, line.Window)
+		appendTo(&found.policies, line.Policy)
+		appendTo(&found.gone, line.NodeGone)
+		if line.Passed != nil {
+			found.passed = *line.Passed
+		}
+	}
+	return found
+}
+
+func appendTo[T any](list *[]T, one *T) {
+	if one != nil {
+		*list = append(*list, *one)
+	}
+}
+
 // become has a story pass under a profile, and returns what became of each pod in few words.
 func become(t *testing.T, profile, story string) (map[string]string, simulation.Passed) {
 	t.Helper()
-	simulator := simulatorOf(t, filepath.Join(profileFolder, profile+".yaml"))
-	var out bytes.Buffer
-	if _, err := simulator.PassTime(t.Context(), strings.NewReader(story), &out); err != nil {
-		t.Fatal(err)
-	}
-	found := map[string]string{}
-	var last struct{ Passed simulation.Passed }
-	for line := range strings.Lines(out.String()) {
-		var life simulation.Life
-		testobjects.Must(t, json.Unmarshal([]byte(line), &life))
-		if life.Pod == "" {
-			testobjects.Must(t, json.Unmarshal([]byte(line), &last))
-			continue
-		}
+	found, became := pass(t, simulatorOf(t, filepath.Join(profileFolder, profile+".yaml")), story), map[string]string{}
+	for _, life := range found.lives {
 		words := fmt.Sprint("at ", life.Arrived)
 		if life.Bound != nil {
 			words += fmt.Sprintf(", on %s at %v", life.Node, *life.Bound)
@@ -41,12 +85,12 @@ func become(t *testing.T, profile, story string) (map[string]string, simulation.
 			words += fmt.Sprintf(", %s at %v", life.How, *life.Ended)
 		}
 		name := strings.TrimPrefix(life.Pod, "default/")
-		if _, again := found[name]; again {
+		if _, again := became[name]; again {
 			name += " again"
 		}
-		found[name] = words
+		became[name] = words
 	}
-	return found, last.Passed
+	return became, found.passed
 }
 
 // nodeAt has a node of one core come.

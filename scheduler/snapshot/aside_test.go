@@ -94,7 +94,7 @@ func near(namespaces metav1.LabelSelector) func(*v1.Pod) {
 
 // The number of waiting pods with a priority and above bounds what any plan could place of them.
 func TestWaitingPodsAreCountedFromAPriority(t *testing.T) {
-	s := snapshot.Build(snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Rules: rules(),
+	s := snapshot.Build(snapshot.Input{Nodes: n1(), Rules: rules(),
 		Pods:    []*v1.Pod{aPod("runs", "n1", priority(9)), aPod("low", ""), aPod("high", "", priority(9))},
 		Untried: []*v1.Pod{aPod("untried", "", priority(5))}})
 

@@ -41,7 +41,7 @@ func TestASingletonIsMovedOnlyUnderABudget(t *testing.T) {
 			budgets = append(budgets, aBudget("b", "a", c.allowed))
 		}
 
-		s := snapshot.Build(snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")},
+		s := snapshot.Build(snapshot.Input{Nodes: n1(),
 			Pods: []*v1.Pod{pod, c.other}, Budgets: budgets, Rules: applied})
 
 		if got := s.Pods[pod.UID].Immovable; got != c.want {
@@ -85,7 +85,7 @@ func TestPodsThatAreNotReadyGoAsTheEvictionAPILetsThem(t *testing.T) {
 		if c.change != nil {
 			c.change(budget)
 		}
-		in := snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: []*v1.Pod{aPod("unready", "n1"), aPod("ready", "n1", ready)},
+		in := snapshot.Input{Nodes: n1(), Pods: []*v1.Pod{aPod("unready", "n1"), aPod("ready", "n1", ready)},
 			Budgets: []*policyv1.PodDisruptionBudget{budget}, Rules: rules()}
 
 		s := snapshot.Build(in)

@@ -5,8 +5,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
@@ -16,13 +14,9 @@ import (
 const ourScheduler = "default-scheduler"
 
 func aNode(name string, cpu, memory string) *v1.Node {
-	return &v1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Status: v1.NodeStatus{Allocatable: v1.ResourceList{
-			v1.ResourceCPU: resource.MustParse(cpu), v1.ResourceMemory: resource.MustParse(memory),
-			v1.ResourcePods: resource.MustParse("110"),
-		}},
-	}
+	node := testobjects.Node(name, cpu, memory).Obj()
+	node.Labels = nil // each test has its own
+	return node
 }
 
 // aPod is a running pod of a ReplicaSet; node "" makes it pending.
@@ -40,12 +34,11 @@ func aPod(name, node string, changes ...func(*v1.Pod)) *v1.Pod {
 
 // aBudget covers the pods of an app; every pod here is of app a.
 func aBudget(name, app string, allowed int32) *policyv1.PodDisruptionBudget {
-	return &policyv1.PodDisruptionBudget{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
-		Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}},
-		Status:     policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed},
-	}
+	return testobjects.Budget(name, "app", app, allowed)
 }
+
+// n1 is a node of 4 CPUs and 8 GiB.
+func n1() []*v1.Node { return []*v1.Node{aNode("n1", "4", "8Gi")} }
 
 func build(nodes []*v1.Node, pods ...*v1.Pod) *snapshot.Snapshot {
 	return snapshot.Build(snapshot.Input{ID: "s", Nodes: nodes, Pods: pods, Rules: rules()})

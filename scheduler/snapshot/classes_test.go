@@ -2,7 +2,7 @@ package snapshot_test
 
 import (
 	"fmt"
-	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -52,7 +52,7 @@ func TestOnlyLabelsThatASelectorReadsDistinguishClasses(t *testing.T) {
 		})}}, 3},
 	} {
 		input := c.input
-		input.Nodes, input.Rules = []*v1.Node{aNode("n1", "4", "8Gi")}, rules()
+		input.Nodes, input.Rules = n1(), rules()
 		expectClassesOfWeb(t, name+" reads the label", input, key, c.want)
 	}
 }
@@ -104,7 +104,7 @@ func TestLabelsCountInTheNamespacesThatASelectorReaches(t *testing.T) {
 			pod.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{
 				RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{c.term}}}
 		})
-		input := snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Rules: rules(), Pods: []*v1.Pod{tenant},
+		input := snapshot.Input{Nodes: n1(), Rules: rules(), Pods: []*v1.Pod{tenant},
 			Namespaces: []*v1.Namespace{
 				{ObjectMeta: metav1.ObjectMeta{Name: "default", Labels: map[string]string{"team": "web"}}},
 				{ObjectMeta: metav1.ObjectMeta{Name: "tenant", Labels: map[string]string{"team": "db"}}}}}
@@ -124,13 +124,13 @@ func TestACachedSnapshotIsAFreshOne(t *testing.T) {
 	cordoned.Spec.Unschedulable = true
 	first := aPod("a", "n1")
 	for i, input := range []snapshot.Input{
-		{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: []*v1.Pod{first, aPod("b", "", labelled("app", "other"))}},
-		{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: []*v1.Pod{first, aPod("b", "", labelled("app", "other"), reads)}},
+		{Nodes: n1(), Pods: []*v1.Pod{first, aPod("b", "", labelled("app", "other"))}},
+		{Nodes: n1(), Pods: []*v1.Pod{first, aPod("b", "", labelled("app", "other"), reads)}},
 		{Nodes: []*v1.Node{cordoned}, Pods: []*v1.Pod{resized}},
 		{Nodes: []*v1.Node{aNode("n2", "4", "8Gi")}, Pods: []*v1.Pod{first}},
-		{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: []*v1.Pod{first}},
-		{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: []*v1.Pod{aPod("d", "n1"), aPod("b", ""), first, aPod("f", "")}},
-		{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: []*v1.Pod{aPod("g", ""), aPod("f", ""), aPod("c", "n1"), resized, aPod("0", "")}},
+		{Nodes: n1(), Pods: []*v1.Pod{first}},
+		{Nodes: n1(), Pods: []*v1.Pod{aPod("d", "n1"), aPod("b", ""), first, aPod("f", "")}},
+		{Nodes: n1(), Pods: []*v1.Pod{aPod("g", ""), aPod("f", ""), aPod("c", "n1"), resized, aPod("0", "")}},
 	} {
 		input.Rules = rules()
 		fresh := snapshot.Build(input)
@@ -196,102 +196,66 @@ func theDisks() disks {
 }
 
 func onlyClass(volumes snapshot.Volumes, changes ...func(*v1.Pod)) *contract.PodClass {
-	s := snapshot.Build(snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")},
+	s := snapshot.Build(snapshot.Input{Nodes: n1(),
 		Pods: []*v1.Pod{aPod("p", "n1", changes...)}, Volumes: volumes, Rules: rules()})
 	return s.Message.PodClasses[0]
 }
 
-// A bound volume says where it can be reached; the pod can run where all of its volumes can be reached.
-func TestBoundVolumesRestrictTheirNodes(t *testing.T) {
-	class := onlyClass(theDisks(), mounting("anywhere", "zonal", "plenty"))
-
-	if len(class.Unsupported) != 0 || len(class.VolumeNodeAffinity) != 1 {
-		t.Fatalf("unsupported = %v, volume affinity = %v", class.Unsupported, class.VolumeNodeAffinity)
-	}
-	got := class.VolumeNodeAffinity[0].Terms[0].MatchExpressions[0]
-	if got.Key != "zone" || got.Operator != "In" || len(got.Values) != 1 || got.Values[0] != "x" {
-		t.Errorf("requirement = %v", got)
-	}
-}
-
-// The scheduler evaluates a volume's node affinity on the labels of nodes alone.
-func TestFieldsInTheNodeAffinityOfVolumesAreLeftOut(t *testing.T) {
-	if class := onlyClass(theDisks(), mounting("named")); len(class.VolumeNodeAffinity) != 0 {
-		t.Errorf("named: volume affinity = %v", class.VolumeNodeAffinity)
-	}
-	class := onlyClass(theDisks(), mounting("both"))
-	if terms := class.VolumeNodeAffinity[0].Terms; len(terms) != 1 || len(terms[0].MatchFields) != 0 || len(terms[0].MatchExpressions) != 1 {
-		t.Errorf("both: terms = %v", terms)
-	}
-}
-
-// Only the scheduler knows where a volume will be, or whether another pod uses it.
-func TestClaimsThatAreOpenAreUnsupported(t *testing.T) {
-	for _, claim := range []string{"unbound", "lost", "missing", "alone", "deleted", "scarce"} {
-		class := onlyClass(theDisks(), mounting("anywhere", claim))
-		if len(class.Unsupported) != 1 || class.Unsupported[0] != "volumes" {
-			t.Errorf("%s: unsupported = %v", claim, class.Unsupported)
-		}
-	}
-	if class := onlyClass(nil, mounting("anywhere")); len(class.Unsupported) != 1 {
-		t.Errorf("without volumes: unsupported = %v", class.Unsupported)
-	}
-}
-
-// The claim is owned by the pod and goes with it, so the volume that is there says nothing of where a replacement may run.
-func TestVolumesThatGoWithTheirPodAreNamedAsSuch(t *testing.T) {
-	class := onlyClass(theDisks(), func(pod *v1.Pod) {
-		pod.Spec.Volumes = append(pod.Spec.Volumes, v1.Volume{Name: "scratch", VolumeSource: v1.VolumeSource{
-			Ephemeral: &v1.EphemeralVolumeSource{}}})
-	})
-	if !slices.Equal(class.Unsupported, []string{"ephemeral-volumes"}) || len(class.VolumeNodeAffinity) != 0 {
-		t.Errorf("unsupported = %v, node affinity %v", class.Unsupported, class.VolumeNodeAffinity)
-	}
-}
-
-// Many clusters mount secrets from such a volume: it is made on the pod's node, and binds the pod to none. Only a limit on
-// the driver's volumes is beyond the contract.
-func TestVolumesOfTheirPodBindItNowhereUnlessTheirNumberIsLimited(t *testing.T) {
-	inline := func(driver string) func(*v1.Pod) {
+// A pod can run where all of its volumes can be reached, by the labels of nodes alone, as the scheduler evaluates it. Only
+// the scheduler knows where the volume of an open claim will be, or whether another pod uses it. A volume that is made on
+// the pod's node binds it to none, unless the driver's volumes are limited; a claim that goes with the pod says nothing of
+// where a replacement may run.
+func TestVolumesRestrictTheirNodesOrAreUnsupported(t *testing.T) {
+	inline := func(drivers ...string) func(*v1.Pod) {
 		return func(pod *v1.Pod) {
-			pod.Spec.Volumes = append(pod.Spec.Volumes, v1.Volume{Name: "v", VolumeSource: v1.VolumeSource{
-				CSI: &v1.CSIVolumeSource{Driver: driver}}})
+			for _, driver := range drivers {
+				source := v1.VolumeSource{CSI: &v1.CSIVolumeSource{Driver: driver}}
+				pod.Spec.Volumes = append(pod.Spec.Volumes, v1.Volume{Name: driver, VolumeSource: source})
+			}
 		}
 	}
-	free, scarce := onlyClass(theDisks(), inline("plenty")), onlyClass(theDisks(), inline("plenty"), inline("scarce"))
-	if len(free.Unsupported) != 0 {
-		t.Errorf("without a limit: unsupported = %v", free.Unsupported)
-	}
-	if len(scarce.Unsupported) != 1 || scarce.Unsupported[0] != "volumes" || scarce.Id == free.Id {
-		t.Errorf("with a limit: unsupported = %v, class %s beside %s", scarce.Unsupported, scarce.Id, free.Id)
-	}
-	if unknown := onlyClass(nil, inline("plenty")); len(unknown.Unsupported) != 1 {
-		t.Errorf("where limits are not known: unsupported = %v", unknown.Unsupported)
-	}
-}
-
-// Preferences are sent to the optimiser, which breaks ties by them.
-func TestPreferencesAreSent(t *testing.T) {
-	class := onlyClass(nil, func(p *v1.Pod) {
-		term := v1.WeightedPodAffinityTerm{Weight: 7, PodAffinityTerm: v1.PodAffinityTerm{TopologyKey: "zone"}}
-		p.Spec.Affinity = &v1.Affinity{
-			NodeAffinity: &v1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []v1.PreferredSchedulingTerm{
-				{Weight: 5, Preference: v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{
-					{Key: "disk", Operator: v1.NodeSelectorOpExists}}}}}},
-			PodAffinity: &v1.PodAffinity{
-				PreferredDuringSchedulingIgnoredDuringExecution: []v1.WeightedPodAffinityTerm{term}},
-			PodAntiAffinity: &v1.PodAntiAffinity{
-				PreferredDuringSchedulingIgnoredDuringExecution: []v1.WeightedPodAffinityTerm{term, term}},
+	known, odd := theDisks(), theDisks()
+	odd.volumes["zonal"].Spec.NodeAffinity.Required.NodeSelectorTerms[0].MatchExpressions[0].Operator = v1.NodeSelectorOpGt
+	for name, c := range map[string]struct {
+		volumes     snapshot.Volumes
+		change      func(*v1.Pod)
+		unsupported string
+		where       string
+	}{
+		"one of them in a zone":             {known, mounting("anywhere", "zonal", "plenty"), "", "zone In [x]"},
+		"on a node by its name":             {known, mounting("named"), "", ""},
+		"in a zone, and on a node":          {known, mounting("both"), "", "zone In [x]"},
+		"where nobody can read":             {odd, mounting("zonal"), "volumes", ""},
+		"unbound":                           {known, mounting("anywhere", "unbound"), "volumes", ""},
+		"bound to a volume that is gone":    {known, mounting("anywhere", "lost"), "volumes", ""},
+		"missing":                           {known, mounting("anywhere", "missing"), "volumes", ""},
+		"for one pod alone":                 {known, mounting("anywhere", "alone"), "volumes", ""},
+		"being deleted":                     {known, mounting("anywhere", "deleted"), "volumes", ""},
+		"of a driver with a limit":          {known, mounting("anywhere", "scarce"), "volumes", ""},
+		"where no volumes are known":        {nil, mounting("anywhere"), "volumes", ""},
+		"a claim that goes with the pod":    {known, holding(v1.VolumeSource{Ephemeral: &v1.EphemeralVolumeSource{}}), "ephemeral-volumes", ""},
+		"made on the node":                  {known, inline("plenty"), "", ""},
+		"made on the node, up to a limit":   {known, inline("plenty", "scarce"), "volumes", ""},
+		"made on the node, whose limits are unknown": {nil, inline("plenty"), "volumes", ""},
+	} {
+		class := onlyClass(c.volumes, c.change)
+		var where []string
+		for _, affinity := range class.VolumeNodeAffinity {
+			for _, term := range affinity.Terms {
+				if len(term.MatchFields) > 0 {
+					t.Errorf("%s: fields %v", name, term.MatchFields)
+				}
+				for _, one := range term.MatchExpressions {
+					where = append(where, fmt.Sprint(one.Key, " ", one.Operator, " ", one.Values))
+				}
+			}
 		}
-	})
-
-	if len(class.PreferredNodeAffinity) != 1 || class.PreferredNodeAffinity[0].Weight != 5 ||
-		class.PreferredNodeAffinity[0].Term.MatchExpressions[0].Key != "disk" {
-		t.Errorf("preferred nodes = %v", class.PreferredNodeAffinity)
+		if got := strings.Join(where, "; "); strings.Join(class.Unsupported, " ") != c.unsupported || got != c.where {
+			t.Errorf("%s: unsupported %q, want %q; reachable %q, want %q", name, class.Unsupported, c.unsupported, got, c.where)
+		}
 	}
-	if len(class.PreferredPodAffinity) != 1 || class.PreferredPodAffinity[0].Weight != 7 ||
-		class.PreferredPodAffinity[0].Term.TopologyKey != "zone" || len(class.PreferredPodAntiAffinity) != 2 {
-		t.Errorf("preferred pods = %v, apart = %v", class.PreferredPodAffinity, class.PreferredPodAntiAffinity)
+	if onlyClass(known, inline("plenty")).Id == onlyClass(known, inline("plenty", "scarce")).Id {
+		t.Error("pods with and without a limited volume are of one class")
 	}
 }
 
@@ -313,7 +277,7 @@ func TestDeletionCostAndAgeAreSent(t *testing.T) {
 		{started(400), 0, 600}, {started(1001), 0, 0}, // another machine's clock is ahead
 	}
 	for i, c := range cases {
-		s := snapshot.Build(snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")},
+		s := snapshot.Build(snapshot.Input{Nodes: n1(),
 			Pods: []*v1.Pod{aPod("p", "n1", c.change)}, Now: now, Rules: rules()})
 		if got := s.Message.Pods[0]; got.DeletionCost != c.cost || got.AgeS != c.age {
 			t.Errorf("case %d: cost = %d, age = %d; want %d, %d", i, got.DeletionCost, got.AgeS, c.cost, c.age)

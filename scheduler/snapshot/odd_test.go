@@ -62,7 +62,7 @@ func TestPodsThatNoPlanCanContainAreUnsupported(t *testing.T) {
 				WhenUnsatisfiable: v1.DoNotSchedule, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"k": "-"}}}}
 		},
 	} {
-		s := build([]*v1.Node{aNode("n1", "4", "8Gi")}, aPod("odd", "n1", change), aPod("waits", "", change), aPod("sound", "n1"))
+		s := build(n1(), aPod("odd", "n1", change), aPod("waits", "", change), aPod("sound", "n1"))
 
 		for _, uid := range []string{"uid-odd", "uid-waits"} {
 			if !s.Pods["uid-odd"].Unsupported {
@@ -122,16 +122,6 @@ func TestAResourceOfADeviceClassCountsWhereEveryNodeListsIt(t *testing.T) {
 	}
 }
 
-// A volume whose node affinity the scheduler cannot read has no known nodes.
-func TestAVolumeWithAnUnreadableNodeAffinityIsOpen(t *testing.T) {
-	odd := theDisks()
-	odd.volumes["zonal"].Spec.NodeAffinity.Required.NodeSelectorTerms[0].MatchExpressions[0].Operator = v1.NodeSelectorOpGt
-
-	if class := onlyClass(odd, mounting("zonal")); len(class.Unsupported) != 1 || len(class.VolumeNodeAffinity) != 0 {
-		t.Errorf("unsupported = %v, volume affinity = %v", class.Unsupported, class.VolumeNodeAffinity)
-	}
-}
-
 // The optimiser accepts 64 MiB. A few hundred large objects must not make it unusable.
 func TestTheMessageStaysWithinItsLimitWhateverIsInTheCluster(t *testing.T) {
 	const key = "example.com/pool"
@@ -178,7 +168,7 @@ func TestABudgetThatIsTooLargeAllowsNothing(t *testing.T) {
 	budget.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{
 		{Key: "other", Operator: metav1.LabelSelectorOpNotIn, Values: tooMany()}}
 
-	s := snapshot.Build(snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: []*v1.Pod{aPod("p", "n1")},
+	s := snapshot.Build(snapshot.Input{Nodes: n1(), Pods: []*v1.Pod{aPod("p", "n1")},
 		Budgets: []*policyv1.PodDisruptionBudget{budget}, Rules: rules()})
 
 	if s.Pods["uid-p"].Immovable != snapshot.DisruptionBudget || len(s.Message.DisruptionBudgets) != 0 {
@@ -189,7 +179,7 @@ func TestABudgetThatIsTooLargeAllowsNothing(t *testing.T) {
 // Pods and nodes may be deleted while their refusals are still cached: the optimiser refuses a snapshot that forbids
 // unknown pairs.
 func TestWhatHasGoneIsNotForbidden(t *testing.T) {
-	s := build([]*v1.Node{aNode("n1", "4", "8Gi")}, aPod("p", "n1"))
+	s := build(n1(), aPod("p", "n1"))
 
 	s.Forbid("gone", "n1")
 	s.Forbid(s.Pods["uid-p"].Class, "gone")

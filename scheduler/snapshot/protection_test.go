@@ -1,6 +1,7 @@
 package snapshot_test
 
 import (
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -45,7 +46,8 @@ func ready(pod *v1.Pod) {
 func inNamespace(name string) func(*v1.Pod) { return func(pod *v1.Pod) { pod.Namespace = name } }
 
 // One row per rule, and a pod that the rule only just does not apply to: a pod that is wrongly disrupted may lose
-// something for good.
+// something for good. Between a plan and its last eviction a pod's owner may opt out: right before the eviction the rules
+// are checked again on the live pod.
 func TestEachProtectionHasARowThatItAppliesToAndOneItDoesNot(t *testing.T) {
 	onDisk := v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}
 	inMemory := v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{Medium: v1.StorageMediumMemory}}
@@ -131,11 +133,16 @@ func TestEachProtectionHasARowThatItAppliesToAndOneItDoesNot(t *testing.T) {
 		pod, applied := aPod("p", "n1", c.change), rules()
 		c.rules(&applied)
 
-		s := snapshot.Build(snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: []*v1.Pod{pod},
-			Namespaces: []*v1.Namespace{team("of-a", "a"), team("of-b", "b")}, Now: noon, Rules: applied})
+		namespaces := map[string]*v1.Namespace{"of-a": team("of-a", "a"), "of-b": team("of-b", "b")}
+		s := snapshot.Build(snapshot.Input{Nodes: n1(), Pods: []*v1.Pod{pod},
+			Namespaces: slices.Collect(maps.Values(namespaces)), Now: noon, Rules: applied})
 
 		if got := s.Pods[pod.UID].Immovable; got != c.reason {
 			t.Errorf("row %d: %q, want %q", i, got, c.reason)
+		}
+		live := snapshot.ProtectedNow(pod, namespaces[pod.Namespace], noon, applied)
+		if live != c.reason && c.reason != snapshot.StatefulSet { // that rule needs the budgets
+			t.Errorf("row %d: the live pod: %q, want %q", i, live, c.reason)
 		}
 		if message := s.Message.Pods[0]; message.Movable != (c.reason == "") || message.ImmovableReason != c.reason {
 			t.Errorf("row %d: the optimiser gets movable %t, %q", i, message.Movable, message.ImmovableReason)
@@ -170,43 +177,10 @@ func TestTheEarliestEndOfAPassingRuleIsKept(t *testing.T) {
 		applied := rules()
 		applied.MinAge = time.Minute
 
-		s := snapshot.Build(snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: c.pods, Now: noon, Rules: applied})
+		s := snapshot.Build(snapshot.Input{Nodes: n1(), Pods: c.pods, Now: noon, Rules: applied})
 
 		if !s.NextChange.Equal(c.want) {
 			t.Errorf("%s: %s, want %s", name, s.NextChange, c.want)
-		}
-	}
-}
-
-// Between a plan and its last eviction a pod's owner may opt out, or the pod may become protected: right before the
-// eviction the rules are checked again on the live pod.
-func TestALivePodIsProtectedByEveryRuleThatNeedsNoMoreThanThePod(t *testing.T) {
-	applied := rules()
-	applied.MinAge = 10 * time.Minute
-	applied.Namespaces = labels.SelectorFromSet(labels.Set{"team": "a"})
-	now := metav1.Now()
-	cases := []struct {
-		reason    string
-		namespace *v1.Namespace
-		change    func(*v1.Pod)
-	}{
-		{"", team("default", "a"), func(*v1.Pod) {}},
-		{snapshot.ProtectedNamespace, team("default", "b"), func(*v1.Pod) {}},
-		{snapshot.ProtectedNamespace, nil, func(*v1.Pod) {}},
-		{snapshot.OptedOut, team("default", "a"), annotated(snapshot.DoNotMove, "true")},
-		{snapshot.SystemCritical, team("default", "a"), priority(2_000_000_000)},
-		{snapshot.Unsupported, team("default", "a"), func(pod *v1.Pod) {
-			pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "gpu"}}
-		}},
-		{snapshot.Bare, team("default", "a"), func(pod *v1.Pod) { pod.OwnerReferences = nil }},
-		{snapshot.Terminating, team("default", "a"), func(pod *v1.Pod) { pod.DeletionTimestamp = &now }},
-		{snapshot.TooYoung, team("default", "a"), started(lately)},
-	}
-	for i, c := range cases {
-		pod := aPod("p", "n1", started(longAgo), c.change)
-
-		if got := snapshot.ProtectedNow(pod, c.namespace, noon, applied); got != c.reason {
-			t.Errorf("row %d: %q, want %q", i, got, c.reason)
 		}
 	}
 }
@@ -261,7 +235,7 @@ func team(name, label string) *v1.Namespace {
 // Constraints that are added after a snapshot was taken must reach both of its readers: the optimiser, and the check of
 // its plan.
 func TestConstraintsOfASolveReachTheMessageAndTheCheck(t *testing.T) {
-	s := build([]*v1.Node{aNode("n1", "4", "8Gi")}, aPod("runs", "n1"), aPod("waits", ""))
+	s := build(n1(), aPod("runs", "n1"), aPod("waits", ""))
 	class := s.Pods["uid-runs"].Class
 
 	s.Forbid(class, "n1")

@@ -146,7 +146,7 @@ func check(t *testing.T, rows map[string]returns) {
 	for name, row := range rows {
 		applied, pod := rules(), aPod("a-0", "n1", row.change)
 		applied.KeepRollouts = true
-		s := snapshot.Build(snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: []*v1.Pod{pod},
+		s := snapshot.Build(snapshot.Input{Nodes: n1(), Pods: []*v1.Pod{pod},
 			Workloads: row.in, Now: noon, Rules: applied})
 
 		if got := s.Pods[pod.UID].Immovable; got != row.want {
@@ -292,7 +292,7 @@ func TestAQuotaWithoutAStatusIsCountedFromThePods(t *testing.T) {
 		quota := aQuota(limit, "")
 		quota.Status = v1.ResourceQuotaStatus{}
 
-		s := snapshot.Build(snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")},
+		s := snapshot.Build(snapshot.Input{Nodes: n1(),
 			Pods:      []*v1.Pod{aPod("p", "n1"), aPod("q", "n1"), aPod("elsewhere", "n1", inNamespace("other"))},
 			Workloads: workloads{quota}, Rules: rules()})
 
@@ -346,7 +346,7 @@ func TestACachedOwnerIsReadAgainWhenItChanges(t *testing.T) {
 	cache := &snapshot.Cache{}
 	reason := func(in workloads) string {
 		pod := aPod("a-0", "n1")
-		s := snapshot.Build(snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: []*v1.Pod{pod},
+		s := snapshot.Build(snapshot.Input{Nodes: n1(), Pods: []*v1.Pod{pod},
 			Workloads: in, Rules: rules(), Cache: cache})
 		return s.Pods[pod.UID].Immovable
 	}

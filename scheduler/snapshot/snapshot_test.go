@@ -26,7 +26,7 @@ func TestRequestsAreCountedAsTheSchedulerCountsThem(t *testing.T) {
 		pod.Spec.Overhead = v1.ResourceList{v1.ResourceMemory: resource.MustParse("1Gi")}
 	})
 
-	taken := build([]*v1.Node{aNode("n1", "4", "8Gi")}, pod)
+	taken := build(n1(), pod)
 
 	// The init container runs beside the sidecar before the 1 GiB container: 1 + 3 + overhead 1.
 	if got, want := taken.Nodes["n1"].Used.Of(v1.ResourceMemory), int64(5<<30); got != want {
@@ -57,7 +57,7 @@ func TestEveryPodThatTakesRoomIsCounted(t *testing.T) {
 		"on a node that is gone": {aPod("p", "n9"), "not in the snapshot"},
 	}
 	for name, c := range cases {
-		got := describe(build([]*v1.Node{aNode("n1", "4", "8Gi")}, c.pod).Pods[c.pod.UID])
+		got := describe(build(n1(), c.pod).Pods[c.pod.UID])
 		if got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
@@ -80,7 +80,7 @@ func TestABudgetThatAllowsADisruptionAllowsAllInTurn(t *testing.T) {
 		applied := rules()
 		applied.InTurn = row.inTurn
 
-		s := snapshot.Build(snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: pods,
+		s := snapshot.Build(snapshot.Input{Nodes: n1(), Pods: pods,
 			Budgets: []*policyv1.PodDisruptionBudget{aBudget("a", "a", row.allowed)}, Rules: applied})
 
 		movable := 0
@@ -102,7 +102,7 @@ func TestABudgetThatAllowsADisruptionAllowsAllInTurn(t *testing.T) {
 func TestPodsBeingBoundTakeTheirRoom(t *testing.T) {
 	pod := aPod("p", "")
 
-	s := snapshot.Build(snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: []*v1.Pod{pod},
+	s := snapshot.Build(snapshot.Input{Nodes: n1(), Pods: []*v1.Pod{pod},
 		Reserved: map[types.UID]string{pod.UID: "n1"}, Rules: rules()})
 
 	if got, want := describe(s.Pods[pod.UID]), `node "n1", immovable "binding"`; got != want {
@@ -145,23 +145,54 @@ func TestFingerprintAfterIsThatOfTheStateReached(t *testing.T) {
 	}
 }
 
-// What changes an answer must change the fingerprint.
-func TestFingerprintSeesNodeChanges(t *testing.T) {
-	changes := map[string]func(*v1.Node){
-		"taint":         func(n *v1.Node) { n.Spec.Taints = []v1.Taint{{Key: "k", Effect: v1.TaintEffectNoSchedule}} },
-		"cordon":        func(n *v1.Node) { n.Spec.Unschedulable = true },
-		"label":         func(n *v1.Node) { n.Labels = map[string]string{"k": "v"} },
-		"price":         func(n *v1.Node) { n.Labels = map[string]string{snapshot.HourlyPrice: "0.384"} },
-		"allocatable":   func(n *v1.Node) { n.Status.Allocatable[v1.ResourceCPU] = resource.MustParse("5") },
-		"being deleted": func(n *v1.Node) { now := metav1.Now(); n.DeletionTimestamp = &now },
+// What may change an answer changes the fingerprint, constraints included: when a workload has cooled down, or a claim is
+// bound, there is another solve. What changes none, as the deletion of a budget that covers no pods, must not cause one.
+func TestWhatMayChangeAnAnswerChangesTheFingerprint(t *testing.T) {
+	pods := []*v1.Pod{aPod("runs", "n1", mounting("c")), aPod("waits", ""), aPod("apart", "", func(p *v1.Pod) {
+		p.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{TopologyKey: "zone",
+				NamespaceSelector: metav1.SetAsLabelSelector(map[string]string{"team": "a"})}}}}
+	})}
+	bound := disks{map[string]*v1.PersistentVolumeClaim{"c": aClaim("v")}, map[string]*v1.PersistentVolume{"v": {}}}
+	after := func(change func(*snapshot.Input), then func(*snapshot.Snapshot)) string {
+		in := snapshot.Input{Nodes: n1(), Pods: pods, Volumes: bound, Namespaces: []*v1.Namespace{team("blue", "a")}, Rules: rules(),
+			Budgets: []*policyv1.PodDisruptionBudget{aBudget("b", "a", 1), aBudget("c", "uncovered", 1)}}
+		change(&in)
+		s := snapshot.Build(in)
+		then(s)
+		return s.Fingerprint()
 	}
-	plain := build([]*v1.Node{aNode("n1", "4", "8Gi")}).Fingerprint()
-	for name, change := range changes {
-		node := aNode("n1", "4", "8Gi")
-		change(node)
-		if build([]*v1.Node{node}).Fingerprint() == plain {
+	asBefore, nothing := func(*snapshot.Input) {}, func(*snapshot.Snapshot) {}
+	plain := after(asBefore, nothing)
+	for name, change := range map[string]func(*snapshot.Input){
+		"taint": func(in *snapshot.Input) {
+			in.Nodes[0].Spec.Taints = []v1.Taint{{Key: "k", Effect: v1.TaintEffectNoSchedule}}
+		},
+		"cordon":                    func(in *snapshot.Input) { in.Nodes[0].Spec.Unschedulable = true },
+		"label":                     func(in *snapshot.Input) { in.Nodes[0].Labels = map[string]string{"k": "v"} },
+		"price":                     func(in *snapshot.Input) { in.Nodes[0].Labels = map[string]string{snapshot.HourlyPrice: "0.384"} },
+		"allocatable":               func(in *snapshot.Input) { in.Nodes[0].Status.Allocatable[v1.ResourceCPU] = resource.MustParse("5") },
+		"being deleted":             func(in *snapshot.Input) { in.Nodes[0].DeletionTimestamp = &metav1.Time{} },
+		"a claim that is not bound": func(in *snapshot.Input) { in.Volumes = disks{} },
+		"a namespace's labels":      func(in *snapshot.Input) { in.Namespaces[0].Labels["team"] = "b" },
+		"what a budget allows":      func(in *snapshot.Input) { in.Budgets[0].Status.DisruptionsAllowed = 2 },
+	} {
+		if after(change, nothing) == plain {
 			t.Errorf("%s does not change the fingerprint", name)
 		}
+	}
+	for name, then := range map[string]func(*snapshot.Snapshot){
+		"a pin":                  func(s *snapshot.Snapshot) { s.Pin("uid-runs", snapshot.CoolingDown) },
+		"a forbidden pair":       func(s *snapshot.Snapshot) { s.Forbid(s.Pods["uid-waits"].Class, "n1") },
+		"a pod that is left out": func(s *snapshot.Snapshot) { s.Drop("uid-waits") },
+	} {
+		if after(asBefore, then) == plain {
+			t.Errorf("%s does not change the fingerprint", name)
+		}
+	}
+	uncovered := func(in *snapshot.Input) { in.Budgets[1].Status.DisruptionsAllowed = 2 }
+	if after(asBefore, nothing) != plain || after(uncovered, nothing) != plain {
+		t.Error("two looks at one state, or a budget that covers no pods, change the fingerprint")
 	}
 }
 
@@ -182,69 +213,13 @@ func TestAPriceThatMakesNoSenseIsNotTold(t *testing.T) {
 	}
 }
 
-// An answer is for the whole message, constraints included: when a workload has cooled down, or a claim is bound, there
-// is another solve.
-func TestFingerprintCoversTheWholeMessage(t *testing.T) {
-	pods := []*v1.Pod{aPod("runs", "n1", mounting("c")), aPod("waits", "")}
-	blue := v1.PodAffinityTerm{TopologyKey: "zone", NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}}}
-	apart := aPod("apart", "", func(p *v1.Pod) {
-		p.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{blue}}}
-	})
-	built := func(volumes snapshot.Volumes, labels string) *snapshot.Snapshot {
-		return snapshot.Build(snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: append(pods, apart),
-			Volumes: volumes, Namespaces: []*v1.Namespace{team("blue", labels)}, Rules: rules()})
-	}
-	bound := disks{map[string]*v1.PersistentVolumeClaim{"c": aClaim("v")}, map[string]*v1.PersistentVolume{"v": {}}}
-	plain := built(bound, "a").Fingerprint()
-	for name, change := range map[string]func() *snapshot.Snapshot{
-		"a claim that is not bound": func() *snapshot.Snapshot { return built(disks{}, "a") },
-		"a namespace's labels":      func() *snapshot.Snapshot { return built(bound, "b") },
-		"a pin": func() *snapshot.Snapshot {
-			s := built(bound, "a")
-			s.Pin("uid-runs", snapshot.CoolingDown)
-			return s
-		},
-		"a forbidden pair": func() *snapshot.Snapshot {
-			s := built(bound, "a")
-			s.Forbid(s.Pods["uid-waits"].Class, "n1")
-			return s
-		},
-		"a pod that is left out": func() *snapshot.Snapshot {
-			s := built(bound, "a")
-			s.Drop("uid-waits")
-			return s
-		},
-	} {
-		if change().Fingerprint() == plain {
-			t.Errorf("%s does not change the fingerprint", name)
-		}
-	}
-	if built(bound, "a").Fingerprint() != plain {
-		t.Error("two looks at one state have two fingerprints")
-	}
-}
-
-// A budget that covers a pod may change an answer. The deletion of one that covers no pods, as in a namespace that is
-// being deleted, must not cause another solve.
-func TestFingerprintSeesTheBudgetsThatCoverAPod(t *testing.T) {
-	with := func(app string, allowed int32) string {
-		return snapshot.Build(snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: []*v1.Pod{aPod("p", "n1")},
-			Budgets: []*policyv1.PodDisruptionBudget{aBudget("b", app, allowed)}, Rules: rules()}).Fingerprint()
-	}
-	if with("a", 1) == with("a", 2) {
-		t.Error("what a budget allows does not change the fingerprint")
-	}
-	if with("uncovered", 1) != with("uncovered", 2) {
-		t.Error("a budget that covers no pods changes the fingerprint")
-	}
-}
-
-// Every constraint of the scheduler's that the contract knows reaches the optimiser.
+// Every constraint of the scheduler's that the contract knows reaches the optimiser, and so do preferences, by which it
+// breaks ties.
 func TestConstraintsReachTheMessage(t *testing.T) {
-	domains := int32(2)
-	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}}
+	domains, selector := int32(2), metav1.SetAsLabelSelector(map[string]string{"app": "a"})
 	term := v1.PodAffinityTerm{LabelSelector: selector, TopologyKey: "zone",
-		NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "x"}}}
+		NamespaceSelector: metav1.SetAsLabelSelector(map[string]string{"team": "x"})}
+	weighted := v1.WeightedPodAffinityTerm{Weight: 7, PodAffinityTerm: term}
 	pod := aPod("p", "", func(p *v1.Pod) {
 		p.Spec.NodeSelector = map[string]string{"disk": "ssd"}
 		p.Spec.Tolerations = []v1.Toleration{{Key: "k", Value: "v", Effect: v1.TaintEffectNoSchedule}}
@@ -252,15 +227,18 @@ func TestConstraintsReachTheMessage(t *testing.T) {
 		p.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "zone",
 			WhenUnsatisfiable: v1.DoNotSchedule, LabelSelector: selector, MinDomains: &domains}}
 		p.Spec.Affinity = &v1.Affinity{
-			NodeAffinity: &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{
-				NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchFields: []v1.NodeSelectorRequirement{
-					{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{"n1"}}}}}}},
-			PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{term}},
+			NodeAffinity: &v1.NodeAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{
+					{MatchFields: []v1.NodeSelectorRequirement{{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{"n1"}}}}}},
+				PreferredDuringSchedulingIgnoredDuringExecution: []v1.PreferredSchedulingTerm{{Weight: 5, Preference: v1.NodeSelectorTerm{
+					MatchExpressions: []v1.NodeSelectorRequirement{{Key: "disk", Operator: v1.NodeSelectorOpExists}}}}}},
+			PodAffinity: &v1.PodAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []v1.WeightedPodAffinityTerm{weighted}},
+			PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{term},
+				PreferredDuringSchedulingIgnoredDuringExecution: []v1.WeightedPodAffinityTerm{weighted, weighted}},
 		}
 	})
-	team := &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "blue", Labels: map[string]string{"team": "x"}}}
 
-	s := snapshot.Build(snapshot.Input{Pods: []*v1.Pod{pod}, Namespaces: []*v1.Namespace{team}, Rules: rules()})
+	s := snapshot.Build(snapshot.Input{Pods: []*v1.Pod{pod}, Namespaces: []*v1.Namespace{team("blue", "x")}, Rules: rules()})
 
 	class := s.Message.PodClasses[0]
 	if class.NodeSelector["disk"] != "ssd" || class.Tolerations[0].Operator != "Equal" || class.HostPorts[0].Port != 80 ||
@@ -269,5 +247,10 @@ func TestConstraintsReachTheMessage(t *testing.T) {
 	}
 	if got := class.RequiredPodAntiAffinity[0].Namespaces; len(got) != 1 || got[0] != "blue" {
 		t.Errorf("namespaces of the anti-affinity = %v, want those its selector matches", got)
+	}
+	if nodes, pods := class.PreferredNodeAffinity, class.PreferredPodAffinity; len(nodes) != 1 || nodes[0].Weight != 5 ||
+		nodes[0].Term.MatchExpressions[0].Key != "disk" || len(pods) != 1 || pods[0].Weight != 7 ||
+		pods[0].Term.TopologyKey != "zone" || len(class.PreferredPodAntiAffinity) != 2 {
+		t.Errorf("preferred nodes = %v, pods = %v, apart = %v", nodes, pods, class.PreferredPodAntiAffinity)
 	}
 }

@@ -10,12 +10,15 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -78,16 +81,12 @@ func ReplicaSet(name string) metav1.OwnerReference {
 
 // Reservation holds that much room of one resource on a node, for the pods of an app.
 func Reservation(name, node string, resource v1.ResourceName, amount, app string) *unstructured.Unstructured {
-	object := &unstructured.Unstructured{Object: map[string]any{
-		"spec": map[string]any{
-			"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{
-				"name": "c", "resources": map[string]any{"requests": map[string]any{string(resource): amount}}}}}},
-			"owners": []any{map[string]any{"labelSelector": map[string]any{"matchLabels": map[string]any{"app": app}}}},
-		},
-		"status": map[string]any{"phase": "Available", "nodeName": node},
-	}}
-	object.SetName(name)
-	object.SetUID(types.UID("uid-" + name))
+	object := Custom("Reservation", name, map[string]any{
+		"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{
+			"name": "c", "resources": map[string]any{"requests": map[string]any{string(resource): amount}}}}}},
+		"owners": []any{map[string]any{"labelSelector": map[string]any{"matchLabels": map[string]any{"app": app}}}},
+	})
+	object.Object["status"] = map[string]any{"phase": "Available", "nodeName": node}
 	return object
 }
 
@@ -113,4 +112,34 @@ func Eventually(t testing.TB, what string, holds func() bool) {
 	if err != nil {
 		t.Fatalf("waiting until %s: %v", what, err)
 	}
+}
+
+// Budget is a disruption budget of the default namespace for the pods with a label, which allows so many disruptions.
+func Budget(name, key, value string, allowed int32) *policyv1.PodDisruptionBudget {
+	return &policyv1.PodDisruptionBudget{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: name},
+		Spec:       policyv1.PodDisruptionBudgetSpec{Selector: metav1.SetAsLabelSelector(map[string]string{key: value})},
+		Status:     policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed},
+	}
+}
+
+// CustomClient is a client of an API server with the custom resources.
+func CustomClient() *dynamicfake.FakeDynamicClient {
+	group, lists := schema.GroupVersion{Group: "stowage.dev", Version: "v1alpha1"}, map[schema.GroupVersionResource]string{}
+	for resource, kind := range map[string]string{
+		"packingplans": "PackingPlan", "packingpolicies": "PackingPolicy", "reservations": "Reservation"} {
+		lists[group.WithResource(resource)] = kind + "List"
+	}
+	return dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists)
+}
+
+// Custom is an object of a custom resource. Its UID is its name after "uid-".
+func Custom(kind, name string, spec map[string]any) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	object.SetAPIVersion("stowage.dev/v1alpha1")
+	object.SetKind(kind)
+	object.SetName(name)
+	object.SetUID(types.UID("uid-" + name))
+	return object
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -14,8 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -44,24 +43,15 @@ type testCluster struct {
 func newCluster(t *testing.T, more map[string]any) *testCluster {
 	t.Helper()
 	c := &testCluster{t: t, clock: testingclock.NewFakeClock(evening), recorder: events.NewFakeRecorder(1000), stop: func() {},
-		client: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
-			map[schema.GroupVersionResource]string{
-				packingpolicy.Resource: packingpolicy.Kind + "List", packingplan.Resource: packingplan.Kind + "List"})}
+		client: testobjects.CustomClient()}
 	spec := map[string]any{"approval": "Automatic", "objective": "Consolidate", "windows": []any{map[string]any{
 		"schedule": "0 2 * * *", "durationSeconds": int64(3600)}}}
-	for field, value := range more {
-		spec[field] = value
-	}
-	object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
-	object.SetAPIVersion(packingpolicy.Resource.GroupVersion().String())
-	object.SetKind(packingpolicy.Kind)
-	object.SetName("nightly")
-	object.SetUID(types.UID("uid-nightly"))
+	maps.Copy(spec, more)
+	object := testobjects.Custom(packingpolicy.Kind, "nightly", spec)
 	object.SetGeneration(1)
 	object.SetCreationTimestamp(metav1.NewTime(evening))
-	if _, err := c.client.Resource(packingpolicy.Resource).Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := c.client.Resource(packingpolicy.Resource).Create(t.Context(), object, metav1.CreateOptions{})
+	testobjects.Must(t, err)
 	c.client.PrependReactor("update", "*", c.updateOnePart)
 	t.Cleanup(func() { c.stop() })
 	return c
@@ -98,9 +88,7 @@ func (c *testCluster) start() {
 	made, err := controller.New(controller.Parts{Clock: c.clock, Policies: packingpolicy.NewStore(c.client),
 		Plans: packingplan.NewStore(c.client), Watched: policies, Planned: plans, Recorder: c.recorder,
 		Leads: func(context.Context) error { return ctx.Err() }})
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	testobjects.Must(c.t, err)
 	go policies.RunWithContext(ctx)
 	go plans.RunWithContext(ctx)
 	stopped := make(chan struct{})
@@ -116,28 +104,20 @@ func (c *testCluster) status() packingpolicy.Status {
 	if apierrors.IsNotFound(err) {
 		return packingpolicy.Status{}
 	}
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	testobjects.Must(c.t, err)
 	record, err := packingpolicy.Read(object)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	testobjects.Must(c.t, err)
 	return record.Status
 }
 
 func (c *testCluster) plans() []*packingplan.Record {
 	c.t.Helper()
 	list, err := c.client.Resource(packingplan.Resource).List(context.Background(), metav1.ListOptions{})
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	testobjects.Must(c.t, err)
 	var all []*packingplan.Record
 	for i := range list.Items {
 		record, err := packingplan.Read(&list.Items[i])
-		if err != nil {
-			c.t.Fatal(err)
-		}
+		testobjects.Must(c.t, err)
 		all = append(all, record)
 	}
 	return all
@@ -182,9 +162,7 @@ func (c *testCluster) end(name string, phase packingplan.Phase, moves int, price
 	c.t.Helper()
 	plans := c.client.Resource(packingplan.Resource)
 	object, err := plans.Get(context.Background(), name, metav1.GetOptions{})
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	testobjects.Must(c.t, err)
 	var done, nodes []any
 	for i := range moves {
 		done = append(done, map[string]any{"pod": fmt.Sprintf("shop/web-%d", i), "podUID": "u", "fromNode": "a", "toNode": "b", "state": "Bound"})
@@ -196,9 +174,14 @@ func (c *testCluster) end(name string, phase packingplan.Phase, moves int, price
 	object.Object["status"] = map[string]any{"phase": string(phase), "completionTime": c.clock.Now().UTC().Format(time.RFC3339),
 		"moves": done, "consolidation": map[string]any{"nodes": nodes},
 		"protected": []any{map[string]any{"reason": "singleton", "pods": int64(3), "example": "shop/db-0"}}}
-	if _, err := plans.UpdateStatus(context.Background(), object, metav1.UpdateOptions{}); err != nil {
-		c.t.Fatal(err)
-	}
+	_, err = plans.UpdateStatus(context.Background(), object, metav1.UpdateOptions{})
+	testobjects.Must(c.t, err)
+}
+
+// closes waits until the first window is closed.
+func (c *testCluster) closes() {
+	c.t.Helper()
+	c.reaches("the window to close", func() bool { return c.window(0).Phase == packingpolicy.Closed })
 }
 
 func (c *testCluster) window(index int) *packingpolicy.Window {
@@ -220,15 +203,22 @@ func (c *testCluster) planned(count int) func() bool {
 	}
 }
 
-// A policy is read by whoever pays the bill: what a window saved stands there, exactly.
-func TestWindowTellsWhatItsPlansSavedAndWhatTheyLeftAlone(t *testing.T) {
-	c := newCluster(t, nil)
+// withPlan starts a process and returns once it has made its first plan.
+func withPlan(t *testing.T, more map[string]any) *testCluster {
+	t.Helper()
+	c := newCluster(t, more)
 	c.start()
 	c.reaches("the first plan", c.planned(1))
+	return c
+}
+
+// A policy is read by whoever pays the bill: what a window saved stands there, exactly.
+func TestWindowTellsWhatItsPlansSavedAndWhatTheyLeftAlone(t *testing.T) {
+	c := withPlan(t, nil)
 	first := c.plans()[0]
 	c.end(first.Name(), packingplan.Completed, 3, "0.1", "0.2")
 	c.reaches("the second plan", c.planned(2))
-	c.reaches("the window to close", func() bool { return c.window(0).Phase == packingpolicy.Closed })
+	c.closes()
 
 	status, window := c.status(), c.window(0)
 
@@ -252,16 +242,14 @@ func TestWindowTellsWhatItsPlansSavedAndWhatTheyLeftAlone(t *testing.T) {
 
 // Whoever runs the cluster looks at each plan first, unless told otherwise.
 func TestPlansOfAPolicyWaitForTheirApprovalUntilTheWindowCloses(t *testing.T) {
-	c := newCluster(t, map[string]any{"approval": "Manual"})
-	c.start()
-	c.reaches("the plan", c.planned(1))
+	c := withPlan(t, map[string]any{"approval": "Manual"})
 	plan := c.plans()[0]
 	c.end(plan.Name(), packingplan.Proposed, 0)
 	c.reaches("the message", func() bool { return strings.Contains(c.window(0).Message, "waits for its approval") })
 
 	c.reaches("the plan to be aborted", func() bool { return c.plans()[0].Spec.Abort })
 	closing := c.clock.Now()
-	c.reaches("the window to close", func() bool { return c.window(0).Phase == packingpolicy.Closed })
+	c.closes()
 
 	if plan.Spec.ExecutionMode != packingplan.DryRun || len(c.plans()) != 1 {
 		t.Errorf("%d plans, the first %+v", len(c.plans()), plan.Spec)
@@ -273,15 +261,13 @@ func TestPlansOfAPolicyWaitForTheirApprovalUntilTheWindowCloses(t *testing.T) {
 
 // However many plans it takes.
 func TestWindowHasNoMoreMovesThanItMay(t *testing.T) {
-	c := newCluster(t, map[string]any{"maxMovesPerWindow": int64(5)})
-	c.start()
-	c.reaches("the first plan", c.planned(1))
+	c := withPlan(t, map[string]any{"maxMovesPerWindow": int64(5)})
 	c.end(c.plans()[0].Name(), packingplan.Completed, 3)
 	c.reaches("the second plan", c.planned(2))
 	second := c.plans()[1]
 	c.end(second.Name(), packingplan.Completed, 2)
 
-	c.reaches("the window to close", func() bool { return c.window(0).Phase == packingpolicy.Closed })
+	c.closes()
 
 	if len(c.plans()) != 2 || *second.Spec.MaxMoves != 2 || c.window(0).Moves != 5 {
 		t.Errorf("%d plans, the second may move %d; %d moves", len(c.plans()), *second.Spec.MaxMoves, c.window(0).Moves)
@@ -290,13 +276,11 @@ func TestWindowHasNoMoreMovesThanItMay(t *testing.T) {
 
 // A plan that is stopped by hand is not made again behind that hand's back.
 func TestNoOtherPlanIsMadeInAWindowOnceAUserHasAbortedOne(t *testing.T) {
-	c := newCluster(t, nil)
-	c.start()
-	c.reaches("the plan", c.planned(1))
+	c := withPlan(t, nil)
 	name := c.plans()[0].Name()
 	testobjects.Must(t, packingplan.NewStore(c.client).Abort(context.Background(), name))
 	c.end(name, packingplan.Aborted, 1)
-	c.reaches("the window to close", func() bool { return c.window(0).Phase == packingpolicy.Closed })
+	c.closes()
 
 	c.reaches("the next night's plan", c.planned(2))
 
@@ -307,11 +291,9 @@ func TestNoOtherPlanIsMadeInAWindowOnceAUserHasAbortedOne(t *testing.T) {
 
 // Suspending is how one stops it at once.
 func TestSuspendedPolicyAbortsItsPlanAndOpensNoWindow(t *testing.T) {
-	c := newCluster(t, nil)
-	c.start()
-	c.reaches("the plan", c.planned(1))
+	c := withPlan(t, nil)
 	c.change("spec", "suspend", true)
-	c.reaches("the window to close", func() bool { return c.window(0).Phase == packingpolicy.Closed })
+	c.closes()
 
 	at := c.clock.Now()
 	c.reaches("two more days", func() bool { return c.clock.Since(at) > 48*time.Hour })
@@ -326,24 +308,17 @@ func (c *testCluster) change(path ...any) {
 	c.t.Helper()
 	policies := c.client.Resource(packingpolicy.Resource)
 	object, err := policies.Get(context.Background(), "nightly", metav1.GetOptions{})
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	testobjects.Must(c.t, err)
 	value := path[len(path)-1]
-	if err := unstructured.SetNestedField(object.Object, value, path[0].(string), path[1].(string)); err != nil {
-		c.t.Fatal(err)
-	}
+	testobjects.Must(c.t, unstructured.SetNestedField(object.Object, value, path[0].(string), path[1].(string)))
 	object.SetGeneration(object.GetGeneration() + 1)
-	if _, err := policies.Update(context.Background(), object, metav1.UpdateOptions{}); err != nil {
-		c.t.Fatal(err)
-	}
+	_, err = policies.Update(context.Background(), object, metav1.UpdateOptions{})
+	testobjects.Must(c.t, err)
 }
 
 // A policy that is deleted is not carried on by its last plan.
 func TestPlanOfAPolicyThatIsGoneIsAborted(t *testing.T) {
-	c := newCluster(t, nil)
-	c.start()
-	c.reaches("the plan", c.planned(1))
+	c := withPlan(t, nil)
 
 	testobjects.Must(t, c.client.Resource(packingpolicy.Resource).Delete(context.Background(), "nightly", metav1.DeleteOptions{}))
 

@@ -124,14 +124,10 @@ func withPort(p *v1.Pod) {
 	p.Spec.Containers[0].Ports = []v1.ContainerPort{{ContainerPort: 80, HostPort: 8080}}
 }
 
-// apart keeps pods of a name's first letters off each other's nodes, and off those of others.
+// apart keeps pods of app a off each other's nodes.
 func apart(p *v1.Pod) {
-	p.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{
-		RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{
-			TopologyKey:   v1.LabelHostname,
-			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}},
-		}},
-	}}
+	p.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{
+		{TopologyKey: v1.LabelHostname, LabelSelector: metav1.SetAsLabelSelector(map[string]string{"app": "a"})}}}}
 }
 
 func randomChange(random *rand.Rand, instance *simulation.Instance) simulation.Change {

@@ -106,6 +106,15 @@ func counted(result simulation.Result, name string) int {
 	return int(result.Measurement.Counters["score_cache_"+name])
 }
 
+func expectCounts(t *testing.T, result simulation.Result, want map[string]int) {
+	t.Helper()
+	for name, count := range want {
+		if got := counted(result, name); got != count {
+			t.Errorf("%s should be %d, is %d: %v", name, count, got, result.Measurement.Counters)
+		}
+	}
+}
+
 // countedAll sums what was counted under a name with any label.
 func countedAll(result simulation.Result, name string) int {
 	sum := 0.0
@@ -135,11 +144,14 @@ func same(t *testing.T, instance simulation.Instance, want, got simulation.Resul
 }
 
 func node(name string, cpuMilli, memoryMiB int64, changes ...func(*v1.Node)) *v1.Node {
-	n := testobjects.Node(name, fmt.Sprint(cpuMilli, "m"), fmt.Sprint(memoryMiB, "Mi")).Obj()
+	return changed(testobjects.Node(name, fmt.Sprint(cpuMilli, "m"), fmt.Sprint(memoryMiB, "Mi")).Obj(), changes)
+}
+
+func changed[Object any](object *Object, changes []func(*Object)) *Object {
 	for _, change := range changes {
-		change(n)
+		change(object)
 	}
-	return n
+	return object
 }
 
 func nodes(count int, cpuMilli, memoryMiB int64) []v1.Node {
@@ -164,11 +176,7 @@ func cordoned(n *v1.Node) { n.Spec.Unschedulable = true }
 
 // pod is of app a, like all others.
 func pod(name string, cpuMilli, memoryMiB int64, changes ...func(*v1.Pod)) v1.Pod {
-	p := testobjects.Pod(name, fmt.Sprint(cpuMilli, "m"), fmt.Sprint(memoryMiB, "Mi")).Label("app", "a").Obj()
-	for _, change := range changes {
-		change(p)
-	}
-	return *p
+	return *changed(testobjects.Pod(name, fmt.Sprint(cpuMilli, "m"), fmt.Sprint(memoryMiB, "Mi")).Label("app", "a").Obj(), changes)
 }
 
 func pods(count int, cpuMilli, memoryMiB int64, changes ...func(*v1.Pod)) []v1.Pod {
@@ -188,10 +196,8 @@ func withPriority(priority int32) func(*v1.Pod) {
 // spread spreads a pod among those of app a.
 func spread(topologyKey string, maxSkew int32, action v1.UnsatisfiableConstraintAction) func(*v1.Pod) {
 	return func(p *v1.Pod) {
-		p.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
-			MaxSkew: maxSkew, TopologyKey: topologyKey, WhenUnsatisfiable: action,
-			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}},
-		}}
+		p.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{MaxSkew: maxSkew, TopologyKey: topologyKey,
+			WhenUnsatisfiable: action, LabelSelector: metav1.SetAsLabelSelector(map[string]string{"app": "a"})}}
 	}
 }
 

@@ -11,9 +11,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
@@ -89,8 +86,7 @@ func start(t *testing.T) *testCluster {
 	c := &testCluster{t: t, ctx: ctx, ledger: reservation.NewLedger(),
 		clock:  testingclock.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
 		placer: &placer{free: roomOn("n1", "4")},
-		client: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
-			map[schema.GroupVersionResource]string{reservation.Resource: reservation.Kind + "List"})}
+		client: testobjects.CustomClient()}
 	informer := reservation.NewInformer(c.client)
 	c.controller = controller.New(controller.Parts{Clock: c.clock, Store: reservation.NewStore(c.client), Ledger: c.ledger,
 		Placer: c.placer, Informer: informer, Retention: time.Hour})
@@ -104,23 +100,12 @@ func start(t *testing.T) *testCluster {
 // reserve creates a reservation of 2 CPUs.
 func (c *testCluster) reserve(name string, more map[string]any) {
 	c.t.Helper()
-	spec := map[string]any{
-		"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "c",
-			"resources": map[string]any{"requests": map[string]any{"cpu": "2"}}}}}},
-		"owners": []any{map[string]any{"labelSelector": map[string]any{"matchLabels": map[string]any{"app": "a"}}}},
-	}
-	for field, value := range more {
-		spec[field] = value
-	}
-	object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
-	object.SetAPIVersion(reservation.Resource.GroupVersion().String())
-	object.SetKind(reservation.Kind)
-	object.SetName(name)
-	object.SetUID(types.UID("uid-" + name))
+	object := testobjects.Reservation(name, "", v1.ResourceCPU, "2", "a")
+	maps.Copy(object.Object["spec"].(map[string]any), more)
+	object.Object["status"] = map[string]any{}
 	object.SetCreationTimestamp(metav1.NewTime(c.clock.Now()))
-	if _, err := c.client.Resource(reservation.Resource).Create(c.ctx, object, metav1.CreateOptions{}); err != nil {
-		c.t.Fatal(err)
-	}
+	_, err := c.client.Resource(reservation.Resource).Create(c.ctx, object, metav1.CreateOptions{})
+	testobjects.Must(c.t, err)
 }
 
 // status is nil once the object is gone.
@@ -130,9 +115,7 @@ func (c *testCluster) status(name string) *reservation.Status {
 		return nil
 	}
 	record, err := reservation.Read(object)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	testobjects.Must(c.t, err)
 	return &record.Status
 }
 
@@ -215,17 +198,11 @@ func TestRoomIsNotReservedTwice(t *testing.T) {
 
 // What expires fails with the reason, holds nothing any more, and is deleted after the retention.
 func TestReservationExpiresAndIsCollected(t *testing.T) {
-	for name, end := range map[string]struct {
-		field string
-		value string
-	}{
-		"ttl":     {"ttl", "10s"},
-		"expires": {"expires", "2026-01-01T00:00:10Z"},
-	} {
-		t.Run(name, func(t *testing.T) {
+	for field, value := range map[string]string{"ttl": "10s", "expires": "2026-01-01T00:00:10Z"} {
+		t.Run(field, func(t *testing.T) {
 			c := start(t)
 			began := c.clock.Now()
-			c.reserve("r", map[string]any{end.field: end.value})
+			c.reserve("r", map[string]any{field: value})
 			c.reaches("r", in(reservation.Available))
 
 			status := c.reaches("r", in(reservation.Failed))
@@ -256,11 +233,8 @@ func TestReservationFailsWithItsNode(t *testing.T) {
 
 // owner is a pod that took from the reservation, as it is bound.
 func owner(name, from string) *v1.Pod {
-	return &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name), Labels: map[string]string{"app": "a"},
-			Annotations: map[string]string{reservation.AllocatedAnnotation: reservation.Taken{Name: from, UID: types.UID("uid-" + from)}.Text()}},
-		Spec: v1.PodSpec{NodeName: "n1"},
-	}
+	taken := reservation.Taken{Name: from, UID: types.UID("uid-" + from)}
+	return testobjects.Pod("a", "", "").Name(name).UID(name).Node("n1").Annotation(reservation.AllocatedAnnotation, taken.Text()).Obj()
 }
 
 // writes counts the statuses that were written.
@@ -285,7 +259,7 @@ func TestControllerDoesNotChangeWhatFiltersRead(t *testing.T) {
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		stranger := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "s", UID: "s"}}
+		stranger := testobjects.Pod("s", "", "").Obj()
 		for {
 			select {
 			case <-stop:
