@@ -1,9 +1,7 @@
 package simulation_test
 
 import (
-	"fmt"
 	"maps"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"testing"

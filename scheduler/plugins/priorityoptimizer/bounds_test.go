@@ -66,21 +66,6 @@ func TestHoldsKeepTheirBoundAndTheirShareOfAnyMinute(t *testing.T) {
 	}
 }
 
-// A user who aborts a plan need not wait until the optimiser has an answer.
-func TestAbortEndsASolve(t *testing.T) {
-	c := fullNode(t, silent, manual)
-	c.createPlan("long", map[string]any{"executionMode": "Execute", "timeLimitSeconds": 50.0}, nil)
-	c.eventually("the solve has begun", func() bool { return c.optimizer.asked() == 1 })
-	began := c.clock.Now()
-
-	c.patchPlan("long", `{"spec":{"abort":true}}`)
-	c.planReaches("long", packingplan.Aborted)
-
-	if took := c.clock.Since(began); took > 5*time.Second {
-		t.Errorf("took %s", took)
-	}
-}
-
 // Any user who may create plans could keep the optimiser busy for ever: so the number of waiting plans is limited, and
 // automatic solves run between them.
 func TestUsersPlansNeitherPileUpNorKeepOthersOut(t *testing.T) {

@@ -29,11 +29,6 @@ func scratched(owner string) *v1.Pod {
 	return pod
 }
 
-func onNode(pod *v1.Pod) *v1.Pod {
-	pod.Spec.NodeName, pod.Status.Phase = "n1", v1.PodRunning
-	return pod
-}
-
 func ofDaemonSet(pod *v1.Pod) *v1.Pod {
 	pod.OwnerReferences[0].Kind = "DaemonSet"
 	return pod
@@ -82,10 +77,10 @@ func TestAProofOfASmallerProblemIsNotToldAsOneOfTheCluster(t *testing.T) {
 			answer: optimal(placed), want: "optimal for 1 of 2", reason: reasonLeftAside, bound: 3},
 		"an untried pod":     {untried: []*v1.Pod{testPod("more", 1, 0)}, answer: optimal(placed), want: "optimal for 1 of 2", reason: reasonLeftAside, bound: 3},
 		"an unsupported pod": {more: []*v1.Pod{needy("more")}, answer: refusing("unsupported", "class x"), want: "optimal for 1 of 2", reason: reasonLeftAside, bound: 3},
-		"an unsupported pod that runs": {more: []*v1.Pod{onNode(scratched("more"))}, answer: optimal(nil),
+		"an unsupported pod that runs": {more: []*v1.Pod{runningOn("n1", scratched("more"))}, answer: optimal(nil),
 			want:   "optimal for 1 of 1 waiting pods; left aside: 1 running pods that stay, since they need what no plan can give",
 			reason: reasonLeftAside},
-		"an unsupported pod that a rule keeps": {more: []*v1.Pod{onNode(ofDaemonSet(scratched("more")))}, answer: optimal(nil),
+		"an unsupported pod that a rule keeps": {more: []*v1.Pod{runningOn("n1", ofDaemonSet(scratched("more")))}, answer: optimal(nil),
 			want: messageProved, reason: reasonProved},
 		"a class that only the optimiser finds unsupported": {answer: refusing("unsupported", "class x"),
 			want: "optimal for 1 of 1 waiting pods; left aside: 1 classes, nodes and others", reason: reasonLeftAside, bound: 2},
@@ -94,11 +89,8 @@ func TestAProofOfASmallerProblemIsNotToldAsOneOfTheCluster(t *testing.T) {
 			want: "optimal for 0 of 1 waiting pods; left aside: 1 classes, nodes and others", reason: reasonLeftAside, bound: 2},
 		"only untried pods": {then: func(s *solveSession) { s.snapshot.Drop("waits") }, want: "optimal for 0 of 1", reason: reasonLeftAside},
 	} {
-		running := testPod("runs", 1, 0)
-		running.Spec.NodeName = "n1"
-		running.Status.Phase = v1.PodRunning
 		s := &solveSession{record: &packingplan.Record{}, answer: c.answer, snapshot: snapshot.Build(snapshot.Input{
-			Nodes: []*v1.Node{testNode("n1", 4)}, Pods: append(c.more, running, testPod("waits", 1, 0)), Untried: c.untried,
+			Nodes: []*v1.Node{testNode("n1", 4)}, Pods: append(c.more, runningOn("n1", testPod("runs", 1, 0)), testPod("waits", 1, 0)), Untried: c.untried,
 			Rules: snapshot.Rules{SchedulerName: v1.DefaultSchedulerName}})}
 		if c.then != nil {
 			c.then(s)

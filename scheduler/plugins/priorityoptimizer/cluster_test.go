@@ -100,9 +100,7 @@ func startCluster(t *testing.T, does script, setting func(*cluster), objects ...
 	if does != nil {
 		c.optimizer = startOptimizer(t, does)
 	}
-	c.plans = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
-		map[schema.GroupVersionResource]string{packingplan.Resource: packingplan.Kind + "List",
-			reservation.Resource: reservation.Kind + "List"})
+	c.plans = testobjects.CustomClient()
 	c.client.PrependReactor("create", "pods", c.react)
 	c.plans.PrependReactor("create", "*", c.named)
 	c.plans.PrependReactor("update", "*", c.writeStatus)

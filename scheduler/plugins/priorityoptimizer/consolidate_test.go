@@ -1,6 +1,8 @@
 package priorityoptimizer
 
 import (
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -75,9 +77,7 @@ func threeNodes(t *testing.T, scheduler string, setting func(*cluster), more ...
 func (c *cluster) consolidate(mode string, more map[string]any) {
 	c.t.Helper()
 	spec := map[string]any{"objective": "Consolidate", "executionMode": mode, "schedulerNames": []any{"other"}}
-	for key, value := range more {
-		spec[key] = value
-	}
+	maps.Copy(spec, more)
 	c.createPlan("fewer", spec, nil)
 }
 
@@ -131,6 +131,15 @@ func (c *cluster) completes() {
 	})
 }
 
+// emptyingN1 starts with the pods of n1 terminating for a plan.
+func emptyingN1(t *testing.T, more ...runtime.Object) *cluster {
+	t.Helper()
+	c := threeNodes(t, "other", func(c *cluster) { c.slowTermination = true }, more...)
+	c.consolidate("Execute", nil)
+	c.eventually("pods are terminating", func() bool { return len(c.evictions()) == 2 })
+	return c
+}
+
 // The release's own pods go into room that is held for them. The node keeps new pods off before the first of them leaves.
 func TestANodeIsEmptiedIntoHeldRoom(t *testing.T) {
 	c := threeNodes(t, v1.DefaultSchedulerName, func(c *cluster) { c.slowTermination = true })
@@ -153,7 +162,7 @@ func TestANodeIsEmptiedIntoHeldRoom(t *testing.T) {
 		HourlyPriceBefore: "0.884", HourlyPriceAfter: "0.5", HourlyPriceLowerBound: "0", HourlySaving: "0.384", Certainty: packingplan.Reserved}
 	got := c.about()
 	nodes := got.Nodes
-	if got.Nodes = nil; !equalConsolidations(got, want) {
+	if got.Nodes = nil; !reflect.DeepEqual(got, want) {
 		t.Errorf("consolidation %+v, want %+v", got, want)
 	}
 	if len(nodes) != 1 || nodes[0].State != packingplan.NodeEmptied || nodes[0].HourlyPrice != "0.384" || nodes[0].Moves != 2 {
@@ -166,13 +175,6 @@ func TestANodeIsEmptiedIntoHeldRoom(t *testing.T) {
 	if node := c.node("n1"); !keepsOff(node) || node.Labels[packingplan.EmptiedLabel] != "fewer" || node.Annotations[packingplan.EmptiedAtAnnotation] == "" {
 		t.Errorf("node %+v", node.ObjectMeta)
 	}
-}
-
-func equalConsolidations(a, b packingplan.Consolidation) bool {
-	return a.NodesBefore == b.NodesBefore && a.NodesAfter == b.NodesAfter && a.NodesLowerBound == b.NodesLowerBound &&
-		a.MovesLowerBound == b.MovesLowerBound && a.HourlyPriceBefore == b.HourlyPriceBefore &&
-		a.HourlyPriceAfter == b.HourlyPriceAfter && a.HourlyPriceLowerBound == b.HourlyPriceLowerBound &&
-		a.HourlySaving == b.HourlySaving && a.Certainty == b.Certainty
 }
 
 // Where another scheduler places the pods, nothing is held and nothing is bound: the node keeps new pods off, and its pods
@@ -210,9 +212,7 @@ func TestANodeIsEmptiedOfPodsOfAnotherScheduler(t *testing.T) {
 func TestIdleNodesAreClosedWhileOthersAreEmptiedUnlessSomebodyWaits(t *testing.T) {
 	for text, waits := range map[string]bool{"nobody waits": false, "a pod waits": true} {
 		t.Run(text, func(t *testing.T) {
-			c := threeNodes(t, "other", func(c *cluster) { c.slowTermination = true }, pricedNode("n4", "1"))
-			c.consolidate("Execute", nil)
-			c.eventually("pods are terminating", func() bool { return len(c.evictions()) == 2 })
+			c := emptyingN1(t, pricedNode("n4", "1"))
 			if !keepsOff(c.node("n4")) {
 				t.Errorf("taints %v", c.node("n4").Spec.Taints)
 			}
@@ -236,9 +236,7 @@ func TestIdleNodesAreClosedWhileOthersAreEmptiedUnlessSomebodyWaits(t *testing.T
 
 // A process may die at any moment. The next one goes on with the nodes, and evicts no pod too many.
 func TestANodeIsEmptiedByTheNextProcess(t *testing.T) {
-	c := threeNodes(t, "other", func(c *cluster) { c.slowTermination = true })
-	c.consolidate("Execute", nil)
-	c.eventually("pods are terminating", func() bool { return len(c.evictions()) == 2 })
+	c := emptyingN1(t)
 
 	c.restart()
 	c.advanceClock(time.Second)
@@ -281,11 +279,8 @@ func TestANodeThatIsNotEmptiedTakesPodsAgain(t *testing.T) {
 		phase   packingplan.Phase
 		says    string
 	}{
-		"the user aborts": {func(c *cluster) { c.patchPlan("fewer", `{"spec":{"abort":true}}`) }, packingplan.Aborted, messageAborted},
-		"a pod comes to the node": {func(c *cluster) {
-			stranger := podOn("n1", "stranger", "other")
-			c.add(stranger)
-		}, packingplan.Aborted, "default/stranger"},
+		"the user aborts":              {func(c *cluster) { c.patchPlan("fewer", `{"spec":{"abort":true}}`) }, packingplan.Aborted, messageAborted},
+		"a pod comes to the node":      {func(c *cluster) { c.add(podOn("n1", "stranger", "other")) }, packingplan.Aborted, "default/stranger"},
 		"a replacement finds no place": {func(*cluster) {}, packingplan.Aborted, "waited for a node"},
 		"the process dies and the plan is deleted": {func(c *cluster) {
 			c.stop()
@@ -411,9 +406,7 @@ func TestPodsThatWaitAreNotForgottenForEmptyNodes(t *testing.T) {
 
 // Emptying nodes may take long. Other plans go on meanwhile, but not another one that empties nodes.
 func TestOtherPlansAreMadeWhileNodesAreEmptied(t *testing.T) {
-	c := threeNodes(t, "other", func(c *cluster) { c.slowTermination = true })
-	c.consolidate("Execute", nil)
-	c.eventually("pods are terminating", func() bool { return len(c.evictions()) == 2 })
+	c := emptyingN1(t)
 
 	c.createPlan("later", map[string]any{"objective": "Consolidate"}, nil)
 	c.createPlan("what-if", map[string]any{"executionMode": "DryRun"}, nil)

@@ -94,39 +94,25 @@ func TestEvictionsThatCannotBeAreDistinguished(t *testing.T) {
 	}
 }
 
-// losing starts figure 1 in one of two processes, and takes the lease from it while a pod is terminating.
-func losing(t *testing.T) (c *cluster, lead func(holder string)) {
-	t.Helper()
-	c = slowTermination(t, func(c *cluster) {
+// A leader that was stopped continues after another process has taken over its plan. It must not write anything about
+// that plan. The lease may be back before the scheduler has noticed that it was lost: then its plans go on.
+func TestProcessThatHasLostTheLeaseTouchesNothingUntilItHasItBack(t *testing.T) {
+	c := slowTermination(t, func(c *cluster) {
 		c.lease = &leadership.Lease{Client: c.client.CoordinationV1(), Namespace: "system", Name: "stowage", Identity: "me"}
 	})
-	lead = func(holder string) {
+	lead := func(holder string) {
 		_, err := c.client.CoordinationV1().Leases("system").Update(c.ctx, testobjects.Lease("system", "stowage", holder), metav1.UpdateOptions{})
 		c.must(err)
 	}
 	lead("another")
 	c.endPods()
 	c.eventually("it has noticed", func() bool { return c.plugin.execution.Load() == nil })
-	return c, lead
-}
-
-// A leader that was stopped continues after another process has taken over its plan. It must not write anything about
-// that plan.
-func TestProcessThatHasLostTheLeaseTouchesNothing(t *testing.T) {
-	c, _ := losing(t)
 
 	c.add(testPod("four", 4, 0))
 	c.advanceClock(5 * time.Second)
-
 	if after := c.phases(); len(c.evictions()) != 1 || c.ledger.Empty() || after[packingplan.Executing] != 1 || len(after) != 1 {
 		t.Errorf("plans %v, evicted %v, reserved %v", after, c.evictions(), c.kept())
 	}
-}
-
-// The lease may be back before the scheduler has noticed that it was lost: then its plans go on.
-func TestProcessThatGetsTheLeaseBackGoesOn(t *testing.T) {
-	c, lead := losing(t)
-
 	lead("me")
 
 	c.eventually("the plan is over", func() bool { return c.phases()[packingplan.Executing] == 0 && c.ledger.Empty() })

@@ -14,8 +14,8 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// What must not be moved again, or back, is known from the plans that are left: others, however many, must not make it
-// forgotten.
+// Finished plans do not pile up. What must not be moved again, or back, is known from the plans that are left: others,
+// however many, must not make it forgotten.
 func TestPlansWithoutEffectDoNotMakeAMoveForgotten(t *testing.T) {
 	c := figureOne(t, nil, func(c *cluster) { c.args.HistoryLimit = 1 })
 	c.reaches(packingplan.Completed)

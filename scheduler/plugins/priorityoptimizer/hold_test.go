@@ -52,6 +52,11 @@ func TestHoldEndsBeforeASolveThatTakesTooLong(t *testing.T) {
 
 			c.await("the newcomer is held", func() bool { return c.plugin.hold.held.size() == 1 }, false)
 			early := c.nodeOf("newcomer")
+			// A pod that passed PreFilter before the hold began must not be bound during the solve.
+			late := c.plugin.Reserve(c.ctx, framework.NewCycleState(), testPod("late", 1, 0), "n1")
+			if late.IsSuccess() || len(c.plugin.inFlight.all()) != 0 {
+				t.Errorf("Reserve = %v, in flight %v", late, c.plugin.inFlight.all())
+			}
 			c.clock.SetTime(began.Add(row.longest))
 			c.await("the newcomer is placed", func() bool { return c.nodeOf("newcomer") != "" }, false)
 
@@ -136,19 +141,6 @@ func TestLostWakeUpIsRepeatedUntilThePodPasses(t *testing.T) {
 	}
 }
 
-// A pod that passed PreFilter before the hold began must not be bound during the solve.
-func TestReserveIsRefusedDuringAHold(t *testing.T) {
-	c := fullNode(t, silent, nil)
-	c.eventually("the solve has begun", func() bool { return c.optimizer.asked() == 1 })
-	late := testPod("late", 1, 0)
-
-	status := c.plugin.Reserve(c.ctx, framework.NewCycleState(), late, "n1")
-
-	if status.IsSuccess() || len(c.plugin.inFlight.all()) != 0 {
-		t.Errorf("Reserve = %v, in flight %v", status, c.plugin.inFlight.all())
-	}
-}
-
 // Without an optimiser nothing is held and pods are placed as by the stock scheduler.
 func TestWithoutAnOptimizerSchedulingGoesOn(t *testing.T) {
 	c := fullNode(t, nil, nil)
@@ -171,21 +163,11 @@ func TestBrokenAnswersFailThePlanAndReleaseThePods(t *testing.T) {
 		"unknown pod": answers(func(*contract.Snapshot) *contract.Plan {
 			return &contract.Plan{Placements: []*contract.Placement{{PodUid: "unknown", Node: "n1"}}}
 		}),
-		"over capacity": answers(func(s *contract.Snapshot) *contract.Plan {
-			plan := &contract.Plan{}
-			for _, pod := range s.Pods {
-				if pod.Node == "" {
-					plan.Placements = append(plan.Placements, &contract.Placement{PodUid: pod.Uid, Node: "n1"})
-				}
-			}
-			return plan
-		}),
+		"over capacity": answers(allOn("n1")),
 		"evicts for an equal": answers(func(s *contract.Snapshot) *contract.Plan {
-			plan := &contract.Plan{}
+			plan := allOn("n1")(s)
 			for _, pod := range s.Pods {
-				if pod.Node == "" {
-					plan.Placements = append(plan.Placements, &contract.Placement{PodUid: pod.Uid, Node: "n1"})
-				} else {
+				if pod.Node != "" {
 					plan.Evictions = append(plan.Evictions, &contract.Eviction{PodUid: pod.Uid, Node: pod.Node})
 				}
 			}

@@ -10,9 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	dynamicfake "k8s.io/client-go/dynamic/fake"
 
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
@@ -26,11 +24,7 @@ func (c *cluster) createPlan(name string, spec map[string]any, change func(*unst
 		return !slices.ContainsFunc(c.pods(), func(pod *v1.Pod) bool { return !c.plugin.view.exists(pod) })
 	}
 	c.await("the pods are known", known, false)
-	object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
-	object.SetAPIVersion(packingplan.Resource.GroupVersion().String())
-	object.SetKind(packingplan.Kind)
-	object.SetName(name)
-	object.SetUID(types.UID("uid-" + name))
+	object := testobjects.Custom(packingplan.Kind, name, spec)
 	if change != nil {
 		change(object)
 	}
@@ -49,23 +43,6 @@ func (c *cluster) phaseOf(name string) packingplan.Phase {
 
 func manual(c *cluster) { c.args.Trigger = TriggerManual }
 
-// A dry run answers "would they fit?" without disrupting or holding any pod.
-func TestDryRunOnlyWritesThePlan(t *testing.T) {
-	c := figureOne(t, nil, manual)
-
-	c.createPlan("what-if", map[string]any{"executionMode": "DryRun"}, nil)
-	c.planReaches("what-if", packingplan.Proposed)
-	c.advanceClock(3 * time.Second)
-
-	status := c.plansOf()[0].Status
-	if len(status.Moves) != 1 || len(status.Placements) != 1 || status.Moves[0].State != "Waiting" {
-		t.Errorf("status = %+v, want the whole plan", status)
-	}
-	if len(c.evictions()) != 0 || c.nodeOf("three") != "" {
-		t.Errorf("evicted %v, three on %q", c.evictions(), c.nodeOf("three"))
-	}
-}
-
 // A user's plan in mode Execute is carried out and closed whatever triggers the plugin's own, also with the longest name that
 // Kubernetes accepts.
 func TestManualPlanIsCarriedOut(t *testing.T) {
@@ -78,19 +55,6 @@ func TestManualPlanIsCarriedOut(t *testing.T) {
 
 	if c.nodeOf("three") == "" || c.optimizer.received()[0].Options.TimeLimitS != 7.5 {
 		t.Errorf("three on %q, time limit %v", c.nodeOf("three"), c.optimizer.received()[0].Options.TimeLimitS)
-	}
-}
-
-// Without waiting pods there is nothing to gain: the answer needs no optimiser. Nor does it need a scheduling cycle, which
-// never comes if no pod waits.
-func TestManualPlanWithNothingWaitingIsAnswered(t *testing.T) {
-	c := startCluster(t, nothing, manual, testNode("n1", 4))
-
-	c.createPlan("idle", map[string]any{"executionMode": "Execute"}, nil)
-	c.planReaches("idle", packingplan.NoImprovement)
-
-	if c.optimizer.asked() != 0 || !c.plansOf()[0].Status.Optimal {
-		t.Errorf("asked %d times, status %+v", c.optimizer.asked(), c.plansOf()[0].Status)
 	}
 }
 
@@ -113,30 +77,19 @@ func TestPlansOfAFormerProcessAreAborted(t *testing.T) {
 	c.planReaches("old-2", packingplan.Completed)
 }
 
-// Finished plans do not pile up; open ones are never deleted.
-func TestHistoryIsLimited(t *testing.T) {
-	c := fullNode(t, nothing, func(c *cluster) { c.args.Trigger, c.args.HistoryLimit = TriggerManual, 2 })
+// Without waiting pods there is nothing to gain: the answer needs no optimiser, nor a scheduling cycle, which never comes if
+// no pod waits. Where pods wait, a dead optimiser fails a user's plan at once, with the reason.
+func TestManualPlanThatCannotBeMadeIsAnswered(t *testing.T) {
+	idle, dead := startCluster(t, nothing, manual, testNode("n1", 4)), fullNode(t, nil, manual)
 
-	for i := range 5 {
-		name := fmt.Sprintf("plan-%d", i)
-		c.createPlan(name, map[string]any{"executionMode": "DryRun"}, nil)
-		c.planReaches(name, packingplan.NoImprovement)
-		c.clock.Step(2 * time.Second) // timestamps have whole seconds
+	idle.createPlan("idle", map[string]any{"executionMode": "Execute"}, nil)
+	dead.createPlan("go", map[string]any{"executionMode": "Execute"}, nil)
+
+	idle.planReaches("idle", packingplan.NoImprovement)
+	dead.planReaches("go", packingplan.Failed)
+	if idle.optimizer.asked() != 0 || !idle.plansOf()[0].Status.Optimal {
+		t.Errorf("asked %d times, status %+v", idle.optimizer.asked(), idle.plansOf()[0].Status)
 	}
-
-	c.eventually("two are left", func() bool { return len(c.plansOf()) == 2 })
-	if c.phaseOf("plan-4") == "" || c.phaseOf("plan-3") == "" {
-		t.Errorf("the newest are not kept: %s", c.state())
-	}
-}
-
-// A dead optimiser fails a user's plan at once, with the reason.
-func TestManualPlanWithoutOptimizerFails(t *testing.T) {
-	c := fullNode(t, nil, manual)
-
-	c.createPlan("go", map[string]any{"executionMode": "Execute"}, nil)
-
-	c.planReaches("go", packingplan.Failed)
 }
 
 // patchPlan changes a plan as kubectl patch would.
@@ -146,40 +99,38 @@ func (c *cluster) patchPlan(name, patch string) {
 	c.must(err)
 }
 
-// A plan can be aborted in every phase; no pods wait for it afterwards.
+// A plan can be aborted in every phase, and at once; no pods wait for it afterwards.
 func TestPlanIsGivenUpAtAUsersRequest(t *testing.T) {
-	resting := proposed(t)
-	resting.patchPlan("what-if", `{"spec":{"abort":true}}`)
-	resting.planReaches("what-if", packingplan.Aborted)
+	solving := fullNode(t, silent, manual)
+	solving.createPlan("what-if", map[string]any{"executionMode": "Execute", "timeLimitSeconds": 50.0}, nil)
+	solving.eventually("the solve has begun", func() bool { return solving.optimizer.asked() == 1 })
+	for phase, c := range map[string]*cluster{"solving": solving, "proposed": proposed(t), "running": slowTermination(t)} {
+		began, name := c.clock.Now(), c.plansOf()[0].Name()
 
-	running := slowTermination(t)
-	name := running.plansOf()[0].Name()
-	running.patchPlan(name, `{"spec":{"abort":true}}`)
-	running.planReaches(name, packingplan.Aborted)
-	if running.plugin.execution.Load() != nil {
-		t.Error("the plan is still running")
+		c.patchPlan(name, `{"spec":{"abort":true}}`)
+		c.planReaches(name, packingplan.Aborted)
+
+		if took := c.clock.Since(began); took > 5*time.Second || c.plugin.execution.Load() != nil {
+			t.Errorf("%s: took %s, the plan is still running: %t", phase, took, c.plugin.execution.Load() != nil)
+		}
 	}
 }
 
 // A plan may be deleted while it is carried out, and another one may get its name: a request about the second must not
 // affect the first.
 func TestAbortIsThatOfThePlanAndNotOfANamesake(t *testing.T) {
-	client := dynamicfake.NewSimpleDynamicClient(runtime.NewScheme())
-	records := &planRecords{informer: packingplan.NewInformer(client)}
-	plan := func(uid types.UID) *unstructured.Unstructured {
-		object := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"abort": true}}}
-		object.SetName("what-if")
+	records := &planRecords{informer: packingplan.NewInformer(testobjects.CustomClient())}
+	plan := func(uid types.UID) *packingplan.Record {
+		object := testobjects.Custom(packingplan.Kind, "what-if", map[string]any{"abort": true})
 		object.SetUID(uid)
-		return object
+		record, err := packingplan.Read(object)
+		testobjects.Must(t, err)
+		return record
 	}
-	second, err := packingplan.Read(plan("second"))
-	testobjects.Must(t, err)
-	testobjects.Must(t, records.informer.GetStore().Add(second))
+	testobjects.Must(t, records.informer.GetStore().Add(plan("second")))
 
 	for uid, want := range map[types.UID]bool{"first": false, "second": true} {
-		record, err := packingplan.Read(plan(uid))
-		testobjects.Must(t, err)
-		if got := records.abortRequested(record); got != want {
+		if got := records.abortRequested(plan(uid)); got != want {
 			t.Errorf("the %s plan: %t, want %t", uid, got, want)
 		}
 	}

@@ -32,23 +32,6 @@ func TestNoPodOfAGroupWaitsForASolve(t *testing.T) {
 	}
 }
 
-// Such a pod is in no plan, and still must not take the place of a pod that a plan has evicted for its sake. PostFilter is
-// not asked about it, so nothing else would remember to wake it up.
-func TestAPodOfAGroupTakesNoRoomThatAPlanMakes(t *testing.T) {
-	c := slowTermination(t)
-	c.eventually("the replacement has its node", func() bool {
-		nodes := c.nodesOf("one")
-		return len(nodes) == 1 && nodes[0] != ""
-	})
-
-	c.add(member("member", 2))
-
-	c.await("the pod of a group is kept out", func() bool { return c.plugin.keptOut.size() == 1 }, true)
-	if c.nodeOf("member") != "" {
-		t.Errorf("on %s", c.nodeOf("member"))
-	}
-}
-
 // The scheduler reserves room for the pods of a group, takes it back, and reserves it again when it has decided. What was
 // only tried must not look like a pod that is about to be bound, nor wake anybody.
 func TestATrialOfAPodGroupReservesNothing(t *testing.T) {

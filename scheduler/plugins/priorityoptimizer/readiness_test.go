@@ -143,21 +143,7 @@ func TestTheLastReadyPodIsNotEvicted(t *testing.T) {
 // A plan that leaves a whole workload unplaced for pods of higher priority was made so: it must not get stuck at the last pod,
 // when the others have gone for nothing.
 func TestAWorkloadMayBeLeftUnplacedWhole(t *testing.T) {
-	c := startCluster(t, answers(func(s *contract.Snapshot) *contract.Plan {
-		of := &contract.Plan{Optimal: true}
-		for _, pod := range s.Pods {
-			switch {
-			case pod.Name == "high" && pod.Node == "":
-				of.Placements = []*contract.Placement{{PodUid: pod.Uid, Node: "n1"}}
-			case pod.Node == "n1" && pod.Name != "high":
-				of.Evictions = append(of.Evictions, &contract.Eviction{PodUid: pod.Uid, Node: "n1"})
-			}
-		}
-		if len(of.Placements) == 0 {
-			of.Evictions = nil
-		}
-		return of
-	}), func(c *cluster) { c.args.EvictSingletons, c.args.Limits.EvictionsPerSecond = false, 0.5 },
+	c := startCluster(t, answers(makeWayForHigh), func(c *cluster) { c.args.EvictSingletons, c.args.Limits.EvictionsPerSecond = false, 0.5 },
 		testNode("n1", 4), replica("web", "web-0", "n1"), replica("web", "web-1", "n1"))
 	c.add(testPod("high", 4, 9))
 

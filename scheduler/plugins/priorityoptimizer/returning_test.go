@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
@@ -74,9 +75,8 @@ func TestAnEvictionThatWouldBeALossIsPutOff(t *testing.T) {
 
 // runningPod is a pod of 2 GB of the ReplicaSet web, on a node.
 func runningPod(name, node string) *v1.Pod {
-	pod := testPod(name, 2, 0)
-	pod.Spec.NodeName, pod.Status.Phase = node, v1.PodRunning
-	pod.OwnerReferences[0].Name, pod.OwnerReferences[0].UID = "web", "rs-web"
+	pod := runningOn(node, testPod(name, 2, 0))
+	pod.OwnerReferences = []metav1.OwnerReference{testobjects.ReplicaSet("web")}
 	return pod
 }
 

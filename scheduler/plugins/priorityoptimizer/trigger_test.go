@@ -6,15 +6,14 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
-	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
@@ -219,8 +218,7 @@ func TestClusterIsReadOnceWhileABurstSettles(t *testing.T) {
 			held: func() map[string]resources.Vector { reads++; return nil },
 		},
 	}
-	l := &loop{plugin: p, clock: clock, records: &planRecords{
-		informer: packingplan.NewInformer(dynamicfake.NewSimpleDynamicClient(runtime.NewScheme()))}}
+	l := &loop{plugin: p, clock: clock, records: &planRecords{informer: packingplan.NewInformer(testobjects.CustomClient())}}
 
 	l.startDue(t.Context())
 	idle := reads
