@@ -2,6 +2,7 @@ package executor_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -18,7 +19,9 @@ import (
 // randomPlan fills a cluster and makes a plan from one feasible assignment to another one.
 func randomPlan(t *testing.T, random *rand.Rand) (*fakeCluster, *plan.Plan) {
 	c := newFakeCluster(t, random, 2+random.IntN(5), size(1000, 1000))
+	c.capacity = c.capacity.WithPods(110)
 	after := c.free()
+	before := maps.Clone(after)
 	place := func(free map[string]resources.Vector, requests resources.Vector) string {
 		for _, i := range random.Perm(len(c.nodes)) {
 			if node := c.nodes[i]; requests.FitsIn(free[node]) {
@@ -27,14 +30,6 @@ func randomPlan(t *testing.T, random *rand.Rand) (*fakeCluster, *plan.Plan) {
 			}
 		}
 		return ""
-	}
-	for node := range after {
-		after[node] = size(1000, 1000).WithPods(110)
-	}
-	c.capacity = c.capacity.WithPods(110)
-	before := map[string]resources.Vector{}
-	for node, room := range after {
-		before[node] = room
 	}
 	of := &plan.Plan{}
 	for owner := range 3 + random.IntN(12) {
@@ -289,26 +284,6 @@ func TestRefusedEvictionClosesItsPlace(t *testing.T) {
 	}
 }
 
-// A waiting pod does not overtake a replacement whose room is being made.
-func TestWaitingPodDoesNotTakeTheRoomOfAReplacement(t *testing.T) {
-	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 2, size(100, 100).WithPods(10))
-	blocker := c.add("blocker", "n1", size(60, 60), 0)
-	moved := c.add("moved", "n0", size(40, 40), 0)
-	waiting := c.add("waiting", "", size(60, 60), 1)
-	of := &plan.Plan{Placements: []plan.Step{{Pod: waiting, To: "n1"}},
-		Moves:     []plan.Step{{Pod: moved, From: "n0", To: "n1"}},
-		Evictions: []plan.Step{{Pod: blocker, From: "n1"}}}
-	e := executor.New(of, c.free(), 0)
-	e.Opened(moved.Object.UID)
-
-	short := map[string]resources.Vector{"n1": size(60, 60)}
-	nodes, planned := e.Nodes(waiting.Object, func(node string) resources.Vector { return short[node] })
-
-	if !planned || len(nodes) != 0 {
-		t.Errorf("nodes = %v, planned = %v; want it to wait for its place", nodes, planned)
-	}
-}
-
 // Pods outside the plan only get what is free beyond the room of all outstanding arrivals.
 func TestOutstandingRoomCoversArrivalsThatHaveNotBegun(t *testing.T) {
 	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 2, size(100, 100).WithPods(10))
@@ -347,8 +322,7 @@ func TestEachArrivalIsThatOfOneMoveAlthoughThePodsStillTerminate(t *testing.T) {
 		e.Evicted(uid)
 		sent = append(sent, uid)
 		replacement := c.object("web")
-		e.Reserve(replacement, "n3", true)
-		e.Bound(replacement.UID)
+		arrive(e, replacement)
 		e.Note(ready(replacement))
 	}
 	for _, uid := range sent {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage/stowage/scheduler/executor"
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
@@ -79,8 +80,8 @@ func (c *fakeCluster) object(owner string) *v1.Pod {
 	name := fmt.Sprintf("%s-%d", owner, c.names)
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)}}
 	if owner != "" {
-		yes := true
-		pod.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: owner, UID: types.UID(owner), Controller: &yes}}
+		pod.OwnerReferences = []metav1.OwnerReference{testobjects.ReplicaSet(owner)}
+		pod.OwnerReferences[0].UID = types.UID(owner)
 	}
 	return pod
 }

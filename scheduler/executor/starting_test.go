@@ -23,9 +23,7 @@ func oneAway(t *testing.T) (*fakeCluster, *executor.Execution) {
 	}
 	e := executor.New(of, c.free(), 1)
 	for _, departure := range e.Next(c.free()) {
-		e.Opened(departure.Pod.Object.UID)
-		e.Evicted(departure.Pod.Object.UID)
-		e.Gone(departure.Pod.Object.UID)
+		leave(e, departure)
 	}
 	return c, e
 }
@@ -45,32 +43,35 @@ func terminating(pod *v1.Pod) *v1.Pod {
 
 // A pod that has a node does not serve yet. Were the next one evicted then, a workload of two would serve nobody.
 func TestNextPodOfAWorkloadLeavesOnceTheLastReplacementHasBeenReady(t *testing.T) {
-	c, e := oneAway(t)
-	replacement := c.object("web")
-
-	arrive(e, replacement)
-	bound, limited, starting := e.Next(c.free()), e.Limited(), e.Starting()
-	e.Note(ready(replacement))
-
-	if len(bound) != 0 || limited != 2 || len(starting) != 1 || starting[0].Name != replacement.Name {
-		t.Errorf("wave %v, %d moves may not begin, waiting for %v; want none, 2, the replacement", bound, limited, starting)
+	ended := func(pod *v1.Pod) *v1.Pod {
+		pod = ready(pod)
+		pod.Status = v1.PodStatus{Phase: v1.PodSucceeded}
+		return pod
 	}
-	if next := e.Next(c.free()); len(next) != 1 || e.Progress().Starting != 0 {
-		t.Errorf("wave %v once it is ready, %+v", next, e.Progress())
-	}
-}
+	for text, row := range map[string]struct {
+		happens  func(*executor.Execution, *v1.Pod)
+		starting int
+	}{
+		"it has a node": {arrive, 1},
+		"it is ready":   {func(e *executor.Execution, pod *v1.Pod) { arrive(e, pod); e.Note(ready(pod)) }, 0},
+		// A kubelet may be quicker than the report to the scheduler. Nothing would report the pod again.
+		"it is ready before it is reported as bound": {func(e *executor.Execution, pod *v1.Pod) {
+			e.Reserve(pod, "n3", true)
+			e.Note(ready(pod))
+			e.Bound(pod.UID)
+		}, 0},
+		"it is of a Job, and done before anybody sees it ready": {func(e *executor.Execution, pod *v1.Pod) { arrive(e, pod); e.Note(ended(pod)) }, 0},
+	} {
+		c, e := oneAway(t)
+		replacement := c.object("web")
+		row.happens(e, replacement)
 
-// A kubelet may report a pod as ready before the scheduler learns that the pod is bound. Nothing would report it again.
-func TestReplacementMayBeReadyBeforeItIsReportedAsBound(t *testing.T) {
-	c, e := oneAway(t)
-	replacement := c.object("web")
+		next, limited, starting := e.Next(c.free()), e.Limited(), e.Starting()
 
-	e.Reserve(replacement, "n3", true)
-	e.Note(ready(replacement))
-	e.Bound(replacement.UID)
-
-	if next := e.Next(c.free()); len(next) != 1 {
-		t.Errorf("wave %v, want the next pod", next)
+		if len(starting) != row.starting || len(next) != 1-row.starting || e.Progress().Starting != row.starting ||
+			row.starting == 1 && (limited != 2 || starting[0].Name != replacement.Name) {
+			t.Errorf("%s: wave %v, %d moves may not begin, waiting for %v", text, next, limited, starting)
+		}
 	}
 }
 
@@ -112,9 +113,7 @@ func TestNoPodGoesEarlyForAReplacementThatIsStarting(t *testing.T) {
 	e := executor.New(&plan.Plan{Moves: []plan.Step{{Pod: first, From: "n0", To: "n3"}, {Pod: second, From: "n1", To: "n2"},
 		{Pod: other, From: "n4", To: "n1"}}}, c.free(), 1)
 	e.Next(c.free())
-	e.Opened(first.Object.UID)
-	e.Evicted(first.Object.UID)
-	e.Gone(first.Object.UID)
+	leave(e, executor.Departure{Pod: first})
 	replacement := c.object("web")
 	arrive(e, replacement)
 
@@ -126,17 +125,10 @@ func TestNoPodGoesEarlyForAReplacementThatIsStarting(t *testing.T) {
 	}
 }
 
-// A pod of a Job may be done before anybody sees it ready.
-func TestReplacementThatHasEndedIsNotWaitedFor(t *testing.T) {
-	c, e := oneAway(t)
-	replacement := c.object("web")
-	arrive(e, replacement)
-	ended := replacement.DeepCopy()
-	ended.Spec.NodeName, ended.Status.Phase = "n3", v1.PodSucceeded
-
-	e.Note(ended)
-
-	if next := e.Next(c.free()); len(next) != 1 {
-		t.Errorf("wave %v, want the next pod", next)
-	}
+// leave has the pod of a departure leave at once.
+func leave(e *executor.Execution, departure executor.Departure) {
+	uid := departure.Pod.Object.UID
+	e.Opened(uid)
+	e.Evicted(uid)
+	e.Gone(uid)
 }

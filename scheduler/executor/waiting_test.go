@@ -8,62 +8,45 @@ import (
 
 	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/resources"
 )
 
 func none(types.UID) bool { return false }
 
-// crowdedNode is a plan that sends four waiting pods of one owner to a node with room for two, and one to another node
-// that is full.
-func crowdedNode(t *testing.T) (*fakeCluster, *executor.Execution) {
-	t.Helper()
+// Each pod that is activated in vain costs a cycle and a status write: no more are ready than have room. One that is being
+// bound already has its place, and another is ready only if there is another place.
+func TestNoMorePodsAreReadyThanHaveRoom(t *testing.T) {
 	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 2, size(100, 100).WithPods(10))
 	c.add("steady", "n0", size(60, 60), 0)
 	c.add("steady", "n1", size(100, 100), 0)
 	of := &plan.Plan{}
-	for i := range 5 {
-		node := "n0"
-		if i == 4 {
-			node = "n1"
-		}
+	for _, node := range []string{"n0", "n0", "n0", "n0", "n1"} {
 		of.Placements = append(of.Placements, plan.Step{Pod: c.add("waiting", "", size(20, 20), 0), To: node})
 	}
 	e := executor.New(of, c.free(), 0)
 	for _, placement := range of.Placements {
 		e.Note(placement.Pod.Object)
 	}
-	return c, e
-}
+	free := c.free()
 
-// Each pod that is activated in vain costs a cycle and a status write.
-func TestNoMorePodsAreReadyThanHaveRoom(t *testing.T) {
-	c, e := crowdedNode(t)
-
-	if ready := e.Ready(c.free(), none); len(ready) != 2 {
-		t.Errorf("%d pods are ready, want the two that have room", len(ready))
-	}
-}
-
-// A pod that is being bound already has its place: another one is ready only if there is another place.
-func TestPodThatIsBeingBoundIsNotReady(t *testing.T) {
-	c, e := crowdedNode(t)
+	first := e.Ready(free, none)
 	var bound types.UID
-	for _, pod := range e.Ready(c.free(), none) {
+	for _, pod := range first {
 		bound = pod.UID
 		e.Reserve(pod, "n0", true)
 		break
 	}
-	free := c.free()
 	free["n0"] = free["n0"].Minus(size(20, 20))
+	second := e.Ready(free, func(uid types.UID) bool { return uid == bound })
 
-	ready := e.Ready(free, func(uid types.UID) bool { return uid == bound })
-
-	if _, again := ready[string(bound)]; len(ready) != 1 || again {
-		t.Errorf("ready: %v, want one, and not %s", ready, bound)
+	if _, again := second[string(bound)]; len(first) != 2 || len(second) != 1 || again {
+		t.Errorf("ready: %v, then %v; want the two that have room, then one and not %s", first, second, bound)
 	}
 }
 
-// A replacement of a move comes first: a pod that merely waits must not take the room that the replacement will need.
-func TestWaitingPodIsNotReadyForTheRoomOfAReplacement(t *testing.T) {
+// A replacement of a move comes first: a pod that merely waits must not take the room that the replacement will need, nor
+// overtake it.
+func TestWaitingPodDoesNotTakeTheRoomOfAReplacement(t *testing.T) {
 	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 2, size(100, 100).WithPods(10))
 	moving := c.add("moving", "n1", size(60, 60), 0)
 	waiting := c.add("waiting", "", size(60, 60), 0)
@@ -74,8 +57,9 @@ func TestWaitingPodIsNotReadyForTheRoomOfAReplacement(t *testing.T) {
 
 	e.Opened(moving.Object.UID)
 
-	if after := e.Ready(c.free(), none); len(before) != 1 || len(after) != 0 {
-		t.Errorf("ready: %d before the move and %d after, want 1 and 0", len(before), len(after))
+	nodes, planned := e.Nodes(waiting.Object, func(node string) resources.Vector { return c.free()[node] })
+	if after := e.Ready(c.free(), none); len(before) != 1 || len(after) != 0 || !planned || len(nodes) != 0 {
+		t.Errorf("ready: %d before the move and %d after, nodes %v, planned %t; want 1 and 0, none, true", len(before), len(after), nodes, planned)
 	}
 }
 

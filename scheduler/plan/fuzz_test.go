@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/resources"
 )
@@ -21,9 +22,7 @@ func FuzzDecode(f *testing.F) {
 		{SnapshotId: "other"},
 	} {
 		encoded, err := proto.Marshal(message)
-		if err != nil {
-			f.Fatal(err)
-		}
+		testobjects.Must(f, err)
 		f.Add(encoded, true)
 	}
 	f.Fuzz(func(t *testing.T, encoded []byte, strict bool) {

@@ -182,5 +182,5 @@ func withPort(pod *v1.Pod) {
 func evenly(pod *v1.Pod) {
 	pod.Labels["app"] = "web"
 	pod.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "zone",
-		WhenUnsatisfiable: v1.DoNotSchedule, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}}
+		WhenUnsatisfiable: v1.DoNotSchedule, LabelSelector: metav1.SetAsLabelSelector(map[string]string{"app": "web"})}}
 }

@@ -21,7 +21,7 @@ func TestOwnersAreAlternativesOfWhichAllPartsMustHold(t *testing.T) {
 			OwnerReference: metav1.OwnerReference{Kind: "ReplicaSet", Name: name, UID: types.UID(uid)}}
 	}
 	labels := func(app string) *metav1.LabelSelector {
-		return &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}
+		return metav1.SetAsLabelSelector(map[string]string{"app": app})
 	}
 	broken := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Like"}}}
 	cases := map[string]struct {
@@ -66,7 +66,7 @@ func TestOwnersAreAlternativesOfWhichAllPartsMustHold(t *testing.T) {
 func TestLabelsOfAnOwnerCanBeBoundToANamespace(t *testing.T) {
 	room := reserved(t, "room", "n1", "2", "web")
 	room.Spec.Owners = []reservation.Owner{{Object: &v1.ObjectReference{Namespace: "ns"},
-		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}}
+		LabelSelector: metav1.SetAsLabelSelector(map[string]string{"app": "web"})}}
 	ledger := reservation.NewLedger()
 	ledger.Put(room)
 	owner, stranger := podOf("web", "p", "1", 0), podOf("web", "q", "1", 0)

@@ -88,7 +88,7 @@ func TestWhatAProofDoesNotCoverIsCounted(t *testing.T) {
 func near(namespaces metav1.LabelSelector) func(*v1.Pod) {
 	return func(pod *v1.Pod) {
 		pod.Spec.Affinity = &v1.Affinity{PodAffinity: &v1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{
-			{TopologyKey: "zone", LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}}, NamespaceSelector: &namespaces}}}}
+			{TopologyKey: "zone", LabelSelector: metav1.SetAsLabelSelector(map[string]string{"app": "a"}), NamespaceSelector: &namespaces}}}}
 	}
 }
 

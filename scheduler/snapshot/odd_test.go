@@ -59,7 +59,7 @@ func TestPodsThatNoPlanCanContainAreUnsupported(t *testing.T) {
 		"selectors-too-large":        requiring(v1.NodeSelectorRequirement{Key: "k", Operator: v1.NodeSelectorOpIn, Values: tooMany()}),
 		"pod-selector-that-the-scheduler-cannot-read": func(pod *v1.Pod) {
 			pod.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "z",
-				WhenUnsatisfiable: v1.DoNotSchedule, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"k": "-"}}}}
+				WhenUnsatisfiable: v1.DoNotSchedule, LabelSelector: metav1.SetAsLabelSelector(map[string]string{"k": "-"})}}
 		},
 	} {
 		s := build(n1(), aPod("odd", "n1", change), aPod("waits", "", change), aPod("sound", "n1"))

@@ -283,23 +283,16 @@ func TestARuleIsInTheWayOfPodsThatNeedTheRoomThatItKeeps(t *testing.T) {
 // A plan that is asked for less than the cluster touches nothing else, and says why; its optimiser can send no pod to the
 // other nodes, and gains nothing by emptying them.
 func TestAScopeKeepsAPlanToItsNodesAndNamespaces(t *testing.T) {
-	labelled := func(name, pool string) *v1.Node {
-		node := aNode(name, "4", "8Gi")
-		node.Labels = map[string]string{"pool": pool, snapshot.HourlyPrice: "0.5"}
-		return node
+	nodes := []*v1.Node{aNode("n1", "4", "8Gi"), aNode("n2", "4", "8Gi")}
+	for i, pool := range []string{"a", "b"} {
+		nodes[i].Labels = map[string]string{"pool": pool, snapshot.HourlyPrice: "0.5"}
 	}
-	namespace := func(name, team string) *v1.Namespace {
-		return &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"team": team}}}
-	}
-	other := aPod("other", "n1")
-	other.Namespace = "theirs"
 	of := rules()
-	of.Scope = snapshot.Scope{Nodes: labels.SelectorFromSet(labels.Set{"pool": "a"}),
-		Namespaces: labels.SelectorFromSet(labels.Set{"team": "ours"})}
+	of.Scope = snapshot.Scope{Nodes: labels.SelectorFromSet(labels.Set{"pool": "a"}), Namespaces: labels.SelectorFromSet(labels.Set{"team": "ours"})}
 
-	s := snapshot.Build(snapshot.Input{Nodes: []*v1.Node{labelled("n1", "a"), labelled("n2", "b")},
-		Pods: []*v1.Pod{aPod("inside", "n1"), aPod("outside", "n2"), other}, Rules: of,
-		Namespaces: []*v1.Namespace{namespace("default", "ours"), namespace("theirs", "theirs")}})
+	s := snapshot.Build(snapshot.Input{Nodes: nodes, Rules: of,
+		Pods:       []*v1.Pod{aPod("inside", "n1"), aPod("outside", "n2"), aPod("other", "n1", inNamespace("theirs"))},
+		Namespaces: []*v1.Namespace{team("default", "ours"), team("theirs", "theirs")}})
 
 	for uid, want := range map[types.UID]string{"uid-inside": "", "uid-outside": snapshot.OutOfScope, "uid-other": snapshot.OutOfScope} {
 		if got := s.Pods[uid].Immovable; got != want {

@@ -1,30 +1,15 @@
 package reservations
 
 import (
-	"slices"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
 func inGroup(pod *v1.Pod) *v1.Pod {
 	pod.Spec.SchedulingGroup = &v1.PodSchedulingGroup{}
 	return pod
-}
-
-// PostFilter is not asked about the pods of a group. Without the plugin's own memory such a pod would wait for minutes
-// beside room that has come free.
-func TestAPodOfAGroupIsWokenUpWhenRoomComesFree(t *testing.T) {
-	plugin, woken := queueing(t)
-	refuse(t, plugin, inGroup(waiter("member")), true, "n1")
-
-	plugin.Freed(sets.New("n1"))
-
-	if !slices.Equal(*woken, []string{"member"}) {
-		t.Errorf("woken up %v", *woken)
-	}
 }
 
 // The scheduler reserves room for the pods of a group, takes it back, and reserves it again when it has decided.

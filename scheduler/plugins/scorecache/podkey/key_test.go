@@ -68,7 +68,7 @@ func container(name, image, cpu, memory string) v1.Container {
 func soft(key string) v1.TopologySpreadConstraint {
 	return v1.TopologySpreadConstraint{
 		MaxSkew: 2, TopologyKey: key, WhenUnsatisfiable: v1.ScheduleAnyway, MatchLabelKeys: []string{"tier"},
-		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}},
+		LabelSelector: metav1.SetAsLabelSelector(map[string]string{"app": "a"}),
 	}
 }
 
