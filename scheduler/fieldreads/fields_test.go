@@ -62,8 +62,7 @@ func TestNoFieldThatIsReadIsDropped(t *testing.T) {
 
 func listsOf(t *testing.T) lists {
 	t.Helper()
-	content, err := os.ReadFile("../../testbed/stowage_testbed/whatif/objects.yaml")
-	testobjects.Must(t, err)
+	content := testobjects.Value(os.ReadFile("../../testbed/stowage_testbed/whatif/objects.yaml"))(t)
 	var all lists
 	testobjects.Must(t, yaml.UnmarshalStrict(content, &all))
 	return all

@@ -33,8 +33,7 @@ func TestLeaseBelongsToTheServiceAccountOfTheProcessThatHoldsIt(t *testing.T) {
 
 		leaseOf(client).BelongToAccount(context.Background())
 
-		stored, err := client.CoordinationV1().Leases("ns").Get(context.Background(), "l", metav1.GetOptions{})
-		testobjects.Must(t, err)
+		stored := testobjects.Value(client.CoordinationV1().Leases("ns").Get(context.Background(), "l", metav1.GetOptions{}))(t)
 		owners := stored.OwnerReferences
 		if c.owned != (len(owners) == 1) || c.owned && (owners[0].Name != "release" || owners[0].UID != "u1") {
 			t.Errorf("%s: owned by %v", text, owners)

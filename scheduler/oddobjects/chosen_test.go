@@ -39,8 +39,7 @@ func TestChosenObjectsAreThoseOfTheGenerator(t *testing.T) {
 	if *update {
 		testobjects.Must(t, os.WriteFile(chosenFile, made, 0o644))
 	}
-	kept, err := os.ReadFile(chosenFile)
-	testobjects.Must(t, err)
+	kept := testobjects.Value(os.ReadFile(chosenFile))(t)
 	if !bytes.Equal(kept, made) {
 		t.Errorf("%s is not what the generator makes; go test ./oddobjects -run Chosen -update", chosenFile)
 	}

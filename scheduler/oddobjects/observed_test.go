@@ -35,10 +35,8 @@ const (
 func TestNoOddObjectRefusesAWholeObservedInput(t *testing.T) {
 	objects, seed, from := number(t, "OBSERVED", 1500), number(t, "SEED", 1), number(t, "FROM", 0)
 	klog.SetLogger(logr.Discard()) // as in the command
-	configuration, err := simulation.LoadConfiguration("../../charts/stowage/profiles/deterministic.yaml")
-	testobjects.Must(t, err)
-	simulator, err := simulation.New(t.Context(), configuration, plugins.Registry())
-	testobjects.Must(t, err)
+	configuration := testobjects.Value(simulation.LoadConfiguration("../../charts/stowage/profiles/deterministic.yaml"))(t)
+	simulator := testobjects.Value(simulation.New(t.Context(), configuration, plugins.Registry()))(t)
 	r := &run{t: t, client: startOptimizer(t), cache: &snapshot.Cache{}, count: newCount()}
 	began, leftOut, fields := time.Now(), 0, 0
 	for batch := from; r.count.thrown < objects && !t.Failed(); batch++ {

@@ -27,10 +27,8 @@ const schedulers = 3
 // the plan: it must not crash, nor reject the plan for any reason other than a plugin's refusal.
 func TestTheWholeSchedulerTakesLegalOddObjects(t *testing.T) {
 	seed, client := number(t, "SEED", 1), startOptimizer(t)
-	configuration, err := simulation.LoadConfiguration("../../charts/stowage/profiles/deterministic.yaml")
-	testobjects.Must(t, err)
-	simulator, err := simulation.New(context.Background(), configuration, plugins.Registry())
-	testobjects.Must(t, err)
+	configuration := testobjects.Value(simulation.LoadConfiguration("../../charts/stowage/profiles/deterministic.yaml"))(t)
+	simulator := testobjects.Value(simulation.New(context.Background(), configuration, plugins.Registry()))(t)
 	r := &run{t: t, client: client, cache: &snapshot.Cache{}, count: newCount()}
 	for batch := range schedulers {
 		g := generator{rand.New(rand.NewPCG(uint64(seed), uint64(batch)))}
@@ -42,8 +40,7 @@ func TestTheWholeSchedulerTakesLegalOddObjects(t *testing.T) {
 		if answer.Plan == nil {
 			t.Fatalf("%s: %s: %.2000s; see %s", question.ID, answer.EndReason, answer.Message, written(question.ID, message))
 		}
-		text, err := protojson.Marshal(answer.Plan)
-		testobjects.Must(t, err)
+		text := testobjects.Value(protojson.Marshal(answer.Plan))(t)
 		question.Plans = []json.RawMessage{text}
 		verdict := answerTo(t, simulator, question).Verdicts[0]
 		// The optimiser gets other plugins' refusals, and pods that never preempt, as constraints in a further round.

@@ -127,8 +127,7 @@ func TestAnOptimiserThatComesIsFoundByTheNextWhoAsks(t *testing.T) {
 // listen starts an optimiser without answers on the socket, which serves until the test ends.
 func listen(t *testing.T, socket string, serve func(*grpc.Server, net.Listener)) {
 	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", socket)
-	testobjects.Must(t, err)
+	listener := testobjects.Value((&net.ListenConfig{}).Listen(t.Context(), "unix", socket))(t)
 	server := grpc.NewServer()
 	contract.RegisterOptimizerServer(server, contract.UnimplementedOptimizerServer{})
 	go serve(server, listener)
@@ -137,8 +136,7 @@ func listen(t *testing.T, socket string, serve func(*grpc.Server, net.Listener))
 
 func newClient(t *testing.T, socket string) *optimizerclient.Client {
 	t.Helper()
-	client, err := optimizerclient.New(socket)
-	testobjects.Must(t, err)
+	client := testobjects.Value(optimizerclient.New(socket))(t)
 	t.Cleanup(func() { _ = client.Close() })
 	return client
 }

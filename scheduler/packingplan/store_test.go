@@ -21,8 +21,7 @@ func created(ctx context.Context, t *testing.T) (*dynamicfake.FakeDynamicClient,
 	t.Helper()
 	client := testobjects.CustomClient()
 	store := packingplan.NewStore(client)
-	record, err := store.Create(ctx, packingplan.Spec{ExecutionMode: packingplan.Execute})
-	testobjects.Must(t, err)
+	record := testobjects.Value(store.Create(ctx, packingplan.Spec{ExecutionMode: packingplan.Execute}))(t)
 	return client, store, record
 }
 
@@ -36,10 +35,8 @@ func TestStatusIsWrittenBesideAUsersChange(t *testing.T) {
 	record.Status.Phase = packingplan.Executing
 	testobjects.Must(t, store.WriteStatus(ctx, record))
 
-	object, err := client.Resource(packingplan.Resource).Get(ctx, record.Name(), metav1.GetOptions{})
-	testobjects.Must(t, err)
-	written, err := packingplan.Read(object)
-	testobjects.Must(t, err)
+	object := testobjects.Value(client.Resource(packingplan.Resource).Get(ctx, record.Name(), metav1.GetOptions{}))(t)
+	written := testobjects.Value(packingplan.Read(object))(t)
 	if written.Status.Phase != packingplan.Executing || !written.Spec.Abort {
 		t.Errorf("phase %q, abort %t", written.Status.Phase, written.Spec.Abort)
 	}
@@ -53,8 +50,7 @@ func changing(t *testing.T, tracker clienttesting.ObjectTracker, name string, to
 			return false, nil, nil
 		}
 		changed = true
-		found, err := tracker.Get(packingplan.Resource, "", name)
-		testobjects.Must(t, err)
+		found := testobjects.Value(tracker.Get(packingplan.Resource, "", name))(t)
 		object := found.DeepCopyObject().(*unstructured.Unstructured)
 		testobjects.Must(t, unstructured.SetNestedField(object.Object, to, field...))
 		testobjects.Must(t, tracker.Update(packingplan.Resource, object, ""))

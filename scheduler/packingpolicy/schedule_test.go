@@ -12,15 +12,13 @@ import (
 
 func read(t *testing.T, windows ...packingpolicy.Opening) packingpolicy.Schedule {
 	t.Helper()
-	schedule, err := packingpolicy.ReadSchedule(windows)
-	testobjects.Must(t, err)
+	schedule := testobjects.Value(packingpolicy.ReadSchedule(windows))(t)
 	return schedule
 }
 
 func at(t *testing.T, text string) time.Time {
 	t.Helper()
-	when, err := time.Parse(time.RFC3339, text)
-	testobjects.Must(t, err)
+	when := testobjects.Value(time.Parse(time.RFC3339, text))(t)
 	return when
 }
 

@@ -44,10 +44,7 @@ func node(name string) *v1.Node {
 
 func pod(name, on, memory string, priority int32, changes ...func(*v1.Pod)) *v1.Pod {
 	pod := testobjects.Pod(name, "", memory).Node(on).Priority(priority).Phase(v1.PodRunning).Obj()
-	for _, change := range changes {
-		change(pod)
-	}
-	return pod
+	return testobjects.With(pod, changes...)
 }
 
 func placements(pairs ...string) (list []*contract.Placement) {

@@ -70,8 +70,7 @@ func TestDisruptionsBeyondALimitAreNamed(t *testing.T) {
 		"per workload":  {plan.Limits{PerWorkload: 1}, map[string]string{"a2": plan.LimitPerWorkload, "b2": plan.LimitPerWorkload}},
 		"just enough":   {plan.Limits{Moves: 2, Evictions: 2, PerNode: 2, PerNamespace: 2, PerWorkload: 2}, map[string]string{}},
 	}
-	checked, err := plan.Decode(allMove(), fourRunningPods(), plan.Strict)
-	testobjects.Must(t, err)
+	checked := testobjects.Value(plan.Decode(allMove(), fourRunningPods(), plan.Strict))(t)
 	for name, c := range cases {
 		got := map[string]string{}
 		for _, excess := range checked.Beyond(c.limits) {
@@ -86,8 +85,7 @@ func TestDisruptionsBeyondALimitAreNamed(t *testing.T) {
 // A pod that goes from A to B and later back to A is disrupted twice for nothing.
 func TestMovesThatTakeBackAnEarlierOneAreFound(t *testing.T) {
 	s := fourRunningPods()
-	checked, err := plan.Decode(allMove(), s, plan.Strict)
-	testobjects.Must(t, err)
+	checked := testobjects.Value(plan.Decode(allMove(), s, plan.Strict))(t)
 	class := s.Pods["a1"].Class
 	cases := map[string]struct {
 		earlier plan.Moved

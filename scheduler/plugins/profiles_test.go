@@ -29,8 +29,7 @@ const profileFolder = "../../charts/stowage/profiles"
 // TestTheStockProfileIsTheStockScheduler: the baseline of every comparison must not be ours. The score cache's profile is
 // the same and the cache: their difference is what is compared, so there must be no other.
 func TestTheStockProfileIsTheStockScheduler(t *testing.T) {
-	stock, err := latest.Default()
-	testobjects.Must(t, err)
+	stock := testobjects.Value(latest.Default())(t)
 	_, plain := startWith(t, map[string]any{
 		"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
 	})
@@ -140,8 +139,7 @@ func names(set config.PluginSet) []string {
 // shipped is the content of a profile's file.
 func shipped(t *testing.T, profile string) map[string]any {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(profileFolder, profile+".yaml"))
-	testobjects.Must(t, err)
+	data := testobjects.Value(os.ReadFile(filepath.Join(profileFolder, profile+".yaml")))(t)
 	var content map[string]any
 	testobjects.Must(t, yaml.UnmarshalStrict(data, &content))
 	return content
@@ -168,8 +166,7 @@ func optionsOf(t *testing.T, content map[string]any) *options.Options {
 
 func write(t *testing.T, folder, name string, content any) string {
 	t.Helper()
-	data, err := yaml.Marshal(content)
-	testobjects.Must(t, err)
+	data := testobjects.Value(yaml.Marshal(content))(t)
 	path := filepath.Join(folder, name)
 	testobjects.Must(t, os.WriteFile(path, data, 0o600))
 	return path

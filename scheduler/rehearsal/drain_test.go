@@ -25,8 +25,7 @@ func (c *testCluster) drain(t *testing.T, nodes ...[]string) rehearsal.Drained {
 		order = append(order, one)
 	}
 	_, ctx := ktesting.NewTestContext(t)
-	drained, err := c.rehearser.Empty(ctx, order, c.closed, emptying)
-	testobjects.Must(t, err)
+	drained := testobjects.Value(c.rehearser.Empty(ctx, order, c.closed, emptying))(t)
 	return drained
 }
 

@@ -115,8 +115,7 @@ func (c *testCluster) outcome(t *testing.T, of *plan.Plan) rehearsal.Outcome {
 	t.Helper()
 	of.Classes = c.seen.Classes
 	_, ctx := ktesting.NewTestContext(t)
-	outcome, err := c.rehearser.Replay(ctx, of)
-	testobjects.Must(t, err)
+	outcome := testobjects.Value(c.rehearser.Replay(ctx, of))(t)
 	return outcome
 }
 
@@ -149,10 +148,7 @@ func nodes(names ...string) (nodes []*v1.Node) {
 
 func pod(name, on, memory string, changes ...func(*v1.Pod)) *v1.Pod {
 	pod := testobjects.Pod(name, "", memory).Node(on).Priority(0).Phase(v1.PodRunning).Obj()
-	for _, change := range changes {
-		change(pod)
-	}
-	return pod
+	return testobjects.With(pod, changes...)
 }
 
 // apartFrom keeps the pod out of the zone of an app's pods.

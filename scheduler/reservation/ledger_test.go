@@ -170,11 +170,8 @@ func reserved(t testing.TB, name, node, cpu, app string, changes ...func(*unstru
 	t.Helper()
 	object := testobjects.Reservation(name, node, v1.ResourceCPU, cpu, app)
 	testobjects.Must(t, unstructured.SetNestedField(object.Object, int64(5), "spec", "template", "spec", "priority"))
-	for _, change := range changes {
-		change(object)
-	}
-	record, err := reservation.Read(object)
-	testobjects.Must(t, err)
+	testobjects.With(object, changes...)
+	record := testobjects.Value(reservation.Read(object))(t)
 	return record
 }
 

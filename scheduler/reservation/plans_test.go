@@ -173,8 +173,7 @@ func kept(t *testing.T) (context.Context, *reservation.Ledger, dynamic.Interface
 	factory, l := informers.NewSharedInformerFactory(fake.NewClientset(), 0), reservation.NewLedger()
 	from := reservation.Informers{Reservations: reservation.NewInformer(client), Plans: packingplan.NewInformer(client),
 		Pods: factory.Core().V1().Pods().Informer()}
-	synced, err := l.Watch(logger, from, func() {})
-	testobjects.Must(t, err)
+	synced := testobjects.Value(l.Watch(logger, from, func() {}))(t)
 	go from.Reservations.RunWithContext(ctx)
 	go from.Plans.RunWithContext(ctx)
 	factory.Start(ctx.Done())
@@ -195,8 +194,7 @@ func written(t *testing.T, phase packingplan.Phase) *unstructured.Unstructured {
 // planOf is the PackingPlan p with that status.
 func planOf(t *testing.T, status packingplan.Status) *unstructured.Unstructured {
 	t.Helper()
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
-	testobjects.Must(t, err)
+	content := testobjects.Value(runtime.DefaultUnstructuredConverter.ToUnstructured(&status))(t)
 	object := testobjects.Custom(packingplan.Kind, "p", map[string]any{})
 	object.Object["status"] = content
 	return object
@@ -210,18 +208,15 @@ func TestEveryProcessHoldsTheRoomOfPlansThatAreCarriedOut(t *testing.T) {
 		t.Run(string(end), func(t *testing.T) {
 			ctx, l, client := kept(t)
 			plans, stranger := client.Resource(packingplan.Resource), podOf("d", "d", "1", 5)
-			_, err := plans.Create(ctx, written(t, packingplan.Proposed), metav1.CreateOptions{})
-			testobjects.Must(t, err)
+			testobjects.Value(plans.Create(ctx, written(t, packingplan.Proposed), metav1.CreateOptions{}))(t)
 			before := held(l, stranger, "n1")
 
-			_, err = plans.Update(ctx, written(t, packingplan.Executing), metav1.UpdateOptions{})
-			testobjects.Must(t, err)
+			testobjects.Value(plans.Update(ctx, written(t, packingplan.Executing), metav1.UpdateOptions{}))(t)
 			testobjects.Eventually(t, "its room is held", func() bool { return held(l, stranger, "n1") == 1000 })
 			if end == deleted {
 				testobjects.Must(t, plans.Delete(ctx, "p", metav1.DeleteOptions{}))
 			} else {
-				_, err = plans.Update(ctx, written(t, end), metav1.UpdateOptions{})
-				testobjects.Must(t, err)
+				testobjects.Value(plans.Update(ctx, written(t, end), metav1.UpdateOptions{}))(t)
 			}
 			testobjects.Eventually(t, "its room is free", l.Empty)
 
@@ -240,8 +235,7 @@ func TestObjectThatCannotBeReadIsLeftOut(t *testing.T) {
 	testobjects.Must(t, unstructured.SetNestedField(broken.Object, "soon", "status", "startTime"))
 	testobjects.Must(t, unstructured.SetNestedField(broken.Object, "no list", "status", "moves"))
 	for _, object := range []*unstructured.Unstructured{broken, written(t, packingplan.Executing)} {
-		_, err := client.Resource(packingplan.Resource).Create(ctx, object, metav1.CreateOptions{})
-		testobjects.Must(t, err)
+		testobjects.Value(client.Resource(packingplan.Resource).Create(ctx, object, metav1.CreateOptions{}))(t)
 	}
 
 	testobjects.Eventually(t, "the other one is known", func() bool { return held(l, podOf("d", "d", "1", 5), "n1") == 1000 })

@@ -95,8 +95,7 @@ func steps(all ...any) *contract.Plan {
 
 func answered(t *testing.T, asked simulation.Question) simulation.Answer {
 	t.Helper()
-	answer, err := simulatorOf(t, profileFolder+"/deterministic.yaml").Answer(context.Background(), asked)
-	testobjects.Must(t, err)
+	answer := testobjects.Value(simulatorOf(t, profileFolder+"/deterministic.yaml").Answer(context.Background(), asked))(t)
 	return answer
 }
 

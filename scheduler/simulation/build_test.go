@@ -32,15 +32,13 @@ func TestMain(m *testing.M) {
 
 func simulatorOf(t *testing.T, path string) *simulation.Simulator {
 	t.Helper()
-	configuration, err := simulation.LoadConfiguration(path)
-	testobjects.Must(t, err)
+	configuration := testobjects.Value(simulation.LoadConfiguration(path))(t)
 	return simulatorFrom(t, configuration)
 }
 
 func simulatorFrom(t *testing.T, configuration *config.KubeSchedulerConfiguration) *simulation.Simulator {
 	t.Helper()
-	simulator, err := simulation.New(context.Background(), configuration, plugins.Registry())
-	testobjects.Must(t, err)
+	simulator := testobjects.Value(simulation.New(context.Background(), configuration, plugins.Registry()))(t)
 	return simulator
 }
 
@@ -52,8 +50,7 @@ func place(t *testing.T, profile string, instance simulation.Instance) simulatio
 
 func run(t *testing.T, simulator *simulation.Simulator, instance simulation.Instance) simulation.Result {
 	t.Helper()
-	result, err := simulator.Run(t.Context(), instance)
-	testobjects.Must(t, err)
+	result := testobjects.Value(simulator.Run(t.Context(), instance))(t)
 	return result
 }
 
@@ -82,10 +79,7 @@ func pod(name string, cpuMilli, memoryBytes int64, changes ...func(*v1.Pod)) v1.
 	p := st.MakePod().Namespace("default").Name(name).Label("name", name).Containers([]v1.Container{
 		st.MakeContainer().Name("c").Image("image").ResourceRequests(map[v1.ResourceName]string{
 			v1.ResourceCPU: fmt.Sprint(cpuMilli, "m"), v1.ResourceMemory: fmt.Sprint(memoryBytes)}).Obj()}).Obj()
-	for _, change := range changes {
-		change(p)
-	}
-	return *p
+	return *testobjects.With(p, changes...)
 }
 
 func withPriority(priority int32) func(*v1.Pod) {

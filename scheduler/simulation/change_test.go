@@ -71,8 +71,7 @@ func TestPodsMayArriveAtOnce(t *testing.T) {
 // TestPreemptionIsRepeatable: among equal victims, those that started last are preempted, and their start times must not
 // depend on the wall clock.
 func TestPreemptionIsRepeatable(t *testing.T) {
-	configuration, err := simulation.LoadConfiguration(profileFolder + "/default.yaml")
-	testobjects.Must(t, err)
+	configuration := testobjects.Value(simulation.LoadConfiguration(profileFolder + "/default.yaml"))(t)
 	configuration.Parallelism = 1
 	simulator := simulatorFrom(t, configuration)
 	instance := simulation.Instance{ID: "repeat", Nodes: nodes(12, 1000, gib), Replace: true}

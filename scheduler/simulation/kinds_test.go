@@ -18,8 +18,7 @@ import (
 // The next minor may list a kind that this one did not: what-if must read it, and say what it cannot judge where it may
 // not, and the simulation must let it in.
 func TestEveryKindThatTheSchedulerListsIsRead(t *testing.T) {
-	listed, err := simulatorOf(t, profileFolder+"/deterministic.yaml").Listed(t.Context())
-	testobjects.Must(t, err)
+	listed := testobjects.Value(simulatorOf(t, profileFolder+"/deterministic.yaml").Listed(t.Context()))(t)
 	listed.Delete(schema.GroupVersionResource{Version: "v1", Resource: "nodes"})
 	listed.Delete(schema.GroupVersionResource{Version: "v1", Resource: "pods"})
 	known, names := sets.New[schema.GroupVersionResource](), sets.New[string]()
@@ -34,8 +33,7 @@ func TestEveryKindThatTheSchedulerListsIsRead(t *testing.T) {
 		t.Errorf("listed, and not in Kinds: %v; in Kinds, and not listed: %v",
 			listed.Difference(known).UnsortedList(), known.Difference(listed).UnsortedList())
 	}
-	content, err := os.ReadFile("../../testbed/stowage_testbed/whatif/objects.yaml")
-	testobjects.Must(t, err)
+	content := testobjects.Value(os.ReadFile("../../testbed/stowage_testbed/whatif/objects.yaml"))(t)
 	var read struct {
 		Kinds map[string]string `json:"kinds"`
 	}

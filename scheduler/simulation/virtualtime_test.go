@@ -35,8 +35,7 @@ type day struct {
 func pass(t *testing.T, simulator *simulation.Simulator, story string) (found day) {
 	t.Helper()
 	var out bytes.Buffer
-	failed, err := simulator.PassTime(t.Context(), strings.NewReader(story), &out)
-	testobjects.Must(t, err)
+	failed := testobjects.Value(simulator.PassTime(t.Context(), strings.NewReader(story), &out))(t)
 	found.text, found.failed = out.String(), failed
 	for text := range strings.Lines(found.text) {
 		var life simulation.Life

@@ -26,10 +26,7 @@ func aPod(name, node string, changes ...func(*v1.Pod)) *v1.Pod {
 	if node == "" {
 		pod.Status.Phase = v1.PodPending
 	}
-	for _, change := range changes {
-		change(pod)
-	}
-	return pod
+	return testobjects.With(pod, changes...)
 }
 
 // aBudget covers the pods of an app; every pod here is of app a.

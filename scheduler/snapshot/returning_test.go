@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
@@ -61,42 +62,27 @@ func aSet(changes ...func(*appsv1.ReplicaSet)) *appsv1.ReplicaSet {
 		Spec:   appsv1.ReplicaSetSpec{Replicas: ptr.To[int32](1), Template: template("v1")},
 		Status: appsv1.ReplicaSetStatus{Replicas: 1, ReadyReplicas: 1}}
 	set.Spec.Template.Labels["pod-template-hash"] = "5d4f"
-	for _, change := range changes {
-		change(set)
-	}
-	return set
+	return testobjects.With(set, changes...)
 }
 
 func aDeployment(changes ...func(*appsv1.Deployment)) *appsv1.Deployment {
-	deployment := &appsv1.Deployment{TypeMeta: metav1.TypeMeta{Kind: "Deployment"},
+	return testobjects.With(&appsv1.Deployment{TypeMeta: metav1.TypeMeta{Kind: "Deployment"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "d", UID: "uid-d"},
-		Spec:       appsv1.DeploymentSpec{Replicas: ptr.To[int32](1), Template: template("v1")}}
-	for _, change := range changes {
-		change(deployment)
-	}
-	return deployment
+		Spec:       appsv1.DeploymentSpec{Replicas: ptr.To[int32](1), Template: template("v1")}}, changes...)
 }
 
 func aStatefulSet(changes ...func(*appsv1.StatefulSet)) *appsv1.StatefulSet {
-	set := &appsv1.StatefulSet{TypeMeta: metav1.TypeMeta{Kind: "StatefulSet"},
+	return testobjects.With(&appsv1.StatefulSet{TypeMeta: metav1.TypeMeta{Kind: "StatefulSet"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "rs-a"},
 		Spec:       appsv1.StatefulSetSpec{Replicas: ptr.To[int32](1), Template: template("v1")},
-		Status:     appsv1.StatefulSetStatus{Replicas: 1, CurrentRevision: "a-1", UpdateRevision: "a-1"}}
-	for _, change := range changes {
-		change(set)
-	}
-	return set
+		Status:     appsv1.StatefulSetStatus{Replicas: 1, CurrentRevision: "a-1", UpdateRevision: "a-1"}}, changes...)
 }
 
 func aJob(changes ...func(*batchv1.Job)) *batchv1.Job {
-	job := &batchv1.Job{TypeMeta: metav1.TypeMeta{Kind: "Job"},
+	return testobjects.With(&batchv1.Job{TypeMeta: metav1.TypeMeta{Kind: "Job"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "rs-a"},
 		Spec:       batchv1.JobSpec{Parallelism: ptr.To[int32](1), Completions: ptr.To[int32](3), Template: template("v1")},
-		Status:     batchv1.JobStatus{Active: 1}}
-	for _, change := range changes {
-		change(job)
-	}
-	return job
+		Status:     batchv1.JobStatus{Active: 1}}, changes...)
 }
 
 // amounts reads "pods=1 requests.cpu=2".

@@ -104,6 +104,23 @@ func Must(t testing.TB, err error) {
 	}
 }
 
+// Value is what a call has returned beside no error: Value(call())(t). An error ends the test.
+func Value[T any](value T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		Must(t, err)
+		return value
+	}
+}
+
+// With is the object after the changes.
+func With[T any](object T, changes ...func(T)) T {
+	for _, change := range changes {
+		change(object)
+	}
+	return object
+}
+
 // Eventually waits until the condition holds, and ends the test if it does not in two minutes.
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()

@@ -50,8 +50,7 @@ func newCluster(t *testing.T, more map[string]any) *testCluster {
 	object := testobjects.Custom(packingpolicy.Kind, "nightly", spec)
 	object.SetGeneration(1)
 	object.SetCreationTimestamp(metav1.NewTime(evening))
-	_, err := c.client.Resource(packingpolicy.Resource).Create(t.Context(), object, metav1.CreateOptions{})
-	testobjects.Must(t, err)
+	testobjects.Value(c.client.Resource(packingpolicy.Resource).Create(t.Context(), object, metav1.CreateOptions{}))(t)
 	c.client.PrependReactor("update", "*", c.updateOnePart)
 	t.Cleanup(func() { c.stop() })
 	return c
@@ -112,12 +111,10 @@ func (c *testCluster) status() packingpolicy.Status {
 
 func (c *testCluster) plans() []*packingplan.Record {
 	c.t.Helper()
-	list, err := c.client.Resource(packingplan.Resource).List(context.Background(), metav1.ListOptions{})
-	testobjects.Must(c.t, err)
+	list := testobjects.Value(c.client.Resource(packingplan.Resource).List(context.Background(), metav1.ListOptions{}))(c.t)
 	var all []*packingplan.Record
 	for i := range list.Items {
-		record, err := packingplan.Read(&list.Items[i])
-		testobjects.Must(c.t, err)
+		record := testobjects.Value(packingplan.Read(&list.Items[i]))(c.t)
 		all = append(all, record)
 	}
 	return all
@@ -161,8 +158,7 @@ func (c *testCluster) step() time.Duration {
 func (c *testCluster) end(name string, phase packingplan.Phase, moves int, prices ...string) {
 	c.t.Helper()
 	plans := c.client.Resource(packingplan.Resource)
-	object, err := plans.Get(context.Background(), name, metav1.GetOptions{})
-	testobjects.Must(c.t, err)
+	object := testobjects.Value(plans.Get(context.Background(), name, metav1.GetOptions{}))(c.t)
 	var done, nodes []any
 	for i := range moves {
 		done = append(done, map[string]any{"pod": fmt.Sprintf("shop/web-%d", i), "podUID": "u", "fromNode": "a", "toNode": "b", "state": "Bound"})
@@ -174,8 +170,7 @@ func (c *testCluster) end(name string, phase packingplan.Phase, moves int, price
 	object.Object["status"] = map[string]any{"phase": string(phase), "completionTime": c.clock.Now().UTC().Format(time.RFC3339),
 		"moves": done, "consolidation": map[string]any{"nodes": nodes},
 		"protected": []any{map[string]any{"reason": "singleton", "pods": int64(3), "example": "shop/db-0"}}}
-	_, err = plans.UpdateStatus(context.Background(), object, metav1.UpdateOptions{})
-	testobjects.Must(c.t, err)
+	testobjects.Value(plans.UpdateStatus(context.Background(), object, metav1.UpdateOptions{}))(c.t)
 }
 
 // closes waits until the first window is closed.
@@ -307,13 +302,11 @@ func TestSuspendedPolicyAbortsItsPlanAndOpensNoWindow(t *testing.T) {
 func (c *testCluster) change(path ...any) {
 	c.t.Helper()
 	policies := c.client.Resource(packingpolicy.Resource)
-	object, err := policies.Get(context.Background(), "nightly", metav1.GetOptions{})
-	testobjects.Must(c.t, err)
+	object := testobjects.Value(policies.Get(context.Background(), "nightly", metav1.GetOptions{}))(c.t)
 	value := path[len(path)-1]
 	testobjects.Must(c.t, unstructured.SetNestedField(object.Object, value, path[0].(string), path[1].(string)))
 	object.SetGeneration(object.GetGeneration() + 1)
-	_, err = policies.Update(context.Background(), object, metav1.UpdateOptions{})
-	testobjects.Must(c.t, err)
+	testobjects.Value(policies.Update(context.Background(), object, metav1.UpdateOptions{}))(c.t)
 }
 
 // A policy that is deleted is not carried on by its last plan.

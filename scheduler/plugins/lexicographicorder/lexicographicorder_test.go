@@ -80,8 +80,7 @@ func TestWhatItCannotHonourIsRefused(t *testing.T) {
 
 // TestScoreWithoutPreScoreIsAnError: a profile that enables one without the other must not order wrongly.
 func TestScoreWithoutPreScoreIsAnError(t *testing.T) {
-	plugin, err := lexicographicorder.New(context.Background(), nil, handleWith{})
-	testobjects.Must(t, err)
+	plugin := testobjects.Value(lexicographicorder.New(context.Background(), nil, handleWith{}))(t)
 	status := plugin.(fwk.ScoreExtensions).NormalizeScore(
 		context.Background(), framework.NewCycleState(), &v1.Pod{}, fwk.NodeScoreList{})
 	if status.Code() != fwk.Error || !strings.Contains(status.Message(), "preScore") {

@@ -199,8 +199,7 @@ func (c *cluster) otherPlugins(ledger *reservation.Ledger, rehearsal bool) frame
 
 // stored are the objects of a custom resource, also while the API server is down.
 func (c *cluster) stored(of schema.GroupVersionResource, kind string) []unstructured.Unstructured {
-	found, err := c.plans.Tracker().List(of, of.GroupVersion().WithKind(kind), "")
-	c.must(err)
+	found := testobjects.Value(c.plans.Tracker().List(of, of.GroupVersion().WithKind(kind), ""))(c.t)
 	return found.(*unstructured.UnstructuredList).Items
 }
 
@@ -225,8 +224,7 @@ func (c *cluster) must(err error) {
 func (c *cluster) add(pods ...*v1.Pod) {
 	c.t.Helper()
 	for _, pod := range pods {
-		_, err := c.client.CoreV1().Pods(pod.Namespace).Create(c.ctx, pod, metav1.CreateOptions{})
-		c.must(err)
+		testobjects.Value(c.client.CoreV1().Pods(pod.Namespace).Create(c.ctx, pod, metav1.CreateOptions{}))(c.t)
 	}
 }
 
@@ -241,8 +239,7 @@ func (c *cluster) addInTurn(pods ...*v1.Pod) {
 
 func (c *cluster) pods() []*v1.Pod {
 	c.t.Helper()
-	found, err := c.client.Tracker().List(podsResource, v1.SchemeGroupVersion.WithKind("Pod"), "")
-	c.must(err)
+	found := testobjects.Value(c.client.Tracker().List(podsResource, v1.SchemeGroupVersion.WithKind("Pod"), ""))(c.t)
 	list := found.(*v1.PodList)
 	var pods []*v1.Pod
 	for i := range list.Items {
@@ -274,8 +271,7 @@ func (c *cluster) nodesOf(owner string) (nodes []string) {
 func (c *cluster) plansOf() []*packingplan.Record {
 	var records []*packingplan.Record
 	for _, object := range c.stored(packingplan.Resource, packingplan.Kind) {
-		record, err := packingplan.Read(&object)
-		c.must(err)
+		record := testobjects.Value(packingplan.Read(&object))(c.t)
 		records = append(records, record)
 	}
 	return records
@@ -340,8 +336,7 @@ func (c *cluster) await(what string, condition func() bool, flows bool) {
 // seen is the state of the cluster that the plugin sees.
 func (c *cluster) seen() string {
 	c.t.Helper()
-	state, err := c.plugin.view.snapshot("")
-	c.must(err)
+	state := testobjects.Value(c.plugin.view.snapshot(""))(c.t)
 	text := fmt.Sprintln(len(state.Pods), state.Fingerprint())
 	for _, name := range slices.Sorted(maps.Keys(state.Nodes)) {
 		text += state.Nodes[name].State

@@ -93,8 +93,7 @@ func (c *cluster) about() packingplan.Consolidation {
 
 func (c *cluster) node(name string) *v1.Node {
 	c.t.Helper()
-	node, err := c.client.CoreV1().Nodes().Get(c.ctx, name, metav1.GetOptions{})
-	c.must(err)
+	node := testobjects.Value(c.client.CoreV1().Nodes().Get(c.ctx, name, metav1.GetOptions{}))(c.t)
 	return node
 }
 

@@ -153,8 +153,7 @@ func TestPlanForAStateThatIsGoneIsNotCarriedOut(t *testing.T) {
 		"a node is tainted": func(c *cluster) {
 			node := testNode(c.nodeOf("one"), 4)
 			node.Spec.Taints = []v1.Taint{{Key: "k", Effect: v1.TaintEffectNoSchedule}}
-			_, err := c.client.CoreV1().Nodes().Update(c.ctx, node, metav1.UpdateOptions{})
-			c.must(err)
+			testobjects.Value(c.client.CoreV1().Nodes().Update(c.ctx, node, metav1.UpdateOptions{}))(c.t)
 		},
 		"a foreign pod takes the room": func(c *cluster) {
 			c.add(foreignPod(c.nodeOf("two")))

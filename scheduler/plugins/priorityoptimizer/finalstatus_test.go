@@ -171,8 +171,7 @@ func TestPodsThatAReservationSelectsAreAClassOfTheirOwn(t *testing.T) {
 	c.add(chosen, other)
 	classes := func() sets.Set[string] {
 		found := sets.New[string]()
-		s, err := c.plugin.view.snapshot("s")
-		c.must(err)
+		s := testobjects.Value(c.plugin.view.snapshot("s"))(c.t)
 		for _, pod := range s.Pods {
 			found.Insert(pod.Class)
 		}
@@ -181,8 +180,7 @@ func TestPodsThatAReservationSelectsAreAClassOfTheirOwn(t *testing.T) {
 	c.eventually("both are known", func() bool { s, _ := c.plugin.view.snapshot("s"); return s.Pending() == 2 })
 	before := classes()
 
-	room, err := reservation.Read(testobjects.Reservation("room", "n1", v1.ResourceMemory, "1G", "leader"))
-	c.must(err)
+	room := testobjects.Value(reservation.Read(testobjects.Reservation("room", "n1", v1.ResourceMemory, "1G", "leader")))(c.t)
 	c.ledger.Put(room)
 
 	if after := classes(); len(before) != 1 || len(after) != 2 {

@@ -270,7 +270,6 @@ func TestTimeOfHoldsIsCounted(t *testing.T) {
 
 func counted(t *testing.T, counter metrics.CounterMetric) float64 {
 	t.Helper()
-	value, err := testutil.GetCounterMetricValue(counter)
-	testobjects.Must(t, err)
+	value := testobjects.Value(testutil.GetCounterMetricValue(counter))(t)
 	return value
 }

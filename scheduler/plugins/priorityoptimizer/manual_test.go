@@ -28,8 +28,7 @@ func (c *cluster) createPlan(name string, spec map[string]any, change func(*unst
 	if change != nil {
 		change(object)
 	}
-	_, err := c.plans.Resource(packingplan.Resource).Create(c.ctx, object, metav1.CreateOptions{})
-	c.must(err)
+	testobjects.Value(c.plans.Resource(packingplan.Resource).Create(c.ctx, object, metav1.CreateOptions{}))(c.t)
 }
 
 func (c *cluster) phaseOf(name string) packingplan.Phase {
@@ -123,8 +122,7 @@ func TestAbortIsThatOfThePlanAndNotOfANamesake(t *testing.T) {
 	plan := func(uid types.UID) *packingplan.Record {
 		object := testobjects.Custom(packingplan.Kind, "what-if", map[string]any{"abort": true})
 		object.SetUID(uid)
-		record, err := packingplan.Read(object)
-		testobjects.Must(t, err)
+		record := testobjects.Value(packingplan.Read(object))(t)
 		return record
 	}
 	testobjects.Must(t, records.informer.GetStore().Add(plan("second")))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/internal/minor"
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
 )
 
@@ -31,8 +32,7 @@ func TestRejectedPodGoesBackIntoTheQueueWithoutAWrite(t *testing.T) {
 			queued := func() bool { pending, _ := c.scheduler.SchedulingQueue.PendingPods(); return len(pending) == 1 }
 			c.await("the next scheduler has it in its queue", queued, false)
 			waiting := c.pods()[slices.IndexFunc(c.pods(), func(pod *v1.Pod) bool { return pod.Name == "waiting" })]
-			info, err := framework.NewPodInfo(waiting)
-			c.must(err)
+			info := testobjects.Value(framework.NewPodInfo(waiting))(c.t)
 			minor.Delete(c.scheduler.SchedulingQueue, klog.Background(), waiting)
 			if rejected {
 				c.plugin.rejected.Store(waiting.UID, nil)

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
@@ -39,8 +40,7 @@ func TestPlanThatNoLongerFitsIsClosed(t *testing.T) {
 		return func(c *cluster, target string) {
 			node := testNode(target, 4)
 			change(node)
-			_, err := c.client.CoreV1().Nodes().Update(c.ctx, node, metav1.UpdateOptions{})
-			c.must(err)
+			testobjects.Value(c.client.CoreV1().Nodes().Update(c.ctx, node, metav1.UpdateOptions{}))(c.t)
 		}
 	}
 	for text, row := range map[string]struct {

@@ -238,8 +238,7 @@ func TestClusterIsReadOnceWhileABurstSettles(t *testing.T) {
 func (c *cluster) change(node string) {
 	before, changed := c.seen(), testNode(node, 1)
 	changed.Labels["changed"] = "yes"
-	_, err := c.client.CoreV1().Nodes().Update(c.ctx, changed, metav1.UpdateOptions{})
-	c.must(err)
+	testobjects.Value(c.client.CoreV1().Nodes().Update(c.ctx, changed, metav1.UpdateOptions{}))(c.t)
 	c.await("the change is seen", func() bool { return c.seen() != before }, false)
 }
 

@@ -38,8 +38,7 @@ func queueing(t *testing.T) (plugin *Plugin, woken *[]string) {
 	ledger := reservation.NewLedger()
 	ledger.Put(roomFor(t, "owner"))
 	woken = new([]string)
-	plugin, err := New(nil, activating{woken: woken}, ledger, false)
-	testobjects.Must(t, err)
+	plugin = testobjects.Value(New(nil, activating{woken: woken}, ledger, false))(t)
 	return plugin, woken
 }
 
@@ -134,8 +133,7 @@ func TestPodsThatAreGoneAreForgotten(t *testing.T) {
 // Where nothing is reserved, which is most of the time, the plugin costs nothing: it neither filters nor scores a single
 // node, and does not even store a cycle state.
 func TestPluginDoesNothingWhereNothingIsReserved(t *testing.T) {
-	plugin, err := New(nil, activating{}, reservation.NewLedger(), false)
-	testobjects.Must(t, err)
+	plugin := testobjects.Value(New(nil, activating{}, reservation.NewLedger(), false))(t)
 	cycle, pod := framework.NewCycleState(), waiter("p")
 	_, filter := plugin.PreFilter(context.Background(), cycle, pod, nil)
 	_, post := plugin.PostFilter(context.Background(), cycle, pod, nil)
@@ -163,8 +161,7 @@ func TestNodesAreAskedOnlyWhereSomethingIsReserved(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ledger := reservation.NewLedger()
 			ledger.Put(roomFor(t, "a"))
-			plugin, err := New(nil, connected{}, ledger, false)
-			testobjects.Must(t, err)
+			plugin := testobjects.Value(New(nil, connected{}, ledger, false))(t)
 			cycle, pod := framework.NewCycleState(), podOf(c.app)
 
 			_, filter := plugin.PreFilter(context.Background(), cycle, pod, nil)
@@ -179,8 +176,7 @@ func TestNodesAreAskedOnlyWhereSomethingIsReserved(t *testing.T) {
 
 func roomFor(t *testing.T, app string) *reservation.Record {
 	t.Helper()
-	record, err := reservation.Read(testobjects.Reservation("room", "n1", v1.ResourceCPU, "1", app))
-	testobjects.Must(t, err)
+	record := testobjects.Value(reservation.Read(testobjects.Reservation("room", "n1", v1.ResourceCPU, "1", app)))(t)
 	return record
 }
 

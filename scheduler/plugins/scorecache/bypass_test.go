@@ -145,8 +145,7 @@ func unknown(text string) runtime.Object { return &runtime.Unknown{Raw: []byte(t
 // TestArgumentsHaveTheDefaultsOfThePaper: tau is 0.5 there.
 func TestArgumentsHaveTheDefaultsOfThePaper(t *testing.T) {
 	for _, object := range []runtime.Object{nil, unknown("{}")} {
-		args, err := DecodeArgs(object)
-		testobjects.Must(t, err)
+		args := testobjects.Value(DecodeArgs(object))(t)
 		if args.RefreshThreshold != 0.5 || args.MaxEntries != DefaultMaxEntries ||
 			args.DefaultSpreadTopologyKeys[0] != "topology.kubernetes.io/zone" {
 			t.Errorf("unexpected defaults: %+v", args)

@@ -26,8 +26,7 @@ func podInfo(t *testing.T, uid string, affine bool) fwk.PodInfo {
 	if affine {
 		pod.PodAntiAffinityExists("app", v1.LabelHostname, st.PodAntiAffinityWithRequiredReq)
 	}
-	info, err := framework.NewPodInfo(pod.Obj())
-	testobjects.Must(t, err)
+	info := testobjects.Value(framework.NewPodInfo(pod.Obj()))(t)
 	return info
 }
 

@@ -231,8 +231,7 @@ func runFullCycle(t *testing.T, ctx context.Context, built framework.Framework, 
 	if !status.IsSuccess() || !result.AllNodes() {
 		t.Fatalf("the pod should get a full cycle: %v, %v", result, status)
 	}
-	nodes, err := built.SnapshotSharedLister().NodeInfos().List()
-	testobjects.Must(t, err)
+	nodes := testobjects.Value(built.SnapshotSharedLister().NodeInfos().List())(t)
 	if status := built.RunPreScorePlugins(ctx, state, pod, nodes); !status.IsSuccess() {
 		t.Fatal(status.AsError())
 	}
@@ -240,7 +239,6 @@ func runFullCycle(t *testing.T, ctx context.Context, built framework.Framework, 
 
 func value(t *testing.T, counter basemetrics.CounterMetric) float64 {
 	t.Helper()
-	value, err := testutil.GetCounterMetricValue(counter)
-	testobjects.Must(t, err)
+	value := testobjects.Value(testutil.GetCounterMetricValue(counter))(t)
 	return value
 }

@@ -63,8 +63,7 @@ func composed(t *testing.T, profile string, args map[string]any, added ...string
 
 func written(t *testing.T, content any) string {
 	t.Helper()
-	data, err := yaml.Marshal(content)
-	testobjects.Must(t, err)
+	data := testobjects.Value(yaml.Marshal(content))(t)
 	path := filepath.Join(t.TempDir(), "profile.yaml")
 	testobjects.Must(t, os.WriteFile(path, data, 0o600))
 	return path
@@ -74,12 +73,10 @@ func shipped(profile string) string { return filepath.Join(profiles, profile+".y
 
 func simulatorOf(t *testing.T, path string, more frameworkruntime.Registry) *simulation.Simulator {
 	t.Helper()
-	configuration, err := simulation.LoadConfiguration(path)
-	testobjects.Must(t, err)
+	configuration := testobjects.Value(simulation.LoadConfiguration(path))(t)
 	registry := plugins.Registry()
 	testobjects.Must(t, registry.Merge(more))
-	simulator, err := simulation.New(context.Background(), configuration, registry)
-	testobjects.Must(t, err)
+	simulator := testobjects.Value(simulation.New(context.Background(), configuration, registry))(t)
 	return simulator
 }
 
@@ -87,8 +84,7 @@ func simulatorOf(t *testing.T, path string, more frameworkruntime.Registry) *sim
 func place(t *testing.T, simulator *simulation.Simulator, instance simulation.Instance) simulation.Result {
 	t.Helper()
 	instance.ID, instance.Measure = t.Name(), true
-	result, err := simulator.Run(context.Background(), instance)
-	testobjects.Must(t, err)
+	result := testobjects.Value(simulator.Run(context.Background(), instance))(t)
 	return result
 }
 
@@ -144,14 +140,7 @@ func same(t *testing.T, instance simulation.Instance, want, got simulation.Resul
 }
 
 func node(name string, cpuMilli, memoryMiB int64, changes ...func(*v1.Node)) *v1.Node {
-	return changed(testobjects.Node(name, fmt.Sprint(cpuMilli, "m"), fmt.Sprint(memoryMiB, "Mi")).Obj(), changes)
-}
-
-func changed[Object any](object *Object, changes []func(*Object)) *Object {
-	for _, change := range changes {
-		change(object)
-	}
-	return object
+	return testobjects.With(testobjects.Node(name, fmt.Sprint(cpuMilli, "m"), fmt.Sprint(memoryMiB, "Mi")).Obj(), changes...)
 }
 
 func nodes(count int, cpuMilli, memoryMiB int64) []v1.Node {
@@ -176,7 +165,7 @@ func cordoned(n *v1.Node) { n.Spec.Unschedulable = true }
 
 // pod is of app a, like all others.
 func pod(name string, cpuMilli, memoryMiB int64, changes ...func(*v1.Pod)) v1.Pod {
-	return *changed(testobjects.Pod(name, fmt.Sprint(cpuMilli, "m"), fmt.Sprint(memoryMiB, "Mi")).Label("app", "a").Obj(), changes)
+	return *testobjects.With(testobjects.Pod(name, fmt.Sprint(cpuMilli, "m"), fmt.Sprint(memoryMiB, "Mi")).Label("app", "a").Obj(), changes...)
 }
 
 func pods(count int, cpuMilli, memoryMiB int64, changes ...func(*v1.Pod)) []v1.Pod {

@@ -104,8 +104,7 @@ func (c *testCluster) reserve(name string, more map[string]any) {
 	maps.Copy(object.Object["spec"].(map[string]any), more)
 	object.Object["status"] = map[string]any{}
 	object.SetCreationTimestamp(metav1.NewTime(c.clock.Now()))
-	_, err := c.client.Resource(reservation.Resource).Create(c.ctx, object, metav1.CreateOptions{})
-	testobjects.Must(c.t, err)
+	testobjects.Value(c.client.Resource(reservation.Resource).Create(c.ctx, object, metav1.CreateOptions{}))(c.t)
 }
 
 // status is nil once the object is gone.
