@@ -7,11 +7,13 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/snapshot"
@@ -112,7 +114,8 @@ func TestLabelsCountInTheNamespacesThatASelectorReaches(t *testing.T) {
 	}
 }
 
-// A snapshot with a cache must be the same as without; an object that has changed is a new object.
+// A snapshot with a cache must be the same as without; an object that has changed, as the owner has in each round, is a new
+// object.
 func TestACachedSnapshotIsAFreshOne(t *testing.T) {
 	cache := &snapshot.Cache{}
 	reads := func(pod *v1.Pod) {
@@ -132,7 +135,7 @@ func TestACachedSnapshotIsAFreshOne(t *testing.T) {
 		{Nodes: n1(), Pods: []*v1.Pod{aPod("d", "n1"), aPod("b", ""), first, aPod("f", "")}},
 		{Nodes: n1(), Pods: []*v1.Pod{aPod("g", ""), aPod("f", ""), aPod("c", "n1"), resized, aPod("0", "")}},
 	} {
-		input.Rules = rules()
+		input.Rules, input.Workloads = rules(), workloads{aSet(func(set *appsv1.ReplicaSet) { set.Spec.Replicas = ptr.To(int32(i % 2)) })}
 		fresh := snapshot.Build(input)
 		input.Cache = cache
 		cached := snapshot.Build(input)

@@ -175,16 +175,3 @@ func TestABudgetThatIsTooLargeAllowsNothing(t *testing.T) {
 		t.Errorf("immovable for %q, %d budgets sent", s.Pods["uid-p"].Immovable, len(s.Message.DisruptionBudgets))
 	}
 }
-
-// Pods and nodes may be deleted while their refusals are still cached: the optimiser refuses a snapshot that forbids
-// unknown pairs.
-func TestWhatHasGoneIsNotForbidden(t *testing.T) {
-	s := build(n1(), aPod("p", "n1"))
-
-	s.Forbid("gone", "n1")
-	s.Forbid(s.Pods["uid-p"].Class, "gone")
-
-	if len(s.Message.ForbiddenPairs) != 0 {
-		t.Errorf("forbidden: %v", s.Message.ForbiddenPairs)
-	}
-}

@@ -235,19 +235,21 @@ func team(name, label string) *v1.Namespace {
 }
 
 // Constraints that are added after a snapshot was taken must reach both of its readers: the optimiser, and the check of
-// its plan.
+// its plan. The optimiser refuses a snapshot that forbids pairs of what has gone.
 func TestConstraintsOfASolveReachTheMessageAndTheCheck(t *testing.T) {
 	s := build(n1(), aPod("runs", "n1"), aPod("waits", ""))
 	class := s.Pods["uid-runs"].Class
 
 	s.Forbid(class, "n1")
+	s.Forbid("gone", "n1")
+	s.Forbid(class, "gone")
 	s.Pin("uid-runs", "because")
 	s.Drop("uid-waits")
 	s.Drop("uid-runs")
 	s.Pin("uid-unknown", "because")
 
-	if pair := s.Message.ForbiddenPairs[0]; pair.ClassId != class || pair.Node != "n1" {
-		t.Errorf("forbidden pair %v", pair)
+	if pairs := s.Message.ForbiddenPairs; len(pairs) != 1 || pairs[0].ClassId != class || pairs[0].Node != "n1" {
+		t.Errorf("forbidden pairs %v", pairs)
 	}
 	if len(s.Message.Pods) != 1 || s.Message.Pods[0].Movable || s.Message.Pods[0].ImmovableReason != "because" {
 		t.Errorf("pods of the message: %v", s.Message.Pods)
@@ -319,9 +321,6 @@ func TestANodeWithItsOwnPodsAloneIsNotInUse(t *testing.T) {
 
 	s := build([]*v1.Node{aNode("n1", "4", "8Gi"), aNode("n2", "4", "8Gi")}, daemon, mirror, aPod("p", "n2"))
 
-	if one, other := s.Pods[daemon.UID].Immovable, s.Pods[mirror.UID].Immovable; one != snapshot.DaemonSet || other != snapshot.Mirror {
-		t.Errorf("immovable for %q and %q", one, other)
-	}
 	if used := s.InUse(nil); len(used) != 1 || used["n2"] != 1 {
 		t.Errorf("in use %v", used)
 	}

@@ -326,21 +326,3 @@ func TestARolloutKeepsNobodyWhereThatIsAllowed(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
-
-// Informers replace objects that change; what was cached for a former one no longer holds.
-func TestACachedOwnerIsReadAgainWhenItChanges(t *testing.T) {
-	cache := &snapshot.Cache{}
-	reason := func(in workloads) string {
-		pod := aPod("a-0", "n1")
-		s := snapshot.Build(snapshot.Input{Nodes: n1(), Pods: []*v1.Pod{pod},
-			Workloads: in, Rules: rules(), Cache: cache})
-		return s.Pods[pod.UID].Immovable
-	}
-	before := reason(workloads{aSet()})
-	during := reason(workloads{aSet(func(set *appsv1.ReplicaSet) { set.Spec.Replicas = ptr.To[int32](0) })})
-	after := reason(workloads{aSet()})
-
-	if before != "" || during != snapshot.ScaledDown || after != "" {
-		t.Errorf("%q, %q, %q", before, during, after)
-	}
-}

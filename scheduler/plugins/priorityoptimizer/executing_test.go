@@ -8,7 +8,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage/stowage/scheduler/contract"
@@ -153,7 +152,7 @@ func TestPlanForAStateThatIsGoneIsNotCarriedOut(t *testing.T) {
 		"a node is tainted": func(c *cluster) {
 			node := testNode(c.nodeOf("one"), 4)
 			node.Spec.Taints = []v1.Taint{{Key: "k", Effect: v1.TaintEffectNoSchedule}}
-			testobjects.Value(c.client.CoreV1().Nodes().Update(c.ctx, node, metav1.UpdateOptions{}))(c.t)
+			c.updateNode(node)
 		},
 		"a foreign pod takes the room": func(c *cluster) {
 			c.add(foreignPod(c.nodeOf("two")))

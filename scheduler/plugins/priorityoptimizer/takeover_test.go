@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
@@ -40,7 +39,7 @@ func TestPlanThatNoLongerFitsIsClosed(t *testing.T) {
 		return func(c *cluster, target string) {
 			node := testNode(target, 4)
 			change(node)
-			testobjects.Value(c.client.CoreV1().Nodes().Update(c.ctx, node, metav1.UpdateOptions{}))(c.t)
+			c.updateNode(node)
 		}
 	}
 	for text, row := range map[string]struct {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -296,4 +297,10 @@ func TestStateFollowsFromWhatIsOpenAndDue(t *testing.T) {
 			t.Errorf("step %d: the state is %s, want %s", i, got, row.want)
 		}
 	}
+}
+
+// updateNode stores the node.
+func (c *cluster) updateNode(node *v1.Node) {
+	c.t.Helper()
+	testobjects.Value(c.client.CoreV1().Nodes().Update(c.ctx, node, metav1.UpdateOptions{}))(c.t)
 }
