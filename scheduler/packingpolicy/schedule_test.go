@@ -36,21 +36,21 @@ func TestWindowsFollowTheClocksOfTheirTimeZone(t *testing.T) {
 
 // A process that comes up in the middle of a window has to know it, however long it is and however often windows begin.
 func TestOpenWindowIsFoundFromAnyMomentOfIt(t *testing.T) {
-	tests := map[string]struct {
+	daily := packingpolicy.Opening{Schedule: "0 2 * * *", DurationSeconds: 3600}
+	for name, test := range map[string]struct {
 		opening packingpolicy.Opening
 		now     string
 		want    string
 	}{
-		"at its first moment":  {packingpolicy.Opening{Schedule: "0 2 * * *", DurationSeconds: 3600}, "2026-01-10T02:00:00Z", "2026-01-10T02:00:00Z"},
-		"at its last":          {packingpolicy.Opening{Schedule: "0 2 * * *", DurationSeconds: 3600}, "2026-01-10T02:59:59Z", "2026-01-10T02:00:00Z"},
-		"not at its end":       {packingpolicy.Opening{Schedule: "0 2 * * *", DurationSeconds: 3600}, "2026-01-10T03:00:00Z", ""},
-		"not before it begins": {packingpolicy.Opening{Schedule: "0 2 * * *", DurationSeconds: 3600}, "2026-01-10T01:59:59Z", ""},
+		"at its first moment":  {daily, "2026-01-10T02:00:00Z", "2026-01-10T02:00:00Z"},
+		"at its last":          {daily, "2026-01-10T02:59:59Z", "2026-01-10T02:00:00Z"},
+		"not at its end":       {daily, "2026-01-10T03:00:00Z", ""},
+		"not before it begins": {daily, "2026-01-10T01:59:59Z", ""},
 		"for six days": {packingpolicy.Opening{Schedule: "0 0 * * 0", DurationSeconds: 6 * 24 * 3600},
 			"2026-01-09T12:00:00Z", "2026-01-04T00:00:00Z"},
 		"of many that overlap, the last": {packingpolicy.Opening{Schedule: "* * * * *", DurationSeconds: 7 * 24 * 3600},
 			"2026-01-09T12:00:30Z", "2026-01-09T12:00:00Z"},
-	}
-	for name, test := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			span, open := read(t, test.opening).Open(at(t, test.now))
 

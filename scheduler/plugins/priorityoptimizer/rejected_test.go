@@ -96,11 +96,7 @@ func solveAvoidingPairs(request *contract.SolveRequest, stream *call) error {
 // The optimiser cannot know every Filter plugin. What the profile refuses is added to the snapshot, and only a plan that
 // every plugin accepts is carried out.
 func TestPlanHonoursAFilterThatTheOptimizerDoesNotKnow(t *testing.T) {
-	c := startCluster(t, solveAvoidingPairs, nil, testNode("n1", 4), testNode("n2", 4))
-	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
-	home, away := c.nodeOf("one"), c.nodeOf("two")
-	c.set(func(c *cluster) { c.refusingNode = away })
-	c.add(testPod("three", 3, 0))
+	c, home, away := refusingOne(t, solveAvoidingPairs)
 
 	c.reaches(packingplan.Completed)
 
@@ -119,14 +115,22 @@ func TestPlanHonoursAFilterThatTheOptimizerDoesNotKnow(t *testing.T) {
 
 // If the optimiser ignores the forbidden pairs, no plan is carried out, however often it is asked.
 func TestPlanThatAFilterRefusesIsNeverCarriedOut(t *testing.T) {
-	c := startCluster(t, answers(solveFigureOne), nil, testNode("n1", 4), testNode("n2", 4))
-	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
-	c.set(func(c *cluster) { c.refusingNode = c.nodeOf("two") })
-	c.add(testPod("three", 3, 0))
+	c, _, _ := refusingOne(t, answers(solveFigureOne))
 
 	c.reaches(packingplan.Failed)
 
 	if len(c.evictions()) != 0 || c.optimizer.asked() != 2 {
 		t.Errorf("evicted %v, asked %d times", c.evictions(), c.optimizer.asked())
 	}
+}
+
+// refusingOne starts figure 1 with a Filter plugin that keeps pod one off the other node.
+func refusingOne(t *testing.T, does script) (c *cluster, home, away string) {
+	t.Helper()
+	c = startCluster(t, does, nil, testNode("n1", 4), testNode("n2", 4))
+	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
+	home, away = c.nodeOf("one"), c.nodeOf("two")
+	c.set(func(c *cluster) { c.refusingNode = away })
+	c.add(testPod("three", 3, 0))
+	return c, home, away
 }

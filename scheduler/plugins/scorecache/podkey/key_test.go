@@ -15,16 +15,21 @@ import (
 
 // full is a pod that has something in every field the scheduler looks at.
 func full() *v1.Pod {
+	in := func(key string, operator v1.NodeSelectorOperator, values ...string) v1.NodeSelectorRequirement {
+		return v1.NodeSelectorRequirement{Key: key, Operator: operator, Values: values}
+	}
+	term := func(requirements ...v1.NodeSelectorRequirement) v1.NodeSelectorTerm {
+		return v1.NodeSelectorTerm{MatchExpressions: requirements}
+	}
+	exists := func(key string) v1.NodeSelectorTerm { return term(in(key, v1.NodeSelectorOpExists)) }
 	return &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "here", Labels: map[string]string{"app": "a", "tier": "b"}},
 		Spec: v1.PodSpec{
 			SchedulerName: "s", Priority: ptr.To[int32](5), RuntimeClassName: ptr.To("kata"),
 			Overhead:       v1.ResourceList{v1.ResourceCPU: resource.MustParse("10m")},
 			InitContainers: []v1.Container{container("init", "first:1", "300m", "64Mi")},
-			Containers: []v1.Container{
-				container("web", "web:1", "100m", "128Mi"), container("log", "log:2", "50m", "64Mi"),
-			},
-			NodeSelector: map[string]string{"disk": "ssd", "arch": "amd64"},
+			Containers:     []v1.Container{container("web", "web:1", "100m", "128Mi"), container("log", "log:2", "50m", "64Mi")},
+			NodeSelector:   map[string]string{"disk": "ssd", "arch": "amd64"},
 			Tolerations: []v1.Toleration{
 				{Key: "gpu", Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoSchedule},
 				{Key: "gpu", Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute},
@@ -32,22 +37,11 @@ func full() *v1.Pod {
 			},
 			Affinity: &v1.Affinity{NodeAffinity: &v1.NodeAffinity{
 				RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{
-					{MatchExpressions: []v1.NodeSelectorRequirement{
-						{Key: "zone", Operator: v1.NodeSelectorOpIn, Values: []string{"a", "b"}},
-						{Key: "old", Operator: v1.NodeSelectorOpDoesNotExist},
-					}},
-					{MatchExpressions: []v1.NodeSelectorRequirement{{Key: "spare", Operator: v1.NodeSelectorOpExists}}},
-				}},
+					term(in("zone", v1.NodeSelectorOpIn, "a", "b"), in("old", v1.NodeSelectorOpDoesNotExist)), exists("spare")}},
 				PreferredDuringSchedulingIgnoredDuringExecution: []v1.PreferredSchedulingTerm{
-					{Weight: 10, Preference: v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{
-						{Key: "fast", Operator: v1.NodeSelectorOpExists}}}},
-					{Weight: 20, Preference: v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{
-						{Key: "near", Operator: v1.NodeSelectorOpExists}}}},
-				},
+					{Weight: 10, Preference: exists("fast")}, {Weight: 20, Preference: exists("near")}},
 			}},
-			TopologySpreadConstraints: []v1.TopologySpreadConstraint{
-				soft("zone"), soft("rack"),
-			},
+			TopologySpreadConstraints: []v1.TopologySpreadConstraint{soft("zone"), soft("rack")},
 		},
 	}
 }
