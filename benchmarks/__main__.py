@@ -7,34 +7,26 @@ from typing import Annotated
 
 import typer
 
-from benchmarks.command import ScopeName, find_scope, run_command, say
+from benchmarks.engine import ScopeName, find_scope, run_command, say
 from benchmarks.live.cell import Part as LivePart
 from stowage_testbed.cluster import backend
-from stowage_testbed.toolchain import install_tools
 
-TOOLS = ("stowage-simulate",)
-
-
+CLUSTER = backend.TOOLS[backend.Backend.KWOK_BINARY]
 Scope = Annotated[ScopeName, typer.Option(help="smoke: a minute; default: an hour; full: hours.")]
 Seed = Annotated[int, typer.Option(help="Everything that is drawn comes from it.")]
 Profiles = Annotated[list[str] | None, typer.Option(help="Beside stock, this one only; may be given more than once.")]
 Results = Annotated[Path, typer.Option(help="Folder of the results.")]
 RESULTS = Path("results")
+FOLDER = typer.Option(
+    exists=True, file_okay=False, help="Folder of the OpenB trace's CSV files; without, made fleets only."
+)
 
 app = typer.Typer(no_args_is_help=True, help="Benchmarks; results are resumable.")
 
 
 @app.command()
 def optimizer(
-    *,
-    scope: Scope = ScopeName.DEFAULT,
-    trace: Annotated[
-        Path | None,
-        typer.Option(
-            exists=True, file_okay=False, help="Folder of the OpenB trace's CSV files; without, made fleets only."
-        ),
-    ] = None,
-    results: Results = RESULTS,
+    *, scope: Scope = ScopeName.DEFAULT, trace: Annotated[Path | None, FOLDER] = None, results: Results = RESULTS
 ) -> None:
     """Measure plans of real and of made fleets, beside other strategies."""
     from benchmarks.optimizer.benchmark import run_benchmark  # noqa: PLC0415
@@ -48,11 +40,7 @@ def score_cache(*, scope: Scope = ScopeName.DEFAULT, results: Results = RESULTS)
     """Compare the score cache with the stock scheduler, in process, on one core."""
     from benchmarks.score_cache.benchmark import SCOPES, run_benchmark  # noqa: PLC0415
 
-    def act() -> str:
-        install_tools(TOOLS)
-        return run_benchmark(find_scope(SCOPES, scope), results, say)
-
-    run_command(act)
+    run_command(lambda: run_benchmark(find_scope(SCOPES, scope), results, say), ["stowage-simulate"])
 
 
 @app.command()
@@ -68,12 +56,7 @@ def upstream(
     from benchmarks.upstream.benchmark import SCOPES, run_benchmark  # noqa: PLC0415
     from benchmarks.upstream.profiles import choose_profiles  # noqa: PLC0415
 
-    def act() -> str:
-        install_tools(("etcd",))
-        chosen = find_scope(SCOPES, scope)
-        return run_benchmark(chosen, choose_profiles(profile), results, say)
-
-    run_command(act)
+    run_command(lambda: run_benchmark(find_scope(SCOPES, scope), choose_profiles(profile), results, say), ["etcd"])
 
 
 @app.command()
@@ -103,12 +86,7 @@ def live(
     from benchmarks.live.cell import SCOPES  # noqa: PLC0415
     from benchmarks.live.rounds import run_benchmark  # noqa: PLC0415
 
-    def act() -> str:
-        chosen = find_scope(SCOPES, scope)
-        cells = [cell for cell in chosen.cells if cell.part in (part or LivePart)]
-        return run_benchmark(chosen, cells, results, say)
-
-    run_command(act)
+    run_command(lambda: run_benchmark(find_scope(SCOPES, scope), part or list(LivePart), results, say))
 
 
 @app.command()
@@ -126,11 +104,7 @@ def faults(
     """
     from benchmarks.faults.session import run_benchmark  # noqa: PLC0415
 
-    def act() -> str:
-        install_tools(backend.TOOLS[backend.Backend.KWOK_BINARY])
-        return run_benchmark(scenario or (), tries, seed, results, say)
-
-    run_command(act)
+    run_command(lambda: run_benchmark(scenario or (), tries, seed, results, say), CLUSTER)
 
 
 @app.command()
@@ -144,11 +118,7 @@ def soak(
     """Try faults one after the other for long, and look for what grows."""
     from benchmarks.faults.soak import run_soak  # noqa: PLC0415
 
-    def act() -> str:
-        install_tools(backend.TOOLS[backend.Backend.KWOK_BINARY])
-        return run_soak(hours, seed, warm_up_s, results, say)
-
-    run_command(act)
+    run_command(lambda: run_soak(hours, seed, warm_up_s, results, say), CLUSTER)
 
 
 if __name__ == "__main__":

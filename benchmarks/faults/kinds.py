@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.faults import api_server, forgeries, nodes, odd_objects, processes, workloads
+from benchmarks.faults import api_server, forgeries, odd_objects, processes, workloads
 from benchmarks.faults.context import FaultContext
 from stowage_testbed.cluster.base import Cluster
 
@@ -39,7 +39,7 @@ KINDS: dict[str, FaultKind] = {
     "compete": FaultKind(workloads.compete),
     "create-budget": FaultKind(workloads.create_budget),
     "create-odd-objects": FaultKind(odd_objects.create, before=odd_objects.prepare),
-    "delete-node": FaultKind(nodes.delete),
+    "delete-node": FaultKind(workloads.delete_node),
     "fill-etcd": FaultKind(api_server.fill_etcd),
     "forge": FaultKind(forgeries.forge, before=forgeries.prepare),
     "freeze-leader": FaultKind(
@@ -50,13 +50,13 @@ KINDS: dict[str, FaultKind] = {
     # From before the first solve: one that began earlier is answered honestly.
     "lie": FaultKind(before=processes.lie, values=processes.hostile_values),
     "limit-pods": FaultKind(workloads.limit_pods),
-    "make-unschedulable": FaultKind(nodes.cordon),
+    "make-unschedulable": FaultKind(workloads.cordon_node),
     "nothing": FaultKind(),
     "refuse-writes": FaultKind(api_server.refuse_writes, before=api_server.spend_budget),
     "restart-api-server": FaultKind(api_server.restart, after=api_server.forget),
     "shrink-budget": FaultKind(workloads.shrink_budget, before=workloads.allow_one),
-    "shrink-node": FaultKind(nodes.shrink),
+    "shrink-node": FaultKind(workloads.shrink_node),
     "slow-api-server": FaultKind(api_server.slow_down, values=api_server.slow_values),
     "stop-optimizer": FaultKind(processes.stop_optimizer),
-    "taint-node": FaultKind(nodes.taint),
+    "taint-node": FaultKind(workloads.taint_node),
 }

@@ -24,12 +24,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from scipy import stats
 from urllib3.exceptions import HTTPError
 
-from benchmarks.command import Say, write_figures
+from benchmarks.engine import Say
 from benchmarks.faults.attempt import Attempt
 from benchmarks.faults.cluster import open_fault_cluster
-from benchmarks.faults.figures import reliability_figures
 from benchmarks.faults.kinds import KINDS
-from benchmarks.faults.session import on_fresh_nodes
+from benchmarks.faults.session import must_have_passed, on_fresh_nodes, reliability_figures
 from benchmarks.faults.settings import Fault, load_faults
 from benchmarks.faults.trial import Trial
 from benchmarks.live.meter import METRICS_VALUES, read_metrics, scheduler_url
@@ -38,6 +37,7 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.components import API_SERVER, component_process
 from stowage_testbed.helm import Release
 from stowage_testbed.observe.receipt import ReceiptClock
+from stowage_testbed.reproduce.instance.reporting import write_figures
 from stowage_testbed.text.figure import Figure
 
 CONFIDENCE = 0.95
@@ -267,11 +267,7 @@ def run_soak(hours: float, seed: int, warm_up_s: float, results: Path, say: Say)
     figures = [*reliability_figures(trials), *slope_figures(points, warm_up_s)]
     about = {"seed": seed, "hours": hours, "warm_up_s": warm_up_s}
     shown = write_figures(results / f"{NAME}.json", figures, about)
-    failed = sum(not trial.passed for trial in trials)
-    if failed:
-        say(shown)
-        raise StowageError(f"{failed} tries failed; {results / NAME} has evidence")
-    return shown
+    return must_have_passed(trials, shown, results / NAME, say)
 
 
 def _needs_values(fault: Fault) -> bool:

@@ -10,7 +10,6 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from benchmarks.faults.moment import STAGES
 from benchmarks.faults.processes import RESTARTED, hold_s
 from stowage_testbed.helm import Release
 from stowage_testbed.invariants import History, check
@@ -31,6 +30,9 @@ from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.run.steps.observed_moment import observe_state
 from stowage_testbed.scenario.check import check_state
 from stowage_testbed.scenario.model import Scenario
+
+STAGES = ("Solving", "Proposed", "Executing")
+"""Phases of a plan that lives, in their order."""
 
 SHOWN = 10
 """Violations and failures that are shown in a line; the journal has all."""

@@ -1,16 +1,74 @@
-"""Faults of workloads and their budgets, and other pods in their way."""
+"""Faults of nodes, of workloads and their budgets, and other pods in their way."""
 
 from __future__ import annotations
 
 import threading
+from functools import partial
 
 from benchmarks.faults.context import FaultContext
+from stowage_testbed.amounts.quantity import parse_memory
 from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.api.client import ApiRefusedError, Manifest
 from stowage_testbed.api.objects import make_manifest
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
+from stowage_testbed.run.environment import collect_pods
 from stowage_testbed.scenario.manifests import make_priority_class
 from stowage_testbed.scenario.model import Workload
+
+ROLES = ("target", "source", "bystander")
+"""The way is which node it is: one that pods come to, one that they leave, or one that the
+plan has nothing to do with."""
+
+RESTORED_SHARE = 0.5
+"""How often a node becomes what it was when the fault ends; else it stays as it is."""
+LEFT_SHARE = 0.6
+"""What is left of the memory of a node that shrinks."""
+TAINT = {"key": "stowage.dev/fault", "value": "yes", "effect": "NoSchedule"}
+
+
+def delete_node(context: FaultContext) -> None:
+    """Delete the node; when the fault ends its pods go as well."""
+    name = context.planned_node(context.way(*ROLES))
+    context.objects.delete("Node", name)
+    context.on_end(partial(collect_pods, context.run, context.namespace, name))
+
+
+def cordon_node(context: FaultContext) -> None:
+    """Cordon the node."""
+    _change_node(context, {"unschedulable": True}, {"unschedulable": None})
+
+
+def taint_node(context: FaultContext) -> None:
+    """Give the node a taint that no pod tolerates."""
+    _change_node(context, {"taints": [TAINT]}, {"taints": None})
+
+
+def shrink_node(context: FaultContext) -> None:
+    """Take a part of the node's memory away; pods that run stay."""
+    name = context.planned_node(context.way(*ROLES))
+    body = next(
+        body
+        for body in context.run.observer.read(lambda state: state.bodies("Node"))
+        if body["metadata"]["name"] == name
+    )
+    whole = body["status"]["allocatable"]["memory"]
+    left = str(int(parse_memory(whole) * LEFT_SHARE))
+    _resize(context, name, left)
+    if context.rng.random() < RESTORED_SHARE:
+        context.on_end(partial(_resize, context, name, whole))
+
+
+def _change_node(context: FaultContext, spec: object, back: object) -> None:
+    name = context.planned_node(context.way(*ROLES))
+    context.objects.patch("Node", name, {"spec": spec})
+    if context.rng.random() < RESTORED_SHARE:
+        context.on_end(partial(context.objects.patch, "Node", name, {"spec": back}))
+
+
+def _resize(context: FaultContext, name: str, memory: str) -> None:
+    sizes = {"allocatable": {"memory": memory}, "capacity": {"memory": memory}}
+    context.objects.patch("Node", name, {"status": sizes}, subresource="status")
+
 
 NAME = "fault"
 SECOND = "fault-too"

@@ -10,16 +10,17 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import ceil
 
-from benchmarks.command import Scope, ScopeName
+from benchmarks.engine import Scope, ScopeName
 
 PODS_A_NODE = 10
 PODS_A_WORKLOAD = 25
+LARGE_A_WORKLOAD = 5
 CPU_MILLI = 1000
 FREE_CPUS = 6
 """What a node has left beside its ten steady pods of one CPU."""
 
-SLACK_MILLI = 500
-"""And this much beside all of that, for the tiny pods that come and go."""
+NODE_CPU_MILLI = (PODS_A_NODE + FREE_CPUS) * CPU_MILLI + 500
+"""With something beside all of that, for the tiny pods that come and go."""
 
 
 class Part(StrEnum):
@@ -48,13 +49,7 @@ class Cell:
     name: str
     nodes: int
     large: int
-    large_cpu_milli: int
     moves_each: int = 1
-    node_cpu_milli: int = (PODS_A_NODE + FREE_CPUS) * CPU_MILLI + SLACK_MILLI
-    pods_a_node: int = PODS_A_NODE
-    steady_cpu_milli: int = CPU_MILLI
-    workloads: int = 0
-    large_a_workload: int = 5
     events_per_s: int = 0
     burst: int = 0
     rounds: int = 1
@@ -69,22 +64,18 @@ class Cell:
     @property
     def steady(self) -> int:
         """Return how many pods there are before the first round."""
-        return self.nodes * self.pods_a_node
+        return self.nodes * PODS_A_NODE
+
+    @property
+    def large_cpu_milli(self) -> int:
+        """Return what a large pod asks for."""
+        return (FREE_CPUS + self.moves_each) * CPU_MILLI
 
 
 def moving(part: Part, name: str, nodes: int, moves: int, moves_each: int = 1) -> Cell:
     """Return the cell of nodes with ten pods each in which so many pods must move."""
-    return Cell(
-        part,
-        name,
-        nodes,
-        large=ceil(moves / moves_each),
-        large_cpu_milli=(FREE_CPUS + moves_each) * CPU_MILLI,
-        moves_each=moves_each,
-        workloads=ceil(nodes * PODS_A_NODE / PODS_A_WORKLOAD),
-        # Four times what the chart's 40 evictions a second take, and a start.
-        timeout_s=120.0 + moves / 10,
-    )
+    # Four times what the chart's 40 evictions a second take, and a start.
+    return Cell(part, name, nodes, ceil(moves / moves_each), moves_each, timeout_s=120.0 + moves / 10)
 
 
 PROBE_PER_S = 4

@@ -10,15 +10,17 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from itertools import count
+from itertools import count, cycle
+from math import ceil
 from typing import Any
 
-from benchmarks.live.cell import Cell
+from benchmarks.engine import T
+from benchmarks.live.cell import CPU_MILLI, LARGE_A_WORKLOAD, NODE_CPU_MILLI, PODS_A_NODE, PODS_A_WORKLOAD, Cell
 from stowage_testbed.amounts.resources import MOST_PODS, Resources
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.objects import Objects, make_manifest
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.base.wait import wait_until
+from stowage_testbed.base.wait import POLL_S, wait_until
 from stowage_testbed.cluster.components import CONTROLLER_MANAGER, KWOK, component_process
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.kwokctl_config import ExtraArgs
@@ -60,36 +62,25 @@ def build(cluster: KwokBinaryCluster, objects: Objects, cell: Cell) -> None:
     """Create nodes, ReplicaSets and their bound pods; wait until all are at rest."""
     for name in (STEADY, LIVE):
         objects.create(make_manifest("v1", "Namespace", name))
-    wait_until(
-        "the default service accounts",
-        lambda: [objects.list_all("ServiceAccount", name) for name in (STEADY, LIVE)],
-        all,
-        timeout_s=READY_TIMEOUT_S,
-    )
+    accounts = partial(objects.list_all, "ServiceAccount")
+    _wait("the default service accounts", lambda: [accounts(STEADY), accounts(LIVE)], all)
     pools = [
         NodePool(
             f"pool-{number}",
             cell.nodes // cell.rounds,
-            Resources(cpu=cell.node_cpu_milli, memory=MEMORY_BYTES, pods=MOST_PODS),
+            Resources(cpu=NODE_CPU_MILLI, memory=MEMORY_BYTES, pods=MOST_PODS),
             labels={POOL: str(number)},
         )
         for number in range(cell.rounds)
     ]
     all_at_once(objects.create, (one for pool in pools for one in pool.manifests()))
-    wait_until(
-        "the nodes to be open for pods",
-        lambda: _closed(objects),
-        lambda closed: not closed,
-        timeout_s=READY_TIMEOUT_S,
-        poll_s=1.0,
-    )
+    _wait("the nodes to be open for pods", lambda: _closed(objects), lambda closed: not closed, poll_s=1.0)
     _await_idle(cluster)
     _without_controllers(cluster, lambda: _create_steady(objects, cell, pools))
-    wait_until(
+    _wait(
         "the steady pods to be ready",
         lambda: ready_pods(objects.list_all("ReplicaSet", STEADY)),
-        lambda ready: ready == sum(pool.count for pool in pools) * cell.pods_a_node,
-        timeout_s=READY_TIMEOUT_S,
+        lambda ready: ready == cell.steady,
         poll_s=1.0,
     )
     _await_idle(cluster)
@@ -103,14 +94,9 @@ def all_at_once(create: Callable[[Manifest], object], manifests: Iterator[Manife
 
 def large_manifests(cell: Cell, number: int) -> Iterator[Manifest]:
     """Yield the ReplicaSets of the pods that arrive in a round."""
-    left = cell.large
-    for index in count():
-        replicas = min(cell.large_a_workload, left)
-        if not replicas:
-            return
-        left -= replicas
-        name = f"{large_prefix(number)}{index:04}"
-        yield _replica_set(name, LIVE, replicas, cell.large_cpu_milli, number)
+    for index, first in enumerate(range(0, cell.large, LARGE_A_WORKLOAD)):
+        replicas = min(LARGE_A_WORKLOAD, cell.large - first)
+        yield _replica_set(f"{large_prefix(number)}{index:04}", LIVE, replicas, cell.large_cpu_milli, number)
 
 
 def large_prefix(number: int) -> str:
@@ -131,37 +117,28 @@ def ready_pods(replica_sets: Iterable[Mapping[str, Any]]) -> int:
 
 
 def _create_steady(objects: Objects, cell: Cell, pools: list[NodePool]) -> None:
+    """Create each pool's ReplicaSets, then their pods, dealt out to its nodes in turn."""
     for number, pool in enumerate(pools):
-        names = pool.node_names()
-        pods = len(names) * cell.pods_a_node
-        workloads = max(1, cell.workloads // cell.rounds)
+        nodes = pool.node_names()
+        pods, workloads = len(nodes) * PODS_A_NODE, ceil(cell.nodes * PODS_A_NODE / PODS_A_WORKLOAD) // cell.rounds
         made = []
         for index in range(workloads):
             replicas = pods // workloads + (index < pods % workloads)
-            name = f"steady-{number}-{index:04}"
-            manifest = _replica_set(name, STEADY, replicas, cell.steady_cpu_milli, number)
+            manifest = _replica_set(f"steady-{number}-{index:04}", STEADY, replicas, CPU_MILLI, number)
             made.append((manifest, objects.create(manifest)["metadata"]["uid"]))
-        all_at_once(objects.create, _bound_pods(made, names))
+        all_at_once(objects.create, _bound_pods(made, nodes))
 
 
 def _bound_pods(made: list[tuple[Manifest, str]], nodes: list[str]) -> Iterator[Manifest]:
-    """Yield each ReplicaSet's pods, dealt out to the nodes in turn."""
-    turn = count()
+    turn = cycle(nodes)
     for owner, uid in made:
         template, name = owner["spec"]["template"], owner["metadata"]["name"]
-        reference = {
-            "apiVersion": "apps/v1",
-            "kind": "ReplicaSet",
-            "name": name,
-            "uid": uid,
-            "controller": True,
-            "blockOwnerDeletion": True,
-        }
+        reference = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": name, "uid": uid}
+        owners = [{**reference, "controller": True, "blockOwnerDeletion": True}]
         for index in range(owner["spec"]["replicas"]):
-            spec = {**template["spec"], "nodeName": nodes[next(turn) % len(nodes)]}
+            spec = {**template["spec"], "nodeName": next(turn)}
             pod = make_manifest("v1", "Pod", f"{name}-{index:05}", STEADY, spec=spec)
-            labels = template["metadata"]["labels"]
-            pod["metadata"] |= {"labels": labels, "ownerReferences": [reference]}
+            pod["metadata"] |= {"labels": template["metadata"]["labels"], "ownerReferences": owners}
             yield pod
 
 
@@ -202,31 +179,25 @@ def _await_idle(cluster: KwokBinaryCluster) -> None:
     It writes many a pod's status a second time, minutes after all are Ready, and has
     the API server take most of two cores for it.
     """
-    wait_until(
-        "KWOK to have caught up",
-        lambda: _kwok_percent(cluster),
-        lambda percent: percent < IDLE_PERCENT,
-        timeout_s=READY_TIMEOUT_S,
-    )
 
+    def percent() -> float:
+        process = component_process(cluster.workdir, KWOK)
+        return process.cpu_percent(IDLE_OVER_S) if process is not None else 0.0
 
-def _kwok_percent(cluster: KwokBinaryCluster) -> float:
-    process = component_process(cluster.workdir, KWOK)
-    return process.cpu_percent(IDLE_OVER_S) if process is not None else 0.0
+    _wait("KWOK to have caught up", percent, lambda now: now < IDLE_PERCENT)
 
 
 def _without_controllers(cluster: KwokBinaryCluster, act: Callable[[], None]) -> None:
     process = component_process(cluster.workdir, CONTROLLER_MANAGER)
     if process is not None:
         kill_one(process)
-        wait_until(
-            "the controller manager to end",
-            lambda: is_alive(process),
-            lambda alive: not alive,
-            timeout_s=READY_TIMEOUT_S,
-        )
+        _wait("the controller manager to end", lambda: is_alive(process), lambda alive: not alive)
     act()
     cluster.start_again()
+
+
+def _wait(what: str, look: Callable[[], T], holds: Callable[[T], bool], poll_s: float = POLL_S) -> None:
+    wait_until(what, look, holds, timeout_s=READY_TIMEOUT_S, poll_s=poll_s)
 
 
 LIFE_S = 10.0

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from statistics import median
 
+from benchmarks.engine import ratio_figure
 from benchmarks.live.cell import Cell, Part
 from benchmarks.live.moments import PlanRow, Row, Window
 from stowage_testbed.text.figure import Figure, Target, at_least, at_most, figure
@@ -23,133 +24,94 @@ OWN_NAME = re.compile(r"plan-[a-z0-9]+(-\d+)?")
 
 RATE = {Window.PLAN: 0.9, Window.IDLE: 0.99}
 
-Value = Callable[[Sequence[float]], float]
-
 
 def cell_figures(cell: Cell, rows: Sequence[Row]) -> Iterator[Figure]:
     """Yield every figure of a cell; one that says so if it was not measured."""
     if not rows:
-        yield _of(cell, "everything", "", [], max)
+        yield figure(f"{cell.name}: everything", "", [], max)
         return
-    plans = [row for row in rows if row.window is Window.PLAN]
-    yield from _plan_figures(cell, plans)
+    of_plans = [row for row in rows if row.window is Window.PLAN]
+    plans = [(row, row.plan) for row in of_plans if row.plan is not None]
+    yield from _plan_figures(cell, [plan for _, plan in plans])
     yield from _cost_figures(cell, plans)
-    yield from _wait_figures(cell, rows)
+    for window in Window:
+        waits = [_longest_wait(row) for row in rows if row.window is window and row.tiny]
+        if window is Window.PLAN or cell.beside:
+            most = _most(HOLD_S, cell, "s") if window is Window.PLAN else None
+            yield _of(cell, f"{window}: longest wait of a pod that no plan concerns", "s", waits, most)
+    yield _of(
+        cell, "longest hold by the scheduler's histogram", "s", [row.longest_hold_s or 0.0 for row in of_plans],
+        note="the upper end of its bucket; 0: no pod was held",
+    )  # fmt: skip
     if cell.beside:
         yield from _beside_figures(cell, rows)
 
 
-def _plan_figures(cell: Cell, rows: Sequence[Row]) -> Iterator[Figure]:
-    plans = [row.plan for row in rows if row.plan is not None]
-    whole = sum(plan.ready_s is not None for plan in plans)
-    note = _why_not_whole(plans)
+def _plan_figures(cell: Cell, plans: Sequence[PlanRow]) -> Iterator[Figure]:
+    note, part = _why_not_whole(plans), cell.part
+    whole = [float(sum(plan.ready_s is not None for plan in plans)) / len(plans)] if plans else []
+    left = "; ".join(text for one in plans for text in one.left[:1])
+    yield _of(cell, "from the first unschedulable pod to a stored plan", "s", [one.stored_s for one in plans])
     yield _of(
-        cell, "from the first unschedulable pod to a stored plan", "s",
-        [one.stored_s for one in plans], max,
-    )  # fmt: skip
-    yield _of(
-        cell, "from the last arrival to a stored plan", "s",
-        [one.stored_after_last_s for one in plans], max,
+        cell, "from the last arrival to a stored plan", "s", [one.stored_after_last_s for one in plans],
         _most(STORED_AFTER_LAST_S, cell, "s"),
     )  # fmt: skip
     yield _of(
-        cell, "from the last arrival to all pods Ready", "s",
-        [one.ready_s for one in plans], max, _most(READY_S, cell, "s"), note=note,
+        cell, "from the last arrival to all pods Ready", "s", [one.ready_s for one in plans],
+        _most(READY_S, cell, "s"), note=note,
     )  # fmt: skip
-    target = at_least(1.0) if cell.part in READY_S else None
     yield _of(
-        cell, "share of the rounds that came to all pods Ready", "",
-        [float(whole) / len(plans)] if plans else [], min, target, note=note,
+        cell, "share of the rounds that came to all pods Ready", "", whole,
+        at_least(1.0) if part in READY_S else None, note=note,
     )  # fmt: skip
-    yield _of(cell, "moves", "pods", [float(one.moved) for one in plans], max)
-    left = [float(len(one.left)) for one in plans]
-    what = "; ".join(text for one in plans for text in one.left[:1])
+    yield _of(cell, "moves", "pods", [float(one.moved) for one in plans])
     yield _of(
-        cell, "open plans and reservations left", "objects", left, max, at_most(0),
-        note=what,
+        cell, "open plans and reservations left", "objects", [float(len(one.left)) for one in plans],
+        at_most(0), note=left,
     )  # fmt: skip
-    given_up = [float(len(one.given_up)) for one in plans]
-    yield _of(cell, "plans given up", "plans", given_up, max, note=note)
+    yield _of(cell, "plans given up", "plans", [float(len(one.given_up)) for one in plans], note=note)
 
 
-def _cost_figures(cell: Cell, rows: Sequence[Row]) -> Iterator[Figure]:
-    pairs = [(row, row.plan.moved + row.plan.placed) for row in rows if row.plan is not None]
-    writes: Counter[str] = Counter()
-    requests: Counter[str] = Counter()
-    for row, _ in pairs:
-        writes.update(row.writes)
-        requests.update(row.requests)
-    yield _of(
-        cell, "API writes an arrival", "requests",
-        [sum(row.writes.values()) / number for row, number in pairs if number], max,
-        _most(WRITES_AN_ARRIVAL, cell), note=f"without events; {_counted(writes)}",
-    )  # fmt: skip
-    yield _of(
-        cell, "API requests an arrival", "requests",
-        [sum(row.requests.values()) / number for row, number in pairs if number], max,
-        note=f"all, also for pods that no plan concerns; {_counted(requests)}",
-    )  # fmt: skip
+def _cost_figures(cell: Cell, plans: Sequence[tuple[Row, PlanRow]]) -> Iterator[Figure]:
+    for what, counts, target, note in (
+        ("writes", [row.writes for row, _ in plans], _most(WRITES_AN_ARRIVAL, cell), "without events"),
+        ("requests", [row.requests for row, _ in plans], None, "all, also for pods that no plan concerns"),
+    ):
+        arrivals = [plan.moved + plan.placed for _, plan in plans]
+        samples = [sum(one.values()) / number for one, number in zip(counts, arrivals, strict=True) if number]
+        total = sum(map(Counter, counts), Counter[str]())
+        yield _of(cell, f"API {what} an arrival", "requests", samples, target, note=f"{note}; {_counted(total)}")
     for name in ("scheduler", "optimizer"):
-        cpu_s = [row.cpu_s.get(name) for row in rows]
-        yield _of(cell, f"CPU of the {name}", "s", cpu_s, max)
-        peaks = [row.peak_bytes.get(name) for row in rows]
-        mib = [None if one is None else one / MIB for one in peaks]
-        yield _of(cell, f"peak memory of the {name}", "MiB", mib, max)
-
-
-def _wait_figures(cell: Cell, rows: Sequence[Row]) -> Iterator[Figure]:
-    for window in Window:
-        chosen = [row for row in rows if row.window is window and row.tiny]
-        waits = [max(_waits(row), default=None) for row in chosen]
-        if window is Window.PLAN or cell.beside:
-            yield _of(
-                cell, f"{window}: longest wait of a pod that no plan concerns", "s",
-                waits, max, _most(HOLD_S, cell, "s") if window is Window.PLAN else None,
-            )  # fmt: skip
-    yield _of(
-        cell, "longest hold by the scheduler's histogram", "s",
-        [row.longest_hold_s or 0.0 for row in rows if row.window is Window.PLAN], max,
-        note="the upper end of its bucket; 0: no pod was held",
-    )  # fmt: skip
+        yield _of(cell, f"CPU of the {name}", "s", [row.cpu_s.get(name) for row, _ in plans])
+        peaks = [row.peak_bytes.get(name) for row, _ in plans]
+        yield _of(cell, f"peak memory of the {name}", "MiB", [None if one is None else one / MIB for one in peaks])
 
 
 def _beside_figures(cell: Cell, rows: Sequence[Row]) -> Iterator[Figure]:
-    by = {(row.number, row.window): row for row in rows}
-    numbers = [n for n in range(cell.rounds) if (n, Window.DEFAULT) in by]
+    by = {(row.number, row.window): _rate(row) for row in rows}
     for window in (Window.IDLE, Window.PLAN):
-        pairs = [(by[n, window], by[n, Window.DEFAULT]) for n in numbers if (n, window) in by]
-        ratios = [_ratio(_rate(one), _rate(other)) for one, other in pairs]
-        yield _of(
-            cell, f"{window}: scheduling rate over that of default", "x", ratios,
-            median, at_least(RATE[window]),
-            note=f"default: {_rates(other for _, other in pairs)}",
-        )  # fmt: skip
+        name = f"{window}: scheduling rate over that of default"
+        pairs = [(by.get((n, window)), by.get((n, Window.DEFAULT))) for n in range(cell.rounds)]
+        ratios = [one / other if one and other else None for one, other in pairs]
+        rates = [other for _, other in pairs if other]
+        note = f"default: {median(rates):.0f} pods/s" if rates else "default: none"
+        if None in ratios:
+            yield _of(cell, name, "x", ratios, at_least(RATE[window]), note=note)
+        else:
+            yield ratio_figure(f"{cell.name}: {name}", [one for one in ratios if one], RATE[window], note)
 
 
-def _of(  # noqa: PLR0917 - it reads as a row of a table
-    cell: Cell,
-    name: str,
-    unit: str,
-    samples: Sequence[float | None],
-    value: Value,
-    target: Target | None = None,
-    *,
-    note: str = "",
+def _of(
+    cell: Cell, name: str, unit: str, samples: Sequence[float | None], target: Target | None = None, *, note: str = ""
 ) -> Figure:
-    """Return a figure; one sample that was never reached leaves it without a value."""
+    """Return the largest sample; one that was never reached leaves no value."""
     known = [one for one in samples if one is not None]
     full = f"{cell.name}: {name}"
     if len(known) == len(samples):
-        return figure(full, unit, known, value, target, note=note)
-    return Figure(
-        full,
-        None,
-        unit,
-        target=target.text if target else "",
-        met=False if target else None,
-        runs=len(samples),
-        note=f"not reached in {len(samples) - len(known)} rounds; {note}".rstrip("; "),
-    )
+        return figure(full, unit, known, max, target, note=note)
+    note = f"not reached in {len(samples) - len(known)} rounds; {note}".rstrip("; ")
+    met = False if target else None
+    return Figure(full, None, unit, target.text if target else "", met, len(samples), note=note)
 
 
 def _most(limits: dict[Part, float], cell: Cell, unit: str = "") -> Target | None:
@@ -168,20 +130,11 @@ def _counted(counts: Counter[str]) -> str:
     return ", ".join(f"{number} {what}" for what, number in counts.most_common(SHOWN))
 
 
-def _waits(row: Row) -> list[float]:
-    return [wait_s for _, wait_s in row.tiny if wait_s is not None]
+def _longest_wait(row: Row) -> float | None:
+    return max((wait_s for _, wait_s in row.tiny if wait_s is not None), default=None)
 
 
 def _rate(row: Row) -> float | None:
     """Return pods bound a second, from the first creation to the last binding."""
     ends = [came_s + wait_s for came_s, wait_s in row.tiny if wait_s is not None]
     return len(ends) / max(ends) if ends else None
-
-
-def _rates(rows: Iterator[Row]) -> str:
-    rates = [one for one in map(_rate, rows) if one is not None]
-    return f"{median(rates):.0f} pods/s" if rates else "none"
-
-
-def _ratio(one: float | None, other: float | None) -> float | None:
-    return one / other if one is not None and other else None

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
-from benchmarks.command import Say, write_figures
-from benchmarks.live.cell import Cell, LiveScope
+from benchmarks.engine import Rounds, Say, build_of
+from benchmarks.live.cell import Cell, LiveScope, Part
 from benchmarks.live.cluster import (
     LIVE,
     SELDOM_RENEWED,
@@ -30,7 +31,6 @@ from benchmarks.live.figures import cell_figures
 from benchmarks.live.meter import METRICS_VALUES, Meter
 from benchmarks.live.moments import TINY, Moments, Row, Window
 from stowage_testbed.api.objects import Objects
-from stowage_testbed.base.journal import TaskJournal
 from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
@@ -42,9 +42,7 @@ from stowage_testbed.observe.settled import plans_in_words
 from stowage_testbed.observe.source import PACKING_PLANS, RESERVATIONS, Source
 from stowage_testbed.observe.state import State
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
-from stowage_testbed.text.figure import Figure
-from stowage_testbed.toolchain import choose_minor, tool_build
-from stowage_testbed.toolchain.environment import fingerprint
+from stowage_testbed.reproduce.instance.reporting import write_figures
 
 IDLE_S = 3.0
 """A scheduler that has just started is left alone for so long."""
@@ -236,23 +234,16 @@ def _tiny(pod: ObservedPod) -> bool:
 NAME = "live"
 
 
-def run_benchmark(scope: LiveScope, cells: Sequence[Cell], results: Path, say: Say) -> str:
-    """Measure cells of a scope, write ``<results>/live.json``, return the table.
+def run_benchmark(scope: LiveScope, parts: Collection[Part], results: Path, say: Say) -> str:
+    """Measure parts of a scope, write ``<results>/live.json``, return the table.
 
-    Rows are kept below ``<results>/live``, a file for each build of scheduler and
-    optimiser; a cell that is there is not measured again. The figures are of all cells
-    of the scope that were measured until now.
+    A cell that was measured is not measured again. The figures are of all cells of the
+    scope that were measured until now.
     """
-    build = f"{tool_build('stowage-scheduler', choose_minor())}-{fingerprint()}"
-    journal = TaskJournal(results / NAME / f"rows-{build}.jsonl", Row)
+    rounds = Rounds(results / NAME / f"rows-{build_of('stowage-scheduler')}.jsonl", Row)
     compile_optimizer()
-    for cell in cells:
-        if cell.name not in journal:
-            journal.add(cell.name, tuple(run_cell(cell, say)))
-    figures = list(_figures(scope, journal))
-    return write_figures(results / f"{NAME}.json", figures, {"scope": scope.name})
-
-
-def _figures(scope: LiveScope, journal: TaskJournal[Row]) -> Iterator[Figure]:
     for cell in scope.cells:
-        yield from cell_figures(cell, journal.get(cell.name))
+        if cell.part in parts:
+            rounds.measured(cell.name, partial(run_cell, cell, say))
+    figures = [one for cell in scope.cells for one in cell_figures(cell, rounds.get(cell.name))]
+    return write_figures(results / f"{NAME}.json", figures, {"scope": scope.name})

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from statistics import median
 
-from benchmarks.command import Say, write_figures
+from benchmarks.engine import Rounds, Say
 from benchmarks.optimizer.figures import Answer, fleet_figures
 from benchmarks.optimizer.fleet import price_micros
-from benchmarks.optimizer.measurement import Call, Record, measure
+from benchmarks.optimizer.measurement import Record, measure
 from benchmarks.optimizer.scope import LIMIT_S, MADE, SEED, Aim, Ask, FleetScope, Sample
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.base.journal import Journal, TaskJournal
 from stowage_testbed.optimizer_service.service import RunningService, running_service
+from stowage_testbed.reproduce.instance.reporting import write_figures
 from stowage_testbed.text.figure import Figure, at_most, figure
 from stowage_testbed.toolchain.environment import fingerprint
 
-OVERHEAD = Sample(MADE, 32, 0.95, SEED)
-OVERHEAD_LIMIT_S = 0.5
+OVERHEAD = Ask(Sample(MADE, 32, 0.95, SEED), "", 0.5)
+"""The call whose time beside the solve is measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +55,10 @@ def measure_service(service: RunningService, starts: int, calls: int) -> Service
             for samples in (cold_s, warm_s):
                 with running_service(Path(folder)) as started:
                     samples.append(started.ready_s)
-    request = pb.SolveRequest(
-        snapshot=OVERHEAD.make(None).snapshot(), options=pb.SolveOptions(time_limit_s=OVERHEAD_LIMIT_S, seed=SEED)
-    )
-    call = Call(OVERHEAD.name, "overhead", request)
-    measure(service, call)  # the first is left out
-    records = [measure(service, call) for _ in range(calls)]
-    overhead_s = tuple(one.wall_s - one.solve_s for one in records)
-    return ServiceTimes(tuple(cold_s), tuple(warm_s), overhead_s)
+    snapshot = OVERHEAD.sample.make(None).snapshot()
+    # The first is left out.
+    records = [_answer(service, OVERHEAD, snapshot) for _ in range(calls + 1)][1:]
+    return ServiceTimes(tuple(cold_s), tuple(warm_s), tuple(one.wall_s - one.solve_s for one in records))
 
 
 NAME = "bench-optimizer"
@@ -71,44 +69,46 @@ def run_benchmark(scope: FleetScope, folder: Path | None, results: Path, say: Sa
 
     Each call is on record before the next: a run that was interrupted goes on.
     """
-    journal = Journal(results / NAME / f"records-{fingerprint()}.jsonl", Record)
-    known = {(one.case, one.arm): one for one in journal.records()}
+    answers = Rounds(results / NAME / f"answers-{fingerprint()}.jsonl", Record)
+    times = Rounds(results / NAME / f"service-{fingerprint()}.jsonl", ServiceTimes)
     asks = list(scope.asks(real=folder is not None))
-    missing = [one for one in asks if (one.sample.name, one.arm) not in known]
-    times = TaskJournal(results / NAME / f"service-{fingerprint()}.jsonl", ServiceTimes)
-    if missing or scope.name not in times:
-        with running_service() as service:
-            if scope.name not in times:
-                found = measure_service(service, scope.starts, scope.calls)
-                times.add(scope.name, (found,))
-            sample, snapshot = None, pb.Snapshot()
-            for number, ask in enumerate(missing, start=1):
-                # Calls about one fleet follow each other.
-                if ask.sample != sample:
-                    sample, snapshot = ask.sample, ask.sample.make(folder).snapshot()
-                record = _answer(service, ask, snapshot)
-                journal.add(record)
-                known[record.case, record.arm] = record
-                say(f"{number} of {len(missing)}: {_told(record)}")
-    answers = [Answer(one, known[one.sample.name, one.arm]) for one in asks]
+    missing = [one for one in asks if one.task not in answers]
+    with ExitStack() as open_until_end:
+
+        @cache
+        def service() -> RunningService:
+            return open_until_end.enter_context(running_service())
+
+        found = times.measured(scope.name, lambda: [measure_service(service(), scope.starts, scope.calls)])
+        sample, snapshot = None, pb.Snapshot()
+        for number, ask in enumerate(missing, start=1):
+            # Calls about one fleet follow each other.
+            if ask.sample != sample:
+                sample, snapshot = ask.sample, ask.sample.make(folder).snapshot()
+            record = _answer(service(), ask, snapshot)
+            answers.add(ask.task, (record,))
+            say(f"{number} of {len(missing)}: {_told(record)}")
+    answered = [Answer(ask, record) for ask in asks for record in answers.get(ask.task)]
     return write_figures(
         results / f"{NAME}.json",
-        [*fleet_figures(answers), *(one for found in times.get(scope.name) for one in found.figures())],
+        [*fleet_figures(answered), *(one for of_service in found for one in of_service.figures())],
         {"trace": folder is not None},
-        fleets=[_document(one) for one in answers],
+        fleets=[asdict(one.record) for one in answered],
     )
 
 
 def _answer(service: RunningService, ask: Ask, snapshot: pb.Snapshot) -> Record:
-    placing = ask.aim is Aim.PLACE
-    objective = pb.OBJECTIVE_PLACE if placing else pb.OBJECTIVE_CONSOLIDATE
     for node in snapshot.nodes:
-        priced = ask.aim is Aim.CHEAPEST
-        node.hourly_price_micros = price_micros(node) if priced else 0
-    options = pb.SolveOptions(strategy=ask.strategy, time_limit_s=ask.limit_s, seed=SEED, objective=objective)
-    watches = ask.sample.pods == MADE and ask.limit_s > LIMIT_S
+        node.hourly_price_micros = price_micros(node) if ask.aim is Aim.CHEAPEST else 0
+    options = pb.SolveOptions(
+        strategy=ask.strategy,
+        time_limit_s=ask.limit_s,
+        seed=SEED,
+        objective=pb.OBJECTIVE_PLACE if ask.aim is Aim.PLACE else pb.OBJECTIVE_CONSOLIDATE,
+    )
     request = pb.SolveRequest(snapshot=snapshot, options=options)
-    return measure(service, Call(ask.sample.name, ask.arm, request, watches))
+    watches_memory = ask.sample.pods == MADE and ask.limit_s > LIMIT_S
+    return measure(service, ask.sample.name, ask.arm, request, watches_memory=watches_memory)
 
 
 def _told(record: Record) -> str:
@@ -117,16 +117,3 @@ def _told(record: Record) -> str:
     first = record.first_plan_s
     after = "no plan" if first is None else f"first plan after {first:.2f} s"
     return f"{record.case}, {record.arm}: {after}, {placed}, {record.wall_s:.2f} s"
-
-
-def _document(answer: Answer) -> dict[str, object]:
-    record = answer.record
-    return {
-        "fleet": record.case,
-        "arm": record.arm,
-        "wall_s": record.wall_s,
-        "first_plan_s": record.first_plan_s,
-        "tiers": [asdict(one) for one in record.tiers],
-        "nodes": [record.nodes_before, record.nodes_after, record.nodes_lower_bound],
-        "price_micros": [record.price_before_micros, record.price_after_micros, record.price_lower_bound_micros],
-    }

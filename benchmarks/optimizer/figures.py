@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import permutations
 from statistics import median
@@ -64,24 +64,8 @@ def _as_good(own: Value, found: Value, tiers: int) -> bool:
     )
 
 
-SHOWN = 3
-
-
-def refuted(name: str, records: Collection[Record]) -> Figure:
-    """Return how many claims some other run refutes, under ``name``."""
-    found = contradictions(records)
-    return Figure(
-        name=name,
-        value=len(found) if records else None,
-        unit="claims",
-        target="<= 0",
-        met=not found if records else None,
-        runs=len(records),
-        note="; ".join(found[:SHOWN]) or "all runs of an instance against each other",
-    )
-
-
 FULL_PERCENT = 100
+SHOWN = 3
 GIB = 1024**3
 LATE_MS = 50
 FIRST_S = {150: 0.06, 1523: 0.35, 5000: 1.0, 15_000: 4.0}
@@ -203,7 +187,12 @@ def _compared(answers: list[Answer]) -> Iterator[Figure]:
         yield figure(f"worse than {rival}", "fleets", worse, sum, at_most(0), spread=False)
         yield figure(f"better than {rival}", "fleets", better, sum, spread=False)
     records = [one.record for one in answers if one.ask.aim is Aim.PLACE]
-    yield refuted("limits that some plan contradicts", records)
+    found = contradictions(records)
+    yield Figure(
+        "limits that some plan contradicts", len(found) if records else None, "claims", "<= 0",
+        not found if records else None, len(records),
+        note="; ".join(found[:SHOWN]) or "all runs of an instance against each other",
+    )  # fmt: skip
 
 
 def _pairs(answers: Iterable[Answer]) -> Iterator[tuple[Answer, Answer]]:
@@ -218,12 +207,7 @@ def _pairs(answers: Iterable[Answer]) -> Iterator[tuple[Answer, Answer]]:
 def _emptied(answers: list[Answer]) -> Iterator[Figure]:
     open_percent = defaultdict[Aim, list[float]](list)
     for one in answers:
-        record = one.record
-        before, after = record.nodes_before, record.nodes_after
-        least = record.nodes_lower_bound
-        if one.ask.aim is Aim.CHEAPEST:
-            before, after = record.price_before_micros, record.price_after_micros
-            least = record.price_lower_bound_micros
+        before, after, least = one.record.price_micros if one.ask.aim is Aim.CHEAPEST else one.record.nodes
         share = (after - least) / max(1, before - least)
         open_percent[one.ask.aim].append(FULL_PERCENT * share)
     for aim, shares in open_percent.items():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from benchmarks.command import Scope, ScopeName
+from benchmarks.engine import Scope, ScopeName
 from benchmarks.optimizer.fleet import Fleet, Start, make_fleet, placed, read_fleet
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
 
@@ -75,6 +75,11 @@ class Ask:
         """The strategy and its limit in words."""
         what = self.strategy if self.aim is Aim.PLACE else self.aim
         return f"{what} {self.limit_s:g} s"
+
+    @property
+    def task(self) -> str:
+        """What tells the call from all others."""
+        return f"{self.sample.name}, {self.arm}"
 
 
 @dataclass(frozen=True, slots=True)

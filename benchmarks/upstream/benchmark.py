@@ -9,16 +9,15 @@ from dataclasses import asdict, dataclass, field
 from functools import cache
 from itertools import groupby
 from pathlib import Path
+from statistics import median
 from typing import Any
 
-from benchmarks.command import Say, Scope, ScopeName, write_figures
-from benchmarks.score_cache.benchmark import turned
-from benchmarks.upstream.building import UpstreamBuild
-from benchmarks.upstream.figures import SMALL, Pace, upstream_figures
-from benchmarks.upstream.harness import Harness
-from benchmarks.upstream.profiles import Case, Profile, read_cases
-from stowage_testbed.base.journal import TaskJournal
+from benchmarks.engine import Rounds, Say, Scope, ScopeName, failing_figure, paired_ratios, ratio_figure, turned
+from benchmarks.upstream.harness import Harness, UpstreamBuild
+from benchmarks.upstream.profiles import PROFILES, STOCK, Case, Profile, read_cases
 from stowage_testbed.optimizer_service.service import running_service
+from stowage_testbed.reproduce.instance.reporting import write_figures
+from stowage_testbed.text.figure import Figure, figure
 from stowage_testbed.toolchain.environment import fingerprint
 
 
@@ -68,7 +67,83 @@ FULL = UpstreamScope(ScopeName.FULL, 3, None, small=True, limit_s=2400.0)
 SCOPES = (SMOKE, SHORT, DEFAULT, FULL)
 
 
+SMALL = "smallest"
+"""The size of cases that are only to pass."""
+
+WANTED = {
+    ("score-cache", "SchedulingBasic", "1,000 nodes"): 1.3,
+    ("score-cache", "PreferredTopologySpreading", "1,000 nodes"): 2.0,
+    ("score-cache", "SchedulingBasic", "upstream's size"): 1.5,
+    ("score-cache", "PreferredTopologySpreading", "upstream's size"): 2.7,
+}
+"""Ratios that are asked for, beyond the profile's promise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """What a profile gave in a case in a round: mean pods a second, if it has a pace.
+
+    ``end`` is the end of its output if it did not pass.
+    """
+
+    case: str
+    size: str
+    profile: str
+    round_number: int
+    pods_s: float | None
+    passed: bool
+    end: str = ""
+
+
+def upstream_figures(paces: Sequence[Pace]) -> Iterator[Figure]:
+    """Yield the figures: paces and ratios case by case, then who passes how many."""
+    measured = [one for one in paces if one.pods_s is not None and one.size != SMALL]
+    for case, size in dict.fromkeys((one.case, one.size) for one in measured):
+        here = [one for one in measured if (one.case, one.size) == (case, size)]
+        for profile in PROFILES:
+            own = [one.pods_s for one in here if one.profile == profile.name and one.pods_s]
+            if own:
+                yield figure(f"{case}, {size}: {profile.name}", "pods/s", own, median)
+            least = WANTED.get((profile.name, case, size), profile.promise)
+            yield from _over_stock(f"{case}, {size}", profile, here, least)
+    for size in dict.fromkeys(one.size for one in measured):
+        here = [one for one in measured if one.size == size]
+        # Three rounds of one case say little.
+        if len({one.case for one in here}) > 1:
+            for profile in PROFILES:
+                yield from _over_stock(f"all cases, {size}", profile, here, profile.promise)
+    for profile in PROFILES:
+        yield from _passing(profile, paces)
+
+
+def _over_stock(name: str, profile: Profile, here: Sequence[Pace], least: float | None) -> Iterator[Figure]:
+    """Yield a profile's pace over stock's, wherever both have one in a round."""
+    mine, stock = (
+        {(one.case, one.round_number): one.pods_s for one in here if one.profile == of.name and one.pods_s}
+        for of in (profile, STOCK)
+    )
+    ratios = paired_ratios(mine, stock)
+    if profile is not STOCK and ratios:
+        yield ratio_figure(f"{name}: {profile.name} over stock", ratios, least)
+
+
+def _passing(profile: Profile, paces: Sequence[Pace]) -> Iterator[Figure]:
+    """Yield how many cases fail with the profile that pass with stock."""
+    stock = {(one.case, one.size) for one in paces if one.profile == STOCK.name and one.passed}
+    mine = [one for one in paces if one.profile == profile.name]
+    passed = dict.fromkeys((one.case for one in mine), True)
+    for one in mine:
+        passed[one.case] &= one.passed or (profile is not STOCK and (one.case, one.size) not in stock)
+    words = "fail" if profile is STOCK else "fail, of those that stock passes"
+    if mine:
+        target = "" if profile is STOCK else "<= 0"
+        yield failing_figure(f"{profile.name}: cases that {words}", passed, target=target)
+
+
 NAME = "upstream"
+
+Sized = tuple[Case, Mapping[str, Any], Mapping[str, int]]
+"""A case, its workload, and the parameters that give it another size."""
 
 
 def run_benchmark(scope: UpstreamScope, profiles: Sequence[Profile], results: Path, say: Say) -> str:
@@ -90,11 +165,11 @@ def run_benchmark(scope: UpstreamScope, profiles: Sequence[Profile], results: Pa
         def socket() -> Path:
             return open_until_end.enter_context(running_service()).socket
 
-        session = _Session(scope, harness, folder / mark, socket, say)
+        rounds = Rounds(folder / mark / "paces.jsonl", Pace)
+        session = _Session(scope, harness, folder / mark, rounds, socket, say)
         session.measure([one for one in cases if scope.paced(one)], profiles)
         if scope.small:
             session.try_all(cases, profiles)
-        paces = list(session.paces())
     left_out = [
         {"case": case.name, "profile": profile.name, "reason": reason}
         for case in cases
@@ -103,96 +178,56 @@ def run_benchmark(scope: UpstreamScope, profiles: Sequence[Profile], results: Pa
     ]
     return write_figures(
         results / f"{NAME}.json",
-        list(upstream_figures(paces)),
+        list(upstream_figures(rounds.rows())),
         {"scope": scope.name},
-        paces=[asdict(one) for one in paces],
+        paces=[asdict(one) for one in rounds.rows()],
         left_out=left_out,
     )
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Session:
     """Pieces that are run once each: a process of the harness a piece."""
 
-    _scope: UpstreamScope
-    _harness: Harness
-    _folder: Path
-    _socket: Callable[[], Path]
-    _say: Say
-    _journal: TaskJournal[Pace] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._journal = TaskJournal(self._folder / "paces.jsonl", Pace)
+    scope: UpstreamScope
+    harness: Harness
+    folder: Path
+    rounds: Rounds[Pace]
+    socket: Callable[[], Path]
+    say: Say
 
     def measure(self, cases: Sequence[Case], profiles: Sequence[Profile]) -> None:
         """Measure every profile once a round, in another order each round."""
-        for number in range(self._scope.rounds):
+        size, sizes = self.scope.size_name(), self.scope.sizes
+        for number in range(self.scope.rounds):
             for case in cases:
+                parameters = {} if sizes is None else sizes[case.name]
+                workload = case.smallest() if parameters == {} and sizes else case.largest()
                 for profile in turned(profiles, number):
-                    if not case.left_out(profile):
-                        self._pace(case, profile, number)
-
-    def _pace(self, case: Case, profile: Profile, number: int) -> None:
-        size = self._scope.size_name()
-        task = _task(size, case.name, profile, number)
-        if task in self._journal:
-            return
-        sizes = self._scope.sizes
-        parameters = {} if sizes is None else sizes[case.name]
-        workload = case.smallest() if parameters == {} and sizes else case.largest()
-        self._run(task, size, [(case, self._document(case, workload, parameters, profile))], profile, number)
+                    self._run(size, case.name, [(case, workload, parameters)], profile, number)
 
     def try_all(self, cases: Sequence[Case], profiles: Sequence[Profile]) -> None:
         """Run all cases at their smallest, those of a topic in one process."""
         for topic, of_topic in groupby(cases, lambda one: one.topic):
-            together = list(of_topic)
+            together: list[Sized] = [(one, one.smallest(), {}) for one in of_topic]
             for profile in profiles:
-                task = _task(SMALL, topic, profile, 0)
-                chosen = [
-                    (one, self._document(one, one.smallest(), {}, profile))
-                    for one in together
-                    if not one.left_out(profile)
-                ]
-                if chosen and task not in self._journal:
-                    self._run(task, SMALL, chosen, profile, 0)
+                self._run(SMALL, topic, together, profile, 0)
 
-    def _document(
-        self, case: Case, workload: Mapping[str, Any], size: Mapping[str, int], profile: Profile
-    ) -> Mapping[str, Any]:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        configuration = profile.configuration(self._folder, self._socket)
-        return case.document(workload, size, profile.gates, configuration)
+    def _run(self, size: str, of: str, asked: Sequence[Sized], profile: Profile, number: int) -> None:
+        chosen = [one for one in asked if not one[0].left_out(profile)]
+        if chosen:
+            task = f"{size}/{of}/{profile.name}/{number}"
+            self.rounds.measured(task, lambda: self._paces(task, size, chosen, profile, number))
 
-    def _run(
-        self, task: str, size: str, chosen: Sequence[tuple[Case, Mapping[str, Any]]], profile: Profile, number: int
-    ) -> None:
-        (topic,) = {case.topic for case, _ in chosen}
-        found = self._harness.run(
-            topic,
-            [document for _, document in chosen],
-            profile,
-            self._folder / task.replace("/", "_").replace(" ", "-"),
-            self._scope.limit_s,
-        )
-        rows = []
-        for case, _ in chosen:
+    def _paces(self, task: str, size: str, chosen: Sequence[Sized], profile: Profile, number: int) -> Iterator[Pace]:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        configuration = profile.configuration(self.folder, self.socket)
+        documents = [one.document(workload, sized, profile.gates, configuration) for one, workload, sized in chosen]
+        kept = self.folder / task.replace("/", "_").replace(" ", "-")
+        found = self.harness.run(chosen[0][0].topic, documents, profile, kept, self.scope.limit_s)
+        for case, _, _ in chosen:
             passed = case.name in found.passed
             pods_s = found.pods_s(case.name) if passed else None
-            rows.append(
-                Pace(
-                    case.name, size, profile.name, number, pods_s, passed,
-                    "" if passed else found.end,
-                )
-            )  # fmt: skip
             pace = f"{pods_s:.0f} pods/s" if pods_s is not None else "passes"
-            self._say(f"{task}: {case.name}: {pace if passed else 'FAILS'}")
-        self._journal.add(task, tuple(rows))
-
-    def paces(self) -> Iterator[Pace]:
-        """Yield everything that was measured with this build, of every scope."""
-        for task in self._journal:
-            yield from self._journal.get(task)
-
-
-def _task(size: str, of: str, profile: Profile, number: int) -> str:
-    return f"{size}/{of}/{profile.name}/{number}"
+            self.say(f"{task}: {case.name}: {pace if passed else 'FAILS'}")
+            yield Pace(case.name, size, profile.name, number, pods_s, passed, "" if passed else found.end)

@@ -14,16 +14,13 @@ from typing import Any
 
 from kubernetes.client import ApiClient, CoreV1Api
 
-from benchmarks.command import Say, write_figures
-from benchmarks.upstream.building import UpstreamBuild
-from benchmarks.upstream.figures import failing_figure
-from benchmarks.upstream.harness import run_ending
+from benchmarks.engine import Rounds, Say, build_of, failing_figure
+from benchmarks.upstream.harness import UpstreamBuild, run_ending
 from benchmarks.upstream.profiles import STOCK, Profile
 from stowage_testbed.amounts.resources import parse_all
-from stowage_testbed.api.objects import Objects
+from stowage_testbed.api.objects import Objects, make_manifest
 from stowage_testbed.base.child import log_tail, quoted_log
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.base.journal import TaskJournal
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.components import API_SERVER, CONTROLLER_MANAGER
@@ -31,9 +28,8 @@ from stowage_testbed.cluster.host_pods import HOST_TAINT
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.compare.arms.default import SCHEDULER_NAME, default_arm
 from stowage_testbed.helm import install_release
+from stowage_testbed.reproduce.instance.reporting import write_figures
 from stowage_testbed.text.figure import Figure
-from stowage_testbed.toolchain import choose_minor, tool_build
-from stowage_testbed.toolchain.environment import fingerprint
 
 SIG = r"\[sig-scheduling\]"
 GATE = "FeatureGate:"
@@ -224,17 +220,13 @@ def _spell(gates: Collection[str]) -> str:
 
 
 def _system_pod(name: str, node: str) -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": f"{name}-{node}", "namespace": "kube-system"},
-        "spec": {
-            "nodeSelector": {"kubernetes.io/hostname": node},
-            "priorityClassName": "system-node-critical",
-            "tolerations": [{"operator": "Exists"}],
-            "containers": [{"name": name, "image": "example.com/none"}],
-        },
+    spec = {
+        "nodeSelector": {"kubernetes.io/hostname": node},
+        "priorityClassName": "system-node-critical",
+        "tolerations": [{"operator": "Exists"}],
+        "containers": [{"name": name, "image": "example.com/none"}],
     }
+    return make_manifest("v1", "Pod", f"{name}-{node}", "kube-system", spec=spec)
 
 
 NAME = "upstream-e2e"
@@ -270,16 +262,15 @@ def run_specs(profiles: Sequence[Profile], only: str, results: Path, say: Say) -
     specs = Suite(UpstreamBuild(folder / "build"))
     known = specs.specs()
     excused = {one.name: left_out(known, one) for one in profiles}
-    of = choose_minor()
-    builds = f"{tool_build('stowage-scheduler', of)}-{tool_build('kube-scheduler', of)}"
-    journal = TaskJournal(folder / f"results-{builds}-{fingerprint()}.jsonl", SpecResult)
-    session = _Session(specs, folder, journal, say)
+    builds = build_of("stowage-scheduler", "kube-scheduler")
+    rounds = Rounds(folder / f"results-{builds}.jsonl", SpecResult)
+    session = _Session(specs, folder, rounds, say)
     asked = [one for one in known if only in one.name]
     for profile in profiles:
         chosen = [one for one in asked if one.name not in excused[profile.name]]
         for gated in (False, True):
             session.run(profile, [one for one in chosen if bool(one.gates) == gated])
-    found = [one for task in journal for one in journal.get(task)]
+    found = rounds.rows()
     return write_figures(
         results / f"{NAME}.json",
         [spec_figure(profile, found) for profile in profiles],
@@ -323,12 +314,12 @@ class _Session:
 
     suite: Suite
     folder: Path
-    journal: TaskJournal[SpecResult]
+    rounds: Rounds[SpecResult]
     say: Say
 
     def run(self, profile: Profile, chosen: Sequence[Spec]) -> None:
         """Run those tests on one cluster that were not run with the profile."""
-        due = [one for one in chosen if _task(one, profile) not in self.journal]
+        due = [one for one in chosen if _task(one, profile) not in self.rounds]
         if not due:
             return
         gates = frozenset[str]().union(*(one.gates for one in due))
@@ -337,7 +328,7 @@ class _Session:
                 words = re.sub(r"\W+", "-", spec.name)[:MOST_LETTERS].strip("-")
                 kept = self.folder / profile.name / words
                 ended = self.suite.run(spec, profile.name, cluster, kept)
-                self.journal.add(_task(spec, profile), (ended,))
+                self.rounds.add(_task(spec, profile), (ended,))
                 seconds = f"{ended.seconds:.0f} s"
                 self.say(f"{profile.name}: {ended.result}, {seconds}: {spec.name}")
 

@@ -10,8 +10,7 @@ import pytest
 
 from benchmarks.faults.attempt import Attempt
 from benchmarks.faults.cluster import FaultCluster, open_fault_cluster
-from benchmarks.faults.figures import REFUSING
-from benchmarks.faults.session import on_fresh_nodes
+from benchmarks.faults.session import REFUSING, on_fresh_nodes
 from benchmarks.faults.settings import load_faults
 
 pytestmark = [pytest.mark.e2e, pytest.mark.smoke]

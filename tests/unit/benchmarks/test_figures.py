@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
-from benchmarks.faults.figures import reliability_figures
-from benchmarks.faults.session import trial_journal, write_results
+from benchmarks.faults.session import reliability_figures, trial_journal, write_results
 from benchmarks.faults.trial import Trial
 from benchmarks.live.cell import Part, moving
 from benchmarks.live.figures import cell_figures
 from benchmarks.live.moments import PlanRow, Row, Window
 from benchmarks.optimizer.figures import contradictions
-from benchmarks.optimizer.measurement import Record, TierClaim, Value
+from benchmarks.optimizer.measurement import Record, Value
+from benchmarks.upstream.benchmark import SMALL, Pace, upstream_figures
 from benchmarks.upstream.end_to_end import SpecResult, spec_figure
-from benchmarks.upstream.figures import SMALL, Pace, upstream_figures
 from benchmarks.upstream.profiles import PROFILES
+from stowage_testbed.reproduce.instance.rows import TierRow
 from stowage_testbed.text.figure import Figure, at_least, at_most, figure, table
 
 
@@ -57,7 +57,7 @@ def a_record(
     claimed = {
         "upper_bound": 99, "disruption_lower_bound": 0, "optimal": False, **claims,
     }  # fmt: skip
-    tiers = tuple(TierClaim(placed_before=9, placed=placed, disruption=-kept, **claimed) for _, placed, kept in value)
+    tiers = tuple(TierRow(0, placed_before=9, placed=placed, disruption=-kept, **claimed) for _, placed, kept in value)
     return Record(
         case=case, arm=arm, optimal=claimed["optimal"], value=value, tiers=tiers,
         refused=refused, wall_s=wall_s, first_plan_s=0.1, solve_s=0.4,

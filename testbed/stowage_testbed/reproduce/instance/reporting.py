@@ -26,6 +26,11 @@ def write_tables(
     terminal shows.
     """
     write_whole(folder / TABLES, markdown_text(tables))
-    content = {"environment": {**environment(), **facts}, "figures": [one.document() for one in figures]}
-    write_whole(figures_file, json.dumps(content, indent=1) + "\n")
-    return f"{terminal_text(tables)}\n\n{table(figures)}\n\nfigures: {figures_file}"
+    return f"{terminal_text(tables)}\n\n{write_figures(figures_file, figures, facts)}"
+
+
+def write_figures(path: Path, figures: Sequence[Figure], facts: Mapping[str, Any], **details: Any) -> str:
+    """Write figures as JSON, with the details of a run; return them as a table."""
+    content = {"environment": {**environment(), **facts}, "figures": [one.document() for one in figures], **details}
+    write_whole(path, json.dumps(content, indent=1) + "\n")
+    return f"{table(figures)}\n\nfigures: {path}"

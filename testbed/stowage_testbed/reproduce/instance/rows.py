@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
+from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.instances.cell import Cell
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.simulation import NAMESPACE
@@ -113,6 +114,11 @@ class TierRow:
     optimal: bool
     disruption: int
     disruption_lower_bound: int
+
+    @classmethod
+    def of(cls, tier: pb.TierResult) -> TierRow:
+        """Return the claims that a plan has about a tier."""
+        return cls(*(getattr(tier, one.name) for one in fields(cls)))
 
 
 @dataclass(frozen=True, slots=True)

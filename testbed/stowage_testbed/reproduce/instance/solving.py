@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from time import perf_counter
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
@@ -73,7 +73,7 @@ class SolveTask:
             plan=carried_out(start, plan, names, nodes),
             moves=len(plan.moves),
             evictions=len(plan.evictions),
-            tiers=tuple(TierRow(*(getattr(tier, one.name) for one in fields(TierRow))) for tier in plan.tiers),
+            tiers=tuple(map(TierRow.of, plan.tiers)),
             wall_s=wall_s,
             solve_s=last.durations.solve_s,
         )
