@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from google.protobuf.json_format import MessageToDict
 
 from benchmarks.proofs.cases import Case
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.api.objects import make_manifest
 from stowage_testbed.simulate import NO_PROTECTION, Instance, Question
 
 Manifest = dict[str, Any]
@@ -22,12 +23,7 @@ POLICIES, ENOUGH = ("IfHealthyBudget", "AlwaysAllow"), 1
 """Of budgets, each of which lets pods go that are not ready: as many are as must be."""
 
 DEVICE = "example.com/gpu"
-DEVICES: Manifest = {
-    "apiVersion": "resource.k8s.io/v1",
-    "kind": "DeviceClass",
-    "metadata": {"name": "gpu.example.com"},
-    "spec": {"extendedResourceName": DEVICE},
-}
+DEVICES = make_manifest("resource.k8s.io/v1", "DeviceClass", "gpu.example.com", spec={"extendedResourceName": DEVICE})
 """The class of devices that Dynamic Resource Allocation serves that resource by."""
 
 KEPT: dict[str, Manifest] = {
@@ -44,33 +40,26 @@ def question_of(case: Case) -> Question:
     """
     snapshot = case.snapshot
     classes = {one.id: one for one in snapshot.pod_classes}
-    pods = tuple(_pod(pod, classes[pod.class_id]) for pod in snapshot.pods)
     first = {pod.class_id: pod for pod in reversed(snapshot.pods)}
+    forbidden = [(first[pair.class_id], pair.node) for pair in snapshot.forbidden_pairs if pair.class_id in first]
     # As an argument 0 means any number; the solve has its limits anyhow.
     limits = {name: getattr(case.options, field) for field, name in LIMITS.items()}
     return Question(
         Instance(
             snapshot.id,
-            tuple(_node(node) for node in snapshot.nodes),
-            pods,
+            tuple(map(_node, snapshot.nodes)),
+            tuple(_pod(pod, classes[pod.class_id]) for pod in snapshot.pods),
             (*_owners(snapshot, classes), *_budgets(snapshot)),
         ),
-        forbidden=tuple(
-            (f"default/{first[pair.class_id].name}", pair.node)
-            for pair in snapshot.forbidden_pairs
-            if pair.class_id in first
-        ),
+        forbidden=tuple((f"default/{pod.name}", node) for pod, node in forbidden),
         arguments={**NO_PROTECTION, "limits": limits},
     )
 
 
 def _node(node: pb.Node) -> Manifest:
-    offered = node.allocatable
-    return {
-        "metadata": {"name": node.name, "labels": dict(node.labels)},
-        "spec": {},
-        "status": {"capacity": {**_requests(offered), "pods": str(offered.pods)}},
-    }
+    metadata = {"name": node.name, "labels": dict(node.labels)}
+    offered = {**_requests(node.allocatable), "pods": str(node.allocatable.pods)}
+    return {"metadata": metadata, "spec": {}, "status": {"capacity": offered}}
 
 
 def _requests(resources: pb.Resources) -> dict[str, str]:
@@ -78,39 +67,27 @@ def _requests(resources: pb.Resources) -> dict[str, str]:
 
 
 def _pod(pod: pb.Pod, of: pb.PodClass) -> Manifest:
-    container: dict[str, Any] = {
-        "name": "c",
-        "image": "i",
-        "resources": {"requests": _requests(of.requests)},
-        "ports": [{"containerPort": one.port, "hostPort": one.port, "protocol": one.protocol} for one in of.host_ports],
+    ports = [{"containerPort": one.port, "hostPort": one.port, "protocol": one.protocol} for one in of.host_ports]
+    container = {"name": "c", "image": "i", "resources": {"requests": _requests(of.requests)}, "ports": ports}
+    terms = {"podAffinity": of.required_pod_affinity, "podAntiAffinity": of.required_pod_anti_affinity}
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    spec: Manifest = {
+        "containers": [container],
+        "priority": of.priority,
+        "nodeSelector": dict(of.node_selector),
+        "affinity": {kind: {required: [MessageToDict(one) for one in each]} for kind, each in terms.items()},
+        "topologySpreadConstraints": [MessageToDict(one) for one in of.topology_spread],
     }
-    made: Manifest = {
-        "metadata": {
-            "namespace": pod.namespace,
-            "name": pod.name,
-            "uid": pod.uid,
-            "labels": dict(of.labels),
-            **KEPT.get(pod.immovable_reason, {}),
-        },
-        "spec": {
-            "containers": [container],
-            "priority": of.priority,
-            "nodeSelector": dict(of.node_selector),
-            "affinity": {
-                "podAffinity": _terms(of.required_pod_affinity),
-                "podAntiAffinity": _terms(of.required_pod_anti_affinity),
-            },
-            "topologySpreadConstraints": [MessageToDict(one) for one in of.topology_spread],
-        },
-        "status": {"phase": "Pending"},
-    }
-    kind, name = of.owner.kind, of.owner.name
-    owner = {"apiVersion": "apps/v1", "kind": kind, "name": name, "controller": True}
-    made["metadata"]["ownerReferences"] = [{**owner, "uid": f"{kind}-{name}"}]
+    status: Manifest = {"phase": "Pending"}
     if pod.node:
-        made["spec"]["nodeName"] = pod.node
+        spec["nodeName"] = pod.node
         ready = {"type": "Ready", "status": str(not pod.exempt_from_budget)}
-        made["status"] = {"phase": "Running", "conditions": [ready]}
+        status = {"phase": "Running", "conditions": [ready]}
+    kind, name = of.owner.kind, of.owner.name
+    owner = {"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": f"{kind}-{name}", "controller": True}
+    made = make_manifest("v1", "Pod", pod.name, pod.namespace, spec=spec, status=status)
+    more = {"uid": pod.uid, "labels": dict(of.labels), "ownerReferences": [owner]}
+    made["metadata"] |= {**more, **KEPT.get(pod.immovable_reason, {})}
     return made
 
 
@@ -132,8 +109,7 @@ def with_unsupported(question: Question, snapshot: pb.Snapshot, seed: int) -> Qu
 
 
 def _with_ephemeral_volume(pod: Mapping[str, Any]) -> Manifest:
-    storage = {"requests": {"storage": "1Gi"}}
-    claim = {"accessModes": ["ReadWriteOnce"], "resources": storage}
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     volume = {"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": claim}}}
     return {**pod, "spec": {**pod["spec"], "volumes": [volume]}}
 
@@ -141,44 +117,24 @@ def _with_ephemeral_volume(pod: Mapping[str, Any]) -> Manifest:
 def _with_device(pod: Mapping[str, Any]) -> Manifest:
     (container,) = pod["spec"]["containers"]
     requests = {**container["resources"]["requests"], DEVICE: "1"}
-    resources = {"requests": requests, "limits": {DEVICE: "1"}}
-    asking = {**container, "resources": resources}
+    asking = {**container, "resources": {"requests": requests, "limits": {DEVICE: "1"}}}
     return {**pod, "spec": {**pod["spec"], "containers": [asking]}}
 
 
-def _terms(terms: Any) -> Manifest:
-    return {"requiredDuringSchedulingIgnoredDuringExecution": [MessageToDict(term) for term in terms]}
-
-
-def _owners(snapshot: pb.Snapshot, classes: dict[str, pb.PodClass]) -> tuple[Manifest, ...]:
-    """Return the controllers, each with as many pods as it wants."""
+def _owners(snapshot: pb.Snapshot, classes: Mapping[str, pb.PodClass]) -> Iterator[Manifest]:
+    """Yield the controllers, each with as many pods as it wants."""
     wanted = Counter(classes[pod.class_id].owner.name for pod in snapshot.pods)
-    return tuple(
-        {
-            "apiVersion": "apps/v1",
-            "kind": "ReplicaSet",
-            "metadata": {"namespace": "default", "name": name, "uid": f"ReplicaSet-{name}"},
-            "spec": {"replicas": pods, "selector": {"matchLabels": {"of": name}}},
-        }
-        for name, pods in wanted.items()
-    )
+    for name, pods in wanted.items():
+        spec = {"replicas": pods, "selector": {"matchLabels": {"of": name}}}
+        made = make_manifest("apps/v1", "ReplicaSet", name, "default", spec=spec)
+        made["metadata"]["uid"] = f"ReplicaSet-{name}"
+        yield made
 
 
-def _budgets(snapshot: pb.Snapshot) -> tuple[Manifest, ...]:
-    return tuple(
-        {
-            "apiVersion": "policy/v1",
-            "kind": "PodDisruptionBudget",
-            "metadata": {"namespace": one.namespace, "name": one.name},
-            "spec": {
-                "selector": MessageToDict(one.selector),
-                "unhealthyPodEvictionPolicy": POLICIES[number % len(POLICIES)],
-            },
-            "status": {
-                "disruptionsAllowed": one.disruptions_allowed,
-                "currentHealthy": ENOUGH,
-                "desiredHealthy": ENOUGH,
-            },
-        }
-        for number, one in enumerate(snapshot.disruption_budgets)
-    )
+def _budgets(snapshot: pb.Snapshot) -> Iterator[Manifest]:
+    for number, one in enumerate(snapshot.disruption_budgets):
+        policy = POLICIES[number % len(POLICIES)]
+        spec = {"selector": MessageToDict(one.selector), "unhealthyPodEvictionPolicy": policy}
+        healthy = {"currentHealthy": ENOUGH, "desiredHealthy": ENOUGH}
+        status = {"disruptionsAllowed": one.disruptions_allowed, **healthy}
+        yield make_manifest("policy/v1", "PodDisruptionBudget", one.name, one.namespace, spec=spec, status=status)

@@ -1,9 +1,10 @@
-"""One case: what optimiser and scheduler answer and claim, held against the oracle."""
+"""Small clusters: what optimiser and scheduler answer and claim, held against the oracle."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from benchmarks.proofs.cases import Case, make_case
@@ -18,48 +19,82 @@ from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.stages.pipeline import Packings, solve
 from stowage_optimizer.strategies.registry import shipped_strategies
 from stowage_optimizer.verify import verify_plan
-from stowage_testbed.simulate import SchedulerVerifier
+from stowage_testbed.simulate import SchedulerVerifier, find_profile
+
+PIECE = 100
+"""Cases that are measured together."""
+
+BEST = 0.99
+"""Share of the cases that are to be answered with the best plan."""
+
+OPTIMISER, SCHEDULER = "optimiser", "scheduler"
+"""Who is asked: the optimiser about a snapshot, or a scheduler about objects, which it
+makes the snapshot of."""
+
+UNSUPPORTED = "scheduler, a class unsupported"
+"""The same, where no plan can contain the pods of a class."""
+
+ASKED = (OPTIMISER, SCHEDULER, UNSUPPORTED)
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What came of a case."""
+class Piece:
+    """What came of `PIECE` cases.
 
-    best: bool
-    proved: bool
+    ``worse`` are those not answered with the best plan, ``faults`` are false
+    claims and broken rules, a line each.
+    """
+
+    worse: tuple[int, ...]
     faults: tuple[str, ...]
 
 
-def judge(seed: int, strategy: str) -> Verdict:
-    """Return what comes of case ``seed``, if the optimiser alone is asked."""
-    case = make_case(seed)
-    case.options.strategy = strategy
+def measure(first: int, strategy: str, asked: str = OPTIMISER) -> Piece:
+    """Return what comes of the cases from ``first`` on."""
+    worse, faults = list[int](), list[str]()
+    with nullcontext() if asked == OPTIMISER else SchedulerVerifier(find_profile("deterministic")) as verifier:
+        for seed in range(first, first + PIECE):
+            case = make_case(seed)
+            case.options.strategy = strategy
+            if verifier is None:
+                is_best, found = _judge(case)
+            else:
+                is_best, found = _judge_through_scheduler(case, seed, verifier, unsupported=asked == UNSUPPORTED)
+            faults += [f"case {seed} by the {asked}: {fault}" for fault in found]
+            worse += [] if is_best else [seed]
+    return Piece(tuple(worse), tuple(faults))
+
+
+Verdict = tuple[bool, list[str]]
+"""Whether the answer is the best plan, and what is false about it."""
+
+
+def _judge(case: Case) -> Verdict:
+    """Judge the answer of the optimiser alone."""
     plan = _answer(case.snapshot, case.options)
     broken = verify_plan(case.snapshot, plan, pb.POLICY_STRICT, case.options)
     faults = [f"{one.rule} {one.subject}: {one.detail}" for one in broken]
-    return _verdict(case, plan, proved=plan.optimal, faults=faults, tiers=True)
+    return _verdict(case, plan, faults, proved=plan.optimal, tiers=True)
 
 
-def judge_through_scheduler(seed: int, strategy: str, verifier: SchedulerVerifier, *, unsupported: bool) -> Verdict:
-    """Return what comes of case ``seed``, if a scheduler makes the snapshot.
+def _judge_through_scheduler(case: Case, seed: int, verifier: SchedulerVerifier, *, unsupported: bool) -> Verdict:
+    """Judge the answer where a scheduler makes the snapshot.
 
     It reads the case's objects, looks at the plan with its own plugins, and claims what
     is proved of the cluster. Pods of a class that is unsupported can move, but no plan
     contains them: such a claim has to leave them aside. Limits of tiers are about the
     snapshot.
     """
-    case = make_case(seed)
-    case.options.strategy = strategy
     question = question_of(case)
     if unsupported:
         question = with_unsupported(question, case.snapshot, seed)
     plan = _answer(verifier.verify(question).snapshot, case.options)
     (said,) = verifier.judge(replace(question, plans=(plan,))).of_plans
     faults = [] if said.accepted else [f"refused: {said.reason}, {said.detail}"]
-    return _verdict(case, plan, proved=said.proved, faults=faults, tiers=not unsupported)
+    return _verdict(case, plan, faults, proved=said.proved, tiers=not unsupported)
 
 
-def _verdict(case: Case, plan: pb.Plan, *, proved: bool, faults: list[str], tiers: bool) -> Verdict:
+def _verdict(case: Case, plan: pb.Plan, faults: list[str], *, proved: bool, tiers: bool) -> Verdict:
     oracle = Oracle(case)
     best, reached = oracle.best, oracle.value(oracle.outcome(plan))
     if tiers:
@@ -68,7 +103,7 @@ def _verdict(case: Case, plan: pb.Plan, *, proved: bool, faults: list[str], tier
         faults.append(f"it is said to be proved: {reached}, {best} can be")
     if tiers and reached > best:
         faults.append(f"the oracle knows nothing of {reached}, its best is {best}")
-    return Verdict(reached == best, proved, tuple(faults))
+    return reached == best, faults
 
 
 def _answer(snapshot: pb.Snapshot, asked: pb.SolveOptions) -> pb.Plan:
@@ -79,8 +114,7 @@ def _answer(snapshot: pb.Snapshot, asked: pb.SolveOptions) -> pb.Plan:
     )
     issues.raise_if_any()
     budget = Budget.begin(options, time.monotonic)
-    strategy = strategies[options.strategy]
-    return encode_plan(solve(strategy, Packings(model), budget, lambda _: None))
+    return encode_plan(solve(strategies[options.strategy], Packings(model), budget, lambda _: None))
 
 
 def _false(plan: pb.Plan, reached: Value, best: Value) -> Iterator[str]:

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from benchmarks.proofs.pieces import ASKED, BEST, OPTIMISER, PIECE, Piece, measure
+from benchmarks.proofs.verdict import ASKED, BEST, OPTIMISER, PIECE, Piece, measure
 
 PIECES = int(os.environ.get("PROOF_PIECES", "3"))
 """Of a hundred clusters each; `make test-all` has twenty of them."""
