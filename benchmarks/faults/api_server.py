@@ -104,17 +104,12 @@ def _proxy_port(cluster: Cluster) -> int:
     if component_process(cluster.workdir, COMPONENT) is None:
         port = port_beside(COMPONENT + cluster.name)
         port_file.write_text(str(port), encoding="utf-8")
-        _start_proxy(cluster, port)
+        command = [sys.executable, "-P", slow_api.__file__]
+        command += [f"--port={port}", "--upstream", api_server_url(cluster.kubeconfig)]
+        command += ["--pki", str(cluster.workdir / "pki"), "--control", str(control_file(cluster))]
+        spawn_component(cluster.workdir, COMPONENT, command)
+        wait_until("the proxy of the API server to listen", lambda: listens(port), bool, timeout_s=HANG_S)
     return int(port_file.read_text("utf-8"))
-
-
-def _start_proxy(cluster: Cluster, port: int) -> None:
-    command = [sys.executable, "-P", slow_api.__file__]
-    command += [f"--port={port}", "--upstream", api_server_url(cluster.kubeconfig)]
-    command += ["--pki", str(cluster.workdir / "pki")]
-    command += ["--control", str(control_file(cluster))]
-    spawn_component(cluster.workdir, COMPONENT, command)
-    wait_until("the proxy of the API server to listen", lambda: listens(port), bool, timeout_s=HANG_S)
 
 
 _WORK_TIMEOUT_S = 30.0
@@ -135,7 +130,8 @@ def fill_etcd(context: FaultContext) -> None:
     context.on_end(partial(remind_kwok, context))
     context.on_end(partial(watch_again, cluster.workdir))
     context.on_end(partial(make_room, cluster.workdir))
-    raise_no_space(cluster.workdir)
+    # The alarm that an etcd raises by itself when its database has grown too large.
+    _alarm(cluster.workdir, "ACTIVATE")
 
 
 def remind_kwok(context: FaultContext) -> None:
@@ -154,15 +150,6 @@ def remind_kwok(context: FaultContext) -> None:
                 raise
 
 
-def raise_no_space(workdir: Path) -> None:
-    """Have etcd behave as when its quota is reached.
-
-    The alarm is the one that an etcd raises by itself when its database has grown too
-    large. Until it is disarmed, every write is refused.
-    """
-    _alarm(workdir, "ACTIVATE")
-
-
 def make_room(workdir: Path) -> None:
     """End the alarm as etcd's manual says: compact, defragment, disarm."""
     # Any key will do: every answer tells the revision.
@@ -174,8 +161,7 @@ def make_room(workdir: Path) -> None:
 
 def _alarm(workdir: Path, action: str) -> None:
     # Member 0 is every member.
-    order = {"action": action, "memberID": "0", "alarm": NO_SPACE}
-    _call(workdir, "maintenance/alarm", order)
+    _call(workdir, "maintenance/alarm", {"action": action, "memberID": "0", "alarm": NO_SPACE})
 
 
 def _call(workdir: Path, method: str, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -312,33 +298,20 @@ class Neighbour:
         )
 
 
+def _rule(*subjects: Manifest) -> Manifest:
+    every = ["*"]
+    rule = {"verbs": list(WRITES), "apiGroups": every, "resources": every, "namespaces": every, "clusterScope": True}
+    return {"subjects": list(subjects), "resourceRules": [rule]}
+
+
 def _priority_level() -> Manifest:
-    limited = {
-        "nominalConcurrencyShares": 0,
-        "lendablePercent": 0,
-        "borrowingLimitPercent": 0,
-        "limitResponse": {"type": "Reject"},
-    }
+    shares = ("nominalConcurrencyShares", "lendablePercent", "borrowingLimitPercent")
+    limited = {**dict.fromkeys(shares, 0), "limitResponse": {"type": "Reject"}}
     spec = {"type": "Limited", "limited": limited}
     return make_manifest(FLOW_CONTROL, "PriorityLevelConfiguration", NAME, spec=spec)
 
 
-def _rule(*subjects: Manifest) -> Manifest:
-    everything = {
-        "verbs": list(WRITES),
-        "apiGroups": ["*"],
-        "resources": ["*"],
-        "namespaces": ["*"],
-        "clusterScope": True,
-    }
-    return {"subjects": list(subjects), "resourceRules": [everything]}
-
-
 def _flow_schema() -> Manifest:
-    spec = {
-        # Before every other but the one that nothing limits.
-        "matchingPrecedence": 2,
-        "priorityLevelConfiguration": {"name": NAME},
-        "rules": [_rule(_NEIGHBOUR)],
-    }
+    # Before every other but the one that nothing limits.
+    spec = {"matchingPrecedence": 2, "priorityLevelConfiguration": {"name": NAME}, "rules": [_rule(_NEIGHBOUR)]}
     return make_manifest(FLOW_CONTROL, "FlowSchema", NAME, spec=spec)

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
-from typing import Any
 
 from benchmarks.faults.context import FaultContext, NothingToHitError
 from benchmarks.faults.workloads import reservation_manifest
@@ -108,9 +107,9 @@ def prepare(context: FaultContext) -> None:
     """Let there be a tenant, and a reservation for others."""
     way = context.way(*WAYS)
     settle_tenant(context, plans=way == STATUS)
-    name = _reservation_name(context)
     context.create(_reservation(context))
-    context.run.observer.wait_for(f"room to be reserved by {name}", partial(_is_available, name), timeout_s=HANG_S)
+    available = partial(_is_available, _reserved(context))
+    context.run.observer.wait_for("room to be reserved", available, timeout_s=HANG_S)
 
 
 def forge(context: FaultContext) -> None:
@@ -138,15 +137,15 @@ def _as_planned(context: FaultContext, tenant: Objects, plan: JsonObject) -> Non
         owner = move["pod"].partition("/")[2].rpartition("-")[0]
         labels = {WORKLOAD_LABEL: owner}
         pod = _pod(context, f"{owner}-{number}", labels, taken, move["toNode"])
-        reference = _reference(owner, move["ownerUID"])
-        pod["metadata"]["ownerReferences"] = [reference]
+        reference = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": owner, "uid": move["ownerUID"]}
+        pod["metadata"]["ownerReferences"] = [{**reference, "controller": True}]
         tenant.create(pod)
     tenant.create(_namesake(context, context.moved_owner(), {}, taken))
 
 
 def _as_owners(context: FaultContext, tenant: Objects) -> None:
     """Come as those for whom room is reserved, to where it is."""
-    body = _reservation_body(context)
+    body = context.objects.read("Reservation", _reserved(context))
     taken, node = _taken(body), body["status"]["nodeName"]
     labels = {"app": EXPECTED}
     tenant.create(_pod(context, EXPECTED, labels, taken, node))
@@ -156,35 +155,25 @@ def _as_owners(context: FaultContext, tenant: Objects) -> None:
 def _as_scheduler(context: FaultContext, tenant: Objects, plan: JsonObject) -> None:
     """Write a plan as the scheduler does, with the tenant's pods in it."""
     name, status = plan["metadata"]["name"], dict(plan.get("status") or {})
+    labels = dict(plan["metadata"].get("labels") or {})
     forged = {
         "apiVersion": "stowage.dev/v1alpha1",
         "kind": "PackingPlan",
-        "metadata": {"generateName": "plan-", "labels": dict(plan["metadata"].get("labels") or {})},
+        "metadata": {"generateName": "plan-", "labels": labels},
         "spec": {"executionMode": "Execute", "trigger": "Manual", "timeLimitSeconds": 1},
         "status": {**status, "phase": "Executing", "moves": [], "placements": []},
     }
     made = tenant.create(forged)
     if made.get("status"):
         raise StowageError("the API server took the status of a plan from a tenant")
-    own = made["metadata"]["name"]
-    for target in (name, own):
-        must_be_forbidden(
-            "write the status of a plan",
-            partial(tenant.patch, "PackingPlan", target, {"status": {"phase": "Executing"}}, subresource="status"),
-        )
-    must_be_forbidden(
-        "abort the plan of another", partial(tenant.patch, "PackingPlan", name, {"spec": {"abort": True}})
-    )
-    must_be_forbidden(
-        "write the status of a reservation",
-        partial(
-            tenant.patch,
-            "Reservation",
-            _reservation_name(context),
-            {"status": {"phase": "Failed"}},
-            subresource="status",
-        ),
-    )
+    executing, failed = ({"status": {"phase": phase}} for phase in ("Executing", "Failed"))
+    for what, kind, of, change, part in (
+        ("write the status of a plan", "PackingPlan", name, executing, "status"),
+        ("write the status of a plan", "PackingPlan", made["metadata"]["name"], executing, "status"),
+        ("abort the plan of another", "PackingPlan", name, {"spec": {"abort": True}}, ""),
+        ("write the status of a reservation", "Reservation", _reserved(context), failed, "status"),
+    ):
+        must_be_forbidden(what, partial(tenant.patch, kind, of, change, subresource=part))
 
 
 def _nothing_taken(context: FaultContext) -> None:
@@ -217,37 +206,26 @@ def _namesake(context: FaultContext, name: str, labels: dict[str, str], taken: s
     return made
 
 
-def _reference(name: str, uid: str) -> dict[str, Any]:
-    return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": name, "uid": uid, "controller": True}
-
-
 def _taken(of: JsonObject) -> str:
     """Return what the scheduler writes into a pod that took room from an object."""
     metadata = of["metadata"]
     return json.dumps({"name": metadata["name"], "uid": metadata["uid"]})
 
 
-def _reservation_name(context: FaultContext) -> str:
+def _reserved(context: FaultContext) -> str:
+    """Return the name of the reservation."""
     return f"{EXPECTED}-{context.namespace}"
 
 
 def _reservation(context: FaultContext) -> Manifest:
     controller = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": EXPECTED, "namespace": context.namespace}
-    labelled = {"matchLabels": {"app": EXPECTED}}
     pod = {"kind": "Pod", "name": EXPECTED, "namespace": context.namespace}
-    owners: list[Manifest] = [{"controller": controller, "labelSelector": labelled}, {"object": pod}]
+    labelled = {"controller": controller, "labelSelector": {"matchLabels": {"app": EXPECTED}}}
     requests = {"cpu": "100m", "memory": RESERVED}
-    return reservation_manifest(_reservation_name(context), requests, owners)
+    return reservation_manifest(_reserved(context), requests, [labelled, {"object": pod}])
 
 
 def _is_available(name: str, state: State) -> ConditionResult:
-    phases = {
-        body["metadata"]["name"]: (body.get("status") or {}).get("phase", "") for body in state.bodies("Reservation")
-    }
+    bodies = state.bodies("Reservation")
+    phases = {body["metadata"]["name"]: (body.get("status") or {}).get("phase", "") for body in bodies}
     return ConditionResult(phases.get(name) == "Available", f"reservations are {phases}")
-
-
-def _reservation_body(context: FaultContext) -> JsonObject:
-    name = _reservation_name(context)
-    bodies = context.run.observer.read(lambda state: state.bodies("Reservation"))
-    return next(body for body in bodies if body["metadata"]["name"] == name)

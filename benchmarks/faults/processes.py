@@ -83,8 +83,8 @@ def kill_scheduler(context: FaultContext) -> None:
     def restarted() -> None:
         successor = wait_until(
             "the scheduler to be started again",
-            lambda: _successor(context.release, former.pid),
-            lambda process: process is not None,
+            lambda: _process_of(context.release, "scheduler"),
+            lambda process: process is not None and process.pid != former.pid,
             timeout_s=HANG_S,
             clock=context.clock,
         )
@@ -116,11 +116,6 @@ def _process_of(release: Release, container: str) -> psutil.Process | None:
         return None if pid is None else psutil.Process(pid)
     except psutil.NoSuchProcess:
         return None
-
-
-def _successor(release: Release, former_pid: int) -> psutil.Process | None:
-    process = _process_of(release, "scheduler")
-    return None if process is None or process.pid == former_pid else process
 
 
 def control_file(cluster: Cluster) -> Path:

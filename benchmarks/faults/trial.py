@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from http import HTTPStatus
@@ -99,6 +100,7 @@ class Trial:
 
 
 _DOING = {("pods", "eviction"), ("pods", "binding")}
+_OWN_ERROR = HTTPStatus.INTERNAL_SERVER_ERROR
 
 
 @dataclass(slots=True)
@@ -106,7 +108,7 @@ class Seen:
     """The observations of a try; filled in while it runs.
 
     ``changes`` is everything the watches saw, first what was there; ``audit_start``
-    where the API server's audit log was then, and ``entries`` what it has since.
+    where the API server's audit log was then.
     Restarts are of the release's containers by then. ``error`` ended the try early.
     """
 
@@ -119,7 +121,6 @@ class Seen:
     finished_plans: frozenset[str] = frozenset()
     audit_start: AuditMark = BEGINNING
     environment: ScenarioEnvironment | None = None
-    entries: tuple[AuditEntry, ...] = ()
     injected: Receipt | None = None
     ended: Receipt | None = None
     facts: dict[str, float] = field(default_factory=dict)
@@ -127,13 +128,12 @@ class Seen:
     second_plan: int | None = None
 
 
-def restarts(state: State, namespace: str) -> dict[str, int]:
+def restarts(state: State, namespace: str) -> Counter[str]:
     """Return how often each container of the release has been started again."""
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for body in state.bodies("Pod", namespace):
         for status in (body.get("status") or {}).get("containerStatuses") or ():
-            name = status["name"]
-            counts[name] = counts.get(name, 0) + status["restartCount"]
+            counts[status["name"]] += status["restartCount"]
     return counts
 
 
@@ -154,21 +154,14 @@ def begin_try(run: RunContext, scenario: Scenario, release: Release, fault: str)
 
 def end_try(run: RunContext, seen: Seen, number: int, seed: int, results: Path) -> Trial:
     """Return a try's result; of one that failed, keep the evidence in a folder."""
-    seen.changes += run.observer.take_journal()
-    log = run.cluster.audit_log
-    seen.entries = tuple(read_audit_entries(log, seen.audit_start))
-    trial = trial_of(run, seen, number, seed)
-    if not trial.passed:
-        lines = AuditReader(log, seen.audit_start).lines()
-        keep_evidence(results, trial, seen, lines)
-    return trial
-
-
-def trial_of(context: RunContext, seen: Seen, number: int, seed: int) -> Trial:
-    """Return the trial's result."""
-    history = History(tuple(seen.changes), seen.entries)
+    observer, log = run.observer, run.cluster.audit_log
+    seen.changes += observer.take_journal()
+    entries = tuple(read_audit_entries(log, seen.audit_start))
+    history, asked = History(tuple(seen.changes), entries), list(_asked(seen, entries))
     namespace = seen.environment.namespace if seen.environment else ""
-    return Trial(
+    again = observer.read(lambda state: restarts(state, seen.release.namespace))
+    again.subtract(seen.restarts)
+    trial = Trial(
         scenario=seen.scenario.scenario_id,
         fault=seen.fault,
         limit_s=seen.scenario.optimizer.time_limit_s,
@@ -176,20 +169,23 @@ def trial_of(context: RunContext, seen: Seen, number: int, seed: int) -> Trial:
         seed=seed,
         struck=seen.injected is not None,
         violations=tuple(v.in_words() for v in check(history)),
-        failures=(seen.error,) if seen.error else tuple(_failures(context, seen)),
+        failures=(seen.error,) if seen.error else tuple(_failures(run, seen)),
         phases=_phases(seen),
         evictions=len(history.evictions),
-        writes=_writes(seen),
-        refusals=_refusals(seen),
-        scheduler_restarts=_grown(context, seen, "scheduler"),
-        optimizer_restarts=_grown(context, seen, "optimizer"),
+        writes=sum((one.resource, one.subresource) in _DOING for one in asked),
+        refusals=sum(one.code == HTTPStatus.TOO_MANY_REQUESTS or one.code >= _OWN_ERROR for one in asked),
+        scheduler_restarts=again["scheduler"],
+        optimizer_restarts=again["optimizer"],
         held_s=hold_s(seen.changes, namespace),
         resumed_s=_resumed_s(seen),
         recovered_s=_recovered_s(seen, namespace),
         second_plan=seen.second_plan,
-        took_s=context.observer.clock.now().seconds_since(seen.began),
+        took_s=observer.clock.now().seconds_since(seen.began),
         facts=dict(seen.facts),
     )
+    if not trial.passed:
+        keep_evidence(results, trial, seen, AuditReader(log, seen.audit_start).lines())
+    return trial
 
 
 def _failures(context: RunContext, seen: Seen) -> Iterator[str]:
@@ -216,33 +212,14 @@ def _phases(seen: Seen) -> tuple[str, ...]:
     return tuple(phases[uid] for uid in phases if uid not in seen.finished_plans)
 
 
-def _writes(seen: Seen) -> int:
-    """Count what the scheduler did to the cluster while the fault lasted."""
-    return sum((entry.resource, entry.subresource) in _DOING for entry in _asked(seen))
-
-
-def _refusals(seen: Seen) -> int:
-    """Count what the server would not let the scheduler write meanwhile."""
-    return sum(
-        entry.code == HTTPStatus.TOO_MANY_REQUESTS or entry.code >= HTTPStatus.INTERNAL_SERVER_ERROR
-        for entry in _asked(seen)
-    )
-
-
-def _asked(seen: Seen) -> Iterator[AuditEntry]:
+def _asked(seen: Seen, entries: Iterable[AuditEntry]) -> Iterator[AuditEntry]:
     """Yield the scheduler's requests that were answered while the fault lasted."""
     if seen.injected is None or seen.ended is None:
         return
     low, high = seen.injected.wall_ns, seen.ended.wall_ns
-    for entry in seen.entries:
+    for entry in entries:
         if low <= entry.stage_ns <= high and entry.user.endswith(SCHEDULER):
             yield entry
-
-
-def _grown(context: RunContext, seen: Seen, container: str) -> int:
-    """Return how often a container was started again in the try."""
-    now = context.observer.read(lambda state: restarts(state, seen.release.namespace))
-    return now.get(container, 0) - seen.restarts.get(container, 0)
 
 
 def _resumed_s(seen: Seen) -> float | None:
@@ -256,31 +233,23 @@ def _resumed_s(seen: Seen) -> float | None:
             continue
         at_s = change.receipt.wall_ns / NS_PER_S
         if at_s < restarted_s:
-            (open_plans.add if _is_open(change) else open_plans.discard)(change.uid)
+            is_open = (change.body.get("status") or {}).get("phase", "") in STAGES
+            (open_plans.add if is_open else open_plans.discard)(change.uid)
         elif change.uid in open_plans:
             return at_s - restarted_s
     return None
-
-
-def _is_open(change: Change) -> bool:
-    phase = (change.body.get("status") or {}).get("phase", "")
-    return phase in STAGES
 
 
 def _recovered_s(seen: Seen, namespace: str) -> float | None:
     """Return the time from the fault to the last change of a pod."""
     if seen.injected is None or seen.error:
         return None
-    later = [
-        change.receipt
-        for change in seen.changes
-        if change.kind == "Pod" and change.namespace == namespace and change.receipt > seen.injected
-    ]
-    return max(later).seconds_since(seen.injected) if later else 0.0
+    receipts = (one.receipt for one in seen.changes if one.kind == "Pod" and one.namespace == namespace)
+    return max([seen.injected, *receipts]).seconds_since(seen.injected)
 
 
-def keep_evidence(results: Path, trial: Trial, seen: Seen, audit_lines: Iterable[bytes]) -> Path:
-    """Write the evidence into a folder of its own, and return the folder."""
+def keep_evidence(results: Path, trial: Trial, seen: Seen, audit_lines: Iterable[bytes]) -> None:
+    """Write the evidence into a folder of its own."""
     name = f"{trial.scenario.replace('/', '-')}-{trial.seed}-{trial.number}"
     folder = results / "failed" / name
     folder.mkdir(parents=True, exist_ok=True)
@@ -292,4 +261,3 @@ def keep_evidence(results: Path, trial: Trial, seen: Seen, audit_lines: Iterable
     for container, log in seen.release.log_files().items():
         if log.is_file():
             shutil.copyfile(log, folder / f"{container}.log")
-    return folder

@@ -46,12 +46,7 @@ def taint_node(context: FaultContext) -> None:
 def shrink_node(context: FaultContext) -> None:
     """Take a part of the node's memory away; pods that run stay."""
     name = context.planned_node(context.way(*ROLES))
-    body = next(
-        body
-        for body in context.run.observer.read(lambda state: state.bodies("Node"))
-        if body["metadata"]["name"] == name
-    )
-    whole = body["status"]["allocatable"]["memory"]
+    whole = context.objects.read("Node", name)["status"]["allocatable"]["memory"]
     left = str(int(parse_memory(whole) * LEFT_SHARE))
     _resize(context, name, left)
     if context.rng.random() < RESTORED_SHARE:
@@ -121,11 +116,7 @@ def change_owner(context: FaultContext) -> None:
     if way == "gone":
         context.objects.delete("ReplicaSet", owner, namespace=namespace)
         return
-    asked = context.run.observer.read(
-        lambda state: {
-            body["metadata"]["name"]: int(body["spec"]["replicas"]) for body in state.bodies("ReplicaSet", namespace)
-        }
-    )[owner]
+    asked = int(context.objects.read("ReplicaSet", owner, namespace=namespace)["spec"]["replicas"])
     replicas = {"fewer": asked - 1, "more": asked + 1, "none": 0}[way]
     context.objects.patch("ReplicaSet", owner, {"spec": {"replicas": replicas}}, namespace=namespace)
 

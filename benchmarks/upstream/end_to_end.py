@@ -274,6 +274,7 @@ def run_specs(profiles: Sequence[Profile], only: str, results: Path, say: Say) -
     return write_figures(
         results / f"{NAME}.json",
         [spec_figure(profile, found) for profile in profiles],
+        {},
         specs=[asdict(one) for one in found],
         left_out=[
             {"profile": profile.name, "spec": spec, "reason": reason}
