@@ -10,6 +10,7 @@ from statistics import median
 from benchmarks.engine import ratio_figure
 from benchmarks.live.cell import Cell, Part
 from benchmarks.live.moments import PlanRow, Row, Window
+from stowage_testbed.recording.footprint import UNKNOWN
 from stowage_testbed.text.figure import Figure, Target, at_least, at_most, figure
 
 MIB = 1024**2
@@ -40,7 +41,7 @@ def cell_figures(cell: Cell, rows: Sequence[Row]) -> Iterator[Figure]:
             most = _most(HOLD_S, cell, "s") if window is Window.PLAN else None
             yield _of(cell, f"{window}: longest wait of a pod that no plan concerns", "s", waits, most)
     yield _of(
-        cell, "longest hold by the scheduler's histogram", "s", [row.longest_hold_s or 0.0 for row in of_plans],
+        cell, "longest hold by the scheduler's histogram", "s", [row.usage.longest_hold_s or 0.0 for row in of_plans],
         note="the upper end of its bucket; 0: no pod was held",
     )  # fmt: skip
     if cell.beside:
@@ -74,16 +75,17 @@ def _plan_figures(cell: Cell, plans: Sequence[PlanRow]) -> Iterator[Figure]:
 
 def _cost_figures(cell: Cell, plans: Sequence[tuple[Row, PlanRow]]) -> Iterator[Figure]:
     for what, counts, target, note in (
-        ("writes", [row.writes for row, _ in plans], _most(WRITES_AN_ARRIVAL, cell), "without events"),
-        ("requests", [row.requests for row, _ in plans], None, "all, also for pods that no plan concerns"),
+        ("writes", [row.usage.writes for row, _ in plans], _most(WRITES_AN_ARRIVAL, cell), "without events"),
+        ("requests", [row.usage.requests for row, _ in plans], None, "all, also for pods that no plan concerns"),
     ):
         arrivals = [plan.moved + plan.placed for _, plan in plans]
         samples = [sum(one.values()) / number for one, number in zip(counts, arrivals, strict=True) if number]
         total = sum(map(Counter, counts), Counter[str]())
         yield _of(cell, f"API {what} an arrival", "requests", samples, target, note=f"{note}; {_counted(total)}")
     for name in ("scheduler", "optimizer"):
-        yield _of(cell, f"CPU of the {name}", "s", [row.cpu_s.get(name) for row, _ in plans])
-        peaks = [row.peak_bytes.get(name) for row, _ in plans]
+        taken = [row.usage.footprints.get(name, UNKNOWN) for row, _ in plans]
+        yield _of(cell, f"CPU of the {name}", "s", [one.cpu_s for one in taken])
+        peaks = [one.peak_memory_bytes for one in taken]
         yield _of(cell, f"peak memory of the {name}", "MiB", [None if one is None else one / MIB for one in peaks])
 
 

@@ -38,9 +38,9 @@ class Usage:
     The longest hold is the upper end of the histogram's last bucket that is not empty.
     """
 
-    footprints: Mapping[str, Footprint]
-    writes: Counter[str] = field(default_factory=Counter)
-    requests: Counter[str] = field(default_factory=Counter)
+    footprints: dict[str, Footprint] = field(default_factory=dict)
+    writes: dict[str, int] = field(default_factory=dict)
+    requests: dict[str, int] = field(default_factory=dict)
     longest_hold_s: float | None = None
     held_s: float = 0.0
 

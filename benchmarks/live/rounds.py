@@ -108,8 +108,7 @@ class CellRun:
         meter = Meter(self.cluster, release)
         began = self.observer.clock.now()
         prefix = f"{TINY}-{window}-{number}"
-        events, clock = self.cell.events_per_s, self.observer.clock
-        with churning(self.objects, prefix, events, clock):
+        with churning(self.objects, prefix, self.cell.events_per_s, self.observer.clock):
             if window is Window.PLAN:
                 self._execute_plan(number, prefix)
             elif self.cell.burst:
@@ -123,12 +122,7 @@ class CellRun:
             window=window,
             length_s=length_s,
             tiny=moments.tiny(),
-            writes=dict(usage.writes),
-            requests=dict(usage.requests),
-            longest_hold_s=usage.longest_hold_s,
-            held_s=usage.held_s,
-            cpu_s={name: one.cpu_s for name, one in usage.footprints.items()},
-            peak_bytes={name: one.peak_memory_bytes for name, one in usage.footprints.items()},
+            usage=usage,
             plan=moments.plan_row(self.cell.large) if window is Window.PLAN else None,
         )
 

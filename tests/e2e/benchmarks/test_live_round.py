@@ -23,12 +23,12 @@ def test_a_round_measures_every_window_on_pods_that_were_born_bound() -> None:
     for row in rows.values():
         assert row.tiny
         assert all(wait_s is not None for _, wait_s in row.tiny[:4])
-        assert row.cpu_s["scheduler"] is not None
-        assert row.requests["POST"] > 0
+        assert row.usage.footprints["scheduler"].cpu_s is not None
+        assert row.usage.requests["POST"] > 0
     plan = rows[Window.PLAN].plan
     assert plan is not None
     assert (plan.moved, plan.placed, plan.unready) == (4, 4, 0)
     assert plan.ready_s is not None
     assert plan.left == ()
-    assert rows[Window.PLAN].writes["create pods/eviction"] == CELL.moves
-    assert rows[Window.IDLE].writes == {}
+    assert rows[Window.PLAN].usage.writes["create pods/eviction"] == CELL.moves
+    assert rows[Window.IDLE].usage.writes == {}

@@ -15,6 +15,7 @@ from benchmarks.faults.session import reliability_figures, trial_journal, write_
 from benchmarks.faults.trial import Trial
 from benchmarks.live.cell import Part, moving
 from benchmarks.live.figures import cell_figures
+from benchmarks.live.meter import Usage
 from benchmarks.live.moments import PlanRow, Row, Window
 from benchmarks.optimizer.figures import contradictions
 from benchmarks.optimizer.measurement import Record, Value
@@ -109,15 +110,6 @@ def test_only_runs_of_one_question_are_held_against_each_other() -> None:
     assert contradictions([claim, elsewhere, narrower]) == []
 
 
-def a_row(window: Window, number: int = 0, **values: Any) -> Row:
-    plain: dict[str, Any] = {
-        "length_s": 10.0, "tiny": ((0.0, 1.0), (1.0, 1.0)), "writes": {},
-        "requests": {}, "longest_hold_s": 1.0, "held_s": 0.2,
-        "cpu_s": {"scheduler": 2.0}, "peak_bytes": {}, "plan": None,
-    }  # fmt: skip
-    return Row(number=number, window=window, **{**plain, **values})
-
-
 def test_a_live_plan_that_was_never_carried_out_misses_its_target() -> None:
     """A figure that falls short is written as such, with the reason."""
     failed = PlanRow(
@@ -125,7 +117,7 @@ def test_a_live_plan_that_was_never_carried_out_misses_its_target() -> None:
         placed=50, plans=1, given_up=("Aborted: no room",), left=(),
     )  # fmt: skip
     writes = {"create pods/binding": 100, "patch pods": 50}
-    row = a_row(Window.PLAN, plan=failed, writes=writes)
+    row = Row(0, Window.PLAN, 10.0, ((0.0, 1.0), (1.0, 1.0)), Usage(writes=writes), failed)
 
     found = named(cell_figures(moving(Part.PENDING, "p", 100, 50), [row]))
 
