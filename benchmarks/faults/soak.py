@@ -11,6 +11,7 @@ import secrets
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from math import sqrt
@@ -87,7 +88,11 @@ def slope_of(pieces: Iterable[Iterable[Point]], warm_up_s: float = WARM_UP_S) ->
     keeps what it has once taken. The interval is that of as many independent values as
     its autocorrelation leaves (Santer et al. 2000, section 4).
     """
-    lives = [centred for points in pieces for life in _lives(points) if (centred := _centred(life, warm_up_s))]
+    grouped: defaultdict[tuple[int, int], list[Point]] = defaultdict(list)
+    for number, points in enumerate(pieces):
+        for point in points:
+            grouped[number, point.life].append(point)
+    lives = [centred for life in grouped.values() if (centred := _centred(life, warm_up_s))]
     pairs = [pair for life in lives for pair in life]
     spread = sum(x * x for x, _ in pairs)
     if not spread:
@@ -102,13 +107,6 @@ def slope_of(pieces: Iterable[Iterable[Point]], warm_up_s: float = WARM_UP_S) ->
     hourly = slope * S_AN_HOUR
     low, high = (slope - margin) * S_AN_HOUR, (slope + margin) * S_AN_HOUR
     return Slope(hourly, low, high, len(pairs))
-
-
-def _lives(points: Iterable[Point]) -> list[list[Point]]:
-    lives: defaultdict[int, list[Point]] = defaultdict(list)
-    for point in points:
-        lives[point.life].append(point)
-    return list(lives.values())
 
 
 def _centred(life: Sequence[Point], warm_up_s: float) -> list[tuple[float, float]]:
@@ -200,23 +198,17 @@ class Sampler:
             return
 
     def _of_processes(self) -> Iterator[tuple[str, int, float]]:
+        pids = {"testbed": psutil.Process().pid}
+        with suppress(HTTPError, OSError, client.ApiException):
+            pids |= self._release.process_ids()
         server = component_process(self._release.cluster.workdir, API_SERVER)
-        pids = {**self._pids(), "testbed": psutil.Process().pid}
         if server is not None:
             pids["API server"] = server.pid
         for name, pid in pids.items():
-            try:
+            with suppress(psutil.Error):
                 process = psutil.Process(pid)
                 yield f"memory of the {name}", pid, process.memory_info().rss / MIB
                 yield f"descriptors of the {name}", pid, process.num_fds()
-            except psutil.Error:
-                continue
-
-    def _pids(self) -> dict[str, int]:
-        try:
-            return self._release.process_ids()
-        except (HTTPError, OSError, client.ApiException):
-            return {}
 
     def _objects(self) -> Counter[str]:
         """Return how many objects there are of each resource but events.
@@ -282,22 +274,16 @@ def slope_figures(points: Mapping[str, Sequence[Point]], warm_up_s: float) -> It
         for name, slope in slopes.items()
         if name.startswith(OBJECTS_OF) and slope is not None and not slope.is_none
     )
-    note = f"{CONFIDENCE:.0%} interval, from {warm_up_s:g} s of each life on"
+    interval = f"{CONFIDENCE:.0%} interval, from {warm_up_s:g} s of each life on"
     for name, slope in slopes.items():
         if name.startswith(OBJECTS_OF):
             continue
         unit = "MiB/h" if name.startswith(("memory", "live heap")) else "1/h"
         if slope is None:
-            yield Figure(f"slope: {name}", None, unit, note=f"too few samples; {note}")
+            yield Figure(f"slope: {name}", None, unit, note=f"too few samples; {interval}")
             continue
         checked = name.endswith(MUST_NOT_GROW)
-        yield Figure(
-            f"slope: {name}",
-            slope.per_hour,
-            unit,
-            target="0 in the interval" if checked else "",
-            met=slope.is_none if checked else None,
-            runs=slope.parts,
-            spread=(slope.low, slope.high),
-            note=f"{note}; {growing}" if name == ALL_OBJECTS and growing else note,
-        )
+        target, met = ("0 in the interval", slope.is_none) if checked else ("", None)
+        note = f"{interval}; {growing}" if name == ALL_OBJECTS and growing else interval
+        spread = (slope.low, slope.high)
+        yield Figure(f"slope: {name}", slope.per_hour, unit, target, met, slope.parts, spread, note)

@@ -99,81 +99,60 @@ def fleet_figures(answers: list[Answer]) -> Iterator[Figure]:
     ours = [one for one in answers if one.ask.strategy == OURS]
     plans = [one for one in ours if one.ask.aim is Aim.PLACE]
     real = [one for one in plans if one.ask.sample.pods != MADE]
-    yield from _first_plans(plans)
-    yield from _small(real)
-    yield from _gaps(real)
-    yield from _upper_tiers(real)
-    yield from _made([one for one in plans if one.ask.sample.pods == MADE])
+    yield from _first_plans([one for one in plans if one.ask.limit_s == LIMIT_S])
+    yield from _real(real)
+    yield from _made([one for one in plans if one.ask.sample.pods == MADE and one.ask.limit_s > LIMIT_S])
     yield from _compared(answers)
     yield from _emptied([one for one in ours if one.ask.aim is not Aim.PLACE])
     late = [1000 * (one.record.wall_s - one.ask.limit_s) for one in plans]
     yield figure("answer after the limit, at most", "ms", late, max, at_most(LATE_MS, "ms"))
 
 
+def _share(name: str, whether: Iterable[bool], least: float | None = None) -> Figure:
+    target = at_least(least, "%") if least else None
+    return figure(name, "%", [float(one) for one in whether], share_percent, target, spread=False)
+
+
 def _first_plans(plans: list[Answer]) -> Iterator[Figure]:
-    at_default = [one for one in plans if one.ask.limit_s == LIMIT_S]
-    for nodes, group in _grouped(at_default, lambda one: one.ask.sample.nodes):
-        first = [one.record.first_plan_s for one in group]
-        limit_s = FIRST_S.get(nodes)
+    for nodes, group in _grouped(plans, _nodes):
+        records, limit_s = [one.record for one in group], FIRST_S.get(nodes)
+        first = [one.first_plan_s for one in records if one.first_plan_s is not None]
         # Where nothing can be gained there is no plan, and that is proved.
-        there = [float(one.record.optimal or one.record.first_plan_s is not None) for one in group]
-        yield figure(
-            f"{nodes} nodes: a plan at {LIMIT_S:g} s, or none is better", "%",
-            there, share_percent, at_least(FULL_PERCENT, "%"), spread=False,
-        )  # fmt: skip
-        yield figure(
-            f"{nodes} nodes: first checked plan", "s",
-            [one for one in first if one is not None], median,
-            at_most(limit_s, "s") if limit_s else None,
-        )  # fmt: skip
+        there = [one.optimal or one.first_plan_s is not None for one in records]
+        yield _share(f"{nodes} nodes: a plan at {LIMIT_S:g} s, or none is better", there, FULL_PERCENT)
+        target = at_most(limit_s, "s") if limit_s else None
+        yield figure(f"{nodes} nodes: first checked plan", "s", first, median, target)
 
 
-def _small(plans: list[Answer]) -> Iterator[Figure]:
-    for nodes, small in _grouped(plans, lambda one: one.ask.sample.nodes)[:1]:
-        yield figure(
-            f"{nodes} nodes: all phases proved", "%",
-            [float(one.record.optimal) for one in small], share_percent,
-            at_least(PROVED_60_PERCENT, "%"), spread=False,
-        )  # fmt: skip
+def _real(plans: list[Answer]) -> Iterator[Figure]:
+    """Yield what is proved: all of the smallest fleets, the tiers and gaps of all others."""
+    for nodes, small in _grouped(plans, _nodes)[:1]:
+        proved = [one.record.optimal for one in small]
+        yield _share(f"{nodes} nodes: all phases proved", proved, PROVED_60_PERCENT)
         yield figure(f"{nodes} nodes: answer", "s", [one.record.wall_s for one in small], median)
-
-
-def _gaps(plans: list[Answer]) -> Iterator[Figure]:
-    for (limit_s, nodes), group in _grouped(plans, _limit_and_nodes):
+    for (limit_s, nodes), group in _grouped(plans, lambda one: (one.ask.limit_s, _nodes(one))):
+        name, wanted = f"{nodes} nodes, {limit_s:g} s", GAP_PERCENT.get(limit_s)
         gaps = [one.gap_percent for one in group]
-        wanted = GAP_PERCENT.get(limit_s)
         yield figure(
-            f"{nodes} nodes, {limit_s:g} s: gap of the lowest tier's pods", "%",
-            gaps, median, at_most(wanted, "%") if wanted else None,
-            note=f"largest {max(gaps):.2f}",
+            f"{name}: gap of the lowest tier's pods", "%", gaps, median,
+            at_most(wanted, "%") if wanted else None, note=f"largest {max(gaps):.2f}",
         )  # fmt: skip
-
-
-def _upper_tiers(plans: list[Answer]) -> Iterator[Figure]:
-    """Yield of how many fleets all tiers but the lowest are proved."""
-    with_upper = [one for one in plans if len(one.record.tiers) > 1]
-    for (limit_s, nodes), group in _grouped(with_upper, _limit_and_nodes):
-        yield figure(
-            f"{nodes} nodes, {limit_s:g} s: all upper tiers proved", "%",
-            [float(one.record.tiers[-2].optimal) for one in group], share_percent,
-            spread=False,
-        )  # fmt: skip
+        upper = [one.record.tiers[-2].optimal for one in group if len(one.record.tiers) > 1]
+        if upper:
+            yield _share(f"{name}: all upper tiers proved", upper)
 
 
 def _made(plans: list[Answer]) -> Iterator[Figure]:
-    longer = [one for one in plans if one.ask.limit_s > LIMIT_S]
-    for nodes, group in _grouped(longer, lambda one: one.ask.sample.nodes):
+    for nodes, group in _grouped(plans, _nodes):
         gap, memory = MADE_GAP_PERCENT.get(nodes), MOST_GIB.get(nodes)
         yield figure(
-            f"made, {nodes} nodes, {group[0].ask.limit_s:g} s: gap of the lowest tier",
-            "%", [one.gap_percent for one in group], median,
-            at_most(gap, "%") if gap else None,
+            f"made, {nodes} nodes, {group[0].ask.limit_s:g} s: gap of the lowest tier", "%",
+            [one.gap_percent for one in group], median, at_most(gap, "%") if gap else None,
         )  # fmt: skip
         yield figure(
             f"made, {nodes} nodes: memory", "GiB",
-            [one.record.peak_bytes / GIB for one in group if one.record.peak_bytes],
-            max, at_most(memory, "GiB") if memory else None,
-            note="service and children, shared pages once",
+            [one.record.peak_bytes / GIB for one in group if one.record.peak_bytes], max,
+            at_most(memory, "GiB") if memory else None, note="service and children, shared pages once",
         )  # fmt: skip
 
 
@@ -205,19 +184,16 @@ def _pairs(answers: Iterable[Answer]) -> Iterator[tuple[Answer, Answer]]:
 
 
 def _emptied(answers: list[Answer]) -> Iterator[Figure]:
-    open_percent = defaultdict[Aim, list[float]](list)
-    for one in answers:
-        before, after, least = one.record.price_micros if one.ask.aim is Aim.CHEAPEST else one.record.nodes
-        share = (after - least) / max(1, before - least)
-        open_percent[one.ask.aim].append(FULL_PERCENT * share)
-    for aim, shares in open_percent.items():
-        yield figure(
-            f"{aim}: open of what may be saved", "%", shares, median,
-            at_most(EMPTIED_GAP_PERCENT, "%"),
-        )  # fmt: skip
+    for aim, group in _grouped(answers, lambda one: one.ask.aim.value):
+        shares = []
+        for record in (one.record for one in group):
+            before, after, least = record.price_micros if aim == Aim.CHEAPEST else record.nodes
+            shares.append(FULL_PERCENT * (after - least) / max(1, before - least))
+        target = at_most(EMPTIED_GAP_PERCENT, "%")
+        yield figure(f"{aim}: open of what may be saved", "%", shares, median, target)
 
 
-Key = TypeVar("Key", int, tuple[float, int], tuple[str, float])
+Key = TypeVar("Key", int, str, tuple[float, int], tuple[str, float])
 
 
 def _grouped(answers: Iterable[Answer], key: Callable[[Answer], Key]) -> list[tuple[Key, list[Answer]]]:
@@ -228,5 +204,5 @@ def _grouped(answers: Iterable[Answer], key: Callable[[Answer], Key]) -> list[tu
     return sorted(groups.items(), key=lambda item: item[0])
 
 
-def _limit_and_nodes(answer: Answer) -> tuple[float, int]:
-    return answer.ask.limit_s, answer.ask.sample.nodes
+def _nodes(answer: Answer) -> int:
+    return answer.ask.sample.nodes
