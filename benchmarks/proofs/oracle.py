@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
 
 from benchmarks.proofs.cases import Case
 from stowage_optimizer.contract import optimizer_pb2 as pb
@@ -74,37 +74,27 @@ class Oracle:
 
     def value(self, plan: Plan) -> Value:
         """Return what ``plan`` is worth."""
-        found = []
+        rows = [self._worth(one, at, at) for one, at, _ in self.fixed]
+        rows += [self._worth(*one) for one in zip(self.class_of, self.home, plan, strict=True)]
+        sums = [sum(column) for column in zip(*rows, strict=True)]
+        return tuple((sums[at], sums[at + 1], sums[at + 2]) for at in range(0, len(sums), 3))
+
+    def _worth(self, one: pb.PodClass, home: Place, node: Place) -> list[int]:
+        """Return what a pod adds to the numbers of a value, tier by tier."""
+        lost, found = self._disruption(home, node), list[int]()
         for tier in self.tiers:
-            kept = placed = disruption = 0
-            for one, _, _ in self.fixed:
-                kept += one.priority == tier
-                placed += one.priority >= tier
-            for index, node in enumerate(plan):
-                one = self.class_of[index]
-                if one.priority < tier:
-                    continue
-                placed += node is not None
-                disruption += self._disruption(index, node)
-                if self.home[index] is not None:
-                    kept += one.priority == tier and node is not None
-            found.append((kept, placed, -disruption))
-        return tuple(found)
+            kept = home is not None and node is not None and one.priority == tier
+            placed = node is not None and one.priority >= tier
+            found += [int(kept), int(placed), -lost if one.priority >= tier else 0]
+        return found
 
     def _weight(self, index: int, node: Place) -> int:
         """Return what a pod adds to the value, as one number."""
-        one, weight = self.class_of[index], 0
-        runs = self.home[index] is not None
-        lost = self._disruption(index, node)
-        for tier in self.tiers:
-            within, has_node = one.priority >= tier, node is not None
-            kept = runs and has_node and one.priority == tier
-            for part in (kept, within and has_node, -lost if within else 0):
-                weight = weight * BASE + int(part)
-        return weight
+        worth = self._worth(self.class_of[index], self.home[index], node)
+        return reduce(lambda weight, part: weight * BASE + part, worth)
 
-    def _disruption(self, index: int, node: Place) -> int:
-        if self.home[index] is None or node == self.home[index]:
+    def _disruption(self, home: Place, node: Place) -> int:
+        if home is None or node == home:
             return 0
         return EVICTION if node is None else MOVE
 
@@ -234,14 +224,8 @@ class Oracle:
 
     def _tight(self, index: int) -> bool:
         """Return whether a budget over the pod does not allow for all its pods."""
-        for budget in self._budgets(index):
-            members = sum(
-                self.home[at] is not None and any(budget.name == one.name for one in self._budgets(at))
-                for at in range(len(self.pods))
-            )
-            if members > budget.disruptions_allowed:
-                return True
-        return False
+        names = [{one.name for one in self._budgets(at)} for at, home in enumerate(self.home) if home is not None]
+        return any(sum(one.name in each for each in names) > one.disruptions_allowed for one in self._budgets(index))
 
     def _kept_off(self, one: pb.PodClass) -> bool:
         return any(
@@ -278,18 +262,15 @@ class Oracle:
         return self._no_conflict(there, one, node) and self._near(there, one, node) and self._even(there, one, node)
 
     def _domain(self, key: str, node: int) -> str | None:
-        labels = self.nodes[node].labels
-        return labels.get(key)
+        return self.nodes[node].labels.get(key)
 
     def _no_conflict(self, there: Sequence[There], one: pb.PodClass, node: int) -> bool:
         ports = {port.port for port in one.host_ports}
         for other, at, _ in there:
             if at == node and ports & {port.port for port in other.host_ports}:
                 return False
-            for term, who in (
-                *((term, other) for term in one.required_pod_anti_affinity),
-                *((term, one) for term in other.required_pod_anti_affinity),
-            ):
+            apart = [(term, other) for term in one.required_pod_anti_affinity]
+            for term, who in [*apart, *((term, one) for term in other.required_pod_anti_affinity)]:
                 here = self._domain(term.topology_key, node)
                 near = here is not None and here == self._domain(term.topology_key, at)
                 if near and _matches(term.label_selector, who):
