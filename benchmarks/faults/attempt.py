@@ -8,10 +8,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.faults.cluster import FaultCluster
-from benchmarks.faults.context import FaultContext
-from benchmarks.faults.kinds import KINDS
-from benchmarks.faults.settings import Fault, FaultSettings
+from benchmarks.faults.cluster import KINDS, FaultCluster
+from benchmarks.faults.context import Fault, FaultContext, FaultSettings
 from benchmarks.faults.trial import STAGES, Seen, Trial, begin_try, end_try
 from stowage_testbed.invariants.reserved import kept_out
 from stowage_testbed.observe.condition import Condition, ConditionResult, UnreachableStateError

@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.engine import Say, build_of
 from benchmarks.faults.attempt import Attempt
 from benchmarks.faults.cluster import FaultCluster, open_fault_cluster
-from benchmarks.faults.settings import Fault, load_faults
+from benchmarks.faults.context import Fault, load_faults
 from benchmarks.faults.trial import Trial
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.journal import Journal

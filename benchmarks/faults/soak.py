@@ -27,10 +27,9 @@ from urllib3.exceptions import HTTPError
 
 from benchmarks.engine import Say
 from benchmarks.faults.attempt import Attempt
-from benchmarks.faults.cluster import open_fault_cluster
-from benchmarks.faults.kinds import KINDS
+from benchmarks.faults.cluster import KINDS, open_fault_cluster
+from benchmarks.faults.context import Fault, load_faults
 from benchmarks.faults.session import must_have_passed, on_fresh_nodes, reliability_figures
-from benchmarks.faults.settings import Fault, load_faults
 from benchmarks.faults.trial import Trial
 from benchmarks.live.meter import METRICS_VALUES, read_metrics, scheduler_url
 from stowage_testbed.api.client import send

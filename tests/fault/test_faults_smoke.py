@@ -10,8 +10,8 @@ import pytest
 
 from benchmarks.faults.attempt import Attempt
 from benchmarks.faults.cluster import FaultCluster, open_fault_cluster
+from benchmarks.faults.context import load_faults
 from benchmarks.faults.session import REFUSING, on_fresh_nodes
-from benchmarks.faults.settings import load_faults
 
 pytestmark = [pytest.mark.e2e, pytest.mark.smoke]
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from benchmarks.faults import forgeries, hostile_optimizer
+from benchmarks.faults.cluster import KINDS
+from benchmarks.faults.context import load_faults
 from benchmarks.faults.forgeries import must_be_forbidden
 from benchmarks.faults.hostile_optimizer import HONEST, LIES, RAW, Asked, reply
-from benchmarks.faults.kinds import KINDS
 from benchmarks.faults.odd_objects import NOBODY, chosen_of, tame_budget, tame_node, tame_pod
-from benchmarks.faults.settings import load_faults
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.base.errors import StowageError
