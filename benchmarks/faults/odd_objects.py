@@ -145,16 +145,19 @@ def _create(context: FaultContext, namespace: str, word: str) -> None:
     first = 0 if word == EARLY else NODES
     for number, node in enumerate(rng.sample(chosen_of("Node"), NODES), start=first):
         made = objects.create(tame_node(node, f"{NODE_PREFIX}-{number}"))
-        capacity = node["status"].get("allocatable", {})
-        status = {"status": {"capacity": capacity, "allocatable": capacity}}
+        status = {"status": dict.fromkeys(("capacity", "allocatable"), node["status"].get("allocatable", {}))}
         objects.patch("Node", made["metadata"]["name"], status, subresource="status")
     own, beside = rng.sample(chosen_of("PodDisruptionBudget"), 2)
-    objects.create(tame_budget(own, word, namespace, of_nobody=False))
-    objects.create(tame_budget(beside, f"odd-{word}", context.namespace, of_nobody=True))
-    objects.create(_make_reservation(namespace, word))
+    context.create(tame_budget(own, word, namespace, of_nobody=False))
+    context.create(tame_budget(beside, f"odd-{word}", context.namespace, of_nobody=True))
+    # Of more than there is, for many who are not there.
+    owners = [{"object": {"kind": "Pod", "namespace": namespace, "name": f"nobody-{number}"}} for number in range(99)]
+    name = f"{namespace[: LONGEST_NAME - len(word) - 1]}-{word}"
+    reservation = reservation_manifest(name, {"memory": "7Ei", "cpu": "1n"}, owners, ttl="0s")
+    reservation["metadata"]["labels"] = MANY_LABELS
+    context.create(reservation)
     for number, pod in enumerate(draw_pods(rng)):
-        name = f"{word}-{number}"
-        _create_pod(context, namespace, tame_pod(pod, name, namespace))
+        _create_pod(context, namespace, tame_pod(pod, f"{word}-{number}", namespace))
 
 
 def draw_pods(rng: random.Random) -> list[Manifest]:
@@ -174,50 +177,24 @@ def _create_pod(context: FaultContext, namespace: str, pod: Manifest) -> None:
     is_leaving = bool(metadata.pop("deletionTimestamp", None))
     metadata.pop("deletionGracePeriodSeconds", None)
     objects.create({**pod, "metadata": metadata, "spec": spec, "status": {}})
-    for part, change in (
-        ("ephemeralcontainers", {"spec": added} if any(added.values()) else {}),
-        ("status", {"status": pod["status"]} if pod["status"] else {}),
-    ):
-        if change:
-            objects.patch("Pod", name, change, namespace=namespace, subresource=part)
+    if any(added.values()):
+        objects.patch("Pod", name, {"spec": added}, namespace=namespace, subresource="ephemeralcontainers")
+    if pod["status"]:
+        objects.patch("Pod", name, {"status": pod["status"]}, namespace=namespace, subresource="status")
     if is_leaving:
         objects.delete("Pod", name, namespace=namespace)
-
-
-def _make_reservation(namespace: str, word: str) -> Manifest:
-    """Return a reservation of more than there is, for many who are not there."""
-    owners = [{"object": {"kind": "Pod", "namespace": namespace, "name": f"nobody-{number}"}} for number in range(99)]
-    name, requests = _name_reservation(namespace, word), {"memory": "7Ei", "cpu": "1n"}
-    made = reservation_manifest(name, requests, owners, ttl="0s")
-    made["metadata"]["labels"] = MANY_LABELS
-    return made
-
-
-def _name_reservation(namespace: str, word: str) -> str:
-    return f"{namespace[: LONGEST_NAME - len(word) - 1]}-{word}"
 
 
 def _remove(context: FaultContext, namespace: str) -> None:
     """Remove all of them, and wait until the pods are gone."""
     objects = context.objects
-    for pod in objects.list_all("Pod", namespace):
-        _let_go(context, "Pod", pod, namespace)
-    for word in (EARLY, LATE):
-        objects.delete("PodDisruptionBudget", word, namespace=namespace)
-        objects.delete("PodDisruptionBudget", f"odd-{word}", namespace=context.namespace)
-        objects.delete("Reservation", _name_reservation(namespace, word))
-    for node in objects.list_all("Node"):
-        name = str(node["metadata"]["name"])
-        if name.startswith(f"{NODE_PREFIX}-"):
-            _let_go(context, "Node", node, "")
-            objects.delete("Node", name)
+    for kind, place in (("Pod", namespace), ("Node", "")):
+        for body in objects.list_all(kind, place):
+            metadata = body["metadata"]
+            is_odd = kind == "Pod" or metadata["name"].startswith(f"{NODE_PREFIX}-")
+            if is_odd and metadata.get("finalizers"):
+                # Which nothing else would remove.
+                objects.patch(kind, metadata["name"], {"metadata": {"finalizers": None}}, namespace=place)
+            if is_odd and kind == "Node":
+                objects.delete(kind, metadata["name"])
     context.remove_namespace(namespace)
-
-
-def _let_go(context: FaultContext, kind: str, body: dict[str, object], namespace: str) -> None:
-    """Remove the finalisers, which nothing else would."""
-    metadata = body["metadata"]
-    assert isinstance(metadata, dict)  # noqa: S101 - narrows plain JSON
-    if metadata.get("finalizers"):
-        change = {"metadata": {"finalizers": None}}
-        context.objects.patch(kind, metadata["name"], change, namespace=namespace)

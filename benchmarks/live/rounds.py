@@ -89,16 +89,15 @@ class CellRun:
 
     def round(self, number: int) -> Iterator[Row]:
         """Measure the windows of one round."""
-        windows = [Window.PLAN]
-        if self.cell.beside:
-            windows = [Window.DEFAULT, Window.IDLE, Window.PLAN]
-            if number % 2:
-                windows = [*windows[1:], windows[0]]
-        for window in windows:
+        beside, other = [Window.DEFAULT], [Window.IDLE, Window.PLAN]
+        in_turn = [*other, *beside] if number % 2 else [*beside, *other]
+        for window in in_turn if self.cell.beside else [Window.PLAN]:
             row = self._measured(window, number)
             self.say(f"{self.cell.name}: round {number + 1}, {in_words(row)}")
             if row.plan is not None and row.plan.unready:
-                self._remove_large(number)
+                # The next round's plan is for its own pods alone.
+                for manifest in large_manifests(self.cell, number):
+                    self.objects.delete("ReplicaSet", manifest["metadata"]["name"], namespace=LIVE)
             yield row
 
     def _measured(self, window: Window, number: int) -> Row:
@@ -129,12 +128,9 @@ class CellRun:
     def _serving(self, profile: str) -> Release:
         if self._release is None or self._profile != profile:
             self._release = install_release(
-                self.cluster,
-                profile=profile,
-                optimizer_enabled=profile == "optimizer",
-                values=METRICS_VALUES,
+                self.cluster, profile=profile, optimizer_enabled=profile == "optimizer", values=METRICS_VALUES,
                 timeout_s=RELEASE_TIMEOUT_S,
-            )
+            )  # fmt: skip
             self._profile = profile
             for source in (PACKING_PLANS, RESERVATIONS):
                 self.observer.watch(source)
@@ -153,16 +149,9 @@ class CellRun:
         burst(self.objects, prefix, self.cell.burst)
         self._await("the burst", bound(prefix, self.cell.burst), BURST_TIMEOUT_S)
 
-    def _remove_large(self, number: int) -> None:
-        """Let the next round's plan be for its own pods alone."""
-        for manifest in large_manifests(self.cell, number):
-            name = manifest["metadata"]["name"]
-            self.objects.delete("ReplicaSet", name, namespace=LIVE)
-
     def _clear_tiny(self) -> None:
-        names = self.observer.read(lambda state: [one.name for one in state.all_pods(LIVE) if _tiny(one)])
-        for name in names:
-            self.objects.delete("Pod", name, namespace=LIVE, at_once=True)
+        for one in self.observer.read(_tiny_pods):
+            self.objects.delete("Pod", one.name, namespace=LIVE, at_once=True)
         self._await("the tiny pods to go", tiny_gone, BURST_TIMEOUT_S)
 
     def _await(self, what: str, condition: Condition, timeout_s: float, quiet_s: float = 0.0) -> None:
@@ -209,8 +198,12 @@ def plan_begun(state: State) -> ConditionResult:
 
 def tiny_gone(state: State) -> ConditionResult:
     """Hold when none of the pods is left that no plan concerns."""
-    left = sum(_tiny(one) for one in state.all_pods(LIVE))
+    left = len(_tiny_pods(state))
     return ConditionResult(not left, f"{left} are left")
+
+
+def _tiny_pods(state: State) -> list[ObservedPod]:
+    return [one for one in state.all_pods(LIVE) if one.name.startswith(TINY)]
 
 
 def in_words(row: Row) -> str:
@@ -219,10 +212,6 @@ def in_words(row: Row) -> str:
         return f"{row.window}: {len(row.tiny)} pods in {row.length_s:.1f} s"
     ready = "never" if row.plan.ready_s is None else f"after {row.plan.ready_s:.1f} s"
     return f"{row.window}: all ready {ready}, {row.plan.moved} moved, {len(row.plan.given_up)} plans given up"
-
-
-def _tiny(pod: ObservedPod) -> bool:
-    return pod.name.startswith(TINY)
 
 
 NAME = "live"

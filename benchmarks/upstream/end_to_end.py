@@ -133,15 +133,11 @@ class Suite:
 def read_spec(report: Mapping[str, Any]) -> Spec:
     """Return a test from Ginkgo's report of it."""
     texts = [*(report["ContainerHierarchyTexts"] or ()), report["LeafNodeText"]]
-    return Spec(" ".join(texts), _gates(report))
-
-
-def _gates(report: Mapping[str, Any]) -> frozenset[str]:
-    labels = [*(report["ContainerHierarchyLabels"] or ()), report["LeafNodeLabels"]]
-    all_of_them = {one for some in labels for one in some or ()}
-    if OFF_BY_DEFAULT not in all_of_them:
-        return frozenset()
-    return frozenset(one.removeprefix(GATE) for one in all_of_them if one.startswith(GATE))
+    labels = {
+        one for some in (*(report["ContainerHierarchyLabels"] or ()), report["LeafNodeLabels"]) for one in some or ()
+    }
+    gates = (one.removeprefix(GATE) for one in labels if one.startswith(GATE))
+    return Spec(" ".join(texts), frozenset(gates if OFF_BY_DEFAULT in labels else ()))
 
 
 NODES = NodePool(
@@ -161,15 +157,11 @@ EVERYWHERE = ("kube-proxy", "fluentd-elasticsearch", "node-problem-detector")
 def serving_cluster(profile: Profile, gates: Collection[str]) -> Iterator[Cluster]:
     """Yield a cluster whose ``default-scheduler`` has a profile; it goes at the end."""
     spelt = _spell(gates)
-    cluster = KwokBinaryCluster(
-        f"upstream-{secrets.token_hex(3)}",
-        extra_args={
-            API_SERVER: {"feature-gates": spelt, "runtime-config": "api/beta=true"},
-            CONTROLLER_MANAGER: {"feature-gates": spelt},
-        }
-        if gates
-        else None,
-    )
+    extra_args = {
+        API_SERVER: {"feature-gates": spelt, "runtime-config": "api/beta=true"},
+        CONTROLLER_MANAGER: {"feature-gates": spelt},
+    }
+    cluster = KwokBinaryCluster(f"upstream-{secrets.token_hex(3)}", extra_args=extra_args if gates else None)
     with running_cluster(cluster), cluster.api_client() as api:
         create_nodes(api, [NODES])
         _give_addresses(api)
@@ -259,17 +251,23 @@ def run_specs(profiles: Sequence[Profile], only: str, results: Path, say: Say) -
     # The tests run in folders of their own, from which a relative one is elsewhere.
     folder = (results / NAME).resolve()
     say("building upstream's tests from their module: minutes when nothing is cached")
-    specs = Suite(UpstreamBuild(folder / "build"))
-    known = specs.specs()
+    suite = Suite(UpstreamBuild(folder / "build"))
+    known = suite.specs()
     excused = {one.name: left_out(known, one) for one in profiles}
     builds = build_of("stowage-scheduler", "kube-scheduler")
     rounds = Rounds(folder / f"results-{builds}.jsonl", SpecResult)
-    session = _Session(specs, folder, rounds, say)
     asked = [one for one in known if only in one.name]
     for profile in profiles:
-        chosen = [one for one in asked if one.name not in excused[profile.name]]
         for gated in (False, True):
-            session.run(profile, [one for one in chosen if bool(one.gates) == gated])
+            due = [
+                one
+                for one in asked
+                if one.name not in excused[profile.name]
+                and bool(one.gates) == gated
+                and f"{profile.name}/{one.name}" not in rounds
+            ]
+            if due:
+                _run(suite, profile, due, folder, rounds=rounds, say=say)
     found = rounds.rows()
     return write_figures(
         results / f"{NAME}.json",
@@ -302,40 +300,21 @@ def left_out(specs: Iterable[Spec], profile: Profile) -> Mapping[str, str]:
 
 
 def _skipped(found: Iterable[SpecResult], profile: Profile) -> Mapping[str, str]:
-    return {
-        one.spec: f"upstream skips it: {one.message}"
-        for one in found
-        if one.result == "skipped" and one.profile == profile.name
-    }
+    mine = [one for one in found if one.result == "skipped" and one.profile == profile.name]
+    return {one.spec: f"upstream skips it: {one.message}" for one in mine}
 
 
-@dataclass(frozen=True, slots=True)
-class _Session:
-    """Tests that are run once each, one after the other."""
-
-    suite: Suite
-    folder: Path
-    rounds: Rounds[SpecResult]
-    say: Say
-
-    def run(self, profile: Profile, chosen: Sequence[Spec]) -> None:
-        """Run those tests on one cluster that were not run with the profile."""
-        due = [one for one in chosen if _task(one, profile) not in self.rounds]
-        if not due:
-            return
-        gates = frozenset[str]().union(*(one.gates for one in due))
-        with serving_cluster(profile, gates) as cluster:
-            for spec in due:
-                words = re.sub(r"\W+", "-", spec.name)[:MOST_LETTERS].strip("-")
-                kept = self.folder / profile.name / words
-                ended = self.suite.run(spec, profile.name, cluster, kept)
-                self.rounds.add(_task(spec, profile), (ended,))
-                seconds = f"{ended.seconds:.0f} s"
-                self.say(f"{profile.name}: {ended.result}, {seconds}: {spec.name}")
-
-
-def _task(spec: Spec, profile: Profile) -> str:
-    return f"{profile.name}/{spec.name}"
+def _run(
+    suite: Suite, profile: Profile, due: Sequence[Spec], folder: Path, *, rounds: Rounds[SpecResult], say: Say
+) -> None:
+    """Run tests with a profile on one cluster, one after the other."""
+    gates = frozenset[str]().union(*(one.gates for one in due))
+    with serving_cluster(profile, gates) as cluster:
+        for spec in due:
+            words = re.sub(r"\W+", "-", spec.name)[:MOST_LETTERS].strip("-")
+            ended = suite.run(spec, profile.name, cluster, folder / profile.name / words)
+            rounds.add(f"{profile.name}/{spec.name}", (ended,))
+            say(f"{profile.name}: {ended.result}, {ended.seconds:.0f} s: {spec.name}")
 
 
 def spec_figure(profile: Profile, found: Sequence[SpecResult]) -> Figure:
