@@ -220,12 +220,11 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--control", type=Path, required=True)
     parser.add_argument("command")
-    options, rest = parser.parse_known_args()
-    if options.command != "serve":
-        os.execv(SERVICE, [str(SERVICE), options.command, *rest])  # noqa: S606
-    sockets = argparse.ArgumentParser()
-    sockets.add_argument("--socket", type=Path, required=True)
-    asked, rest = sockets.parse_known_args(rest)
+    parser.add_argument("--socket", type=Path)
+    asked, rest = parser.parse_known_args()
+    if asked.command != "serve":
+        of = [f"--socket={asked.socket}"] if asked.socket else []
+        os.execv(SERVICE, [str(SERVICE), asked.command, *of, *rest])  # noqa: S606
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     with tempfile.TemporaryDirectory(prefix="lie-") as folder:
@@ -234,7 +233,7 @@ def main() -> None:
         # The channel connects when the service listens; until then calls wait.
         with grpc.insecure_channel(f"unix:{honest}") as channel:
             grpc.channel_ready_future(channel).result()
-            server = serve(asked.socket, channel, lambda: way_in(options.control))
+            server = serve(asked.socket, channel, lambda: way_in(asked.control))
             stop.wait()
             server.stop(STOP_S).wait()
         end_child(service, END_TIMEOUT_S)

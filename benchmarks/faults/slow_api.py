@@ -95,10 +95,8 @@ async def serve(port: int, upstream: SplitResult, pki: Path, control: Path) -> N
 def main() -> None:
     """Serve."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--control", type=Path, required=True)
-    parser.add_argument("--pki", type=Path, required=True)
-    parser.add_argument("--port", type=int, required=True)
-    parser.add_argument("--upstream", type=urlsplit, required=True)
+    for name, form in (("control", Path), ("pki", Path), ("port", int), ("upstream", urlsplit)):
+        parser.add_argument(f"--{name}", type=form, required=True)
     asked = parser.parse_args()
     asyncio.run(serve(asked.port, asked.upstream, asked.pki, asked.control))
 

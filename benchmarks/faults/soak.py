@@ -31,7 +31,7 @@ from benchmarks.faults.cluster import KINDS, open_fault_cluster
 from benchmarks.faults.context import Fault, load_faults
 from benchmarks.faults.session import must_have_passed, on_fresh_nodes, reliability_figures
 from benchmarks.faults.trial import Trial
-from benchmarks.live.meter import METRICS_VALUES, read_metrics, scheduler_url
+from benchmarks.live.window import METRICS_VALUES, read_metrics, scheduler_url
 from stowage_testbed.api.client import send
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.components import API_SERVER, component_process

@@ -9,7 +9,7 @@ from statistics import median
 
 from benchmarks.engine import ratio_figure
 from benchmarks.live.cell import Cell, Part
-from benchmarks.live.moments import PlanRow, Row, Window
+from benchmarks.live.window import PlanRow, Row, Window
 from stowage_testbed.recording.footprint import UNKNOWN
 from stowage_testbed.text.figure import Figure, Target, at_least, at_most, figure
 

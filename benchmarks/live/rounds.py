@@ -28,8 +28,8 @@ from benchmarks.live.cluster import (
     ready_pods,
 )
 from benchmarks.live.figures import cell_figures
-from benchmarks.live.meter import METRICS_VALUES, Meter
-from benchmarks.live.moments import TINY, Moments, Row, Window
+from benchmarks.live.window import METRICS_VALUES, Meter
+from benchmarks.live.window import TINY, Moments, Row, Window
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.cluster.interruption import running_cluster
@@ -130,7 +130,7 @@ class CellRun:
             self._release = install_release(
                 self.cluster, profile=profile, optimizer_enabled=profile == "optimizer", values=METRICS_VALUES,
                 timeout_s=RELEASE_TIMEOUT_S,
-            )  # fmt: skip
+            )
             self._profile = profile
             for source in (PACKING_PLANS, RESERVATIONS):
                 self.observer.watch(source)

@@ -186,8 +186,6 @@ PRIORITY = {"LS": 3, "Guaranteed": 2, "Burstable": 1, "BE": 0}
 """By class of service in the trace; pods of lists that name none are all of one."""
 
 Row = dict[str, str]
-
-
 Amounts = tuple[int, int, int]
 """CPU in thousandths, memory in MiB, and GPUs in thousandths."""
 
@@ -240,17 +238,13 @@ def _drawn(listed: list[_PodClass], nodes: list[_NodeKind], fill: float) -> list
 
 
 def _node_kind(row: Row) -> _NodeKind:
-    return _NodeKind(_amounts(row, 1000 * int(row["gpu"])), row["model"])
+    return _NodeKind((int(row["cpu_milli"]), int(row["memory_mib"]), 1000 * int(row["gpu"])), row["model"])
 
 
 def _pod_class(row: Row) -> _PodClass:
-    spec, gpus = row.get("gpu_spec"), int(row["num_gpu"]) * int(row["gpu_milli"] or 0)
-    models = tuple(spec.split("|")) if spec else ()
-    return _PodClass(_amounts(row, gpus), models, PRIORITY.get(row.get("qos") or "", 0))
-
-
-def _amounts(row: Row, gpu_milli: int) -> Amounts:
-    return int(row["cpu_milli"]), int(row["memory_mib"]), gpu_milli
+    need = int(row["cpu_milli"]), int(row["memory_mib"]), int(row["num_gpu"]) * int(row["gpu_milli"] or 0)
+    models = tuple(filter(None, (row.get("gpu_spec") or "").split("|")))
+    return _PodClass(need, models, PRIORITY.get(row.get("qos") or "", 0))
 
 
 def _read(path: Path) -> list[Row]:
