@@ -42,15 +42,11 @@ from stowage_testbed.helm.values import api_server_url
 def restart(context: FaultContext) -> None:
     """Kill the API server; all reads and writes fail until the fault ends."""
     cluster = _local(context)
-    process = component_process(cluster.workdir, API_SERVER)
-    if process is None:
-        raise no_process(API_SERVER)
     context.on_end(cluster.start_again)
     # Its clients may give up meanwhile.
     expect_ends(cluster, API_SERVER, CONTROLLER_MANAGER, KWOK)
-    kill_one(process)
-    # Killed is not yet ended, and what has not ended is not started again.
-    process.wait()
+    if not _kill(cluster, API_SERVER):
+        raise no_process(API_SERVER)
 
 
 def forget(context: FaultContext) -> None:
@@ -62,13 +58,19 @@ def forget(context: FaultContext) -> None:
     cluster = _local(context)
     expect_ends(cluster, CONTROLLER_MANAGER, KWOK)
     for component in (CONTROLLER_MANAGER, KWOK):
-        process = component_process(cluster.workdir, component)
-        if process is not None:
-            kill_one(process)
-            process.wait()
+        _kill(cluster, component)
     cluster.start_again()
     kill_scheduler(context)
     context.end_fault()
+
+
+def _kill(cluster: KwokBinaryCluster, component: str) -> bool:
+    """Kill a component that runs, and wait for its end: what has not ended is not started again."""
+    process = component_process(cluster.workdir, component)
+    if process is not None:
+        kill_one(process)
+        process.wait()
+    return process is not None
 
 
 def _local(context: FaultContext) -> KwokBinaryCluster:

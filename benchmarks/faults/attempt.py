@@ -14,7 +14,7 @@ from benchmarks.faults.trial import STAGES, Seen, Trial, begin_try, end_try
 from stowage_testbed.invariants.reserved import kept_out
 from stowage_testbed.observe.condition import Condition, ConditionResult, UnreachableStateError
 from stowage_testbed.observe.plan import ObservedPlan
-from stowage_testbed.observe.pod_body import controller_of, is_live_and_ready, key_of
+from stowage_testbed.observe.pod_body import controller_of, is_live_and_ready
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.settled import plans_in_words, pods_in_words
 from stowage_testbed.observe.state import State
@@ -223,18 +223,16 @@ def recovered(namespace: str, release_namespace: str) -> Condition:
         pods, plans = state.pods(namespace), state.plans()
         wanted = _wanted(state, namespace)
         serving = all(is_live_and_ready(body) for body in state.bodies("Pod", release_namespace))
-        words = (
-            f"{pods_in_words(pods, wanted)}; {plans_in_words(plans)}; the release is {'' if serving else 'not '}ready"
-        )
         leaving = len(state.all_pods(namespace)) != len(pods)
         decided = all(pod.bound or pod.unschedulable for pod in pods)
-        placed = all(pod.bound for pod in pods)
-        last = bool(plans) and plans[-1].conclusive
-        out = kept_out(state.bodies("Pod", namespace), state.bodies("Reservation"), state.bodies("PackingPlan"))
-        held = [key_of(body) for body in out]
-        words += f"; {len(held)} pods wait for room that is not held"
+        conclusive = all(pod.bound for pod in pods) or (bool(plans) and plans[-1].conclusive)
+        held = list(kept_out(state.bodies("Pod", namespace), state.bodies("Reservation"), state.bodies("PackingPlan")))
         settled = serving and decided and not leaving and len(pods) == wanted
-        done = all(plan.finished for plan in plans) and (placed or last)
+        done = all(plan.finished for plan in plans) and conclusive
+        words = (
+            f"{pods_in_words(pods, wanted)}; {plans_in_words(plans)}; the release is {'' if serving else 'not '}ready; "
+            f"{len(held)} pods wait for room that is not held"
+        )
         return ConditionResult(settled and done and not held, words)
 
     return condition
@@ -242,14 +240,9 @@ def recovered(namespace: str, release_namespace: str) -> Condition:
 
 def _wanted(state: State, namespace: str) -> int:
     """Return how many pods there should be: those of controllers, and bare ones."""
-    asked = sum(
-        int((body.get("spec") or {}).get("replicas") or 0)
-        for body in state.bodies("ReplicaSet", namespace)
-        if not body["metadata"].get("deletionTimestamp")
+    sets, pods = (
+        [body for body in state.bodies(kind, namespace) if not body["metadata"].get("deletionTimestamp")]
+        for kind in ("ReplicaSet", "Pod")
     )
-    bare = sum(
-        not controller_of(body)
-        for body in state.bodies("Pod", namespace)
-        if not body["metadata"].get("deletionTimestamp")
-    )
-    return asked + bare
+    asked = sum(int((body.get("spec") or {}).get("replicas") or 0) for body in sets)
+    return asked + sum(not controller_of(body) for body in pods)

@@ -118,10 +118,10 @@ class FaultCluster:
 
     def release_for(self, fault: Fault) -> Release:
         """Return the release as a fault needs it; it serves."""
-        optimizer = make_optimizer_values(fault.scenario.optimizer)
-        values = merge_values(merge_values(VALUES, self.always), optimizer)
         further = KINDS[fault.settings.do].values(self.run.cluster)
-        values = merge_values(values, further)
+        values: Mapping[str, Any] = {}
+        for one in (VALUES, self.always, make_optimizer_values(fault.scenario.optimizer), further):
+            values = merge_values(values, one)
         if self._release is None or values != self._values:
             serving = switch_release(self.run, PROFILE, optimizer_enabled=True, values=values)
             self._release, self._values = serving.release, values

@@ -21,7 +21,7 @@ from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.settled import pods_gone
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.environment import ScenarioEnvironment
+from stowage_testbed.run.environment import LONGEST_NAME, ScenarioEnvironment
 from stowage_testbed.scenario.expected_moment import Bounds
 from stowage_testbed.scenario.load import load_folder
 from stowage_testbed.scenario.manifests import make_controller
@@ -160,13 +160,16 @@ class FaultContext:
         self.on_end(partial(delete, namespace=namespace))
         return self.objects.create(manifest, or_keep=or_keep)
 
+    def beside(self, what: str) -> str:
+        """Return the name of a namespace of the fault beside the scenario's."""
+        return f"{what}-{self.namespace}"[:LONGEST_NAME].rstrip("-")
+
     def remove_namespace(self, namespace: str) -> None:
         """Remove a namespace of the fault, and wait until its pods are gone."""
         for kind in ("ReplicaSet", "Pod"):
             self.objects.delete_all(kind, namespace)
-        self.run.observer.wait_for(
-            f"the pods of {namespace} to go", pods_gone(namespace), timeout_s=self.run.timeouts.cleanup_s
-        )
+        gone = pods_gone(namespace)
+        self.run.observer.wait_for(f"the pods of {namespace} to go", gone, timeout_s=self.run.timeouts.cleanup_s)
         self.objects.delete("Namespace", namespace)
 
     def apply(self, workload: Workload) -> None:
@@ -192,15 +195,12 @@ class FaultContext:
         """
         status = self.status()
         moves, placements = status.get("moves") or (), status.get("placements") or ()
-        sources = {move["fromNode"] for move in moves}
-        targets = {move["toNode"] for move in moves}
-        touched = sources | targets | {placement["node"] for placement in placements}
-        others = {*self.environment.nodes} - touched
+        sources, targets = ({move[end] for move in moves} for end in ("fromNode", "toNode"))
+        others = {*self.environment.nodes} - sources - targets - {one["node"] for one in placements}
         named = {"source": sources, "target": targets, "bystander": others}[role]
         # A plan that has ended may name nodes that have gone since.
-        bodies = self.run.observer.read(lambda state: state.bodies("Node"))
-        names: set[str] = {body["metadata"]["name"] for body in bodies}
-        there = sorted(names & named)
+        names = {body["metadata"]["name"] for body in self.run.observer.read(lambda state: state.bodies("Node"))}
+        there: list[str] = sorted(names & named)
         if not there:
             raise NothingToHitError(f"{role} node")
         return self.rng.choice(there)
@@ -215,8 +215,5 @@ class FaultContext:
 
 
 def _newest_plan(state: State) -> JsonObject | None:
-    plans = state.plans()
-    if not plans:
-        return None
-    bodies = state.bodies("PackingPlan")
-    return next(body for body in bodies if body["metadata"]["uid"] == plans[-1].uid)
+    newest = [plan.uid for plan in state.plans()][-1:]
+    return next((body for body in state.bodies("PackingPlan") if body["metadata"]["uid"] in newest), None)

@@ -26,7 +26,7 @@ from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.condition import ConditionResult
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.observe.state import State
-from stowage_testbed.run.environment import LONGEST_NAME, await_account, make_namespace
+from stowage_testbed.run.environment import await_account, make_namespace
 from stowage_testbed.scenario.manifests import make_controller
 from stowage_testbed.scenario.model import Workload
 
@@ -41,7 +41,7 @@ def settle_tenant(context: FaultContext, *, plans: bool) -> None:
 
     With ``plans`` it may also ask for plans.
     """
-    run, namespace = context.run, tenant_namespace(context)
+    run, namespace = context.run, context.beside("tenant")
     context.on_end(partial(context.remove_namespace, namespace))
     make_namespace(run, namespace)
     await_account(run, namespace)
@@ -53,14 +53,9 @@ def settle_tenant(context: FaultContext, *, plans: bool) -> None:
             context.create(one)
 
 
-def tenant_namespace(context: FaultContext) -> str:
-    """Return the name of the tenant's namespace in this try."""
-    return f"tenant-{context.namespace}"[:LONGEST_NAME].rstrip("-")
-
-
 def tenant_objects(context: FaultContext) -> Objects:
     """Return requests with the tenant's own rights and no others."""
-    namespace, cluster = tenant_namespace(context), context.run.cluster
+    namespace, cluster = context.beside("tenant"), context.run.cluster
     file = cluster.workdir / f"{namespace}.yaml"
     write_account_kubeconfig(context.run.api, cluster.kubeconfig, namespace, ACCOUNT, file)
     context.on_end(file.unlink)
@@ -82,14 +77,8 @@ def must_be_forbidden(what: str, act: Callable[[], object]) -> None:
 
 def _binding(kind: str, role: str, namespace: str) -> Manifest:
     account = {"kind": "ServiceAccount", "name": ACCOUNT, "namespace": namespace}
-    return make_manifest(
-        f"{RBAC}/v1",
-        kind,
-        role,
-        namespace if kind == "RoleBinding" else "",
-        roleRef={"apiGroup": RBAC, "kind": "ClusterRole", "name": role},
-        subjects=[account],
-    )
+    roles = {"roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": role}, "subjects": [account]}
+    return make_manifest(f"{RBAC}/v1", kind, role, namespace if kind == "RoleBinding" else "", **roles)
 
 
 PLAN, RESERVATION, STATUS = "plan", "reservation", "status"
@@ -178,7 +167,7 @@ def _as_scheduler(context: FaultContext, tenant: Objects, plan: JsonObject) -> N
 
 def _nothing_taken(context: FaultContext) -> None:
     """Look whether any forged pod has got a node: there is no room but others'."""
-    namespace = tenant_namespace(context)
+    namespace = context.beside("tenant")
     pods = context.run.observer.read(lambda state: state.all_pods(namespace))
     placed = [f"{pod.key} on {pod.node}" for pod in pods if pod.bound]
     if placed:
@@ -192,14 +181,14 @@ def _pod(context: FaultContext, name: str, labels: dict[str, str], taken: str, n
     terms = {"nodeSelectorTerms": [{"matchFields": [field]}]}
     required = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
     spec = {**template["spec"], "affinity": {"nodeAffinity": required}}
-    made = make_manifest("v1", "Pod", name, tenant_namespace(context), spec=spec)
+    made = make_manifest("v1", "Pod", name, context.beside("tenant"), spec=spec)
     made["metadata"] |= {"labels": labels, "annotations": {TAKEN: taken}}
     return made
 
 
 def _namesake(context: FaultContext, name: str, labels: dict[str, str], taken: str) -> Manifest:
     """Return a controller that has the name of another one."""
-    made = make_controller(replace(SIZE, name=name), tenant_namespace(context))
+    made = make_controller(replace(SIZE, name=name), context.beside("tenant"))
     template = made["spec"]["template"]["metadata"]
     template["labels"] |= labels
     template["annotations"] = {TAKEN: taken}

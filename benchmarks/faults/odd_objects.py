@@ -117,7 +117,7 @@ NODE_PREFIX = "odd"
 
 def prepare(context: FaultContext) -> None:
     """Create the first of them, and what all of them need."""
-    namespace = odd_place(context.namespace)
+    namespace = context.beside("odd")
     context.on_end(partial(_remove, context, namespace))
     made = make_manifest("v1", "Namespace", namespace)
     made["metadata"]["labels"] = MANY_LABELS
@@ -132,12 +132,7 @@ def prepare(context: FaultContext) -> None:
 
 def create(context: FaultContext) -> None:
     """Create others, until the fault ends; then all of them go."""
-    _create(context, odd_place(context.namespace), LATE)
-
-
-def odd_place(namespace: str) -> str:
-    """Return the namespace of odd objects beside a scenario's."""
-    return f"odd-{namespace}"[:LONGEST_NAME].rstrip("-")
+    _create(context, context.beside("odd"), LATE)
 
 
 def _create(context: FaultContext, namespace: str, word: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from functools import partial
 
 from benchmarks.faults.context import FaultContext
@@ -157,31 +158,18 @@ def churn(context: FaultContext) -> None:
 
 
 def _come_and_go(context: FaultContext, rate_per_s: int, over: threading.Event) -> None:
-    """Create pods and delete them in turn, and leave none."""
+    """Create pods without an owner and delete them in turn, and leave none."""
+    objects, namespace = context.objects, context.namespace
     number, there = 0, list[str]()
     while not over.wait(1 / rate_per_s):
         if len(there) > number % 3:
-            _delete(context, there.pop(0))
-        else:
-            number += 1
-            name = f"churn-{number}"
-            if _create(context, name):
-                there.append(name)
+            objects.delete("Pod", there.pop(0), namespace=namespace, at_once=True)
+            continue
+        number += 1
+        container = {"name": "c", "image": "pause", "resources": {"requests": {"cpu": "1m", "memory": "1M"}}}
+        spec = {"terminationGracePeriodSeconds": 0, "containers": [container]}
+        with suppress(ApiRefusedError):
+            objects.create(make_manifest("v1", "Pod", f"churn-{number}", namespace, spec=spec))
+            there.append(f"churn-{number}")
     for name in there:
-        _delete(context, name)
-
-
-def _create(context: FaultContext, name: str) -> bool:
-    """Create a small pod without an owner; return whether it was admitted."""
-    requests = {"cpu": "1m", "memory": "1M"}
-    container = {"name": "c", "image": "pause", "resources": {"requests": requests}}
-    spec = {"terminationGracePeriodSeconds": 0, "containers": [container]}
-    try:
-        context.objects.create(make_manifest("v1", "Pod", name, context.namespace, spec=spec))
-    except ApiRefusedError:
-        return False
-    return True
-
-
-def _delete(context: FaultContext, name: str) -> None:
-    context.objects.delete("Pod", name, namespace=context.namespace, at_once=True)
+        objects.delete("Pod", name, namespace=namespace, at_once=True)

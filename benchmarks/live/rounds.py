@@ -28,8 +28,7 @@ from benchmarks.live.cluster import (
     ready_pods,
 )
 from benchmarks.live.figures import cell_figures
-from benchmarks.live.window import METRICS_VALUES, Meter
-from benchmarks.live.window import TINY, Moments, Row, Window
+from benchmarks.live.window import METRICS_VALUES, TINY, Meter, Moments, Row, Window
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.cluster.interruption import running_cluster
@@ -128,7 +127,10 @@ class CellRun:
     def _serving(self, profile: str) -> Release:
         if self._release is None or self._profile != profile:
             self._release = install_release(
-                self.cluster, profile=profile, optimizer_enabled=profile == "optimizer", values=METRICS_VALUES,
+                self.cluster,
+                profile=profile,
+                optimizer_enabled=profile == "optimizer",
+                values=METRICS_VALUES,
                 timeout_s=RELEASE_TIMEOUT_S,
             )
             self._profile = profile

@@ -142,9 +142,7 @@ def fast_folder() -> Path | None:
 
     The wait for a disk that others use as well is what most differs between two runs.
     """
-    if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ROOM_BYTES:
-        return MEMORY
-    return None
+    return MEMORY if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ROOM_BYTES else None
 
 
 CRDS = layout.shipped("charts").resolve() / "stowage" / "crds"
@@ -166,11 +164,8 @@ class Outcome:
     def pods_s(self, case: str) -> float | None:
         """Return the mean pace of a case, pods a second; None if it has none."""
         of_case = f"{BENCHMARK}/{case}/"
-        found = [
-            one["data"]["Average"]
-            for one in self.items
-            if one["labels"]["Metric"] == PACE and one["labels"]["Name"].startswith(of_case)
-        ]
+        paces = [one for one in self.items if one["labels"]["Metric"] == PACE]
+        found = [one["data"]["Average"] for one in paces if one["labels"]["Name"].startswith(of_case)]
         return found[-1] if found else None
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.live.cell import Part, moving
-from benchmarks.live.window import Window
 from benchmarks.live.rounds import run_cell
+from benchmarks.live.window import Window
 
 CELL = replace(moving(Part.RATE, "ten nodes", 10, 4), events_per_s=4, burst=10, beside=True)
 

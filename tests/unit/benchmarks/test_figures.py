@@ -15,8 +15,7 @@ from benchmarks.faults.session import reliability_figures, trial_journal, write_
 from benchmarks.faults.trial import Trial
 from benchmarks.live.cell import Part, moving
 from benchmarks.live.figures import cell_figures
-from benchmarks.live.window import Usage
-from benchmarks.live.window import PlanRow, Row, Window
+from benchmarks.live.window import PlanRow, Row, Usage, Window
 from benchmarks.optimizer.figures import contradictions
 from benchmarks.optimizer.measurement import Record, Value
 from benchmarks.upstream.benchmark import SMALL, Pace, upstream_figures
