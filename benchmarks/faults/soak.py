@@ -28,7 +28,7 @@ from urllib3.exceptions import HTTPError
 from benchmarks.engine import Say
 from benchmarks.faults.attempt import Attempt
 from benchmarks.faults.cluster import KINDS, open_fault_cluster
-from benchmarks.faults.context import Fault, load_faults
+from benchmarks.faults.context import load_faults
 from benchmarks.faults.session import must_have_passed, on_fresh_nodes, reliability_figures
 from benchmarks.faults.trial import Trial
 from benchmarks.live.window import METRICS_VALUES, read_metrics, scheduler_url
@@ -240,7 +240,8 @@ MUST_NOT_GROW = ("of the scheduler", "of the optimizer", ALL_OBJECTS)
 def run_soak(hours: float, seed: int, warm_up_s: float, results: Path, say: Say) -> str:
     """Try faults for so long, write ``<results>/soak.json``, return the table."""
     rng = random.Random(seed)  # noqa: S311 - to be repeated, not to be secret
-    faults = [fault for fault in load_faults() if fault.settings.world == WORLD and not _needs_values(fault)]
+    plain = [do for do, kind in KINDS.items() if kind.values is KINDS["nothing"].values]
+    faults = [one for one in load_faults() if one.settings.world == WORLD and one.settings.do in plain]
     lasting = [fault for fault in faults if fault.settings.do not in ENDING]
     trials: list[Trial] = []
     name, length_s = f"soak-{secrets.token_hex(3)}", hours * S_AN_HOUR
@@ -259,10 +260,6 @@ def run_soak(hours: float, seed: int, warm_up_s: float, results: Path, say: Say)
     about = {"seed": seed, "hours": hours, "warm_up_s": warm_up_s}
     shown = write_figures(results / f"{NAME}.json", figures, about)
     return must_have_passed(trials, shown, results / NAME, say)
-
-
-def _needs_values(fault: Fault) -> bool:
-    return KINDS[fault.settings.do].values is not KINDS["nothing"].values
 
 
 def slope_figures(points: Mapping[str, Sequence[Point]], warm_up_s: float) -> Iterator[Figure]:

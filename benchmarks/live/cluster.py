@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from itertools import count, cycle
@@ -213,29 +214,15 @@ def churning(objects: Objects, prefix: str, events_per_s: int, clock: ReceiptClo
         yield
         return
     over = threading.Event()
-    failed: list[StowageError] = []
-
-    def churn() -> None:
-        dues = _churn(objects, prefix, events_per_s, over)
+    pacer = Pacer(clock, ALLOWED_S, too_slow, pause=over.wait)
+    with ThreadPoolExecutor(1, thread_name_prefix="churn") as pool:
+        churn = pool.submit(pacer.run, _churn(objects, prefix, events_per_s, over))
         try:
-            Pacer(clock, ALLOWED_S, too_slow, pause=over.wait).run(dues)
-        except StowageError as error:
-            failed.append(error)
-
-    thread = threading.Thread(target=churn, name="churn", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
-    if failed:
-        raise failed[0]
-
-
-def burst(objects: Objects, prefix: str, pods: int) -> None:
-    """Create so many pods as fast as the API server takes them."""
-    all_at_once(objects.create, (tiny_pod(f"{prefix}-{n:05}") for n in range(pods)))
+            yield
+        finally:
+            over.set()
+        # A pod that was late or refused is no figure.
+        churn.result()
 
 
 def _churn(objects: Objects, prefix: str, events_per_s: int, over: threading.Event) -> Iterator[Due]:
@@ -248,8 +235,4 @@ def _churn(objects: Objects, prefix: str, events_per_s: int, over: threading.Eve
         yield Due(at_s, name, partial(objects.create, tiny_pod(name)))
         if number >= alive:
             old = f"{prefix}-{number - alive:06}"
-            yield Due(at_s, old, partial(_delete, objects, old))
-
-
-def _delete(objects: Objects, name: str) -> None:
-    objects.delete("Pod", name, namespace=LIVE, at_once=True)
+            yield Due(at_s, old, partial(objects.delete, "Pod", old, namespace=LIVE, at_once=True))

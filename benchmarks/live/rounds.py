@@ -21,11 +21,11 @@ from benchmarks.live.cluster import (
     STEADY,
     all_at_once,
     build,
-    burst,
     churning,
     large_manifests,
     large_prefix,
     ready_pods,
+    tiny_pod,
 )
 from benchmarks.live.figures import cell_figures
 from benchmarks.live.window import METRICS_VALUES, TINY, Meter, Moments, Row, Window
@@ -148,7 +148,7 @@ class CellRun:
         self._await("all pods to be ready", rest, self.cell.timeout_s, QUIET_S)
 
     def _burst(self, prefix: str) -> None:
-        burst(self.objects, prefix, self.cell.burst)
+        all_at_once(self.objects.create, (tiny_pod(f"{prefix}-{n:05}") for n in range(self.cell.burst)))
         self._await("the burst", bound(prefix, self.cell.burst), BURST_TIMEOUT_S)
 
     def _clear_tiny(self) -> None:

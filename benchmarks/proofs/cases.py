@@ -115,11 +115,9 @@ def _pod_class(snapshot: pb.Snapshot, rng: Random, number: int, demands: bool) -
 
 def _add_demand(one: pb.PodClass, rng: Random) -> None:
     kind, key = bisect((0.2, 0.35, 0.6), rng.random()), rng.choice([HOST, ZONE])
-    if kind == ANTI_AFFINITY:
-        term = one.required_pod_anti_affinity.add(topology_key=key)
-        term.label_selector.CopyFrom(_selector(rng))
-    elif kind == AFFINITY:
-        term = one.required_pod_affinity.add(topology_key=key)
+    terms = {ANTI_AFFINITY: one.required_pod_anti_affinity, AFFINITY: one.required_pod_affinity}
+    if kind in terms:
+        term = terms[kind].add(topology_key=key)
         term.label_selector.CopyFrom(_selector(rng))
     elif kind == SPREAD:
         own = pb.LabelSelector(match_labels={"app": one.labels["app"]})
