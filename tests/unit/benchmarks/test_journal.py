@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.engine import Rounds
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.journal import BLOCK, Journal
 
@@ -76,3 +77,14 @@ def test_another_line_that_is_no_record_is_named(path: Path, line: str) -> None:
 
     with pytest.raises(StowageError, match=r"rows\.jsonl:2: is no record"):
         Journal(path, Row).records()
+
+
+def test_rounds_that_are_on_record_are_not_measured_again(path: Path) -> None:
+    """A run of hours that was interrupted goes on from there, and has all rows in its figures."""
+    file = path.with_name("rounds.jsonl")
+    Rounds(file, Row).measured("a", lambda: [Row("first")])
+    again = Rounds(file, Row)
+
+    assert again.measured("a", lambda: [Row("another")]) == (Row("first"),)
+    assert again.measured("b", lambda: [Row("second")]) == (Row("second"),)
+    assert again.rows() == [Row("first"), Row("second")]
