@@ -135,7 +135,7 @@ bench-optimizer: $(READY) $(COMPILED) ## Measure plans of fleets: 45 minutes (SM
 	@python -m benchmarks optimizer --results $(RESULTS) --scope $(if $(SMOKE),smoke,default) $(if $(TRACE),--trace "$(TRACE)")
 
 .PHONY: bench-score-cache
-bench-score-cache: $(READY) ## Measure the score cache beside the stock scheduler: half an hour (FULL=1: hours, SMOKE=1: a minute).
+bench-score-cache: $(READY) ## Measure the score cache beside the stock scheduler: half an hour (FULL=1: hours, SMOKE=1: a minute); resumable.
 	@python -m benchmarks score-cache --results $(RESULTS) --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default))
 
 .PHONY: upstream
