@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,8 @@ def stop_optimizer(context: FaultContext) -> None:
     """Stop the optimiser and its children until the fault ends: slow, not dead."""
     service = container_process(context.release, "optimizer")
     for process in (service, *service.children(recursive=True)):
-        process.suspend()
+        with suppress(psutil.NoSuchProcess):  # a child may just have ended
+            process.suspend()
         context.on_end(partial(resume, process))
     create_late_pod(context)
 
