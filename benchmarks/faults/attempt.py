@@ -12,6 +12,7 @@ from benchmarks.faults.cluster import KINDS, FaultCluster
 from benchmarks.faults.context import Fault, FaultContext, FaultSettings
 from benchmarks.faults.trial import STAGES, Seen, Trial, begin_try, end_try
 from stowage_testbed.invariants.reserved import kept_out
+from stowage_testbed.observe.change import uid_of
 from stowage_testbed.observe.condition import Condition, ConditionResult, UnreachableStateError
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.pod_body import controller_of, is_live_and_ready
@@ -32,6 +33,8 @@ from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.scenario.steps.applying import Apply, ApplyInTurn
 
+COOL_DOWN_S = 60
+"""The chart's default: how long a workload is left alone after one of its pods was moved."""
 QUIET_MARGIN_S = 0.7
 """Beyond the settle time, so that a plan that is to come shows itself."""
 
@@ -142,7 +145,7 @@ class Attempt(Harness, Listener):
         self._run.observer.wait_for(
             "the cluster to recover",
             recovered(fault.namespace, fault.release.namespace),
-            timeout_s=self._run.timeouts.plan_s(self._scenario),
+            timeout_s=self._run.timeouts.plan_s(self._scenario) + COOL_DOWN_S,
             quiet_s=self._scenario.optimizer.settle_s + QUIET_MARGIN_S,
             quiet_kinds=("Pod", "PackingPlan"),
             quiet_after=self._seen.ended,
@@ -225,7 +228,9 @@ def recovered(namespace: str, release_namespace: str) -> Condition:
         serving = all(is_live_and_ready(body) for body in state.bodies("Pod", release_namespace))
         leaving = len(state.all_pods(namespace)) != len(pods)
         decided = all(pod.bound or pod.unschedulable for pod in pods)
-        conclusive = all(pod.bound for pod in pods) or (bool(plans) and plans[-1].conclusive)
+        conclusive = all(pod.bound for pod in pods) or (
+            bool(plans) and plans[-1].conclusive and not _is_cooling_down(state, plans[-1])
+        )
         held = list(kept_out(state.bodies("Pod", namespace), state.bodies("Reservation"), state.bodies("PackingPlan")))
         settled = serving and decided and not leaving and len(pods) == wanted
         done = all(plan.finished for plan in plans) and conclusive
@@ -236,6 +241,13 @@ def recovered(namespace: str, release_namespace: str) -> Condition:
         return ConditionResult(settled and done and not held, words)
 
     return condition
+
+
+def _is_cooling_down(state: State, plan: ObservedPlan) -> bool:
+    """Return whether the plan left pods aside that may move again soon: the scheduler then asks once more."""
+    bodies = (body for body in state.bodies("PackingPlan") if uid_of(body) == plan.uid)
+    protected = (one for body in bodies for one in (body.get("status") or {}).get("protected") or ())
+    return any(one["reason"] == "cooling-down" and one.get("inTheWayOf") for one in protected)
 
 
 def _wanted(state: State, namespace: str) -> int:
