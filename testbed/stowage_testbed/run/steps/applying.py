@@ -146,8 +146,10 @@ def _list_replicas(bodies: Iterable[JsonObject]) -> dict[str, int]:
 
 def _replicas_are(namespace: str, wanted: Mapping[str, int]) -> Condition:
     def condition(state: State) -> ConditionResult:
+        # A comparison does not watch them, and has nothing to say of them.
         seen = _list_replicas(state.bodies("ReplicaSet", namespace))
-        return ConditionResult(seen == wanted, f"seen: {seen}, wanted: {wanted}")
+        late = {name: count for name, count in seen.items() if wanted.get(name, count) != count}
+        return ConditionResult(not late, f"seen: {late}, wanted: {wanted}")
 
     return condition
 
