@@ -50,7 +50,8 @@ class GoCommands:
                 # An interrupt must not wait for the build that it interrupts.
                 process.kill()
                 raise
-        self._running.discard(process)
+        with self._lock:
+            self._running.discard(process)
         if process.returncode:
             if any(_DISK_FULL in line for line in tail):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

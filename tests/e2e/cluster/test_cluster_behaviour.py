@@ -166,6 +166,36 @@ def test_a_pod_whose_deletion_was_cut_off_goes_all_the_same(
     )
 
 
+def test_pending_pods_are_not_taken_for_those_that_had_their_names(core: Any, nodes: list[str]) -> None:
+    """KWOK still plays pods that are gone when the next ones wait for a node."""
+    names = [f"again-{number}" for number in range(60)]
+    for name in names:
+        core.create_namespaced_pod(
+            "default", a_pod(name, nodes[0]) | {"metadata": {"name": name, "labels": {"a": "b"}}}
+        )
+    for name in names:
+        await_running(core, name)
+    core.delete_collection_namespaced_pod("default", label_selector="a=b", grace_period_seconds=0)
+    waiting = [a_pod(name, nodes[0]) for name in names]
+    for pod in waiting:
+        del pod["spec"]["nodeName"]
+    uids = {core.create_namespaced_pod("default", pod).metadata.uid for pod in waiting}
+    # Whatever KWOK does about those before it does before this.
+    last = a_pod("last", nodes[0])
+    last["metadata"]["annotations"] = {"stowage.dev/ends-in": "4s"}
+    core.create_namespaced_pod("default", last)
+    await_running(core, "last")
+    core.delete_namespaced_pod("last", "default")
+    wait_until(
+        "a pod to end that was deleted later",
+        lambda: [one.metadata.name for one in core.list_namespaced_pod("default").items],
+        lambda names: "last" not in names,
+        timeout_s=HANG_S,
+    )
+
+    assert uids <= {one.metadata.uid for one in core.list_namespaced_pod("default").items}
+
+
 def test_a_budget_no_longer_counts_a_pod_that_is_still_ending(core: Any, api: ApiClient, nodes: list[str]) -> None:
     """Else it would wait two minutes for a StatefulSet's next pod of the name to go."""
     policy: Any = PolicyV1Api(api)
