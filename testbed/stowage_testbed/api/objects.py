@@ -23,6 +23,12 @@ def make_manifest(api_version: str, kind: str, name: str, namespace: str = "", *
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **parts}
 
 
+def is_observed(body: Mapping[str, Any]) -> bool:
+    """Return whether the controller of an object has seen it as it is now."""
+    seen = (body.get("status") or {}).get("observedGeneration", 0)
+    return bool(seen >= body["metadata"].get("generation", 1))
+
+
 class Objects:
     """The objects of a cluster by kind, name and namespace.
 

@@ -10,6 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError, Manifest, send
+from stowage_testbed.api.objects import is_observed
 from stowage_testbed.base.clock import SystemClock
 from stowage_testbed.helm.release import Release
 
@@ -83,5 +84,4 @@ def serves(deployment: Manifest) -> bool:
     status: dict[str, Any] = deployment.get("status") or {}
     wanted = deployment["spec"]["replicas"]
     counts = (status.get(f"{name}eplicas", 0) for name in ("r", "updatedR", "availableR"))
-    seen = status.get("observedGeneration", 0) >= deployment["metadata"]["generation"]
-    return seen and all(count == wanted for count in counts)
+    return is_observed(deployment) and all(count == wanted for count in counts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from stowage_testbed.api.objects import is_observed
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.pod import ObservedPod
 from stowage_testbed.observe.source import DAEMON_SETS, DEPLOYMENTS, JOBS, REPLICA_SETS, STATEFUL_SETS
@@ -36,7 +37,7 @@ def _counted(state: State, namespace: str, pods: Sequence[ObservedPod]) -> Itera
             for one in state.bodies("ReplicaSet", namespace)
             if any(o["uid"] == uid for o in one["metadata"].get("ownerReferences", ()))
         ]
-        wants = body["spec"].get("replicas", 1) if _is_seen(body) else sum(sets) + 1
+        wants = body["spec"].get("replicas", 1) if is_observed(body) else sum(sets) + 1
         yield "Deployment", body["metadata"]["name"], wants, sum(sets)
 
 
@@ -48,7 +49,7 @@ def _of_stateful_set(body: JsonObject, own: Sequence[ObservedPod]) -> tuple[int,
 
 def _of_daemon_set(body: JsonObject, own: Sequence[ObservedPod]) -> tuple[int, int]:
     status = body.get("status") or {}
-    seen = _is_seen(body)
+    seen = is_observed(body)
     return (status.get("desiredNumberScheduled", 0) if seen else len(own) + 1), len(own)
 
 
@@ -57,12 +58,6 @@ def _of_job(body: JsonObject, own: Sequence[ObservedPod]) -> tuple[int, int]:
     at_once = spec.get("parallelism", 1)
     wants = min(at_once, spec.get("completions") or at_once)
     return (0 if spec.get("suspend") else wants), len(own)
-
-
-def _is_seen(body: JsonObject) -> bool:
-    """Return whether the controller has seen the object as it is now."""
-    seen = (body.get("status") or {}).get("observedGeneration", 0)
-    return bool(seen >= body["metadata"].get("generation", 1))
 
 
 _RULES: Mapping[str, Callable[[JsonObject, Sequence[ObservedPod]], tuple[int, int]]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from stowage_testbed.api.objects import is_observed
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.observe.change import JsonObject, name_of
@@ -66,13 +67,11 @@ def scale(context: StepContext, step: Scale) -> None:
     The watches show that number on return: until then the old one looks like pods that are lost.
     """
     workload = context.existing_workload(step.workload)
-    body = context.objects.patch(
-        workload.kind, workload.name, {"spec": {"replicas": step.to}}, namespace=context.namespace
-    )
+    context.objects.patch(workload.kind, workload.name, {"spec": {"replicas": step.to}}, namespace=context.namespace)
     wait_until(
         f"the controller of {workload.kind} {workload.name} to see the new number of pods",
         lambda: context.objects.read(workload.kind, workload.name, namespace=context.namespace),
-        lambda now: (now.get("status") or {}).get("observedGeneration", 0) >= body["metadata"]["generation"],
+        is_observed,
         timeout_s=HANG_S,
     )
     wanted = _list_replicas(context.objects.list_all("ReplicaSet", context.namespace))
