@@ -115,6 +115,15 @@ def await_running(core: Any, name: str) -> None:
     )
 
 
+def await_gone(core: Any, *names: str) -> None:
+    wait_until(
+        f"pods {names} to go",
+        lambda: {one.metadata.name for one in core.list_namespaced_pod("default").items},
+        lambda there: not there & set(names),
+        timeout_s=HANG_S,
+    )
+
+
 def test_a_pod_that_is_deleted_leaves_its_name_to_the_next(cluster: Cluster, core: Any, nodes: list[str]) -> None:
     """KWOK deletes by name: one deletion too many hits a StatefulSet's next pod."""
     for name in ("asked", "forced"):
@@ -123,12 +132,7 @@ def test_a_pod_that_is_deleted_leaves_its_name_to_the_next(cluster: Cluster, cor
 
     core.delete_namespaced_pod("asked", "default")
     core.delete_namespaced_pod("forced", "default", grace_period_seconds=0)
-    wait_until(
-        "both pods to go",
-        lambda: [one.metadata.name for one in core.list_namespaced_pod("default").items],
-        lambda names: not {"asked", "forced"} & set(names),
-        timeout_s=HANG_S,
-    )
+    await_gone(core, "asked", "forced")
     # What KWOK does about them it does before this.
     core.create_namespaced_pod("default", a_pod("forced", nodes[0]))
     await_running(core, "forced")
@@ -158,12 +162,7 @@ def test_a_pod_whose_deletion_was_cut_off_goes_all_the_same(
 
     ask_etcd(cluster.workdir, "POST", "/v3/kv/put", put, HANG_S)
 
-    wait_until(
-        "the pod to go",
-        lambda: [one.metadata.name for one in core.list_namespaced_pod("default").items],
-        lambda names: "cut-off" not in names,
-        timeout_s=HANG_S,
-    )
+    await_gone(core, "cut-off")
 
 
 def test_pending_pods_are_not_taken_for_those_that_had_their_names(core: Any, nodes: list[str]) -> None:
@@ -186,12 +185,7 @@ def test_pending_pods_are_not_taken_for_those_that_had_their_names(core: Any, no
     core.create_namespaced_pod("default", last)
     await_running(core, "last")
     core.delete_namespaced_pod("last", "default")
-    wait_until(
-        "a pod to end that was deleted later",
-        lambda: [one.metadata.name for one in core.list_namespaced_pod("default").items],
-        lambda names: "last" not in names,
-        timeout_s=HANG_S,
-    )
+    await_gone(core, "last")
 
     assert uids <= {one.metadata.uid for one in core.list_namespaced_pod("default").items}
 
