@@ -222,7 +222,7 @@ vet-go-%: $(READY) go-modules
 .PHONY: test-fast
 test-fast: $(READY) $(COMPILED) ## Run the Python tests that need no cluster and no browser.
 	@stowage tools install --quiet stowage-simulate kubectl
-	@$(PYTEST) -m "not e2e and not chart and not browser and not nightly"
+	@pytest -m "not e2e and not chart and not browser and not nightly"
 
 .PHONY: test-chart
 test-chart: $(READY) go-modules ## Run the tests of the Helm chart.
@@ -285,5 +285,5 @@ lock: $(READY) ## Resolve the Python dependencies anew, with hashes and without 
 
 .PHONY: clean
 clean: ## Stop and remove every cluster of Stowage, and the results.
-	@if [ -x $(VENV)/bin/stowage ]; then stowage purge --all; fi
+	@if [ -x $(VENV)/bin/stowage ]; then stowage down --all; fi
 	@rm -rf $(RESULTS)

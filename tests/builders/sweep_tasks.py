@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,11 +13,16 @@ import polars as pl
 from polars.testing import assert_frame_equal
 
 from stowage_testbed.reproduce.instance.rebuilding import INSTANCES, RESULTS
-from stowage_testbed.reproduce.sweep.task import Tools
+from stowage_testbed.reproduce.sweep.execution import Workers
+from stowage_testbed.reproduce.sweep.tools import Tools
 
 TIMES = ("wall_s", "solve_s", "simulated_s")
 LIMIT_S = 4.0
 """Of which the steps take an eighth to two fifths; the clock must not end them."""
+
+_THREAD = ThreadPoolExecutor(1)
+HERE = Workers(1, lambda: nullcontext(_THREAD), cores=os.cpu_count() or 1)
+"""This process, one task after the other."""
 
 
 def same_rows(one: Path, other: Path) -> None:

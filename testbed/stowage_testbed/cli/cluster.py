@@ -1,4 +1,4 @@
-"""`stowage up`, `down`, `list`, `purge` and `kubeconfig`: clusters by hand."""
+"""`stowage up`, `down`, `list` and `kubeconfig`: clusters by hand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.cli.main import Minor, app
 from stowage_testbed.cluster import KwokBinaryCluster, create_nodes
 from stowage_testbed.cluster.backend import CANNOT, Backend, Need
@@ -106,9 +106,21 @@ def up(
 
 
 @app.command()
-def down(name: Name = "stowage") -> None:
+def down(
+    name: Annotated[str | None, typer.Argument(help="The cluster's name; stowage without one.")] = None,
+    *,
+    stale: Annotated[bool, typer.Option("--stale", help="Remove what interrupted runs left instead.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Remove every cluster instead, also those in use.")] = False,
+) -> None:
     """Stop a cluster and remove its folder."""
+    if name and (stale or everything):
+        raise InputError("name a cluster, or give --stale or --all, not both")
     with uninterrupted():
+        if stale or everything:
+            removed = purge_clusters(everything=everything)
+            typer.echo(f"removed {', '.join(removed)}" if removed else "nothing to remove")
+            return
+        name = name or "stowage"
         remove_cluster(find_cluster(name).workdir)
     typer.echo(f"cluster {name} is gone")
 
@@ -123,16 +135,6 @@ def list_() -> None:
         if entry.state != "leftover" and has_ended(entry.workdir, SCHEDULER):
             log = log_file(entry.workdir, SCHEDULER)
             typer.echo(f"  {SCHEDULER} has ended, and no pod is placed; its log: {log}")
-
-
-@app.command()
-def purge(
-    *, everything: Annotated[bool, typer.Option("--all", help="Remove every cluster, also those in use.")] = False
-) -> None:
-    """Remove what interrupted runs left: processes and folders."""
-    with uninterrupted():
-        removed = purge_clusters(everything=everything)
-    typer.echo(f"removed {', '.join(removed)}" if removed else "nothing to remove")
 
 
 @app.command()

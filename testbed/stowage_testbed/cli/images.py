@@ -1,4 +1,4 @@
-"""`stowage images`: build the container images, and bring them into an engine."""
+"""`stowage images`: build the container images, and load them into an engine."""
 
 from __future__ import annotations
 
@@ -36,10 +36,18 @@ def build(
         bool, typer.Option("--unless-published", help="Leave one out if an engine can pull what does the same.")
     ] = False,
     again: Annotated[bool, typer.Option(help="Build also what is there, and compare the two.")] = False,
+    load: Annotated[bool, typer.Option("--load", help="Then load them into the Docker engine.")] = False,
+    listing: Annotated[bool, typer.Option("--list", help="Only list all images, built or not.")] = False,
     kubernetes: Minor = None,
 ) -> None:
     """Build images that are not there yet; no Docker is needed for that."""
     minor = choose_minor(kubernetes)
+    if listing:
+        rows = [(one.name, one.reference, one.group) for one in recipes(minor).values()]
+        typer.echo(tabulate(rows, headers=("image", "name", "group")))
+        return
+    if load:
+        check_engine()
     for recipe in _chosen(names, minor):
         if unless_published and is_published(recipe):
             typer.echo(f"{recipe.reference}: not needed, there is {recipe.published}")
@@ -50,6 +58,9 @@ def build(
         with saying_for_how_long(f"stowage: building image {recipe.reference}"):
             line = _built_twice(recipe, on) if again else _line(build_image(recipe, base=on))
         typer.echo(line)
+        if load:
+            word = "loaded" if load_image(built_archive(recipe, on)) else "there already"
+            typer.echo(f"{recipe.reference}: {word}")
 
 
 def _built_twice(recipe: Recipe, base: str) -> str:
@@ -64,23 +75,6 @@ def _built_twice(recipe: Recipe, base: str) -> str:
         differing = differing_files(kept, second.file) or ["its labels alone"]
     names = "\n".join(f"    {name}" for name in differing)
     return f"{_line(second)}\n  built again: another digest, as these differ:\n{names}"
-
-
-@images.command()
-def load(names: Names = None, *, base: Base = "", kubernetes: Minor = None) -> None:
-    """Bring built images into the Docker engine."""
-    check_engine()
-    for recipe in _chosen(names, kubernetes):
-        archive = built_archive(recipe, base if recipe.base else "")
-        word = "loaded" if load_image(archive) else "there already"
-        typer.echo(f"{recipe.reference}: {word}")
-
-
-@images.command(name="list")
-def list_(*, kubernetes: Minor = None) -> None:
-    """List all images, built or not."""
-    rows = [(recipe.name, recipe.reference, recipe.group) for recipe in recipes(kubernetes).values()]
-    typer.echo(tabulate(rows, headers=("image", "name", "group")))
 
 
 def _chosen(names: list[str] | None, minor: str | None) -> list[Recipe]:

@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 
 from stowage_testbed.cli.main import app
+from stowage_testbed.cli.scenario import SCENARIOS
+from stowage_testbed.scenario.starter import SCHEMA_FILE, write_starter
 
 
 @app.command()
@@ -15,11 +17,20 @@ def init(
     folder: Annotated[Path, typer.Argument(help="The root of your repository.", metavar="[FOLDER]")] = Path(),
     *,
     force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False,
+    scenario: Annotated[
+        str | None,
+        typer.Option(
+            help="Write only a scenario to start from, called by its topic and behaviour, as in web/scale-up."
+        ),
+    ] = None,
 ) -> None:
     """Write a first scenario, a test that uses the fixtures, and a GitHub workflow.
 
     Exits with 2 if a file is in the way; nothing is written then.
     """
+    if scenario is not None:
+        _write_scenario(scenario, folder / SCENARIOS)
+        return
     from stowage_testbed.init.project import (  # noqa: PLC0415 - only this command needs it
         SCENARIO_FILE,
         TEST_FILE,
@@ -35,3 +46,9 @@ def init(
     typer.echo(f"  stowage scenario explain {SCENARIO_FILE}")
     typer.echo(f"  stowage run {SCENARIO_FILE}")
     typer.echo(f"  pytest {TEST_FILE}")
+
+
+def _write_scenario(name: str, folder: Path) -> None:
+    typer.echo(f"wrote {write_starter(name, folder)}")
+    if not (folder / SCHEMA_FILE).exists():
+        typer.echo(f"editors complete it with: stowage scenario schema --write {folder / SCHEMA_FILE}")

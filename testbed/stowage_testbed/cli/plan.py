@@ -1,4 +1,4 @@
-"""`stowage plan`: list PackingPlans, look at them, approve them, give them up."""
+"""`stowage plan`: approve or abort a PackingPlan."""
 
 from __future__ import annotations
 
@@ -10,32 +10,13 @@ from typing import Annotated
 import typer
 
 from stowage_testbed.cli.main import app
-from stowage_testbed.cli.plan_control import PlanApi, page_of, table_of
+from stowage_testbed.cli.plan_control import PlanApi
 from stowage_testbed.cli.which_cluster import Cluster, Context, Kubeconfig, new_client
 
-plan_app = typer.Typer(
-    name="plan", help="Look at the scheduler's plans, approve them, give them up.", no_args_is_help=True
-)
+plan_app = typer.Typer(name="plan", help="Approve or abort the scheduler's plans.", no_args_is_help=True)
 app.add_typer(plan_app)
 
 Name = Annotated[str, typer.Argument(help="The plan's name.")]
-Newest = Annotated[str | None, typer.Argument(help="The plan's name; left out, the newest.")]
-
-
-@plan_app.command(name="list")
-def list_(*, cluster: Cluster = None, context: Context = None, kubeconfig: Kubeconfig = None) -> None:
-    """List all plans, the newest first: what each would do or did, and its state."""
-    with _plans(cluster, context, kubeconfig) as plans:
-        typer.echo(table_of(plans.plans()))
-
-
-@plan_app.command()
-def show(
-    name: Newest = None, *, cluster: Cluster = None, context: Context = None, kubeconfig: Kubeconfig = None
-) -> None:
-    """Print a plan: what it does, how far it has come, and what was turned down."""
-    with _plans(cluster, context, kubeconfig) as plans:
-        typer.echo(page_of(plans.plan(name)))
 
 
 @plan_app.command()
@@ -43,7 +24,7 @@ def approve(name: Name, *, cluster: Cluster = None, context: Context = None, kub
     """Have a proposed plan carried out as it is, if it still fits the cluster."""
     with _plans(cluster, context, kubeconfig) as plans:
         plans.approve(name)
-    typer.echo(f"plan {name} is approved; follow it with: stowage plan show {name}")
+    typer.echo(f"plan {name} is approved; follow it with: kubectl get packingplan {name} -w")
 
 
 @plan_app.command()

@@ -1,26 +1,17 @@
-"""PackingPlans of any cluster, for people: look at them, approve them, give them up."""
+"""PackingPlans of any cluster: read them, create, approve and abort them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
-
-from tabulate import tabulate
 
 from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.observe.change import JsonObject
-from stowage_testbed.observe.emptied_nodes import (
-    consolidation_of,
-    nodes_of,
-    objective_of,
-    phase_of,
-    summary,
-    told_price,
-)
+from stowage_testbed.observe.emptied_nodes import phase_of
 from stowage_testbed.observe.plan import FINISHED_PHASES
 
 if TYPE_CHECKING:
@@ -142,124 +133,3 @@ def _wrong_phase(name: str, phase: str, wanted: str) -> StowageError:
 def _age(plan: JsonObject) -> tuple[str, str]:
     metadata = plan["metadata"]
     return metadata.get("creationTimestamp", ""), metadata["name"]
-
-
-def table_of(plans: Sequence[JsonObject]) -> str:
-    """Return a line for each plan, or that there is none."""
-    if not plans:
-        return "there is no plan; ask for one with: kubectl create of a PackingPlan"
-    return tabulate([_row(plan) for plan in plans], headers=_PLAN_COLUMNS, disable_numparse=True)
-
-
-_PLAN_COLUMNS = (
-    "plan", "created", "phase", "mode", "objective", "places", "moves", "evicts",
-    "empties", "saves", "optimal",
-)  # fmt: skip
-
-
-def _row(plan: JsonObject) -> tuple[str, ...]:
-    status, metadata = plan.get("status") or {}, plan["metadata"]
-    counts = (len(status.get(field) or ()) for field in ("placements", "moves", "evictions"))
-    return (
-        metadata["name"],
-        metadata.get("creationTimestamp", ""),
-        phase_of(plan) or "not taken up yet",
-        (plan.get("spec") or {}).get("executionMode", "DryRun"),
-        objective_of(plan),
-        *map(str, counts),
-        str(len(nodes_of(plan)) or ""),
-        told_price(consolidation_of(plan).get("hourlySaving", "")),
-        "yes" if status.get("optimal") else "no",
-    )
-
-
-def page_of(plan: JsonObject) -> str:
-    """Return all that is known of a PackingPlan, in the order in which it happens."""
-    return "\n".join(_lines(plan))
-
-
-def _lines(plan: JsonObject) -> Iterator[str]:
-    status = plan.get("status") or {}
-    spec = plan.get("spec") or {}
-    yield (
-        f"{plan['metadata']['name']}: {status.get('phase') or 'not taken up yet'} "
-        f"({spec.get('executionMode', 'DryRun')}, {spec.get('trigger', 'Manual')})"
-    )
-    if status.get("message"):
-        yield f"  {status['message']}"
-    if status.get("endReason"):
-        proof = "proved optimal" if status.get("optimal") else "not proved optimal"
-        yield (
-            f"  {status.get('strategy', '')} ended with {status['endReason']} after "
-            f"{float(status.get('solveSeconds') or 0):.2f} s, {proof}"
-        )
-    yield from summary(plan)
-    yield from _section("conditions", _conditions(status), ("type", "holds", "why"))
-    yield from _section(
-        "pods by priority", _tiers(status), ("priority and above", "placed before", "placed", "bound", "optimal")
-    )
-    yield from _section("nodes to empty", _emptied(plan), ("node", "an hour", "moves", "gain", "state", "why"))
-    yield from _section("steps", _steps(status), ("what", "pod", "from", "to", "state"))
-    yield from _section("kept where they are", _protected(status), ("rule", "pods", "for example", "in the way of"))
-    yield from _section("turned down", _reasons(status, "objections"), _REASONS)
-    yield from _section("left alone", _reasons(status, "refusals"), _REASONS)
-
-
-_REASONS = ("pod", "reason", "detail")
-
-Row = tuple[object, ...]
-
-
-def _section(title: str, rows: Iterable[Row], headers: tuple[str, ...]) -> Iterator[str]:
-    found = list(rows)
-    if found:
-        yield ""
-        yield f"{title}:"
-        yield tabulate(found, headers=headers, disable_numparse=True)
-
-
-def _conditions(status: JsonObject) -> Iterator[Row]:
-    for one in status.get("conditions") or []:
-        why = one.get("reason", "")
-        if one.get("message"):
-            why = f"{why}: {one['message']}"
-        yield one["type"], one["status"], why
-
-
-def _tiers(status: JsonObject) -> Iterator[Row]:
-    for tier in status.get("tiers") or []:
-        yield (
-            tier.get("priority", 0),
-            tier.get("placedBefore", 0),
-            tier.get("placed", 0),
-            tier.get("upperBound", 0),
-            "yes" if tier.get("optimal") else "no",
-        )
-
-
-def _steps(status: JsonObject) -> Iterator[Row]:
-    for one in status.get("evictions") or []:
-        yield "evict", one["pod"], one["node"], "", one.get("state", "")
-    for one in status.get("moves") or []:
-        yield "move", one["pod"], one["fromNode"], one["toNode"], one.get("state", "")
-    for one in status.get("placements") or []:
-        yield "place", one["pod"], "", one["node"], ""
-
-
-def _emptied(plan: JsonObject) -> Iterator[Row]:
-    for one in nodes_of(plan):
-        price = told_price(one.get("hourlyPrice", ""))
-        further = ("moves", "gain", "state", "message")
-        yield one["name"], price, *(one.get(field, "") for field in further)
-
-
-def _protected(status: JsonObject) -> Iterator[Row]:
-    for one in status.get("protected") or []:
-        waiting = int(one.get("inTheWayOf") or 0)
-        stopped = f"{waiting} waiting pod{'s' * (waiting != 1)}" if waiting else ""
-        yield one["reason"], one["pods"], one["example"], stopped
-
-
-def _reasons(status: JsonObject, field: str) -> Iterator[Row]:
-    for one in status.get(field) or []:
-        yield one["subject"], one["reason"], one.get("detail", "")

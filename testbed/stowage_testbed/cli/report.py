@@ -1,4 +1,4 @@
-"""`stowage report`: what a run or a comparison found, without a cluster."""
+"""`stowage report`: what a run, comparison or reproduction found; no cluster."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ from stowage_testbed.cli.main import app
 
 @app.command()
 def report(
-    bundle: Annotated[Path, typer.Argument(help="Folder of a run or a comparison: with run.json or compare.json.")],
+    bundle: Annotated[
+        Path,
+        typer.Argument(
+            help="Folder of a run, a comparison or a reproduction: with run.json, compare.json or sweep.json."
+        ),
+    ],
     *,
     whole: Annotated[bool, typer.Option("--all", help="List all metrics of a comparison, also quiet ones.")] = False,
     html: Annotated[Path | None, typer.Option(help="Where a comparison's page goes, else report.html in it.")] = None,
@@ -20,17 +25,25 @@ def report(
         Path | None, typer.Option(help="Where the tables go, else report.md in the bundle; - is standard output.")
     ] = None,
 ) -> None:
-    """Rebuild all that is shown of a run or a comparison, also of an interrupted one.
+    """Rebuild all that is shown of results, also of an interrupted run.
 
     In GitHub Actions the tables go to the step's summary too. Exits with 0, or with 2
     if the bundle is at fault.
     """
     # numpy and Jinja take a second that other commands do not need.
     from stowage_testbed.cli import reporting  # noqa: PLC0415
+    from stowage_testbed.reproduce.sweep.folder import HEADER  # noqa: PLC0415
 
     if reporting.is_comparison(bundle):
         reporting.show_comparison(bundle, html=html, markdown=markdown, whole=whole)
+        return
+    given: dict[str, object] = {"--all": whole, "--html": html}
+    if (bundle / HEADER).is_file():
+        from stowage_testbed.cli.reproducing import show_sweep  # noqa: PLC0415 - as above
+
+        given["--markdown"] = markdown
+        reporting.refuse_options(given, bundle, "a sweep")
+        show_sweep(bundle)
     else:
-        given = {"--all": whole, "--html": html}
-        unfit = [option for option, value in given.items() if value]
-        reporting.show_run(bundle, markdown, unfit)
+        reporting.refuse_options(given, bundle, "a run")
+        reporting.show_run(bundle, markdown)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import typer
@@ -25,17 +25,28 @@ def is_comparison(folder: Path) -> bool:
     return (folder / HEAD).is_file()
 
 
-def show_run(folder: Path, markdown: Path | None, unfit: Sequence[str]) -> None:
-    """Show a run; ``unfit`` are options given that only a comparison has a use for.
+def refuse_options(given: Mapping[str, object], folder: Path, what: str) -> None:
+    """Refuse options that are of no use for what a folder holds.
 
     Raises
     ------
     InputError
-        As `read_run` says, or there are such options.
+        One of them is given.
+    """
+    for option, value in given.items():
+        if value:
+            raise InputError(f"{folder} holds {what}; remove {option}")
+
+
+def show_run(folder: Path, markdown: Path | None) -> None:
+    """Show a run.
+
+    Raises
+    ------
+    InputError
+        As `read_run` says.
     """
     run = read_run(folder)
-    if unfit:
-        raise InputError(f"{unfit[0]} is for comparisons, and {folder} holds a run: leave it out")
     text = write_markdown(run)
     append_step_summary(text, os.environ)
     target = markdown or folder / MARKDOWN

@@ -22,7 +22,6 @@ app.add_typer(reproduce_app)
 Folder = Annotated[Path, typer.Option(help="Folder of the results.")]
 Workers = Annotated[int, typer.Option(min=1, help="Processes, which share the cores.")]
 DaskAddress = Annotated[str | None, typer.Option(help="Address of a Dask scheduler, whose workers do it.")]
-Part = Annotated[str, typer.Option(help="Do the i-th of n parts only; see merge.")]
 Deterministic = Annotated[bool, typer.Option("--deterministic", help="Count work in steps: the same rows anywhere.")]
 Figures = Annotated[Path | None, typer.Option(help="Where the figures go as JSON; figures.json in the folder.")]
 
@@ -38,7 +37,6 @@ def paper(
     limits: Annotated[str, typer.Option(help="Time limits in seconds; the paper's are 1,10,20.")] = "1",
     workers: Workers = 1,
     dask: DaskAddress = None,
-    shard: Part = "1/1",
     live: Annotated[
         float, typer.Option(min=0, max=1, help="Share of the instances to run on a real cluster too.")
     ] = 0.0,
@@ -64,7 +62,6 @@ def paper(
         PAPER,
         PaperRequest,
     )
-    from stowage_testbed.reproduce.sweep.shard import Shard  # noqa: PLC0415
 
     began = monotonic()
     with reading_input():
@@ -73,7 +70,6 @@ def paper(
             sample=sample,
             strategies=words(strategies, "--strategies"),
             limits_s=numbers(limits, "--limits"),
-            shard=Shard.parse(shard),
             deterministic=deterministic,
         )
     evaluation = sweep(PAPER, request, results, workers, dask)
@@ -130,7 +126,6 @@ def thesis(
     labels: Annotated[bool, typer.Option(help="Also with affinity and anti-affinity to node labels.")] = True,
     workers: Workers = 1,
     dask: DaskAddress = None,
-    shard: Part = "1/1",
     deterministic: Deterministic = False,
     results: Folder = RESULTS / "reproduce-thesis",
     figures: Figures = None,
@@ -142,7 +137,6 @@ def thesis(
     """
     from stowage_testbed.cli.reproducing import numbers, sweep, words  # noqa: PLC0415 - as above
     from stowage_testbed.reproduce.instance.request import choose_cells  # noqa: PLC0415
-    from stowage_testbed.reproduce.sweep.shard import Shard  # noqa: PLC0415
     from stowage_testbed.reproduce.thesis.evaluation import (  # noqa: PLC0415
         STRATEGIES,
         THESIS,
@@ -157,7 +151,6 @@ def thesis(
         strategies=words(strategies, "--strategies") if strategies else STRATEGIES,
         limits_s=numbers(limits, "--limits"),
         labelled=labels,
-        shard=Shard.parse(shard),
         deterministic=deterministic,
     )
     evaluation = sweep(THESIS, request, results, workers, dask)
@@ -192,29 +185,3 @@ def scorecache(
     with ending_cleanly():
         said = rebuild(comparisons, folder, results, file, lambda line: typer.echo(line, err=True))
     typer.echo(said)
-
-
-@reproduce_app.command("merge")
-def merge(
-    parts: Annotated[list[Path], typer.Argument(help="Folders of all shards of one sweep.")],
-    *,
-    results: Folder = RESULTS / "reproduce-merged",
-    figures: Figures = None,
-) -> None:
-    """Put the shards of a sweep together, and report on the whole."""
-    from stowage_testbed.cli.reproducing import rebuilding_of  # noqa: PLC0415 - as above
-    from stowage_testbed.reproduce.sweep.merge import merge as put_together  # noqa: PLC0415
-
-    put_together(parts, results)
-    rebuilding = rebuilding_of(results)
-    rebuilding.rebuild_tables(results)
-    typer.echo(rebuilding.report(results, figures or results / "figures.json"))
-
-
-@reproduce_app.command("report")
-def report(folder: Annotated[Path, typer.Argument(help="Folder of the results.")], *, figures: Figures = None) -> None:
-    """Make page, tables and figures anew from the results, without solving anything."""
-    from stowage_testbed.cli.reproducing import rebuilding_of  # noqa: PLC0415 - as above
-
-    file = figures or folder / "figures.json"
-    typer.echo(rebuilding_of(folder).report(folder, file))

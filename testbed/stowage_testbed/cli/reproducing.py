@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from math import isfinite
 from pathlib import Path
 from typing import Any
+
+import typer
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli.sweep_progress import SweepProgress
@@ -21,7 +24,7 @@ from stowage_testbed.reproduce.instance.request import CaseT, GridRequest
 from stowage_testbed.reproduce.paper.categories import Evaluation
 from stowage_testbed.reproduce.paper.evaluation import PAPER
 from stowage_testbed.reproduce.paper.live import run_live, sample_of
-from stowage_testbed.reproduce.sweep.engine import engine_for
+from stowage_testbed.reproduce.sweep.execution import connect_to_dask, use_processes
 from stowage_testbed.reproduce.sweep.folder import SweepFolder
 from stowage_testbed.reproduce.thesis.evaluation import THESIS
 from stowage_testbed.run.tools import SIMULATOR, install_arms, install_needed
@@ -55,31 +58,32 @@ def sweep(
     rebuilding: Rebuilding[CaseT, InstanceT, SolvedT],
     request: GridRequest[CaseT],
     folder: Path,
-    workers: int,
+    processes: int,
     dask_address: str | None,
 ) -> evaluation.Evaluation[SolvedT]:
     """Carry out what is left to do of an evaluation, and show how it goes."""
     install_needed(SIMULATOR)
     progress = SweepProgress()
-    with ending_cleanly(), engine_for(workers, dask_address) as engine:
-        return rebuilding.rebuild(request, folder, engine, progress)
+    with ending_cleanly(), ExitStack() as stack:
+        workers = (
+            use_processes(processes) if dask_address is None else stack.enter_context(connect_to_dask(dask_address))
+        )
+        return rebuilding.rebuild(request, folder, workers, progress)
 
 
-def rebuilding_of(folder: Path) -> Rebuilding[Any, Any, Any]:
-    """Return how the evaluation in a folder is rebuilt, and reported on.
+def show_sweep(folder: Path) -> None:
+    """Make the page, tables and figures of an evaluation anew.
 
     Raises
     ------
-    StowageError
-        There is none.
     InputError
-        It is of a kind that is run on a cluster, and shown by its own command.
+        It was made on a cluster, and is shown by its own command.
     """
     kind = SweepFolder(folder).header().kind
     known: dict[str, Rebuilding[Any, Any, Any]] = {"paper": PAPER, "thesis": THESIS}
     if kind not in known:
         raise InputError(f"{folder} holds deployments; show them with: stowage reproduce {kind} --results {folder}")
-    return known[kind]
+    typer.echo(known[kind].report(folder, folder / "figures.json"))
 
 
 def deployments(request: BoreasRequest, folder: Path) -> tuple[DeploymentRow, ...]:

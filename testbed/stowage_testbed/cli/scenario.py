@@ -16,12 +16,11 @@ from stowage_testbed.scenario.explain import explain as explanation
 from stowage_testbed.scenario.language import explain_word, is_word
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.schema import write_editor_schema
-from stowage_testbed.scenario.starter import SCHEMA_FILE, write_starter
 from stowage_testbed.scenario.steps.action import show_count
 
 SCENARIOS = Path("scenarios")
 
-scenario_app = typer.Typer(name="scenario", help="Check, list, explain and begin scenario files.", no_args_is_help=True)
+scenario_app = typer.Typer(name="scenario", help="Check, list and explain scenario files.", no_args_is_help=True)
 app.add_typer(scenario_app)
 
 Asked = Annotated[
@@ -86,18 +85,6 @@ def explain(
     found = select(names, folder=folder) if names else ()
     texts += [explanation(scenario, DEFAULT_TIMEOUTS.step_s) for scenario in found]
     typer.echo("\n".join(texts), nl=False)
-
-
-@scenario_app.command()
-def new(
-    name: Annotated[str, typer.Argument(help="Topic and behaviour: web/scale-up.")],
-    folder: Annotated[Path, typer.Option(help="Folder in which it is written.")] = SCENARIOS,
-) -> None:
-    """Write a commented scenario file to start from."""
-    path = write_starter(name, folder)
-    typer.echo(f"wrote {path}")
-    if not (folder / SCHEMA_FILE).exists():
-        typer.echo(f"editors complete it with: stowage scenario schema --write {folder / SCHEMA_FILE}")
 
 
 @scenario_app.command("from-cluster")

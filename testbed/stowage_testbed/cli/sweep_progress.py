@@ -7,7 +7,7 @@ from time import monotonic
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from stowage_testbed.reproduce.sweep.engine import SweepListener
+from stowage_testbed.reproduce.sweep.execution import SweepListener
 
 LINE_EVERY_S = 30.0
 """In a log."""

@@ -107,7 +107,7 @@ def _reserve(ports: Iterable[int], number: int) -> list[int]:
 
 
 def _exhausted(first: int, last: int) -> StowageError:
-    return StowageError(f"no free port between {first} and {last}; run: stowage purge, or stop what holds them")
+    return StowageError(f"no free port between {first} and {last}; run: stowage down --stale, or stop what holds them")
 
 
 def listens(port: int) -> bool:

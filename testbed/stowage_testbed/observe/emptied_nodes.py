@@ -60,11 +60,6 @@ def summary(plan: JsonObject) -> Iterator[str]:
         yield f"  {said['certainty']}: {sure}"
 
 
-def objective_of(plan: JsonObject) -> str:
-    """Return what a plan is for."""
-    return str((plan.get("spec") or {}).get("objective") or "Place")
-
-
 def consolidation_of(plan: JsonObject) -> JsonObject:
     """Return what a plan's status says of nodes in use; empty if it says nothing."""
     said: JsonObject = (plan.get("status") or {}).get("consolidation") or {}

@@ -6,13 +6,14 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from sweep_tasks import HERE
 
 from stowage_testbed.reproduce.boreas.deploying import DeploymentRow
 from stowage_testbed.reproduce.boreas.request import BoreasRequest, chosen_arms, chosen_scenes
 from stowage_testbed.reproduce.boreas.running import deploy_all
 from stowage_testbed.reproduce.instance.request import choose_cells
 from stowage_testbed.reproduce.instance.rows import PENDING
-from stowage_testbed.reproduce.sweep.engine import InProcess, SweepListener
+from stowage_testbed.reproduce.sweep.execution import SweepListener
 from stowage_testbed.reproduce.thesis.comparing import losses
 from stowage_testbed.reproduce.thesis.evaluation import THESIS, ThesisRequest
 from stowage_testbed.reproduce.thesis.instances import thesis_grid
@@ -93,7 +94,7 @@ def thesis_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def evaluation(thesis_folder: Path) -> ThesisEvaluation:
-    return THESIS.rebuild(THESIS_REQUEST, thesis_folder, InProcess(), SweepListener())
+    return THESIS.rebuild(THESIS_REQUEST, thesis_folder, HERE, SweepListener())
 
 
 def test_every_instance_is_one_on_which_the_heuristic_fails(evaluation: ThesisEvaluation) -> None:

@@ -1,4 +1,4 @@
-"""Plans for people: asked for, followed, refused, and told as a page of text."""
+"""Plans for people: created, followed, approved and refused."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from kubernetes import client
 from typer.testing import CliRunner
 from waiting_clock import WaitingClock
@@ -26,12 +25,10 @@ from stowage_testbed.cli import app, consolidation
 from stowage_testbed.cli import defragment as command
 from stowage_testbed.cli.consolidation import follow
 from stowage_testbed.cli.kubectl import plugin
-from stowage_testbed.cli.plan_control import PlanApi, page_of, table_of
+from stowage_testbed.cli.plan_control import PlanApi
 from stowage_testbed.defragment.findings import REHEARSED, Bill, Defragmentation, EmptiedNode, PodMove
 from stowage_testbed.toolchain import choose_minor, tool_path
 from stowage_testbed.whatif.inventory import Inventory
-
-PLANS = yaml.safe_load(Path(__file__).with_name("plans.yaml").read_text("utf-8"))
 
 
 @pytest.mark.parametrize(
@@ -55,19 +52,6 @@ def test_why_there_are_no_plans_is_told(status: int | None, said: str) -> None:
             PlanApi(api).plan()
 
 
-@pytest.mark.parametrize("case", PLANS.values(), ids=PLANS)
-def test_a_plan_is_told_as_a_page_and_as_a_row(case: dict[str, Any]) -> None:
-    """Which of them waits for an approval, and what it would do."""
-    page = {" ".join(line.split()) for line in page_of(case["plan"]).splitlines()}
-    header, _, row = table_of([case["plan"]]).splitlines()
-
-    told = "phase mode objective places moves evicts empties saves optimal"
-    assert page >= set(case["page"])
-    assert header.split()[2:] == told.split()
-    assert row.split() == ["p", *case["row"].split()]
-    assert "ask for one" in table_of([])
-
-
 @pytest.mark.parametrize("program", [("stowage",), ("kubectl", "stowage")])
 def test_a_missing_context_is_named(program: tuple[str, ...], tmp_path: Path) -> None:
     """Also through kubectl, whose plugin is this very command."""
@@ -75,7 +59,7 @@ def test_a_missing_context_is_named(program: tuple[str, ...], tmp_path: Path) ->
     file.write_text("{apiVersion: v1, kind: Config, contexts: []}")
 
     done = subprocess.run(
-        [*program, "plan", "list", "--context", "nowhere", "--kubeconfig", str(file)],
+        [*program, "plan", "abort", "p", "--context", "nowhere", "--kubeconfig", str(file)],
         env={**os.environ, "PATH": _path_with_tools()},
         capture_output=True,
         text=True,

@@ -250,7 +250,7 @@ def test_an_idle_purge_is_not_refused() -> None:
     """Scripts that clean up go on."""
     run = CliRunner().invoke
     assert run(app, ["list"]).stdout == ""
-    assert run(app, ["purge"]).stdout == "nothing to remove\n"
+    assert run(app, ["down", "--stale"]).stdout == "nothing to remove\n"
 
 
 WAIT = "import sys; print('up', flush=True); sys.stdin.read()"

@@ -94,7 +94,7 @@ def test_a_wrong_name_is_answered_with_the_right_ones() -> None:
     """A typing error should not need the sources to be read."""
     with pytest.raises(StowageError, match="scheduler, optimizer, node"):
         recipe_of("shceduler")
-    said = CliRunner().invoke(app, ["images", "list"])
+    said = CliRunner().invoke(app, ["images", "build", "--list"])
     assert "stowage/optimizer" in said.stdout
 
 

@@ -1,13 +1,12 @@
-"""A sweep: what is asked for, done once, divided into shards, and put together."""
+"""A sweep: what is asked for, done once and never lost."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from sweep_tasks import HERE
 from typer.testing import CliRunner
 
 from stowage_testbed.base.errors import InputError, StowageError
@@ -16,11 +15,10 @@ from stowage_testbed.cli import app
 from stowage_testbed.cli.reproducing import numbers, words
 from stowage_testbed.instances.cell import grid
 from stowage_testbed.reproduce.instance.request import choose_cells
-from stowage_testbed.reproduce.sweep.engine import InProcess, SweepListener, execute
-from stowage_testbed.reproduce.sweep.folder import Header, SweepFolder
-from stowage_testbed.reproduce.sweep.merge import merge
-from stowage_testbed.reproduce.sweep.shard import Shard
-from stowage_testbed.reproduce.sweep.task import Tools
+from stowage_testbed.reproduce.sweep import execution
+from stowage_testbed.reproduce.sweep.execution import SweepListener, execute
+from stowage_testbed.reproduce.sweep.folder import Header, SweepFolder, program
+from stowage_testbed.reproduce.sweep.tools import Tools
 
 
 @pytest.mark.parametrize(
@@ -32,7 +30,6 @@ from stowage_testbed.reproduce.sweep.task import Tools
         (["--limits", "1,1"], "different numbers of more than 0"),
         (["--limits", "nan"], "different numbers of more than 0"),
         (["--strategies", "paper,,z3"], "different names"),
-        (["--shard", "9/8"], "must be i/n"),
     ],
 )
 def test_a_wrong_option_is_named_and_ends_with_two(options: list[str], said: str, tmp_path: Path) -> None:
@@ -126,7 +123,7 @@ def test_only_what_is_missing_is_carried_out(journal: TaskJournal[Row]) -> None:
     seen: list[list[object]] = []
     for some in (tasks, tasks, tasks[::2]):
         listener = Counting()
-        failures = execute("names", some, journal, InProcess(), listener)
+        failures = execute("names", some, journal, HERE, listener)
         assert failures == ({"a": "no node answers"} if tasks[1] in some else {})
         seen.append(listener.seen)
 
@@ -138,72 +135,40 @@ def test_only_what_is_missing_is_carried_out(journal: TaskJournal[Row]) -> None:
     ]  # fmt: skip
 
 
-@given(items=st.lists(st.integers(), unique=True), count=st.integers(1, 9))
-def test_every_task_is_in_exactly_one_shard(items: list[int], count: int) -> None:
-    """What is in none would be missing, what is in two would be done twice.
+def test_rows_of_two_programs_are_not_mixed(journal: TaskJournal[Row], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker on another machine may have another version of Stowage."""
+    here = iter([{"recipe": "1"}, {"recipe": "2"}])
+    monkeypatch.setattr(execution, "_read_program", lambda: next(here))
 
-    A shard that is silently the whole would cost a day.
-    """
-    parts = [Shard(number, count).of(items) for number in range(1, count + 1)]
+    failures = execute("names", [Named("b")], journal, HERE, SweepListener())
 
-    assert sorted(one for part in parts for one in part) == sorted(items)
-    for text in ("", "1", "0/2", "3/2", "a/b", "1/2/3", "-1/2", "1/0"):
-        with pytest.raises(InputError, match="2/8"):
-            Shard.parse(text)
-
-
-HEADER = Header("paper", {"recipe": "1"}, {"sample": 2}, ("1/2",), ("here",))
-SECOND = replace(HEADER, shards=("2/2",), machines=("there",))
-
-
-def a_part(folder: Path, header: Header, *lines: str) -> Path:
-    folder.mkdir()
-    SweepFolder(folder).write_header(header)
-    (folder / "rows.jsonl").write_text("".join(lines))
-    return folder
-
-
-def test_all_shards_make_the_whole(tmp_path: Path) -> None:
-    """Rows of all, machines of all, and a half-written line of none."""
-    first = a_part(tmp_path / "a", HEADER, '{"task":"1"}\n', '{"task":"3"')
-    second = a_part(tmp_path / "b", SECOND, '{"task":"2"}\n')
-
-    header = merge([first, second], tmp_path / "all")
-
-    assert (header.shards, header.machines) == (("1/1",), ("here", "there"))
-    rows = (tmp_path / "all" / "rows.jsonl").read_text()
-    assert rows == '{"task":"1"}\n{"task":"2"}\n'
-    assert SweepFolder(tmp_path / "all").header() == header
-    # Nothing is merged into results that are there.
-    with pytest.raises(StowageError, match="results in it already"):
-        merge([first, second], tmp_path / "all")
+    assert "recipe 2 here, 1 there" in failures["b"]
+    assert DONE == []
 
 
 @pytest.mark.parametrize(
-    ("other", "said"),
+    ("before", "said"),
     [
-        (replace(HEADER, shards=("2/3",)), "missing: 3/3"),
-        (replace(SECOND, program={"recipe": "2"}), "recipe 1 here, 2 there"),
-        (replace(SECOND, scope={"sample": 3}), "asked for something else"),
-        (replace(SECOND, kind="thesis"), "asked for something else"),
+        (Header("paper", {"recipe": "0"}, {}, ("there",)), "recipe 2 here, 0 there"),
+        (Header("thesis", program(), {}, ("there",)), "reproduces thesis, not paper"),
     ],
 )
-def test_what_is_no_whole_sweep_is_not_put_together(tmp_path: Path, other: Header, said: str) -> None:
-    """Two thirds that look like the whole are a lie; so are rows of two programs."""
-    first = replace(HEADER, shards=("1/3",)) if "missing" in said else HEADER
-    parts = [a_part(tmp_path / "1", first), a_part(tmp_path / "2", other)]
+def test_a_folder_goes_on_with_its_own_sweep_alone(tmp_path: Path, before: Header, said: str) -> None:
+    """Rows of two programs that look like one sweep are a lie."""
+    SweepFolder(tmp_path).write_header(before)
 
-    with pytest.raises(StowageError, match=said):
-        merge(parts, tmp_path / "all")
+    with pytest.raises(StowageError, match=said), SweepFolder(tmp_path).opened("paper", {}):
+        pass
 
 
 def test_a_folder_has_one_sweep_or_is_said_to_have_none(tmp_path: Path) -> None:
     """The lines of two would mix; and a wrong path is the usual mistake."""
     with pytest.raises(StowageError, match="holds no results"):
-        merge([tmp_path], tmp_path / "all")
+        SweepFolder(tmp_path).header()
     with (
-        SweepFolder(tmp_path).alone(),
+        SweepFolder(tmp_path).opened("paper", {}),
         pytest.raises(StowageError, match="another sweep"),
-        SweepFolder(tmp_path).alone(),
+        SweepFolder(tmp_path).opened("paper", {}),
     ):
         pass
+    assert SweepFolder(tmp_path).header().kind == "paper"

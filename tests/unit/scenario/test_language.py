@@ -93,12 +93,12 @@ def test_every_kind_of_step_is_reported() -> None:
 
 
 def new(name: str, folder: Path) -> Result:
-    return CliRunner().invoke(app, ["scenario", "new", name, "--folder", str(folder)])
+    return CliRunner().invoke(app, ["init", str(folder), "--scenario", name])
 
 
 def test_a_new_scenario_has_no_issues_and_overwrites_nothing(tmp_path: Path) -> None:
     """The first thing an author sees is what works, and his work stays."""
-    path = tmp_path / "web" / "scale-up.yaml"
+    path = tmp_path / "scenarios" / "web" / "scale-up.yaml"
 
     made = new("web/scale-up", tmp_path)
     text = path.read_text("utf-8")
@@ -114,4 +114,4 @@ def test_a_new_scenario_has_no_issues_and_overwrites_nothing(tmp_path: Path) -> 
     assert [path] == list(path.parent.iterdir())
     bad = new("Scale Up", tmp_path)
     assert "write a topic and a behaviour" in str(bad.exception)
-    assert [path.parent] == list(tmp_path.iterdir())
+    assert [path.parent] == list(path.parents[1].iterdir())

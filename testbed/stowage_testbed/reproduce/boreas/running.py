@@ -18,10 +18,9 @@ from stowage_testbed.observe.source import PACKING_PLANS
 from stowage_testbed.reproduce.boreas.deploying import DeploymentRow, deploy
 from stowage_testbed.reproduce.boreas.request import BoreasRequest, plans, run_id
 from stowage_testbed.reproduce.boreas.scenes import Scene
-from stowage_testbed.reproduce.sweep.engine import SweepListener
+from stowage_testbed.reproduce.sweep.execution import SweepListener
 from stowage_testbed.reproduce.sweep.folder import SweepFolder
 from stowage_testbed.reproduce.sweep.parquet import frame_of, write_frame
-from stowage_testbed.reproduce.sweep.shard import WHOLE
 from stowage_testbed.run.arm import Arm
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import clear_plans
@@ -41,7 +40,7 @@ Run = tuple[Arm, Scene, int]
 def deploy_all(request: BoreasRequest, path: Path, listener: SweepListener) -> tuple[DeploymentRow, ...]:
     """Deploy what has not been deployed yet, and return all rows asked for."""
     folder = SweepFolder(path)
-    with folder.opened(KIND, request.document(), WHOLE):
+    with folder.opened(KIND, request.document()):
         journal = folder.journal(ROWS, DeploymentRow)
         runs = list(request.runs())
         missing = [one for one in runs if run_id(*one) not in journal]

@@ -14,11 +14,9 @@ from stowage_testbed.reproduce.instance.reporting import write_tables
 from stowage_testbed.reproduce.instance.request import CaseT, GridRequest
 from stowage_testbed.reproduce.instance.rows import ResultRow
 from stowage_testbed.reproduce.instance.solving import SolveTask
-from stowage_testbed.reproduce.sweep.engine import Engine, SweepListener, execute
+from stowage_testbed.reproduce.sweep.execution import SweepListener, Task, Workers, execute
 from stowage_testbed.reproduce.sweep.folder import Header, SweepFolder
 from stowage_testbed.reproduce.sweep.parquet import frame_of, read_rows, write_frame
-from stowage_testbed.reproduce.sweep.shard import Shard
-from stowage_testbed.reproduce.sweep.task import Task
 from stowage_testbed.text.figure import Figure
 from stowage_testbed.text.table import Table
 
@@ -47,36 +45,29 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
 
     kind: str
     row_type: type[InstanceT]
-    request_of: Callable[[Mapping[str, Any], Shard], GridRequest[CaseT]]
+    request_of: Callable[[Mapping[str, Any]], GridRequest[CaseT]]
     select: Callable[[CaseT], Task[InstanceT]]
     pair: Callable[[InstanceT, ResultRow], SolvedT]
     show: Callable[[Path, Evaluation[SolvedT], Header], Shown]
 
     def rebuild(
-        self, request: GridRequest[CaseT], path: Path, engine: Engine, listener: SweepListener
+        self, request: GridRequest[CaseT], path: Path, workers: Workers, listener: SweepListener
     ) -> Evaluation[SolvedT]:
         """Do what is left to do, write the Parquet files, and return all results."""
         folder = SweepFolder(path)
-        with folder.opened(self.kind, request.document(), request.shard):
+        with folder.opened(self.kind, request.document()):
             instances = folder.journal(INSTANCES, self.row_type)
             results = folder.journal(RESULTS, ResultRow)
             selects = [self.select(case) for case in request.cases()]
-            unfound = execute("instances", selects, instances, engine, listener)
+            unfound = execute("instances", selects, instances, workers, listener)
             solves = self._solves(request, instances, alternating=True)
-            unsolved = execute("solves", solves, results, engine, listener)
+            unsolved = execute("solves", solves, results, workers, listener)
             self._write(path, request, instances, results)
         return self.read(path, {**unfound, **unsolved})
 
-    def rebuild_tables(self, path: Path) -> None:
-        """Write the Parquet files of a folder whose journals are there."""
-        folder = SweepFolder(path)
-        self._write(
-            path, self._request(folder), folder.journal(INSTANCES, self.row_type), folder.journal(RESULTS, ResultRow)
-        )
-
     def read(self, path: Path, failures: Mapping[str, str] | None = None) -> Evaluation[SolvedT]:
         """Return what the folder's Parquet files hold."""
-        request = self._request(SweepFolder(path))
+        request = self.request_of(SweepFolder(path).header().scope)
         rows = read_rows(path / f"{INSTANCES}.parquet", self.row_type)
         instances = {row.case: row for row in rows}
         results = read_rows(path / f"{RESULTS}.parquet", ResultRow)
@@ -100,10 +91,6 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
         tables, figures, more = self.show(path, self.read(path, failures), header)
         facts = {"scope": header.scope, "minutes": minutes}
         return write_tables(path, figures_file, tables, figures, facts) + more
-
-    def _request(self, folder: SweepFolder) -> GridRequest[CaseT]:
-        header = folder.header()
-        return self.request_of(header.scope, Shard.parse(header.shards[0]))
 
     def _write(
         self,

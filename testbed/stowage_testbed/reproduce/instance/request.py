@@ -11,14 +11,13 @@ from typing import Any, Generic, Self, TypeVar
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.instances.cell import Cell
 from stowage_testbed.reproduce.instance.rows import Case
-from stowage_testbed.reproduce.sweep.shard import WHOLE, Shard
 
 CaseT = TypeVar("CaseT", bound=Case)
 
 
 @dataclass(frozen=True, slots=True)
 class GridRequest(Generic[CaseT]):
-    """Cells, instances a cell, strategies and limits; of all that, one shard.
+    """Cells, instances a cell, strategies and limits.
 
     If ``deterministic``, work is counted in steps, not seconds: the same rows on any
     machine, but for times.
@@ -28,7 +27,6 @@ class GridRequest(Generic[CaseT]):
     sample: int
     strategies: tuple[str, ...]
     limits_s: tuple[float, ...]
-    shard: Shard = WHOLE
     deterministic: bool = False
 
     @staticmethod
@@ -41,21 +39,19 @@ class GridRequest(Generic[CaseT]):
         """Return the cases of the ``number``-th instance of a cell."""
 
     def cases(self) -> Sequence[CaseT]:
-        """Return the shard's cases: first instances of all cells before second ones."""
-        return self.shard.of(
-            [case for number in range(self.sample) for cell in self.cells for case in self.cases_of(cell, number)]
-        )
+        """Return the cases: first instances of all cells before second ones."""
+        return [case for number in range(self.sample) for cell in self.cells for case in self.cases_of(cell, number)]
 
     @classmethod
-    def of_document(cls, document: Mapping[str, Any], shard: Shard) -> Self:
-        """Return the request that `document` returned this for, and a shard of it."""
+    def of_document(cls, document: Mapping[str, Any]) -> Self:
+        """Return the request that `document` returned this for."""
         given = {
             **document,
             "cells": choose_cells(document["cells"], cls.grid()),
             "strategies": tuple(document["strategies"]),
             "limits_s": tuple(document["limits_s"]),
         }
-        return cls(**given, shard=shard)
+        return cls(**given)
 
     def document(self) -> dict[str, Any]:
         """Return what was asked for, as JSON values."""

@@ -11,7 +11,7 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.instances.snapshot import snapshot_of
 from stowage_testbed.optimizer_service.service import RunningService, call_failed
 from stowage_testbed.reproduce.instance.rows import PENDING, Case, Instance, ResultRow, TierRow, Where, pod_names
-from stowage_testbed.reproduce.sweep.task import Tools
+from stowage_testbed.reproduce.sweep.tools import Tools
 
 OVERRAN = "the solver overran its time limit"
 """How the service says that it killed a solve, by the wall clock."""

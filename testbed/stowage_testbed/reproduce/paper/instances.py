@@ -14,7 +14,7 @@ from stowage_testbed.amounts.resources import CPU, MEMORY
 from stowage_testbed.instances.case import Case, Family
 from stowage_testbed.instances.cell import Cell
 from stowage_testbed.reproduce.instance.rows import Instance, Where, facts_of, numbered
-from stowage_testbed.reproduce.sweep.task import Tools
+from stowage_testbed.reproduce.sweep.tools import Tools
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.simulation import make_instance
 from stowage_testbed.simulate import Placements

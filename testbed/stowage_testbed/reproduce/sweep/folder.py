@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from filelock import FileLock, Timeout
@@ -14,8 +14,6 @@ from filelock import FileLock, Timeout
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.journal import TaskJournal
 from stowage_testbed.base.whole_file import write_whole
-from stowage_testbed.reproduce.sweep.shard import Shard
-from stowage_testbed.reproduce.sweep.task import RowT
 from stowage_testbed.toolchain import choose_minor, tool_build
 from stowage_testbed.toolchain.environment import machine, package_versions, source_digest
 
@@ -23,6 +21,8 @@ RECIPE = 2
 """Counted up whenever a task would give other rows than before."""
 
 PACKAGES = ("numba", "numpy", "ortools")
+
+RowT = TypeVar("RowT")
 
 
 def program() -> dict[str, str]:
@@ -36,7 +36,7 @@ def program() -> dict[str, str]:
     }
 
 
-def differences(here: dict[str, str], there: dict[str, str]) -> list[str]:
+def find_differences(here: Mapping[str, str], there: Mapping[str, str]) -> list[str]:
     """Return what differs, as in ``ortools 9.15 here, 9.14 there``."""
     return [
         f"{name} {here.get(name, 'none')} here, {there.get(name, 'none')} there"
@@ -52,14 +52,13 @@ HEADER = "sweep.json"
 class Header:
     """What a folder's rows were made of.
 
-    The scope is what was asked for, as JSON values; shards are written ``i/n``, and
-    machines a line each.
+    The scope is what was asked for, as JSON values; machines are described in a line
+    each.
     """
 
     kind: str
     program: dict[str, str]
     scope: dict[str, Any]
-    shards: tuple[str, ...]
     machines: tuple[str, ...]
 
 
@@ -83,7 +82,9 @@ class SweepFolder:
         """
         file = self.path / HEADER
         if not file.is_file():
-            raise no_sweep(self.path)
+            raise StowageError(
+                f"{self.path} holds no results of a sweep; make some with `stowage reproduce` and --results"
+            )
         return msgspec.json.decode(file.read_bytes(), type=Header)
 
     def write_header(self, header: Header) -> None:
@@ -92,61 +93,43 @@ class SweepFolder:
         write_whole(self.path / HEADER, content + b"\n")
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Keep others out for the block.
+    def opened(self, kind: str, scope: dict[str, Any]) -> Iterator[None]:
+        """Keep others out for the block, and write the header.
 
         Raises
         ------
         StowageError
-            Somebody else is at work here.
+            Somebody else is at work here, or the rows are of another kind or program.
         """
         self.path.mkdir(parents=True, exist_ok=True)
         try:
             with FileLock(self.path / ".lock", timeout=0):
+                self._begin(kind, scope)
                 yield
         except Timeout as error:
             raise StowageError(
-                f"another sweep is at work in {self.path}; wait for it, or give this one another folder with --results"
+                f"another sweep is at work in {self.path}; wait for it, or name another folder with --results"
             ) from error
 
-    @contextmanager
-    def opened(self, kind: str, scope: dict[str, Any], shard: Shard) -> Iterator[None]:
-        """Keep others out for the block, and write the header."""
-        with self.alone():
-            self._begin(kind, scope, shard)
-            yield
-
-    def _begin(self, kind: str, scope: dict[str, Any], shard: Shard) -> None:
+    def _begin(self, kind: str, scope: dict[str, Any]) -> None:
         made_by = program()
-        shards: tuple[str, ...] = (str(shard),)
         machines: tuple[str, ...] = (_this_machine(),)
         if (self.path / HEADER).is_file():
             before = self.header()
-            found = differences(made_by, before.program)
+            found = find_differences(made_by, before.program)
             if before.kind != kind:
                 found.append(f"it reproduces {before.kind}, not {kind}")
-            if before.shards != shards:
-                found.append(f"it is shard {', '.join(before.shards)}, not {shard}")
             if found:
-                raise other_sweep(self.path, found)
+                raise StowageError(
+                    f"{self.path} holds results that cannot be resumed: "
+                    f"{'; '.join(found)}; name another folder with --results, or "
+                    "remove this one"
+                )
             machines = tuple(dict.fromkeys((*before.machines, *machines)))
-        self.write_header(Header(kind, made_by, scope, shards, machines))
+        self.write_header(Header(kind, made_by, scope, machines))
 
 
 def _this_machine() -> str:
     facts = machine()
     gib = facts["memory_bytes"] / 2**30
     return f"{facts['system']}, {facts['cpus']} cores, {gib:.0f} GiB, Python {facts['python']}"
-
-
-def no_sweep(folder: Path) -> StowageError:
-    """Return the error that there is nothing to report on."""
-    return StowageError(f"{folder} holds no results of a sweep; make some with `stowage reproduce` and --results")
-
-
-def other_sweep(folder: Path, differences: Sequence[str]) -> StowageError:
-    """Return the error that a folder holds results of another program or kind."""
-    return StowageError(
-        f"{folder} holds results that cannot be resumed: {'; '.join(differences)}; "
-        "name another folder with --results, or remove this one"
-    )

@@ -16,7 +16,7 @@ from stowage_testbed.instances.cell import Cell
 from stowage_testbed.instances.snapshot import REQUIRED, snapshot_of
 from stowage_testbed.reproduce.instance.rows import PENDING, Instance, Where, facts_of, pod_names
 from stowage_testbed.reproduce.instance.solving import carried_out
-from stowage_testbed.reproduce.sweep.task import Tools
+from stowage_testbed.reproduce.sweep.tools import Tools
 from stowage_testbed.reproduce.thesis.published import BINS, PODS_PER_BIN, PRIORITIES, RATIOS_PERCENT
 from stowage_testbed.scenario.model import Scenario, Workload
 

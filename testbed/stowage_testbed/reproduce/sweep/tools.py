@@ -1,18 +1,15 @@
-"""One piece of a sweep: it needs no other, and can be carried out anywhere."""
+"""The schedulers and the optimiser that the tasks of a sweep use."""
 
 from __future__ import annotations
 
 import os
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Generic, Protocol, TypeVar
 
 import yaml
 
-from stowage_testbed.base.errors import StowageError
 from stowage_testbed.optimizer_service.service import RunningService, running_service
 from stowage_testbed.simulate import Simulator, find_profile
 
@@ -55,41 +52,3 @@ class Tools(ExitStack):
         self.close()
         for name in ("deterministic", "stock", "service"):
             self.__dict__.pop(name, None)
-
-
-RowT = TypeVar("RowT")
-RowT_co = TypeVar("RowT_co", covariant=True)
-
-
-class Task(Protocol[RowT_co]):
-    """What a worker is sent; it is pickled on the way."""
-
-    @property
-    def id(self) -> str:
-        """Return its name, which no other task of the sweep has."""
-        ...
-
-    def execute(self, tools: Tools) -> tuple[RowT_co, ...]:
-        """Return what came of it: the same anywhere, but for times."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome(Generic[RowT]):
-    """A task that is over; ``failure`` is empty where it was carried out."""
-
-    task_id: str
-    rows: tuple[RowT, ...] = field(default=())
-    failure: str = ""
-
-
-def attempt(task: Task[RowT], tools: Tools) -> Outcome[RowT]:
-    """Return the task's rows, or why there are none.
-
-    A process that failed one task is not trusted with the next.
-    """
-    try:
-        return Outcome(task.id, task.execute(tools))
-    except StowageError as error:
-        tools.renew()
-        return Outcome(task.id, failure=str(error))
