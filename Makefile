@@ -97,9 +97,8 @@ e2e-needs-kwok-binary: $(READY)
 e2e-needs-kind: images
 
 .PHONY: images
-images: $(READY) ## Build the release's images, and kind's node where none can be pulled (BASE=image for the optimiser).
+images: $(READY) ## Build the release's images in Docker, and kind's node where none can be pulled (BASE=image for the optimiser).
 	@ci/containers
-	@stowage tools install --quiet --group images
 	@stowage tools install --quiet --group kind
 	@stowage tools install --quiet
 	@stowage images build $(BASE:%=--base %)

@@ -10,9 +10,8 @@ import sys
 from pathlib import Path
 
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.images.content import source_epoch
-from stowage_testbed.images.contexts import prepare
-from stowage_testbed.images.recipe import recipe_of, recipes_home
+from stowage_testbed.images.build import prepare
+from stowage_testbed.images.recipe import recipe_of, recipes_home, source_epoch
 from stowage_testbed.toolchain import install_tools
 
 
@@ -20,9 +19,8 @@ def main(name: str, folder: str) -> None:
     """Prepare the build of one image."""
     recipe, checkout = recipe_of(name), recipes_home()
     install_tools(recipe.tools)
-    epoch = source_epoch(recipe, checkout)
-    prepare(recipe, checkout, Path(folder), epoch)
-    print(epoch)  # noqa: T201 - it is the output
+    prepare(recipe, checkout, Path(folder))
+    print(source_epoch(recipe, checkout))  # noqa: T201 - it is the output
 
 
 if __name__ == "__main__":

@@ -1,13 +1,38 @@
-"""A process that this one has started: its end, and the end of its log."""
+"""A process that this one has started: run to its end, ended, and the end of its log."""
 
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from stowage_testbed.base import health
 
 TAIL_LINES = 12
 """Lines of a log that an error message shows."""
+
+
+def run_child(
+    command: Sequence[str], timeout_s: float, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end, as `subprocess.run` does, but no longer than what the run needs is well."""
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        deadline_s = time.monotonic() + timeout_s
+        try:
+            while True:
+                try:
+                    said, errors = process.communicate(timeout=health.LOOK_EVERY_S)
+                    return subprocess.CompletedProcess(command, process.returncode, said, errors)
+                except subprocess.TimeoutExpired:
+                    if time.monotonic() >= deadline_s:
+                        raise subprocess.TimeoutExpired(list(command), timeout_s) from None
+                    health.check()
+        except BaseException:
+            process.kill()
+            raise
 
 
 def end_child(process: subprocess.Popen[bytes], patience_s: float) -> None:

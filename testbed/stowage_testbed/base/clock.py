@@ -6,6 +6,8 @@ import time
 from dataclasses import dataclass
 from typing import Protocol
 
+from stowage_testbed.base import health
+
 
 class Clock(Protocol):
     """A monotonic clock in seconds, and a way to let time pass."""
@@ -28,5 +30,8 @@ class SystemClock:
         return time.monotonic()
 
     def pause(self, seconds: float) -> None:
-        """Block the calling thread for ``seconds``."""
-        time.sleep(seconds)  # noqa: TID251 - the one place
+        """Block the calling thread for ``seconds``, or until what it needs is not well."""
+        ends_s = time.monotonic() + seconds
+        while (left_s := ends_s - time.monotonic()) > 0:
+            time.sleep(min(left_s, health.LOOK_EVERY_S))  # noqa: TID251 - the one place
+            health.check()

@@ -51,11 +51,6 @@ def clusters_folder() -> Path:
     return cache_folder() / os.environ.get("STOWAGE_CLUSTERS", "") / "clusters"
 
 
-def images_folder() -> Path:
-    """Return the folder of the built container images, one folder an image."""
-    return cache_folder() / "images"
-
-
 def go_environment() -> dict[str, str]:
     """Return the environment that keeps Go's caches inside the cache folder."""
     cache = cache_folder()

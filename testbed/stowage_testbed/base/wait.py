@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+from stowage_testbed.base import health
 from stowage_testbed.base.clock import Clock, SystemClock
 from stowage_testbed.base.errors import InputError, StowageError
 
@@ -62,7 +63,7 @@ def wait_until(
     poll_s: float = POLL_S,
     clock: Clock | None = None,
 ) -> T:
-    """Look until ``holds`` accepts the state, and return that state.
+    """Look until ``holds`` accepts the state, and return that state; what is needed and not well ends the wait.
 
     Parameters
     ----------
@@ -88,6 +89,7 @@ def wait_until(
     timeout_s = stretch(timeout_s)
     deadline = clock.now() + timeout_s
     while True:
+        health.check()
         state = look()
         if holds(state):
             return state

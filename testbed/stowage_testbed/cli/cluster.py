@@ -20,9 +20,8 @@ from stowage_testbed.cluster.components import SCHEDULER, has_ended, log_file
 from stowage_testbed.cluster.interruption import ending_cleanly, take_down, uninterrupted
 from stowage_testbed.cluster.listing import find_cluster, list_clusters, purge_clusters
 from stowage_testbed.cluster.node_pool import NodePool
-from stowage_testbed.cluster.node_spec import parse_node_specs
 
-DEFAULT_NODES = "count=3,cpu=4,memory=16Gi"
+DEFAULT_NODES = "{count: 3, cpu: 4, memory: 16Gi}"
 
 RESOLUTION_S = 15
 """Between two looks at the pods' usage, as metrics-server's own manifests have it."""
@@ -31,10 +30,10 @@ Name = Annotated[str, typer.Argument(help="The cluster's name.")]
 Nodes = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="SPEC",
-        help="Nodes to create, as in prefix=gpu,count=3,cpu=4,memory=8Gi,pods=20,"
-        "label.disk=ssd,taint.gpu=yes:NoSchedule,resource.nvidia.com/gpu=4,zones=a|b; "
-        f"may be repeated. Without it {DEFAULT_NODES}, unless --scheduler is none.",
+        metavar="YAML",
+        help="Nodes to create, as in '{prefix: gpu, count: 3, cpu: 4, memory: 8Gi, pods: 20, labels: {disk: ssd}, "
+        "taints: [{key: gpu, value: big, effect: NoSchedule}], resources: {nvidia.com/gpu: 4}, zones: [a, b]}', or a "
+        f"file with a list of such; may be repeated. Without it {DEFAULT_NODES}, unless --scheduler is none.",
     ),
 ]
 Metrics = Annotated[
@@ -76,6 +75,8 @@ def up(
     page: Annotated[bool, typer.Option("--page", help="Then show it in a browser until Ctrl-C.")] = False,
 ) -> None:
     """Bring a cluster up and leave it running until `stowage down`."""
+    from stowage_testbed.cluster.node_spec import parse_node_specs  # noqa: PLC0415 - only here
+
     usual = () if scheduler is Scheduler.NONE else (DEFAULT_NODES,)
     pools = parse_node_specs(nodes or usual)
     cluster = _cluster(name, port, backend, kubernetes, metrics=metrics)

@@ -13,7 +13,7 @@ from stowage_testbed.cli.scenario import scenario_app
 
 RETIRED = {
     app: {"purge": "stowage down --stale", "solve": "stowage-optimizer solve", "verify": "stowage-optimizer verify"},
-    images: {"list": "stowage images build --list", "load": "stowage images build --load"},
+    images: {"list": "stowage images build --list", "load": "stowage images build"},
     plan_app: {"list": "kubectl get packingplans", "show": "kubectl describe packingplan NAME"},
     reproduce_app: {"merge": "--workers or --dask in place of --shard", "report": "stowage report FOLDER"},
     scenario_app: {"new": "stowage init --scenario NAME"},

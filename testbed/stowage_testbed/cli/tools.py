@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,7 +17,7 @@ from stowage_testbed.run.tools import SIMULATOR
 from stowage_testbed.toolchain import choose_minor, install_tools, tool_path
 from stowage_testbed.toolchain.location import binary_file
 from stowage_testbed.toolchain.manifest import DEFAULT_GROUP, load_manifest
-from stowage_testbed.toolchain.source import MIRROR_VARIABLE, SOURCE_VARIABLE, SourceKind, choose_source
+from stowage_testbed.toolchain.release import MIRROR_VARIABLE, SOURCE_VARIABLE, SourceKind, choose_source
 
 tools = typer.Typer(no_args_is_help=True, help="Install and find the pinned tools.")
 app.add_typer(tools, name="tools")
@@ -59,7 +58,6 @@ def install(
             "else auto."
         ),
     ] = None,
-    pins: Annotated[Path | None, typer.Option(help="Digests of the archives: lines of SHA-256 and address.")] = None,
     mirror: Annotated[
         str | None,
         typer.Option(
@@ -72,12 +70,12 @@ def install(
 ) -> None:
     """Install the tools that are not there yet, and compile the optimiser.
 
-    What is missing is installed side by side. A terminal shows a bar for each tool, a
-    file or a pipe gets a line every few seconds.
+    What is missing is installed side by side. A terminal shows one line that is renewed, a file or a pipe gets a line
+    every few seconds.
     """
     if sum(map(bool, (names, group, use))) > 1:
         raise StowageError("name tools, a group with --group, or a command with --for")
-    chosen = choose_source(source, pins, mirror)
+    chosen = choose_source(source, mirror)
     asked = _USED[use] if use else names
     # Else a build would go on that nobody waits for.
     with ending_cleanly(), ThreadPoolExecutor(1) as pool:

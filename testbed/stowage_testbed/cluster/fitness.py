@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from stowage_testbed.cluster.backend import CANNOT, TOOLS, Backend
-from stowage_testbed.images.archive import ImageMissingError, built_archive
-from stowage_testbed.images.docker_engine import engine_unavailable_reason
-from stowage_testbed.images.recipe import RecipesMissingError, recipe_of, recipes
+from stowage_testbed.images.docker_engine import engine_unavailable_reason, image_id
+from stowage_testbed.images.recipe import ImageMissingError, check_image, recipe_of, recipes
 from stowage_testbed.toolchain import choose_minor
 from stowage_testbed.toolchain.location import binary_file
 from stowage_testbed.toolchain.manifest import load_manifest
@@ -36,8 +35,9 @@ def fitness_of(
     if backend is Backend.KIND:
         if why := engine():
             unavailable_reasons.append(f"no Docker engine answers ({why}): start one, or name one with DOCKER_HOST")
-        unavailable_reasons += _image_unavailable_reasons(of)
-        notes.append(_node_note(of))
+        else:
+            unavailable_reasons += _image_unavailable_reasons(of)
+            notes.append(_node_note(of))
     return Fitness(backend, tuple(unavailable_reasons), tuple(notes))
 
 
@@ -54,20 +54,16 @@ def _tool_unavailable_reasons(backend: Backend, minor: str) -> list[str]:
 def _image_unavailable_reasons(minor: str) -> list[str]:
     unavailable_reasons = []
     for recipe in recipes(minor).values():
-        if recipe.group != "release":
-            continue
         try:
-            built_archive(recipe)
+            if recipe.group == "release":
+                check_image(recipe)
         except ImageMissingError as error:
             unavailable_reasons.append(str(error))
-        except RecipesMissingError:
-            return []  # an installed package takes what the engine has
     return unavailable_reasons
 
 
 def _node_note(minor: str) -> str:
     recipe = recipe_of("node", minor)
-    try:
-        return f"its node is {built_archive(recipe).recipe.reference}, built here"
-    except (ImageMissingError, RecipesMissingError):
-        return f"its node is pulled ({recipe.published}), or built by `make images`"
+    if image_id(recipe.reference):
+        return f"its node is {recipe.reference}, built here"
+    return f"its node is pulled ({recipe.published}), or built by `make images`"

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.objects import Objects
+from stowage_testbed.base import health
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.node_pool import NodePool
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from kubernetes.client import ApiClient, V1Node
 
 READY_TIMEOUT_S = 120.0
+_SILENCE_S = 1.5
+"""After it the run is looked at."""
 _NOT_READY = "node.kubernetes.io/not-ready"
 _LEASES = "kube-node-lease"
 
@@ -67,9 +71,10 @@ def delete_lease(objects: Objects, node: str) -> None:
 
 
 def _wait_ready(api: ApiClient, names: Sequence[str], timeout_s: float) -> None:
-    # Both take long to import, which commands that make no nodes need not wait for.
+    # They take long to import, which commands that make no nodes need not wait for.
     from kubernetes.client import CoreV1Api  # noqa: PLC0415
     from kubernetes.watch import Watch  # noqa: PLC0415
+    from urllib3.exceptions import ReadTimeoutError  # noqa: PLC0415
 
     core, waiting = CoreV1Api(api), set(names)
     deadline_s = time.monotonic() + timeout_s
@@ -81,14 +86,16 @@ def _wait_ready(api: ApiClient, names: Sequence[str], timeout_s: float) -> None:
                 f"{min(waiting)} the first of them; "
                 "see logs/kwok-controller.log in the cluster's folder"
             )
-        # A watch without a version begins with every node as it is now.
+        # A watch without a version begins with every node as it is now; one that is silent is begun anew.
         watch: Any = Watch()  # type: ignore[no-untyped-call] # the library has no annotations
-        for event in watch.stream(core.list_node, timeout_seconds=left_s):
-            node: V1Node = event["object"]
-            if _is_schedulable(node) and node.metadata:
-                waiting.discard(str(node.metadata.name))
-            if not waiting:
-                watch.stop()
+        with suppress(ReadTimeoutError):
+            for event in watch.stream(core.list_node, timeout_seconds=left_s, _request_timeout=(left_s, _SILENCE_S)):
+                node: V1Node = event["object"]
+                if _is_schedulable(node) and node.metadata:
+                    waiting.discard(str(node.metadata.name))
+                if not waiting:
+                    watch.stop()
+        health.check()
 
 
 def _is_schedulable(node: V1Node) -> bool:

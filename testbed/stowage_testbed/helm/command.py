@@ -6,6 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
+from stowage_testbed.base.child import run_child
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.toolchain import tool_path
 
@@ -38,12 +39,4 @@ def run_helm(cluster: Cluster, arguments: list[str], timeout_s: float) -> subpro
         "HOME": str(folder),
         "KUBECONFIG": str(cluster.kubeconfig),
     }
-    return subprocess.run(
-        [str(tool_path("helm")), *arguments],
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=timeout_s + OVERTIME_S,
-        check=False,
-    )
+    return run_child([str(tool_path("helm")), *arguments], timeout_s + OVERTIME_S, environment)

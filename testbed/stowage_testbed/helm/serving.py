@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError, Manifest, send
 from stowage_testbed.api.objects import is_observed
+from stowage_testbed.base import health
 from stowage_testbed.base.clock import SystemClock
 from stowage_testbed.helm.release import Release
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
 
-LOOK_EVERY_S = 2.0
+LOOK_EVERY_S = 1.0
 """So often it is asked whether there is still hope, which takes requests."""
 
 _BUSY = frozenset(
@@ -46,6 +47,7 @@ def await_serving(release: Release, timeout_s: float, hopeless: Callable[[], boo
     ends = monotonic() + timeout_s
     with release.cluster.api_client() as api:
         while not _watch(api, release, min(LOOK_EVERY_S, ends - monotonic())):
+            health.check()
             if hopeless() or monotonic() >= ends:
                 return False
     return True

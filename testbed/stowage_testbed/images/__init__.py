@@ -1,4 +1,1 @@
-"""Container images and the engine that runs them.
-
-They are built from the package registries alone and without any engine.
-"""
+"""Container images, built by `build.build_image`, and the Docker engine that builds and runs them."""

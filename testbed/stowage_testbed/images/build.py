@@ -1,129 +1,164 @@
-"""Building an image with buildah, and listing its parts with syft."""
+"""Building an image: a folder with its Containerfile and all that it copies, and `docker build`."""
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
+import tarfile
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 
-from stowage_testbed.base import layout
-from stowage_testbed.images.archive import Archive, archive_of
-from stowage_testbed.images.command import check_builders, run
-from stowage_testbed.images.content import source_epoch, source_revision
-from stowage_testbed.images.contexts import prepare
-from stowage_testbed.images.recipe import Recipe, recipe_of, recipes_home
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.images.docker_engine import docker
+from stowage_testbed.images.recipe import (
+    CONTENT_LABEL,
+    EPOCH,
+    NODE_TOOLS,
+    RECIPES,
+    ImageMissingError,
+    Recipe,
+    check_image,
+    content_key,
+    last_change,
+    recipe_of,
+    recipes_home,
+    source_epoch,
+)
 from stowage_testbed.toolchain import tool_path
 
-LISTER = "syft"
-"""The tool that lists an image's parts."""
+BUILD_TIMEOUT_S = 1800.0
+_TAIL_LINES = 15
+
+# What kubeadm asks for: `kubeadm config images list`.
+_REGISTRY = "registry.k8s.io"
+_ETCD = {"1.36": "etcd:3.6.8-0", "1.37": "etcd:3.7.0-0"}
+_PAUSE = "pause:3.10.2"
+_PAUSE_PROGRAM = "./usr/bin/catatonit"
 
 
-def build_image(recipe: Recipe, *, base: str = "", again: bool = False) -> Archive:
-    """Build an image unless it is there already, with what it is built on.
+def build_image(recipe: Recipe, base: str = "") -> None:
+    """Build an image, with what it is built on, unless the engine has it of these sources.
 
     Parameters
     ----------
     base
-        Image to build on, which an engine or registry has; the recipe's own without.
-    again
-        Build it even if it is there.
+        Image to build on, which the engine or a registry has; the recipe's own without.
 
     Raises
     ------
     RecipesMissingError
         This is no checkout.
     StowageError
-        A program is not installed, or a step failed.
+        No engine answers, a program is not installed, or a step failed.
     """
     checkout = recipes_home()
-    check_builders()
-    archive = archive_of(recipe, base)
-    if archive.file.is_file() and not again:
-        return archive
-    under = None
-    if recipe.base and not base:
-        under = build_image(recipe_of(recipe.base))
-    with _store(archive) as store:
-        store.build(recipe, checkout, under, base)
-        draft = store.export(archive)
-        _list_parts(recipe, draft, archive.parts)
-        _forget_others(archive)
-        draft.rename(archive.file)
-    return archive
-
-
-@dataclass(frozen=True, slots=True)
-class _Store:
-    """Where buildah keeps one build, gone with it."""
-
-    folder: Path
-
-    def build(self, recipe: Recipe, checkout: Path, under: Archive | None, base: str) -> None:
-        epoch = source_epoch(recipe, checkout)
-        context = self.folder / "context"
-        context.mkdir()
-        prepare(recipe, checkout, context, epoch)
-        revision = source_revision(recipe, checkout)
-        arguments = {"VERSION": recipe.tag, "REVISION": revision}
-        if under is not None:
-            self._run(recipe.name, "pull", "--quiet", f"docker-archive:{under.file}")
-            base = f"localhost/{under.recipe.reference}"
-        if base:
-            arguments["BASE"] = base
-        options = [f"--build-arg={name}={value}" for name, value in arguments.items()]
-        # No container runtime: what steps there are run as the image's own programs.
-        limits = ["--isolation=chroot", "--network=host", f"--timestamp={epoch}"]
-        self._run(
-            recipe.name,
-            "build",
-            *limits,
-            *options,
-            f"--build-arg=SOURCE_DATE_EPOCH={epoch}",
-            f"--tag={recipe.reference}",
-            str(context),
-        )
-
-    def export(self, archive: Archive) -> Path:
-        """Write the image into a draft of the archive, and return that."""
-        draft = archive.file.with_suffix(".part")
-        draft.unlink(missing_ok=True)
-        reference = archive.recipe.reference
-        target = f"docker-archive:{draft}:{reference}"
-        self._run(archive.recipe.name, "push", "--quiet", reference, target)
-        return draft
-
-    def remove_containers(self) -> None:
-        self._run("store", "rm", "--all")
-
-    def _run(self, image: str, *arguments: str) -> None:
-        images, state = self.folder / "images", self.folder / "run"
-        own = [f"--root={images}", f"--runroot={state}", "--storage-driver=overlay"]
-        run(image, ["buildah", *own, *arguments])
-
-
-@contextmanager
-def _store(archive: Archive) -> Iterator[_Store]:
-    archive.file.parent.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix="build-", dir=layout.images_folder()))
-    store = _Store(folder)
     try:
-        yield store
-    finally:
-        store.remove_containers()
-        shutil.rmtree(folder, ignore_errors=True)
+        check_image(recipe, base)
+    except ImageMissingError:
+        pass
+    else:
+        return
+    key = content_key(recipe, checkout, base)
+    if recipe.base and not base:
+        build_image(recipe_of(recipe.base))
+        base = recipe_of(recipe.base).reference
+    arguments = {
+        "VERSION": recipe.tag,
+        "REVISION": last_change(recipe, checkout, "%H") or "unknown",
+        EPOCH: source_epoch(recipe, checkout),
+    }
+    if base:
+        arguments["BASE"] = base
+    with tempfile.TemporaryDirectory(prefix="stowage-image-") as folder:
+        context = Path(folder)
+        prepare(recipe, checkout, context)
+        _build(context, recipe.reference, key, arguments)
 
 
-def _list_parts(recipe: Recipe, archive: Path, target: Path) -> None:
-    scan = [str(tool_path(LISTER)), "scan", "--quiet", f"docker-archive:{archive}"]
-    names = ["--source-name", recipe.repository, "--source-version", recipe.tag]
-    quiet = {"SYFT_CHECK_FOR_APP_UPDATE": "false"}
-    run(recipe.name, [*scan, *names, "--output", f"spdx-json={target}"], quiet)
+def prepare(recipe: Recipe, checkout: Path, context: Path) -> None:
+    """Fill a folder for the build of an image; raises `StowageError` if something cannot be fetched, or is missing."""
+    shutil.copytree(checkout / RECIPES / recipe.name, context, dirs_exist_ok=True)
+    for tool in recipe.tools:
+        shutil.copy2(tool_path(tool, recipe.minor), context / tool)
+    if (context / "build").is_file():
+        _run(recipe.name, [str(context / "build"), str(context)], {EPOCH: source_epoch(recipe, checkout)})
+    if recipe.name == "optimizer":
+        _add_packages(checkout, context)
+    if recipe.name == "node":
+        _add_images(recipe, context)
 
 
-def _forget_others(archive: Archive) -> None:
-    for file in archive.file.parent.glob("*.*"):
-        if file.name.split(".")[0] != archive.file.name.split(".")[0]:
-            file.unlink()
+def _build(context: Path, reference: str, key: str = "", arguments: Mapping[str, str] | None = None) -> None:
+    options = [f"--build-arg={name}={value}" for name, value in (arguments or {}).items()]
+    options += [f"--file={context / 'Containerfile'}", f"--label={CONTENT_LABEL}={key}", f"--tag={reference}"]
+    # No step needs a network.
+    docker("build", "--network=none", *options, str(context), timeout_s=BUILD_TIMEOUT_S)
+
+
+def _add_packages(checkout: Path, context: Path) -> None:
+    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+    wheels = ["--only-binary=:all:", "--require-hashes", f"--dest={context / 'wheels'}"]
+    _run("optimizer", [*pip, *wheels, "--requirement", str(context / "requirements.lock")])
+    # The base needs no pip of its own: a wheel of it is a program.
+    _run("optimizer", [*pip, f"--dest={context / 'pip'}", f"pip=={version('pip')}"])
+    (wheel,) = (context / "pip").iterdir()
+    wheel.rename(context / "pip.zip")
+    unread = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(checkout / "optimizer" / "stowage_optimizer", context / "stowage_optimizer", ignore=unread)
+
+
+def _add_images(recipe: Recipe, context: Path) -> None:
+    """Write the version, and the images that the node's containerd shall have."""
+    (context / "version").write_text(f"{recipe.tag}\n", encoding="utf-8")
+    (context / "images").mkdir()
+    for tool in NODE_TOOLS:
+        image = _ETCD[recipe.minor] if tool == "etcd" else f"{tool}:{recipe.tag}"
+        _save_program(context / "images" / f"{tool}.tar", f"{_REGISTRY}/{image}", tool_path(tool, recipe.minor))
+    # Every pod's first process is from the node's own packages.
+    program = context / "pause"
+    with tarfile.open(context / "root.tar") as root:
+        member = root.extractfile(_PAUSE_PROGRAM)
+        assert member is not None  # noqa: S101 - the package is among those of the build
+        program.write_bytes(member.read())
+    program.chmod(0o755)
+    _save_program(
+        context / "images" / "pause.tar", f"{_REGISTRY}/{_PAUSE}", program, 'ENTRYPOINT ["/usr/local/bin/pause", "-P"]'
+    )
+
+
+def _save_program(target: Path, reference: str, program: Path, last: str = "") -> None:
+    """Write the archive of an image whose only content is a program, which is linked statically."""
+    with tempfile.TemporaryDirectory(prefix="stowage-image-") as folder:
+        context = Path(folder)
+        shutil.copy2(program, context)
+        (context / "Containerfile").write_text(
+            f"FROM scratch\nCOPY {program.name} /usr/local/bin/\nENV PATH=/usr/local/bin\n{last}\n", encoding="utf-8"
+        )
+        _build(context, reference)
+    docker("save", "--output", str(target), reference, timeout_s=BUILD_TIMEOUT_S)
+
+
+def _run(image: str, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
+    """Run a command of a build; the error of one that failed carries its last lines."""
+    try:
+        done = subprocess.run(
+            command,
+            env={**os.environ, **(environment or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+    except OSError as error:
+        raise StowageError(f"image {image}: {command[0]} cannot be run: {error}") from error
+    if done.returncode:
+        lines = [f"  {line}" for line in done.stdout.splitlines()[-_TAIL_LINES:]]
+        missing = "" if shutil.which("mmdebstrap") else "; on Debian and Ubuntu: apt-get install mmdebstrap"
+        raise StowageError(
+            f"image {image}: {' '.join(command[:3])} failed{missing}; its last lines:\n" + "\n".join(lines)
+        )

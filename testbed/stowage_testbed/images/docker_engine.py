@@ -1,7 +1,7 @@
 """Commands for the Docker engine, through its own command line.
 
-kind calls that command line too, so that both mean the same engine: that of
-``DOCKER_HOST``, of Docker's context, or of the standard socket.
+kind calls that command line too, so that both mean the same engine: that of ``DOCKER_HOST``, of Docker's context, or of
+the standard socket.
 """
 
 from __future__ import annotations
@@ -29,13 +29,15 @@ class DockerCommandError(StowageError):
         super().__init__(f"docker {' '.join(command)} failed: {self.said}")
 
 
-def docker(*arguments: str, timeout_s: float = TIMEOUT_S, engine: str = "") -> str:
+def docker(*arguments: str, timeout_s: float = TIMEOUT_S, engine: str = "", merge: bool = False) -> str:
     """Run one command and return what it prints, without the last line's end.
 
     Parameters
     ----------
     engine
         Which one, as ``DOCKER_HOST`` names it; without, that of the environment.
+    merge
+        Return what it prints on standard error, too.
 
     Raises
     ------
@@ -44,44 +46,30 @@ def docker(*arguments: str, timeout_s: float = TIMEOUT_S, engine: str = "") -> s
     EngineUnreachableError
         There is no command line of Docker, or it hangs.
     """
-    named = ("--host", engine) if engine else ()
-    done = _run([*named, *arguments], timeout_s, subprocess.PIPE)
-    if done.returncode:
-        raise DockerCommandError(arguments, done.stderr or done.stdout)
-    return done.stdout.rstrip("\n")
-
-
-def container_log(name: str, *options: str) -> str:
-    """Return what a container has said, on whichever stream.
-
-    Raises as `docker` does.
-    """
-    done = _run(["logs", *options, name], TIMEOUT_S, subprocess.STDOUT)
-    if done.returncode:
-        raise DockerCommandError(("logs", name), done.stdout)
-    return done.stdout
-
-
-def _run(arguments: Sequence[str], timeout_s: float, errors: int) -> subprocess.CompletedProcess[str]:
+    program = shutil.which(DOCKER)
+    if program is None:
+        raise _unreachable("there is no docker on the PATH (on Debian: apt-get install docker.io)")
     try:
-        return subprocess.run(
-            [_command_line(), *arguments],
+        done = subprocess.run(
+            [program, *(("--host", engine) if engine else ()), *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=errors,
+            stderr=subprocess.STDOUT if merge else subprocess.PIPE,
             text=True,
             timeout=timeout_s,
             check=False,
         )
     except subprocess.TimeoutExpired as error:
         raise _unreachable(f"docker {arguments[0]} took more than {timeout_s:g} s") from error
+    if done.returncode:
+        raise DockerCommandError(arguments, done.stderr or done.stdout)
+    return done.stdout.rstrip("\n")
 
 
 def engine_unavailable_reason(engine: str = "") -> str:
     """Return why no engine answers; empty if one does."""
-    version = ("version", "--format", "{{.Server.Version}}")
     try:
-        docker(*version, timeout_s=_ANSWER_S, engine=engine)
+        docker("version", "--format", "{{.Server.Version}}", timeout_s=_ANSWER_S, engine=engine)
     except DockerCommandError as error:
         return error.said.splitlines()[-1] if error.said else "docker says nothing"
     except EngineUnreachableError as error:
@@ -90,31 +78,15 @@ def engine_unavailable_reason(engine: str = "") -> str:
 
 
 def check_engine() -> None:
-    """Check that an engine answers.
-
-    Raises
-    ------
-    EngineUnreachableError
-        None does; says why.
-    """
+    """Raise `EngineUnreachableError`, with the reason, unless an engine answers."""
     if why := engine_unavailable_reason():
         raise _unreachable(why)
 
 
 def image_id(reference: str) -> str:
-    """Return the digest of an image that the engine has; empty if it has none.
-
-    No registry is asked.
-    """
+    """Return the digest of an image that the engine has; empty if it has none. No registry is asked."""
     listed = docker("image", "ls", "--no-trunc", "--format", "{{.ID}}", reference)
     return listed.splitlines()[0] if listed else ""
-
-
-def _command_line() -> str:
-    found = shutil.which(DOCKER)
-    if found is None:
-        raise _unreachable("there is no docker on the PATH (on Debian: apt-get install docker.io)")
-    return found
 
 
 def _unreachable(why: str) -> EngineUnreachableError:

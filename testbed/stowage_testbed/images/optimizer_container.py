@@ -49,13 +49,7 @@ class ServingWaitStrategy(WaitStrategy):
         self.with_startup_timeout(timedelta(seconds=timeout_s))
 
     def wait_until_ready(self, container: WaitStrategyTarget) -> None:
-        """Wait, but no longer than the container lives.
-
-        Raises
-        ------
-        TimeoutError
-            It ended, or does not serve in time; carries the last state seen.
-        """
+        """Wait, but no longer than the container lives; raises `TimeoutError` with the last state seen."""
         state = "never asked"
 
         def serves() -> bool:
@@ -72,21 +66,10 @@ class ServingWaitStrategy(WaitStrategy):
 
 
 class OptimizerContainer(DockerContainer):
-    """The optimiser's image, with its socket in a folder of this machine.
+    """The optimiser's image, by default that of this version, with its socket in a folder of this machine.
 
-    Parameters
-    ----------
-    image
-        By default that of this version of Stowage.
-    memory_bytes
-        More than this kills it; the strategies take less than 1 GiB for 10,000 pods.
-    arguments
-        Further options of ``stowage-optimizer serve``.
-
-    Attributes
-    ----------
-    socket
-        Where it listens, as this machine sees it; nobody else can reach it.
+    More than ``memory_bytes`` kills it; the strategies take less than 1 GiB for 10,000 pods. ``arguments`` are further
+    options of ``stowage-optimizer serve``. It listens on ``socket``, as this machine sees it; nobody else reaches it.
     """
 
     def __init__(
@@ -112,13 +95,7 @@ class OptimizerContainer(DockerContainer):
         self.waiting_for(ServingWaitStrategy(self.socket))
 
     def start(self) -> OptimizerContainer:
-        """Start it, and return when it serves.
-
-        Raises
-        ------
-        TimeoutError
-            It does not serve in time, or ended; carries its log.
-        """
+        """Start it, and return when it serves; raises `TimeoutError` with its log if it does not."""
         if os.geteuid() == _ROOT:
             os.chown(self._folder, _USER, _USER)
         _do_without_reaper()
@@ -143,13 +120,7 @@ class OptimizerContainer(DockerContainer):
             yield channel
 
     def solve(self, request: pb.SolveRequest) -> pb.SolveUpdate:
-        """Return the last answer to a request.
-
-        Raises
-        ------
-        StowageError
-            There was none: the container ended, or was ended; carries its last words.
-        """
+        """Return the last answer to a request; raises `StowageError` with the container's last lines without one."""
         with self.channel() as channel:
             try:
                 return last_answer(pb_grpc.OptimizerStub(channel), request)
@@ -163,10 +134,6 @@ class OptimizerContainer(DockerContainer):
 
 
 def _do_without_reaper() -> None:
-    """Let the library do without the container that removes others, if it is not there.
-
-    It would be pulled. Without it, what a killed process leaves stays until somebody
-    removes it.
-    """
+    """Let the library do without the container that removes others, which it would pull, if it is not there."""
     if not image_id(testcontainers_config.ryuk_image):
         testcontainers_config.ryuk_disabled = True

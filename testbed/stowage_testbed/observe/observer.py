@@ -10,7 +10,7 @@ from typing import Self, TypeVar
 
 from kubernetes import client
 
-from stowage_testbed.base.ending import report
+from stowage_testbed.base import health
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import WaitTimeoutError, stretch
 from stowage_testbed.observe.change import Change, Verb
@@ -212,18 +212,33 @@ class Observer:
                 if now_ns >= deadline_ns:
                     raise WaitTimeoutError(what, timeout_s, result.state)
                 until_ns = min(deadline_ns, quiet_ns) if result.holds else deadline_ns
-                self._changed.wait((until_ns - now_ns) / NS_PER_S)
+                self._await_change(until_ns)
                 self._pause(min(now_ns + pause_ns, deadline_ns))
+
+    def _await_change(self, until_ns: int) -> None:
+        """Wait for a change, and look now and then whether the run is well."""
+        while (left_s := self._seconds_to(until_ns)) > 0 and not self._changed.wait(min(left_s, health.LOOK_EVERY_S)):
+            with self._unlocked():
+                health.check()
 
     def _pause(self, until_ns: int) -> None:
         """Let changes come in without being woken by them; a failure ends the pause."""
-        left_ns = until_ns - self.clock.now().monotonic_ns
-        if left_ns > 0:
-            self._changed.release()
-            try:
-                self._failed.wait(left_ns / NS_PER_S)
-            finally:
-                self._changed.acquire()
+        with self._unlocked():
+            while (left_s := self._seconds_to(until_ns)) > 0:
+                if self._failed.wait(min(left_s, health.LOOK_EVERY_S)):
+                    return
+                health.check()
+
+    def _seconds_to(self, until_ns: int) -> float:
+        return (until_ns - self.clock.now().monotonic_ns) / NS_PER_S
+
+    @contextmanager
+    def _unlocked(self) -> Iterator[None]:
+        self._changed.release()
+        try:
+            yield
+        finally:
+            self._changed.acquire()
 
     def _quiet_from(self, kinds: tuple[str, ...], quiet_s: float, after: Receipt | None) -> int:
         receipts = [after, *(self._state.last_change(kind) for kind in kinds)]
@@ -254,6 +269,6 @@ class Observer:
             case Broken(error):
                 self._failure = error
                 self._failed.set()
-                report(error)
+                health.report(error)
             case Stopped():
                 self._stopped.set()

@@ -10,10 +10,10 @@ from kubernetes.client import ApiClient
 
 from stowage_testbed.api.kinds import kinds_of
 from stowage_testbed.api.manifests import SUFFIXES, check_file
-from stowage_testbed.base.ending import is_ending
+from stowage_testbed.base import health
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.node_pool import NodePool
-from stowage_testbed.cluster.node_spec import parse_node_spec
+from stowage_testbed.cluster.node_spec import parse_node_specs
 from stowage_testbed.cluster.nodes import create_nodes
 from stowage_testbed.compare.arms.registry import choose_arms
 from stowage_testbed.compare.session.session import refuse_second_scheduler
@@ -102,7 +102,7 @@ class SessionEnvironment:
         """Create fake nodes in this order; return their names when all are Ready.
 
         A pool may be what `stowage up --nodes` takes, as in
-        ``name=big,count=3,cpu=4,memory=8Gi,label.disk=ssd,zones=a|b``.
+        ``{prefix: big, count: 3, cpu: 4, memory: 8Gi, labels: {disk: ssd}, zones: [a, b]}``.
 
         Raises
         ------
@@ -110,7 +110,7 @@ class SessionEnvironment:
             A text is malformed; the server refuses a node, as its name is taken, say;
             or some were not Ready in time.
         """
-        read = [parse_node_spec(one) if isinstance(one, str) else one for one in pools]
+        read = [pool for one in pools for pool in (parse_node_specs([one]) if isinstance(one, str) else [one])]
         timeout_s = DEFAULT_TIMEOUTS.nodes_s(sum(pool.count for pool in read))
         return create_nodes(self.api, read, timeout_s=timeout_s)
 
@@ -151,7 +151,7 @@ class SessionEnvironment:
         try:
             yield
         finally:
-            if not is_ending():
+            if health.is_well():
                 sweep(self.api, self.kinds, kept)
 
 
@@ -164,5 +164,5 @@ def open_environment(cluster: Cluster, *, owned: bool) -> Iterator[SessionEnviro
             yield environment
         finally:
             environment.make_way()
-            if not is_ending():
+            if health.is_well():
                 environment.releases.end()

@@ -209,7 +209,7 @@ def stowage_arm(
 def stowage_nodes(_stowage_environment: SessionEnvironment) -> Callable[..., list[str]]:
     """Return a function that creates fake nodes, and returns their names when Ready.
 
-    ``stowage_nodes("count=3,cpu=4,memory=8Gi", "prefix=gpu,cpu=8,memory=16Gi")``.
+    ``stowage_nodes("{count: 3, cpu: 4, memory: 8Gi}", "{prefix: gpu, cpu: 8, memory: 16Gi}")``.
     """
     from stowage_testbed.pytest.plain import plain
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -15,13 +16,14 @@ from filelock import FileLock, Timeout
 from kubernetes.client import ApiException, VersionApi
 from urllib3.exceptions import HTTPError
 
-from stowage_testbed.base import layout
+from stowage_testbed.base import health, layout
 from stowage_testbed.base.errors import RunEndedError, StowageError
 from stowage_testbed.cluster.backend import CLUSTER_TOOLS, Backend
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.choice import existing_cluster
 from stowage_testbed.cluster.interruption import ending_cleanly, handling, take_down
 from stowage_testbed.cluster.listing import list_clusters
+from stowage_testbed.cluster.supervision import unwell
 from stowage_testbed.run.cluster_needs import make_cluster
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.request import RunRequest
@@ -29,6 +31,7 @@ from stowage_testbed.run.session import open_cluster
 from stowage_testbed.run.stopwatch import Stopwatch
 from stowage_testbed.run.tools import install_needed
 from stowage_testbed.toolchain import tool_build
+from stowage_testbed.toolchain.progress import repeating
 
 _NAME = "pytest"
 _BUILT_WITH = "pytest-tools"
@@ -127,9 +130,7 @@ def session_cluster(options: ClusterOptions) -> Iterator[Cluster]:
         asked = options.request(name)
         session = open_cluster(asked, Listener(), Stopwatch())
         cluster = stack.enter_context(session)
-        # pytest itself ends for Ctrl-C alone, and takes a `SystemExit` for the failure
-        # of the test that happens to run.
-        stack.enter_context(handling(dict.fromkeys(_SIGNALS, _leave)))
+        stack.enter_context(_left_cleanly(cluster))
         yield cluster
 
 
@@ -183,5 +184,23 @@ def _tools(cluster: Cluster) -> str:
     return "\n".join([str(cluster.backend), *tools])
 
 
-def _leave(number: int, _frame: FrameType | None) -> NoReturn:
-    pytest.exit(signal.Signals(number).name, returncode=_EXIT_BASE + number)
+@contextmanager
+def _left_cleanly(cluster: Cluster) -> Iterator[None]:
+    """Have pytest end for a signal, and once the cluster is not well: a test may wait in a way of its own.
+
+    pytest itself ends for Ctrl-C alone, and takes a `SystemExit` for the failure of the test that happens to run.
+    """
+    why: list[str] = []
+
+    def look() -> None:
+        if not why and (error := unwell(cluster)):
+            why.append(str(error))
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    def leave(number: int, _frame: FrameType | None) -> NoReturn:
+        if why:
+            pytest.exit(why[0], returncode=pytest.ExitCode.INTERRUPTED)
+        pytest.exit(signal.Signals(number).name, returncode=_EXIT_BASE + number)
+
+    with handling(dict.fromkeys(_SIGNALS, leave)), repeating(look, health.LOOK_EVERY_S):
+        yield

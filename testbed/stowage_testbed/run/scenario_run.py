@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 
-from stowage_testbed.base.ending import EndingInterrupt, await_end
-from stowage_testbed.cluster.supervision import PATIENCE_S, needing_host_pods
+from stowage_testbed.base import health
+from stowage_testbed.cluster.supervision import needing_host_pods
 from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.run.cluster_needs import find_missing
 from stowage_testbed.run.context import RunContext
@@ -65,8 +65,8 @@ def run_scenario(
     try:
         with needed(context.cluster):
             outcome = _carry_out(context, scenario, repeat, recorder, harness)
-        if outcome.error:
-            await_end(PATIENCE_S)
+            if outcome.error:
+                health.raise_cause()
         if not outcome.passed:
             # Whatever it has done to the release is not the next one's matter.
             context.last_release.forget()
@@ -75,9 +75,6 @@ def run_scenario(
         listener.scenario_finished(outcome, recorder.material(namespace))
         with recorder.step("clean up"):
             clear(context, scenario, repeat)
-    except EndingInterrupt:
-        # The process is being ended; there is no time to clear anything.
-        raise
     except (KeyboardInterrupt, SystemExit):
         # A cluster that ends with the run takes everything along, and is quicker.
         if context.lasting:

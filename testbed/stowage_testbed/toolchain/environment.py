@@ -16,10 +16,9 @@ import psutil
 
 import stowage_optimizer
 from stowage_testbed.base import layout
-from stowage_testbed.toolchain.location import binary_file
+from stowage_testbed.toolchain.location import binary_file, source_of
 from stowage_testbed.toolchain.manifest import load_manifest
 from stowage_testbed.toolchain.minors import choose_minor, find_minor
-from stowage_testbed.toolchain.origin import source_of
 
 PACKAGES = ("stowage", "ortools", "numba", "numpy", "kubernetes", "grpcio", "protobuf")
 GIT_TIMEOUT_S = 60
@@ -43,11 +42,7 @@ def package_versions() -> dict[str, str]:
 
 
 def source_version(checkout: Path | None) -> dict[str, Any]:
-    """Return the commit of a checkout and whether files differ from it.
-
-    Both are ``None`` outside a Git checkout or without Git. An installed package may
-    lie in a checkout too, which is its user's.
-    """
+    """Return the commit of a checkout and whether files differ from it; both None outside one, or without Git."""
     if checkout is None:
         return {"commit": None, "modified": None}
     commit = _git(checkout, "rev-parse", "HEAD")
@@ -56,11 +51,7 @@ def source_version(checkout: Path | None) -> dict[str, Any]:
 
 
 def environment(minor: str | None = None) -> dict[str, Any]:
-    """Return the machine and every version, as a results bundle records them.
-
-    The tools are those of a minor of Kubernetes; of those that are installed it says
-    whether they are official releases or built.
-    """
+    """Return the machine and every version, as a results bundle records them, with the tools of a minor."""
     minor = choose_minor(minor)
     tools = load_manifest().tools(minor)
     return {
@@ -76,10 +67,7 @@ def environment(minor: str | None = None) -> dict[str, Any]:
 
 
 def fingerprint() -> str:
-    """Return a short hash of the optimiser's source, its libraries and the machine.
-
-    Records with another one are not mixed in.
-    """
+    """Return a short hash of the optimiser's source, its libraries and the machine; records of two are not mixed."""
     facts = {"source": source_digest(), "machine": machine(), "packages": package_versions()}
     text = json.dumps(facts, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:FINGERPRINT_LENGTH]

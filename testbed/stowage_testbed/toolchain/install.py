@@ -1,33 +1,46 @@
-"""Installing what is missing, and nothing else."""
+"""Installing what is missing, and nothing else: side by side, atomically, and by one process at a time."""
 
 from __future__ import annotations
 
 import errno
-import functools
-import math
 import shutil
-import threading
+import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from stowage_testbed.base import layout
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.toolchain.build import Builder
-from stowage_testbed.toolchain.download import DownloadError, Patience
-from stowage_testbed.toolchain.golang import find_go
-from stowage_testbed.toolchain.location import ToolMissingError, binary_file, install_command, say_missing, tool_folder
-from stowage_testbed.toolchain.manifest import DEFAULT_GROUP, Manifest, Tool, load_manifest
+from stowage_testbed.toolchain.golang import GoBuilder, find_go
+from stowage_testbed.toolchain.location import (
+    ToolMissingError,
+    binary_file,
+    install_command,
+    is_held,
+    say_missing,
+    tool_folder,
+)
+from stowage_testbed.toolchain.manifest import DEFAULT_GROUP, Manifest, Space, Tool, load_manifest
 from stowage_testbed.toolchain.minors import choose_minor
-from stowage_testbed.toolchain.origin import note_build, note_release
-from stowage_testbed.toolchain.progress import InstallProgress, show_progress
-from stowage_testbed.toolchain.release import Releases, find_releases, take_release
-from stowage_testbed.toolchain.source import SourceKind, ToolSource, choose_source
-from stowage_testbed.toolchain.staging import install_one
+from stowage_testbed.toolchain.progress import ToolProgress, say, telling
+from stowage_testbed.toolchain.release import (
+    DownloadError,
+    Releases,
+    SourceKind,
+    ToolSource,
+    choose_source,
+    find_releases,
+    take_release,
+)
 
-LINK_S = 40
-"""What one more tool of Kubernetes takes, whose packages are compiled already."""
+LOCK_TIMEOUT_S = 1800.0
+"""A cold build of the slowest tool takes 4 minutes on two cores."""
+KEPT_OWN_BUILDS = 3
+"""Builds of each version of an own tool to keep: switching branches is quick then."""
+_STAGING = ".staging-"
 
 
 def install_tools(
@@ -39,11 +52,10 @@ def install_tools(
 ) -> dict[str, Path]:
     """Install tools that are not there yet, and return all their binaries by name.
 
-    Those of Kubernetes are of a minor, the default one unless another is named. Where
-    none is named, those of the group are meant. Without a source that of the
-    environment is asked; our own tools are built unless a release has the very sources
-    that are here. Stderr gets a line that says what is missing and how to install it
-    beforehand, and then how far it is.
+    Those of Kubernetes are of a minor, the default one unless another is named. Where no tool is named, those of the
+    group are meant. Without a source that of the environment is used; our own tools are built unless a release has the
+    very sources that are here. Stderr gets a line that says what is missing and how to install it beforehand, and then
+    how far it is.
 
     Raises
     ------
@@ -64,133 +76,126 @@ def install_tools(
     return {tool.name: binary_file(tool) for tool in tools}
 
 
-def install_missing(
-    tools: Sequence[Tool], manifest: Manifest, source: ToolSource, patience: Patience | None = None
-) -> None:
+def install_missing(tools: Sequence[Tool], manifest: Manifest, source: ToolSource) -> None:
     """Install tools side by side, those that the manifest names first before others."""
-    order = {tool: number for number, tool in enumerate(manifest.all_tools)}
-    tools = sorted(tools, key=order.__getitem__)
-    names = [tool.name for tool in tools]
-    with show_progress(names, _headline(tools, manifest)) as progress:
-        releases = find_releases(tools, manifest, source, patience)
-        progress.say(f"tools: {releases.in_words()}")
-        built = [tool for tool in tools if tool.name not in releases.found]
-        find = functools.cache(lambda: find_go(manifest.go))
-        if built:
-            find()  # before anything takes time
-        needed_bytes = _needed_bytes(tools, releases, manifest)
-        if _free_bytes() < needed_bytes:
-            raise _no_space(needed_bytes)
-        builder = Builder(built, find)
-        installation = _Installation(tools, source.kind, releases, builder, progress, patience)
-        try:
-            installation.run()
-        except OSError as error:
-            if error.errno != errno.ENOSPC:
-                raise
-            raise _no_space(needed_bytes) from error
+    tools = sorted(tools, key=manifest.all_tools.index)
+    minutes = sum(space.build_minutes for space in _unbuilt(tools, manifest))
+    time = f" (up to {minutes} min on two cores)" if minutes else ""
+    say(f"stowage: {say_missing(tools)}; installing now, once{time}; the same beforehand: {install_command(tools)}")
+    releases = find_releases(tools, manifest, source)
+    say(f"tools: {releases.in_words()}")
+    builder = GoBuilder(lambda: find_go(manifest.go))
+    built = [tool for tool in tools if tool.name not in releases.found]
+    if built:
+        builder.go()  # before anything takes time
+    kept_bytes = sum(manifest.space[group].install_bytes for group in {tool.group for tool in tools})
+    needed_bytes = kept_bytes + sum(space.build_bytes for space in _unbuilt(built, manifest))
+    if _free_bytes() < needed_bytes:
+        raise _no_space(needed_bytes)
+    installation = _Installation(source.kind, releases, builder)
+    progress = {tool.name: ToolProgress(tool.name, builder.ended.is_set) for tool in tools}
 
+    def line(elapsed_s: float) -> str:
+        installed = sum(one.doing == "installed" for one in progress.values())
+        active = [one.in_words() for one in progress.values() if one.doing not in {"installed", "waiting"}]
+        words = ", ".join(active) or "waiting"
+        return f"tools: {elapsed_s:.0f} s, {installed} of {len(tools)} installed; {words}"
 
-@dataclass(frozen=True, slots=True)
-class _Installation:
-    tools: Sequence[Tool]
-    kind: SourceKind
-    releases: Releases
-    builder: Builder
-    progress: InstallProgress
-    patience: Patience | None
-    ended: threading.Event = field(default_factory=threading.Event)
-
-    def run(self) -> None:
-        """Install all, each in a thread of its own; the first that fails ends it."""
-        with ThreadPoolExecutor(len(self.tools)) as pool:
-            running = [pool.submit(self._install, tool) for tool in self.tools]
+    try:
+        # The first that fails ends the others.
+        with telling(line), ThreadPoolExecutor(len(tools)) as pool:
+            running = [pool.submit(install_one, tool, installation, progress[tool.name]) for tool in tools]
             try:
                 for one in as_completed(running):
                     one.result()
             except BaseException:
-                self.ended.set()
-                self.builder.end()
+                builder.end()
                 raise
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        raise _no_space(needed_bytes) from error
 
-    def _install(self, tool: Tool) -> None:
-        try:
-            install_one(tool, self._put, ended=self.ended)
-        finally:
-            self.builder.leave_out(tool)
-        watcher = self.progress.watchers[tool.name]
-        watcher.is_installed()
 
-    def _put(self, tool: Tool, target: Path) -> None:
-        watcher = self.progress.watchers[tool.name]
+@dataclass(frozen=True, slots=True)
+class _Installation:
+    kind: SourceKind
+    releases: Releases
+    builder: GoBuilder
+
+    def put(self, tool: Tool, target: Path, progress: ToolProgress) -> None:
+        """Put a tool's binary at a path: from a release, or built."""
         release = self.releases.found.get(tool.name)
         if release is not None:
             try:
-                take_release(release, target, watcher, self.ended, self.patience)
-            except DownloadError as error:
-                if self.kind is SourceKind.RELEASE or self.ended.is_set():
-                    raise
-                self.progress.say(f"{tool.name}: {error}; its Go module is built")
-                self.builder.take_in(tool)
-            else:
-                note_release(target, release)
+                take_release(release, target, progress)
                 return
-        note_build(target, self.builder.build(tool, target, watcher))
+            except DownloadError as error:
+                if self.kind is SourceKind.RELEASE or self.builder.ended.is_set():
+                    raise
+                say(f"{tool.name}: {error}; its Go module is built")
+        self.builder.build(tool, target, progress)
 
 
-def _headline(tools: Sequence[Tool], manifest: Manifest) -> str:
-    """Return what is missing, how long it takes, and what does it beforehand."""
-    minutes = math.ceil(_build_s(tools, manifest) / 60)
-    time = f" (up to {minutes} min on two cores)" if minutes else ""
-    return f"stowage: {say_missing(tools)}; installing now, once{time}; the same beforehand: {install_command(tools)}"
+def install_one(
+    tool: Tool, installation: _Installation, progress: ToolProgress, timeout_s: float = LOCK_TIMEOUT_S
+) -> None:
+    """Install one tool unless another process has just done so, which is waited for.
 
-
-def _build_s(tools: Sequence[Tool], manifest: Manifest) -> int:
-    """Return about how long it takes to build tools with empty caches, 0 if unknown.
-
-    Those of Kubernetes have nearly everything in common, and each is linked alone.
+    It is put into a staging folder on the same disk, which then takes its final name in one step: a killed installation
+    leaves nothing that looks finished.
     """
-    asked = {(tool.group, tool.minor) for tool in tools}
-    known = all(tool.build_s for tool in tools)
-    if not known or any(_was_installed(*one, manifest) for one in asked):
-        return 0
-    of_kubernetes = [tool.build_s for tool in tools if tool.version_flags]
-    others = sum(tool.build_s for tool in tools if not tool.version_flags)
-    return max(of_kubernetes, default=0) + LINK_S * len(of_kubernetes[1:]) + others
+    folder = tool_folder(tool)
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        lock = FileLock(folder / ".lock").acquire(timeout_s, cancel_check=installation.builder.ended.is_set)
+    except Timeout as error:
+        raise StowageError(
+            f"another process has been installing {tool.name} for {timeout_s:g} s and holds {folder / '.lock'}; "
+            "wait for it, or stop it and run again"
+        ) from error
+    with lock:
+        target = binary_file(tool)
+        if not target.is_file():
+            # The lock is held, so a staging folder is what a killed installation left.
+            for leftover in folder.glob(f"{_STAGING}*"):
+                shutil.rmtree(leftover, ignore_errors=True)
+            staging = Path(tempfile.mkdtemp(prefix=_STAGING, dir=folder))
+            try:
+                installation.put(tool, staging / tool.name, progress)
+                (staging / tool.name).chmod(0o755)
+                staging.chmod(0o755)
+                shutil.rmtree(target.parent, ignore_errors=True)
+                staging.rename(target.parent)
+            finally:
+                shutil.rmtree(staging, ignore_errors=True)
+        if tool.own:
+            _forget_old_builds(tool, target.parent)
+    progress.begin("installed")
 
 
-def _needed_bytes(tools: Sequence[Tool], releases: Releases, manifest: Manifest) -> int:
-    built = [tool for tool in tools if tool.name not in releases.found]
-    return max(needed_to_build(built, manifest), needed_to_install(tools, manifest))
+def _forget_old_builds(tool: Tool, current: Path) -> None:
+    builds = [path for path in tool_folder(tool).glob(f"{tool.version}-*") if path.is_dir() and path != current]
+    builds.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+    for old in builds[KEPT_OWN_BUILDS - 1 :]:
+        if not any(is_held(file) for file in old.iterdir() if file.is_file()):
+            shutil.rmtree(old, ignore_errors=True)
 
 
-def needed_to_build(tools: Sequence[Tool], manifest: Manifest) -> int:
-    """Return the bytes that building ``tools`` may take.
-
-    Less once a group has been built before: Go's caches are filled then.
-    """
+def _unbuilt(tools: Sequence[Tool], manifest: Manifest) -> list[Space]:
+    """Return the groups of tools of which nothing has been built before, so that Go's caches are empty."""
     asked = {(tool.group, tool.minor) for tool in tools}
     # Where there are tools of Kubernetes, their room is that of the whole group.
     asked -= {(group, "") for group, minor in asked if minor}
-    building = sum(
-        manifest.space[group].build_bytes for group, minor in asked if not _was_installed(group, minor, manifest)
-    )
-    return building + needed_to_install(tools, manifest)
-
-
-def needed_to_install(tools: Sequence[Tool], manifest: Manifest) -> int:
-    """Return the bytes that the finished binaries of ``tools`` may take."""
-    groups = {tool.group for tool in tools}
-    return sum(manifest.space[group].install_bytes for group in groups)
+    return [manifest.space[group] for group, minor in asked if not _was_installed(group, minor, manifest)]
 
 
 def _was_installed(group: str, minor: str, manifest: Manifest) -> bool:
-    tools = (tool for tool in manifest.all_tools if tool.group == group)
-    return any(any(tool_folder(tool).glob(f"{tool.version}-*/*")) for tool in tools if tool.minor == minor)
+    tools = (tool for tool in manifest.all_tools if (tool.group, tool.minor) == (group, minor))
+    return any(any(tool_folder(tool).glob(f"{tool.version}-*/*")) for tool in tools)
 
 
 def _free_bytes() -> int:
-    """Return the bytes free for this user on the cache's disk."""
     folder = layout.cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
     return shutil.disk_usage(folder).free
@@ -198,7 +203,6 @@ def _free_bytes() -> int:
 
 def _no_space(needed_bytes: int) -> StowageError:
     return StowageError(
-        f"no disk space in the cache {layout.cache_folder()}: {needed_bytes:,} bytes "
-        f"are needed and {_free_bytes():,} are free; free some, or name a folder on "
-        "another disk with STOWAGE_CACHE"
+        f"no disk space in the cache {layout.cache_folder()}: {needed_bytes:,} bytes are needed and {_free_bytes():,} "
+        "are free; free some, or name a folder on another disk with STOWAGE_CACHE"
     )

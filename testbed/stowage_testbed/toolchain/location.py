@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import functools
 import hashlib
+import json
 import os
 import platform
 from collections.abc import Iterator, Sequence
@@ -14,11 +15,11 @@ from pathlib import Path
 from stowage_testbed.base import layout
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.toolchain.manifest import Tool, load_manifest
-from stowage_testbed.toolchain.origin import source_of
-from stowage_testbed.toolchain.source import SourceKind
 
 _FOR_TESTS = frozenset({"testdata", "testobjects"})
 """Folders of what only tests are built of; no wheel has them."""
+_ORIGIN = "origin.json"
+RELEASE = "release"
 
 
 class ToolMissingError(StowageError):
@@ -32,9 +33,7 @@ class ToolMissingError(StowageError):
 def say_missing(tools: Sequence[Tool]) -> str:
     """Return that tools are not installed, as in `etcd and helm are not installed`."""
     *names, last = (tool.name for tool in tools)
-    if not names:
-        return f"{last} is not installed"
-    return f"{', '.join(names)} and {last} are not installed"
+    return f"{', '.join(names)} and {last} are not installed" if names else f"{last} is not installed"
 
 
 def install_command(tools: Sequence[Tool]) -> str:
@@ -47,15 +46,15 @@ def install_command(tools: Sequence[Tool]) -> str:
 def tool_path(name: str, minor: str = "") -> Path:
     """Return the installed binary of a tool, where it is one of Kubernetes of a minor.
 
-    A build of this checkout is held for as long as this process lives: hours of runs
-    must not lose it to builds of other checkouts.
+    A build of this checkout is held for as long as this process lives: hours of runs must not lose it to builds of
+    other checkouts.
 
     Raises
     ------
-    StowageError
-        The manifest has no such tool, or not of this minor.
     ToolMissingError
         The tool is not installed in the version that this Stowage wants.
+    StowageError
+        The manifest has no such tool, or not of this minor.
     """
     tool = load_manifest().tool(name, minor)
     file = binary_file(tool)
@@ -68,14 +67,35 @@ def tool_path(name: str, minor: str = "") -> Path:
 
 
 def tool_build(name: str, minor: str = "") -> str:
-    """Return the version of a tool and the hash of what it is made of.
+    """Return the version of a tool and the hash of what it is made of; raises as `tool_path`.
 
-    What was measured with another build, or with a release, is not mixed in. Raises as
-    `tool_path` does.
+    What was measured with another build, or with a release, is not mixed in.
     """
     file = tool_path(name, minor)
-    released = "+release" if source_of(file) == SourceKind.RELEASE else ""
-    return f"{file.parent.name}{released}"
+    return file.parent.name + ("+release" if source_of(file) == RELEASE else "")
+
+
+def tool_data(name: str) -> Path:
+    """Return the folder with the files of an installed tool's Go module; raises as `tool_path`."""
+    return data_folder(tool_path(name))
+
+
+def data_folder(binary: Path) -> Path:
+    """Return where a binary's data lie: beside it."""
+    return binary.with_name("data")
+
+
+def write_origin(binary: Path, **facts: str) -> None:
+    """Write beside a binary what it came from."""
+    binary.with_name(_ORIGIN).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+
+
+def source_of(binary: Path) -> str:
+    """Return `release` or `go` of an installed binary; `unknown` of one from before that was written."""
+    try:
+        return str(json.loads(binary.with_name(_ORIGIN).read_text(encoding="utf-8"))["source"])
+    except FileNotFoundError:
+        return "unknown"
 
 
 @functools.cache
@@ -96,19 +116,6 @@ def is_held(file: Path) -> bool:
     return False
 
 
-def tool_data(name: str) -> Path:
-    """Return the folder of what is kept of an installed tool's Go module.
-
-    Its files lie there as in the module. Raises as `tool_path` does.
-    """
-    return data_folder(tool_path(name))
-
-
-def data_folder(binary: Path) -> Path:
-    """Return where a binary's data lie: beside it."""
-    return binary.with_name("data")
-
-
 def binary_file(tool: Tool) -> Path:
     """Return where the tool's binary lies once it is installed."""
     return tool_folder(tool) / f"{tool.version}-{tool_key(tool)}" / tool.name
@@ -123,47 +130,33 @@ def tool_folder(tool: Tool) -> Path:
 def tool_key(tool: Tool) -> str:
     """Return a short hash of everything that decides the binary's content.
 
-    That is the pinned dependencies and the flags, the platform, and for a tool of ours
-    its sources, wherever they lie: a checkout and a wheel share one cache.
+    That is the pinned dependencies and the flags, the platform, and for a tool of ours its sources, wherever they lie:
+    a checkout and a wheel share one cache.
     """
     digest = hashlib.sha256()
     parts = [tool.package, tool.ldflags, platform.system(), platform.machine()]
-    if tool.tags:
-        parts.append(tool.tags)
-    if tool.data is not None:
-        parts += [tool.data.module, *tool.data.paths]
+    parts += [tool.tags] if tool.tags else []
+    parts += [tool.module, *tool.data] if tool.data else []
     for part in parts:
         digest.update(part.encode() + b"\0")
-    for file in tool_inputs(tool):
+    for file in _inputs(tool):
         digest.update(str(file.relative_to(tool.folder)).encode() + b"\0")
         digest.update(hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()[:12]
 
 
-def tool_inputs(tool: Tool) -> Iterator[Path]:
-    """Yield the files that decide a tool's content: first its module's two.
-
-    Raises
-    ------
-    StowageError
-        The tool's Go module is not there.
-    """
+def _inputs(tool: Tool) -> Iterator[Path]:
     module = tool.folder / tool.module_file
     if not module.is_file():
         raise StowageError(
-            f"{tool.name} is built from the Go module {module}, which is not "
-            "there; reinstall Stowage: pip install --force-reinstall stowage"
+            f"{tool.name} is built from the Go module {module}, which is not there; "
+            "reinstall Stowage: pip install --force-reinstall stowage"
         )
     yield module
     yield module.with_suffix(".sum")
     if tool.own:
-        sources = sorted(tool.folder.rglob("*"))
-        yield from (file for file in sources if _is_source(file, tool.folder))
-
-
-def _is_source(file: Path, folder: Path) -> bool:
-    # Anything but tests may be compiled in, by name or by a go:embed directive.
-    inside = file.relative_to(folder).parts
-    if file.name.endswith("_test.go") or not _FOR_TESTS.isdisjoint(inside):
-        return False
-    return file.is_file() and file.suffix not in {".mod", ".sum"}
+        for file in sorted(tool.folder.rglob("*")):
+            # Anything but tests may be compiled in, by name or by a go:embed directive.
+            for_tests = file.name.endswith("_test.go") or not _FOR_TESTS.isdisjoint(file.relative_to(tool.folder).parts)
+            if not for_tests and file.is_file() and file.suffix not in {".mod", ".sum"}:
+                yield file

@@ -20,11 +20,10 @@ DEFAULT_GROUP = "default"
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """Where a tool's official release is published.
+    """A tool's official release.
 
-    ``member`` is the file inside a ``.tar.gz``; None says that the URL itself is the
-    binary. ``digest`` is the address of the file with its SHA-256 digest; None says
-    that the project publishes none.
+    ``member`` is the file inside a ``.tar.gz``; without it the URL is the binary. ``digest`` is the address of the file
+    with its SHA-256 digest; without it the project publishes none.
     """
 
     url: str
@@ -33,39 +32,25 @@ class Archive:
 
 
 @dataclass(frozen=True, slots=True)
-class ModuleData:
-    """Files and folders of a Go module that are kept beside a tool's binary."""
-
-    module: str
-    paths: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Space:
-    """The room that a group of tools takes: to build all of it, and to keep it."""
+    """What a group of tools takes: room to build and to keep all of it, and minutes to build it on two cores."""
 
     build_bytes: int
     install_bytes: int
+    build_minutes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Minor:
-    """A minor of Kubernetes, such as 1.37, and what goes with it.
-
-    Attributes
-    ----------
-    versions
-        Of Kubernetes and of etcd, by name.
-    ends
-        The last day of upstream's support.
-    only
-        The tools that there are of it; None for all.
-    """
+    """A minor of Kubernetes, such as 1.37, and what goes with it."""
 
     number: str
     versions: Mapping[str, str]
+    """Of Kubernetes and of etcd, by name."""
     ends: date
+    """The last day of upstream's support."""
     only: frozenset[str] | None = None
+    """The tools that there are of it; None for all."""
 
     @property
     def kubernetes(self) -> str:
@@ -75,74 +60,56 @@ class Minor:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool of the manifest, where it is one of Kubernetes that of one minor.
-
-    ``own`` tools are Stowage's: their key is a hash of the sources that it ships.
-    ``minor`` is empty for tools that go with every minor; ``tags`` are Go's build tags.
-    ``build_s`` is what its first build takes alone, 0 where nobody has measured it.
-    """
+    """One tool; of those that go with a minor of Kubernetes there is one for each."""
 
     name: str
     version: str
     folder: Path
+    """The Go module that it is built in."""
     package: str
-    own: bool
-    version_flags: bool
-    archive: Archive | None
+    own: bool = False
+    """Whether it is Stowage's: its key is a hash of the sources that are shipped."""
+    version_flags: bool = False
+    archive: Archive | None = None
     group: str = DEFAULT_GROUP
-    data: ModuleData | None = None
+    module: str = ""
+    data: tuple[str, ...] = ()
+    """Files and folders of the Go module ``module`` that are kept beside the binary."""
     minor: str = ""
     module_file: str = "go.mod"
     tags: str = ""
-    build_s: int = 0
 
     @property
     def ldflags(self) -> str:
-        """Return the linker flags: stripped, and with the version if needed."""
-        flags = ["-s", "-w"]
+        """The linker's flags: stripped, and with the version if needed."""
+        flags = "-s -w"
         if self.version_flags:
             major, minor, _ = self.version.removeprefix("v").split(".")
             base = "k8s.io/component-base/version"
-            flags += [f"-X {base}.gitVersion={self.version}"]
-            flags += [f"-X {base}.gitMajor={major}", f"-X {base}.gitMinor={minor}"]
-        return " ".join(flags)
+            flags += f" -X {base}.gitVersion={self.version} -X {base}.gitMajor={major} -X {base}.gitMinor={minor}"
+        return flags
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """All tools, the minors of Kubernetes, the oldest Go that builds all of it.
-
-    Attributes
-    ----------
-    minors
-        By number; the first is the default.
-    space
-        The room that a group takes.
-    all_tools
-        In the order in which they are built; those of Kubernetes once for each minor.
-    pins
-        SHA-256 digests of archives that were checked, by official address.
-    """
+    """All tools in the order in which they are built, and the oldest Go that builds them."""
 
     go: str
     minors: Mapping[str, Minor]
+    """By number; the first is the default."""
     space: Mapping[str, Space]
     all_tools: tuple[Tool, ...]
     pins: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 digests of archives that were checked, by official address."""
 
     def tools(self, minor: str) -> dict[str, Tool]:
         """Return the tools that go with a minor, by name."""
         return {tool.name: tool for tool in self.all_tools if tool.minor in {"", minor}}
 
     def tool(self, name: str, minor: str = "") -> Tool:
-        """Return the tool called ``name``, where it is one of Kubernetes of a minor.
+        """Return a tool by name, where it is one of Kubernetes that of a minor.
 
-        Raises
-        ------
-        StowageError
-            The manifest has no such tool, or not of this minor.
-        ValueError
-            A tool of Kubernetes was asked for without a minor.
+        Raises `StowageError` if there is none, and `ValueError` if a minor is needed and none was named.
         """
         same = {tool.minor: tool for tool in self.all_tools if tool.name == name}
         if not same:
@@ -154,20 +121,13 @@ class Manifest:
             raise ValueError(f"{name} of which minor of Kubernetes?")
         if minor not in same:
             raise StowageError(
-                f"there is no {name} for Kubernetes {minor}, of which there are the "
-                f"control plane and the stock scheduler only; {name} is built for "
-                f"{' and '.join(same)}"
+                f"there is no {name} for Kubernetes {minor}, of which there are the control plane and the stock "
+                f"scheduler only; {name} is built for {' and '.join(same)}"
             )
         return same[minor]
 
     def group(self, name: str, minor: str) -> list[Tool]:
-        """Return the tools of a group that go with a minor.
-
-        Raises
-        ------
-        StowageError
-            The manifest has no such group.
-        """
+        """Return the tools of a group that go with a minor."""
         if name not in self.space:
             raise StowageError(f"there is no group of tools {name!r}; the groups are {', '.join(self.space)}")
         return [tool for tool in self.tools(minor).values() if tool.group == name]
@@ -175,63 +135,50 @@ class Manifest:
 
 @functools.cache
 def load_manifest(file: Path = MANIFEST_FILE) -> Manifest:
-    """Read the manifest; it is part of the program, so its issues are bugs."""
+    """Read the manifest; it is part of the program, so an error in it is a bug."""
     raw = tomllib.loads(file.read_text(encoding="utf-8"))
-    space = {name: Space(**sizes) for name, sizes in raw["space"].items()}
-    minors = [_minor(number, entry) for number, entry in raw["kubernetes"].items()]
-    tools = [
+    minors = {
+        number: Minor(
+            number,
+            {name: entry[name] for name in ("kubernetes", "etcd")},
+            entry["ends"],
+            frozenset(entry["only"]) if "only" in entry else None,
+        )
+        for number, entry in raw["kubernetes"].items()
+    }
+    tools = tuple(
         _tool(name, {**entry, **versioned}, raw["archives"].get(name), file.parent)
         for name, entry in raw["tools"].items()
-        for versioned in _versions(name, entry, minors)
-    ]
-    by_number = {minor.number: minor for minor in minors}
-    return Manifest(raw["go"], by_number, space, tuple(tools), raw.get("pins", {}))
-
-
-def _minor(number: str, entry: Mapping[str, Any]) -> Minor:
-    only = frozenset(entry["only"]) if "only" in entry else None
-    versions = {name: entry[name] for name in ("kubernetes", "etcd")}
-    return Minor(number, versions, entry["ends"], only)
+        for versioned in _versions(name, entry, list(minors.values()))
+    )
+    space = {name: Space(**sizes) for name, sizes in raw["space"].items()}
+    return Manifest(raw["go"], minors, space, tools, raw.get("pins", {}))
 
 
 def _versions(name: str, entry: Mapping[str, Any], minors: list[Minor]) -> Iterator[Mapping[str, str]]:
-    """Yield what differs between the tools of one name: one, or one for each minor."""
+    """Yield what differs between the tools of one name: nothing once, or something for each minor."""
     of = entry.get("of")
     if of is None:
         yield {}
         return
-    default = minors[0].versions[of]
     for minor in minors:
         if minor.only is not None and name not in minor.only:
             continue
         version = minor.versions[of]
-        its_own = {} if version == default else _module_of(version, entry)
-        yield {"version": version, "minor": minor.number, **its_own}
-
-
-def _module_of(version: str, entry: Mapping[str, Any]) -> Mapping[str, str]:
-    """Return what a version that is not the default is built with."""
-    number = ".".join(version.removeprefix("v").split(".")[:2])
-    # Sources of our own choose by a tag what differs between minors.
-    tags = {"tags": f"k8s{number.replace('.', '')}"} if "source" in entry else {}
-    return {"module_file": f"go-{number}.mod", **tags}
+        own: dict[str, str] = {}
+        if version != minors[0].versions[of]:
+            number = ".".join(version.removeprefix("v").split(".")[:2])
+            own["module_file"] = f"go-{number}.mod"
+            if "source" in entry:
+                # Sources of our own choose by a tag what differs between minors.
+                own["tags"] = f"k8s{number.replace('.', '')}"
+        yield {"version": version, "minor": minor.number, **own}
 
 
 def _tool(name: str, entry: Mapping[str, Any], archive: Mapping[str, str] | None, base: Path) -> Tool:
-    source = entry.get("source")
-    data = ModuleData(entry["module"], tuple(entry["data"])) if "data" in entry else None
-    return Tool(
-        name=name,
-        version=entry["version"],
-        folder=layout.shipped(source) if source else base / entry["folder"],
-        package=entry["package"],
-        own=source is not None or entry.get("own", False),
-        version_flags=entry.get("version_flags", False),
-        archive=Archive(**archive) if archive else None,
-        group=entry.get("group", DEFAULT_GROUP),
-        data=data,
-        minor=entry.get("minor", ""),
-        module_file=entry.get("module_file", "go.mod"),
-        tags=entry.get("tags", ""),
-        build_s=entry.get("build_s", 0),
-    )
+    fields = {key: value for key, value in entry.items() if key not in {"of", "source", "folder", "data"}}
+    if source := entry.get("source"):
+        fields |= {"own": True, "folder": layout.shipped(source)}
+    else:
+        fields["folder"] = base / entry["folder"]
+    return Tool(name=name, archive=Archive(**archive) if archive else None, data=tuple(entry.get("data", ())), **fields)

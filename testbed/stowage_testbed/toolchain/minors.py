@@ -13,13 +13,7 @@ VARIABLE = "STOWAGE_KUBERNETES"
 
 
 def choose_minor(asked: str | None = None) -> str:
-    """Return the minor that is asked for, as in ``1.37``, or else the default.
-
-    Raises
-    ------
-    InputError
-        There is no such minor.
-    """
+    """Return the minor that is asked for, as in ``1.37``, or else the default; raises `InputError` without one."""
     known = load_manifest().minors
     word = asked or os.environ.get(VARIABLE) or next(iter(known))
     if word not in known:
@@ -36,8 +30,7 @@ def built_minors() -> list[str]:
 def nearest_minor(version: str) -> str:
     """Return the built minor that suits a cluster of a version, as in ``v1.36.3``.
 
-    That is its own, or the newest before it, or else the oldest; of a version that says
-    nothing, the default.
+    That is its own, or the newest before it, or else the oldest; of a version that says nothing, the default.
     """
     number = _number_of(version)
     if not number:
@@ -51,12 +44,12 @@ def is_of_minor(version: str, minor: str) -> bool:
     return _number_of(version) == _number_of(minor)
 
 
+def find_minor(number: str) -> Minor:
+    """Return what goes with a minor that there is."""
+    return load_manifest().minors[number]
+
+
 def _number_of(version: str) -> tuple[int, ...]:
     """Return v1.36.3-gke.1 as (1, 36); nothing of what is no version."""
     found = re.match(r"v?(\d+)\.(\d+)", version)
     return tuple(map(int, found.groups())) if found else ()
-
-
-def find_minor(number: str) -> Minor:
-    """Return what goes with a minor that there is."""
-    return load_manifest().minors[number]

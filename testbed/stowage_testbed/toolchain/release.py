@@ -1,37 +1,87 @@
-"""Official releases: which can be had, by which digest, and how they are taken."""
+"""Official releases: where they come from, by which digest they are known, and how they are taken."""
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 import shutil
 import tarfile
-import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from stowage_testbed.base.errors import StowageError
-from stowage_testbed.toolchain.download import DownloadError, Patience, can_be_reached, fetch_file, fetch_text
-from stowage_testbed.toolchain.location import tool_key
+from stowage_testbed.base.errors import InputError, StowageError
+from stowage_testbed.toolchain.location import RELEASE, tool_key, write_origin
 from stowage_testbed.toolchain.manifest import Archive, Manifest, Tool
-from stowage_testbed.toolchain.progress import ToolWatcher
-from stowage_testbed.toolchain.source import SourceKind, ToolSource
 
+if TYPE_CHECKING:
+    from requests import Response
+
+    from stowage_testbed.toolchain.progress import ToolProgress
+
+SOURCE_VARIABLE = "STOWAGE_SOURCE"
+MIRROR_VARIABLE = "STOWAGE_MIRROR"
+TIMEOUT_S = (3.0, 20.0)
+"""Until a server accepts, and without a byte."""
+_RETRIES = 2
 _DIGEST = re.compile(r"[0-9a-fA-F]{64}")
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
-_QUESTIONS_AT_ONCE = 8
+
+
+class DownloadError(StowageError):
+    """A release cannot be had from where it should be; it may be built instead."""
+
+
+class UnreachableError(DownloadError):
+    """A server accepts no connection."""
+
+
+class SourceKind(StrEnum):
+    """What is asked for."""
+
+    AUTO = "auto"
+    """A release that can be reached and has a known digest, else the Go module."""
+    GO = "go"
+    RELEASE = "release"
+    """A release of all that is released, or nothing; the rest from its Go module."""
+    NONE = "none"
+    """What is installed already: nothing is fetched and nothing built."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSource:
+    """What is asked for, and from where."""
+
+    kind: SourceKind = SourceKind.AUTO
+    mirror: str | None = None
+    """A server that has archives and digests under ``/HOST/PATH`` of their official address, and is trusted."""
+
+    def address(self, url: str) -> str:
+        """Return where what has the official address ``url`` is fetched."""
+        return f"{self.mirror.rstrip('/')}/{url.split('://', 1)[1]}" if self.mirror else url
+
+
+def choose_source(kind: str | None = None, mirror: str | None = None) -> ToolSource:
+    """Return the source that is asked for, or else what the environment names; raises `InputError` for another."""
+    word = kind or os.environ.get(SOURCE_VARIABLE) or SourceKind.AUTO
+    if word not in set(SourceKind):
+        raise InputError(
+            f"there is no source {word!r} of tools ({SOURCE_VARIABLE} names it); name one of {', '.join(SourceKind)}"
+        )
+    if kind == SourceKind.GO and mirror:
+        raise InputError("--mirror is for releases; leave it out, or --source go")
+    return ToolSource(SourceKind(word), mirror or os.environ.get(MIRROR_VARIABLE) or None)
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """One tool's archive, and the SHA-256 digest that it must have.
-
-    ``member`` is the file in it; None says that the archive is the binary.
-    """
+    """One tool's archive: its official address, where to fetch it, and the SHA-256 digest that it must have."""
 
     url: str
     address: str
@@ -48,92 +98,70 @@ class Releases:
 
     def in_words(self) -> str:
         """Return in one line which tool comes from where, and why."""
-        parts = []
-        if self.found:
-            parts.append(f"official releases of {', '.join(self.found)}")
+        parts = [f"official releases of {', '.join(self.found)}"] if self.found else []
         for why in dict.fromkeys(self.reasons.values()):
             names = [name for name, its in self.reasons.items() if its == why]
             parts.append(f"Go modules for {', '.join(names)} ({why})")
         return "; ".join(parts)
 
 
-def find_releases(
-    tools: Sequence[Tool], manifest: Manifest, source: ToolSource, patience: Patience | None = None
-) -> Releases:
+def find_releases(tools: Sequence[Tool], manifest: Manifest, source: ToolSource) -> Releases:
     """Look which tools can be taken from a release of which a digest is known.
 
-    Our own are built where no release has the very sources that are here.
-
-    A digest comes from the pins, from the manifest, or from the file that a project
-    publishes beside its archives.
-
-    Raises
-    ------
-    StowageError
-        Only releases are wanted, and one cannot be had; names all such.
+    A digest comes from the manifest's pins, or from the file that a project publishes beside its archives. Our own
+    tools are built where no release has the very sources that are here. Raises `StowageError` if only releases are
+    wanted and some cannot be had; it names all of them.
     """
     if source.kind is SourceKind.GO:
         return Releases({}, {tool.name: "as asked for" for tool in tools})
-    patience = patience or Patience()
     released = [tool for tool in tools if tool.archive]
     reasons = {tool.name: "none is released" for tool in tools if not tool.archive}
     found: dict[str, Release] = {}
     refused: dict[str, str] = {}
-    with ThreadPoolExecutor(_QUESTIONS_AT_ONCE) as pool:
-        hosts = {_host(source.address(archive_of(tool).url)) for tool in released}
-        looks = {one: pool.submit(can_be_reached, one, patience) for one in hosts}
-        reached = {one: look.result() for one, look in looks.items()}
-        answers = pool.map(lambda tool: _look_up(tool, manifest, source, reached, patience), released)
+    with ThreadPoolExecutor(8) as pool:
+        answers = pool.map(lambda tool: _look_up(tool, manifest, source), released)
         for tool, answer in zip(released, answers, strict=True):
             if isinstance(answer, Release):
                 found[tool.name] = answer
-            elif tool.own:
-                reasons[tool.name] = answer
             else:
-                refused[tool.name] = answer
+                (reasons if tool.own else refused)[tool.name] = answer
     if refused and source.kind is SourceKind.RELEASE:
         causes = "\n  ".join(f"{name}: {why}" for name, why in refused.items())
         raise StowageError(
-            f"releases cannot be had:\n  {causes}\n"
-            "name a server that has them with --mirror, give digests with --pins "
-            "(lines DIGEST ADDRESS), or build with --source go"
+            f"releases cannot be had:\n  {causes}\nname a server that has them and their digests with --mirror, or "
+            "build with --source go"
         )
     return Releases(found, {**refused, **reasons})
 
 
-def take_release(
-    release: Release, target: Path, watcher: ToolWatcher, ended: threading.Event, patience: Patience | None = None
-) -> None:
-    """Fetch a release, check it, and put its binary into the file ``target``.
+def take_release(release: Release, target: Path, progress: ToolProgress) -> None:
+    """Fetch a release, check it, and put its binary into the file ``target``; raises `DownloadError`."""
+    # They take long to import, and most commands install nothing.
+    from pooch import HTTPDownloader, create  # type: ignore[import-untyped] # noqa: PLC0415
+    from requests import RequestException  # noqa: PLC0415
 
-    Raises
-    ------
-    DownloadError
-        The server refused, broke off or took too long, or the content is another one.
-    """
-    file = target.with_name("archive") if release.member else target
-    watcher.starts("downloading")
-
-    def watch(kib: int, total_kib: int) -> None:
-        watcher.total = total_kib
-        watcher.reach(kib)
-
+    name, progress.doing = "archive", "downloading"
+    fetching = create(
+        target.parent, "", registry={name: f"sha256:{release.sha256}"}, urls={name: release.address},
+        retry_if_failed=_RETRIES,
+    )  # fmt: skip
     try:
-        found = fetch_file(release.address, file, patience or Patience(), watch, ended)
-        if found != release.sha256:
-            raise DownloadError(
-                f"{release.url} has SHA-256 {found}, but should have {release.sha256}; "
-                "it was not installed. Either the digest is wrong or the archive was "
-                "tampered with: compare with the project's own release page"
-            )
-        if release.member:
-            _extract(release.url, file, release.member, target)
-    except BaseException:
-        target.unlink(missing_ok=True)
-        raise
-    finally:
-        if file != target:
-            file.unlink(missing_ok=True)
+        file = Path(
+            fetching.fetch(name, downloader=HTTPDownloader(progressbar=progress, chunk_size=1 << 16, timeout=TIMEOUT_S))
+        )
+    except ValueError as error:
+        raise DownloadError(
+            f"{release.url} should have SHA-256 {release.sha256}, and was not installed: {error}. Either the digest is "
+            "wrong or the archive was tampered with: compare with the project's own release page"
+        ) from error
+    except (RequestException, ConnectionError) as error:
+        raise _failed(release.url, error) from error
+    if release.member is None:
+        file.rename(target)
+    else:
+        _extract(release, file, target)
+        file.unlink()
+    write_origin(target, source=RELEASE, address=release.url, sha256=release.sha256)
 
 
 def archive_of(tool: Tool) -> Archive:
@@ -142,11 +170,8 @@ def archive_of(tool: Tool) -> Archive:
     known = {"os": platform.system().lower(), "arch": architecture()}
     if tool.own:
         known |= {"key": tool_key(tool), "stowage": metadata.version("stowage")}
-    filled = {
-        name: template and template.format(version=tool.version, **known)
-        for name, template in asdict(tool.archive).items()
-    }
-    return Archive(**filled)
+    filled = asdict(tool.archive).items()
+    return Archive(**{name: text and text.format(version=tool.version, **known) for name, text in filled})
 
 
 def architecture() -> str:
@@ -155,58 +180,71 @@ def architecture() -> str:
     return _ARCHITECTURES.get(machine, machine)
 
 
-def _look_up(
-    tool: Tool, manifest: Manifest, source: ToolSource, reached: Mapping[str, bool], patience: Patience
-) -> Release | str:
+def _look_up(tool: Tool, manifest: Manifest, source: ToolSource) -> Release | str:
     """Return a tool's release, or why it cannot be taken."""
     archive = archive_of(tool)
     address = source.address(archive.url)
-    if not reached[_host(address)]:
-        return f"{urlsplit(address).netloc} cannot be reached"
-    sha256 = source.pins.get(archive.url) or manifest.pins.get(archive.url)
-    if sha256 is None:
-        digest = archive.digest
-        if digest is None and source.mirror:
-            digest = f"{archive.url}.sha256"
-        if digest is None:
+    sha256 = manifest.pins.get(archive.url)
+    digest = archive.digest or (f"{archive.url}.sha256" if source.mirror else None)
+    try:
+        if sha256:
+            _ask("HEAD", archive.url, address)
+        elif digest is None:
+            _ask("HEAD", archive.url, address)
             return "its project publishes no digest"
-        try:
-            text = fetch_text(source.address(digest), patience)
-            sha256 = _read_digest(text, digest, archive.url.rsplit("/", 1)[1])
-        except DownloadError as error:
-            return "none is released of these sources" if tool.own else str(error)
+        else:
+            answer = _ask("GET", digest, source.address(digest))
+            sha256 = _read_digest(answer.text, digest, archive.url.rsplit("/", 1)[1])
+    except UnreachableError as error:
+        return str(error)
+    except DownloadError as error:
+        return "none is released of these sources" if tool.own else str(error)
     return Release(archive.url, address, sha256, archive.member)
+
+
+def _ask(verb: str, url: str, address: str) -> Response:
+    """Ask a server, and follow no redirection from TLS to none, where anybody could answer."""
+    import requests  # noqa: PLC0415 - as above
+
+    try:
+        answer = requests.request(verb, address, timeout=TIMEOUT_S, allow_redirects=True)
+        answer.raise_for_status()
+    except requests.RequestException as error:
+        if isinstance(error, requests.ConnectionError) and not isinstance(error, requests.exceptions.SSLError):
+            raise UnreachableError(f"{urlsplit(address).netloc} cannot be reached") from error
+        raise _failed(url, error) from error
+    if address.startswith("https://") and not answer.url.startswith("https://"):
+        raise _failed(url, f"it was redirected without TLS to {answer.url}")
+    return answer
+
+
+def _failed(url: str, cause: object) -> DownloadError:
+    return DownloadError(f"downloading {url} failed: {cause}")
 
 
 def _read_digest(text: str, url: str, name: str) -> str:
     """Return the digest that stands alone, or the one before the archive's name."""
-    lines = text.splitlines()
-    for line in lines:
-        words = line.split()
+    lines = [line.split() for line in text.splitlines()]
+    for words in lines:
         alone = len(words) == 1 and len(lines) == 1
-        if words and (alone or words[-1].lstrip("*").rsplit("/", 1)[-1] == name):
-            match = _DIGEST.fullmatch(words[0])
-            if match:
-                return match[0].lower()
+        named = words and words[-1].lstrip("*").rsplit("/", 1)[-1] == name
+        if (alone or named) and (match := _DIGEST.fullmatch(words[0])):
+            return match[0].lower()
     raise DownloadError(f"{url} has no SHA-256 digest of {name}")
 
 
-def _host(address: str) -> str:
-    parts = urlsplit(address)
-    return f"{parts.scheme}://{parts.netloc}"
-
-
-def _extract(url: str, file: Path, member: str, target: Path) -> None:
+def _extract(release: Release, file: Path, target: Path) -> None:
     """Take one file out of an archive, whatever else it holds and wherever to."""
     try:
         with tarfile.open(file) as archive:
-            content = archive.extractfile(member)
+            content = archive.extractfile(release.member or "")
             if content is None:
-                raise KeyError(member)
+                raise KeyError(release.member)
             with target.open("wb") as binary:
                 shutil.copyfileobj(content, binary)
     except (tarfile.TarError, KeyError, EOFError) as error:
+        target.unlink(missing_ok=True)
         raise DownloadError(
-            f"{url} holds no readable {member}; its digest is the right one, so the "
-            "address or the manifest's member is wrong for this platform"
+            f"{release.url} holds no readable {release.member}; its digest is the right one, so the address or the "
+            "manifest's member is wrong for this platform"
         ) from error

@@ -66,7 +66,7 @@ def test_a_cluster_by_hand_is_shown_and_stays_until_it_is_taken_down(
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         return done.stdout + done.stderr
 
-    command = [*STOWAGE, MAIN, "up", cluster_name, "--nodes", "count=2,cpu=4,memory=8Gi"]
+    command = [*STOWAGE, MAIN, "up", cluster_name, "--nodes", "{count: 2, cpu: 4, memory: 8Gi}"]
     with subprocess.Popen([*command, "--page"], stdout=subprocess.PIPE, text=True) as shown:
         assert shown.stdout is not None
         said = [shown.stdout.readline() for _ in range(4)]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from stowage_testbed.images.archive import built_archive, load_image
 from stowage_testbed.images.docker_engine import engine_unavailable_reason
-from stowage_testbed.images.recipe import recipe_of
+from stowage_testbed.images.recipe import check_image, recipe_of
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -29,6 +28,6 @@ def scheduler_image() -> str:
 
 
 def _loaded(name: str) -> str:
-    archive = built_archive(recipe_of(name))
-    load_image(archive)
-    return archive.recipe.reference
+    recipe = recipe_of(name)
+    check_image(recipe)
+    return recipe.reference

@@ -6,7 +6,6 @@ import os
 import secrets
 import signal
 import subprocess
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from kubernetes.client import CoordinationV1Api
 from stowage_run import MAIN, STOWAGE, StowageRun, nothing_is_left
 
 from stowage_testbed.base import layout
+from stowage_testbed.base.clock import SystemClock
 from stowage_testbed.base.errors import RunEndedError, StowageError
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
@@ -147,11 +147,7 @@ ROWS = {
         "arm stowage-score-cache ended by itself with -9",
     ),
     "the fake kubelet of a pytest session is killed": Row(
-        ("pytest", "{folder}/test_session.py"),
-        WAITS,
-        killed(KWOK),
-        2,
-        f"EndingInterrupt: {KWOK} has ended, and the run with it",
+        ("pytest", "{folder}/test_session.py"), WAITS, killed(KWOK), 2, f"Exit: {KWOK} has ended, and the run with it"
     ),
 }
 
@@ -253,7 +249,7 @@ def test_no_other_process_of_a_cluster_is_lost_unnoticed(kept: KwokBinaryCluster
     def lose() -> None:
         with supervised(kept):
             process.kill()
-            threading.Event().wait(HANG_S)
+            SystemClock().pause(HANG_S)
 
     with pytest.raises(RunEndedError, match=f"{component} has ended"):
         lose()

@@ -25,6 +25,6 @@ def environment(stowage_cluster: Cluster, stowage_release: Callable[..., Release
 @pytest.fixture
 def figure_1(environment: ReleaseEnvironment, stowage_nodes: Callable[..., list[str]]) -> ReleaseEnvironment:
     """Return it with the paper's figure 1, whose third pod does not fit."""
-    stowage_nodes("count=2,cpu=4,memory=4G")
+    stowage_nodes("{count: 2, cpu: 4, memory: 4G}")
     figure_1_cluster.fill(environment)
     return environment

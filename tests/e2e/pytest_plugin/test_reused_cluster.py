@@ -35,7 +35,7 @@ PRIORITY = {
     "value": 1,
 }
 def test_it(stowage_nodes, stowage_arm, stowage_apply, stowage_placements):
-    stowage_nodes("cpu=1,memory=1Gi")
+    stowage_nodes("{cpu: 1, memory: 1Gi}")
     stowage_arm("default")
     stray = POD | {"metadata": {"name": "stray", "namespace": "default"}}
     stowage_apply(stray, POD, PRIORITY)

@@ -53,7 +53,7 @@ def figure_1(
 ) -> Iterator[ReleaseEnvironment]:
     """Return figure 1 of the paper as the stock scheduler places it."""
     stowage_arm("default")
-    stowage_nodes("count=2,cpu=4,memory=4G")
+    stowage_nodes("{count: 2, cpu: 4, memory: 4G}")
     with stowage_cluster.api_client() as api:
         environment = ReleaseEnvironment(stowage_cluster, api)
         figure_1_cluster.fill(environment)

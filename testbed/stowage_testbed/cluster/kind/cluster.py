@@ -19,7 +19,7 @@ from stowage_testbed.cluster.components import KWOK, component_failed, log_file,
 from stowage_testbed.cluster.host_pods import ReleaseLocation
 from stowage_testbed.cluster.kind.config import render_config
 from stowage_testbed.cluster.kind.containers import create_network, kind_name
-from stowage_testbed.cluster.kind.images import ReleaseImages, node_image, release_images
+from stowage_testbed.cluster.kind.images import node_image, release_images
 from stowage_testbed.cluster.kind.node import prepare_node
 from stowage_testbed.cluster.kind.startup import KIND, NodeStartup
 from stowage_testbed.cluster.kwokctl_config import FAKE_NODES_ONLY, STAGES
@@ -66,21 +66,21 @@ class KindCluster(Cluster):
 
     def _start(self, owner: Owner) -> None:
         images = release_images(self.minor)
-        self._create(node_image(self.minor), images, owner)
+        self._create(node_image(self.minor), owner)
         startup = NodeStartup(self.workdir, self._node, owner.ports, self._timeout_s)
-        images.bring(self._node, self._kind)
+        self._kind(["load", "docker-image", *images])
         _start_kwok(self.workdir, self.kubeconfig, owner.ports)
         startup.settle(ApiProbe.of(self.workdir, owner.ports.kube_apiserver))
         with self.api_client() as api:
             address = prepare_node(Objects(api), self._node, self._timeout_s)
         write_owner(self.workdir, replace(owner, node_address=address))
 
-    def _create(self, image: str, images: ReleaseImages, owner: Owner) -> None:
+    def _create(self, image: str, owner: Owner) -> None:
         # The API server adds to a file that is there, which is then the user's own.
         self.audit_log.touch()
         config = self.workdir / "kind.yaml"
         port = owner.ports.kube_apiserver
-        text = render_config(self._kind_name, image, port, self.audit_log, images.archives)
+        text = render_config(self._kind_name, image, port, self.audit_log)
         config.write_text(text, encoding="utf-8")
         create_network(self.name)
         create = ["create", "cluster", "--config", str(config), "--retain"]

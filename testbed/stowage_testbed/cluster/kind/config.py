@@ -32,19 +32,14 @@ _INIT = {"kind": "InitConfiguration", "skipPhases": ["preflight", "addon/coredns
 _KUBELET = {"kind": "KubeletConfiguration", "failCgroupV1": False}
 
 
-def render_config(name: str, image: str, api_port: int, audit_log: Path, archives: Mapping[str, Path]) -> str:
-    """Return the configuration of one cluster with one node.
-
-    The ``audit_log`` exists, in a folder of logs alone; ``archives`` are files that the
-    node may read, by where it sees them.
-    """
+def render_config(name: str, image: str, api_port: int, audit_log: Path) -> str:
+    """Return the configuration of one cluster with one node; the ``audit_log`` exists, in a folder of logs alone."""
     node = {
         "role": "control-plane",
         "image": image,
         "extraMounts": [
             _mount(AUDIT_POLICY, _POLICY_INSIDE, read_only=True),
             _mount(audit_log.parent, _LOGS_INSIDE, read_only=False),
-            *(_mount(file, inside, read_only=True) for inside, file in archives.items()),
         ],
         "kubeadmConfigPatches": [yaml.safe_dump(patch) for patch in (_cluster(audit_log.name), _INIT, _KUBELET)],
     }

@@ -13,7 +13,7 @@ from stowage_testbed.cluster.api_probe import ApiProbe
 from stowage_testbed.cluster.components import KWOK, component_failed, has_ended, log_file
 from stowage_testbed.cluster.ports import Ports, listens
 from stowage_testbed.cluster.startup import is_empty, start_timeout
-from stowage_testbed.images.docker_engine import DockerCommandError, container_log, docker
+from stowage_testbed.images.docker_engine import DockerCommandError, docker
 
 KIND = "kind"
 """The tool, and the name of its log."""
@@ -76,6 +76,6 @@ class NodeStartup:
 
     def _log(self, *options: str) -> str:
         try:
-            return container_log(self.node, *options)
+            return docker("logs", *options, self.node, merge=True)
         except DockerCommandError as error:
             return error.said

@@ -10,8 +10,7 @@ from types import MappingProxyType
 import psutil
 
 from stowage_testbed.base.clock import SystemClock
-from stowage_testbed.base.ending import EndingInterrupt
-from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.errors import RunEndedError, StowageError
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster import KwokBinaryCluster
 from stowage_testbed.cluster.base import Cluster
@@ -66,7 +65,7 @@ def _interrupt_component(context: StepContext, step: Interrupt, component: str) 
             _take_away(step, [process])
             if component in {ETCD, API_SERVER}:
                 _end_kwok(cluster.workdir)
-        except EndingInterrupt:
+        except RunEndedError:
             raise  # the cluster is gone
         except BaseException:
             # One that outlives the run must not stay broken.

@@ -12,7 +12,7 @@ def release(stowage_release):
 @pytest.mark.parametrize("attempt", [1, 2])
 def test_the_same_input_gives_the_same_placement(attempt, stowage_nodes, stowage_apply, stowage_placements):
     """The deterministic profile breaks ties by name, in every run."""
-    names = stowage_nodes("count=2,cpu=2,memory=4Gi,zones=a|b")
+    names = stowage_nodes("{count: 2, cpu: 2, memory: 4Gi, zones: [a, b]}")
 
     stowage_apply(*(pod(f"pod-{number}") for number in range(5)))
 

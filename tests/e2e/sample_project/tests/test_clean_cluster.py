@@ -24,5 +24,5 @@ def test_nothing_of_another_test_is_there(attempt, stowage_cluster, stowage_node
         classes = SchedulingV1Api(api).list_priority_class().items
         assert "urgent" not in [one.metadata.name for one in classes]
 
-    stowage_nodes("count=2,cpu=1,memory=1Gi")
+    stowage_nodes("{count: 2, cpu: 1, memory: 1Gi}")
     stowage_apply(SETTINGS, PRIORITY, NAMESPACE)

@@ -45,7 +45,7 @@ def tight(tmp_path):
 
 def test_a_tight_scheduler_leaves_a_node_empty(tight, stowage_arm, stowage_nodes, stowage_apply, stowage_placements):
     """Four cores hold the three pods, so that the other node can be switched off."""
-    stowage_nodes("count=2,cpu=4,memory=8Gi")
+    stowage_nodes("{count: 2, cpu: 4, memory: 8Gi}")
     arm = stowage_arm(tight)
 
     stowage_apply("web/shop.yaml")

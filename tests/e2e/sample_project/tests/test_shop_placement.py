@@ -19,7 +19,7 @@ SETTINGS = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "setti
 @pytest.mark.parametrize("arm", ARMS)
 def test_every_replica_has_a_node(arm, stowage_arm, stowage_nodes, stowage_apply, stowage_placements):
     """Three nodes of two cores have room for three pods of one."""
-    stowage_nodes("count=3,cpu=2,memory=4Gi")
+    stowage_nodes("{count: 3, cpu: 2, memory: 4Gi}")
     stowage_arm(arm)
 
     deployment, budget = stowage_apply("web/shop.yaml")
@@ -32,12 +32,12 @@ def test_every_replica_has_a_node(arm, stowage_arm, stowage_nodes, stowage_apply
 
 def test_the_cache_waits_for_a_fast_disk(stowage_arm, stowage_nodes, stowage_apply, stowage_placements):
     """It is not placed where it would be slow, and has its place once there is one."""
-    stowage_nodes("prefix=slow,cpu=4,memory=8Gi")
+    stowage_nodes("{prefix: slow, cpu: 4, memory: 8Gi}")
     stowage_arm("default")
 
     stowage_apply(CACHE)
     assert stowage_placements() == {"cache": None}
 
-    stowage_nodes("prefix=fast,cpu=4,memory=8Gi,label.disk=ssd")
+    stowage_nodes("{prefix: fast, cpu: 4, memory: 8Gi, labels: {disk: ssd}}")
     stowage_apply(SETTINGS)
     assert stowage_placements(placed=1) == {"cache": "fast-0"}
