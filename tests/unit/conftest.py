@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from stowage_testbed.base import ending
+from stowage_testbed.base import health
 
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have no test end the cluster that end-to-end tests of its session share."""
-    monkeypatch.setattr(ending, "_open", [])
+    monkeypatch.setattr(health, "_needs", [])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
 from stowage_testbed.amounts.quantity import QuantityError
 from stowage_testbed.amounts.resources import CPU, MEMORY, MOST_PODS, PODS, Resources, parse
@@ -15,7 +16,16 @@ from stowage_testbed.cluster.node_pool import Effect, NodePool, NodePoolError, T
 
 EXAMPLE = "{prefix: gpu, count: 3, cpu: 4, memory: 8Gi, zones: [a, b]}"
 _STRICT = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
-_Quantity = Annotated[str, Field(min_length=1)]
+
+
+def _amount(name: str, quantity: Any) -> int:
+    try:
+        amount = parse(name, quantity)
+    except QuantityError as error:
+        raise ValueError(str(error)) from error
+    if amount < 1:
+        raise ValueError(f"{quantity!r} must be more than 0")
+    return amount
 
 
 class _Taint(BaseModel):
@@ -28,30 +38,25 @@ class _Taint(BaseModel):
 class _Pool(BaseModel):
     model_config = _STRICT
     prefix: Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]{0,40}[a-z0-9])?$")] = "node"
-    count: int = 1
-    cpu: _Quantity
-    memory: _Quantity
-    pods: _Quantity = str(MOST_PODS)
-    resources: dict[str, _Quantity] = {}
+    count: Annotated[int, BeforeValidator(partial(_amount, "count"))] = 1
+    cpu: Annotated[int, BeforeValidator(partial(_amount, CPU))]
+    memory: Annotated[int, BeforeValidator(partial(_amount, MEMORY))]
+    pods: Annotated[int, BeforeValidator(partial(_amount, PODS))] = MOST_PODS
+    resources: dict[str, Any] = {}
     labels: dict[str, str] = {}
     taints: list[_Taint] = []
     zones: list[str] = []
 
+    @field_validator("resources")
+    @classmethod
+    def _amounts(cls, resources: dict[str, Any]) -> dict[str, int]:
+        return {name: _amount(name, quantity) for name, quantity in resources.items()}
+
     def made(self) -> NodePool:
-        sizes = {PODS: self.pods, **self.resources, CPU: self.cpu, MEMORY: self.memory}
-        amounts: dict[str, int] = {}
-        issues = []
-        for name, quantity in sizes.items():
-            try:
-                amounts[name] = parse(name, quantity)
-            except QuantityError as error:
-                issues.append(f"{name}: {error}")
-        if issues:
-            raise NodePoolError(self.prefix, issues)
         return NodePool(
             name_prefix=self.prefix,
             count=self.count,
-            resources=Resources(amounts),
+            resources=Resources({**self.resources, CPU: self.cpu, MEMORY: self.memory, PODS: self.pods}),
             labels=self.labels,
             taints=tuple(Taint(one.key, one.effect, one.value) for one in self.taints),
             zones=tuple(self.zones),
@@ -106,6 +111,8 @@ def _in_words(issue: Any) -> str:
             return f"{where} is missing"
         case "extra_forbidden":
             return f"{where!r} is none of {', '.join(_Pool.model_fields)}"
+        case "value_error":
+            return f"{where}: {issue['ctx']['error']}"
         case _:
             return f"{where or 'it'}: {issue['msg']}, not {issue['input']!r}"
 

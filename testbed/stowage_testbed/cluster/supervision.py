@@ -51,6 +51,7 @@ class ClusterHealth:
         self._containers = EndedContainers(self._workdir)
         self._descriptors: dict[str, int | None] = {}
         self._error: RunEndedError | None = None
+        self._is_ending = False
         self._lock = threading.RLock()
         self.expected: set[str] = set()
         self.needs_pods = 0
@@ -81,12 +82,16 @@ class ClusterHealth:
         A cluster of this process's own is killed then: whoever else waits for its answers, waits no more.
         """
         with self._lock:
+            if self._is_ending:
+                return  # this is the wait for its processes to end
             if self._error is None:
                 self._error = self._ended_process() or self._ended_container() or self._full_disk() or self._full_etcd()
                 owner = read_owner(self._workdir) if self._error else None
                 if owner and not owner.kept and owner.pid == os.getpid():
+                    self._is_ending = True
                     with suppress(StowageError):
                         kill_processes(self._workdir.name, self._workdir)
+                    self._is_ending = False
             if self._error is not None:
                 raise self._error
 

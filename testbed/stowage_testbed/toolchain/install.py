@@ -5,9 +5,10 @@ from __future__ import annotations
 import errno
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -88,10 +89,9 @@ def install_missing(tools: Sequence[Tool], manifest: Manifest, source: ToolSourc
     built = [tool for tool in tools if tool.name not in releases.found]
     if built:
         builder.go()  # before anything takes time
-    kept_bytes = sum(manifest.space[group].install_bytes for group in {tool.group for tool in tools})
-    needed_bytes = kept_bytes + sum(space.build_bytes for space in _unbuilt(built, manifest))
-    if _free_bytes() < needed_bytes:
-        raise _no_space(needed_bytes)
+    needed = needed_bytes(tools, built, manifest)
+    if _free_bytes() < needed:
+        raise _no_space(needed)
     installation = _Installation(source.kind, releases, builder)
     progress = {tool.name: ToolProgress(tool.name, builder.ended.is_set) for tool in tools}
 
@@ -104,7 +104,7 @@ def install_missing(tools: Sequence[Tool], manifest: Manifest, source: ToolSourc
     try:
         # The first that fails ends the others.
         with telling(line), ThreadPoolExecutor(len(tools)) as pool:
-            running = [pool.submit(install_one, tool, installation, progress[tool.name]) for tool in tools]
+            running = [pool.submit(installation.install, tool, progress[tool.name]) for tool in tools]
             try:
                 for one in as_completed(running):
                     one.result()
@@ -114,7 +114,7 @@ def install_missing(tools: Sequence[Tool], manifest: Manifest, source: ToolSourc
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
-        raise _no_space(needed_bytes) from error
+        raise _no_space(needed) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +123,11 @@ class _Installation:
     releases: Releases
     builder: GoBuilder
 
-    def put(self, tool: Tool, target: Path, progress: ToolProgress) -> None:
-        """Put a tool's binary at a path: from a release, or built."""
+    def install(self, tool: Tool, progress: ToolProgress) -> None:
+        install_one(tool, partial(self._put, progress), is_ended=self.builder.ended.is_set)
+        progress.begin("installed")
+
+    def _put(self, progress: ToolProgress, tool: Tool, target: Path) -> None:
         release = self.releases.found.get(tool.name)
         if release is not None:
             try:
@@ -138,17 +141,21 @@ class _Installation:
 
 
 def install_one(
-    tool: Tool, installation: _Installation, progress: ToolProgress, timeout_s: float = LOCK_TIMEOUT_S
-) -> None:
-    """Install one tool unless another process has just done so, which is waited for.
+    tool: Tool,
+    put: Callable[[Tool, Path], None],
+    *,
+    timeout_s: float = LOCK_TIMEOUT_S,
+    is_ended: Callable[[], bool] = lambda: False,
+) -> Path:
+    """Install one tool unless another process has just done so, which is waited for until `is_ended`.
 
-    It is put into a staging folder on the same disk, which then takes its final name in one step: a killed installation
-    leaves nothing that looks finished.
+    ``put`` writes it into a staging folder on the same disk, which then takes its final name in one step: a killed
+    installation leaves nothing that looks finished.
     """
     folder = tool_folder(tool)
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        lock = FileLock(folder / ".lock").acquire(timeout_s, cancel_check=installation.builder.ended.is_set)
+        lock = FileLock(folder / ".lock").acquire(timeout_s, cancel_check=is_ended)
     except Timeout as error:
         raise StowageError(
             f"another process has been installing {tool.name} for {timeout_s:g} s and holds {folder / '.lock'}; "
@@ -162,7 +169,7 @@ def install_one(
                 shutil.rmtree(leftover, ignore_errors=True)
             staging = Path(tempfile.mkdtemp(prefix=_STAGING, dir=folder))
             try:
-                installation.put(tool, staging / tool.name, progress)
+                put(tool, staging / tool.name)
                 (staging / tool.name).chmod(0o755)
                 staging.chmod(0o755)
                 shutil.rmtree(target.parent, ignore_errors=True)
@@ -171,7 +178,7 @@ def install_one(
                 shutil.rmtree(staging, ignore_errors=True)
         if tool.own:
             _forget_old_builds(tool, target.parent)
-    progress.begin("installed")
+        return target
 
 
 def _forget_old_builds(tool: Tool, current: Path) -> None:
@@ -180,6 +187,12 @@ def _forget_old_builds(tool: Tool, current: Path) -> None:
     for old in builds[KEPT_OWN_BUILDS - 1 :]:
         if not any(is_held(file) for file in old.iterdir() if file.is_file()):
             shutil.rmtree(old, ignore_errors=True)
+
+
+def needed_bytes(tools: Sequence[Tool], built: Sequence[Tool], manifest: Manifest) -> int:
+    """Return the bytes that installing ``tools`` may take, of which some are ``built``."""
+    kept = sum(manifest.space[group].install_bytes for group in {tool.group for tool in tools})
+    return kept + sum(space.build_bytes for space in _unbuilt(built, manifest))
 
 
 def _unbuilt(tools: Sequence[Tool], manifest: Manifest) -> list[Space]:
@@ -201,8 +214,8 @@ def _free_bytes() -> int:
     return shutil.disk_usage(folder).free
 
 
-def _no_space(needed_bytes: int) -> StowageError:
+def _no_space(needed: int) -> StowageError:
     return StowageError(
-        f"no disk space in the cache {layout.cache_folder()}: {needed_bytes:,} bytes are needed and {_free_bytes():,} "
+        f"no disk space in the cache {layout.cache_folder()}: {needed:,} bytes are needed and {_free_bytes():,} "
         "are free; free some, or name a folder on another disk with STOWAGE_CACHE"
     )

@@ -29,7 +29,7 @@ SOURCE_VARIABLE = "STOWAGE_SOURCE"
 MIRROR_VARIABLE = "STOWAGE_MIRROR"
 TIMEOUT_S = (3.0, 20.0)
 """Until a server accepts, and without a byte."""
-_RETRIES = 2
+RETRIES = 2
 _DIGEST = re.compile(r"[0-9a-fA-F]{64}")
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
@@ -137,13 +137,14 @@ def find_releases(tools: Sequence[Tool], manifest: Manifest, source: ToolSource)
 def take_release(release: Release, target: Path, progress: ToolProgress) -> None:
     """Fetch a release, check it, and put its binary into the file ``target``; raises `DownloadError`."""
     # They take long to import, and most commands install nothing.
-    from pooch import HTTPDownloader, create  # type: ignore[import-untyped] # noqa: PLC0415
+    from pooch import HTTPDownloader, create, get_logger  # type: ignore[import-untyped] # noqa: PLC0415
     from requests import RequestException  # noqa: PLC0415
 
+    get_logger().setLevel("ERROR")
     name, progress.doing = "archive", "downloading"
     fetching = create(
         target.parent, "", registry={name: f"sha256:{release.sha256}"}, urls={name: release.address},
-        retry_if_failed=_RETRIES,
+        retry_if_failed=RETRIES,
     )  # fmt: skip
     try:
         file = Path(

@@ -220,7 +220,6 @@ def test_the_doctor_names_every_cause_with_its_way_out() -> None:
 
     assert "stowage tools install --group kind" in reasons
     assert "no Docker engine answers (no socket)" in reasons
-    assert "stowage images build scheduler" in reasons
     assert said.exit_code == 1
     assert "kwok-binary: does not work here" in said.stdout
     as_json = CliRunner().invoke(app, ["doctor", "--json"])

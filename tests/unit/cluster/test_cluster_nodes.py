@@ -1,4 +1,4 @@
-"""Node pools from a short line, with every issue named, and what measures them."""
+"""Node pools from YAML, with every issue named, and what measures them."""
 
 from __future__ import annotations
 
@@ -16,35 +16,39 @@ from stowage_testbed.cluster.metrics_server import server
 from stowage_testbed.cluster.metrics_server.fake_kubelet import FakeKubelet
 from stowage_testbed.cluster.metrics_server.objects import read_manifests, usage_object
 from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, NodePoolError, Taint
-from stowage_testbed.cluster.node_spec import parse_node_spec, parse_node_specs
+from stowage_testbed.cluster.node_spec import parse_node_specs
 from stowage_testbed.cluster.service_account import write_private
 
 BAD = yaml.safe_load(Path(__file__).with_name("node_specs.yaml").read_text("utf-8"))
 
 
-def test_a_full_spec_is_read() -> None:
+def test_a_full_spec_is_read_from_a_line_or_a_file(tmp_path: Path) -> None:
     """Everything that a pool can have, as the documentation writes it."""
     spec = (
-        "prefix=gpu,count=3,cpu=1500m,memory=8Gi,pods=20,label.zone=a,label.x.io/y=1,"
-        "taint.gpu=yes:NoSchedule,taint.spare=:NoExecute,zones=a|b,"
-        "resource.nvidia.com/gpu=4"
+        "{prefix: gpu, count: 3, cpu: 1500m, memory: 8Gi, pods: 20, labels: {zone: a, x.io/y: 1}, "
+        "taints: [{key: gpu, value: big, effect: NoSchedule}, {key: spare, effect: NoExecute}], zones: [a, b], "
+        "resources: {nvidia.com/gpu: 4}}"
     )
-
-    assert parse_node_spec(spec) == NodePool(
+    (tmp_path / "nodes.yaml").write_text(f"- {spec}\n")
+    wanted = NodePool(
         name_prefix="gpu",
         count=3,
         resources=size(1500, 8 << 30, 20, {"nvidia.com/gpu": 4}),
         labels={"zone": "a", "x.io/y": "1"},
-        taints=(Taint("gpu", "NoSchedule", "yes"), Taint("spare", "NoExecute")),
+        taints=(Taint("gpu", "NoSchedule", "big"), Taint("spare", "NoExecute")),
         zones=("a", "b"),
     )
+
+    assert parse_node_specs([spec]) == [wanted]
+    assert parse_node_specs([str(tmp_path / "nodes.yaml")]) == [wanted]
+    assert parse_node_specs(["cpu: 1, memory: 1Gi"]) == [NodePool("node", 1, size(1000, 1 << 30))]
 
 
 @pytest.mark.parametrize(("spec", "issues"), BAD.items())
 def test_issues_are_all_named_by_field_and_value(spec: str, issues: list[str]) -> None:
     """One issue a run would take many runs."""
     with pytest.raises(NodePoolError) as caught:
-        parse_node_spec(spec)
+        parse_node_specs([spec])
 
     assert len(caught.value.issues) == len(issues)
     for issue in issues:
@@ -54,7 +58,7 @@ def test_issues_are_all_named_by_field_and_value(spec: str, issues: list[str]) -
 def test_pools_of_one_name_or_without_room_are_refused() -> None:
     """Nodes would have the same names; scenarios build pools too, as clearly."""
     with pytest.raises(NodePoolError, match="a second pool is called 'node'"):
-        parse_node_specs(["cpu=1,memory=1Gi", "cpu=2,memory=1Gi"])
+        parse_node_specs(["{cpu: 1, memory: 1Gi}", "{cpu: 2, memory: 1Gi}"])
     with pytest.raises(NodePoolError, match=r"count is 0.*cpu is -1"):
         NodePool("node", 0, size(-1, 1))
 

@@ -1,4 +1,4 @@
-"""Ending what the main thread does: a thread has seen why, or somebody asks for it."""
+"""Ending what the main thread waits for: something it needs is not well, or somebody asks for it."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from time import monotonic
 from types import FrameType
 
 import psutil
 import pytest
 from silent_cluster import SilentCluster
 
+from stowage_testbed.base import health
+from stowage_testbed.base.child import run_child
 from stowage_testbed.base.clock import SystemClock
-from stowage_testbed.base.ending import Ending, ended_early, report
 from stowage_testbed.base.errors import RunEndedError, StowageError
 from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cluster.components import ETCD, HOST_PODS, log_file, pid_file
@@ -37,7 +40,7 @@ from stowage_testbed.cluster.supervision import (
 )
 from stowage_testbed.hostpods.ended import EndedContainer, EndedContainers
 
-SWALLOWED_S = 2.0
+NAMED_WITHIN_S = 2.0
 FOREVER_S = 60.0
 
 
@@ -78,20 +81,18 @@ def after(seconds: float, act: Callable[[], object]) -> None:
     threading.Timer(seconds, act).start()
 
 
-def in_a_pipe() -> None:
-    """Wait as for an answer that never comes."""
-    reading, _writing = os.pipe()
-    os.read(reading, 1)
+def until() -> None:
+    """Wait for a condition that never holds."""
+    wait_until("ever", lambda: False, bool, timeout_s=FOREVER_S)
 
 
 def for_a_command() -> None:
     """Wait as for Helm."""
-    with subprocess.Popen(["sleep", "60"]) as command:
-        try:
-            command.communicate(timeout=FOREVER_S)
-        except BaseException:
-            command.kill()
-            raise
+    run_child(["sleep", "60"], FOREVER_S)
+
+
+def pause(seconds: float = FOREVER_S) -> None:
+    SystemClock().pause(seconds)
 
 
 def end_of(
@@ -101,20 +102,16 @@ def end_of(
     try:
         with supervised(cluster, folders, least_free_bytes):
             act()
-            threading.Event().wait(FOREVER_S)
+            pause()
     except RunEndedError as error:
         return error
     raise AssertionError
 
 
-@pytest.mark.parametrize(
-    "wait",
-    [in_a_pipe, for_a_command, lambda: threading.Event().wait(FOREVER_S), lambda: SystemClock().pause(FOREVER_S)],
-    ids=["in a pipe", "for a command", "for an event", "asleep"],
-)
+@pytest.mark.parametrize("wait", [until, for_a_command, pause])
 def test_a_process_that_is_killed_ends_whatever_is_waited_for(cluster: Folder, wait: Callable[[], None]) -> None:
     """A run said nothing for minutes after etcd was gone."""
-    child = cluster.start(ETCD)
+    child, began_s = cluster.start(ETCD), monotonic()
 
     def act() -> None:
         # Not before: of one that has ended already only its parent can say how.
@@ -124,22 +121,19 @@ def test_a_process_that_is_killed_ends_whatever_is_waited_for(cluster: Folder, w
     error = end_of(cluster, act)
 
     assert "etcd has ended (killed by SIGKILL)" in str(error)
+    assert monotonic() - began_s < NAMED_WITHIN_S
 
 
-def test_no_code_takes_the_end_for_a_failure_of_its_own(cluster: Folder) -> None:
+def test_code_that_takes_the_end_for_a_failure_of_its_own_ends_all_the_same(cluster: Folder) -> None:
     """A scenario's errors are caught, and the next scenario would begin."""
     cluster.start(HOST_PODS).kill()
-    survived = []
 
     def careful() -> None:
-        try:
-            threading.Event().wait(FOREVER_S)
-        except Exception as error:
-            survived.append(error)
+        with contextlib.suppress(StowageError):
+            pause()
 
     # The last lines mostly name the cause, and the folder is gone a moment later.
     assert "(hostpods.log):\n  first line\n  last line" in str(end_of(cluster, careful))
-    assert survived == []
 
 
 def fail_in_a_thread(_: Folder) -> None:
@@ -150,7 +144,7 @@ def fail_in_a_thread(_: Folder) -> None:
 
 
 def report_an_observer(_: Folder) -> None:
-    report(StowageError("the watch broke off"))
+    health.report(StowageError("the watch broke off"))
 
 
 def write_without_room(_: Folder) -> None:
@@ -166,7 +160,7 @@ def lose_the_connection(cluster: Folder) -> None:
 
 def lose_the_observer_first(cluster: Folder) -> None:
     """Its connection breaks before etcd is seen to be gone."""
-    report(StowageError("the watch of Pod broke off"))
+    health.report(StowageError("the watch of Pod broke off"))
     after(0.1, cluster.children[ETCD].kill)
 
 
@@ -251,11 +245,11 @@ def test_what_a_fault_does_to_etcd_ends_nothing(cluster: Folder) -> None:
     def fault() -> None:
         expect_ends(cluster, ETCD)
         with full_etcd(cluster.workdir):
-            threading.Event().wait(1.0)
+            pause(1.0)
         (cluster.workdir / ETCD_SOCKET).unlink()
         child.kill()
         child.wait()
-        threading.Event().wait(1.0)
+        pause(1.0)
         second = cluster.start(ETCD)
         watch_again(cluster.workdir)
         done.append("ended")
@@ -272,17 +266,17 @@ def test_a_container_that_ends_is_missed_where_it_is_needed(cluster: Folder) -> 
 
     def lose() -> None:
         record.add(ended)
-        threading.Event().wait(0.5)
+        pause(0.5)
         with needing_host_pods(cluster):
-            threading.Event().wait(0.5)
+            pause(0.5)
             done.append("nothing was needed when the first ended")
             with expecting_container_ends(cluster):
                 record.add(ended)
-                threading.Event().wait(0.5)
-            threading.Event().wait(0.5)
+                pause(0.5)
+            pause(0.5)
             done.append("the second ended on purpose")
             record.add(ended)
-            threading.Event().wait(FOREVER_S)
+            pause()
 
     error = end_of(cluster, lose)
 
@@ -294,46 +288,47 @@ class Doomed:
     """Something with a finaliser, as connections of a pool have one."""
 
 
-def waiting(prepare: Callable[[Ending], object]) -> None:
-    with ended_early() as ending:
-        prepare(ending)
-        threading.Event().wait(FOREVER_S)
+def test_of_two_blocks_the_inner_ends_alone_and_the_outer_ends_both() -> None:
+    """One turn of a comparison fails, the comparison goes on; a cluster that is gone ends it."""
+    ill: set[str] = set()
 
+    def look(name: str) -> None:
+        if name in ill:
+            raise StowageError(name)
 
-def test_an_end_that_a_finaliser_swallows_comes_again() -> None:
-    """The interpreter drops what is raised there."""
-    doomed = [Doomed()]
+    def wait() -> None:
+        with health.needing(partial(look, "inner")):
+            pause()
 
-    def prepare(ending: Ending) -> None:
-        def finalise() -> None:
-            ending.now(StowageError("over"))
-            threading.Event().wait(SWALLOWED_S)
-
-        weakref.finalize(doomed[0], finalise)
-        doomed.clear()
-
-    with pytest.raises(StowageError, match="over"):
-        waiting(prepare)
-
-
-def test_the_inner_of_two_blocks_ends_alone() -> None:
-    """One turn of a comparison fails, the comparison goes on."""
-    done = []
-
-    def outer(ending: Ending) -> None:
-        def inner(nested: Ending) -> None:
-            after(0.1, lambda: nested.now(StowageError("inner")))
-
-        with pytest.raises(StowageError, match="inner"):
-            waiting(inner)
-        done.append("inner")
-        after(0.1, lambda: ending.now(StowageError("outer")))
-        waiting(lambda _: None)
-        done.append("nobody comes here")
+    def both() -> None:
+        with health.needing(partial(look, "outer")):
+            after(0.1, lambda: ill.add("inner"))
+            with pytest.raises(StowageError, match="inner"):
+                wait()
+            ill.clear()
+            after(0.1, lambda: ill.update({"outer", "inner"}))
+            wait()
 
     with pytest.raises(StowageError, match="outer"):
-        waiting(outer)
-    assert done == ["inner"]
+        both()
+
+
+def test_other_threads_than_the_one_that_needs_it_are_left_alone(cluster: Folder) -> None:
+    """A watch that pauses must not end by what the main thread is told."""
+    cluster.start(ETCD).kill()
+    done: list[str] = []
+
+    def in_a_thread() -> None:
+        pause(0.3)
+        done.append("paused")
+
+    def lose() -> None:
+        thread = threading.Thread(target=in_a_thread)
+        thread.start()
+        thread.join()
+
+    assert "etcd has ended" in str(end_of(cluster, lose))
+    assert done == ["paused"]
 
 
 @pytest.mark.parametrize(("number", "error"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)])
@@ -363,14 +358,13 @@ def test_former_handlers_come_back() -> None:
     def own(number: int, frame: FrameType | None) -> None:
         """Do nothing."""
 
-    for block, number in ((ending_cleanly, signal.SIGINT), (ended_early, signal.SIGRTMIN)):
-        before = signal.signal(number, own)
-        try:
-            with block():
-                assert signal.getsignal(number) is not own
-            assert signal.getsignal(number) is own
-        finally:
-            signal.signal(number, before)
+    before = signal.signal(signal.SIGINT, own)
+    try:
+        with ending_cleanly():
+            assert signal.getsignal(signal.SIGINT) is not own
+        assert signal.getsignal(signal.SIGINT) is own
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 class HitGoingDown(SilentCluster):

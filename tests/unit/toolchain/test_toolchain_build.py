@@ -15,22 +15,20 @@ from small_tools import HELLO, a_manifest, a_program, a_tool
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.toolchain import progress as progress_module
-from stowage_testbed.toolchain.build import FETCH_TRIES, Builder
-from stowage_testbed.toolchain.golang import Go
-from stowage_testbed.toolchain.install import install_missing, needed_to_build
+from stowage_testbed.toolchain.golang import FETCH_TRIES, Go, GoBuilder
+from stowage_testbed.toolchain.install import install_missing, needed_bytes
 from stowage_testbed.toolchain.location import binary_file, data_folder
-from stowage_testbed.toolchain.manifest import ModuleData, Tool
-from stowage_testbed.toolchain.progress import LINE_EVERY_S, ToolWatcher, saying_for_how_long, show_progress
-from stowage_testbed.toolchain.source import SourceKind, ToolSource
-from stowage_testbed.toolchain.turns import Turns, TurnsEndedError
+from stowage_testbed.toolchain.manifest import Tool
+from stowage_testbed.toolchain.progress import LINE_EVERY_S, ToolProgress, saying_for_how_long
+from stowage_testbed.toolchain.release import SourceKind, ToolSource
 
 BUILT = ToolSource(SourceKind.GO)
 
 pytestmark = [pytest.mark.usefixtures("cache"), pytest.mark.skipif(shutil.which("go") is None, reason="needs Go")]
 
 
-def build(tool: Tool, needed_bytes: int = 0) -> Path:
-    manifest = a_manifest(tool, needed_bytes=needed_bytes)
+def build(tool: Tool, needed: int = 0) -> Path:
+    manifest = a_manifest(tool, needed_bytes=needed)
     install_missing([tool], manifest, BUILT)
     return binary_file(tool)
 
@@ -54,9 +52,9 @@ def test_a_built_tool_runs_and_where_it_comes_from_is_said_in_one_line(
 def test_what_a_tool_needs_of_its_module_lies_beside_it(tmp_path: Path) -> None:
     """Writable, to be removable again; a new version may have moved some of it."""
     tool = a_tool(tmp_path / "hello")
-    data = ModuleData("hello", ("config/crds", "role.yaml"))
+    tool = replace(tool, module="hello", data=("config/crds", "role.yaml"))
     with pytest.raises(StowageError, match="hello holds no config/crds"):
-        build(replace(tool, data=data))
+        build(tool)
     assert not binary_file(tool).exists()
     files = {"config/crds/a.yaml", "config/crds/b.yaml", "role.yaml"}
     (tool.folder / "config" / "crds").mkdir(parents=True)
@@ -64,7 +62,7 @@ def test_what_a_tool_needs_of_its_module_lies_beside_it(tmp_path: Path) -> None:
         (tool.folder / name).write_text(name)
         (tool.folder / name).chmod(0o444)
 
-    folder = data_folder(build(replace(tool, data=data)))
+    folder = data_folder(build(tool))
 
     assert {str(one.relative_to(folder)) for one in folder.rglob("*.yaml")} == files
     assert (folder / "role.yaml").read_text() == "role.yaml"
@@ -76,16 +74,16 @@ def test_a_group_that_was_never_built_needs_room_of_its_own(tmp_path: Path) -> N
     first = a_tool(tmp_path / "hello")
     second = replace(a_tool(tmp_path / "other", name="other"), group="second")
     manifest = a_manifest(first, second, needed_bytes=1000)
-    before = needed_to_build([first], manifest)
+    before = needed_bytes([first], [first], manifest)
     install_missing([first], manifest, BUILT)
 
     assert before == 2000
-    assert needed_to_build([first], manifest) == 1000
-    assert needed_to_build([first, second], manifest) == 3000
+    assert needed_bytes([first], [first], manifest) == 1000
+    assert needed_bytes([first, second], [first, second], manifest) == 3000
 
 
 @pytest.mark.parametrize(
-    ("source", "needed_bytes", "said"),
+    ("source", "needed", "said"),
     [
         ("package main\n\nfunc main() { nope }\n", 0, "undefined: nope"),
         # Ten minutes of compiling would be lost.
@@ -93,10 +91,10 @@ def test_a_group_that_was_never_built_needs_room_of_its_own(tmp_path: Path) -> N
     ],
     ids=["the compiler's words", "no room"],
 )
-def test_a_failed_build_says_why(tmp_path: Path, source: str, needed_bytes: int, said: str) -> None:
+def test_a_failed_build_says_why(tmp_path: Path, source: str, needed: int, said: str) -> None:
     """An exit code would send the reader looking for a log."""
     with pytest.raises(StowageError, match=said):
-        build(a_tool(tmp_path / "broken", source=source), needed_bytes)
+        build(a_tool(tmp_path / "broken", source=source), needed)
 
 
 FULL_DISK_GO = """\
@@ -154,8 +152,8 @@ def fetch(folder: Path, words: str, failing: int, clock: Pauses) -> Path:
     script, target = FETCHING_GO.format(failing=failing, words=words), folder / "built"
     go = a_program(folder / "go", script)
     tool = a_tool(folder / "hello")
-    builder = Builder([tool], lambda: Go(go, "1.26.4"), clock)
-    builder.build(tool, target, ToolWatcher("hello"))
+    builder = GoBuilder(lambda: Go(go, "1.26.4"), clock)
+    builder.build(tool, target, ToolProgress("hello", lambda: False))
     return target
 
 
@@ -194,22 +192,16 @@ def test_a_log_gets_a_line_at_least_every_five_seconds(
         lines.extend(capfd.readouterr().err.splitlines())
         return len(lines)
 
-    with show_progress(["etcd", "helm"], "begins") as progress:
-        progress.watchers["etcd"].starts("compiling", 565)
-        progress.watchers["helm"].is_installed()
-        wait_until("two lines", seen, lambda count: count > 1, timeout_s=HANG_S)
     with saying_for_how_long("compiling"):
-        before = seen()
-        wait_until("two more", seen, lambda count: count > before + 1, timeout_s=HANG_S)
+        wait_until("two lines", seen, lambda count: count > 1, timeout_s=HANG_S)
 
-    assert "tools: 0 s, 1 of 2 installed; etcd 0 of 565 packages" in lines
     assert lines[-1] == "compiling: 0 s"
 
 
 SIDE_BY_SIDE_GO = """\
 name=$(basename "$PWD")
 case $1 in
-  list) echo shared@m@v1.0.0; echo "$name@" ;;
+  list) echo shared; echo "$name" ;;
   build)
     while [ "$1" != -o ]; do shift; done
     echo built >"$2"
@@ -227,56 +219,24 @@ esac
 """
 
 
-@pytest.mark.parametrize("of_kubernetes", [(False, False), (True, True), (True, False)])
-def test_a_tool_is_compiled_while_the_one_before_is_linked(tmp_path: Path, of_kubernetes: tuple[bool, bool]) -> None:
+def test_a_tool_is_compiled_while_the_one_before_is_linked(tmp_path: Path) -> None:
     """Linking takes one core; before, both would compile what they share.
 
     Go links the first one until the second one is compiled.
     """
     os.mkfifo(tmp_path / "pipe")
     file = a_program(tmp_path / "go", SIDE_BY_SIDE_GO.format(folder=tmp_path))
-    tools = [
-        replace(a_tool(tmp_path / name, name=name), version_flags=flag)
-        for name, flag in zip(("first", "second"), of_kubernetes, strict=True)
-    ]
-    builder = Builder(tools, lambda: Go(file, "1.26.4"))
+    tools = [a_tool(tmp_path / name, name=name) for name in ("first", "second")]
+    builder = GoBuilder(lambda: Go(file, "1.26.4"))
 
     def build(tool: Tool) -> None:
-        builder.build(tool, tmp_path / f"built-{tool.name}", ToolWatcher(tool.name))
+        builder.build(tool, tmp_path / f"built-{tool.name}", ToolProgress(tool.name, lambda: False))
 
-    threads = [threading.Thread(target=build, args=(tool,), daemon=True) for tool in tools[::-1]]
+    threads = [threading.Thread(target=build, args=(tool,), daemon=True) for tool in tools]
     for thread in threads:
         thread.start()
+        wait_until("the first one to begin", (tmp_path / "log").exists, bool, timeout_s=HANG_S)
     for thread in threads:
         thread.join(HANG_S)
     assert [thread.is_alive() for thread in threads] == [False, False]
     assert (tmp_path / "log").read_text().splitlines() == ["first begins", "first is compiled", "second begins"]
-
-
-def test_a_tool_named_before_those_of_kubernetes_delays_none(tmp_path: Path) -> None:
-    """It has packages of its own, so that both cores have work from the start."""
-    etcd = a_tool(tmp_path / "etcd", name="etcd")
-    server = replace(a_tool(tmp_path / "server", name="server"), version_flags=True)
-    script = 'while [ $# -gt 1 ] && [ "$1" != -o ]; do shift; done'
-    file = a_program(tmp_path / "go", script)
-    builder = Builder([etcd, server], lambda: Go(file, "1.26.4"))
-
-    # In the place of etcd's build, which would have ended its turn.
-    builder.build(server, tmp_path / "built", ToolWatcher("server"))
-
-
-def test_who_waits_for_a_turn_is_told_when_there_is_none_any_more() -> None:
-    """One failed build ends the installation; no thread may be left."""
-    turns, ended = Turns(["a", "b"]), list[str]()
-
-    def go() -> None:
-        with pytest.raises(TurnsEndedError):
-            turns.wait("b")
-        ended.append("b")
-
-    thread = threading.Thread(target=go)
-    thread.start()
-    turns.end()
-    thread.join(HANG_S)
-
-    assert ended == ["b"]

@@ -15,9 +15,9 @@ from small_tools import a_program, a_tool
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S
 from stowage_testbed.toolchain.golang import find_go, go_environment
+from stowage_testbed.toolchain.install import KEPT_OWN_BUILDS, install_one
 from stowage_testbed.toolchain.location import binary_file, tool_folder, tool_key
 from stowage_testbed.toolchain.manifest import Tool
-from stowage_testbed.toolchain.staging import KEPT_OWN_BUILDS, install_one
 
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -110,7 +110,7 @@ def test_a_lock_held_too_long_is_named(tmp_path: Path, timeout_s: float, is_over
     def install_again(same: Tool, target: Path) -> None:
         write_binary(same, target)
         with pytest.raises(StowageError, match=r"holds .*\.lock"):
-            install_one(tool, write_binary, timeout_s=timeout_s, ended=ended)
+            install_one(tool, write_binary, timeout_s=timeout_s, is_ended=ended.is_set)
 
     install_one(tool, install_again)
 
