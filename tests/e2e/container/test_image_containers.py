@@ -6,6 +6,7 @@ import json
 import tarfile
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest

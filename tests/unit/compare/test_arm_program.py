@@ -16,8 +16,9 @@ from typing import Any
 import psutil
 import pytest
 
-from stowage_testbed.base.ending import Ending, ended_early, report
-from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base import health
+from stowage_testbed.base.clock import SystemClock
+from stowage_testbed.base.errors import RunEndedError, StowageError
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster.ports import port_beside
 from stowage_testbed.cluster.processes import is_alive
@@ -208,37 +209,29 @@ def test_a_program_that_is_killed_ends_the_block_by_its_arm(arm: ServingArm, num
         killing.join()
 
     with pytest.raises(ArmEndedError, match=r"mine ended by itself with -9(.|\n)*says"), ended_with(arm):
-        threading.Event().wait(FOREVER_S)
+        SystemClock().pause(FOREVER_S)
 
 
 def test_the_end_of_the_cluster_comes_before_that_of_its_arm(arm: ServingArm) -> None:
     """Arms die with their cluster; the next turn would begin on what is gone."""
+    ended: list[str] = []
+
+    def look() -> None:
+        if ended:
+            raise RunEndedError(ended[0])
 
     def whole() -> None:
-        with ended_early() as comparison:
-            try:
-                wait_and_clean_up(comparison)
-            except ArmEndedError:
-                pytest.fail("the comparison would go on")
+        with health.needing(look), ended_with(arm):
+            ended.append("etcd has ended")
+            os.kill(arm.pids[0], signal.SIGKILL)
+            SystemClock().pause(FOREVER_S)
 
-    def wait_and_clean_up(comparison: Ending) -> None:
-        ended = StowageError("etcd has ended")
-        with ended_with(arm):
-            threading.Timer(0.2, comparison.now, [ended]).start()
-            try:
-                threading.Event().wait(FOREVER_S)
-            finally:
-                # What runs on the way out takes its time, and the supervisor kills all
-                # that belongs to the cluster.
-                os.kill(arm.pids[0], signal.SIGKILL)
-                threading.Event().wait(0.5)
-
-    with pytest.raises(StowageError, match="etcd has ended"):
+    with pytest.raises(RunEndedError, match="etcd has ended"):
         whole()
 
 
-def test_a_watch_over_an_arm_leaves_nothing_and_keeps_nothing_from_others(arm: ServingArm) -> None:
-    """A comparison has hundreds of turns; and a thread's failure is the cluster's."""
+def test_a_look_at_an_arm_leaves_nothing(arm: ServingArm) -> None:
+    """A comparison has hundreds of turns."""
     descriptors, threads = os.listdir("/proc/self/fd"), threading.active_count()
 
     with ended_with(arm):
@@ -246,7 +239,3 @@ def test_a_watch_over_an_arm_leaves_nothing_and_keeps_nothing_from_others(arm: S
 
     assert os.listdir("/proc/self/fd") == descriptors
     assert threading.active_count() == threads
-    with ended_early() as comparison:
-        with ended_with(arm):
-            report(StowageError("the watch of Pod broke off"))
-        assert list(map(str, comparison.reports)) == ["the watch of Pod broke off"]

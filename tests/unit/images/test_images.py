@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import shutil
-import tarfile
 from pathlib import Path
 
 import pytest
@@ -15,10 +12,7 @@ from typer.testing import CliRunner
 from stowage_testbed.base import layout
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli import app
-from stowage_testbed.images.archive import ImageMissingError, archive_of, built_archive
-from stowage_testbed.images.command import check_builders, run
-from stowage_testbed.images.content import EPOCH, content_key, source_epoch
-from stowage_testbed.images.docker_archive import differing_files, open_member, write_program_archive
+from stowage_testbed.images.build import _run as run
 from stowage_testbed.images.docker_engine import (
     DockerCommandError,
     EngineUnreachableError,
@@ -26,7 +20,20 @@ from stowage_testbed.images.docker_engine import (
     docker,
     engine_unavailable_reason,
 )
-from stowage_testbed.images.recipe import RECIPES, Recipe, RecipesMissingError, recipe_of, recipes
+from stowage_testbed.images.recipe import (
+    CONTENT_LABEL,
+    EPOCH,
+    RECIPES,
+    ImageMissingError,
+    Recipe,
+    RecipesMissingError,
+    check_image,
+    content_key,
+    recipe_of,
+    recipes,
+    recipes_home,
+    source_epoch,
+)
 
 CHECKOUT = Path(__file__).parents[3]
 PLAIN = Recipe("optimizer", "stowage/optimizer", "1", ("optimizer",))
@@ -70,24 +77,11 @@ def test_files_bear_the_time_that_the_environment_says_or_that_of_the_commit(
     checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Reproducible builds agree on that variable; a commit gives one image anywhere."""
-    assert source_epoch(PLAIN, checkout) == 1_700_000_000
+    assert source_epoch(PLAIN, checkout) == "1700000000"
     monkeypatch.delenv(EPOCH)
 
     first, again = (source_epoch(PLAIN, CHECKOUT) for _ in range(2))
-    assert first == again > 1_700_000_000
-
-
-def test_an_image_that_is_not_there_says_how_to_come_by_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A checkout builds it; an installed package has no recipes."""
-    monkeypatch.setenv("STOWAGE_CACHE", str(tmp_path))
-    recipe = recipe_of("scheduler")
-
-    assert archive_of(recipe).file.is_relative_to(tmp_path)
-    with pytest.raises(ImageMissingError, match="stowage images build scheduler"):
-        built_archive(recipe)
-    monkeypatch.setattr(layout, "checkout", lambda: None)
-    with pytest.raises(RecipesMissingError, match="pull those of its release"):
-        archive_of(recipe)
+    assert first == again > "1700000000"
 
 
 def test_a_wrong_name_is_answered_with_the_right_ones() -> None:
@@ -98,14 +92,6 @@ def test_a_wrong_name_is_answered_with_the_right_ones() -> None:
     assert "stowage/optimizer" in said.stdout
 
 
-def test_missing_builders_are_named_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One a try would take two tries."""
-    monkeypatch.setenv("PATH", str(tmp_path))
-
-    with pytest.raises(StowageError, match="apt-get install buildah mmdebstrap"):
-        check_builders()
-
-
 def test_a_failed_step_shows_its_last_lines() -> None:
     """Builders print hundreds of lines before."""
     script = "for i in $(seq 99); do echo line $i; done; exit 3"
@@ -114,43 +100,6 @@ def test_a_failed_step_shows_its_last_lines() -> None:
         run("optimizer", ["/bin/sh", "-c", script])
 
     assert "line 50" not in str(error.value)
-
-
-def an_image(folder: Path, name: str, content: bytes = b"\x7fELF program") -> Path:
-    """Write an image of one program, which needs no engine."""
-    program = folder / "etcd"
-    program.write_bytes(content)
-    write_program_archive(folder / name, "stowage/etcd:v1", program, ["/e"])
-    return folder / name
-
-
-def test_the_same_program_gives_the_same_image_and_others_are_named(tmp_path: Path) -> None:
-    """A cluster would load it anew; a digest leaves half a gigabyte to look through."""
-    one, two = an_image(tmp_path, "one"), an_image(tmp_path, "two")
-    other = an_image(tmp_path, "other", b"today")
-
-    assert one.read_bytes() == two.read_bytes()
-    assert differing_files(one, two) == []
-    assert differing_files(one, other) == ["usr/local/bin/etcd"]
-
-
-def test_an_image_holds_the_program_and_what_engines_check(tmp_path: Path) -> None:
-    """An engine refuses a layer whose digest is not the one that was announced."""
-    with tarfile.open(an_image(tmp_path, "image")) as archive:
-        (entry,) = json.loads(archive.extractfile("manifest.json").read())  # type: ignore[union-attr]
-        config = open_member(archive, entry["Config"]).read()
-        layer = open_member(archive, entry["Layers"][0]).read()
-    (tmp_path / "layer").write_bytes(layer)
-    with tarfile.open(tmp_path / "layer") as files:
-        (member,) = files.getmembers()
-
-    described = json.loads(config)
-    digest = hashlib.sha256(layer).hexdigest()
-    assert entry["RepoTags"] == ["stowage/etcd:v1"]
-    assert entry["Config"] == f"{hashlib.sha256(config).hexdigest()}.json"
-    assert described["rootfs"]["diff_ids"] == [f"sha256:{digest}"]
-    assert described["config"]["Entrypoint"] == ["/e"]
-    assert (member.name, member.mode, member.uid) == ("usr/local/bin/etcd", 0o755, 0)
 
 
 @pytest.fixture
@@ -194,3 +143,23 @@ def test_no_docker_at_all_names_the_package(programs: Path, monkeypatch: pytest.
         docker("ps")
     with pytest.raises(EngineUnreachableError, match="DOCKER_HOST"):
         check_engine()
+
+
+def test_an_image_is_the_engine_s_only_if_it_is_of_these_sources(
+    programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A checkout builds it, or another one of today; an installed package has no recipes, and takes what is there."""
+    recipe = recipe_of("base")
+    key = content_key(recipe, CHECKOUT)
+    a_docker(programs, "exit 0")
+    with pytest.raises(ImageMissingError, match="stowage images build base"):
+        check_image(recipe)
+    a_docker(programs, f'case "$*" in "image ls"*) echo sha256:a ;; *{CONTENT_LABEL}*) echo {key} ;; esac')
+    check_image(recipe)
+    a_docker(programs, "echo sha256:old")
+    with pytest.raises(ImageMissingError, match="of these sources"):
+        check_image(recipe)
+    monkeypatch.setattr(layout, "checkout", lambda: None)
+    check_image(recipe)
+    with pytest.raises(RecipesMissingError, match="pull those of its release"):
+        recipes_home()

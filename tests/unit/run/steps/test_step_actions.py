@@ -18,8 +18,7 @@ from amounts import size
 from hpa_records import hpa_record
 
 from stowage_testbed.api.client import ApiRefusedError
-from stowage_testbed.base.ending import EndingInterrupt
-from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.errors import RunEndedError, StowageError
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster import KwokBinaryCluster
 from stowage_testbed.cluster.components import API_SERVER, HOST_PODS, pid_file
@@ -201,7 +200,7 @@ def test_what_is_away_for_a_while_goes_on_or_is_started_again(
         # The cluster may be one that was there before the run.
         ("stop", KeyboardInterrupt()),
         # Its processes were killed, and would live again with nobody to end them.
-        ("kill", EndingInterrupt(StowageError("etcd has ended"))),
+        ("kill", RunEndedError("etcd has ended")),
     ],
     ids=["a user's interrupt", "the cluster's end"],
 )
