@@ -76,6 +76,7 @@ class Observer:
         self._changed = threading.Condition()
         self._state = State()
         self._journal: list[Change] = []
+        self._applied = 0
         self._arrivals = Arrivals()
         self._followers: dict[str, Follower] = {}
         self._failure: StowageError | None = None
@@ -104,6 +105,7 @@ class Observer:
         listed = stream.list_all()
         with self._changed:
             self._take(listed)
+            self._applied += 1
             self._changed.notify_all()
         self._followers[source.kind] = Follower(source, stream, self._arrivals, self.clock, self._patience)
 
@@ -217,9 +219,11 @@ class Observer:
 
     def _await_change(self, until_ns: int) -> None:
         """Wait for a change, and look now and then whether the run is well."""
-        while (left_s := self._seconds_to(until_ns)) > 0 and not self._changed.wait(min(left_s, health.LOOK_EVERY_S)):
-            with self._unlocked():
-                health.check()
+        seen = self._applied
+        while self._applied == seen and (left_s := self._seconds_to(until_ns)) > 0:
+            if not self._changed.wait(min(left_s, health.LOOK_EVERY_S)):
+                with self._unlocked():
+                    health.check()
 
     def _pause(self, until_ns: int) -> None:
         """Let changes come in without being woken by them; a failure ends the pause."""
@@ -256,6 +260,7 @@ class Observer:
             with self._changed:
                 for arrival in arrivals:
                     self._apply(arrival)
+                self._applied += 1
                 self._changed.notify_all()
 
     def _apply(self, arrival: Arrival) -> None:
