@@ -57,13 +57,7 @@ class ApiProbe:
         return self._find(f"{_LEASES}/{node}") is not None
 
     def release_nodes(self, kept: str) -> None:
-        """Delete the leases on all nodes but the one ``kept``.
-
-        Raises
-        ------
-        StowageError
-            The API server refused.
-        """
+        """Delete the leases on all nodes but the one ``kept``."""
         status, body = self._ask("DELETE", f"{_LEASES}?fieldSelector=metadata.name%21%3D{kept}")
         if status != http.HTTPStatus.OK:
             raise StowageError(

@@ -108,9 +108,8 @@ class Cluster(ABC):
     def down(self) -> None:
         """Stop every process and container, and remove the folder.
 
-        An object that has brought a cluster up, or tried to, ends that one only: its
-        name may belong to somebody else by now, or all along. Any other object ends
-        whatever cluster has its name.
+        An object that has brought a cluster up, or tried to, ends that one only: its name may belong to somebody else
+        by now, or all along. Any other object ends whatever cluster has its name.
         """
         owner = read_owner(self.workdir)
         if self._claim_id and (owner is None or owner.claim_id != self._claim_id):

@@ -18,13 +18,7 @@ def new_cluster(backend: Backend, name: str, *, api_port: int | None = None, min
 
 
 def existing_cluster(name: str) -> Cluster:
-    """Return a cluster that is up.
-
-    Raises
-    ------
-    StowageError
-        There is none of that name, or only what is left of one.
-    """
+    """Return a cluster that is up."""
     entry = find_cluster(name)
     owner = read_owner(entry.workdir)
     if entry.state == "leftover" or owner is None:

@@ -27,13 +27,7 @@ _LONGEST_NAME = 30
 def check_name(name: str) -> str:
     """Return ``name`` if it may be a cluster's, as it becomes a folder.
 
-    The length is bounded because Unix sockets live below that folder, and a socket's
-    whole path has room for 107 bytes.
-
-    Raises
-    ------
-    StowageError
-        It may not.
+    The length is bounded because Unix sockets live below that folder, and a socket's whole path has room for 107 bytes.
     """
     if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
         raise StowageError(
@@ -49,11 +43,6 @@ def claim_cluster(
     """Make the cluster's folder this process's own, with ports nobody else has.
 
     A leftover of the same name is cleaned away first.
-
-    Raises
-    ------
-    StowageError
-        A live process owns it; it is up, kept by the user; or ``api_port`` is taken.
     """
     clusters = workdir.parent
     clusters.mkdir(parents=True, exist_ok=True)
@@ -80,13 +69,7 @@ def claim_cluster(
 
 
 def remove_cluster(workdir: Path) -> None:
-    """End every process of a cluster, the release's first, and remove its folder.
-
-    Raises
-    ------
-    StowageError
-        Some did not end, or its containers cannot be removed; the folder stays.
-    """
+    """End every process of a cluster, the release's first, and remove its folder."""
     host_pods = component_process(workdir, HOST_PODS)
     if host_pods is not None:
         end_gently(host_pods, _GENTLE_S)

@@ -37,8 +37,7 @@ def log_file(workdir: Path, component: str) -> Path:
 def spawn_component(workdir: Path, component: str, command: Sequence[str]) -> None:
     """Start a component in a session of its own; its output goes to its log.
 
-    Spawned, not opened as a child: it is found by its mark like every other process of
-    the cluster in ``workdir``.
+    Spawned, not opened as a child: it is found by its mark like every other process of the cluster in ``workdir``.
     """
     log = str(log_file(workdir, component))
     write = os.O_WRONLY | os.O_CREAT | os.O_APPEND

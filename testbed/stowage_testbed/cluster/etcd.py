@@ -20,13 +20,7 @@ _TIMEOUT_S = 1.0
 
 
 def etcd_health(workdir: Path) -> dict[str, Any]:
-    """Return what etcd says of itself; it answers also while it takes no writes.
-
-    Raises
-    ------
-    OSError, ValueError, http.client.HTTPException
-        There is no answer that can be read.
-    """
+    """Return what etcd says of itself; it answers also while it takes no writes."""
     return ask_etcd(workdir, "GET", "/health?serializable=true", None, _TIMEOUT_S)
 
 

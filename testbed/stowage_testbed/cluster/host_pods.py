@@ -40,8 +40,7 @@ ON_THIS_MACHINE = ReleaseLocation()
 def start_host_pods(workdir: Path, kubeconfig: Path, longest_backoff_s: float | None = None) -> None:
     """Start the daemon, which registers its node by itself.
 
-    A container that ended is started again after ``longest_backoff_s`` at most; after
-    the daemon's own default without.
+    A container that ended is started again after ``longest_backoff_s`` at most; after the daemon's own default without.
     """
     command = [sys.executable, "-m", "stowage_testbed.hostpods", "--node", HOST_NODE]
     command += ["--kubeconfig", str(kubeconfig), "--workdir", str(workdir)]

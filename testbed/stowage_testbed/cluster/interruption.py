@@ -48,9 +48,9 @@ def take_down(cluster: Cluster) -> None:
 def ending_cleanly() -> Iterator[None]:
     """Turn the first request to end into an exception, so that `finally` blocks run.
 
-    Ctrl-C raises `KeyboardInterrupt`, the others `SystemExit`. Later requests are only
-    acknowledged: they would cut the clean-up short that the first one began. Elsewhere
-    than in the main thread signals cannot be handled; there the block runs as it is.
+    Ctrl-C raises `KeyboardInterrupt`, the others `SystemExit`. Later requests are only acknowledged: they would cut the
+    clean-up short that the first one began. Elsewhere than in the main thread signals cannot be handled; there the
+    block runs as it is.
 
     Notes
     -----

@@ -53,9 +53,8 @@ def running_kwokctl(workdir: Path, config: Path, arguments: Sequence[str]) -> It
 def _environment(workdir: Path) -> dict[str, str]:
     """Return an environment in which nothing of the user's is read or written.
 
-    kwokctl would add to ``~/.kube/config``, and the kubectl that it calls would cache
-    below ``~/.kube``: their home is the cluster's folder. Variables that would override
-    the configuration file are left out.
+    kwokctl would add to ``~/.kube/config``, and the kubectl that it calls would cache below ``~/.kube``: their home is
+    the cluster's folder. Variables that would override the configuration file are left out.
     """
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("KWOK_", "KUBE"))}
     kept |= {"HOME": str(workdir), "KWOK_WORKDIR": str(workdir.parents[1])}

@@ -32,8 +32,8 @@ AUDIT_ARGUMENTS: Mapping[str, str] = {
     "audit-log-maxbackup": "9",
     "audit-log-mode": "blocking",
 }
-"""In MB, and in closed files beside the one being written: 10 GB together, which is
-more than the largest runs write between two looks at the log."""
+"""In MB, and in closed files beside the one being written: 10 GB together, which is more than the largest runs write
+between two looks at the log."""
 
 # The data lives as long as the cluster; waiting for the disk protects nothing.
 ETCD_ARGUMENTS: Mapping[str, str] = {"unsafe-no-fsync": "true"}
@@ -45,9 +45,9 @@ _SOCKETS_ONLY: ExtraArgs = {
     ETCD: {"listen-client-urls": f"unix://{ETCD_SOCKET}", "listen-peer-urls": f"unix://{ETCD_PEER_SOCKET}"},
     API_SERVER: {"etcd-servers": f"unix://{ETCD_SOCKET}"},
 }
-"""Etcd asks nobody who they are, and whoever writes a pod into it has a command run as
-this user: it listens in the cluster's folder, which nobody else may enter. The names
-are relative to that folder, as a socket's path may have no more than 107 characters."""
+"""Etcd asks nobody who they are, and whoever writes a pod into it has a command run as this user: it listens in the
+cluster's folder, which nobody else may enter. The names are relative to that folder, as a socket's path may have no
+more than 107 characters."""
 
 # One instance needs no election, which costs seconds at the start.
 CONTROLLER_ARGUMENTS: Mapping[str, str] = {"leader-elect": "false"}
@@ -119,8 +119,8 @@ _PROXY_USER = "kwok-admin"
 def metrics_arguments(workdir: Path) -> ExtraArgs:
     """Return the further arguments of a cluster with metrics.
 
-    KWOK reads its metrics and usages from the API. The API server tells metrics-server
-    who really asks, so that both authorise the same user.
+    KWOK reads its metrics and usages from the API. The API server tells metrics-server who really asks, so that both
+    authorise the same user.
     """
     return {
         KWOK: {"enable-crds": "Metric,ClusterResourceUsage"},

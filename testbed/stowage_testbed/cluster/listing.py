@@ -36,13 +36,7 @@ def list_clusters() -> list[ClusterEntry]:
 
 
 def find_cluster(name: str) -> ClusterEntry:
-    """Return the cluster called ``name``.
-
-    Raises
-    ------
-    StowageError
-        There cannot be one, or there is none.
-    """
+    """Return the cluster called ``name``."""
     entries = {entry.name: entry for entry in list_clusters()}
     if check_name(name) not in entries:
         raise cluster_missing(name, *entries)
@@ -56,15 +50,7 @@ def cluster_missing(name: str, *known: str) -> StowageError:
 
 
 def purge_clusters(*, everything: bool = False) -> list[str]:
-    """Remove leftovers, or every cluster, and return the names of what was removed.
-
-    Raises
-    ------
-    StowageError
-        Some process did not end.
-    EngineUnreachableError
-        All were to be removed, and a Docker engine is away; the others are gone.
-    """
+    """Remove leftovers, or every cluster, and return the names of what was removed."""
     clusters = layout.clusters_folder()
     if not clusters.is_dir():
         return []

@@ -68,11 +68,6 @@ def parse_node_specs(specs: Sequence[str]) -> list[NodePool]:
 
     A spec is one pool or a list of pools, as in ``{count: 3, cpu: 4, memory: 8Gi}``, with or without the outer braces,
     or the name of a file with either. ``count`` is 1 unless given, ``cpu`` and ``memory`` must be given.
-
-    Raises
-    ------
-    NodePoolError
-        A spec is malformed, or two pools have one name; the message names every issue.
     """
     pools: list[NodePool] = []
     for spec in specs:

@@ -1,7 +1,7 @@
 """Nodes in a given order, and Ready before anything else happens.
 
-The scheduler's cache lists nodes in the order in which it learns of them, so the order
-of creation can decide a placement.
+The scheduler's cache lists nodes in the order in which it learns of them, so the order of creation can decide a
+placement.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def create_ready(api: ApiClient, manifests: Sequence[Manifest], *, timeout_s: fl
 def _delete_leases(objects: Objects, names: Collection[str]) -> None:
     """Delete the leases of nodes that had these names before.
 
-    KWOK would go on with them. Then the garbage collector takes them away, since their
-    owner is gone, and nobody plays the new nodes' pods for most of a minute.
+    KWOK would go on with them. Then the garbage collector takes them away, since their owner is gone, and nobody plays
+    the new nodes' pods for most of a minute.
     """
     for lease in objects.list_all("Lease", _LEASES):
         name = lease["metadata"]["name"]
@@ -101,8 +101,7 @@ def _wait_ready(api: ApiClient, names: Sequence[str], timeout_s: float) -> None:
 def _is_schedulable(node: V1Node) -> bool:
     """Return whether a node is Ready and has lost the taint it was born with.
 
-    Admission taints every new node; the controller manager takes that back only after
-    it has seen the node Ready.
+    Admission taints every new node; the controller manager takes that back only after it has seen the node Ready.
     """
     conditions = (node.status.conditions if node.status else None) or []
     taints = (node.spec.taints if node.spec else None) or []

@@ -18,12 +18,11 @@ from stowage_testbed.base.errors import StowageError
 LOOPBACK = "127.0.0.1"
 
 FIRST, LAST = 20_000, 32_000
-"""Below the range from which the kernel takes ports for outgoing connections, so that
-none of those occupies a port between its choice and its use."""
+"""Below the range from which the kernel takes ports for outgoing connections, so that none of those occupies a port
+between its choice and its use."""
 
 BESIDE = range(LAST, 32_768)
-"""For schedulers beside a control plane: between its ports and those of outgoing
-connections."""
+"""For schedulers beside a control plane: between its ports and those of outgoing connections."""
 
 RESERVED_S = 60.0
 """For so long a port that was chosen is left to whoever chose it."""
@@ -48,11 +47,6 @@ def choose_ports(api_port: int | None, taken: Collection[int], start: int) -> Po
     """Choose free ports, the API server's own if one was asked for.
 
     Ports that other clusters have chosen are ``taken``, bound already or not.
-
-    Raises
-    ------
-    StowageError
-        ``api_port`` is taken, or too few are free.
     """
     if api_port is not None and (api_port in taken or not _is_free(api_port)):
         raise StowageError(
@@ -73,11 +67,6 @@ def port_beside(cluster: str) -> int:
     """Return a free port for a process beside a cluster, given the cluster's name.
 
     Clusters begin to look at different places.
-
-    Raises
-    ------
-    StowageError
-        None is free.
     """
     for port in _reserve(_rotated(BESIDE, crc32(cluster.encode())), 1):
         return port

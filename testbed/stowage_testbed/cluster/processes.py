@@ -1,8 +1,8 @@
 """A cluster's processes, known by a mark in their environment.
 
-A process id is a poor identity: it is reused, and a killed parent may not have written
-it down yet. So every process of a cluster, and whatever it starts in turn, inherits the
-cluster's folder in one environment variable, and is found by it.
+A process id is a poor identity: it is reused, and a killed parent may not have written it down yet. So every process of
+a cluster, and whatever it starts in turn, inherits the cluster's folder in one environment variable, and is found by
+it.
 """
 
 from __future__ import annotations
@@ -39,13 +39,7 @@ def processes_of(workdir: Path) -> list[psutil.Process]:
 
 
 def kill_processes(name: str, workdir: Path) -> None:
-    """Kill every process of the cluster, also those started meanwhile.
-
-    Raises
-    ------
-    StowageError
-        Some did not end.
-    """
+    """Kill every process of the cluster, also those started meanwhile."""
     killed: dict[int, psutil.Process] = {}
 
     def kill_all() -> list[int]:

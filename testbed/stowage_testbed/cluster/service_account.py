@@ -21,8 +21,7 @@ def write_account_kubeconfig(
 ) -> None:
     """Write a kubeconfig that acts as a ServiceAccount, for this user's eyes only.
 
-    Its cluster is that of the administrator's, ``admin``. The token is in it, or in a
-    ``token_file`` that it names.
+    Its cluster is that of the administrator's, ``admin``. The token is in it, or in a ``token_file`` that it names.
     """
     path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
     request = {"spec": {"expirationSeconds": LIFE_S}}

@@ -48,14 +48,7 @@ class Startup:
     _probe: ApiProbe = field(init=False)
 
     def start(self) -> None:
-        """Start the control plane, and wait until the API server is ready.
-
-        Raises
-        ------
-        StowageError
-            A component ended, with its last log lines; or all run, but the API server
-            is not ready.
-        """
+        """Start the control plane, and wait until the API server is ready."""
         create = ["create", "cluster", "--kubeconfig="]
         # Its work is done then; it would only go on to start a kubectl five times a
         # second until one is answered, and take a core from the API server.
@@ -103,8 +96,7 @@ class Startup:
     def _restart_early_birds(self) -> None:
         """Start again what gave up, or sleeps, because the API server came late.
 
-        The controller manager waits ten seconds for it, and KWOK looks once, then
-        after 1, 3, 7 and 15 seconds.
+        The controller manager waits ten seconds for it, and KWOK looks once, then after 1, 3, 7 and 15 seconds.
         """
         late = [c for c in (CONTROLLER_MANAGER, KWOK) if has_ended(self.workdir, c)]
         kwok = component_process(self.workdir, KWOK)

@@ -21,13 +21,8 @@ _TIMEOUT_S = 60.0
 def start_stock_scheduler(cluster: Cluster) -> None:
     """Start kube-scheduler with every setting at its default, and wait until it serves.
 
-    The program is Stowage's build, whose plugins are off unless a profile names them:
-    a cluster needs no further tool for it.
-
-    Raises
-    ------
-    StowageError
-        It is not installed, it ended, or it was not ready in time.
+    The program is Stowage's build, whose plugins are off unless a profile names them: a cluster needs no further tool
+    for it.
     """
     port = port_beside(cluster.name)
     flags = {
@@ -56,13 +51,7 @@ def start_stock_scheduler(cluster: Cluster) -> None:
 
 
 def check_no_scheduler(cluster: Cluster) -> None:
-    """Refuse a cluster with a stock scheduler, which would race for the same pods.
-
-    Raises
-    ------
-    StowageError
-        It was brought up with one.
-    """
+    """Refuse a cluster with a stock scheduler, which would race for the same pods."""
     if was_started(cluster.workdir, SCHEDULER):
         raise StowageError(
             f"cluster {cluster.name} has the stock scheduler, and two schedulers must "

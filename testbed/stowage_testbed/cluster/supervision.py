@@ -152,14 +152,9 @@ def supervised(
 ) -> Iterator[None]:
     """Need a cluster in the block, whose waits end within a moment once it cannot go on.
 
-    That is so when a process of the cluster has ended, when a thread of this process that was started for it fails,
-    and when a disk is full: the cluster's, or that of one of the ``folders`` which the block writes to. Of a control
-    plane in containers only the processes of this machine are watched.
-
-    Raises
-    ------
-    RunEndedError
-        In place of whatever else the block raised.
+    That is so when a process of the cluster has ended, when a thread of this process that was started for it fails, and
+    when a disk is full: the cluster's, or that of one of the ``folders`` which the block writes to. Of a control plane
+    in containers only the processes of this machine are watched.
     """
     state = ClusterHealth(cluster, folders, least_free_bytes)
     _healths[cluster.workdir] = state

@@ -1,7 +1,7 @@
 """The optimiser alone in a container, for tests of projects that only want plans.
 
-Needs the extra ``stowage[containers]``. The container has what the chart gives it: no
-network, no capability, a root file system that cannot be written, a limit of memory.
+Needs the extra ``stowage[containers]``. The container has what the chart gives it: no network, no capability, a root
+file system that cannot be written, a limit of memory.
 
     with OptimizerContainer() as optimizer:
         answer = optimizer.solve(request)

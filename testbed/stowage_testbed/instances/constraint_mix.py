@@ -1,8 +1,7 @@
 """The paper's instances with what real clusters add: constraints and unequal nodes.
 
-Of the ReplicaSets 20 % want labelled nodes, 10 % keep their pods on different nodes,
-10 % spread them over zones. Nodes come in two sizes with the same total, every fourth
-carries a taint, which half of the ReplicaSets tolerate.
+Of the ReplicaSets 20 % want labelled nodes, 10 % keep their pods on different nodes, 10 % spread them over zones. Nodes
+come in two sizes with the same total, every fourth carries a taint, which half of the ReplicaSets tolerate.
 """
 
 from __future__ import annotations

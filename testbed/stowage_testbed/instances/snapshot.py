@@ -1,7 +1,7 @@
 """From a scenario and the places of its pods to the contract's snapshot.
 
-Only what the benchmark's instances use is carried over. In a cluster the scheduler's
-own snapshot builder does this, for everything.
+Only what the benchmark's instances use is carried over. In a cluster the scheduler's own snapshot builder does this,
+for everything.
 """
 
 from __future__ import annotations

@@ -39,8 +39,7 @@ _API_SERVER_PORT = 6443
 class KindCluster(Cluster):
     """kubeadm's control plane on kind's node, and KWOK's nodes beside it.
 
-    The release's pods run as containers of their images on kind's node; the workload
-    lands on fake nodes.
+    The release's pods run as containers of their images on kind's node; the workload lands on fake nodes.
     """
 
     backend = Backend.KIND

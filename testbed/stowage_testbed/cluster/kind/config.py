@@ -13,9 +13,8 @@ from stowage_testbed.cluster.ports import LOOPBACK
 _POLICY_INSIDE = "/etc/kubernetes/audit-policy.yaml"
 
 _LOGS_INSIDE = "/var/log/stowage"
-"""Where the API server's container sees the cluster's logs: the folder and not the one
-file, as kubeadm would have it, since a file that is mounted cannot be renamed when it
-has become too long."""
+"""Where the API server's container sees the cluster's logs: the folder and not the one file, as kubeadm would have it,
+since a file that is mounted cannot be renamed when it has become too long."""
 
 # As kwokctl starts them with `disableQPSLimits`: no scenario should measure these.
 _NO_LIMITS_API_SERVER = {

@@ -29,13 +29,7 @@ def containers_run(owner: Owner, cluster: str) -> bool:
 
 
 def remove_containers(owner: Owner, cluster: str) -> None:
-    """Remove a cluster's containers, their volumes and their network.
-
-    Raises
-    ------
-    EngineUnreachableError
-        The engine is away, and would start them again when it is back.
-    """
+    """Remove a cluster's containers, their volumes and their network."""
     if reason := engine_unavailable_reason(owner.engine):
         raise EngineUnreachableError(
             f"the containers of cluster {cluster!r} cannot be removed, as the Docker "

@@ -17,14 +17,9 @@ _HOSTNAME = "kubernetes.io/hostname"
 def prepare_node(objects: Objects, node: str, timeout_s: float) -> str:
     """Prepare a node once it is Ready, and return its address.
 
-    Workload is kept off it. What kind brings by itself stays on it, or goes: pods of
-    DaemonSets would be made for every fake node, and those that nobody needs here would
-    be placed there by the scheduler under test. kind's own scheduler goes last.
-
-    Raises
-    ------
-    WaitTimeoutError
-        The node is not Ready, or the scheduler does not end.
+    Workload is kept off it. What kind brings by itself stays on it, or goes: pods of DaemonSets would be made for every
+    fake node, and those that nobody needs here would be placed there by the scheduler under test. kind's own scheduler
+    goes last.
     """
     wait_until(
         f"node {node} to be Ready",

@@ -36,13 +36,7 @@ class NodeStartup:
     timeout_s: float
 
     def settle(self, probe: ApiProbe) -> None:
-        """Wait until API server, controllers and KWOK are at work.
-
-        Raises
-        ------
-        StowageError
-            The node ended, with its last log lines; or it runs, but not all is ready.
-        """
+        """Wait until API server, controllers and KWOK are at work."""
         self._wait("the API server", probe.ready, lambda said: said == "ok")
         self._wait("service accounts", probe.namespaces_without_account, is_empty)
         try:

@@ -18,22 +18,16 @@ from stowage_testbed.cluster.owner import read_owner
 class FakeKubelet:
     """The kubelets of all fake nodes of one cluster: KWOK.
 
-    KWOK adds up CPU seconds only when it is asked, and then as if the usage of that
-    moment had lasted since it was asked before. Whoever changes the usage therefore
-    reads the meters first, so that what was used until then is booked as it was.
+    KWOK adds up CPU seconds only when it is asked, and then as if the usage of that moment had lasted since it was
+    asked before. Whoever changes the usage therefore reads the meters first, so that what was used until then is booked
+    as it was.
     """
 
     probe: ApiProbe
 
     @classmethod
     def of(cls, workdir: Path) -> FakeKubelet:
-        """Return the fake kubelets of the cluster in ``workdir``.
-
-        Raises
-        ------
-        StowageError
-            The cluster does not exist, or was brought up without metrics.
-        """
+        """Return the fake kubelets of the cluster in ``workdir``."""
         owner = read_owner(workdir)
         if owner is None or not (workdir / METRICS_SERVER).is_dir():
             raise StowageError(
@@ -42,13 +36,7 @@ class FakeKubelet:
         return cls(ApiProbe.of(workdir, owner.ports.kwok_controller))
 
     def read_meters(self, nodes: Iterable[str]) -> None:
-        """Scrape these nodes, so that their usage until now is booked.
-
-        Raises
-        ------
-        StowageError
-            KWOK does not answer, or not with a reading.
-        """
+        """Scrape these nodes, so that their usage until now is booked."""
         for node in nodes:
             try:
                 status, body = self.probe.get(metrics_path(node))

@@ -49,9 +49,8 @@ MEMORY = "64Mi"
 def usage_object(cpu_milli: Mapping[str, int]) -> Manifest:
     """Return what KWOK simulates, given each pod's CPU by namespace; others use none.
 
-    KWOK takes the first of several objects that match a pod, in an order that means
-    nothing. So there is one for the whole cluster: what a pod's annotations say, else
-    what is set for its namespace, else nothing.
+    KWOK takes the first of several objects that match a pod, in an order that means nothing. So there is one for the
+    whole cluster: what a pod's annotations say, else what is set for its namespace, else nothing.
     """
     cpu = 'Quantity("0")'
     for namespace, milli in cpu_milli.items():

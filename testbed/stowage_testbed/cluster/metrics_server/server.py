@@ -68,9 +68,8 @@ _API_SERVICE = "v1beta1.metrics.k8s.io"
 class MetricsServer:
     """Starts metrics-server on one cluster.
 
-    KWOK answers on ``kubelet_port`` for every fake node, and is scraped every
-    ``resolution_s``: a new pod has a reading after its second scrape, or after its
-    first if it is more than 10 s old then. The API server must have found
+    KWOK answers on ``kubelet_port`` for every fake node, and is scraped every ``resolution_s``: a new pod has a reading
+    after its second scrape, or after its first if it is more than 10 s old then. The API server must have found
     metrics-server within ``timeout_s``.
     """
 
@@ -83,12 +82,6 @@ class MetricsServer:
         """Start it, and return when the API server serves ``metrics.k8s.io``.
 
         It has no values yet: that takes two scrapes of a pod.
-
-        Raises
-        ------
-        StowageError
-            It is not installed; it ended, with its last log lines; or the API server
-            does not reach it.
         """
         binary = tool_path(METRICS_SERVER)
         port = port_beside(self.workdir.name)
