@@ -9,7 +9,6 @@ from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.base import READY_TIMEOUT_S, Cluster
 from stowage_testbed.cluster.components import METRICS_SERVER
 from stowage_testbed.cluster.host_pods import start_host_pods
-from stowage_testbed.cluster.kwokctl import write_kubectl
 from stowage_testbed.cluster.kwokctl_config import (
     ExtraArgs,
     config_file,
@@ -21,7 +20,7 @@ from stowage_testbed.cluster.listing import cluster_missing
 from stowage_testbed.cluster.metrics_server.objects import serve_usage_api
 from stowage_testbed.cluster.owner import Owner, read_owner
 from stowage_testbed.cluster.ports import Ports
-from stowage_testbed.cluster.startup import Startup
+from stowage_testbed.cluster.startup import Startup, write_kubectl
 from stowage_testbed.cluster.supervision import watch_again
 
 

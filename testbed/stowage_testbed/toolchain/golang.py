@@ -208,7 +208,8 @@ class GoBuilder:
             except BaseException:
                 process.kill()  # an interrupt must not wait for the build that it interrupts
                 raise
-        self._running.discard(process)
+        with self._lock:
+            self._running.discard(process)
         if process.returncode:
             if any(_DISK_FULL in line for line in tail):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

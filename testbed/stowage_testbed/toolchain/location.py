@@ -139,13 +139,14 @@ def tool_key(tool: Tool) -> str:
     parts += [tool.module, *tool.data] if tool.data else []
     for part in parts:
         digest.update(part.encode() + b"\0")
-    for file in _inputs(tool):
+    for file in tool_inputs(tool):
         digest.update(str(file.relative_to(tool.folder)).encode() + b"\0")
         digest.update(hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()[:12]
 
 
-def _inputs(tool: Tool) -> Iterator[Path]:
+def tool_inputs(tool: Tool) -> Iterator[Path]:
+    """Yield the files that decide a tool's content: first its module's two."""
     module = tool.folder / tool.module_file
     if not module.is_file():
         raise StowageError(

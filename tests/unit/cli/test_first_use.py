@@ -136,7 +136,7 @@ def test_a_command_goes_on_once_what_it_lacked_is_there(
 
     assert process.returncode == 0
     assert json.loads(output)["nodes"] == 1
-    assert f"{SIMULATE} is not installed; installing now, once (up to 5 min" in shown
+    assert f"{SIMULATE} is not installed; installing now, once (up to 12 min" in shown
 
 
 def test_a_fixture_says_what_it_installs(fresh: dict[str, str], tmp_path: Path) -> None:
