@@ -4,7 +4,6 @@ Importing a group's file registers its commands; a new group adds one import.
 """
 
 from stowage_testbed.cli import (  # noqa: F401
-    baseline,
     cluster,
     compare,
     defragment,

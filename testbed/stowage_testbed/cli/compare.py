@@ -19,7 +19,10 @@ DEFAULT_ROUNDS = 3
 
 @app.command()
 def compare(
-    scenario: Annotated[str | None, typer.Argument(help="A scenario with steps that measures a window.")] = None,
+    scenario: Annotated[
+        str | None,
+        typer.Argument(help="A scenario that measures a window; without, --save and --against read --results."),
+    ] = None,
     *,
     trace: Trace = None,
     speed: Speed = 1.0,
@@ -55,59 +58,74 @@ def compare(
         Path | None,
         typer.Option(help="Folder of the bundle, results/compare/<scenario> without; a comparison there is resumed."),
     ] = None,
+    save: Annotated[Path | None, typer.Option(help="Write the headline metrics to this file, a baseline.")] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(help="A baseline that --save has written; exit with 1 if a metric is worse or missing."),
+    ] = None,
 ) -> None:
-    """Compare schedulers, interleaved and paired, and say what can be said.
+    """Compare schedulers, interleaved and paired, and report the differences.
 
-    Exits with 0 if every run could be measured, 1 if one could not, 2 if the input is
-    at fault, 3 if the comparison could not go on: a process of its cluster ended, or a
-    disk is full.
+    Exits with 0 if every run could be measured, 1 if one could not or is worse than
+    the baseline, 2 if the input is at fault, 3 if the comparison could not go on: a
+    process of its cluster ended, or a disk is full.
     """
     # numpy, Jinja and the client take seconds that other commands do not need.
     from stowage_testbed.cli.compare_progress import CompareProgress  # noqa: PLC0415
-    from stowage_testbed.compare import reports  # noqa: PLC0415
-    from stowage_testbed.compare.session.request import (  # noqa: PLC0415
-        CompareRequest,
-        choose_scenario,
-        make_default_folder_name,
-        read_limits,
-        read_time,
-        split_words,
-    )
-    from stowage_testbed.compare.session.session import compare as execute  # noqa: PLC0415
+    from stowage_testbed.compare import page, request, session, tables  # noqa: PLC0415
+    from stowage_testbed.compare.baseline import baseline_of, check, check_table, load_baseline, save_baseline  # noqa: PLC0415
+    from stowage_testbed.compare.bundle import read_finished  # noqa: PLC0415
     from stowage_testbed.run.tools import install_arms  # noqa: PLC0415
     from stowage_testbed.scenario.of_trace import make_scenario_of_trace  # noqa: PLC0415
-    from stowage_testbed.text.markdown import append_step_summary  # noqa: PLC0415
+    from stowage_testbed.text.markdown import append_step_summary, markdown_text  # noqa: PLC0415
+    from stowage_testbed.text.terminal import terminal_text  # noqa: PLC0415
 
     with reading_input():
-        if (scenario is None) is (trace is None):
+        before = load_baseline(against) if against else None
+        asked = None
+        if results and (save or against) and scenario is None and trace is None:
+            comparison, failed = read_finished(results), False
+        elif (scenario is None) is (trace is None):
             raise InputError("name a scenario, or a trace with --trace")
-        if repeat is not None and until_decided is not None:
+        elif repeat is not None and until_decided is not None:
             raise InputError("--repeat and --until-decided exclude each other")
-        if trace is not None:
-            chosen = make_scenario_of_trace(trace, RESULTS, speed)
         else:
-            chosen = choose_scenario(scenario or "", folder, variant)
-        request = CompareRequest(
-            scenario=chosen,
-            arms=tuple(choose_arms(split_words(arms), arm_file or (), kubernetes)),
-            folder=results or make_default_folder_name(chosen),
-            rounds=DEFAULT_ROUNDS if repeat is None else repeat,
-            time_s=read_time(until_decided) if until_decided else None,
-            limits=read_limits(limits, qps),
-            seed=seed,
-            warm_up=warm_up,
-            allow_unfair=allow_unfair,
-            cluster=cluster,
-        )
-    made = Backend.KWOK_BINARY if cluster is None else None
-    install_arms(request.arms, made, (chosen,))
-    progress = CompareProgress()
-    try:
-        result = execute(request, progress)
-    finally:
-        progress.close()
-    page = reports.write_whole_report(result, request.folder)
-    append_step_summary(reports.comparison_markdown(result, whole=False), os.environ)
-    typer.echo(reports.screen(result))
-    typer.echo(f"bundle: {request.folder}; page: {page}")
-    raise typer.Exit(FAILED if any(run.error for run in result.runs) else 0)
+            chosen = (
+                make_scenario_of_trace(trace, RESULTS, speed)
+                if trace is not None
+                else request.choose_scenario(scenario or "", folder, variant)
+            )
+            asked = request.CompareRequest(
+                scenario=chosen,
+                arms=tuple(choose_arms(request.split_words(arms), arm_file or (), kubernetes)),
+                folder=results or request.make_default_folder_name(chosen),
+                rounds=DEFAULT_ROUNDS if repeat is None else repeat,
+                time_s=request.read_time(until_decided) if until_decided else None,
+                limits=request.read_limits(limits, qps),
+                seed=seed,
+                warm_up=warm_up,
+                allow_unfair=allow_unfair,
+                cluster=cluster,
+            )
+    if asked is not None:
+        install_arms(asked.arms, Backend.KWOK_BINARY if cluster is None else None, (asked.scenario,))
+        progress = CompareProgress()
+        try:
+            comparison = session.compare(asked, progress)
+        finally:
+            progress.close()
+        failed = any(run.error for run in comparison.runs)
+        file = page.write_report(comparison, asked.folder)
+        append_step_summary(tables.comparison_markdown(comparison, whole=False), os.environ)
+        typer.echo(tables.screen(comparison))
+        typer.echo(f"bundle: {asked.folder}; page: {file}")
+    if before and against:
+        checked = check(against, before, baseline_of(comparison))
+        failed = failed or not checked.holds
+        append_step_summary(markdown_text([check_table(checked)]), os.environ)
+        typer.echo(terminal_text([check_table(checked)]))
+    if save:
+        baseline = baseline_of(comparison)
+        save_baseline(baseline, save)
+        typer.echo(f"{len(baseline.series)} metrics of {baseline.scenario_id} written to {save}")
+    raise typer.Exit(FAILED if failed else 0)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from stowage_testbed.compare.result import Result
-from stowage_testbed.compare.session.request import CompareListener, Turn
+from stowage_testbed.compare.comparison import Comparison
+from stowage_testbed.compare.request import CompareListener, Turn
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.report.progress import LiveProgress
 
@@ -16,9 +16,9 @@ class CompareProgress(LiveProgress, CompareListener):
         text = f"{total} runs" if total is not None else "until all is decided"
         self.begin(text, total)
 
-    def round_judged(self, result: Result) -> None:
+    def round_judged(self, comparison: Comparison) -> None:
         """Say what each arm's rounds have come to."""
-        for one in result.verdicts:
+        for one in comparison.verdicts:
             left = ", ".join(one.open) or "nothing"
             self.say(f"{one.arm} ({one.limits} limits), {one.rounds} rounds: {left} open")
 

@@ -38,7 +38,7 @@ def page(
     """
     # The client takes most of a second to import.
     from stowage_testbed.cli.page_session import show_page  # noqa: PLC0415
-    from stowage_testbed.compare.session.request import read_time  # noqa: PLC0415
+    from stowage_testbed.compare.request import read_time  # noqa: PLC0415
 
     with reading_input():
         for_s = None if for_ is None else read_time(for_)

@@ -43,7 +43,7 @@ def record(
         return
     # The client takes most of a second to import.
     from stowage_testbed.cluster.interruption import handling  # noqa: PLC0415
-    from stowage_testbed.compare.session.request import read_time  # noqa: PLC0415
+    from stowage_testbed.compare.request import read_time  # noqa: PLC0415
     from stowage_testbed.trace.record import Recorded, record  # noqa: PLC0415
 
     with reading_input():

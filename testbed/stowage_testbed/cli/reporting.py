@@ -10,9 +10,8 @@ import typer
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.base.whole_file import write_whole
-from stowage_testbed.compare import reports
-from stowage_testbed.compare.bundle import HEAD
-from stowage_testbed.compare.html.page import page
+from stowage_testbed.compare import page, tables
+from stowage_testbed.compare.bundle import HEAD, read_finished
 from stowage_testbed.report.saved import read_run
 from stowage_testbed.report.showing import MARKDOWN, write_markdown, write_screen
 from stowage_testbed.text.markdown import append_step_summary
@@ -54,22 +53,14 @@ def show_run(folder: Path, markdown: Path | None) -> None:
 
 
 def show_comparison(folder: Path, *, html: Path | None, markdown: Path | None, whole: bool) -> None:
-    """Show a comparison, also an interrupted one.
-
-    Raises
-    ------
-    InputError
-        As `reports.read_result` says.
-    """
-    result = reports.read_result(folder)
-    target = markdown or folder / reports.MARKDOWN
-    written = [html or folder / reports.HTML, target]
-    write_whole(written[0], page(result))
-    summary = reports.comparison_markdown(result, whole=False)
-    append_step_summary(summary, os.environ)
-    text = reports.comparison_markdown(result, whole=True)
-    screen = reports.screen(result, whole=whole)
-    _show(text, screen, target, written)
+    """Show a comparison, also an interrupted one; errors as of `read_finished`."""
+    comparison = read_finished(folder)
+    target = markdown or folder / page.MARKDOWN
+    written = [html or folder / page.HTML, target]
+    write_whole(written[0], page.page(comparison))
+    append_step_summary(tables.comparison_markdown(comparison, whole=False), os.environ)
+    text = tables.comparison_markdown(comparison, whole=True)
+    _show(text, tables.screen(comparison, whole=whole), target, written)
 
 
 def _show(text: str, screen: str, markdown: Path, written: Sequence[Path]) -> None:

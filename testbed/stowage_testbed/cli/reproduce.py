@@ -57,7 +57,7 @@ def paper(
         words,
     )
     from stowage_testbed.instances.cell import grid  # noqa: PLC0415
-    from stowage_testbed.reproduce.instance.request import choose_cells  # noqa: PLC0415
+    from stowage_testbed.reproduce.instance.rebuilding import choose_cells  # noqa: PLC0415
     from stowage_testbed.reproduce.paper.evaluation import (  # noqa: PLC0415
         PAPER,
         PaperRequest,
@@ -100,7 +100,7 @@ def boreas(
     from stowage_testbed.reproduce.boreas.report import (  # noqa: PLC0415
         write_report as write_boreas,
     )
-    from stowage_testbed.reproduce.boreas.request import (  # noqa: PLC0415
+    from stowage_testbed.reproduce.boreas.running import (  # noqa: PLC0415
         BoreasRequest,
         chosen_arms,
         chosen_scenes,
@@ -136,7 +136,7 @@ def thesis(
     fault.
     """
     from stowage_testbed.cli.reproducing import numbers, sweep, words  # noqa: PLC0415 - as above
-    from stowage_testbed.reproduce.instance.request import choose_cells  # noqa: PLC0415
+    from stowage_testbed.reproduce.instance.rebuilding import choose_cells  # noqa: PLC0415
     from stowage_testbed.reproduce.thesis.evaluation import (  # noqa: PLC0415
         STRATEGIES,
         THESIS,
@@ -174,14 +174,15 @@ def scorecache(
     Needs the tools of the groups compare and metrics. Comparisons that the folder
     has already are taken as they are.
     """
-    from stowage_testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415 - as above
-    from stowage_testbed.reproduce.scorecache.rebuilding import (  # noqa: PLC0415
-        planned,
-        rebuild,
-    )
+    from stowage_testbed.cli.compare_progress import CompareProgress  # noqa: PLC0415 - as above
+    from stowage_testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
+    from stowage_testbed.reproduce.scorecache import planned, rebuild  # noqa: PLC0415
 
     comparisons = planned(full=full, rounds=rounds)
-    file = figures or results / "reproduce-scorecache.json"
-    with ending_cleanly():
-        said = rebuild(comparisons, folder, results, file, lambda line: typer.echo(line, err=True))
-    typer.echo(said)
+    progress = CompareProgress()
+    try:
+        with ending_cleanly():
+            shown = rebuild(comparisons, folder, results, figures or results / "reproduce-scorecache.json", progress)
+    finally:
+        progress.close()
+    typer.echo(shown)

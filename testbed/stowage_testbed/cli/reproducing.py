@@ -14,15 +14,12 @@ from stowage_testbed.cli.sweep_progress import SweepProgress
 from stowage_testbed.cluster.backend import TOOLS, Backend
 from stowage_testbed.cluster.interruption import ending_cleanly
 from stowage_testbed.report.progress import LiveProgress
-from stowage_testbed.reproduce.boreas.deploying import DeploymentRow
-from stowage_testbed.reproduce.boreas.request import BoreasRequest
-from stowage_testbed.reproduce.boreas.running import deploy_all
-from stowage_testbed.reproduce.instance import evaluation
-from stowage_testbed.reproduce.instance.evaluation import InstanceT, SolvedT
-from stowage_testbed.reproduce.instance.rebuilding import Rebuilding
-from stowage_testbed.reproduce.instance.request import CaseT, GridRequest
-from stowage_testbed.reproduce.paper.categories import Evaluation
+from stowage_testbed.reproduce.boreas.running import BoreasRequest, DeploymentRow, deploy_all
+from stowage_testbed.reproduce.instance import rebuilding
+from stowage_testbed.reproduce.instance.rebuilding import GridRequest, Rebuilding, SolvedT
+from stowage_testbed.reproduce.instance.rows import CaseT, InstanceT
 from stowage_testbed.reproduce.paper.evaluation import PAPER
+from stowage_testbed.reproduce.paper.instances import Evaluation
 from stowage_testbed.reproduce.paper.live import run_live, sample_of
 from stowage_testbed.reproduce.sweep.execution import connect_to_dask, use_processes
 from stowage_testbed.reproduce.sweep.folder import SweepFolder
@@ -55,12 +52,12 @@ def _no_list(option: str, text: str, wanted: str) -> InputError:
 
 
 def sweep(
-    rebuilding: Rebuilding[CaseT, InstanceT, SolvedT],
+    paper: Rebuilding[CaseT, InstanceT, SolvedT],
     request: GridRequest[CaseT],
     folder: Path,
     processes: int,
     dask_address: str | None,
-) -> evaluation.Evaluation[SolvedT]:
+) -> rebuilding.Evaluation[SolvedT]:
     """Carry out what is left to do of an evaluation, and show how it goes."""
     install_needed(SIMULATOR)
     progress = SweepProgress()
@@ -68,7 +65,7 @@ def sweep(
         workers = (
             use_processes(processes) if dask_address is None else stack.enter_context(connect_to_dask(dask_address))
         )
-        return rebuilding.rebuild(request, folder, workers, progress)
+        return paper.rebuild(request, folder, workers, progress)
 
 
 def show_sweep(folder: Path) -> None:

@@ -11,9 +11,16 @@ from stowage_testbed.cli.plan import plan_app
 from stowage_testbed.cli.reproduce import reproduce_app
 from stowage_testbed.cli.scenario import scenario_app
 
+baseline_app = typer.Typer(name="baseline", hidden=True)
+app.add_typer(baseline_app)
+
 RETIRED = {
     app: {"purge": "stowage down --stale", "solve": "stowage-optimizer solve", "verify": "stowage-optimizer verify"},
     images: {"list": "stowage images build --list", "load": "stowage images build"},
+    baseline_app: {
+        "check": "stowage compare --results BUNDLE --against FILE",
+        "save": "stowage compare --results BUNDLE --save FILE",
+    },
     plan_app: {"list": "kubectl get packingplans", "show": "kubectl describe packingplan NAME"},
     reproduce_app: {"merge": "--workers or --dask in place of --shard", "report": "stowage report FOLDER"},
     scenario_app: {"new": "stowage init --scenario NAME"},

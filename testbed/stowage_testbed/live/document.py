@@ -8,7 +8,6 @@ import msgspec
 
 from stowage_testbed.page.offline import offline_page
 
-PACKAGE = "stowage_testbed.live"
 SCRIPTS = (
     "dom.js",
     "axis.js",
@@ -37,5 +36,5 @@ def saved_page(cluster: str, seen: dict[str, Any]) -> str:
 
 def _page(cluster: str, data: object, *, saved: bool) -> str:
     return offline_page(
-        PACKAGE, scripts=SCRIPTS, data=data, images=True, connects=not saved, cluster=cluster, saved=saved
+        "live", scripts=SCRIPTS, data=data, images=True, connects=not saved, cluster=cluster, saved=saved
     )

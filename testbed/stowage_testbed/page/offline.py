@@ -1,8 +1,7 @@
 """Pages that load nothing from anywhere, and let nothing run but what is in them.
 
-A page is a template, a style and scripts in the folder ``assets`` of its package. What
-such a folder does not hold is taken from this package's own: the frame that every page
-extends, its colours and tables, and the scripts that draw nodes as bars.
+A page is a template, a style and scripts in its folder of ``assets``. What that does not hold is taken from ``assets``
+itself: the frame that every page extends, its colours and tables, and the scripts that draw nodes as bars.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-PACKAGE = "stowage_testbed.page"
+ASSETS = files("stowage_testbed.page") / "assets"
 STYLES = ("base.css", "page.css")
 
 BARS = ("dom.js", "axis.js", "moment.js", "bars.js", "node.js")
@@ -25,7 +24,8 @@ BARS = ("dom.js", "axis.js", "moment.js", "bars.js", "node.js")
 
 
 def offline_page(
-    package: str,
+    folder: str,
+    /,
     *,
     scripts: Sequence[str] = (),
     data: object = None,
@@ -33,25 +33,14 @@ def offline_page(
     connects: bool = False,
     **values: object,
 ) -> str:
-    """Return a page as HTML.
+    """Return the page of a folder of assets, which has its ``page.html.j2`` and ``page.css``, as HTML.
 
-    Parameters
-    ----------
-    package
-        Whose ``page.html.j2`` and ``page.css`` it is.
-    scripts
-        Names of the scripts, in the order in which they need each other.
-    data
-        What the scripts read as JSON from the element ``data``.
-    images
-        Whether pictures are in the page, as ``data:`` addresses.
-    connects
-        Whether the scripts ask the server that the page came from for more.
-    values
-        What the template shows.
+    ``scripts`` are in the order in which they need each other; they read ``data`` as JSON from the element ``data``.
+    The template shows ``values``. A page may have ``images`` in itself, as ``data:`` addresses; one that ``connects``
+    asks the server that it came from for more.
     """
-    style = "\n".join(_asset(package, name) for name in STYLES)
-    parts = "\n".join(_asset(package, name) for name in scripts)
+    style = "\n".join(_read_asset(folder, file) for file in STYLES)
+    parts = "\n".join(_read_asset(folder, file) for file in scripts)
     script = f'"use strict";\n(() => {{\n{parts}\n}})();\n' if scripts else ""
     policy = [
         "default-src 'none'",
@@ -62,7 +51,7 @@ def offline_page(
         "base-uri 'none'",
         "form-action 'none'",
     ]
-    template = _templates(package).get_template("page.html.j2")
+    template = _templates().get_template(f"{folder}/page.html.j2")
     return template.render(
         policy="; ".join(policy),
         style=Markup(style),  # noqa: S704 - files of these packages
@@ -73,9 +62,9 @@ def offline_page(
 
 
 @cache
-def _templates(package: str) -> Environment:
+def _templates() -> Environment:
     return Environment(
-        loader=ChoiceLoader([PackageLoader(package, "assets"), PackageLoader(PACKAGE, "assets")]),
+        loader=PackageLoader("stowage_testbed.page", "assets"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -83,10 +72,9 @@ def _templates(package: str) -> Environment:
     )
 
 
-def _asset(package: str, name: str) -> str:
-    own = files(package) / "assets" / name
-    found = own if own.is_file() else files(PACKAGE) / "assets" / name
-    return found.read_text(encoding="utf-8")
+def _read_asset(folder: str, file: str) -> str:
+    own = ASSETS / folder / file
+    return (own if own.is_file() else ASSETS / file).read_text(encoding="utf-8")
 
 
 def _policy_hash(content: str) -> str:

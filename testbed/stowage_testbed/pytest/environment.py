@@ -16,7 +16,7 @@ from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.cluster.node_spec import parse_node_specs
 from stowage_testbed.cluster.nodes import create_nodes
 from stowage_testbed.compare.arms.registry import choose_arms
-from stowage_testbed.compare.session.session import refuse_second_scheduler
+from stowage_testbed.compare.session import refuse_second_scheduler
 from stowage_testbed.helm import Release
 from stowage_testbed.pytest.arms import SchedulerArm, SessionArms
 from stowage_testbed.pytest.releases import Releases, Wanted

@@ -22,7 +22,6 @@ from stowage_testbed.run.outcome import CheckpointRecord, ScenarioOutcome
 PAGE = "page.html"
 """The file in a run's bundle."""
 
-PACKAGE = "stowage_testbed.report"
 SCRIPTS = (*BARS, "page.js")
 
 BAR_CELLS = 20
@@ -86,7 +85,7 @@ def write_page(outcome: ScenarioOutcome, folder: Path) -> Path:
     """
     before, after = outcome.checkpoints
     text = offline_page(
-        PACKAGE,
+        "run",
         scripts=SCRIPTS,
         data=_make_data(before, after),
         name=outcome.scenario.scenario_id,

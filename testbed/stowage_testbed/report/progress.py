@@ -55,7 +55,7 @@ class LiveProgress(Listener):
     def begin(self, text: str, total: int | None) -> None:
         """Show the bar."""
         self.say(text)
-        self._bar.update(self._task, total=total)
+        self._bar.update(self._task, total=total, completed=0)
         self._bar.start()
 
     def point(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""An arm's account at the API server, with the rights that the arm needs."""
+"""What an arm has on the cluster while it serves: its account with its rights, and custom resources."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from stowage_testbed.api.client import ApiUnreachableError, Manifest
+from stowage_testbed.api.kinds import DEFINITION
+from stowage_testbed.api.manifests import read_manifests
 from stowage_testbed.api.objects import Objects, make_manifest
+from stowage_testbed.base.wait import HANG_S
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.interruption import uninterrupted
 from stowage_testbed.cluster.service_account import write_account_kubeconfig
@@ -17,6 +20,11 @@ from stowage_testbed.cluster.service_account import write_account_kubeconfig
 NAMESPACE = "kube-system"
 """Where schedulers live, and no pod of a scenario."""
 LABEL = "stowage.dev/arm"
+KUBECONFIG = "kubeconfig.yaml"
+"""The file in an arm's folder."""
+
+STOCK_SCHEDULER = ("system:kube-scheduler", "system:volume-scheduler")
+"""The roles that Kubernetes itself gives its scheduler."""
 
 Rule = Mapping[str, Any]
 
@@ -27,14 +35,6 @@ class Rights:
 
     cluster_roles: tuple[str, ...] = ()
     rules: tuple[Rule, ...] = ()
-
-
-STOCK_SCHEDULER = ("system:kube-scheduler", "system:volume-scheduler")
-"""The roles that Kubernetes itself gives its scheduler."""
-
-
-KUBECONFIG = "kubeconfig.yaml"
-"""The file in an arm's folder."""
 
 
 @contextmanager
@@ -53,17 +53,13 @@ def account(
                 manifest["metadata"]["labels"] = {LABEL: arm}
                 objects.create(manifest)
             write_account_kubeconfig(
-                api, cluster.kubeconfig, NAMESPACE, _object_name(arm), kubeconfig, token_file=token
+                api, cluster.kubeconfig, NAMESPACE, f"stowage-arm-{arm}", kubeconfig, token_file=token
             )
             yield
         finally:
             # A cluster that does not answer any more takes its objects along.
             with uninterrupted(), suppress(ApiUnreachableError):
                 _forget(objects, arm, kubeconfig, token)
-
-
-def _object_name(arm: str) -> str:
-    return f"stowage-arm-{arm}"
 
 
 def _forget(objects: Objects, arm: str, *files: Path) -> None:
@@ -83,7 +79,7 @@ def _forget(objects: Objects, arm: str, *files: Path) -> None:
 
 
 def _manifests(arm: str, rights: Rights, config_maps: Mapping[str, Mapping[str, str]]) -> Iterator[Manifest]:
-    name, group = _object_name(arm), "rbac.authorization.k8s.io"
+    name, group = f"stowage-arm-{arm}", "rbac.authorization.k8s.io"
     yield make_manifest("v1", "ServiceAccount", name, NAMESPACE)
     roles = list(rights.cluster_roles)
     if rights.rules:
@@ -101,3 +97,27 @@ def _manifests(arm: str, rights: Rights, config_maps: Mapping[str, Mapping[str, 
         )
     for config_map, data in config_maps.items():
         yield make_manifest("v1", "ConfigMap", config_map, NAMESPACE, data=dict(data))
+
+
+@contextmanager
+def custom_resources(cluster: Cluster, definitions: Path, *kinds: str, namespace: str = "") -> Iterator[None]:
+    """Apply a folder's definitions, without which an arm cannot start; at the end, delete the objects of some kinds.
+
+    The definitions stay on the cluster, as other arms may use them.
+    """
+    with cluster.api_client() as api:
+        objects = Objects(api)
+        applied = read_manifests(definitions, definitions)
+        for one in applied:
+            # There may be an older one.
+            objects.create(one, or_keep=True)
+            objects.patch(DEFINITION, one["metadata"]["name"], one)
+        for one in applied:
+            objects.await_definition(one["metadata"]["name"], HANG_S)
+    try:
+        yield
+    finally:
+        # A cluster that does not answer any more takes its objects along.
+        with uninterrupted(), suppress(ApiUnreachableError), cluster.api_client() as api:
+            for kind in kinds:
+                Objects(api).delete_all(kind, namespace)

@@ -13,10 +13,9 @@ from stowage_testbed.base.errors import InputError
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.ports import port_beside
 from stowage_testbed.compare.arms.account import KUBECONFIG, STOCK_SCHEDULER, Rights
-from stowage_testbed.compare.arms.build import digest
 from stowage_testbed.compare.arms.file_rules import configuration_text, filled, rule_issues, used, validator
 from stowage_testbed.compare.arms.kube_scheduler import DEFAULT_LIMITS
-from stowage_testbed.compare.arms.program import Program, http_readiness
+from stowage_testbed.compare.arms.program import Program, digest, http_readiness
 from stowage_testbed.compare.arms.serving import own_folder, serving
 from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides, RunningArm
 from stowage_testbed.scenario.document import compose, read_node
@@ -29,16 +28,9 @@ from stowage_testbed.toolchain import choose_minor
 class FileArm:
     """A scheduler that its file describes.
 
-    Attributes
-    ----------
-    binary
-        An executable file.
-    arguments, environment, configuration, ready
-        With placeholders: see `stowage_testbed.compare.arms.file_rules`.
-    configuration
-        Empty for a scheduler without a configuration file.
-    declared
-        Its settings, as the user declares them.
+    ``binary`` is an executable file; ``declared`` are its settings, as the user declares them. Arguments, environment,
+    configuration and ``ready`` have placeholders: see `stowage_testbed.compare.arms.file_rules`. The configuration is
+    empty for a scheduler without a configuration file.
     """
 
     name: str

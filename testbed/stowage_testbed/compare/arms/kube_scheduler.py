@@ -1,4 +1,9 @@
-"""What arms with kube-scheduler's flags and configuration file have in common."""
+"""Arms with kube-scheduler's flags and configuration file: `default` and `koordinator`.
+
+`default` is the stock kube-scheduler with every setting at its default. `koordinator` is koord-scheduler as its
+project's manifests run it: configuration, rights and custom resources are those of the Go module that the binary is
+built from. Its manager, which brings webhooks, and its node agent are left out, as they do not place pods.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +18,11 @@ import yaml
 
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.ports import LOOPBACK, port_beside
-from stowage_testbed.compare.arms.account import KUBECONFIG, Rights
-from stowage_testbed.compare.arms.build import digest
-from stowage_testbed.compare.arms.program import Program, http_readiness
+from stowage_testbed.compare.arms.account import KUBECONFIG, NAMESPACE, STOCK_SCHEDULER, Rights, custom_resources
+from stowage_testbed.compare.arms.program import Program, digest, http_readiness
 from stowage_testbed.compare.arms.serving import own_folder, serving
 from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides, RunningArm
-from stowage_testbed.toolchain import choose_minor, tool_build, tool_path
+from stowage_testbed.toolchain import choose_minor, tool_build, tool_data, tool_path
 from stowage_testbed.toolchain.manifest import load_manifest
 
 Config = dict[str, Any]
@@ -29,6 +33,11 @@ BATCHING = "OpportunisticBatching"
 """The gate that lets a later pod take from the ranking made for an equal one before."""
 WITHOUT_BATCHING = frozenset({"1.34"})
 """Minors that do not know the gate, and refuse to start with it."""
+LOG_LEVEL = 2
+"""Of every arm with Kubernetes' own logging: enough to see each binding."""
+SCHEDULER_NAME = "default-scheduler"
+KOORDINATOR = "koord-scheduler"
+"""Both the tool and the scheduler's name."""
 
 
 def installed_config(config: Mapping[str, Any], kubeconfig: Path, limits: ClientLimits | None) -> Config:
@@ -54,10 +63,9 @@ def settings_of(
 ) -> ArmSettings:
     """Return how a scheduler runs with a configuration, its defaults filled in."""
     client = config.get("clientConnection", {})
-    stated = ClientLimits(
+    used = limits or ClientLimits(
         float(client.get("qps") or DEFAULT_LIMITS.qps), int(client.get("burst") or DEFAULT_LIMITS.burst)
     )
-    used = limits or stated
     return ArmSettings(
         version=version,
         qps=used.qps,
@@ -70,34 +78,14 @@ def settings_of(
     )
 
 
-LOG_LEVEL = 2
-"""Of every arm with Kubernetes' own logging: enough to see each binding."""
-
-
 @dataclass(frozen=True, slots=True)
 class KubeSchedulerArm:
     """A scheduler with kube-scheduler's flags and configuration file.
 
-    Attributes
-    ----------
-    tool
-        Its binary's name in the toolchain.
-    config
-        Returns its configuration as its project ships it.
-    rights
-        Returns the rights that its project gives it.
-    gates
-        Feature gates as they are in effect, with its own limits and with given ones.
-    minor
-        Of Kubernetes, that its cluster is of, and the scheduler where it is stock.
-    ready_path
-        Where it answers once it schedules.
-    flags
-        Further flags.
-    equal_flags
-        Flags that are given with client limits only: they make arms equal.
-    prepare
-        Puts on the cluster what it needs, and removes what no other arm uses.
+    ``tool`` names its binary in the toolchain; ``config`` and ``rights`` return what its project ships. ``gates``
+    returns the feature gates in effect, with its own client limits and with given ones. It answers at ``ready_path``
+    once it schedules. ``equal_flags`` are given with client limits only: they make arms equal. ``prepare`` puts on
+    the cluster what it needs, and removes what no other arm uses.
     """
 
     name: str
@@ -167,3 +155,65 @@ class KubeSchedulerArm:
         ]
         ready = partial(http_readiness, f"https://{LOOPBACK}:{port}{self.ready_path}")
         return Program("scheduler", command, {}, ready)
+
+
+def plain_config(scheduler_name: str) -> Config:
+    """Return the configuration that leaves every setting at its default."""
+    return {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"schedulerName": scheduler_name}],
+    }
+
+
+def default_arm() -> KubeSchedulerArm:
+    """Return the arm of the stock kube-scheduler."""
+    return KubeSchedulerArm(
+        name="default",
+        tool="kube-scheduler",
+        pod_overrides=PodOverrides(SCHEDULER_NAME),
+        config=partial(plain_config, SCHEDULER_NAME),
+        rights=partial(Rights, STOCK_SCHEDULER),
+        # On by default, and off among equals: the other arms cannot have it, since
+        # their plugins or their framework lack it.
+        gates=lambda limits: {BATCHING: limits is None},
+        equal_flags=(f"--feature-gates={BATCHING}=false",),
+    )
+
+
+def koordinator_arm() -> KubeSchedulerArm:
+    """Return Koordinator's arm; its settings can be read once it is installed."""
+    return KubeSchedulerArm(
+        name="koordinator",
+        tool=KOORDINATOR,
+        pod_overrides=PodOverrides(KOORDINATOR),
+        config=_koordinator_config,
+        rights=_koordinator_rights,
+        gates=lambda _: {BATCHING: False},
+        # Refused until its caches are filled; /healthz answers long before.
+        ready_path="/apis/v1/__services__",
+        # By default it serves on every interface.
+        flags=("--port=0",),
+        # It makes three quotas for itself when it starts.
+        prepare=lambda cluster: custom_resources(
+            cluster, tool_data(KOORDINATOR) / "config/crd/bases", "ElasticQuota", namespace=NAMESPACE
+        ),
+        notes=("built on the scheduling framework of Kubernetes 1.35",),
+    )
+
+
+def _koordinator_config() -> Mapping[str, Any]:
+    """Return the configuration of its installation, with its quotas in a namespace that is there."""
+    file = tool_data(KOORDINATOR) / "config/manager/scheduler-config.yaml"
+    config_map = yaml.safe_load(file.read_text("utf-8"))
+    config: dict[str, Any] = yaml.safe_load(config_map["data"]["koord-scheduler-config"])
+    for profile in config["profiles"]:
+        for plugin in profile["pluginConfig"]:
+            if plugin["name"] == "ElasticQuota":
+                plugin["args"]["quotaGroupNamespace"] = NAMESPACE
+    return config
+
+
+def _koordinator_rights() -> Rights:
+    file = tool_data(KOORDINATOR) / "config/rbac/scheduler_role.yaml"
+    return Rights(STOCK_SCHEDULER, tuple(next(yaml.safe_load_all(file.read_text("utf-8")))["rules"]))

@@ -1,15 +1,16 @@
-"""One process of an arm: started, waited for, looked at and ended."""
+"""One process of an arm: what it is built from, and how it is started, waited for, looked at and ended."""
 
 from __future__ import annotations
 
 import functools
+import hashlib
 import http.client
 import os
 import ssl
 import subprocess
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
@@ -23,7 +24,22 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S, WaitTimeoutError, wait_until
 from stowage_testbed.cluster.processes import is_alive, kill_one, marked_environment
 
-_KEPT = ("PATH", "LANG")
+READY = "ready"
+READY_TIMEOUT_S = HANG_S
+END_PATIENCE_S = 10.0
+LOG_LINES = 20
+_TIMEOUT_S = 30.0
+_SHOWN = 300
+
+
+def digest(parts: Iterable[str | bytes]) -> str:
+    """Return a short digest of parts, in their order: runs of two builds are not rounds of one comparison."""
+    found = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        # With their lengths, no two lists of parts are alike.
+        found.update(f"{len(data)}:".encode() + data)
+    return found.hexdigest()[:12]
 
 
 class ArmEndedError(StowageError):
@@ -39,13 +55,8 @@ def clean_environment(home: Path) -> dict[str, str]:
     A proxy, a KUBECONFIG or a GOMAXPROCS of the user's would reach some of the arms and
     not the others.
     """
-    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-    return {**kept, "HOME": str(home)}
-
-
-READY = "ready"
-_TIMEOUT_S = 30.0
-_SHOWN = 300
+    found = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+    return {**found, "HOME": str(home)}
 
 
 def http_readiness(url: str, process: psutil.Process) -> str:
@@ -56,11 +67,10 @@ def http_readiness(url: str, process: psutil.Process) -> str:
     loopback interface. The certificate is not verified: it is one that the program made
     for itself a moment ago.
     """
-    beyond = listens_beyond(process)
-    if beyond:
+    if beyond := listens_beyond(process):
         return f"it listens on {beyond}, which others can reach; bind it to 127.0.0.1"
     port = urlsplit(url).port
-    if not listens(process, port):
+    if all(address.port != port for address in _listening(process)):
         return f"nothing of its own listens on port {port}"
     try:
         with _opener().open(url, timeout=_TIMEOUT_S):
@@ -73,17 +83,10 @@ def http_readiness(url: str, process: psutil.Process) -> str:
         return f"{url} does not answer: {error}"
 
 
-def listens(process: psutil.Process, port: int | None) -> bool:
-    """Return whether a process, or one that it has started, listens on a port."""
-    return any(address.port == port for address in _listening(process))
-
-
 def listens_beyond(process: psutil.Process) -> str:
     """Return an address beyond the loopback on which a process listens; or nothing."""
-    for address in _listening(process):
-        if not ip_address(address.ip).is_loopback:
-            return f"{address.ip}:{address.port}"
-    return ""
+    beyond = (one for one in _listening(process) if not ip_address(one.ip).is_loopback)
+    return next((f"{one.ip}:{one.port}" for one in beyond), "")
 
 
 def _listening(process: psutil.Process) -> Iterator[Any]:
@@ -100,11 +103,6 @@ def _opener() -> urllib.request.OpenerDirector:
     context.verify_mode = ssl.CERT_NONE
     # A proxy of the user's has no business on the loopback interface.
     return urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context))
-
-
-READY_TIMEOUT_S = HANG_S
-END_PATIENCE_S = 10.0
-LOG_LINES = 20
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ from stowage_testbed.run.arm import Arm
 from stowage_testbed.toolchain import choose_minor
 
 ARMS: Mapping[str, str] = {
-    "default": "default:default_arm",
+    "default": "kube_scheduler:default_arm",
     "stowage": "stowage:stowage_arm",
     "stowage-score-cache": "stowage:score_cache_arm",
-    "koordinator": "koordinator:koordinator_arm",
+    "koordinator": "kube_scheduler:koordinator_arm",
     "yunikorn": "yunikorn:YunikornArm",
 }
 """By name, the file beside this one and what in it makes the arm. It is imported when
@@ -25,12 +25,7 @@ the arm is chosen: the names alone are wanted by every command's help."""
 def choose_arms(names: Sequence[str], files: Sequence[Path] = (), minor: str | None = None) -> list[Arm]:
     """Return the arms of some names, then those of some arm files.
 
-    Parameters
-    ----------
-    names
-        Each may say the minor of Kubernetes of its arm, as in ``default@1.36``.
-    minor
-        That of the others; the default one without.
+    A name may say the minor of Kubernetes of its arm, as in ``default@1.36``; the others are of ``minor``.
 
     Raises
     ------

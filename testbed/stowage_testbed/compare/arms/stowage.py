@@ -12,7 +12,7 @@ arm alone.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,11 +27,9 @@ from stowage_testbed.base.wait import HANG_S
 from stowage_testbed.cluster.backend import RELEASE_TOOLS, SCHEDULER
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.ports import LOOPBACK
-from stowage_testbed.compare.arms.account import KUBECONFIG, NAMESPACE, Rights, Rule
-from stowage_testbed.compare.arms.build import digest, folder_parts
-from stowage_testbed.compare.arms.crds import custom_resources
+from stowage_testbed.compare.arms.account import KUBECONFIG, NAMESPACE, Rights, Rule, custom_resources
 from stowage_testbed.compare.arms.kube_scheduler import BATCHING, installed_config, settings_of
-from stowage_testbed.compare.arms.program import READY, Program, http_readiness
+from stowage_testbed.compare.arms.program import READY, Program, digest, http_readiness
 from stowage_testbed.compare.arms.serving import own_folder, serving
 from stowage_testbed.helm.command import run_helm
 from stowage_testbed.helm.install import CHART
@@ -42,6 +40,13 @@ from stowage_testbed.simulate import find_profile
 from stowage_testbed.toolchain import choose_minor, tool_build
 from stowage_testbed.toolchain.manifest import load_manifest
 from stowage_testbed.toolchain.minors import find_minor
+
+PROFILE = "optimizer"
+
+SIGNING = frozenset({"PriorityOptimizer", "Reservations"})
+"""Our plugins that sign pods; any other switches a profile's batching off."""
+
+_PROBE_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,30 +84,14 @@ def render_chart(cluster: Cluster, values: Values, file: Path) -> RenderedChart:
     if done.returncode:
         raise values_refused(file, done.stderr)
     documents = [one for one in yaml.safe_load_all(done.stdout) if one]
-    config_map = _only(documents, "ConfigMap")
-    deployment = _only(documents, "Deployment")
-    pod = deployment["spec"]["template"]["spec"]
+    ((config_map,), (deployment,), (role,)) = (
+        [one for one in documents if one["kind"] == kind] for kind in ("ConfigMap", "Deployment", "ClusterRole")
+    )
     return RenderedChart(
         yaml.safe_load(config_map["data"]["scheduler.yaml"]),
-        tuple(_only(documents, "ClusterRole")["rules"]),
-        {one["name"]: one for one in pod["containers"]},
+        tuple(role["rules"]),
+        {one["name"]: one for one in deployment["spec"]["template"]["spec"]["containers"]},
     )
-
-
-def _only(documents: Iterable[Mapping[str, Any]], kind: str) -> Mapping[str, Any]:
-    (found,) = (one for one in documents if one["kind"] == kind)
-    return found
-
-
-NAME = "stowage"
-SCORE_CACHE_NAME = "stowage-score-cache"
-PROFILE = "optimizer"
-SCORE_CACHE_PROFILE = "score-cache"
-
-SIGNING = frozenset({"PriorityOptimizer", "Reservations"})
-"""Our plugins that sign pods; any other switches a profile's batching off."""
-
-_PROBE_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +115,7 @@ class StowageArm:
 
     def build(self) -> str:
         """Return the program's build with a digest of the chart, and of the values."""
-        build = f"{tool_build(SCHEDULER, self.minor)}+{digest(folder_parts(CHART))}"
+        build = f"{tool_build(SCHEDULER, self.minor)}+{digest(_list_chart())}"
         return f"{build}+{digest([yaml.safe_dump(self.values)])}" if self.values else build
 
     def settings(self, limits: ClientLimits | None) -> ArmSettings:
@@ -176,16 +165,17 @@ class StowageArm:
 
 def stowage_arm() -> StowageArm:
     """Return the arm with what the chart installs by default."""
-    return StowageArm(NAME, PROFILE)
+    return StowageArm("stowage", PROFILE)
 
 
 def score_cache_arm() -> StowageArm:
     """Return the arm with the score cache."""
-    return StowageArm(SCORE_CACHE_NAME, SCORE_CACHE_PROFILE)
+    return StowageArm("stowage-score-cache", "score-cache")
 
 
 def _programs(chart: RenderedChart, socket_folder: Path) -> Sequence[Program]:
-    port = _port(chart.containers["scheduler"]["args"])
+    arguments = chart.containers["scheduler"]["args"]
+    (port,) = (word.removeprefix("--secure-port=") for word in arguments if word.startswith("--secure-port="))
     ready = {
         "optimizer": partial(_optimizer_readiness, socket_folder / "optimizer.sock"),
         "scheduler": partial(http_readiness, f"https://{LOOPBACK}:{port}/readyz"),
@@ -208,9 +198,11 @@ def _optimizer_readiness(socket: Path, _: psutil.Process) -> str:
     return READY if state == "SERVING" else state
 
 
-def _port(command: Sequence[str]) -> str:
-    (port,) = (word for word in command if word.startswith("--secure-port="))
-    return port.partition("=")[2]
+def _list_chart() -> Iterator[str | bytes]:
+    """Yield the chart's files, each by its name and content, in order."""
+    for file in sorted(path for path in CHART.rglob("*") if path.is_file()):
+        yield file.relative_to(CHART).as_posix()
+        yield file.read_bytes()
 
 
 def _profile(name: str) -> dict[str, Any]:

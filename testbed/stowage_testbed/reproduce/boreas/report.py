@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from stowage_testbed.reproduce.boreas.deploying import DeploymentRow
-from stowage_testbed.reproduce.boreas.request import BATCH_S, BoreasRequest, plans
+from stowage_testbed.reproduce.boreas.running import BATCH_S, BoreasRequest, DeploymentRow, plans
 from stowage_testbed.reproduce.boreas.scenes import Scene
-from stowage_testbed.reproduce.instance.reporting import write_tables
+from stowage_testbed.reproduce.instance.rebuilding import write_tables
 from stowage_testbed.run.arm import Arm
 from stowage_testbed.text.figure import Figure, at_least, figure, share_percent
 from stowage_testbed.text.table import Table

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from stowage_testbed.amounts.resources import MOST_PODS, Resources
 from stowage_testbed.cluster import NodePool
@@ -26,17 +26,8 @@ RUNS = 100
 """Repetitions of the minimal and of the affinity test."""
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
-    """One test of the paper.
-
-    Attributes
-    ----------
-    default_percent, boreas_percent
-        Runs in which every pod got a node; ``None`` where it is not said.
-    solve_s
-        Mean seconds that Boreas took to compute the deployment.
-    """
+class Published(NamedTuple):
+    """Percent of the paper's runs in which every pod got a node, if it says so, and mean seconds of Boreas's solve."""
 
     default_percent: float | None
     boreas_percent: float | None

@@ -1,26 +1,179 @@
-"""Rebuilding an evaluation: find its instances, solve them, keep the rows."""
+"""Rebuilding an evaluation that is a grid of cells: find its instances, solve them, keep the rows, show them.
+
+`Rebuilding` says how one paper's evaluation is rebuilt; its `rebuild` and `report` do it.
+"""
 
 from __future__ import annotations
 
+import json
+from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from itertools import accumulate
 from pathlib import Path
-from typing import Any, Generic
+from typing import Any, Generic, Self, TypeVar
 
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.base.journal import TaskJournal
-from stowage_testbed.reproduce.instance.evaluation import Evaluation, InstanceT, SolvedT
-from stowage_testbed.reproduce.instance.reporting import write_tables
-from stowage_testbed.reproduce.instance.request import CaseT, GridRequest
-from stowage_testbed.reproduce.instance.rows import ResultRow
-from stowage_testbed.reproduce.instance.solving import SolveTask
-from stowage_testbed.reproduce.sweep.execution import SweepListener, Task, Workers, execute
-from stowage_testbed.reproduce.sweep.folder import Header, SweepFolder
-from stowage_testbed.reproduce.sweep.parquet import frame_of, read_rows, write_frame
-from stowage_testbed.text.figure import Figure
+from stowage_testbed.base.whole_file import write_whole
+from stowage_testbed.instances.cell import Cell
+from stowage_testbed.reproduce.instance.rows import CaseT, InstanceT, ResultRow, SelectTask, SolveTask
+from stowage_testbed.reproduce.sweep.execution import SweepListener, Task, Tools, Workers, execute
+from stowage_testbed.reproduce.sweep.folder import Header, SweepFolder, frame_of, read_rows, write_frame
+from stowage_testbed.text.figure import Figure, at_most, figure, table
+from stowage_testbed.text.markdown import markdown_text
 from stowage_testbed.text.table import Table
+from stowage_testbed.text.terminal import terminal_text
+from stowage_testbed.toolchain.environment import environment
 
 INSTANCES, RESULTS = "instances", "results"
+TABLES = "tables.md"
+
+
+@dataclass(frozen=True, slots=True)
+class GridRequest(Generic[CaseT]):
+    """Cells, instances a cell, strategies and limits.
+
+    If ``deterministic``, work is counted in steps, not seconds: the same rows on any
+    machine, but for times.
+    """
+
+    cells: tuple[Cell, ...]
+    sample: int
+    strategies: tuple[str, ...]
+    limits_s: tuple[float, ...]
+    deterministic: bool = False
+
+    @staticmethod
+    @abstractmethod
+    def grid() -> Iterable[Cell]:
+        """Return all cells of the paper."""
+
+    @abstractmethod
+    def cases_of(self, cell: Cell, number: int) -> Sequence[CaseT]:
+        """Return the cases of the ``number``-th instance of a cell."""
+
+    def cases(self) -> Sequence[CaseT]:
+        """Return the cases: first instances of all cells before second ones."""
+        return [case for number in range(self.sample) for cell in self.cells for case in self.cases_of(cell, number)]
+
+    @classmethod
+    def of_document(cls, document: Mapping[str, Any]) -> Self:
+        """Return the request that `document` returned this for."""
+        given = {
+            **document,
+            "cells": choose_cells(document["cells"], cls.grid()),
+            "strategies": tuple(document["strategies"]),
+            "limits_s": tuple(document["limits_s"]),
+        }
+        return cls(**given)
+
+    def document(self) -> dict[str, Any]:
+        """Return what was asked for, as JSON values."""
+        return {
+            "cells": [cell.name for cell in self.cells],
+            "sample": self.sample,
+            "strategies": list(self.strategies),
+            "limits_s": list(self.limits_s),
+            "deterministic": self.deterministic,
+        }
+
+
+def choose_cells(patterns: Sequence[str], grid: Iterable[Cell]) -> tuple[Cell, ...]:
+    """Return the cells of a grid whose names match, all without a pattern; an `InputError` if one matches none."""
+    known = {cell.name: cell for cell in grid}
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in known):
+            raise InputError(
+                f"--cells {pattern!r}: no cell of the grid is called so; they are "
+                f"called as in {next(iter(known))} (nodes, pods per node, priorities, "
+                "usage in percent), and n4-* means all with four nodes"
+            )
+    wanted = patterns or ("*",)
+    return tuple(cell for name, cell in known.items() if any(fnmatchcase(name, pattern) for pattern in wanted))
+
+
+@dataclass(frozen=True, slots=True)
+class Solved(Generic[InstanceT]):
+    """A result and its instance."""
+
+    instance: InstanceT
+    result: ResultRow
+
+    @property
+    def placed_by_priority(self) -> tuple[int, ...]:
+        """Return how many pods the plan places, the highest priority first."""
+        return self.instance.placed_by_priority(self.result.plan)
+
+    @property
+    def worth(self) -> tuple[tuple[int, int], ...]:
+        """Return what Algorithm 1 maximises, tier by tier: placed, then undisrupted."""
+        tiers = sorted(self.result.tiers, key=lambda tier: -tier.priority)
+        if not tiers:
+            # No plan was published in time: nothing moves.
+            return tuple((count, 0) for count in accumulate(self.placed_by_priority))
+        return tuple((tier.placed, -tier.disruption) for tier in tiers)
+
+
+SolvedT = TypeVar("SolvedT", bound=Solved[Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation(Generic[SolvedT]):
+    """All results of a sweep, from which every table and figure is made.
+
+    Strategies and limits are in the order in which they are shown. ``missing`` counts, by cell, the cases that have no
+    instance on which the heuristic fails; ``failures`` says why tasks could not be carried out.
+    """
+
+    solved: tuple[SolvedT, ...]
+    strategies: tuple[str, ...]
+    limits_s: tuple[float, ...]
+    missing: Mapping[str, int]
+    failures: Mapping[str, str]
+
+    @property
+    def instances(self) -> int:
+        """Return how many instances were solved."""
+        return len({one.result.case for one in self.solved})
+
+    def of(self, strategy: str, limit_s: float) -> tuple[SolvedT, ...]:
+        """Return the results of a strategy with a limit."""
+        return tuple(one for one in self.solved if one.result.strategy == strategy and one.result.limit_s == limit_s)
+
+    def groups(self) -> Iterator[tuple[float, str, tuple[SolvedT, ...]]]:
+        """Yield the results by limit and strategy."""
+        for limit_s in self.limits_s:
+            for strategy in self.strategies:
+                yield limit_s, strategy, self.of(strategy, limit_s)
+
+    def pairs(self, one: str, other: str, limit_s: float) -> list[tuple[SolvedT, SolvedT]]:
+        """Return what two strategies made of each instance that both solved."""
+        others = {solved.result.case: solved for solved in self.of(other, limit_s)}
+        found = self.of(one, limit_s)
+        return [(solved, others[solved.result.case]) for solved in found if solved.result.case in others]
+
+
+def losses(pairs: Iterable[tuple[SolvedT, SolvedT]]) -> list[str]:
+    """Return the instances on which the first of a pair ends worse, tier by tier."""
+    return [one.instance.case for one, other in pairs if one.worth < other.worth]
+
+
+def losses_figure(name: str, pairs: Sequence[tuple[SolvedT, SolvedT]]) -> Figure:
+    """Return how often the first of a pair ends worse; it never should."""
+    lost = losses(pairs)
+    return figure(
+        name, "instances", [float(one.instance.case in lost) for one, _ in pairs], sum, at_most(0),
+        spread=False, note=", ".join(lost[:5]),
+    )  # fmt: skip
+
+
+def failures_figure(name: str, evaluation: Evaluation[SolvedT]) -> Figure:
+    """Return how many tasks could not be carried out, and why."""
+    failures = evaluation.failures
+    return Figure(name, len(failures), "tasks", "<= 0", not failures, note="; ".join(failures.values())[:200])
 
 
 Shown = tuple[Sequence[Table], Sequence[Figure], str]
@@ -31,22 +184,16 @@ Shown = tuple[Sequence[Table], Sequence[Figure], str]
 class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
     """How one paper's evaluation is rebuilt.
 
-    Attributes
-    ----------
-    request_of
-        Reads what was asked for from a folder's header.
-    select
-        Makes the task of finding a case's instance.
-    pair
-        Puts a result beside its instance.
-    show
-        Makes what is shown of the results in a folder, whatever made them.
+    ``request_of`` reads what was asked for from a folder's header. ``attempt`` returns the instance of a case's n-th
+    try, of which there are ``tries``. ``pair`` puts a result beside its instance, and ``show`` makes what is shown of
+    a folder.
     """
 
     kind: str
     row_type: type[InstanceT]
     request_of: Callable[[Mapping[str, Any]], GridRequest[CaseT]]
-    select: Callable[[CaseT], Task[InstanceT]]
+    tries: int
+    attempt: Callable[[CaseT, int, Tools], InstanceT | None]
     pair: Callable[[InstanceT, ResultRow], SolvedT]
     show: Callable[[Path, Evaluation[SolvedT], Header], Shown]
 
@@ -58,7 +205,7 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
         with folder.opened(self.kind, request.document()):
             instances = folder.journal(INSTANCES, self.row_type)
             results = folder.journal(RESULTS, ResultRow)
-            selects = [self.select(case) for case in request.cases()]
+            selects = [SelectTask(case, self.tries, self.attempt) for case in request.cases()]
             unfound = execute("instances", selects, instances, workers, listener)
             solves = self._solves(request, instances, alternating=True)
             unsolved = execute("solves", solves, results, workers, listener)
@@ -99,17 +246,12 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
         instances: TaskJournal[InstanceT],
         results: TaskJournal[ResultRow],
     ) -> None:
-        """Write both files in one order, however the rows came.
-
-        Each result stands beside its whole instance.
-        """
+        """Write both files in one order, however the rows came; each result stands beside its whole instance."""
         solves = self._solves(request, instances, alternating=False)
-        rows = (row for case in request.cases() for row in instances.get(case.id))
-        known = frame_of(rows, self.row_type)
-        found = frame_of((r for task in solves for r in results.get(task.id)), ResultRow)
+        known = frame_of((row for case in request.cases() for row in instances.get(case.id)), self.row_type)
+        found = frame_of((row for task in solves for row in results.get(task.id)), ResultRow)
         write_frame(path / f"{INSTANCES}.parquet", known)
-        joined = found.join(known, on="case", how="left", maintain_order="left")
-        write_frame(path / f"{RESULTS}.parquet", joined)
+        write_frame(path / f"{RESULTS}.parquet", found.join(known, on="case", how="left", maintain_order="left"))
 
     def _solves(
         self, request: GridRequest[CaseT], instances: TaskJournal[InstanceT], *, alternating: bool
@@ -122,3 +264,21 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
             for instance in instances.get(case.id)
             for strategy, limit_s in (reversed(arms) if alternating and number % 2 else arms)
         ]
+
+
+def write_tables(
+    folder: Path, figures_file: Path, tables: Sequence[Table], figures: Sequence[Figure], facts: Mapping[str, Any]
+) -> str:
+    """Write tables to a folder, and figures with the facts of run and machine to a file, as JSON.
+
+    Returns what a terminal shows.
+    """
+    write_whole(folder / TABLES, markdown_text(tables))
+    return f"{terminal_text(tables)}\n\n{write_figures(figures_file, figures, facts)}"
+
+
+def write_figures(path: Path, figures: Sequence[Figure], facts: Mapping[str, Any], **details: Any) -> str:
+    """Write figures as JSON, with the details of a run; return them as a table."""
+    content = {"environment": {**environment(), **facts}, "figures": [one.document() for one in figures], **details}
+    write_whole(path, json.dumps(content, indent=1) + "\n")
+    return f"{table(figures)}\n\nfigures: {path}"

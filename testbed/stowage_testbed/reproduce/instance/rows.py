@@ -1,4 +1,4 @@
-"""Instances, and what is known of one attempt to improve on one.
+"""Instances, and one attempt to improve on one, as rows; the tasks that make them.
 
 Pods and nodes are numbers: a pod its place in the order of arrival, a node its place in
 the order of names. `PENDING` stands for the node of a pod that has none.
@@ -7,12 +7,17 @@ the order of names. `PENDING` stands for the node of a pod that has none.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from time import perf_counter
+from typing import Any, Generic, Protocol, TypeVar
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.instances.cell import Cell
+from stowage_testbed.instances.snapshot import snapshot_of
+from stowage_testbed.optimizer_service.service import call_failed
+from stowage_testbed.reproduce.sweep.execution import Tools
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.simulation import NAMESPACE
 
@@ -21,25 +26,19 @@ PENDING = -1
 Where = tuple[int, ...]
 """The node of each pod."""
 
+OVERRAN = "the solver overran its time limit"
+"""How the service says that it killed a solve, by the wall clock."""
+
+SEED = 1
+"""Of the strategies' own random choices."""
+
 
 @dataclass(frozen=True, slots=True)
 class Instance:
     """An instance on which a heuristic leaves pods out.
 
-    Attributes
-    ----------
-    nodes, pods_per_node, priorities, usage_percent
-        The cell of the paper's grid.
-    number
-        Among those of its cell, from 0.
-    seed
-        What it was generated from; 63 bits.
-    seeds_tried
-        Until the heuristic left a pod out.
-    pod_priority
-        Of each pod; the largest matters most.
-    start
-        Where the heuristic leaves the pods: what every plan begins with.
+    It is the ``number``-th of its cell in the paper's grid, made from a ``seed`` of 63 bits after ``seeds_tried``.
+    Every plan begins with ``start``, where the heuristic leaves the pods; the largest priority matters most.
     """
 
     case: str
@@ -60,23 +59,20 @@ class Instance:
         return tuple(counts[one] for one in sorted(set(self.pod_priority), reverse=True))
 
 
+InstanceT = TypeVar("InstanceT", bound=Instance)
+
+
 class Case(Protocol):
-    """An instance that is to be found."""
+    """The ``number``-th instance of a cell, which is to be found."""
 
     @property
-    def id(self) -> str:
-        """Return its name."""
-        ...
+    def id(self) -> str: ...  # noqa: D102
 
     @property
-    def cell(self) -> Cell:
-        """Return where in the grid it is."""
-        ...
+    def cell(self) -> Cell: ...  # noqa: D102
 
     @property
-    def number(self) -> int:
-        """Return which one of its cell it is, from 0."""
-        ...
+    def number(self) -> int: ...  # noqa: D102
 
     def seed(self, attempt: int) -> int:
         """Return what the ``attempt``-th try to find it is generated from."""
@@ -87,20 +83,7 @@ class Case(Protocol):
         ...
 
 
-def facts_of(case: Case, scenario: Scenario, attempt: int, start: Where) -> dict[str, Any]:
-    """Return the fields of the `Instance` that a try has found."""
-    return {
-        "case": case.id,
-        "nodes": case.cell.nodes,
-        "pods_per_node": case.cell.pods_per_node,
-        "priorities": case.cell.priorities,
-        "usage_percent": case.cell.usage_percent,
-        "number": case.number,
-        "seed": case.seed(attempt),
-        "seeds_tried": attempt + 1,
-        "pod_priority": tuple(one.priority for one in scenario.workload for _ in range(one.replicas)),
-        "start": start,
-    }
+CaseT = TypeVar("CaseT", bound=Case)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,19 +108,8 @@ class TierRow:
 class ResultRow:
     """One strategy on one instance, from where a heuristic left the pods.
 
-    Attributes
-    ----------
-    cores
-        Threads of the solver.
-    end_reason, message
-        As the optimiser said them.
-    optimal
-        Whether it proved that no plan places more, and none as many with less
-        disruption.
-    plan
-        Where the pods are when the plan is carried out.
-    wall_s, solve_s
-        From the call to its last answer; and the solve alone.
+    ``optimal``: it proved that no plan places more, and none as many with less disruption. ``plan`` is where the pods
+    are when the plan is carried out. ``wall_s`` is from the call to its last answer, ``solve_s`` the solve alone.
     """
 
     case: str
@@ -155,10 +127,25 @@ class ResultRow:
     solve_s: float
 
 
+def facts_of(case: Case, scenario: Scenario, attempt: int, start: Where) -> dict[str, Any]:
+    """Return the fields of the `Instance` that a try has found."""
+    return {
+        "case": case.id,
+        "nodes": case.cell.nodes,
+        "pods_per_node": case.cell.pods_per_node,
+        "priorities": case.cell.priorities,
+        "usage_percent": case.cell.usage_percent,
+        "number": case.number,
+        "seed": case.seed(attempt),
+        "seeds_tried": attempt + 1,
+        "pod_priority": tuple(one.priority for one in scenario.workload for _ in range(one.replicas)),
+        "start": start,
+    }
+
+
 def numbered(scenario: Scenario, nodes: Mapping[str, str | None]) -> Where:
     """Return where the pods are, by their number, from their nodes by full name."""
-    (pool,) = scenario.nodes
-    numbers: dict[str | None, int] = {name: number for number, name in enumerate(pool.node_names())}
+    numbers: dict[str | None, int] = {name: number for number, name in enumerate(node_names(scenario))}
     numbers[None] = PENDING
     return tuple(numbers[nodes[f"{NAMESPACE}/{name}"]] for name in pod_names(scenario))
 
@@ -166,3 +153,110 @@ def numbered(scenario: Scenario, nodes: Mapping[str, str | None]) -> Where:
 def pod_names(scenario: Scenario) -> list[str]:
     """Return the names of the pods in the order of arrival."""
     return [f"{one.name}-{number}" for one in scenario.workload for number in range(one.replicas)]
+
+
+def node_names(scenario: Scenario) -> list[str]:
+    """Return the names of the nodes in their order."""
+    return [name for pool in scenario.nodes for name in pool.node_names()]
+
+
+@dataclass(frozen=True, slots=True)
+class SelectTask(Generic[CaseT, InstanceT]):
+    """Find the instance of a case: the first try on which the heuristic leaves a pod out; no row after so many."""
+
+    case: CaseT
+    tries: int
+    attempt: Callable[[CaseT, int, Tools], InstanceT | None]
+
+    @property
+    def id(self) -> str:
+        """Return the case's name."""
+        return self.case.id
+
+    def execute(self, tools: Tools) -> tuple[InstanceT, ...]:
+        """Return the first instance that has a pending pod."""
+        for number in range(self.tries):
+            found = self.attempt(self.case, number, tools)
+            if found is not None:
+                return (found,)
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class SolveTask:
+    """One strategy with one limit on one instance, under the paper's own policy.
+
+    If ``deterministic``, work is counted in steps on one core: the same plan anywhere.
+    """
+
+    case: Case
+    instance: Instance
+    strategy: str
+    limit_s: float
+    deterministic: bool = False
+
+    @property
+    def id(self) -> str:
+        """Return instance, strategy and limit as one name."""
+        steps = " in steps" if self.deterministic else ""
+        return f"{self.case.id} {self.strategy} {self.limit_s:g} s{steps}"
+
+    def execute(self, tools: Tools) -> tuple[ResultRow, ...]:
+        """Return what the strategy made of it."""
+        scenario = self.case.scenario(self.instance.seeds_tried - 1)
+        start, cores = self.instance.start, 1 if self.deterministic else tools.cores
+        names, nodes = pod_names(scenario), node_names(scenario)
+        placed = {name: None if at == PENDING else nodes[at] for name, at in zip(names, start, strict=True)}
+        request = pb.SolveRequest(
+            snapshot=snapshot_of(scenario, placed),
+            options=pb.SolveOptions(
+                strategy=self.strategy,
+                time_limit_s=self.limit_s,
+                policy=pb.POLICY_PAPER,
+                seed=SEED,
+                deterministic=self.deterministic,
+                workers=cores,
+            ),
+        )
+        service = tools.service
+        began = perf_counter()
+        try:
+            last = service.last_answer(request)
+        except StowageError as error:
+            raise call_failed(self.case.id, self.strategy, str(error)) from None
+        wall_s = perf_counter() - began
+        if self.deterministic and last.message.startswith(OVERRAN):
+            raise StowageError(
+                f"{self.id}: the machine was too busy for its steps within "
+                f"{self.limit_s:g} s; raise --limits, or use fewer --workers"
+            )
+        plan = last.plan
+        row = ResultRow(
+            case=self.case.id,
+            strategy=self.strategy,
+            limit_s=self.limit_s,
+            cores=cores,
+            end_reason=pb.EndReason.Name(last.end_reason).removeprefix("END_REASON_"),
+            message=last.message,
+            optimal=plan.optimal,
+            plan=carried_out(start, plan, names, nodes),
+            moves=len(plan.moves),
+            evictions=len(plan.evictions),
+            tiers=tuple(map(TierRow.of, plan.tiers)),
+            wall_s=wall_s,
+            solve_s=last.durations.solve_s,
+        )
+        return (row,)
+
+
+def carried_out(start: Where, plan: pb.Plan, names: Sequence[str], nodes: Sequence[str]) -> Where:
+    """Return where the pods are when ``plan`` is carried out from ``start``; a pod's UID is its name."""
+    where = dict(zip(names, start, strict=True))
+    numbers = {name: number for number, name in enumerate(nodes)}
+    for placement in plan.placements:
+        where[placement.pod_uid] = numbers[placement.node]
+    for move in plan.moves:
+        where[move.pod_uid] = numbers[move.to_node]
+    for eviction in plan.evictions:
+        where[eviction.pod_uid] = PENDING
+    return tuple(where[name] for name in names)

@@ -1,25 +1,41 @@
-"""What of the paper's evaluation is to be rebuilt, and what is shown of it."""
+"""What of the paper's evaluation is to be rebuilt, and its figures with targets, for ``results/reproduce-*.json``."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean, median
 
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
 from stowage_testbed.base.whole_file import write_whole
 from stowage_testbed.instances.case import Case, Family
 from stowage_testbed.instances.cell import Cell, grid
-from stowage_testbed.reproduce.instance.rebuilding import Rebuilding, Shown
-from stowage_testbed.reproduce.instance.request import GridRequest
-from stowage_testbed.reproduce.paper import published
-from stowage_testbed.reproduce.paper.categories import Baseline, Categorised, Evaluation
-from stowage_testbed.reproduce.paper.figures import evaluation_figures
-from stowage_testbed.reproduce.paper.instances import InstanceRow, SelectTask
-from stowage_testbed.reproduce.paper.live import live_rows
-from stowage_testbed.reproduce.paper.page.page import page
-from stowage_testbed.reproduce.paper.tables import headline_table, live_table, table_1
+from stowage_testbed.reproduce.instance.rebuilding import GridRequest, Rebuilding, Shown, failures_figure, losses_figure
+from stowage_testbed.reproduce.paper.instances import (
+    SEEDS_TRIED,
+    Baseline,
+    Categorised,
+    Category,
+    Evaluation,
+    InstanceRow,
+    find_instance,
+)
+from stowage_testbed.reproduce.paper.live import LiveRow, live_rows
+from stowage_testbed.reproduce.paper.page import no_calls_percent, page
+from stowage_testbed.reproduce.paper.tables import (
+    HEADLINES,
+    LIMITS_S,
+    SAMPLE,
+    STRATEGY,
+    full_ratio,
+    headline_table,
+    live_table,
+    ratio,
+    table_1,
+)
 from stowage_testbed.reproduce.sweep.folder import Header
+from stowage_testbed.text.figure import Figure, at_least, at_most, figure, share_percent
 
 PAGE = "index.html"
 
@@ -28,9 +44,9 @@ PAGE = "index.html"
 class PaperRequest(GridRequest[Case]):
     """What of the paper's evaluation is to be rebuilt."""
 
-    sample: int = published.SAMPLE
-    strategies: tuple[str, ...] = (published.STRATEGY, DEFAULT_STRATEGY)
-    limits_s: tuple[float, ...] = published.LIMITS_S
+    sample: int = SAMPLE
+    strategies: tuple[str, ...] = (STRATEGY, DEFAULT_STRATEGY)
+    limits_s: tuple[float, ...] = LIMITS_S
 
     @staticmethod
     def grid() -> Sequence[Cell]:
@@ -55,7 +71,97 @@ PAPER = Rebuilding(
     kind="paper",
     row_type=InstanceRow,
     request_of=PaperRequest.of_document,
-    select=SelectTask,
+    tries=SEEDS_TRIED,
+    attempt=find_instance,
     pair=Categorised,
     show=show,
 )
+
+
+FASTER = 100
+"""How many times faster simulations are to find instances."""
+
+SHARES = {
+    "better": (Category.BETTER, Category.BETTER_OPTIMAL),
+    "better and proved optimal": (Category.BETTER_OPTIMAL,),
+    "default proved optimal": (Category.DEFAULT_OPTIMAL,),
+    "failures": (Category.FAILURES,),
+}
+
+
+def evaluation_figures(evaluation: Evaluation, live: Sequence[LiveRow]) -> Iterator[Figure]:
+    """Yield the shares, our strategy against the paper's, and the live sample."""
+    yield from _share_figures(evaluation)
+    yield from _rivalry_figures(evaluation)
+    yield from _instance_figures(evaluation)
+    yield from _live_figures(live)
+
+
+def _share_figures(evaluation: Evaluation) -> Iterator[Figure]:
+    for limit_s, strategy, found in evaluation.groups():
+        name = f"{strategy} at {limit_s:g} s"
+        for baseline in Baseline:
+            published = _published(limit_s) if baseline is Baseline.STOCK else {}
+            for what, wanted in SHARES.items():
+                yield figure(
+                    f"{name} against {baseline}: {what}", "%",
+                    [float(one.category(baseline) in wanted) for one in found],
+                    share_percent, spread=False, prototype=published.get(what, ""),
+                )  # fmt: skip
+        calls = [one.result.wall_s for one in found]
+        yield figure(f"{name}: mean call", "s", calls, fmean)
+        yield figure(f"{name}: longest call", "s", calls, max)
+
+
+def _published(limit_s: float) -> dict[str, str]:
+    if limit_s not in HEADLINES:
+        return {}
+    better, optimal = HEADLINES[limit_s].better, HEADLINES[limit_s].default_optimal
+    return {"better": f"> {better:g} %", "default proved optimal": f"> {optimal:g} %"}
+
+
+def _rivalry_figures(evaluation: Evaluation) -> Iterator[Figure]:
+    """Yield how often ours ends worse than the paper's strategy, in the same time."""
+    for limit_s in evaluation.limits_s:
+        pairs = evaluation.pairs(DEFAULT_STRATEGY, STRATEGY, limit_s)
+        yield losses_figure(f"ours at {limit_s:g} s: worse than the paper's strategy", pairs)
+        yield figure(
+            f"ours at {limit_s:g} s: better than the paper's strategy", "instances",
+            [float(ours.worth > theirs.worth) for ours, theirs in pairs], sum,
+            spread=False,
+        )  # fmt: skip
+
+
+def _instance_figures(evaluation: Evaluation) -> Iterator[Figure]:
+    yield Figure("instances", evaluation.instances, "instances")
+    missing = evaluation.missing
+    yield Figure(
+        "cases without such an instance", float(sum(missing.values())), "cases",
+        note=", ".join(f"{cell}: {count}" for cell, count in missing.items()),
+    )  # fmt: skip
+    yield failures_figure("tasks that could not be carried out", evaluation)
+    yield Figure("stock scheduler places all (No Calls)", no_calls_percent(evaluation), "%")
+    took = {one.instance.case: one.instance.simulated_s for one in evaluation.solved}
+    yield figure("simulation of one instance", "s", list(took.values()), median)
+
+
+def _live_figures(live: Sequence[LiveRow]) -> Iterator[Figure]:
+    different = [row for row in live if row.difference]
+    yield figure(
+        "live: placed otherwise than simulated", "instances",
+        [float(bool(row.difference)) for row in live], sum, at_most(0), spread=False,
+        note="; ".join(f"{row.case}: {row.difference}" for row in different),
+    )  # fmt: skip
+    yield figure(
+        "live: full cluster run over simulation", "x",
+        [full_ratio(row) for row in live], median, at_least(FASTER, "x"),
+        note="with the cluster's start, as the published runs make one for each",
+    )  # fmt: skip
+    yield figure(
+        "live: on a running cluster over simulation", "x",
+        [ratio(row) for row in live], median, note="nodes made and pods settled",
+    )  # fmt: skip
+    yield figure(
+        "live: fewer run than the sweep's plan says", "instances",
+        [float(row.executed < row.planned) for row in live], sum, spread=False,
+    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The instances of the paper's evaluation: those on which the default scheduler fails.
+"""The paper's instances, on which the default scheduler fails, and the category of what became of each.
 
 As published: the deterministic scheduler, without preemption, gets the pods ReplicaSet
 by ReplicaSet; what it places whole is discarded. The paper walks one list of seeds; the
@@ -7,34 +7,32 @@ instances here walk a list each, so that they can be found side by side.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from time import perf_counter
 
 from stowage_testbed.amounts.resources import CPU, MEMORY
 from stowage_testbed.instances.case import Case, Family
 from stowage_testbed.instances.cell import Cell
-from stowage_testbed.reproduce.instance.rows import Instance, Where, facts_of, numbered
-from stowage_testbed.reproduce.sweep.tools import Tools
+from stowage_testbed.reproduce.instance import rebuilding
+from stowage_testbed.reproduce.instance.rows import PENDING, Instance, ResultRow, Where, facts_of, numbered
+from stowage_testbed.reproduce.sweep.execution import Tools
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.simulation import make_instance
-from stowage_testbed.simulate import Placements
+
+SEEDS_TRIED = 60
+"""Until a cell is said to have no such instance of this number."""
 
 
 @dataclass(frozen=True, slots=True)
 class InstanceRow(Instance):
-    """An instance on which the deterministic scheduler leaves pods pending.
+    """An instance on which the deterministic scheduler leaves pods pending; all its nodes are equal.
 
-    Attributes
-    ----------
-    node_cpu_milli, node_memory_bytes
-        Of each node: all are equal.
-    stock
-        Where the stock scheduler leaves them, with preemption; a pod that was preempted
-        and came back counts as the same.
-    stock_preempted
-        How many were preempted at least once.
-    simulated_s
-        What the deterministic scheduler took for the last seed, in seconds.
+    ``stock`` is where the stock scheduler leaves the pods, with preemption; a pod that was preempted and came back
+    counts as the same, and ``stock_preempted`` is how many were at least once. ``simulated_s`` is what the
+    deterministic scheduler took for the last seed.
     """
 
     node_cpu_milli: int
@@ -49,52 +47,109 @@ class InstanceRow(Instance):
     def scenario(self) -> Scenario:
         """Return the scenario that it was generated as."""
         cell = Cell(self.nodes, self.pods_per_node, self.priorities, self.usage_percent)
-        case = Case(Family.PAPER, cell, self.number)
-        return case.scenario(self.seeds_tried - 1)
+        return Case(Family.PAPER, cell, self.number).scenario(self.seeds_tried - 1)
 
 
-SEEDS_TRIED = 60
-"""Until a cell is said to have no such instance of this number."""
+def find_instance(case: Case, attempt: int, tools: Tools) -> InstanceRow | None:
+    """Return the instance of a try with both baselines, if it has a pending pod."""
+    scenario = case.scenario(attempt)
+    instance = make_instance(scenario)
+    began = perf_counter()
+    placed = tools.deterministic.place(instance)
+    simulated_s = perf_counter() - began
+    if not placed.pending():
+        return None
+    stock = tools.stock.place(replace(instance, replace=True))
+    (pool,) = scenario.nodes
+    owners = [one for one in scenario.workload for _ in range(one.replicas)]
+    return InstanceRow(
+        **facts_of(case, scenario, attempt, numbered(scenario, placed.nodes)),
+        node_cpu_milli=pool.resources[CPU],
+        node_memory_bytes=pool.resources[MEMORY],
+        pod_cpu_milli=tuple(one.requests[CPU] for one in owners),
+        pod_memory_bytes=tuple(one.requests[MEMORY] for one in owners),
+        stock=numbered(scenario, stock.nodes),
+        stock_preempted=len(stock.evicted),
+        simulated_s=simulated_s,
+    )
+
+
+class Category(StrEnum):
+    """One bar of the stack, in the order in which the paper stacks them."""
+
+    BETTER_OPTIMAL = "Better & Optimal"
+    BETTER = "Better"
+    DEFAULT_OPTIMAL = "KWOK Optimal"
+    NO_CALLS = "No Calls"
+    FAILURES = "Failures"
+
+
+class Baseline(StrEnum):
+    """What a plan is held against.
+
+    ``STOCK``: the stock scheduler with preemption, as published. ``DETERMINISTIC``: the
+    deterministic one without, whose placements the plan begins with.
+    """
+
+    STOCK = "stock"
+    DETERMINISTIC = "deterministic"
+
+
+def placements_of(instance: InstanceRow, baseline: Baseline) -> Where:
+    """Return where the baseline leaves the pods."""
+    return instance.stock if baseline is Baseline.STOCK else instance.start
+
+
+def category(instance: InstanceRow, result: ResultRow, baseline: Baseline) -> Category:
+    """Return the category of a result.
+
+    Placements are compared as the paper's scripts do: pods placed of the highest
+    priority, then of the next. What is no better, and not proved to be the best, is a
+    failure; so is what is worse.
+    """
+    theirs = placements_of(instance, baseline)
+    if PENDING not in theirs:
+        return Category.NO_CALLS
+    ours = instance.placed_by_priority(result.plan)
+    before = instance.placed_by_priority(theirs)
+    if ours > before:
+        return Category.BETTER_OPTIMAL if result.optimal else Category.BETTER
+    if ours == before and result.optimal:
+        return Category.DEFAULT_OPTIMAL
+    return Category.FAILURES
 
 
 @dataclass(frozen=True, slots=True)
-class SelectTask:
-    """Find the instance of a case; no row if every seed gives one that is placed."""
+class Categorised(rebuilding.Solved[InstanceRow]):
+    """A result and its instance."""
 
-    case: Case
+    def category(self, baseline: Baseline) -> Category:
+        """Return the result's category."""
+        return category(self.instance, self.result, baseline)
 
-    @property
-    def id(self) -> str:
-        """Return the case's name."""
-        return self.case.id
-
-    def execute(self, tools: Tools) -> tuple[InstanceRow, ...]:
-        """Return the first instance that has a pending pod, with both baselines."""
-        for attempt in range(SEEDS_TRIED):
-            scenario = self.case.scenario(attempt)
-            instance = make_instance(scenario)
-            began = perf_counter()
-            placed = tools.deterministic.place(instance)
-            simulated_s = perf_counter() - began
-            if not placed.pending():
-                continue
-            stock = tools.stock.place(replace(instance, replace=True))
-            return (self._row(scenario, attempt, placed, stock, simulated_s),)
-        return ()
-
-    def _row(
-        self, scenario: Scenario, attempt: int, deterministic: Placements, stock: Placements, simulated_s: float
-    ) -> InstanceRow:
-        (pool,) = scenario.nodes
-        owners = [one for one in scenario.workload for _ in range(one.replicas)]
-        start = numbered(scenario, deterministic.nodes)
-        return InstanceRow(
-            **facts_of(self.case, scenario, attempt, start),
-            node_cpu_milli=pool.resources[CPU],
-            node_memory_bytes=pool.resources[MEMORY],
-            pod_cpu_milli=tuple(one.requests[CPU] for one in owners),
-            pod_memory_bytes=tuple(one.requests[MEMORY] for one in owners),
-            stock=numbered(scenario, stock.nodes),
-            stock_preempted=len(stock.evicted),
-            simulated_s=simulated_s,
+    def gain_points(self, baseline: Baseline, resource: str) -> float:
+        """Return by how much more of a resource is used, in points of all of it."""
+        instance = self.instance
+        if resource == CPU:
+            requests, of_node = instance.pod_cpu_milli, instance.node_cpu_milli
+        else:
+            requests, of_node = instance.pod_memory_bytes, instance.node_memory_bytes
+        after, before = (
+            sum(request for request, node in zip(requests, where, strict=True) if node != PENDING)
+            / (instance.nodes * of_node)
+            for where in (self.result.plan, placements_of(instance, baseline))
         )
+        return 100 * (after - before)
+
+
+Evaluation = rebuilding.Evaluation[Categorised]
+"""All results of a sweep."""
+
+
+def shares(categorised: Iterable[Categorised], baseline: Baseline) -> dict[Category, float] | None:
+    """Return the share of each category; ``None`` of nothing."""
+    counts = Counter(one.category(baseline) for one in categorised)
+    total = counts.total()
+    if not total:
+        return None
+    return {one: counts[one] / total for one in Category}

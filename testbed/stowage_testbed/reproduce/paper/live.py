@@ -13,7 +13,7 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.journal import TaskJournal
 from stowage_testbed.metrics.packing import count_placed_by_priority, list_placements
 from stowage_testbed.metrics.state import ClusterState
-from stowage_testbed.reproduce.paper.categories import Categorised, Evaluation
+from stowage_testbed.reproduce.paper.instances import Categorised, Evaluation
 from stowage_testbed.reproduce.sweep.folder import SweepFolder
 from stowage_testbed.run.context import make_run_id
 from stowage_testbed.run.listener import Listener, Listeners
@@ -31,23 +31,10 @@ from stowage_testbed.simulate import Simulator, find_profile
 class LiveRow:
     """One instance, placed by the real scheduler and improved by a real plan.
 
-    Attributes
-    ----------
-    difference
-        What the cluster placed otherwise than the simulation; empty if nothing.
-    simulated_s
-        What the simulation took: the median of a few, beside the cluster's run.
-    cluster_s
-        What the cluster took to make the nodes and to settle the pods; neither its
-        start nor the installation of the scheduler is in it.
-    start_s
-        What the start of the cluster took, which the published runs make for each.
-    planned, executed
-        Pods placed by priority, the highest first: what the sweep's plan says, and what
-        runs after the cluster's plan was carried out. ``planned`` is empty where the
-        sweep has no such solve.
-    error
-        Why it could not be carried through; empty if it was.
+    ``difference`` is what the cluster placed otherwise than the simulation; empty if nothing. ``simulated_s`` is the
+    median of a few simulations, ``cluster_s`` what the cluster took to make the nodes and to settle the pods, and
+    ``start_s`` its start, which the published runs make for each. ``planned`` counts pods placed by priority, the
+    highest first, as the sweep's plan says; ``executed`` those that run after the cluster's plan was carried out.
     """
 
     case: str

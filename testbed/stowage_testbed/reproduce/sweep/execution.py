@@ -9,23 +9,68 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from importlib.util import find_spec
+from pathlib import Path
 from signal import SIG_IGN, SIGINT, SIGKILL, signal
-from typing import Any, Generic, Protocol, TypeVar
+from tempfile import TemporaryDirectory
+from typing import Generic, Protocol, TypeVar
+
+import yaml
 
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.journal import TaskJournal
+from stowage_testbed.optimizer_service.service import RunningService, running_service
 from stowage_testbed.reproduce.sweep.folder import find_differences, program
-from stowage_testbed.reproduce.sweep.tools import Tools
+from stowage_testbed.simulate import Simulator, find_profile
 
 RowT = TypeVar("RowT")
 RowT_co = TypeVar("RowT_co", covariant=True)
 
 CONNECT_S = 20
 WORKERS_S = 60
+
+
+class Tools(ExitStack):
+    """The schedulers and the optimiser that tasks use: started when first asked for, ended with the ``with`` block.
+
+    A solve may use so many cores; 0 stands for all.
+    """
+
+    def __init__(self, cores: int = 0) -> None:
+        super().__init__()
+        self.cores = cores or os.cpu_count() or 1
+
+    @cached_property
+    def deterministic(self) -> Simulator:
+        """The scheduler of the deterministic profile, which never preempts."""
+        return self.enter_context(Simulator(find_profile("deterministic")))
+
+    @cached_property
+    def stock(self) -> Simulator:
+        """The stock scheduler, with preemption, that takes one node after the other.
+
+        Side by side, its goroutines put nodes into an order of their own, which decides
+        ties.
+        """
+        folder = self.enter_context(TemporaryDirectory(prefix="sto-stock-"))
+        profile = yaml.safe_load(find_profile("default").read_text(encoding="utf-8"))
+        path = Path(folder) / "stock.yaml"
+        path.write_text(yaml.safe_dump({**profile, "parallelism": 1}), encoding="utf-8")
+        return self.enter_context(Simulator(path))
+
+    @cached_property
+    def service(self) -> RunningService:
+        """The optimiser's service."""
+        return self.enter_context(running_service())
+
+    def renew(self) -> None:
+        """End everything; what is asked for next is started again."""
+        self.close()
+        for name in ("deterministic", "stock", "service"):
+            self.__dict__.pop(name, None)
 
 
 class Task(Protocol[RowT_co]):
@@ -65,17 +110,9 @@ class SweepListener:
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """Where tasks are executed.
+    """Where ``count`` tasks are executed side by side, each with so many ``cores``.
 
-    Attributes
-    ----------
-    count
-        How many tasks are executed side by side.
-    start
-        Returns an executor, which ends with the ``with`` block. It is called again
-        after an executor broke.
-    cores
-        How many cores a task may use.
+    ``start`` returns an executor, which ends with the ``with`` block; it is called again after an executor broke.
     """
 
     count: int
@@ -108,10 +145,7 @@ def use_processes(count: int) -> Workers:
 def connect_to_dask(address: str) -> Iterator[Workers]:
     """Yield the workers of the Dask scheduler at ``address``, a task a thread.
 
-    Raises
-    ------
-    StowageError
-        Dask is not installed, no scheduler answers, or it has no workers.
+    A `StowageError` if Dask is not installed, no scheduler answers, or it has no workers.
     """
     if find_spec("distributed") is None:
         raise StowageError("--dask needs Dask: pip install 'stowage[sweep]'")
@@ -225,11 +259,10 @@ _threads = threading.local()
 
 def _tools_of_thread(cores: int) -> Tools:
     """Return the tools that a worker's thread keeps from task to task."""
-    kept: dict[int, Any] = _threads.__dict__
-    if "tools" not in kept or kept["tools"].cores != cores:
-        kept["tools"] = Tools(cores)
-        atexit.register(kept["tools"].close)
-    tools: Tools = kept["tools"]
+    tools: Tools | None = getattr(_threads, "tools", None)
+    if tools is None or tools.cores != cores:
+        tools = _threads.tools = Tools(cores)
+        atexit.register(tools.close)
     return tools
 
 

@@ -1,14 +1,17 @@
-"""The folder of a sweep: its journals, and what made them."""
+"""The folder of a sweep: its journals, what made them, and its rows as Parquet, which every tool for tables reads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import dataclasses
+import io
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
+import polars as pl
 from filelock import FileLock, Timeout
 
 from stowage_testbed.base.errors import StowageError
@@ -50,11 +53,7 @@ HEADER = "sweep.json"
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a folder's rows were made of.
-
-    The scope is what was asked for, as JSON values; machines are described in a line
-    each.
-    """
+    """What a folder's rows were made of; the scope is what was asked for, as JSON values."""
 
     kind: str
     program: dict[str, str]
@@ -73,13 +72,7 @@ class SweepFolder:
         return TaskJournal(self.path / f"{name}.jsonl", row_type)
 
     def header(self) -> Header:
-        """Return what the rows were made of.
-
-        Raises
-        ------
-        StowageError
-            There are none.
-        """
+        """Return what the rows were made of; a `StowageError` if there are none."""
         file = self.path / HEADER
         if not file.is_file():
             raise StowageError(
@@ -93,23 +86,23 @@ class SweepFolder:
         write_whole(self.path / HEADER, content + b"\n")
 
     @contextmanager
-    def opened(self, kind: str, scope: dict[str, Any]) -> Iterator[None]:
-        """Keep others out for the block, and write the header.
-
-        Raises
-        ------
-        StowageError
-            Somebody else is at work here, or the rows are of another kind or program.
-        """
+    def alone(self) -> Iterator[None]:
+        """Keep others out for the block; a `StowageError` if somebody else is at work here."""
         self.path.mkdir(parents=True, exist_ok=True)
         try:
             with FileLock(self.path / ".lock", timeout=0):
-                self._begin(kind, scope)
                 yield
         except Timeout as error:
             raise StowageError(
                 f"another sweep is at work in {self.path}; wait for it, or name another folder with --results"
             ) from error
+
+    @contextmanager
+    def opened(self, kind: str, scope: dict[str, Any]) -> Iterator[None]:
+        """Keep others out for the block, and write the header; a `StowageError` for rows of another kind or program."""
+        with self.alone():
+            self._begin(kind, scope)
+            yield
 
     def _begin(self, kind: str, scope: dict[str, Any]) -> None:
         made_by = program()
@@ -133,3 +126,39 @@ def _this_machine() -> str:
     facts = machine()
     gib = facts["memory_bytes"] / 2**30
     return f"{facts['system']}, {facts['cpus']} cores, {gib:.0f} GiB, Python {facts['python']}"
+
+
+_PLAIN: dict[type, Any] = {bool: pl.Boolean, float: pl.Float64, int: pl.Int64, str: pl.String}
+
+
+def frame_of(rows: Iterable[RowT], row_type: type[RowT]) -> pl.DataFrame:
+    """Return rows as a table with a column a field, also if there are none."""
+    return pl.DataFrame([msgspec.to_builtins(row) for row in rows], schema=_schema(row_type))
+
+
+def write_frame(path: Path, frame: pl.DataFrame) -> None:
+    """Write a table, whole or not at all."""
+    content = io.BytesIO()
+    frame.write_parquet(content)
+    write_whole(path, content.getvalue())
+
+
+def read_rows(path: Path, row_type: type[RowT]) -> tuple[RowT, ...]:
+    """Return the rows of a file, which may have further columns."""
+    columns = [field.name for field in dataclasses.fields(row_type)]  # type: ignore[arg-type] # a dataclass
+    records = pl.read_parquet(path, columns=columns).to_dicts()
+    return msgspec.convert(records, tuple[row_type, ...])  # type: ignore[valid-type] # known at run time
+
+
+def _schema(row_type: type) -> dict[str, Any]:
+    hints = get_type_hints(row_type)
+    return {field.name: _column(hints[field.name]) for field in dataclasses.fields(row_type)}
+
+
+def _column(hint: Any) -> Any:
+    if get_origin(hint) is tuple:
+        return pl.List(_column(get_args(hint)[0]))
+    if dataclasses.is_dataclass(hint):
+        assert isinstance(hint, type)  # noqa: S101 - a type hint is no instance
+        return pl.Struct(_schema(hint))
+    return _PLAIN[hint]

@@ -14,11 +14,14 @@ from stowage_testbed.cluster.node_pool import ZONE_LABEL
 from stowage_testbed.instances.case import Case, Family
 from stowage_testbed.instances.cell import Cell
 from stowage_testbed.instances.snapshot import REQUIRED, snapshot_of
-from stowage_testbed.reproduce.instance.rows import PENDING, Instance, Where, facts_of, pod_names
-from stowage_testbed.reproduce.instance.solving import carried_out
-from stowage_testbed.reproduce.sweep.tools import Tools
-from stowage_testbed.reproduce.thesis.published import BINS, PODS_PER_BIN, PRIORITIES, RATIOS_PERCENT
+from stowage_testbed.reproduce.instance.rows import PENDING, Instance, carried_out, facts_of, node_names, pod_names
+from stowage_testbed.reproduce.sweep.execution import Tools
 from stowage_testbed.scenario.model import Scenario, Workload
+
+BINS = (4, 8, 16, 32)
+PODS_PER_BIN = (4, 8)
+PRIORITIES = (2, 5)
+RATIOS_PERCENT = (80, 90, 100, 110)
 
 LABELS = ("a", "b")
 """Every second node has the one, the others the other."""
@@ -70,11 +73,11 @@ def _labelled(scenario: Scenario, seed: int) -> Scenario:
     return replace(
         scenario,
         nodes=(replace(pool, zones=LABELS),),
-        workload=tuple(_demanding(one, draw.random()) for one in scenario.workload),
+        workload=tuple(_add_demand(one, draw.random()) for one in scenario.workload),
     )
 
 
-def _demanding(workload: Workload, chosen: float) -> Workload:
+def _add_demand(workload: Workload, chosen: float) -> Workload:
     if chosen < NEAR_SHARE:
         operator = "In"
     elif chosen < NEAR_SHARE + OFF_SHARE:
@@ -98,36 +101,16 @@ SEEDS_TRIED = 1000
 """Until a cell is said to have no such instance of this number."""
 
 
-@dataclass(frozen=True, slots=True)
-class SelectTask:
-    """Find the instance of a case; no row if the heuristic places all of every seed."""
-
-    case: ThesisCase
-
-    @property
-    def id(self) -> str:
-        """Return the case's name."""
-        return self.case.id
-
-    def execute(self, tools: Tools) -> tuple[ThesisRow, ...]:
-        """Return the first instance that has a pending pod."""
-        for attempt in range(SEEDS_TRIED):
-            scenario = self.case.scenario(attempt)
-            start = _placed(scenario, tools)
-            if PENDING in start:
-                facts = facts_of(self.case, scenario, attempt, start)
-                return (ThesisRow(**facts, labelled=self.case.labelled),)
-        return ()
-
-
-def _placed(scenario: Scenario, tools: Tools) -> Where:
-    """Return where the heuristic puts all pods of an empty cluster."""
+def find_instance(case: ThesisCase, attempt: int, tools: Tools) -> ThesisRow | None:
+    """Return the instance of a try, if the heuristic leaves a pod of it pending on an empty cluster."""
+    scenario = case.scenario(attempt)
     names = pod_names(scenario)
-    nodes = [name for pool in scenario.nodes for name in pool.node_names()]
-    nowhere = (PENDING,) * len(names)
     request = pb.SolveRequest(
         snapshot=snapshot_of(scenario, dict.fromkeys(names)),
         options=pb.SolveOptions(strategy=HEURISTIC, time_limit_s=1.0, policy=pb.POLICY_PAPER),
     )
     plan = tools.service.last_answer(request).plan
-    return carried_out(nowhere, plan, names, nodes)
+    start = carried_out((PENDING,) * len(names), plan, names, node_names(scenario))
+    if PENDING not in start:
+        return None
+    return ThesisRow(**facts_of(case, scenario, attempt, start), labelled=case.labelled)

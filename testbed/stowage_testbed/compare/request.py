@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.compare.result import Result
+from stowage_testbed.compare.comparison import Comparison
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.run.arm import Arm, ClientLimits
 from stowage_testbed.run.listener import Listener
@@ -23,30 +23,18 @@ LimitsKind = Literal["own", "equal"]
 EQUAL = ClientLimits(qps=1000, burst=1000)
 """High enough that the API server of one machine is slower."""
 
+COMPARISONS = Path("results/compare")
+
 
 @dataclass(frozen=True, slots=True)
 class CompareRequest:
-    """One scenario, several schedulers, so many rounds.
+    """One scenario with a measured window, several schedulers, so many rounds.
 
-    Attributes
-    ----------
-    scenario
-        One with steps and a measured window.
-    arms
-        The first is what the others are compared with.
-    time_s
-        Go on until each headline is decided, or no longer than this; ``rounds`` does
-        not count then.
-    limits
-        In the order in which they are run, with what `equal` means.
-    folder
-        Of the results; a comparison that is there already is resumed.
-    warm_up
-        Pods that every scheduler places before its window opens; 0 measures it cold.
-    allow_unfair
-        Compare arms also where they differ in more than how they place pods.
-    cluster
-        Name of a cluster that is up; ``None`` makes one.
+    The first arm is what the others are compared with. Client ``limits`` are in the order in which they are run. With
+    ``time_s`` rounds go on until each headline is decided, or no longer than this. Every scheduler places ``warm_up``
+    pods before its window opens; 0 measures it cold. ``allow_unfair`` compares arms also where they differ in more
+    than how they place pods. A comparison that is in the folder already is resumed. ``cluster`` names one that is up;
+    `None` makes one.
     """
 
     scenario: Scenario
@@ -59,14 +47,6 @@ class CompareRequest:
     allow_unfair: bool = False
     cluster: str | None = None
     time_s: float | None = None
-
-    @property
-    def arms_by_name(self) -> Mapping[str, Arm]:
-        """The arms by name."""
-        return {arm.name: arm for arm in self.arms}
-
-
-COMPARISONS = Path("results/compare")
 
 
 def split_words(text: str) -> list[str]:
@@ -86,8 +66,8 @@ def choose_scenario(asked: str, folder: Path, variant: str | None) -> Scenario:
     """
     found = choose_scenarios([asked], folder=folder, variant=variant)
     if variant is None and len(found) > 1:
-        plain = choose_scenarios([asked], folder=folder, variant=DEFAULT_VARIANT)
-        found = plain if len({one.name for one in found}) == 1 else found
+        default = choose_scenarios([asked], folder=folder, variant=DEFAULT_VARIANT)
+        found = default if len({one.name for one in found}) == 1 else found
     if len(found) > 1:
         ids = ", ".join(one.scenario_id for one in found[:4])
         raise InputError(
@@ -96,31 +76,16 @@ def choose_scenario(asked: str, folder: Path, variant: str | None) -> Scenario:
     return found[0]
 
 
-_SECONDS = {"s": 1, "m": 60, "h": 3600}
-
-
 def read_time(text: str) -> float:
-    """Return the seconds of a time such as 90s, 20m or 1h.
-
-    Raises
-    ------
-    InputError
-        It is none.
-    """
-    number, unit = text[:-1], text[-1:]
-    if unit not in _SECONDS or not number.isdecimal() or not int(number):
+    """Return the seconds of a time such as 90s, 20m or 1h; an `InputError` if it is none."""
+    number, unit = text[:-1], {"s": 1, "m": 60, "h": 3600}.get(text[-1:])
+    if unit is None or not number.isdecimal() or not int(number):
         raise InputError(f"{text!r} is no time; write it as in 90s, 20m or 1h, in whole numbers")
-    return float(int(number) * _SECONDS[unit])
+    return float(int(number) * unit)
 
 
 def read_limits(text: str, qps: int) -> Mapping[LimitsKind, ClientLimits | None]:
-    """Return the kinds of client limits that are named, with what they are.
-
-    Raises
-    ------
-    InputError
-        One is neither `own` nor `equal`.
-    """
+    """Return the kinds of client limits that are named, with what they are; an `InputError` for others."""
     chosen: dict[LimitsKind, ClientLimits | None] = {}
     for word in split_words(text) or [text]:
         if word == "own":
@@ -140,18 +105,12 @@ def make_default_folder_name(scenario: Scenario) -> Path:
     return COMPARISONS / scenario.scenario_id.replace("/", "-").replace("@", "-")
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One arm's run in one round under one kind of client limits."""
+class Turn(NamedTuple):
+    """One arm's run in one round under one kind of client limits: what its record is known by in a bundle."""
 
     limits: str
     round_number: int
     arm: str
-
-    @property
-    def key(self) -> tuple[str, int, str]:
-        """What its record is known by in a bundle."""
-        return self.limits, self.round_number, self.arm
 
     @property
     def folder(self) -> Path:
@@ -162,14 +121,12 @@ class Turn:
 def make_turns(limits: Sequence[str], arms: Sequence[str], rounds: int | None, seed: int) -> Iterator[Turn]:
     """Yield every run, round by round; without a number of them for ever.
 
-    In a round each arm runs once under each kind of limits. Which one begins is drawn
-    for the first round and rotates from then on: over as many rounds as there are arms
-    each of them has had every place.
+    In a round each arm runs once under each kind of limits. Which one begins is drawn for the first round and rotates
+    from then on: over as many rounds as there are arms each of them has had every place.
     """
     first = list(arms)
     random.Random(seed).shuffle(first)  # noqa: S311 - an order is no secret
-    numbers = count(1) if rounds is None else range(1, rounds + 1)
-    for number in numbers:
+    for number in count(1) if rounds is None else range(1, rounds + 1):
         ahead = (number - 1) % len(first)
         for kind in limits:
             for arm in first[ahead:] + first[:ahead]:
@@ -185,7 +142,7 @@ class CompareListener(Listener):
     def turn_started(self, turn: Turn) -> None:
         """Take note that an arm's turn begins."""
 
-    def round_judged(self, result: Result) -> None:
+    def round_judged(self, comparison: Comparison) -> None:
         """Take note of what the rounds so far say."""
 
     def turn_finished(self, turn: Turn, record: RunRecord) -> None:

@@ -1,4 +1,4 @@
-"""One arm's turn: what serves while the steps are carried out, and what is kept."""
+"""One arm's turn: it serves, places pods that are not measured, and then those of the scenario."""
 
 from __future__ import annotations
 
@@ -9,38 +9,33 @@ from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
 
+from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.compare.arms.serving import ended_with
-from stowage_testbed.compare.session.request import CompareListener, Turn
-from stowage_testbed.compare.session.warming import name_warm_namespace, warm_up
+from stowage_testbed.compare.request import CompareListener, Turn
 from stowage_testbed.helm.release import FileLog
 from stowage_testbed.metrics.record import RunRecord
+from stowage_testbed.observe.settled import pods_gone, pods_placed
 from stowage_testbed.observe.source import PACKING_PLANS
 from stowage_testbed.recording.footprint import UNKNOWN, Footprint, FootprintMeter
-from stowage_testbed.run.arm import Arm, ClientLimits
+from stowage_testbed.run.arm import Arm, ClientLimits, PodOverrides, apply_overrides
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.environment import ScenarioEnvironment
+from stowage_testbed.run.environment import ScenarioEnvironment, await_account, make_namespace
 from stowage_testbed.run.harness import Harness
 from stowage_testbed.run.listener import Listener, WindowListener
 from stowage_testbed.run.material import Material
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.steps.measuring import OUTCOME
+from stowage_testbed.scenario.manifests import make_controller
+from stowage_testbed.scenario.model import Workload
+
+LONGEST = 58
+"""Characters of a namespace beside the prefix, of the 63 that a name may have."""
 
 
 class WindowMeter(WindowListener):
-    """Reads a scheduler's memory and CPU time, and keeps its own process still.
-
-    Parameters
-    ----------
-    pids
-        The scheduler's processes.
-
-    Attributes
-    ----------
-    footprint
-        Of the scheduler, once the window is closed.
-    """
+    """Reads the memory and CPU time of a scheduler's processes, and keeps its own process still."""
 
     def __init__(self, pids: Iterable[int]) -> None:
         self._pids = tuple(pids)
@@ -57,36 +52,15 @@ class WindowMeter(WindowListener):
 
     def close(self) -> None:
         """Read the footprint; nothing happens unless the window is open."""
-        if self._meter is None:
-            return
-        self.footprint, self._meter = self._meter.read(), None
-        gc.unfreeze()
-
-
-NOT_FOUND = HTTPStatus.NOT_FOUND
-NO_WINDOW = "no window was measured: `measure: start` or `measure: stop` was not reached"
+        if self._meter is not None:
+            self.footprint, self._meter = self._meter.read(), None
+            gc.unfreeze()
 
 
 class ArmHarness(Harness):
     """Has an arm serve, warmed up and measured, whatever the steps release.
 
-    Parameters
-    ----------
-    context
-        The cluster.
-    arm, limits
-        Which scheduler, and how fast it may ask; its own limits without.
-    folder
-        Takes its configuration and logs.
-    warm_up_pods
-        Placed before the window opens; 0 for none.
-
-    Attributes
-    ----------
-    configuration
-        The arm's, once it serves.
-    footprint
-        Of the arm in the window.
+    Without ``limits`` the arm has its own. The folder takes its configuration and logs.
     """
 
     is_released = False
@@ -122,9 +96,9 @@ class ArmHarness(Harness):
             recorder.follow_logs({name: FileLog(file) for name, file in running.log_files.items()})
             if self._warm_up_pods:
                 recorder.report("warm up")
-                namespace = name_warm_namespace(environment.namespace)
-                pods = self._warm_up_pods
-                warm_up(self._context, self._arm.pod_overrides, pods, namespace)
+                # The end of the name is what no other run has.
+                namespace = f"warm-{environment.namespace[-LONGEST:]}".replace("--", "-")
+                warm_up(self._context, self._arm.pod_overrides, self._warm_up_pods, namespace)
             watch_plans(self._context)
             self.configuration = running.configuration
             self._pids = running.pids
@@ -142,15 +116,7 @@ Keep = Callable[[RunRecord, str], None]
 
 
 class TurnListener(Listener):
-    """Makes the record of a turn, before anything is cleared.
-
-    Parameters
-    ----------
-    listener
-        Receives the progress of the run.
-    turn, harness, keep
-        Which turn, what places its pods, and what takes the record.
-    """
+    """Makes the record of a turn, before anything is cleared."""
 
     def __init__(self, listener: CompareListener, turn: Turn, harness: ArmHarness, keep: Keep, *, warm: bool) -> None:
         self._listener = listener
@@ -169,30 +135,25 @@ class TurnListener(Listener):
 
     def keep(self, outcome: ScenarioOutcome) -> None:
         """Keep the record; what went wrong with arm or scenario is its error."""
-        turn = self._turn
+        limits, number, arm = self._turn
         # What became of an overloaded service is what is compared, and no failure.
         failed = [check.message for check in outcome.failed_checks if check.name != OUTCOME]
-        error = _join(outcome.skipped, outcome.error, *failed)
-        record = outcome.record or RunRecord(
-            scenario_id=outcome.scenario.scenario_id,
-            arm=turn.arm,
-            limits=turn.limits,
-            round_number=turn.round_number,
-            nodes=(),
-            pods=(),
-            window_s=0.0,
-            error="" if error else NO_WINDOW,
-        )
+        errors = [outcome.skipped, outcome.error, *failed]
+        record = outcome.record
+        if record is None:
+            record = RunRecord(outcome.scenario.scenario_id, arm, limits, number, nodes=(), pods=(), window_s=0.0)
+            if not any(errors):
+                errors.append("no window was measured: `measure: start` or `measure: stop` was not reached")
         footprint = self._harness.footprint
         record = replace(
             record,
-            arm=turn.arm,
-            limits=turn.limits,
-            round_number=turn.round_number,
+            arm=arm,
+            limits=limits,
+            round_number=number,
             warm=self._warm,
             peak_memory_bytes=footprint.peak_memory_bytes,
             cpu_s=footprint.cpu_s,
-            error=_join(error, record.error),
+            error="; ".join(filter(None, (*errors, record.error))),
         )
         self._keep(record, self._harness.configuration)
 
@@ -202,9 +163,30 @@ def watch_plans(context: RunContext) -> None:
     try:
         context.observer.watch(PACKING_PLANS)
     except ApiRefusedError as error:
-        if error.status != NOT_FOUND:
+        if error.status != HTTPStatus.NOT_FOUND:
             raise
 
 
-def _join(*errors: str) -> str:
-    return "; ".join(filter(None, errors))
+def warm_up(context: RunContext, pod_overrides: PodOverrides, pods: int, namespace: str) -> None:
+    """Have so many small pods placed in a namespace of their own, and taken away.
+
+    The first burst after a start is the slow one of some schedulers: caches, connections and compiled rules come with
+    it.
+    """
+    objects, timeouts = context.objects, context.timeouts
+    workload = Workload("warm-up", pods, Resources(cpu=1, memory=1_000_000))
+    make_namespace(context, namespace)
+    try:
+        await_account(context, namespace)
+        objects.create(apply_overrides(make_controller(workload, namespace), pod_overrides))
+        context.observer.wait_for(
+            f"{pods} pods to be placed before anything is measured",
+            pods_placed(namespace, pods),
+            timeout_s=timeouts.settle_base_s + timeouts.settle_per_pod_s * pods,
+        )
+    finally:
+        # Left alone, its controller would go on making pods amid what is measured.
+        objects.delete_all("ReplicaSet", namespace)
+        objects.delete_all("Pod", namespace)
+        objects.delete("Namespace", namespace)
+    context.observer.wait_for(f"the pods of {namespace} to go", pods_gone(namespace), timeout_s=timeouts.cleanup_s)

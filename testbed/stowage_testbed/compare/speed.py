@@ -1,7 +1,4 @@
-"""How fast this machine is, so that times of two machines can be held together.
-
-It is measured in about a second, as the rates of a few fixed pieces of work.
-"""
+"""How fast this machine is, so that times of two machines can be compared: a second of a few fixed pieces of work."""
 
 from __future__ import annotations
 
@@ -18,14 +15,14 @@ from statistics import fmean, stdev
 ASSUMED_SPREAD = 0.1
 """Of one rate's logarithm, where a single one leaves no other way to know it."""
 
+TRIES = 5
+TRY_S = 0.04
+"""Long enough for the clock, short enough to fall between two other things that run."""
+
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """What was measured of a machine: its cores, and how fast one does some works.
-
-    By the name of the work, how often it was done in a second: the best of several
-    tries, since whatever else runs only ever slows a try.
-    """
+    """A machine's cores, and how often a second one of them does each piece of work: the best of several tries."""
 
     per_s: Mapping[str, float]
     cpus: int
@@ -33,21 +30,17 @@ class Speed:
 
 @dataclass(frozen=True, slots=True)
 class Slowdown:
-    """How many times longer work takes on one machine than on another.
-
-    The factor is the geometric mean over the pieces of work that both machines did.
-    With it comes the standard deviation of its logarithm: it depends on the work.
-    """
+    """How many times longer work takes, as a geometric mean, with the standard deviation of its logarithm."""
 
     factor: float
     log_spread: float
     works: tuple[str, ...]
 
 
-def slowdown(before: Speed, now: Speed) -> Slowdown | None:
-    """Return how much slower the machine is now; ``None`` with no work in common."""
-    works = tuple(name for name in before.per_s if name in now.per_s)
-    if not works:
+def slowdown(before: Speed | None, now: Speed | None) -> Slowdown | None:
+    """Return how much slower the machine is now; `None` with no work in common."""
+    works = tuple(name for name in before.per_s if name in now.per_s) if before and now else ()
+    if not works or before is None or now is None:
         return None
     logs = [log(before.per_s[name] / now.per_s[name]) for name in works]
     spread = stdev(logs) if len(logs) > 1 else ASSUMED_SPREAD
@@ -72,45 +65,39 @@ _POD = {
 }
 _LIST = [_POD] * 50
 _TEXT = json.dumps(_LIST).encode()
-_NODES = 1_000
 
 
 def _encode() -> None:
-    """Objects to text and back, as every watch and every write does."""
+    """Turn objects to text and back, as every watch and every write does."""
     json.loads(json.dumps(_LIST))
 
 
 def _hash() -> None:
-    """Integrity and TLS."""
+    """Check integrity, as TLS does."""
     for _ in range(20):
         hashlib.sha256(_TEXT).digest()
 
 
 def _pack() -> None:
-    """Storage."""
+    """Compress, as storage does."""
     zlib.compress(_TEXT, 6)
 
 
 def _score() -> None:
     """Filter and sort nodes in plain code, as one scheduling cycle does."""
-    free = [(number * 7919) % 4000 for number in range(_NODES)]
-    fitting = [number for number in range(_NODES) if free[number] >= 100]  # noqa: PLR2004
+    free = [(number * 7919) % 4000 for number in range(1000)]
+    fitting = [number for number in range(1000) if free[number] >= 100]  # noqa: PLR2004
     sorted(fitting, key=lambda number: (-free[number], number))
 
 
 WORKS: Mapping[str, Callable[[], None]] = {"encode": _encode, "hash": _hash, "pack": _pack, "score": _score}
-"""By name; a change of one is a new name, for old baselines keep the old rates."""
-
-
-TRIES = 5
-TRY_S = 0.04
-"""Long enough for the clock, short enough to fall between two other things that run."""
+"""By name; a piece of work that changes gets a new name, for old baselines have the old rates."""
 
 
 def measure_speed(
     works: Mapping[str, Callable[[], None]] = WORKS, clock: Callable[[], float] = time.perf_counter
 ) -> Speed:
-    """Return the rates of the works on one core, each the best of several tries."""
+    """Return the rates of the works on one core."""
     # A first call may pay for what later ones find ready.
     for work in works.values():
         work()
@@ -119,11 +106,9 @@ def measure_speed(
 
 
 def _rate(work: Callable[[], None], clock: Callable[[], float]) -> float:
-    begin_s = clock()
-    done = 0
-    while True:
+    begin_s, done, passed_s = clock(), 0, 0.0
+    while passed_s < TRY_S:
         work()
         done += 1
         passed_s = clock() - begin_s
-        if passed_s >= TRY_S:
-            return done / passed_s
+    return done / passed_s

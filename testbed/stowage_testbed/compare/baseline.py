@@ -1,0 +1,315 @@
+"""An earlier comparison, kept as a small file, and a later one checked against it: `check`.
+
+The two were not interleaved and may be of two machines. So rounds are not pairs (Welch's interval instead of
+Student's), and times are scaled by the speed of the machine. How much of a time is the machine's is not known - a
+scheduler that waits for its client's rate limit waits as long on any machine - so the truth lies between none and all
+of it, and a verdict has to hold over that range. Times of a queue near its limit are not proportional to speed: if
+one machine is more than twice as fast as the other, times and rates are shown without a verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from math import log
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import msgspec
+import numpy as np
+from scipy.special import stdtrit
+
+from stowage_testbed.base.errors import InputError
+from stowage_testbed.base.whole_file import write_whole
+from stowage_testbed.compare.comparison import Comparison
+from stowage_testbed.compare.speed import Slowdown, Speed, slowdown
+from stowage_testbed.compare.verdicts import (
+    ERROR_RATE,
+    FEWEST_ROUNDS,
+    Ends,
+    Floats,
+    Scale,
+    Verdict,
+    on_scale,
+    outcome_of,
+)
+from stowage_testbed.compare.wording import show_change, show_value
+from stowage_testbed.metrics.metric import Better
+from stowage_testbed.text.table import Table
+
+FORMAT = "stowage.dev/baseline/v1"
+
+SURE_SPREADS = 2.0
+"""Standard deviations of the machine's speed that a verdict has to hold over."""
+
+FARTHEST = 2.0
+"""How many times slower or faster a machine may be for verdicts on times."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One metric of one arm in all rounds."""
+
+    limits: str
+    arm: str
+    name: str
+    unit: str
+    better: Better
+    resolution: float
+    values: tuple[float, ...]
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What the series of another comparison is found by."""
+        return self.limits, self.arm, self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The headline metrics of a comparison, and all that a later one must have in common with it."""
+
+    format: str
+    scenario_id: str
+    scenario_sha256: str
+    parameters: Mapping[str, Any]
+    started: str
+    source: Mapping[str, Any]
+    speed: Speed | None
+    series: tuple[Series, ...]
+    warm_up: int = 0
+    client_limits: Mapping[str, Mapping[str, tuple[float | None, int | None]]] = field(default_factory=dict)
+    failed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One metric of one arm: means before and now as measured, and the change that the machine does not account for."""
+
+    limits: str
+    arm: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What a comparison says against an earlier one.
+
+    ``slowdown`` is that of this machine against the earlier one, `None` if a speed is not known; nothing is scaled
+    then. ``missing`` names arms and metrics that the comparison lacks, and runs that failed in it and not before.
+    """
+
+    checked: tuple[Checked, ...]
+    slowdown: Slowdown | None
+    missing: tuple[str, ...]
+
+    @property
+    def worse(self) -> bool:
+        """Whether anything is worse."""
+        return any(one.verdict.outcome == "worse" for one in self.checked)
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing is worse, and nothing is missing."""
+        return not self.missing and not self.worse
+
+
+def baseline_of(comparison: Comparison) -> Baseline:
+    """Return what is kept of a comparison."""
+    source = comparison.environment.get("source")
+    return Baseline(
+        format=FORMAT,
+        scenario_id=comparison.scenario.scenario_id,
+        scenario_sha256=comparison.scenario.sha256,
+        parameters=comparison.scenario.parameters,
+        started=comparison.started,
+        source=source if isinstance(source, Mapping) else {},
+        speed=comparison.speed,
+        series=tuple(
+            Series(
+                limits, arm, name, metrics[0].unit, metrics[0].better,
+                max(metric.resolution for metric in metrics), comparison.values(limits, arm, name),
+            )
+            for limits in comparison.limits
+            for arm in comparison.arm_names
+            for name in comparison.question.headlines
+            if (metrics := comparison.metrics(limits, arm, name))
+        ),
+        warm_up=comparison.warm_up,
+        client_limits={
+            kind: {arm.name: (arm.settings[kind].qps, arm.settings[kind].burst) for arm in comparison.arms}
+            for kind in comparison.limits
+        },
+        failed=tuple(
+            f"{run.arm}, {run.limits} limits: round {run.round_number} failed" for run in comparison.runs if run.error
+        ),
+    )  # fmt: skip
+
+
+def save_baseline(baseline: Baseline, path: Path) -> None:
+    """Write a baseline as JSON that a review can read."""
+    write_whole(path, msgspec.json.format(msgspec.json.encode(baseline), indent=2))
+
+
+def load_baseline(path: Path) -> Baseline:
+    """Read a baseline; an `InputError` if the file is missing, or is none."""
+    try:
+        baseline = msgspec.json.decode(path.read_bytes(), type=Baseline)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise _broken(path, str(error)) from error
+    if baseline.format != FORMAT:
+        raise _broken(path, f"format {baseline.format!r}, this reads {FORMAT!r}")
+    return baseline
+
+
+def _broken(path: Path, why: str) -> InputError:
+    return InputError(f"{path} is no baseline: {why}; make one with `stowage compare --save FILE`")
+
+
+def check(path: Path, before: Baseline, now: Baseline) -> Check:
+    """Return the verdicts on every metric that both have.
+
+    Raises
+    ------
+    InputError
+        They are of other scenarios or conditions, or have no metric in common.
+    """
+    later = {one.key: one for one in now.series}
+    both = [(one, later[one.key]) for one in before.series if one.key in later]
+    differs = next(_list_differences(before, now), "" if both else "they have no arm and metric in common")
+    if differs:
+        raise InputError(
+            f"{path} cannot be compared with these runs: {differs}; "
+            "save a new baseline from a comparison of this scenario"
+        )
+    slower = slowdown(before.speed, now.speed)
+    level = ERROR_RATE / len(both)
+    lacking = (f"{one.arm}, {one.limits} limits: {one.name}" for one in before.series if one.key not in later)
+    return Check(
+        checked=tuple(Checked(one.limits, one.arm, _verdict(one, other, level, slower)) for one, other in both),
+        slowdown=slower,
+        missing=(*lacking, *(one for one in now.failed if one not in before.failed)),
+    )
+
+
+def _list_differences(before: Baseline, now: Baseline) -> Iterator[str]:
+    if before.scenario_id != now.scenario_id:
+        yield f"it is of {before.scenario_id}, not of {now.scenario_id}"
+    if before.scenario_sha256 != now.scenario_sha256:
+        yield "the scenario's file has changed since"
+    if dict(before.parameters) != dict(now.parameters):
+        yield "the scenario's parameters are others"
+    if before.warm_up != now.warm_up:
+        yield f"{before.warm_up} pods for warming up, now {now.warm_up}"
+    for kind, arms in before.client_limits.items():
+        there = now.client_limits.get(kind, {})
+        for arm in arms.keys() & there.keys():
+            if tuple(arms[arm]) != tuple(there[arm]):
+                yield f"{arm} had other client limits ({kind})"
+
+
+def welch_interval(before: Series, now: Series, level: float) -> tuple[Scale, float, float] | None:
+    """Return scale, mean and half width of the change, which is missed with chance ``level``.
+
+    `None` if a side has fewer than two rounds, which show no spread.
+    """
+    if min(len(before.values), len(now.values)) < FEWEST_ROUNDS:
+        return None
+    scale: Scale = "ratio" if all(value > 0 for value in (*before.values, *now.values)) else "difference"
+    groups: list[Floats] = []
+    variances = []
+    for one in (before, now):
+        values = np.asarray(one.values, dtype=np.float64)
+        step = one.resolution / values if scale == "ratio" else np.full_like(values, one.resolution)
+        values = np.log(values) if scale == "ratio" else values
+        groups.append(values)
+        variances.append(float(values.var(ddof=1) + (step**2).mean() / 12) / len(values))
+    total = sum(variances)
+    reach = 0.0
+    if total:
+        # Welch's and Satterthwaite's degrees of freedom.
+        weighed = sum(part**2 / (len(values) - 1) for part, values in zip(variances, groups, strict=True))
+        reach = float(stdtrit(total**2 / weighed, 1 - level / 2))
+    return scale, float(groups[1].mean() - groups[0].mean()), reach * float(np.sqrt(total))
+
+
+def _verdict(before: Series, now: Series, level: float, slower: Slowdown | None) -> Verdict:
+    found = welch_interval(before, now, level)
+    scale, mean, half_width = found or ("ratio", 0.0, 0.0)
+    time, rate = now.unit in {"s", "ms"}, now.unit.endswith("/s")
+    # The rates themselves are good to some hundredths.
+    too_far = slower is not None and abs(log(slower.factor)) > log(FARTHEST) + SURE_SPREADS * slower.log_spread
+    least = whole = most = 0.0
+    if found is None:
+        reason = "fewer than two rounds on a side show no spread"
+    elif not time and not rate:
+        reason = "does not depend on the machine's speed"
+    elif slower is None:
+        reason = "not scaled: the speed of a machine is not known"
+    elif scale != "ratio":
+        reason = "not scaled: a value is zero"
+    else:
+        reason = "holds whether none or all of it is the machine's speed"
+        whole = log(slower.factor) if time else -log(slower.factor)
+        reach = SURE_SPREADS * slower.log_spread
+        least, most = min(0.0, whole - reach), max(0.0, whole + reach)
+    no_verdict = too_far and (time or rate)
+    if no_verdict and found is not None:
+        reason = "the machines differ too much for times to be judged"
+    ends: Ends | None = None
+    if found is not None:
+        ends = (mean - whole, mean - half_width - most, mean + half_width - least)
+    estimate, low, high = on_scale(scale, ends)
+    return Verdict(
+        name=now.name,
+        unit=now.unit,
+        better=now.better,
+        outcome="not judged" if no_verdict else outcome_of(now.better, ends),
+        baseline=fmean(before.values),
+        arm=fmean(now.values),
+        scale=scale,
+        estimate=estimate,
+        low=low,
+        high=high,
+        confidence=1 - level,
+        rounds=min(len(before.values), len(now.values)),
+        headline=True,
+        reason=reason,
+    )
+
+
+def check_table(found: Check) -> Table:
+    """Return a line for each metric of each arm."""
+    return Table(
+        title="Against the baseline",
+        headers=("limits", "arm", "metric", "unit", "before", "now", "change [interval]", "verdict"),
+        rows=tuple(
+            (
+                one.limits,
+                one.arm,
+                verdict.name,
+                verdict.unit,
+                show_value(verdict.baseline, verdict.unit),
+                show_value(verdict.arm, verdict.unit),
+                show_change(verdict) or verdict.reason,
+                verdict.outcome,
+            )
+            for one in found.checked
+            for verdict in (one.verdict,)
+        ),
+        notes=(_note_speed(found.slowdown), *(f"Not in this comparison: {one}." for one in found.missing)),
+    )
+
+
+def _note_speed(slower: Slowdown | None) -> str:
+    if slower is None:
+        return "The speed of a machine is not known: nothing is scaled, and a verdict may be the machine's."
+    side = "slower" if slower.factor >= 1 else "faster"
+    factor = max(slower.factor, 1 / slower.factor)
+    return (
+        f"This machine is {factor:.2f} times {side} than that of the baseline "
+        f"({', '.join(slower.works)}). Before and now are as measured; changes of "
+        "times and rates are taken after scaling, and their intervals hold whether "
+        "none or all of a time is the machine's."
+        + (f" Beyond {FARTHEST:g} times, times and rates are not judged." if factor > FARTHEST else "")
+    )

@@ -1,0 +1,344 @@
+"""The report of a comparison as one page that works offline: `page`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import groupby
+from math import log
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from stowage_testbed.base.whole_file import write_whole
+from stowage_testbed.compare.comparison import Comparison
+from stowage_testbed.compare.published import burst_table, direction_table
+from stowage_testbed.compare.tables import (
+    comparison_markdown,
+    environment_table,
+    failed_table,
+    list_notes,
+    settings_table,
+    verdict_rows,
+)
+from stowage_testbed.compare.verdicts import Verdict
+from stowage_testbed.compare.wording import name_clock, summarise
+from stowage_testbed.hpa.record import HpaRecord
+from stowage_testbed.metrics.columns import list_node_columns, list_pod_columns, name_requested
+from stowage_testbed.metrics.latency import LATENCIES
+from stowage_testbed.metrics.over_time import count_waiting
+from stowage_testbed.metrics.record import RunRecord, find_placed_span, find_waiting_span
+from stowage_testbed.metrics.state import NodeState
+from stowage_testbed.metrics.utilisation import sum_requested
+from stowage_testbed.page.offline import BARS, offline_page
+
+HTML = "report.html"
+MARKDOWN = "report.md"
+
+WIDTH = 120
+REACH = log(2)
+"""Half of a verdict's picture: from half to twice the baseline; what goes beyond is cut."""
+
+MARKS = {"better": "▲ better", "worse": "▼ worse", "no difference shown": "no difference shown", "not judged": ""}
+"""A sign beside the word and the colour."""
+
+SCRIPTS = (*BARS, "curves.js", "page.js")
+"""In the order in which they need each other."""
+
+MOST_POINTS = 400
+"""More than this a plot of that width cannot show."""
+
+MOST_PODS = 60_000
+"""Pods of all runs on a page: some ten megabytes, which browsers open at once."""
+
+ALL_ROUNDS = 0
+"""Stands for the rounds together where the number of one would stand."""
+
+LINE_DIGITS = 5
+TIME_DIGITS = 4
+"""Of seconds: a tenth of the clock's resolution."""
+
+LATENCY_MEANINGS: Mapping[str, str] = {
+    "t_sched": "T_sched: created to bound",
+    "t_ready": "T_ready: created to ready",
+    "t_post": "T_post: bound to ready",
+}
+
+
+def write_report(comparison: Comparison, folder: Path) -> Path:
+    """Write page and tables beside their records; return the page's file."""
+    write_whole(folder / HTML, page(comparison))
+    write_whole(folder / MARKDOWN, comparison_markdown(comparison, whole=True))
+    return folder / HTML
+
+
+def page(comparison: Comparison, most_pods: int = MOST_PODS) -> str:
+    """Return the report as HTML that loads nothing from anywhere."""
+    loads = loads_of(comparison)
+    placements = list_placements(comparison, most_pods)
+    return offline_page(
+        "compare",
+        scripts=SCRIPTS,
+        data={
+            "arms": comparison.arm_names,
+            "limits": comparison.limits,
+            "clusters": placements.clusters,
+            "runs": placements.runs,
+            "latencies": latency_lines(comparison),
+            "loads": load_lines(comparison),
+            "shares": [name for name, load in loads.items() if load.share],
+        },
+        comparison=comparison,
+        marks=MARKS,
+        forest=forest,
+        parts=[
+            {
+                "limits": limits,
+                "rows": verdict_rows(comparison, limits),
+                "notes": tuple(list_notes(comparison, limits)),
+                "tables": [one for make in (burst_table, direction_table) if (one := make(comparison, limits)).rows],
+            }
+            for limits in comparison.limits
+        ],
+        overview=summarise(comparison),
+        failed=failed_table(comparison),
+        settings=settings_table(comparison),
+        environment=environment_table(comparison),
+        latencies=LATENCY_MEANINGS,
+        loads={name: load.meaning for name, load in loads.items()},
+        resources=[("pods", "pods"), *((name, name_requested(name)) for name in comparison.resources)],
+        limits_options=list(enumerate(comparison.limits)),
+        left_out=placements.left_out,
+        clock=name_clock(comparison.records),
+    )
+
+
+class Forest(NamedTuple):
+    """Where an interval lies in pixels; one that goes on beyond the picture is cut."""
+
+    low: float
+    estimate: float
+    high: float
+    cut_low: bool
+    cut_high: bool
+
+
+def forest(verdict: Verdict) -> Forest | None:
+    """Return the picture of a ratio; `None` where there is no interval of one."""
+    if verdict.scale != "ratio" or verdict.low is None or verdict.high is None or verdict.estimate is None:
+        return None
+    places = [
+        round(WIDTH / 2 * (1 + log(ratio) / REACH), 1) if ratio > 0 else -1.0
+        for ratio in (verdict.low, verdict.estimate, verdict.high)
+    ]
+    low, estimate, high = (min(max(place, 0.0), float(WIDTH)) for place in places)
+    return Forest(low, estimate, high, cut_low=places[0] < 0, cut_high=places[2] > WIDTH)
+
+
+class Line(NamedTuple):
+    """Steps: ``y[i]`` holds from ``x[i]`` until ``x[i + 1]``."""
+
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+
+def thin(x: Sequence[float], y: Sequence[float], most: int = MOST_POINTS) -> Line:
+    """Return at most ``most`` of the steps, first and last among them."""
+    count = len(x)
+    if count <= most:
+        return Line(tuple(x), tuple(y))
+    chosen = [round(index * (count - 1) / (most - 1)) for index in range(most)]
+    return Line(tuple(x[i] for i in chosen), tuple(y[i] for i in chosen))
+
+
+def distribution(records: Iterable[RunRecord], latency: str) -> Line:
+    """Return the share of pods that had waited at most x seconds, over all records.
+
+    Pods that never came to the end count as waiting for ever. Empty without samples.
+    """
+    found = [LATENCIES[latency](record) for record in records]
+    samples = sorted(sample for one in found for sample in one.samples_s)
+    if not samples:
+        return Line((), ())
+    n = len(samples) + sum(one.missing for one in found)
+    return thin((samples[0], *samples), (0.0, *(rank / n for rank in range(1, len(samples) + 1))))
+
+
+class Load(NamedTuple):
+    """What is drawn of a run over its window: a share of something, or a number."""
+
+    meaning: str
+    share: bool
+    line_of: Callable[[RunRecord], Line]
+
+
+def loads_of(comparison: Comparison) -> dict[str, Load]:
+    """Return what there is to draw over time, by name."""
+    loads = {
+        name: Load(f"{name_requested(name)}, share of all nodes", True, partial(utilisation_over_time, resource=name))
+        for name in comparison.resources
+    }
+    loads["waiting"] = Load("pods without a node", False, waiting_over_time)
+    return loads | (RECOVERY_LOADS if any(record.recovery for record in comparison.records) else {})
+
+
+def utilisation_over_time(record: RunRecord, resource: str) -> Line:
+    """Return the requested share of what all nodes have, from 0 to 1."""
+    capacity = sum(node.resources[resource] for node in record.nodes)
+    steps = sum_requested(record, resource)
+    shares = (value / max(capacity, 1) for value in steps.values)
+    return _draw_steps(zip(steps.times_s, shares, strict=True), record.window_s)
+
+
+def waiting_over_time(record: RunRecord) -> Line:
+    """Return the number of pods without a node."""
+    steps = count_waiting(record)
+    return _draw_steps(zip(steps.times_s, steps.values, strict=True), record.window_s)
+
+
+def _draw_steps(points: Iterable[tuple[float, float]], window_s: float) -> Line:
+    """Return a step line from 0 to the window's end; what ends with it is drawn on."""
+    drawn = [(0.0, 0.0), *(point for point in points if point[0] < window_s)]
+    drawn.append((window_s, drawn[-1][1]))
+    return thin([x for x, _ in drawn], [y for _, y in drawn])
+
+
+def _of_service(points: Callable[[HpaRecord], Iterable[tuple[float, float]]]) -> Callable[[RunRecord], Line]:
+    """Return the line of what was seen of an overloaded service; HOLD is the window."""
+
+    def line_of(record: RunRecord) -> Line:
+        found = record.recovery
+        if found is None:
+            return Line((), ())
+        seen = ((max(at_s - found.hold_start_s, 0.0), value) for at_s, value in points(found))
+        return _draw_steps(seen, record.window_s)
+
+    return line_of
+
+
+RECOVERY_LOADS = {
+    name: Load(meaning, share, _of_service(points))
+    for name, meaning, share, points in (
+        (
+            "desired",
+            "replicas that the autoscaler wants",
+            False,
+            lambda found: [(one.at_s, one.desired) for one in found.replicas],
+        ),
+        ("pods", "pods of the service", False, lambda found: [(one.at_s, one.total) for one in found.pods]),
+        ("ready", "ready pods of the service", False, lambda found: [(one.at_s, one.ready) for one in found.pods]),
+        (
+            "usage",
+            "CPU usage as the autoscaler reads it, share of the request",
+            True,
+            lambda found: [(r.at_s, r.cpu_percent / 100) for r in found.replicas if r.cpu_percent is not None],
+        ),
+        (
+            "p99",
+            "p99 latency of the service (s)",
+            False,
+            lambda found: [(one.start_s, one.p99_s) for one in found.hold],
+        ),
+        (
+            "errors",
+            "share of requests that timed out",
+            True,
+            lambda found: [(one.start_s, one.errors) for one in found.hold],
+        ),
+    )
+}
+
+
+def latency_lines(comparison: Comparison) -> dict[str, list[dict[str, Any]]]:
+    """Return, for each latency, a line a run and one for all runs of an arm."""
+    lines: dict[str, list[dict[str, Any]]] = {name: [] for name in LATENCIES}
+    for name in LATENCIES:
+        for limits in comparison.limits:
+            for arm in comparison.arm_names:
+                records = comparison.records_of(limits, arm)
+                if records:
+                    first = {**_locate(comparison, records[0]), "round": ALL_ROUNDS}
+                    lines[name].append({**first, **_round_line(distribution(records, name))})
+                lines[name] += [
+                    {**_locate(comparison, one), **_round_line(distribution([one], name))} for one in records
+                ]
+    return lines
+
+
+def load_lines(comparison: Comparison) -> dict[str, list[dict[str, Any]]]:
+    """Return, for each load, a line a run."""
+    return {
+        name: [
+            {**_locate(comparison, record), **_round_line(load.line_of(record))}
+            for record in comparison.records
+            if not record.error
+        ]
+        for name, load in loads_of(comparison).items()
+    }
+
+
+def _locate(comparison: Comparison, record: RunRecord) -> dict[str, int]:
+    """Return which run it is, by number."""
+    return {
+        "arm": comparison.arm_names.index(record.arm),
+        "limits": comparison.limits.index(record.limits),
+        "round": record.round_number,
+    }
+
+
+def _round_line(line: Line) -> dict[str, list[float]]:
+    return {"x": [round(x, LINE_DIGITS) for x in line.x], "y": [round(y, LINE_DIGITS) for y in line.y]}
+
+
+class Placements(NamedTuple):
+    """The runs whose placements the page shows, in columns, and how many were too many.
+
+    Most runs share a cluster. A pod's class is its workload, priority and requests.
+    """
+
+    clusters: list[dict[str, Any]]
+    runs: list[dict[str, Any]]
+    left_out: int
+
+
+def list_placements(comparison: Comparison, most_pods: int = MOST_PODS) -> Placements:
+    """Return the runs of as many rounds as there is room for, at least of one."""
+    clusters: dict[tuple[NodeState, ...], int] = {}
+    runs = []
+    for record in _choose(comparison, most_pods):
+        pods = sorted(record.pods, key=lambda pod: (pod.bound_s or 0.0, pod.name))
+        waits = [find_waiting_span(pod, record.window_s) for pod in pods]
+        placed = [find_placed_span(pod, record.window_s) if pod.node else None for pod in pods]
+        runs.append(
+            {
+                **_locate(comparison, record),
+                "window": _round_time(record.window_s),
+                "cluster": clusters.setdefault(record.nodes, len(clusters)),
+                **list_pod_columns(pods, record.nodes),
+                "waits": [_round_time(span[0] if span else None) for span in waits],
+                "starts": [_round_time(span[0] if span else None) for span in placed],
+                "gone": [_round_time(pod.gone_s) for pod in pods],
+            }
+        )
+    counted = sum(not record.error for record in comparison.records)
+    columns = [list_node_columns(nodes, comparison.resources) for nodes in clusters]
+    return Placements(columns, runs, counted - len(runs))
+
+
+def _choose(comparison: Comparison, most_pods: int) -> Iterator[RunRecord]:
+    """Yield whole rounds: arms of one round are looked at side by side."""
+
+    def place(record: RunRecord) -> tuple[int, int]:
+        return record.round_number, comparison.limits.index(record.limits)
+
+    room = most_pods
+    records = sorted((record for record in comparison.records if not record.error), key=place)
+    for number, (_, group) in enumerate(groupby(records, key=place)):
+        together = list(group)
+        room -= sum(len(record.pods) for record in together)
+        if room < 0 and number:
+            return
+        yield from together
+
+
+def _round_time(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, TIME_DIGITS)

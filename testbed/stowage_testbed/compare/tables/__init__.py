@@ -1,1 +1,0 @@
-"""A comparison as tables, which terminal, Markdown and page show alike."""

@@ -1,0 +1,412 @@
+"""Whether an arm is better or worse than the baseline, and how sure that is: `judge`.
+
+If an arm is compared with itself, then in 19 of 20 comparisons not one headline may be called better or worse. The
+sample is the round: the change from baseline to arm is taken inside each round, as the logarithm of a ratio where all
+values are above zero, else as a difference. Student's interval of these changes counts a metric's resolution as part
+of its spread. Headlines share the allowed error, and what is shown hands its share on (Holm, Scandinavian Journal of
+Statistics 6, 1979). If every round is looked at, each look has a share of its own, and what the intervals of all
+looks have in common holds. A verdict is an interval that leaves out "no change"; there is no second rule.
+docs/explanation/comparisons.md has the reasons and the sources.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import exp, isfinite, log, nan
+from statistics import fmean
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtrit
+
+from stowage_testbed.metrics.metric import Better, Metric
+
+ERROR_RATE = 0.05
+"""One comparison of an arm with itself in twenty may call a headline better or worse."""
+
+FEWEST_ROUNDS = 2
+"""Below it there is no spread."""
+
+FIRST_LOOK = 4
+"""Rounds before the first look: after three a change must be nine times its spread, after four three times."""
+
+SMALL = 1.05
+"""A ratio that is closer to 1 for sure needs no further rounds."""
+
+MOST_ROUNDS = 200
+"""Beyond this many rounds an answer takes too long."""
+
+MOST_LOG = 700.0
+"""Of a ratio: beyond it no float holds the ratio, and JSON has no infinity."""
+
+Outcome = Literal["better", "worse", "no difference shown", "not judged"]
+
+Scale = Literal["ratio", "difference"]
+"""``ratio`` is arm over baseline, ``difference`` arm less baseline."""
+
+UNCHANGED: dict[Scale, float] = {"ratio": 1.0, "difference": 0.0}
+
+Ends = tuple[float, float, float]
+"""A change and the ends of its interval: logarithms of ratios, or differences."""
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The metrics that get a verdict, the leading one first, and whether each round is looked at."""
+
+    headlines: tuple[str, ...]
+    each_round: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRun:
+    """The metrics of one arm in one round.
+
+    Only runs of one kind of client limits are compared. A run with an ``error`` does not count, and neither does a
+    round whose runs were timed by different clocks.
+    """
+
+    arm: str
+    limits: str
+    round_number: int
+    metrics: tuple[Metric, ...]
+    error: str = ""
+    clock: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One metric of one arm.
+
+    ``baseline`` and ``arm`` are means over the rounds that have both values, of which there are ``rounds``. The
+    change and its interval are on ``scale``, and `None` with fewer than two rounds; a ratio is the geometric mean of
+    the rounds'. ``confidence`` is that of this interval alone, at the last look. ``decided``: further rounds would
+    not tell more.
+    """
+
+    name: str
+    unit: str
+    better: Better
+    outcome: Outcome
+    baseline: float | None
+    arm: float | None
+    scale: Scale
+    estimate: float | None
+    low: float | None
+    high: float | None
+    confidence: float
+    rounds: int
+    headline: bool
+    reason: str
+    decided: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ArmVerdicts:
+    """The verdicts on one arm under one kind of client limits, with the rounds that count and why others do not."""
+
+    arm: str
+    baseline: str
+    limits: str
+    rounds: int
+    left_out: tuple[str, ...]
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def headlines(self) -> tuple[Verdict, ...]:
+        """The verdicts on the headlines, the leading one first."""
+        return tuple(one for one in self.verdicts if one.headline)
+
+    @property
+    def open(self) -> tuple[str, ...]:
+        """The headlines that more rounds may decide."""
+        return tuple(one.name for one in self.headlines if not one.decided)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A mean change, how far it can be trusted, the spread of one round's change, and the chance of a miss."""
+
+    mean: float
+    half_width: float
+    spread: float
+    rounds: int
+    level: float
+
+    @property
+    def ends(self) -> Ends:
+        """Mean, low and high."""
+        return self.mean, self.mean - self.half_width, self.mean + self.half_width
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """One metric in the rounds that have it of both arms: rows of ``values`` are baseline and arm."""
+
+    metric: Metric
+    values: Floats
+    scale: Scale
+    changes: Floats
+    rounding: float
+    missing: str
+    arm_lacks_more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """One metric after some rounds: their interval, and the ends that hold at every look so far."""
+
+    pairs: _Pairs
+    interval: Interval | None = None
+    ends: Ends | None = None
+
+
+Round = tuple[MeasuredRun, MeasuredRun]
+"""Baseline and arm."""
+
+
+def judge(runs: Iterable[MeasuredRun], baseline: str, question: Question) -> tuple[ArmVerdicts, ...]:
+    """Return the verdicts on every other arm, for each kind of client limits."""
+    by_arm = defaultdict[tuple[str, str], list[MeasuredRun]](list)
+    for run in runs:
+        by_arm[run.limits, run.arm].append(run)
+    limits, arms = (dict.fromkeys(key[part] for key in by_arm) for part in (0, 1))
+    return tuple(
+        judge_arm(by_arm[kind, baseline], by_arm[kind, arm], question)
+        for kind in limits
+        for arm in arms
+        if arm != baseline and (kind, baseline) in by_arm and (kind, arm) in by_arm
+    )
+
+
+def judge_arm(baseline: Sequence[MeasuredRun], arm: Sequence[MeasuredRun], question: Question) -> ArmVerdicts:
+    """Return the verdicts on one arm; neither sequence is empty."""
+    first, other = ({run.round_number: run for run in runs} for runs in (baseline, arm))
+    common = [(first[number], other[number]) for number in sorted(first.keys() & other.keys())]
+    rounds = [(a, b) for a, b in common if not a.error and not b.error and a.clock == b.clock]
+    pairs = _pair(rounds)
+    look = _look_each_round if question.each_round else _look_once
+    headlines = look(rounds, question.headlines)
+    fails_more = sum(bool(run.error) for run in other.values()) > sum(bool(run.error) for run in first.values())
+    named = [name for name in question.headlines if name in headlines]
+    return ArmVerdicts(
+        arm=arm[0].arm,
+        baseline=baseline[0].arm,
+        limits=arm[0].limits,
+        rounds=len(rounds),
+        left_out=(
+            *(f"round {number}: only one arm has run" for number in sorted(first.keys() ^ other.keys())),
+            *(f"round {a.round_number}: two clocks, {a.clock} and {b.clock}" for a, b in common if a.clock != b.clock),
+            *(f"round {r.round_number}: {r.arm}: {r.error}" for r in (*first.values(), *other.values()) if r.error),
+        ),
+        verdicts=tuple(
+            _verdict(headlines[name], question, fails_more)
+            if name in headlines
+            else _verdict(_look_alone(pairs[name], ERROR_RATE), None, fails_more)
+            for name in dict.fromkeys((*named, *pairs))
+        ),
+    )
+
+
+def student_interval(changes: Floats, rounding_variance: float, level: float) -> Interval:
+    """Return the interval of at least two changes that misses with chance ``level``."""
+    rounds = len(changes)
+    spread = float(np.sqrt(float(changes.var(ddof=1)) + rounding_variance))
+    return Interval(float(changes.mean()), float(_reach(np.array(rounds), level)) * spread, spread, rounds, level)
+
+
+def share_of_look(rounds: int) -> float:
+    """Return the allowed error of the look after so many rounds, from the fourth on.
+
+    Half of it goes to the first look, a sixth to the second, then a twelfth: the shares ``1 / (k (k + 1))`` add up to 1
+    over any number of looks (error spending: Lan and DeMets, Biometrika 70, 1983).
+    """
+    look = rounds - FIRST_LOOK + 1
+    return ERROR_RATE / (look * (look + 1))
+
+
+def on_scale(scale: Scale, ends: Ends | None) -> tuple[float | None, float | None, float | None]:
+    """Return estimate, low and high as they are shown."""
+    if ends is None:
+        return None, None, None
+    if scale == "difference":
+        return ends
+    estimate, low, high = (exp(min(end, MOST_LOG)) for end in ends)
+    return estimate, low, high
+
+
+def outcome_of(better: Better, ends: Ends | None) -> Outcome:
+    """Return whether an interval leaves out "no change", and on which side."""
+    if better == "neither":
+        return "not judged"
+    if ends is None or ends[1] <= 0 <= ends[2]:
+        return "no difference shown"
+    return "better" if (ends[2] < 0) == (better == "lower") else "worse"
+
+
+def _pair(rounds: Sequence[Round], names: Collection[str] | None = None) -> dict[str, _Pairs]:
+    """Return every metric that a run of either arm has, by its name."""
+    sides = [[{metric.name: metric for metric in pair[side].metrics} for pair in rounds] for side in (0, 1)]
+    found = defaultdict[str, list[Metric]](list)
+    for run in (*sides[0], *sides[1]):
+        for name, metric in run.items():
+            found[name].append(metric)
+    return {name: _make_pairs(name, ones, sides) for name, ones in found.items() if names is None or name in names}
+
+
+def _make_pairs(name: str, found: Sequence[Metric], sides: Sequence[Sequence[Mapping[str, Metric]]]) -> _Pairs:
+    all_values = np.array([[_value(run.get(name)) for run in side] for side in sides])
+    lacking = np.isnan(all_values)
+    values = all_values[:, ~lacking.any(axis=0)]
+    scale: Scale = "ratio" if (values > 0).all() else "difference"
+    before, after = np.log(values) if scale == "ratio" else values
+    changes = after - before
+    resolution = max(metric.resolution for metric in found)
+    # A value that is one of a row of steps is off by up to half a step: a twelfth of the step's square. If every round
+    # shows the same change and no resolution is known, that change may be the step.
+    if not resolution:
+        rounding = float(changes[0]) ** 2 / 6 if changes.size and float(np.ptp(changes)) == 0 else 0.0
+    elif scale == "difference":
+        rounding = resolution**2 / 6
+    else:
+        rounding = float(((resolution / values) ** 2).sum(axis=0).mean()) / 12 if changes.size else 0.0
+    notes = dict.fromkeys(metric.note for metric in found if np.isnan(_value(metric)) and metric.note)
+    baseline_lacks, arm_lacks = lacking.sum(axis=1)
+    return _Pairs(found[0], values, scale, changes, rounding, "; ".join(notes), bool(arm_lacks > baseline_lacks))
+
+
+def _value(metric: Metric | None) -> float:
+    return metric.value if metric is not None and metric.value is not None and isfinite(metric.value) else nan
+
+
+def _look_alone(pairs: _Pairs, level: float) -> _Look:
+    if len(pairs.changes) < FEWEST_ROUNDS:
+        return _Look(pairs)
+    interval = student_interval(pairs.changes, pairs.rounding, level)
+    return _Look(pairs, interval, interval.ends)
+
+
+def _look_once(rounds: Sequence[Round], headlines: Collection[str], error: float = ERROR_RATE) -> dict[str, _Look]:
+    """Return the headlines with intervals that share the error, step by step (Holm).
+
+    Headlines that are shown at their share keep that level, and what they had goes to the others.
+    """
+    pairs = _pair(rounds, headlines)
+    left = {
+        name: one
+        for name, one in pairs.items()
+        if one.metric.better != "neither" and len(one.changes) >= FEWEST_ROUNDS and one.changes.any()
+    }
+    levels = dict.fromkeys(pairs, error)
+    while left:
+        level = error / len(left)
+        found = {name: student_interval(one.changes, one.rounding, level) for name, one in left.items()}
+        shown = [name for name, one in found.items() if abs(one.mean) > one.half_width]
+        # At the last step, those that are left keep what they have.
+        for name in shown or tuple(left):
+            levels[name] = level
+            del left[name]
+    return {name: _look_alone(one, levels[name]) for name, one in pairs.items()}
+
+
+def _look_each_round(rounds: Sequence[Round], headlines: Collection[str]) -> dict[str, _Look]:
+    """Return what looks after each round have come to: a verdict once given stands."""
+    found = {name: _Look(one) for name, one in _pair(rounds, headlines).items()}
+    for count in range(FIRST_LOOK, len(rounds) + 1):
+        for name, new in _look_once(rounds[:count], headlines, share_of_look(count)).items():
+            before = found[name]
+            if before.ends and new.ends and before.pairs.scale == new.pairs.scale:
+                low, high = max(new.ends[1], before.ends[1]), min(new.ends[2], before.ends[2])
+                # Otherwise one of the two is wrong, which is what the error rate allows for.
+                if low <= high:
+                    new = replace(new, ends=(min(max(new.ends[0], low), high), low, high))  # noqa: PLW2901
+            found[name] = new
+    return found
+
+
+def _verdict(look: _Look, question: Question | None, fails_more: bool) -> Verdict:
+    """Return the verdict on a headline of a question; on other metrics, without one, there is none."""
+    pairs, interval, ends = look.pairs, look.interval, look.ends
+    outcome: Outcome = outcome_of(pairs.metric.better, ends) if question else "not judged"
+    reason = _reason(look, outcome, question)
+    if outcome == "better" and (fails_more or pairs.arm_lacks_more):
+        outcome, reason = "not judged", "more of its runs have no value than of the baseline's: these are the good"
+    decided = outcome != "no difference shown" or not pairs.changes.size
+    if not decided and ends is not None:
+        small = pairs.scale == "ratio" and max(-ends[1], ends[2]) <= log(SMALL)
+        decided = small or not pairs.changes.any()
+    estimate, low, high = on_scale(pairs.scale, ends)
+    baseline, arm = (fmean(side) if side.size else None for side in pairs.values)
+    return Verdict(
+        name=pairs.metric.name,
+        unit=pairs.metric.unit,
+        better=pairs.metric.better,
+        outcome=outcome,
+        baseline=baseline,
+        arm=arm,
+        scale=pairs.scale,
+        estimate=estimate,
+        low=low,
+        high=high,
+        confidence=1 - (interval.level if interval else ERROR_RATE),
+        rounds=len(pairs.changes),
+        headline=question is not None,
+        reason=reason,
+        decided=decided,
+    )
+
+
+def _reason(look: _Look, outcome: Outcome, question: Question | None) -> str:
+    pairs, interval = look.pairs, look.interval
+    if interval is None or look.ends is None:
+        if question and question.each_round and len(pairs.changes) >= FEWEST_ROUNDS:
+            return f"verdicts begin with round {FIRST_LOOK}"
+        if pairs.missing:
+            return f"no value to compare: {pairs.missing}"
+        if not pairs.changes.size:
+            return "no round has a value of both arms"
+        return "one round shows no spread; two are the fewest, five are advisable"
+    if question is None:
+        return "no headline: this interval holds by itself, not together with the others"
+    if outcome == "not judged":
+        said = "neither direction is an improvement"
+    elif not pairs.changes.any():
+        said = "the same in every round"
+    elif outcome != "no difference shown":
+        side = "above" if look.ends[0] > 0 else "below"
+        said = f"the whole interval lies {side} {UNCHANGED[pairs.scale]:g}"
+    else:
+        said = f"{interval.rounds} rounds show changes beyond {_resolved(interval, pairs)}"
+        needed = _rounds_to_show(interval, each_round=question.each_round)
+        said += f"; about {needed} would show this one" if needed else ""
+    return said + (f"; other rounds have no value: {pairs.missing}" if pairs.missing else "")
+
+
+def _resolved(interval: Interval, pairs: _Pairs) -> str:
+    if pairs.scale == "difference":
+        return f"{interval.half_width:.3g} {pairs.metric.unit}"
+    if interval.half_width > log(10):
+        return "tenfold"
+    ratio = exp(interval.half_width)
+    return f"x{ratio:.3g}" if ratio > 1.01 else f"x{ratio:.5f}"  # noqa: PLR2004 - else it reads as 1
+
+
+def _rounds_to_show(interval: Interval, *, each_round: bool) -> int | None:
+    """Return how many rounds of this spread would show this mean, as a hint; `None` beyond `MOST_ROUNDS`."""
+    rounds = np.arange(interval.rounds, MOST_ROUNDS + 1)
+    level = np.full(rounds.shape, interval.level)
+    if each_round and rounds.size:
+        shares = np.array([share_of_look(max(n, FIRST_LOOK)) for n in rounds.tolist()])
+        level *= shares / shares[0]
+    enough = np.flatnonzero(_reach(rounds, level) * interval.spread < abs(interval.mean))
+    return int(rounds[enough[0]]) if enough.size else None
+
+
+def _reach(rounds: npt.NDArray[np.intp], level: float | Floats) -> Floats:
+    """Return the half widths of intervals for a spread of 1."""
+    return np.asarray(stdtrit(rounds - 1.0, 1 - level / 2) / np.sqrt(rounds), dtype=np.float64)

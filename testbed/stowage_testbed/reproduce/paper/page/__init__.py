@@ -1,1 +1,0 @@
-"""The evaluation as one page that works offline."""

@@ -1,0 +1,281 @@
+"""The evaluation of the score cache, seed 003: a burst, and recoveries, by five arms: `rebuild`.
+
+Zhou, Mondal, Cheng, Kabir, "On Optimized Scheduling Scheme for Rapid Pod Autoscaling in Kubernetes". Its Table 3 is in
+`stowage_testbed.compare.published`; Table 4 has one run of each scheduler, a quarter of an hour of load.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean
+
+from stowage_testbed.compare.arms.registry import ARMS, choose_arms
+from stowage_testbed.compare.comparison import Comparison
+from stowage_testbed.compare.page import write_report
+from stowage_testbed.compare.published import CITATION, burst_table, direction_table, paper_rows
+from stowage_testbed.compare.request import CompareListener, CompareRequest, LimitsKind, choose_scenario
+from stowage_testbed.compare.session import compare
+from stowage_testbed.compare.verdicts import Verdict
+from stowage_testbed.compare.wording import MISSING
+from stowage_testbed.reproduce.instance.rebuilding import write_tables
+from stowage_testbed.run.arm import ClientLimits
+from stowage_testbed.text.figure import Figure, Target, at_most, figure
+from stowage_testbed.text.table import Table
+
+EQUAL_QPS = 1000
+LIFTED_QPS = 5000
+"""More than any of them can ask for on one machine."""
+
+BURST, RECOVERY, RECOVERY_FULL = "deployment-200", "recovery", "recovery-full"
+FOLDER = "scorecache"
+"""Of the tables, beside those of the comparisons."""
+
+OURS = ("stowage", "stowage-score-cache")
+NOT_SLOWER = ("t_sched_mean_s", "throughput_pods_per_s")
+RATED = (*NOT_SLOWER, "scheduler_memory_peak_bytes", "ttr_s")
+
+NAMES = ("ttr_s", "p99_peak_s", "p99_mean_s", "ok_rate", "t_ready_most_s")
+
+TABLE_4 = paper_rows(
+    NAMES,
+    {
+        "default": ("Default", (346, 1.962, 1.273, 0.40, 99)),
+        "koordinator": ("Koordinator", (191, 2.613, 1.291, 0.43, 105)),
+        "yunikorn": ("YuniKorn", (152, 1.823, 1.166, 0.33, 111)),
+        "stowage-score-cache": ("Cache-scheduler", (115, 1.872, 1.178, 0.43, 105)),
+    },
+)
+
+HEADERS = (
+    "scheduler", "runs", "TTR (s)", "TTR of default", "max p99 (s)", "mean p99 (s)",
+    "OK rate", "most ready (s)",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One scenario, its arms and rounds, and the metrics that become figures.
+
+    Client limits are equal; if ``own``, every arm runs with its own as well, as
+    different as they are.
+    """
+
+    name: str
+    scenario: str
+    rounds: int
+    variant: str | None = None
+    arms: tuple[str, ...] = tuple(ARMS)
+    own: bool = False
+    qps: int = EQUAL_QPS
+    burst: int = EQUAL_QPS
+    warm_up: int = 50
+    metrics: tuple[str, ...] = (
+        "placed_pods",
+        "t_sched_mean_s",
+        "t_sched_p99_s",
+        "throughput_pods_per_s",
+        "jain_pods",
+        "scheduler_memory_peak_bytes",
+        "scheduler_cpu_s",
+    )
+
+    def request(self, scenarios: Path, results: Path) -> CompareRequest:
+        """Return what is asked of the comparison, given the folders of all of them."""
+        equal: Mapping[LimitsKind, ClientLimits | None] = {"equal": ClientLimits(self.qps, self.burst)}
+        return CompareRequest(
+            scenario=choose_scenario(self.scenario, scenarios, self.variant),
+            arms=tuple(choose_arms(self.arms)),
+            folder=results / self.name,
+            rounds=self.rounds,
+            limits={"own": None, **equal} if self.own else equal,
+            warm_up=self.warm_up,
+            allow_unfair=self.own,
+        )
+
+
+_RECOVERY_METRICS = (
+    "ttr_s",
+    "recovered_runs",
+    "t_capacity_s",
+    "ok_rate",
+    "t_sched_mean_s",
+    "t_ready_mean_s",
+    "scheduler_memory_peak_bytes",
+)
+
+_DEPLOYMENT = Planned("deployment-200", "burst/deployment-200", rounds=3, own=True)
+_COLD = replace(_DEPLOYMENT, name="deployment-200-cold", rounds=2, own=False, warm_up=0)
+_LIFTED = Planned("scale-1000-lifted", "burst/scale-1000", rounds=1, qps=LIFTED_QPS,
+                  burst=LIFTED_QPS)  # fmt: skip
+_HELD_BACK = Planned("scale-1000-at-100-qps", "burst/scale-1000", rounds=1,
+                        qps=100, burst=100)  # fmt: skip
+_RECOVERY = Planned("recovery", "hpa/recovery", rounds=2, metrics=_RECOVERY_METRICS)
+_ONCE = replace(_RECOVERY, arms=("default",), rounds=1)
+_OUTCOMES = tuple(replace(_ONCE, name=f"recovery-{variant}", variant=variant) for variant in ("too-few", "plenty"))
+
+DEFAULT = (_DEPLOYMENT, _COLD, _RECOVERY, *_OUTCOMES, _LIFTED, _HELD_BACK)
+
+FULL = (
+    replace(_DEPLOYMENT, rounds=10),
+    replace(_COLD, rounds=10),
+    replace(_RECOVERY, rounds=5),
+    *_OUTCOMES,
+    replace(_RECOVERY, name="recovery-full", variant="full", rounds=3),
+    replace(_LIFTED, rounds=5),
+    replace(_HELD_BACK, rounds=3),
+    replace(_LIFTED, name="scale-5000-lifted", scenario="burst/scale-5000"),
+)
+
+
+def planned(*, full: bool, rounds: int | None) -> tuple[Planned, ...]:
+    """Return the two comparisons; in ``full`` with the paper's periods and length.
+
+    Without ``rounds`` each has as many as in the benchmark.
+    """
+    wanted = (BURST, RECOVERY_FULL if full else RECOVERY)
+    by_name = {one.name: one for one in (FULL if full else DEFAULT)}
+    chosen = (by_name[name] for name in wanted)
+    return tuple(replace(one, rounds=rounds or one.rounds) for one in chosen)
+
+
+def rebuild(
+    comparisons: tuple[Planned, ...], scenarios: Path, results: Path, figures_file: Path, listener: CompareListener
+) -> str:
+    """Compare what has not been compared yet, and return what a terminal shows.
+
+    Comparisons in the folder ``results`` are resumed. The figures go to a file, as JSON.
+    """
+    tables: list[Table] = []
+    figures: list[Figure] = []
+    for one in comparisons:
+        listener.run_progress(f"comparison {one.name}")
+        request = one.request(scenarios, results)
+        comparison = compare(request, listener)
+        write_report(comparison, request.folder)
+        if one.name == BURST:
+            tables += [make(comparison, kind) for kind in comparison.limits for make in (burst_table, direction_table)]
+        else:
+            tables.append(recovery_table(comparison))
+        figures += comparison_figures(one, comparison)
+    scope = {one.name: one.rounds for one in comparisons}
+    folder = results / FOLDER
+    return write_tables(folder, figures_file, tables, figures, {"scope": scope})
+
+
+def comparison_figures(planned: Planned, comparison: Comparison) -> Iterator[Figure]:
+    """Yield each arm's metrics, and the changes from the baseline."""
+    failed = [run for run in comparison.runs if run.error]
+    yield figure(
+        f"{planned.name}: runs that failed",
+        "runs",
+        [float(bool(run.error)) for run in comparison.runs],
+        sum,
+        at_most(0),
+        spread=False,
+        note="; ".join(f"{run.arm}: {run.error}" for run in failed),
+    )
+    for limits in comparison.limits:
+        for arm in comparison.arm_names:
+            yield from _of_arm(planned, comparison, limits, arm)
+        for arm in comparison.others:
+            yield from _changes(planned, comparison, limits, arm)
+    yield from _outcomes(planned, comparison)
+
+
+def _of_arm(planned: Planned, comparison: Comparison, limits: str, arm: str) -> Iterator[Figure]:
+    for name in planned.metrics:
+        metrics = comparison.metrics(limits, arm, name)
+        if metrics:
+            yield figure(
+                f"{planned.name}, {limits} limits: {arm}: {name}",
+                metrics[0].unit,
+                comparison.values(limits, arm, name),
+                fmean,
+            )
+
+
+def _changes(planned: Planned, comparison: Comparison, limits: str, arm: str) -> Iterator[Figure]:
+    for name in RATED:
+        verdict = comparison.verdict(limits, arm, name)
+        if verdict is None or verdict.estimate is None:
+            continue
+        wanted = not_worse(verdict) if arm in OURS and name in NOT_SLOWER else None
+        yield Figure(
+            name=f"{planned.name}, {limits} limits: {arm} over default: {name}",
+            value=verdict.estimate,
+            unit="x" if verdict.scale == "ratio" else verdict.unit,
+            target=wanted.text if wanted else "",
+            met=wanted.holds(verdict.estimate) if wanted else None,
+            runs=verdict.rounds,
+            spread=tuple(v for v in (verdict.low, verdict.high) if v is not None),
+            note=verdict.outcome,
+        )
+
+
+def not_worse(verdict: Verdict) -> Target:
+    """Return the target that a change is none for the worse, as its verdict says."""
+    return Target("not worse", lambda _: verdict.outcome != "worse")
+
+
+def _outcomes(planned: Planned, comparison: Comparison) -> Iterator[Figure]:
+    """Yield what became of the service in each run, if one was overloaded."""
+    found = defaultdict[tuple[str, str], Counter[str]](Counter)
+    for record in comparison.records:
+        if record.recovery is not None:
+            outcome = record.recovery.recovery.outcome
+            found[record.arm, record.limits][outcome] += 1
+    for (arm, limits), outcomes in found.items():
+        total = outcomes.total()
+        yield Figure(
+            f"{planned.name}, {limits} limits: {arm}: outcomes", float(total), "runs",
+            runs=total,
+            note=", ".join(sorted(f"{n} {outcome}" for outcome, n in outcomes.items())),
+        )  # fmt: skip
+
+
+def recovery_table(comparison: Comparison) -> Table:
+    """Return time to recovery, and how the service fared, by scheduler and limits."""
+    rows = [
+        row for limits in comparison.limits for arm in comparison.arm_names for row in _rows(comparison, limits, arm)
+    ]
+    return Table(
+        title="Recovery of an autoscaled service, beside the paper's Table 4",
+        headers=HEADERS,
+        rows=tuple(rows),
+        notes=(
+            f"Paper: {CITATION.replace('Table 3', 'Table 4')}; one run each, on GKE, "
+            "15 minutes of load and periods of 15 to 30 s. Variant `full` has those "
+            "periods; the default run has shorter ones, and its times are not to be "
+            "held against the paper's, only the schedulers against each other.",
+            "Fake nodes have no container start: what is left of a recovery is the "
+            "autoscaler's, the scheduler's, and the model's of the service.",
+        ),
+    )
+
+
+def _rows(comparison: Comparison, limits: str, arm: str) -> Iterator[tuple[str, ...]]:
+    means = {name: fmean(values) if (values := comparison.values(limits, arm, name)) else None for name in NAMES}
+    first = comparison.values(limits, comparison.baseline, "ttr_s")
+    base = fmean(first) if first else None
+    name = f"{arm} ({limits} limits)"
+    yield (name, str(len(comparison.records_of(limits, arm))), *_cells(means, base))
+    published = TABLE_4.get(arm)
+    if published is not None:
+        cells = _cells(published.values, TABLE_4["default"].values["ttr_s"])
+        yield (f"  paper: {published.scheduler}", "1", *cells)
+
+
+def _cells(values: Mapping[str, float | None], base: float | None) -> list[str]:
+    ttr_s = values["ttr_s"]
+    ratio = MISSING if ttr_s is None or not base else f"x{ttr_s / base:.2f}"
+    ttr, *others = (_shown(name, values[name]) for name in NAMES)
+    return [ttr, ratio, *others]
+
+
+def _shown(name: str, value: float | None) -> str:
+    if value is None:
+        return MISSING
+    return f"{value:.0f}" if name in {"ttr_s", "t_ready_most_s"} else f"{value:.3f}"

@@ -1,1 +1,0 @@
-"""The evaluation of the score cache, seed 003: a burst, and recoveries."""
