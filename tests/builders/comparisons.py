@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from stowage_testbed.compare.bundle import BundleFolder
-from stowage_testbed.compare.calibration import Speed
+from stowage_testbed.compare.bundle import Bundle
 from stowage_testbed.compare.comparison import ArmEntry, Comparison, PreflightRow, ScenarioText
-from stowage_testbed.compare.result import Result, measured
-from stowage_testbed.compare.verdicts.judging import judge
+from stowage_testbed.compare.speed import Speed
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.run.arm import ArmSettings
 
@@ -42,21 +41,20 @@ def a_comparison(
     )
 
 
-def a_result(records: Iterable[RunRecord], comparison: Comparison | None = None) -> Result:
+def a_result(records: Iterable[RunRecord], comparison: Comparison | None = None) -> Comparison:
     """Return what a finished comparison of these runs gives."""
     kept = tuple(records)
     arms = tuple(dict.fromkeys(record.arm for record in kept))
     limits = tuple(dict.fromkeys(record.limits for record in kept))
     about = comparison or a_comparison(arms, limits=limits)
-    runs = tuple(measured(record) for record in kept)
-    return Result(about, kept, runs, judge(runs, about.baseline, about.question), complete=True)
+    return replace(about, records=kept, complete=True)
 
 
 def write_bundle(folder: Path, records: Sequence[RunRecord], comparison: Comparison | None = None) -> Path:
     """Write the folder of a finished comparison and return it."""
-    result = a_result(records, comparison)
-    bundle = BundleFolder.create(folder, result.comparison)
+    begun = replace(a_result(records, comparison), records=(), complete=False)
+    bundle = Bundle.create(folder, begun)
     for record in records:
         bundle.add(record)
-    bundle.finish(result.verdicts)
+    bundle.finish()
     return folder

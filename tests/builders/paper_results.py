@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stowage_testbed.reproduce.instance import evaluation
+from stowage_testbed.reproduce.instance import rebuilding
 from stowage_testbed.reproduce.instance.rows import ResultRow, TierRow, Where
-from stowage_testbed.reproduce.paper.categories import Categorised, Evaluation
-from stowage_testbed.reproduce.paper.instances import InstanceRow
+from stowage_testbed.reproduce.paper.instances import Categorised, Evaluation, InstanceRow
 
 
 def an_instance(
@@ -55,4 +54,4 @@ def a_result(
 
 
 def an_evaluation(*categorised: Categorised, strategies: tuple[str, ...] = ("paper", "lexicographic")) -> Evaluation:
-    return evaluation.Evaluation(categorised, strategies, (1.0,), {}, {})
+    return rebuilding.Evaluation(categorised, strategies, (1.0,), {}, {})

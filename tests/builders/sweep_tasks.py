@@ -13,8 +13,7 @@ import polars as pl
 from polars.testing import assert_frame_equal
 
 from stowage_testbed.reproduce.instance.rebuilding import INSTANCES, RESULTS
-from stowage_testbed.reproduce.sweep.execution import Workers
-from stowage_testbed.reproduce.sweep.tools import Tools
+from stowage_testbed.reproduce.sweep.execution import Tools, Workers
 
 TIMES = ("wall_s", "solve_s", "simulated_s")
 LIMIT_S = 4.0

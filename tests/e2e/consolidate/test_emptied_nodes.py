@@ -31,7 +31,7 @@ from stowage_testbed.cli.plan_control import PlanApi
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.ports import port_beside
-from stowage_testbed.compare.arms.default import default_arm
+from stowage_testbed.compare.arms.kube_scheduler import default_arm
 from stowage_testbed.helm import Release, install_release, uninstall_release
 from stowage_testbed.helm import values as release_values
 from stowage_testbed.helm.install import CHART

@@ -17,12 +17,12 @@ from outcomes import an_outcome
 from paper_results import an_evaluation, an_instance
 from selenium.webdriver.common.keys import Keys
 
-from stowage_testbed.compare.html.page import page
-from stowage_testbed.compare.result import Result
+from stowage_testbed.compare.comparison import Comparison
+from stowage_testbed.compare.page import page
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.report.before_after import write_page
-from stowage_testbed.reproduce.paper.categories import Categorised
-from stowage_testbed.reproduce.paper.page.page import page as paper_page
+from stowage_testbed.reproduce.paper.instances import Categorised
+from stowage_testbed.reproduce.paper.page import page as paper_page
 from stowage_testbed.reproduce.sweep.folder import Header
 
 pytestmark = pytest.mark.browser
@@ -34,7 +34,7 @@ HOSTILE = "</script><img src=x onerror=\"window.hurt='img'\"><script>window.hurt
 
 
 @pytest.fixture(scope="module")
-def result() -> Result:
+def result() -> Comparison:
     return a_result(burst_rounds(1, ARMS, 3))
 
 
@@ -43,7 +43,7 @@ def pods_on(record: RunRecord, node: str, time_s: float) -> set[str]:
     return {pod.name for pod in record.pods if pod.node == node and pod.bound_s is not None and pod.bound_s <= time_s}
 
 
-def test_the_slider_moves_and_placements_are_read(open_page: Open, result: Result) -> None:
+def test_the_slider_moves_and_placements_are_read(open_page: Open, result: Comparison) -> None:
     """At every moment the page shows what the record says, by name.
 
     It works offline because there is nothing that it would ask for.
@@ -74,7 +74,7 @@ def test_the_slider_moves_and_placements_are_read(open_page: Open, result: Resul
     assert opened.errors() == []
 
 
-def test_changes_can_be_stepped_through_and_played(open_page: Open, result: Result) -> None:
+def test_changes_can_be_stepped_through_and_played(open_page: Open, result: Comparison) -> None:
     """Each step is one thing that happened; playing can be stopped."""
     opened = open_page(page(result))
     opened.to_the_start()
@@ -92,7 +92,7 @@ def test_changes_can_be_stepped_through_and_played(open_page: Open, result: Resu
         assert opened.find("#play").text == said
 
 
-def test_the_keyboard_alone_reaches_a_node_and_a_point_of_a_curve(open_page: Open, result: Result) -> None:
+def test_the_keyboard_alone_reaches_a_node_and_a_point_of_a_curve(open_page: Open, result: Comparison) -> None:
     """Not everybody has a pointer, and a curve is also numbers."""
     opened = open_page(page(result))
     first = opened.bars("stowage")[0]
@@ -242,7 +242,9 @@ def test_a_share_stands_on_one_line_on_a_narrow_page(open_page: Open, papers_pag
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_axe_finds_nothing_wrong(open_page: Open, result: Result, papers_page: str, tmp_path: Path, dark: bool) -> None:
+def test_axe_finds_nothing_wrong(
+    open_page: Open, result: Comparison, papers_page: str, tmp_path: Path, dark: bool
+) -> None:
     """Not everybody reads with a pair of eyes and a pointer."""
     outcome = an_outcome(nodes={"a": ["n1", ""]}, after={"a": ["n1", "n2"]})
     before_after = write_page(outcome, tmp_path).read_text(encoding="utf-8")
