@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from stowage_testbed.base.errors import InputError
+from stowage_testbed.base.whole_file import write_whole
 from stowage_testbed.cli.main import app
+from stowage_testbed.text.markdown import append_step_summary
 
 
 @app.command()
@@ -31,19 +36,54 @@ def report(
     if the bundle is at fault.
     """
     # numpy and Jinja take a second that other commands do not need.
-    from stowage_testbed.cli import reporting  # noqa: PLC0415
+    from stowage_testbed.compare.bundle import HEAD  # noqa: PLC0415
     from stowage_testbed.reproduce.sweep.folder import HEADER  # noqa: PLC0415
 
-    if reporting.is_comparison(bundle):
-        reporting.show_comparison(bundle, html=html, markdown=markdown, whole=whole)
+    if (bundle / HEAD).is_file():
+        _show_comparison(bundle, html=html, markdown=markdown, whole=whole)
         return
-    given: dict[str, object] = {"--all": whole, "--html": html}
-    if (bundle / HEADER).is_file():
+    sweep = (bundle / HEADER).is_file()
+    for option, given in {"--all": whole, "--html": html, "--markdown": sweep and markdown}.items():
+        if given:
+            raise InputError(f"{bundle} holds {'a sweep' if sweep else 'a run'}; remove {option}")
+    if sweep:
         from stowage_testbed.cli.reproducing import show_sweep  # noqa: PLC0415 - as above
 
-        given["--markdown"] = markdown
-        reporting.refuse_options(given, bundle, "a sweep")
         show_sweep(bundle)
     else:
-        reporting.refuse_options(given, bundle, "a run")
-        reporting.show_run(bundle, markdown)
+        _show_run(bundle, markdown)
+
+
+def _show_run(folder: Path, markdown: Path | None) -> None:
+    from stowage_testbed.report.saved import read_run  # noqa: PLC0415 - as above
+    from stowage_testbed.report.showing import MARKDOWN, write_markdown, write_screen  # noqa: PLC0415
+
+    run = read_run(folder)
+    text = write_markdown(run)
+    append_step_summary(text, os.environ)
+    target = markdown or folder / MARKDOWN
+    _show(text, write_screen(run), target, [target])
+
+
+def _show_comparison(folder: Path, *, html: Path | None, markdown: Path | None, whole: bool) -> None:
+    """Show a comparison, also an interrupted one."""
+    from stowage_testbed.compare import page, tables  # noqa: PLC0415 - as above
+    from stowage_testbed.compare.bundle import read_finished  # noqa: PLC0415
+
+    comparison = read_finished(folder)
+    target = markdown or folder / page.MARKDOWN
+    written = [html or folder / page.HTML, target]
+    write_whole(written[0], page.page(comparison))
+    append_step_summary(tables.comparison_markdown(comparison, whole=False), os.environ)
+    text = tables.comparison_markdown(comparison, whole=True)
+    _show(text, tables.screen(comparison, whole=whole), target, written)
+
+
+def _show(text: str, screen: str, markdown: Path, written: Sequence[Path]) -> None:
+    """Print the text itself, or write it and print what fits on a screen."""
+    if markdown == Path("-"):
+        typer.echo(text, nl=False)
+        return
+    write_whole(markdown, text)
+    typer.echo(screen)
+    typer.echo("written: " + ", ".join(str(path) for path in written))

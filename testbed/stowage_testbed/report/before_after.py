@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from stowage_testbed.amounts.resources import NOTHING
@@ -18,6 +16,8 @@ from stowage_testbed.metrics.packing import sum_requested_per_node
 from stowage_testbed.metrics.state import ClusterState, NodeState
 from stowage_testbed.page.offline import BARS, offline_page
 from stowage_testbed.run.outcome import CheckpointRecord, ScenarioOutcome
+from stowage_testbed.text.lines import columns
+from stowage_testbed.text.terminal import plain
 
 PAGE = "page.html"
 """The file in a run's bundle."""
@@ -29,36 +29,28 @@ MOST_NODES = 16
 """Nodes on a terminal; the page has all of them."""
 
 
-def draw_comparison(outcome: ScenarioOutcome) -> RenderableType:
+def draw_comparison(outcome: ScenarioOutcome) -> Text:
     """Return nodes as bars before and after, and what changed, for a terminal."""
     before, after = outcome.checkpoints
-    nodes = Table(box=None, pad_edge=False)
-    nodes.add_column("node", overflow="fold")
-    nodes.add_column("requested", overflow="fold")
-    for one in (before, after):
-        nodes.add_column(one.name)
-    shown = before.state.nodes[:MOST_NODES]
     loads = [sum_requested_per_node(one.state) for one in (before, after)]
-    for node in shown:
-        having = [name for name in before.state.resources if node.resources[name]]
-        for line, name in enumerate(having):
-            nodes.add_row(
-                "" if line else node.name,
-                name,
-                *(_draw_bar(load.get(node.name, NOTHING)[name] / node.resources[name]) for load in loads),
-            )
-    left_out = len(before.state.nodes) - len(shown)
-    lines = [Text(f"and {left_out} more nodes")] if left_out else []
-    return Group(nodes, *lines, Text(), *map(Text, _write_sentences(outcome, before, after)))
+    rows = []
+    for node in before.state.nodes[:MOST_NODES]:
+        for line, name in enumerate(name for name in before.state.resources if node.resources[name]):
+            bars = (_draw_bar(load.get(node.name, NOTHING)[name] / node.resources[name]) for load in loads)
+            rows.append(("" if line else plain(node.name), name, *bars))
+    lines = columns(("node", "requested", before.name, after.name), rows, ("left",) * 4)
+    if (left_out := len(before.state.nodes) - MOST_NODES) > 0:
+        lines.append(f"and {left_out} more nodes")
+    text = Text("\n".join((*lines, "", *map(plain, _write_sentences(outcome, before, after)))))
+    text.highlight_regex("█+", "yellow")
+    text.highlight_regex(f"█{{{BAR_CELLS}}}", "green")
+    text.highlight_regex("░+", "dim")
+    return text
 
 
-def _draw_bar(share: float) -> Text:
-    filled = round(share * BAR_CELLS)
-    return Text.assemble(
-        ("█" * filled, "green" if share > 1 - 1 / BAR_CELLS else "yellow"),
-        ("░" * (BAR_CELLS - filled), "dim"),
-        f" {share:6.1%}",
-    )
+def _draw_bar(share: float) -> str:
+    filled = min(round(share * BAR_CELLS), BAR_CELLS)
+    return f"{'█' * filled}{'░' * (BAR_CELLS - filled)} {share:6.1%}"
 
 
 def _write_sentences(outcome: ScenarioOutcome, before: CheckpointRecord, after: CheckpointRecord) -> Iterator[str]:
@@ -77,12 +69,7 @@ def _write_sentences(outcome: ScenarioOutcome, before: CheckpointRecord, after: 
 
 
 def write_page(outcome: ScenarioOutcome, folder: Path) -> Path:
-    """Write the page of a scenario with two checkpoints into a folder.
-
-    Returns
-    -------
-    The file.
-    """
+    """Write the page of a scenario with two checkpoints into a folder; return the file."""
     before, after = outcome.checkpoints
     text = offline_page(
         "run",

@@ -180,56 +180,39 @@ def _with_other_operators() -> tuple[Scene, ...]:
         ),
         Scene(
             "zones", "near and apart by zone", 4, zones=ZONES,
-            workload=(
-                _deployment(
-                    "backend", 3, 300, 500,
-                    affinity(
-                        near=app_in("frontend"), near_by=ZONE_LABEL,
-                        apart=app_in("backend"),
-                    ),
-                ),
-                _deployment("cache", 3, 200, 400),
-                _deployment(
-                    "frontend", 3, 300, 400, affinity(apart=app_in("frontend"))
-                ),
-                _deployment(
-                    "proxy", 2, 300, 600,
-                    affinity(apart=app_in("proxy"), apart_by=ZONE_LABEL),
-                ),
+            workload=_shop(
+                backend=affinity(near=app_in("frontend"), near_by=ZONE_LABEL, apart=app_in("backend")),
+                proxy=affinity(apart=app_in("proxy"), apart_by=ZONE_LABEL),
             ),
         ),
         Scene(
             "spread", "spread over zones", 4, zones=ZONES,
-            workload=(
-                _deployment(
-                    "backend", 3, 300, 500,
-                    affinity(near=app_in("frontend"), apart=app_in("backend")),
-                ),
-                _deployment("cache", 3, 200, 400, spread(ZONE_LABEL, app_in("cache"))),
-                _deployment(
-                    "frontend", 3, 300, 400, affinity(apart=app_in("frontend"))
-                ),
-                _deployment("proxy", 2, 300, 600, spread(ZONE_LABEL, app_in("proxy"))),
+            workload=_shop(
+                cache=spread(ZONE_LABEL, app_in("cache")), proxy=spread(ZONE_LABEL, app_in("proxy")),
             ),
         ),
     )  # fmt: skip
 
 
 def _shop(
-    times: int = 1, *, frontends: Requirement | None = None, backends: Requirement | None = None
+    times: int = 1,
+    *,
+    frontends: Requirement | None = None,
+    backends: Requirement | None = None,
+    **pods: Mapping[str, Any],
 ) -> tuple[Workload, ...]:
     """Return the shop of the affinity test, of 11 pods each time.
 
-    Relations name frontends and backends by their label, if not otherwise.
+    Relations name frontends and backends by their label, if not otherwise; ``pods`` has other parts of pods by app.
     """
     frontend = frontends or app_in("frontend")
     backend = backends or app_in("backend")
-    near = affinity(near=frontend, apart=backend)
+    parts = {"backend": affinity(near=frontend, apart=backend), "frontend": affinity(apart=frontend), **pods}
     return (
-        _deployment("backend", 3 * times, 300, 500, near),
-        _deployment("cache", 3 * times, 200, 400),
-        _deployment("frontend", 3 * times, 300, 400, affinity(apart=frontend)),
-        _deployment("proxy", 2 * times, 300, 600),
+        _deployment("backend", 3 * times, 300, 500, parts["backend"]),
+        _deployment("cache", 3 * times, 200, 400, parts.get("cache")),
+        _deployment("frontend", 3 * times, 300, 400, parts["frontend"]),
+        _deployment("proxy", 2 * times, 300, 600, parts.get("proxy")),
     )
 
 
