@@ -226,7 +226,7 @@ return shares.map((cell) => {
 @pytest.fixture
 def papers_page() -> str:
     one = Categorised(an_instance(), paper_results.a_result((0, 1, 2)))
-    header = Header("paper", {}, {}, ("1/1",), ())
+    header = Header("paper", {}, {}, ())
     return paper_page(an_evaluation(one), (), header)
 
 
