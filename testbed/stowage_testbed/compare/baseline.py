@@ -167,13 +167,7 @@ def _broken(path: Path, why: str) -> InputError:
 
 
 def check(path: Path, before: Baseline, now: Baseline) -> Check:
-    """Return the verdicts on every metric that both have.
-
-    Raises
-    ------
-    InputError
-        They are of other scenarios or conditions, or have no metric in common.
-    """
+    """Return the verdicts on every metric that both have; an `InputError` if they are of other conditions."""
     later = {one.key: one for one in now.series}
     both = [(one, later[one.key]) for one in before.series if one.key in later]
     differs = next(_list_differences(before, now), "" if both else "they have no arm and metric in common")

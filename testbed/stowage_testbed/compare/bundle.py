@@ -42,15 +42,7 @@ class BundleMissingError(InputError):
 
 
 def read_bundle(folder: Path) -> Comparison:
-    """Return the comparison of a folder, with its runs.
-
-    Raises
-    ------
-    BundleMissingError
-        There is none.
-    InputError
-        Files are broken, or differ from their hashes.
-    """
+    """Return the comparison of a folder, with its runs; an `InputError` names every file that is broken or changed."""
     if not (folder / HEAD).is_file():
         raise BundleMissingError(folder)
     issues: list[str] = []

@@ -55,15 +55,7 @@ def split_words(text: str) -> list[str]:
 
 
 def choose_scenario(asked: str, folder: Path, variant: str | None) -> Scenario:
-    """Return the one scenario that is meant: its plain run unless a variant is named.
-
-    Raises
-    ------
-    InputError
-        More than one is meant.
-    StowageError
-        As `choose_scenarios` says.
-    """
+    """Return the one scenario that is meant: its plain run unless a variant is named; an `InputError` for several."""
     found = choose_scenarios([asked], folder=folder, variant=variant)
     if variant is None and len(found) > 1:
         default = choose_scenarios([asked], folder=folder, variant=DEFAULT_VARIANT)

@@ -27,6 +27,7 @@ from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run.arm import Arm, ArmSettings, ClientLimits
 from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.run.session import open_cluster
@@ -56,7 +57,7 @@ def compare(request: CompareRequest, listener: CompareListener, clock: Clock | N
         listener.turns_planned(total)
         with ExitStack() as stack:
             contexts = {
-                minor: stack.enter_context(_open_context(request, minor, listener))
+                minor: stack.enter_context(_open_for_arms(request, minor, listener))
                 for minor in sorted({arm.minor for arm in request.arms})
             }
             for number, turn in enumerate(chain([first], todo), 1):
@@ -67,11 +68,8 @@ def compare(request: CompareRequest, listener: CompareListener, clock: Clock | N
 def begin_bundle(request: CompareRequest) -> Bundle:
     """Return the folder of this comparison, which is new or is resumed.
 
-    Raises
-    ------
-    InputError
-        The scenario has no measured window, the arms differ in what decides and that
-        was not allowed, or the folder holds another comparison.
+    An `InputError` if the scenario has no measured window, the arms differ in what decides and that was not allowed, or
+    the folder holds another comparison.
     """
     if not is_measured(request.scenario):
         raise InputError(
@@ -239,18 +237,25 @@ def select_remaining(turns: Sequence[Turn], done: Collection[Key]) -> list[Turn]
 
 
 @contextmanager
-def _open_context(request: CompareRequest, minor: str, listener: CompareListener) -> Iterator[RunContext]:
+def open_context(asked: RunRequest, listener: Listener) -> Iterator[RunContext]:
+    """Open the cluster of a request, and watch it."""
+    with open_cluster(asked, listener, Stopwatch()) as cluster, cluster.api_client() as api, Observer(api) as observer:
+        yield RunContext(cluster, api, observer, tag=secrets.token_hex(2), lasting=asked.cluster is not None)
+
+
+@contextmanager
+def _open_for_arms(request: CompareRequest, minor: str, listener: CompareListener) -> Iterator[RunContext]:
     """Open a cluster of a minor: all arms of that minor have their turns on it."""
     asked = RunRequest((request.scenario,), cluster=request.cluster, folders=(request.folder,), minor=minor)
-    with open_cluster(asked, listener, Stopwatch()) as cluster, cluster.api_client() as api, Observer(api) as observer:
+    with open_context(asked, listener) as context:
         try:
-            refuse_second_scheduler(api, cluster.name)
-            webhooks = list_webhooks(api)
+            refuse_second_scheduler(context.api, context.cluster.name)
+            webhooks = list_webhooks(context.api)
         except (ApiException, HTTPError) as error:
             raise ApiUnreachableError("list what is there", str(error)) from error
         for name in webhooks:
             listener.run_progress(f"every arm's pods pass through the webhook {name}")
-        yield RunContext(cluster, api, observer, tag=secrets.token_hex(2), lasting=request.cluster is not None)
+        yield context
 
 
 def refuse_second_scheduler(api: ApiClient, cluster: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
@@ -16,18 +16,13 @@ from stowage_testbed.compare.arms.registry import ARMS, choose_arms
 from stowage_testbed.compare.comparison import Comparison
 from stowage_testbed.compare.page import write_report
 from stowage_testbed.compare.published import CITATION, burst_table, direction_table, paper_rows
-from stowage_testbed.compare.request import CompareListener, CompareRequest, LimitsKind, choose_scenario
+from stowage_testbed.compare.request import EQUAL, CompareListener, CompareRequest, LimitsKind, choose_scenario
 from stowage_testbed.compare.session import compare
-from stowage_testbed.compare.verdicts import Verdict
 from stowage_testbed.compare.wording import MISSING
 from stowage_testbed.reproduce.instance.rebuilding import write_tables
 from stowage_testbed.run.arm import ClientLimits
-from stowage_testbed.text.figure import Figure, Target, at_most, figure
+from stowage_testbed.text.figure import Figure, at_most, figure
 from stowage_testbed.text.table import Table
-
-EQUAL_QPS = 1000
-LIFTED_QPS = 5000
-"""More than any of them can ask for on one machine."""
 
 BURST, RECOVERY, RECOVERY_FULL = "deployment-200", "recovery", "recovery-full"
 FOLDER = "scorecache"
@@ -55,9 +50,19 @@ HEADERS = (
 )  # fmt: skip
 
 
+_BURST_METRICS = (
+    "placed_pods", "t_sched_mean_s", "t_sched_p99_s", "throughput_pods_per_s", "jain_pods",
+    "scheduler_memory_peak_bytes", "scheduler_cpu_s",
+)  # fmt: skip
+_RECOVERY_METRICS = (
+    "ttr_s", "recovered_runs", "t_capacity_s", "ok_rate", "t_sched_mean_s", "t_ready_mean_s",
+    "scheduler_memory_peak_bytes",
+)  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """One scenario, its arms and rounds, and the metrics that become figures.
+    """One scenario for all arms, its rounds, and the metrics that become figures.
 
     Client limits are equal; if ``own``, every arm runs with its own as well, as
     different as they are.
@@ -66,79 +71,29 @@ class Planned:
     name: str
     scenario: str
     rounds: int
+    metrics: tuple[str, ...]
     variant: str | None = None
-    arms: tuple[str, ...] = tuple(ARMS)
     own: bool = False
-    qps: int = EQUAL_QPS
-    burst: int = EQUAL_QPS
-    warm_up: int = 50
-    metrics: tuple[str, ...] = (
-        "placed_pods",
-        "t_sched_mean_s",
-        "t_sched_p99_s",
-        "throughput_pods_per_s",
-        "jain_pods",
-        "scheduler_memory_peak_bytes",
-        "scheduler_cpu_s",
-    )
 
     def request(self, scenarios: Path, results: Path) -> CompareRequest:
         """Return what is asked of the comparison, given the folders of all of them."""
-        equal: Mapping[LimitsKind, ClientLimits | None] = {"equal": ClientLimits(self.qps, self.burst)}
+        equal: Mapping[LimitsKind, ClientLimits | None] = {"equal": EQUAL}
         return CompareRequest(
             scenario=choose_scenario(self.scenario, scenarios, self.variant),
-            arms=tuple(choose_arms(self.arms)),
+            arms=tuple(choose_arms(tuple(ARMS))),
             folder=results / self.name,
             rounds=self.rounds,
             limits={"own": None, **equal} if self.own else equal,
-            warm_up=self.warm_up,
             allow_unfair=self.own,
         )
 
 
-_RECOVERY_METRICS = (
-    "ttr_s",
-    "recovered_runs",
-    "t_capacity_s",
-    "ok_rate",
-    "t_sched_mean_s",
-    "t_ready_mean_s",
-    "scheduler_memory_peak_bytes",
-)
-
-_DEPLOYMENT = Planned("deployment-200", "burst/deployment-200", rounds=3, own=True)
-_COLD = replace(_DEPLOYMENT, name="deployment-200-cold", rounds=2, own=False, warm_up=0)
-_LIFTED = Planned("scale-1000-lifted", "burst/scale-1000", rounds=1, qps=LIFTED_QPS,
-                  burst=LIFTED_QPS)  # fmt: skip
-_HELD_BACK = Planned("scale-1000-at-100-qps", "burst/scale-1000", rounds=1,
-                        qps=100, burst=100)  # fmt: skip
-_RECOVERY = Planned("recovery", "hpa/recovery", rounds=2, metrics=_RECOVERY_METRICS)
-_ONCE = replace(_RECOVERY, arms=("default",), rounds=1)
-_OUTCOMES = tuple(replace(_ONCE, name=f"recovery-{variant}", variant=variant) for variant in ("too-few", "plenty"))
-
-DEFAULT = (_DEPLOYMENT, _COLD, _RECOVERY, *_OUTCOMES, _LIFTED, _HELD_BACK)
-
-FULL = (
-    replace(_DEPLOYMENT, rounds=10),
-    replace(_COLD, rounds=10),
-    replace(_RECOVERY, rounds=5),
-    *_OUTCOMES,
-    replace(_RECOVERY, name="recovery-full", variant="full", rounds=3),
-    replace(_LIFTED, rounds=5),
-    replace(_HELD_BACK, rounds=3),
-    replace(_LIFTED, name="scale-5000-lifted", scenario="burst/scale-5000"),
-)
-
-
 def planned(*, full: bool, rounds: int | None) -> tuple[Planned, ...]:
-    """Return the two comparisons; in ``full`` with the paper's periods and length.
-
-    Without ``rounds`` each has as many as in the benchmark.
-    """
-    wanted = (BURST, RECOVERY_FULL if full else RECOVERY)
-    by_name = {one.name: one for one in (FULL if full else DEFAULT)}
-    chosen = (by_name[name] for name in wanted)
-    return tuple(replace(one, rounds=rounds or one.rounds) for one in chosen)
+    """Return the two comparisons; in ``full`` with the paper's periods and length."""
+    burst = Planned(BURST, "burst/deployment-200", rounds or (10 if full else 3), _BURST_METRICS, own=True)
+    if full:
+        return burst, Planned(RECOVERY_FULL, "hpa/recovery", rounds or 3, _RECOVERY_METRICS, variant="full")
+    return burst, Planned(RECOVERY, "hpa/recovery", rounds or 2, _RECOVERY_METRICS)
 
 
 def rebuild(
@@ -187,14 +142,9 @@ def comparison_figures(planned: Planned, comparison: Comparison) -> Iterator[Fig
 
 def _of_arm(planned: Planned, comparison: Comparison, limits: str, arm: str) -> Iterator[Figure]:
     for name in planned.metrics:
-        metrics = comparison.metrics(limits, arm, name)
-        if metrics:
-            yield figure(
-                f"{planned.name}, {limits} limits: {arm}: {name}",
-                metrics[0].unit,
-                comparison.values(limits, arm, name),
-                fmean,
-            )
+        if metrics := comparison.metrics(limits, arm, name):
+            values = comparison.values(limits, arm, name)
+            yield figure(f"{planned.name}, {limits} limits: {arm}: {name}", metrics[0].unit, values, fmean)
 
 
 def _changes(planned: Planned, comparison: Comparison, limits: str, arm: str) -> Iterator[Figure]:
@@ -202,22 +152,17 @@ def _changes(planned: Planned, comparison: Comparison, limits: str, arm: str) ->
         verdict = comparison.verdict(limits, arm, name)
         if verdict is None or verdict.estimate is None:
             continue
-        wanted = not_worse(verdict) if arm in OURS and name in NOT_SLOWER else None
+        wanted = arm in OURS and name in NOT_SLOWER
         yield Figure(
             name=f"{planned.name}, {limits} limits: {arm} over default: {name}",
             value=verdict.estimate,
             unit="x" if verdict.scale == "ratio" else verdict.unit,
-            target=wanted.text if wanted else "",
-            met=wanted.holds(verdict.estimate) if wanted else None,
+            target="not worse" if wanted else "",
+            met=verdict.outcome != "worse" if wanted else None,
             runs=verdict.rounds,
-            spread=tuple(v for v in (verdict.low, verdict.high) if v is not None),
+            spread=tuple(end for end in (verdict.low, verdict.high) if end is not None),
             note=verdict.outcome,
         )
-
-
-def not_worse(verdict: Verdict) -> Target:
-    """Return the target that a change is none for the worse, as its verdict says."""
-    return Target("not worse", lambda _: verdict.outcome != "worse")
 
 
 def _outcomes(planned: Planned, comparison: Comparison) -> Iterator[Figure]:

@@ -50,13 +50,7 @@ class FileArm:
         return ()
 
     def build(self) -> str:
-        """Return a digest of the program and of all that its file says.
-
-        Raises
-        ------
-        InputError
-            The program cannot be read.
-        """
+        """Return a digest of the program and of all that its file says."""
         try:
             program = self.binary.read_bytes()
         except OSError as error:
@@ -108,14 +102,7 @@ class FileArm:
 
 
 def load_arm_file(path: Path) -> FileArm:
-    """Return the scheduler that a file describes.
-
-    Raises
-    ------
-    InputError
-        With every issue of the file: its line, its column and the way out; or there is
-        no such file, or it is not text.
-    """
+    """Return the scheduler that a file describes; an `InputError` has each issue with line, column and the way out."""
     try:
         text = path.read_text("utf-8")
     except OSError as error:

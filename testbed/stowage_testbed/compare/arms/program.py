@@ -135,14 +135,9 @@ class ArmProcess:
         return self._running().pid
 
     def start(self, workdir: Path, timeout_s: float = READY_TIMEOUT_S) -> None:
-        """Start, and return when it is ready.
+        """Start, and return when it is ready; a `StowageError` if it ends before, or is not ready in time.
 
         The removal of the cluster in ``workdir`` finds it, should this process die.
-
-        Raises
-        ------
-        StowageError
-            It could not be started, it ended, or it was not ready in time.
         """
         environment = {**clean_environment(self._folder), **self._program.environment}
         try:

@@ -23,15 +23,9 @@ the arm is chosen: the names alone are wanted by every command's help."""
 
 
 def choose_arms(names: Sequence[str], files: Sequence[Path] = (), minor: str | None = None) -> list[Arm]:
-    """Return the arms of some names, then those of some arm files.
+    """Return the arms of some names, then those of some arm files; an `InputError` if one cannot be used.
 
     A name may say the minor of Kubernetes of its arm, as in ``default@1.36``; the others are of ``minor``.
-
-    Raises
-    ------
-    InputError
-        None is asked for, no arm has one of the names, two have one name, an arm
-        file cannot be used, or there is no such minor.
     """
     from stowage_testbed.compare.arms.file_arm import load_arm_file  # noqa: PLC0415
 

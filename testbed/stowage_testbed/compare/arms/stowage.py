@@ -63,17 +63,10 @@ class RenderedChart:
 
 
 def render_chart(cluster: Cluster, values: Values, file: Path) -> RenderedChart:
-    """Render the chart with values, which are written to ``file``.
+    """Render the chart with values, which are written to ``file``; a `StowageError` if it refuses them.
 
     The configuration with its plugin arguments, the rights and the command lines are
     the chart's own, so that nothing of it is written twice.
-
-    Raises
-    ------
-    StowageError
-        The chart refuses them.
-    ToolMissingError
-        Helm is not installed.
     """
     file.write_text(yaml.safe_dump(values), "utf-8")
     arguments = ["template", "stowage", str(CHART), "--values", str(file)]

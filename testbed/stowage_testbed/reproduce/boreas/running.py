@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.cluster import create_nodes
 from stowage_testbed.compare.arms.kube_scheduler import default_arm
 from stowage_testbed.compare.arms.stowage import PROFILE, StowageArm
+from stowage_testbed.compare.session import open_context
 from stowage_testbed.compare.turn import warm_up
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.receipt import Receipt
@@ -35,9 +35,7 @@ from stowage_testbed.run.material import Material
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.scenario_run import run_scenario
-from stowage_testbed.run.session import open_cluster
 from stowage_testbed.run.steps.context import StepContext
-from stowage_testbed.run.stopwatch import Stopwatch
 from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.simulate import NO_PROTECTION
 
@@ -167,7 +165,8 @@ def deploy_all(request: BoreasRequest, path: Path, listener: SweepListener) -> t
 
 
 def _run_all(runs: Sequence[Run], journal: TaskJournal[DeploymentRow], listener: SweepListener, path: Path) -> None:
-    with _context(path) as context, TemporaryDirectory(prefix="sto-boreas-") as folder:
+    asked = RunRequest((), folders=(path,))
+    with open_context(asked, Listener()) as context, TemporaryDirectory(prefix="sto-boreas-") as folder:
         for name, of_arm in groupby(runs, key=lambda one: one[0].name):
             ones = list(of_arm)
             arm = ones[0][0]
@@ -183,17 +182,6 @@ def _run_all(runs: Sequence[Run], journal: TaskJournal[DeploymentRow], listener:
                     journal.add(run_id(arm, scene, number), (row,))
                     listener.over(run_id(arm, scene, number), "")
                     running.check()
-
-
-@contextmanager
-def _context(path: Path) -> Iterator[RunContext]:
-    asked = RunRequest((), folders=(path,))
-    with (
-        open_cluster(asked, Listener(), Stopwatch()) as cluster,
-        cluster.api_client() as api,
-        Observer(api) as observer,
-    ):
-        yield RunContext(cluster, api, observer, tag=secrets.token_hex(2))
 
 
 @contextmanager
@@ -303,13 +291,7 @@ class Deployment(Harness, Listener):
 
 
 def deploy(context: RunContext, scene: Scene, arm: Arm, number: int) -> DeploymentRow:
-    """Return what came of it; nothing of it is left on the cluster.
-
-    Raises
-    ------
-    StowageError
-        It could not be deployed.
-    """
+    """Return what came of it; nothing of it is left on the cluster. A `StowageError` if it could not be deployed."""
     deployment = Deployment(context.observer, scene, arm, number)
     scenario = scene.scenario(arm.name, number)
     outcome = run_scenario(context, scenario, number, deployment, deployment)
