@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from time import monotonic
 from typing import Annotated
 
 import typer
@@ -50,20 +49,11 @@ def paper(
     fault.
     """
     # polars, matplotlib and the client take seconds that other commands do not need.
-    from stowage_testbed.cli.reproducing import (  # noqa: PLC0415
-        numbers,
-        run_sample_live,
-        sweep,
-        words,
-    )
+    from stowage_testbed.cli.reproducing import numbers, rebuild, run_sample_live, words  # noqa: PLC0415
     from stowage_testbed.instances.cell import grid  # noqa: PLC0415
     from stowage_testbed.reproduce.instance.rebuilding import choose_cells  # noqa: PLC0415
-    from stowage_testbed.reproduce.paper.evaluation import (  # noqa: PLC0415
-        PAPER,
-        PaperRequest,
-    )
+    from stowage_testbed.reproduce.paper.evaluation import PAPER, PaperRequest  # noqa: PLC0415
 
-    began = monotonic()
     with reading_input():
         request = PaperRequest(
             cells=choose_cells(cells or (), grid()),
@@ -72,13 +62,8 @@ def paper(
             limits_s=numbers(limits, "--limits"),
             deterministic=deterministic,
         )
-    evaluation = sweep(PAPER, request, results, workers, dask)
-    if live:
-        run_sample_live(evaluation, results, live)
-    minutes = (monotonic() - began) / 60
-    file = figures or results / "figures.json"
-    typer.echo(PAPER.report(results, file, evaluation.failures, minutes))
-    raise typer.Exit(FAILED if evaluation.failures else 0)
+    then = (lambda found: run_sample_live(found, results, live)) if live else None
+    rebuild(PAPER, request, results, figures=figures, workers=workers, dask=dask, then=then)
 
 
 @reproduce_app.command("boreas")
@@ -97,14 +82,8 @@ def boreas(
     fault.
     """
     from stowage_testbed.cli.reproducing import deployments  # noqa: PLC0415 - as above
-    from stowage_testbed.reproduce.boreas.report import (  # noqa: PLC0415
-        write_report as write_boreas,
-    )
-    from stowage_testbed.reproduce.boreas.running import (  # noqa: PLC0415
-        BoreasRequest,
-        chosen_arms,
-        chosen_scenes,
-    )
+    from stowage_testbed.reproduce.boreas.report import write_report as write_boreas  # noqa: PLC0415
+    from stowage_testbed.reproduce.boreas.running import BoreasRequest, chosen_arms, chosen_scenes  # noqa: PLC0415
 
     request = BoreasRequest(chosen_scenes(scenes or ()), chosen_arms(arms or ()), repeat, others)
     rows = deployments(request, results)
@@ -135,16 +114,11 @@ def thesis(
     Exits with 0 if every task was carried out, 1 if one was not, 2 if the input is at
     fault.
     """
-    from stowage_testbed.cli.reproducing import numbers, sweep, words  # noqa: PLC0415 - as above
+    from stowage_testbed.cli.reproducing import numbers, rebuild, words  # noqa: PLC0415 - as above
     from stowage_testbed.reproduce.instance.rebuilding import choose_cells  # noqa: PLC0415
-    from stowage_testbed.reproduce.thesis.evaluation import (  # noqa: PLC0415
-        STRATEGIES,
-        THESIS,
-        ThesisRequest,
-    )
+    from stowage_testbed.reproduce.thesis.evaluation import STRATEGIES, THESIS, ThesisRequest  # noqa: PLC0415
     from stowage_testbed.reproduce.thesis.instances import thesis_grid  # noqa: PLC0415
 
-    began = monotonic()
     request = ThesisRequest(
         cells=choose_cells(cells or (), thesis_grid()),
         sample=sample,
@@ -153,11 +127,7 @@ def thesis(
         labelled=labels,
         deterministic=deterministic,
     )
-    evaluation = sweep(THESIS, request, results, workers, dask)
-    minutes = (monotonic() - began) / 60
-    file = figures or results / "figures.json"
-    typer.echo(THESIS.report(results, file, evaluation.failures, minutes))
-    raise typer.Exit(FAILED if evaluation.failures else 0)
+    rebuild(THESIS, request, results, figures=figures, workers=workers, dask=dask)
 
 
 @reproduce_app.command("scorecache")

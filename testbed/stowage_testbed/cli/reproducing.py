@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from time import monotonic
+from typing import Any, NoReturn
 
 import typer
 
 from stowage_testbed.base.errors import InputError
+from stowage_testbed.cli.main import FAILED
 from stowage_testbed.cli.sweep_progress import SweepProgress
 from stowage_testbed.cluster.backend import TOOLS, Backend
 from stowage_testbed.cluster.interruption import ending_cleanly
@@ -51,31 +54,31 @@ def _no_list(option: str, text: str, wanted: str) -> InputError:
     return InputError(f"{option} {text!r}: wants {wanted}, with commas between them")
 
 
-def sweep(
+def rebuild(
     paper: Rebuilding[CaseT, InstanceT, SolvedT],
     request: GridRequest[CaseT],
     folder: Path,
-    processes: int,
-    dask_address: str | None,
-) -> rebuilding.Evaluation[SolvedT]:
-    """Carry out what is left to do of an evaluation, and show how it goes."""
+    *,
+    figures: Path | None,
+    workers: int,
+    dask: str | None,
+    then: Callable[[rebuilding.Evaluation[SolvedT]], None] | None = None,
+) -> NoReturn:
+    """Carry out what is left to do of an evaluation, report it, and exit with 1 if a task could not be carried out."""
+    began = monotonic()
     install_needed(SIMULATOR)
-    progress = SweepProgress()
     with ending_cleanly(), ExitStack() as stack:
-        workers = (
-            use_processes(processes) if dask_address is None else stack.enter_context(connect_to_dask(dask_address))
-        )
-        return paper.rebuild(request, folder, workers, progress)
+        used = use_processes(workers) if dask is None else stack.enter_context(connect_to_dask(dask))
+        evaluation = paper.rebuild(request, folder, used, SweepProgress())
+    if then is not None:
+        then(evaluation)
+    minutes = (monotonic() - began) / 60
+    typer.echo(paper.report(folder, figures or folder / "figures.json", evaluation.failures, minutes))
+    raise typer.Exit(FAILED if evaluation.failures else 0)
 
 
 def show_sweep(folder: Path) -> None:
-    """Make the page, tables and figures of an evaluation anew.
-
-    Raises
-    ------
-    InputError
-        It was made on a cluster, and is shown by its own command.
-    """
+    """Make the page, tables and figures of an evaluation anew; those made on a cluster have their own command."""
     kind = SweepFolder(folder).header().kind
     known: dict[str, Rebuilding[Any, Any, Any]] = {"paper": PAPER, "thesis": THESIS}
     if kind not in known:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import io
+from collections.abc import Iterable, Sequence
+from itertools import product
 from statistics import fmean
 from typing import Any
 
@@ -54,9 +56,6 @@ GROUP = 0.84
 """Of the distance between two sizes; the rest is white."""
 
 BAR = 0.8
-
-FIGURE_4_PODS_PER_NODE = 4
-FIGURE_4_PRIORITIES = 4
 
 
 def page(evaluation: Evaluation, live: tuple[LiveRow, ...], header: Header) -> str:
@@ -138,41 +137,24 @@ def name_categories(figure: Figure) -> None:
 
 def figure_3(evaluation: Evaluation, strategy: str, baseline: Baseline) -> Figure:
     """Return a grid of grouped, stacked bars: one bar a limit, usages together."""
-    figure = Figure(figsize=(9.5, 5.2), layout="constrained")
+    figure, limits = Figure(figsize=(9.5, 5.2), layout="constrained"), evaluation.limits_s
     grid = figure.subplots(len(PODS_PER_NODE), len(PRIORITIES), sharex=True, sharey=True, squeeze=False)
-    for row, pods in enumerate(PODS_PER_NODE):
-        for column, priorities in enumerate(PRIORITIES):
-            axes = grid[row][column]
-            _draw(axes, evaluation, strategy, baseline, (pods, priorities))
-            if row == 0:
-                plural = "priority" if priorities == 1 else "priorities"
-                axes.set_title(f"{priorities} {plural}")
-            if column == 0:
-                axes.set_ylabel(f"{pods} pods a node\ninstances (%)")
+    width = GROUP / len(limits)
+    for (row, pods), (column, priorities) in product(enumerate(PODS_PER_NODE), enumerate(PRIORITIES)):
+        axes = grid[row][column]
+        ticks, labels = [], []
+        for (place, nodes), (number, limit_s) in product(enumerate(NODES), enumerate(limits)):
+            chosen = _choose(evaluation.of(strategy, limit_s), pods_per_node=pods, priorities=priorities, nodes=nodes)
+            ticks.append(place + (number - (len(limits) - 1) / 2) * width)
+            draw_stack(axes, ticks[-1], width, shares(chosen, baseline))
+            labels.append(f"{limit_s:g} s" + (f"\n{nodes} nodes" if number == len(limits) // 2 else ""))
+        _set_axes(axes, ticks, labels, fontsize=7)
+        if row == 0:
+            axes.set_title(f"{priorities} {'priority' if priorities == 1 else 'priorities'}")
+        if column == 0:
+            axes.set_ylabel(f"{pods} pods a node\ninstances (%)")
     name_categories(figure)
     return figure
-
-
-def _draw(axes: Axes, evaluation: Evaluation, strategy: str, baseline: Baseline, panel: tuple[int, int]) -> None:
-    limits = evaluation.limits_s
-    width = GROUP / len(limits)
-    ticks, labels = [], []
-    for place, nodes in enumerate(NODES):
-        for number, limit_s in enumerate(limits):
-            chosen = [
-                one
-                for one in evaluation.of(strategy, limit_s)
-                if (one.instance.pods_per_node, one.instance.priorities) == panel and one.instance.nodes == nodes
-            ]
-            x = place + (number - (len(limits) - 1) / 2) * width
-            draw_stack(axes, x, width, shares(chosen, baseline))
-            ticks.append(x)
-            size = f"\n{nodes} nodes" if number == len(limits) // 2 else ""
-            labels.append(f"{limit_s:g} s{size}")
-    axes.set_xticks(ticks, labels, fontsize=7)
-    axes.set_xlim(-0.5, len(NODES) - 0.5)
-    axes.set_ylim(0, 100)
-    axes.grid(visible=False, axis="x")
 
 
 def figure_4(evaluation: Evaluation, strategy: str, baseline: Baseline) -> Figure:
@@ -181,29 +163,31 @@ def figure_4(evaluation: Evaluation, strategy: str, baseline: Baseline) -> Figur
     They are 4 pods a node, 4 priorities and a limit of 10 s, or the longest that was
     run.
     """
-    limit_s = shown_limit(evaluation)
+    found = evaluation.of(strategy, shown_limit(evaluation))
     figure = Figure(figsize=(9.5, 3.0), layout="constrained")
     (panels,) = figure.subplots(1, len(USAGES_PERCENT), sharey=True, squeeze=False)
     for axes, usage in zip(panels, USAGES_PERCENT, strict=True):
         for place, nodes in enumerate(NODES):
-            chosen = [
-                one
-                for one in evaluation.of(strategy, limit_s)
-                if one.instance.usage_percent == usage
-                and one.instance.nodes == nodes
-                and one.instance.pods_per_node == FIGURE_4_PODS_PER_NODE
-                and one.instance.priorities == FIGURE_4_PRIORITIES
-            ]
+            chosen = _choose(found, usage_percent=usage, nodes=nodes, pods_per_node=4, priorities=4)
             draw_stack(axes, place, BAR, shares(chosen, baseline))
-        axes.set_xticks(range(len(NODES)), [str(nodes) for nodes in NODES])
+        _set_axes(axes, range(len(NODES)), [str(nodes) for nodes in NODES])
         axes.set_xlabel("nodes")
         axes.set_title(f"usage {usage} %")
-        axes.set_xlim(-0.5, len(NODES) - 0.5)
-        axes.set_ylim(0, 100)
-        axes.grid(visible=False, axis="x")
     panels[0].set_ylabel("instances (%)")
     name_categories(figure)
     return figure
+
+
+def _choose(found: Iterable[Categorised], **cell: int) -> list[Categorised]:
+    """Return the results on instances of a cell."""
+    return [one for one in found if all(getattr(one.instance, name) == value for name, value in cell.items())]
+
+
+def _set_axes(axes: Axes, ticks: Sequence[float], labels: Sequence[str], **style: Any) -> None:
+    axes.set_xticks(ticks, labels, **style)
+    axes.set_xlim(-0.5, len(NODES) - 0.5)
+    axes.set_ylim(0, 100)
+    axes.grid(visible=False, axis="x")
 
 
 def _list_instances(evaluation: Evaluation) -> list[Categorised]:
