@@ -91,7 +91,7 @@ class Bundle:
     @classmethod
     def resume(cls, folder: Path) -> Self:
         """Go on with a comparison that was interrupted; errors as of `read_bundle`."""
-        return cls(folder, read_bundle(folder))
+        return cls(folder, replace(read_bundle(folder), complete=False))
 
     @property
     def done(self) -> frozenset[Key]:

@@ -8,16 +8,18 @@ from pathlib import Path
 import pytest
 from sweep_tasks import HERE
 
-from stowage_testbed.reproduce.boreas.deploying import DeploymentRow
-from stowage_testbed.reproduce.boreas.request import BoreasRequest, chosen_arms, chosen_scenes
-from stowage_testbed.reproduce.boreas.running import deploy_all
-from stowage_testbed.reproduce.instance.request import choose_cells
+from stowage_testbed.reproduce.boreas.running import (
+    BoreasRequest,
+    DeploymentRow,
+    chosen_arms,
+    chosen_scenes,
+    deploy_all,
+)
+from stowage_testbed.reproduce.instance.rebuilding import choose_cells
 from stowage_testbed.reproduce.instance.rows import PENDING
 from stowage_testbed.reproduce.sweep.execution import SweepListener
-from stowage_testbed.reproduce.thesis.comparing import losses
-from stowage_testbed.reproduce.thesis.evaluation import THESIS, ThesisRequest
+from stowage_testbed.reproduce.thesis.evaluation import THESIS, ThesisEvaluation, ThesisRequest, losses
 from stowage_testbed.reproduce.thesis.instances import thesis_grid
-from stowage_testbed.reproduce.thesis.report import ThesisEvaluation
 
 pytestmark = [pytest.mark.e2e, pytest.mark.nightly]
 

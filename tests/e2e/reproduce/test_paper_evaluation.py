@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
 from stowage_testbed.instances.cell import grid
-from stowage_testbed.reproduce.instance.request import choose_cells
+from stowage_testbed.reproduce.instance.rebuilding import choose_cells
 from stowage_testbed.reproduce.instance.rows import PENDING
-from stowage_testbed.reproduce.paper.categories import Evaluation
 from stowage_testbed.reproduce.paper.evaluation import PAPER, PaperRequest
+from stowage_testbed.reproduce.paper.instances import Evaluation
 from stowage_testbed.reproduce.paper.live import run_live, sample_of
 from stowage_testbed.reproduce.sweep.execution import SweepListener
 from stowage_testbed.run.listener import Listener

@@ -10,9 +10,14 @@ import pytest
 import yaml
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.compare.arms.default import default_arm, plain_config
 from stowage_testbed.compare.arms.file_arm import FileArm, load_arm_file
-from stowage_testbed.compare.arms.kube_scheduler import BATCHING, installed_config, settings_of
+from stowage_testbed.compare.arms.kube_scheduler import (
+    BATCHING,
+    default_arm,
+    installed_config,
+    plain_config,
+    settings_of,
+)
 from stowage_testbed.compare.arms.registry import ARMS, choose_arms
 from stowage_testbed.compare.arms.stowage import StowageArm, stowage_arm
 from stowage_testbed.run.arm import ClientLimits, PodOverrides

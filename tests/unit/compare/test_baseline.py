@@ -12,10 +12,17 @@ from burst_runs import BurstArm, burst_rounds
 from comparisons import a_comparison, a_result
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.compare.baseline.checking import change, check
-from stowage_testbed.compare.baseline.document import Baseline, Series, baseline_of, load_baseline, save_baseline
-from stowage_testbed.compare.baseline.table import check_table
-from stowage_testbed.compare.calibration import ASSUMED_SPREAD, TRIES, TRY_S, WORKS, Speed, measure_speed, slowdown
+from stowage_testbed.compare.baseline import (
+    Baseline,
+    Series,
+    baseline_of,
+    check,
+    check_table,
+    load_baseline,
+    save_baseline,
+    welch_interval,
+)
+from stowage_testbed.compare.speed import ASSUMED_SPREAD, TRIES, TRY_S, WORKS, Speed, measure_speed, slowdown
 
 FILE = Path("baseline.json")
 
@@ -48,7 +55,7 @@ def test_a_baseline_is_read_as_it_was_saved_and_nothing_else_is(tmp_path: Path) 
     }  # fmt: skip
     for content in ("", "{}", '{"format": "other"}'):
         file.write_text(content)
-        with pytest.raises(InputError, match="stowage baseline save"):
+        with pytest.raises(InputError, match="stowage compare --save"):
             load_baseline(file)
     with pytest.raises(InputError):
         load_baseline(tmp_path)
@@ -125,13 +132,14 @@ def test_welchs_interval_is_that_of_the_textbook() -> None:
     """Groups 0, 1, 2 and 10, 14: degrees of freedom 1.17, quantile 9.17."""
     before, now = (Series("own", "a", "x", "pods", "lower", 0.0, values) for values in ((0.0, 1.0, 2.0), (10.0, 14.0)))
 
-    found = change(before, now, 0.05)
+    found = welch_interval(before, now, 0.05)
 
     assert found is not None
-    assert (found.scale, found.mean) == ("difference", 11.0)
-    assert found.half_width == pytest.approx(9.1658 * (1 / 3 + 8 / 2) ** 0.5, rel=0.02)
+    scale, mean, half_width = found
+    assert (scale, mean) == ("difference", 11.0)
+    assert half_width == pytest.approx(9.1658 * (1 / 3 + 8 / 2) ** 0.5, rel=0.02)
     lone = replace(before, values=(1.0,))
-    assert change(lone, lone, 0.05) is None  # one round is no spread
+    assert welch_interval(lone, lone, 0.05) is None  # one round is no spread
 
 
 def test_a_machines_rate_is_the_best_of_the_tries() -> None:

@@ -17,10 +17,9 @@ from typer.testing import CliRunner
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli import app
 from stowage_testbed.compare.arms.registry import choose_arms
-from stowage_testbed.compare.bundle import BundleFolder, read_bundle
+from stowage_testbed.compare.bundle import Bundle, read_bundle
 from stowage_testbed.compare.comparison import PreflightRow
-from stowage_testbed.compare.session.beginning import begin_bundle, compare_settings, explain_refusal
-from stowage_testbed.compare.session.request import (
+from stowage_testbed.compare.request import (
     CompareListener,
     CompareRequest,
     Turn,
@@ -31,12 +30,19 @@ from stowage_testbed.compare.session.request import (
     read_time,
     split_words,
 )
-from stowage_testbed.compare.session.session import compare, list_turns, select_remaining
+from stowage_testbed.compare.session import (
+    begin_bundle,
+    compare,
+    compare_settings,
+    explain_refusal,
+    list_turns,
+    select_remaining,
+)
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.run.arm import Arm, ArmSettings, ClientLimits
 from stowage_testbed.scenario.model import Scenario
 
-SCENARIOS = Path(__file__).parents[4] / "scenarios"
+SCENARIOS = Path(__file__).parents[3] / "scenarios"
 BURST = "burst/deployment-200"
 ARMS = ("first", "second")
 FILE = """\
@@ -123,7 +129,7 @@ def test_every_arm_runs_once_a_round_and_none_has_a_place_of_its_own() -> None:
     places = {(number % 3, turn.arm) for number, turn in enumerate(turns)}
     orders = {seed: list(make_turns(BOTH, THREE, 2, seed)) for seed in range(20)}
 
-    assert len({turn.key for turn in found}) == len(found) == 24
+    assert len(set(found)) == len(found) == 24
     assert found == sorted(found, key=lambda turn: turn.round_number)
     assert len(places) == len(turns) == 9
     # An interrupted comparison is resumed as it would have gone on.
@@ -201,7 +207,7 @@ def a_run(rng: np.random.Generator, turn: Turn, slow_s: float, pods: int) -> Run
     return replace(record, scenario_id=f"{BURST}@small")
 
 
-def fill(bundle: BundleFolder, rounds: int) -> None:
+def fill(bundle: Bundle, rounds: int) -> None:
     """Add the records of a comparison's runs as they would come."""
     rng = np.random.default_rng(1)
     for turn in make_turns(["equal"], ARMS, rounds, seed=1):
@@ -218,7 +224,7 @@ def test_a_comparison_whose_runs_are_all_there_needs_no_cluster(request_: Compar
     result = compare(replace(request_, rounds=3), CompareListener())
 
     assert result.complete
-    assert (result.comparison.rounds, len(result.records)) == (3, 6)
+    assert (result.rounds, len(result.records)) == (3, 6)
     (judged,) = result.verdicts
     found = {verdict.name: verdict.outcome for verdict in judged.verdicts}
     assert found["t_sched_mean_s"] == "worse"
@@ -262,10 +268,10 @@ def test_a_round_that_is_not_whole_is_run_again(request_: CompareRequest) -> Non
     record = next(one for one in read_bundle(request_.folder).records if one.round_number == 2)
     bundle.add(replace(record, error="the disk was full"))
 
-    left = select_remaining(todo, BundleFolder.resume(request_.folder).done)
+    left = select_remaining(todo, Bundle.resume(request_.folder).done)
 
     assert [turn.round_number for turn in left] == [2, 2]
-    assert select_remaining(todo, frozenset(turn.key for turn in todo)) == []
+    assert select_remaining(todo, frozenset(todo)) == []
 
 
 def counted_clock() -> Any:
@@ -295,7 +301,7 @@ def test_rounds_end_when_every_headline_is_decided(request_: CompareRequest) -> 
 
     assert 4 <= max(begun) < 50
     result = compare(asked, CompareListener(), counted_clock())
-    assert result.comparison.rounds == max(begun)
+    assert result.rounds == max(begun)
     (judged,) = result.verdicts
     assert judged.open == ()
     assert judged.headlines[0].outcome == "worse"

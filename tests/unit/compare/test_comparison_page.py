@@ -15,17 +15,25 @@ from comparisons import a_result
 from hpa_records import hpa_record
 from run_records import GB, a_node, a_record, pod_on
 
-from stowage_testbed.compare.html.curves import RECOVERY_LOADS, loads_of, thinned
-from stowage_testbed.compare.html.data import latency_lines, load_lines, placements
-from stowage_testbed.compare.html.page import WIDTH, forest, page
-from stowage_testbed.compare.result import Result
+from stowage_testbed.compare.comparison import Comparison
+from stowage_testbed.compare.page import (
+    RECOVERY_LOADS,
+    WIDTH,
+    forest,
+    latency_lines,
+    list_placements,
+    load_lines,
+    loads_of,
+    page,
+    thin,
+)
 from stowage_testbed.hpa.settings import FULL, Find
 
 ARMS = (BurstArm("default"), BurstArm("stowage", service_s=0.002))
 
 
 @pytest.fixture(scope="module")
-def result() -> Result:
+def result() -> Comparison:
     return a_result(burst_rounds(1, ARMS, 3))
 
 
@@ -41,7 +49,7 @@ class Parts(HTMLParser):
         self.found.append((tag, dict(attrs)))
 
 
-def test_only_the_pages_own_script_and_style_may_run(result: Result) -> None:
+def test_only_the_pages_own_script_and_style_may_run(result: Comparison) -> None:
     """The policy names them by hash; a change of a letter would silence them."""
     text = page(result)
     (said,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', text)
@@ -56,20 +64,20 @@ def test_only_the_pages_own_script_and_style_may_run(result: Result) -> None:
     assert not any("style" in attributes for _, attributes in Parts(text).found)
 
 
-def test_large_comparisons_show_whole_rounds_and_count_the_rest(result: Result) -> None:
+def test_large_comparisons_show_whole_rounds_and_count_the_rest(result: Comparison) -> None:
     """Arms of one round are looked at side by side; half of a burst is none at all."""
-    found = placements(result, most_pods=700)
+    found = list_placements(result, most_pods=700)
     first, *others = result.records
-    failed = placements(a_result([replace(first, error="ended"), *others]))
+    failed = list_placements(a_result([replace(first, error="ended"), *others]))
 
     assert [(run["round"], run["arm"]) for run in found.runs] == [(1, 0), (1, 1)]
     assert found.left_out == 4
-    assert len(placements(result, most_pods=1).runs) == 2
+    assert len(list_placements(result, most_pods=1).runs) == 2
     assert (0, 1) not in {(run["arm"], run["round"]) for run in failed.runs}
     assert failed.left_out == 0
 
 
-def test_an_interval_is_drawn_between_half_and_twice(result: Result) -> None:
+def test_an_interval_is_drawn_between_half_and_twice(result: Comparison) -> None:
     """What goes beyond the picture is marked, not hidden."""
     verdict = replace(result.verdicts[0].verdicts[0], scale="ratio")
 
@@ -82,7 +90,7 @@ def test_an_interval_is_drawn_between_half_and_twice(result: Result) -> None:
     assert forest(replace(verdict, scale="difference")) is None
 
 
-def test_a_page_of_an_interrupted_comparison_says_so(result: Result) -> None:
+def test_a_page_of_an_interrupted_comparison_says_so(result: Comparison) -> None:
     """Nobody should take half of the rounds for all of them."""
     assert "did not come to its end" in page(replace(result, complete=False))
     assert "did not come to its end" not in page(result)
@@ -107,11 +115,11 @@ def test_lines_of_a_burst_are_its_latencies_and_loads() -> None:
     assert (memory["x"], memory["y"]) == ([0, 1, 3, 5, 10], [0, 0.1, 0.2, 0.1, 0.1])
     assert (waiting["x"], waiting["y"]) == ([0, 0, 1, 3, 10], [0, 3, 2, 1, 1])
     # The first point of a long line is where it begins, and the last where it ends.
-    line = thinned(range(1000), range(1000), most=7)
+    line = thin(range(1000), range(1000), most=7)
     assert (len(line.x), line.x[0], line.x[-1]) == (7, 0, 999)
 
 
-def test_a_recovery_is_drawn_from_the_start_of_hold(result: Result) -> None:
+def test_a_recovery_is_drawn_from_the_start_of_hold(result: Comparison) -> None:
     """FIND ends before the autoscaler has moved, HOLD sees it reach 7, 14, 20.
 
     An empty plot to choose, where there is no service, would look like a fault.

@@ -10,15 +10,11 @@ import pytest
 from burst_runs import BurstArm, burst_rounds
 from comparisons import a_comparison, a_result
 
-from stowage_testbed.compare.reports import comparison_markdown, screen
-from stowage_testbed.compare.result import Result
-from stowage_testbed.compare.tables.all_tables import all_tables
-from stowage_testbed.compare.tables.burst_table import burst_table, direction_table
-from stowage_testbed.compare.tables.clocks import describe_clocks, name_clock
-from stowage_testbed.compare.tables.lead import lead_sentence
-from stowage_testbed.compare.tables.numbers import shown, spread_shown
-from stowage_testbed.compare.tables.verdict_table import verdict_table
-from stowage_testbed.compare.verdicts.judging import Question
+from stowage_testbed.compare.comparison import Comparison
+from stowage_testbed.compare.published import burst_table, direction_table
+from stowage_testbed.compare.tables import all_tables, comparison_markdown, screen, verdict_table
+from stowage_testbed.compare.verdicts import Question
+from stowage_testbed.compare.wording import describe_clocks, lead_sentence, name_clock, show_spread, show_value
 from stowage_testbed.text.markdown import MOST_BYTES, append_step_summary, markdown_text
 from stowage_testbed.text.table import Table
 from stowage_testbed.text.terminal import terminal_text
@@ -27,7 +23,7 @@ ARMS = (BurstArm("default"), BurstArm("koordinator", service_s=0.012))
 
 
 @pytest.fixture(scope="module")
-def result() -> Result:
+def result() -> Comparison:
     return a_result(burst_rounds(1, ARMS, 5))
 
 
@@ -40,15 +36,15 @@ def test_values_are_shown_with_four_digits() -> None:
     """More than that no measurement here is good for; a spread is the extremes."""
     values = (0.0, 200.0, 0.123456, 1234.56, 0.0000123, -0.5, None)
 
-    assert [shown(one, "s") for one in values] == [
+    assert [show_value(one, "s") for one in values] == [
         "0", "200", "0.1235", "1235", "1.23e-05", "-0.5000", "-",
     ]  # fmt: skip
-    assert shown(64 * 2**20, "bytes") == "64.0 MiB"
-    assert spread_shown([0.3, 0.1, 0.2]) == "(0.1000 to 0.3000)"
-    assert spread_shown([5.0, 5.0]) == ""
+    assert show_value(64 * 2**20, "bytes") == "64.0 MiB"
+    assert show_spread([0.3, 0.1, 0.2]) == "(0.1000 to 0.3000)"
+    assert show_spread([5.0, 5.0]) == ""
 
 
-def test_a_row_has_values_change_interval_and_verdict(result: Result) -> None:
+def test_a_row_has_values_change_interval_and_verdict(result: Comparison) -> None:
     """Whoever reads one cell must not have to look elsewhere."""
     table = verdict_table(result, "own")
 
@@ -63,7 +59,7 @@ def test_a_row_has_values_change_interval_and_verdict(result: Result) -> None:
     assert verdict == "worse"
 
 
-def test_what_says_nothing_is_left_out_and_counted(result: Result) -> None:
+def test_what_says_nothing_is_left_out_and_counted(result: Comparison) -> None:
     """Fifty lines of which nothing is said hide the five that matter."""
     short, whole = (verdict_table(result, "own", whole=one) for one in (False, True))
     (settings,) = (t for t in all_tables(result) if t.title.startswith("What differs"))
@@ -78,7 +74,7 @@ def test_what_says_nothing_is_left_out_and_counted(result: Result) -> None:
         assert {len(row) for row in table.rows} == {len(table.headers)}
 
 
-def test_failed_runs_come_first(result: Result) -> None:
+def test_failed_runs_come_first(result: Comparison) -> None:
     """A comparison with holes in it must not look whole."""
     records = list(result.records)
     records[3] = replace(records[3], error="the scheduler ended")
@@ -88,7 +84,7 @@ def test_failed_runs_come_first(result: Result) -> None:
     assert first.rows == (("own", "2", "koordinator", "the scheduler ended"),)
 
 
-def test_the_papers_lines_stand_below_ours_and_beside_no_other_workload(result: Result) -> None:
+def test_the_papers_lines_stand_below_ours_and_beside_no_other_workload(result: Comparison) -> None:
     """Figures of other sizes mislead, and nobody has to have a rival.
 
     The paper's Koordinator is quicker than its default; this one is not.
@@ -137,7 +133,7 @@ def test_the_summary_of_a_step_is_appended_to_and_cut_at_a_line(tmp_path: Path) 
     assert last.startswith("Cut here")
 
 
-def sentence_of(other: BurstArm, rounds: int = 5, default: BurstArm = ARMS[0], **about: Any) -> tuple[str, Result]:
+def sentence_of(other: BurstArm, rounds: int = 5, default: BurstArm = ARMS[0], **about: Any) -> tuple[str, Comparison]:
     """Return how the reports of a comparison with an arm called other begin."""
     arms = (default, replace(other, name="other"))
     comparison = replace(a_comparison(("default", "other")), **about)

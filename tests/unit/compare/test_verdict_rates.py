@@ -15,13 +15,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stowage_testbed.compare.result import measured
-from stowage_testbed.compare.verdicts.judging import Question, judge_arm
-from stowage_testbed.compare.verdicts.verdict import MeasuredRun
+from stowage_testbed.compare.comparison import measured
+from stowage_testbed.compare.verdicts import MeasuredRun, Question, judge_arm
 from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.metrics.record import read_record
 
-RECORDED = Path(__file__).parents[3] / "recordings" / "burst-deployment-200.jsonl.gz"
+RECORDED = Path(__file__).parents[2] / "recordings" / "burst-deployment-200.jsonl.gz"
 REPETITIONS = 20
 ALLOWED = 1
 

@@ -12,9 +12,16 @@ import numpy as np
 import pytest
 import yaml
 
-from stowage_testbed.compare.verdicts.judging import Question, judge, judge_arm
-from stowage_testbed.compare.verdicts.spending import ERROR_RATE, FIRST_LOOK, share_of_look
-from stowage_testbed.compare.verdicts.verdict import MeasuredRun, Verdict
+from stowage_testbed.compare.verdicts import (
+    ERROR_RATE,
+    FIRST_LOOK,
+    MeasuredRun,
+    Question,
+    Verdict,
+    judge,
+    judge_arm,
+    share_of_look,
+)
 from stowage_testbed.metrics.metric import Better, Metric
 
 NAME = "t_sched_mean_s"

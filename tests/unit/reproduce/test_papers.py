@@ -15,23 +15,36 @@ from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
 from stowage_testbed.hpa.settings import FULL, Find
-from stowage_testbed.reproduce.boreas.deploying import DeploymentRow
 from stowage_testbed.reproduce.boreas.report import boreas_figures, boreas_table, counted
-from stowage_testbed.reproduce.boreas.request import BoreasRequest, arms, chosen_arms, chosen_scenes, run_id
+from stowage_testbed.reproduce.boreas.running import (
+    BoreasRequest,
+    DeploymentRow,
+    arms,
+    chosen_arms,
+    chosen_scenes,
+    run_id,
+)
 from stowage_testbed.reproduce.boreas.scenes import NODE, scenes
-from stowage_testbed.reproduce.instance.evaluation import Evaluation
+from stowage_testbed.reproduce.instance.rebuilding import Evaluation
 from stowage_testbed.reproduce.instance.rows import PENDING, TierRow, Where
-from stowage_testbed.reproduce.paper.categories import Baseline, Categorised, Category, category, shares
-from stowage_testbed.reproduce.paper.figures import evaluation_figures
+from stowage_testbed.reproduce.paper.evaluation import evaluation_figures
+from stowage_testbed.reproduce.paper.instances import Baseline, Categorised, Category, category, shares
 from stowage_testbed.reproduce.paper.live import LiveRow
-from stowage_testbed.reproduce.paper.page.page import page
+from stowage_testbed.reproduce.paper.page import page
 from stowage_testbed.reproduce.paper.tables import headline_sentences, headline_table, live_table, table_1
-from stowage_testbed.reproduce.scorecache.rebuilding import BURST, RECOVERY, planned
-from stowage_testbed.reproduce.scorecache.recovery_table import recovery_table
+from stowage_testbed.reproduce.scorecache import BURST, RECOVERY, planned, recovery_table
 from stowage_testbed.reproduce.sweep.folder import Header
-from stowage_testbed.reproduce.thesis.comparing import Outcome, ThesisSolved, losses, outcome, win_counts
+from stowage_testbed.reproduce.thesis.evaluation import (
+    Outcome,
+    ThesisSolved,
+    losses,
+    outcome,
+    share_table,
+    thesis_figures,
+    win_counts,
+    win_table,
+)
 from stowage_testbed.reproduce.thesis.instances import ThesisCase, ThesisRow, thesis_grid
-from stowage_testbed.reproduce.thesis.report import share_table, thesis_figures, win_table
 
 
 @pytest.mark.parametrize(
@@ -142,7 +155,7 @@ def test_the_page_stands_alone() -> None:
         an_evaluation(BETTER, EQUAL), missing={"n4-p4-k1-u90": 2}, failures={"some task": "died of <thirst>"}
     )
 
-    html = page(evaluation, (LIVE,), Header("paper", {"recipe": "1"}, {}, ("1/1",), ("a machine",)))
+    html = page(evaluation, (LIVE,), Header("paper", {"recipe": "1"}, {}, ("a machine",)))
 
     assert "http://" not in html.replace("http://www.w3.org", "")
     assert "https://" not in html

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+
+import yaml
 
 from stowage_testbed.api.client import ApiUnreachableError, Manifest
 from stowage_testbed.api.kinds import DEFINITION
@@ -35,6 +37,14 @@ class Rights:
 
     cluster_roles: tuple[str, ...] = ()
     rules: tuple[Rule, ...] = ()
+
+    @classmethod
+    def of_file(cls, file: Path) -> Self:
+        """Return a stock scheduler's rights with the rules of the first ClusterRole in a project's file."""
+        documents = yaml.safe_load_all(file.read_text("utf-8"))
+        return cls(
+            STOCK_SCHEDULER, next(tuple(one["rules"]) for one in documents if one and one["kind"] == "ClusterRole")
+        )
 
 
 @contextmanager

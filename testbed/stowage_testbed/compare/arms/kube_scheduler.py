@@ -188,7 +188,7 @@ def koordinator_arm() -> KubeSchedulerArm:
         tool=KOORDINATOR,
         pod_overrides=PodOverrides(KOORDINATOR),
         config=_koordinator_config,
-        rights=_koordinator_rights,
+        rights=lambda: Rights.of_file(tool_data(KOORDINATOR) / "config/rbac/scheduler_role.yaml"),
         gates=lambda _: {BATCHING: False},
         # Refused until its caches are filled; /healthz answers long before.
         ready_path="/apis/v1/__services__",
@@ -212,8 +212,3 @@ def _koordinator_config() -> Mapping[str, Any]:
             if plugin["name"] == "ElasticQuota":
                 plugin["args"]["quotaGroupNamespace"] = NAMESPACE
     return config
-
-
-def _koordinator_rights() -> Rights:
-    file = tool_data(KOORDINATOR) / "config/rbac/scheduler_role.yaml"
-    return Rights(STOCK_SCHEDULER, tuple(next(yaml.safe_load_all(file.read_text("utf-8")))["rules"]))

@@ -15,7 +15,7 @@ import yaml
 
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.ports import LOOPBACK, port_beside
-from stowage_testbed.compare.arms.account import KUBECONFIG, NAMESPACE, STOCK_SCHEDULER, Rights
+from stowage_testbed.compare.arms.account import KUBECONFIG, NAMESPACE, Rights
 from stowage_testbed.compare.arms.kube_scheduler import BATCHING
 from stowage_testbed.compare.arms.program import Program, http_readiness
 from stowage_testbed.compare.arms.serving import own_folder, serving
@@ -85,7 +85,7 @@ class YunikornArm:
             self.name,
             cluster,
             folder,
-            _rights(),
+            Rights.of_file(tool_data(TOOL) / "deployments/scheduler/yunikorn-rbac.yaml"),
             programs=[program],
             configuration=text,
             config_maps={_CONFIG_MAP: data},
@@ -101,10 +101,3 @@ def _configuration(limits: ClientLimits | None) -> dict[str, str]:
     # Its limits are whole numbers.
     qps = str(round(limits.qps))
     return {**data, "kubernetes.qps": qps, "kubernetes.burst": str(limits.burst)}
-
-
-def _rights() -> Rights:
-    file = tool_data(TOOL) / "deployments/scheduler/yunikorn-rbac.yaml"
-    documents = [one for one in yaml.safe_load_all(file.read_text("utf-8")) if one]
-    (role,) = (one for one in documents if one["kind"] == "ClusterRole")
-    return Rights(STOCK_SCHEDULER, tuple(role["rules"]))
