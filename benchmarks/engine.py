@@ -13,7 +13,7 @@ import typer
 from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.base.journal import RecordT, TaskJournal
 from stowage_testbed.cluster.interruption import ending_cleanly
-from stowage_testbed.compare.verdicts.interval import student_interval
+from stowage_testbed.compare.verdicts import student_interval
 from stowage_testbed.text.figure import Figure
 from stowage_testbed.toolchain import choose_minor, install_tools, tool_build
 from stowage_testbed.toolchain.environment import fingerprint
@@ -116,7 +116,8 @@ def ratio_figure(name: str, ratios: Sequence[float], least: float | None, note: 
     spread: tuple[float, ...] = ()
     if len(ratios) >= FEWEST:
         interval = student_interval(logarithms, 0.0, LEVEL)
-        spread = low, high = float(np.exp(interval.low)), float(np.exp(interval.high))
+        _, low, high = (float(np.exp(end)) for end in interval.ends)
+        spread = low, high
     note = "; ".join(filter(None, ("mean of the rounds' ratios, and its 95 % interval", note)))
     met = None if least is None else True if low >= least else False if high < least else None
     if least is not None and met is None:
