@@ -19,7 +19,6 @@ from stowage_testbed.cli import (  # noqa: F401
     run,
     scenario,
     simulate,
-    simulate_policy,
     tools,
     try_out,
     whatif,

@@ -15,7 +15,13 @@ baseline_app = typer.Typer(name="baseline", hidden=True)
 app.add_typer(baseline_app)
 
 RETIRED = {
-    app: {"purge": "stowage down --stale", "solve": "stowage-optimizer solve", "verify": "stowage-optimizer verify"},
+    app: {
+        "purge": "stowage down --stale",
+        "savings": "stowage defragment",
+        "simulate-policy": "stowage simulate --policy FILE --trace FILE",
+        "solve": "stowage-optimizer solve",
+        "verify": "stowage-optimizer verify",
+    },
     images: {"list": "stowage images build --list", "load": "stowage images build"},
     baseline_app: {
         "check": "stowage compare --results BUNDLE --against FILE",

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.base.whole_file import write_whole
 from stowage_testbed.cli.main import Minor, app, reading_input
 from stowage_testbed.run.tools import SIMULATOR, install_needed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stowage_testbed.policyday.trial import Settings
+    from stowage_testbed.policyday.trying import Tried
+    from stowage_testbed.trace.reading import Trace
+
+ARMS = ("policy", "high-node-utilization", "none")
 
 
 @app.command("simulate")
@@ -19,24 +28,57 @@ def simulate(
     *,
     trace: Annotated[Path, typer.Option(help="What stowage record wrote: .jsonl.gz or .jsonl.")],
     profile: Annotated[
-        str,
-        typer.Option(metavar="NAME|FILE", help="A profile of the chart, or a file with a KubeSchedulerConfiguration."),
-    ] = "default",
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            help="A profile of the chart, or a file with a KubeSchedulerConfiguration; the default is default, and "
+            "deterministic with --policy.",
+        ),
+    ] = None,
+    policy: Annotated[
+        Path | None, typer.Option(help="Try the PackingPolicy of this file, and report what it empties and saves.")
+    ] = None,
+    arm: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --policy: policy, high-node-utilization or none, each also with -most-allocated; may be given "
+            "more than once."
+        ),
+    ] = None,
+    interval_s: Annotated[float, typer.Option(min=1, help="Between passes of the descheduler.")] = 300.0,
+    threshold: Annotated[
+        float,
+        typer.Option(
+            min=1, max=100, help="The descheduler empties nodes that use less, in percent of cpu, memory and pods."
+        ),
+    ] = 20.0,
+    proof_s: Annotated[
+        float, typer.Option(min=0, help="For each proof of the most that a window can empty; 0: no proofs.")
+    ] = 10.0,
+    autoscaler: Annotated[
+        bool, typer.Option(help="With --policy, empty nodes go, and come back when pods are pending.")
+    ] = True,
     kubernetes: Minor = None,
-    output: Annotated[Path | None, typer.Option(help="Write the answer there as JSON, with every pod.")] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Write the answer there as JSON; without --policy, with every pod.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON only, without the pods.")] = False,
 ) -> None:
-    """Have a trace happen again in minutes, without a cluster.
+    """Replay a trace in minutes, without a cluster.
 
     Pods come when they came and run as long as they ran; the scheduler decides anew
-    where, and no time passes while it does. Exits with 0, or with 2 if the trace or the
-    profile is at fault.
+    where, and no time passes while it does. With --policy, the policy's windows open
+    meanwhile; beside it the trace passes with the descheduler, and with neither. Exits
+    with 0, or with 2 if the trace, the profile or the policy is at fault.
     """
     # The client and numpy take seconds that other commands do not need.
-    from stowage_testbed.simulate.trace_answer import simulate_trace  # noqa: PLC0415
-    from stowage_testbed.simulate.trace_tables import (  # noqa: PLC0415
+    from stowage_testbed.policyday.trial import Settings  # noqa: PLC0415
+    from stowage_testbed.policyday.trying import make_tables as tables_of_policy  # noqa: PLC0415
+    from stowage_testbed.simulate.trace_answer import (  # noqa: PLC0415
         make_document,
         make_tables,
+        profile_file,
+        simulate_trace,
     )
     from stowage_testbed.text.terminal import terminal_text  # noqa: PLC0415
     from stowage_testbed.toolchain import choose_minor  # noqa: PLC0415
@@ -44,23 +86,51 @@ def simulate(
 
     with reading_input():
         recorded = read_trace(trace)
+        if arm and policy is None:
+            raise InputError("--arm says how a policy is tried: name its file with --policy")
     if recorded.remark:
-        typer.echo(f"stowage: {trace}: {recorded.remark}", err=True)
+        _say(f"{trace}: {recorded.remark}")
     minor = choose_minor(kubernetes)
-    install_needed(SIMULATOR, minor=minor, optimizer=False)
-    answer = simulate_trace(recorded, trace.name, profile, minor=minor)
-    if as_json:
-        typer.echo(json.dumps(make_document(answer, pods=False), indent=2))
+    if policy is None:
+        install_needed(SIMULATOR, minor=minor, optimizer=False)
+        answer = simulate_trace(recorded, trace.name, profile or "default", minor=minor)
+        screen = terminal_text(make_tables(answer))
+        document, whole = make_document(answer, pods=False), make_document(answer, pods=bool(output))
     else:
-        typer.echo(terminal_text(make_tables(answer)))
+        thresholds = dict.fromkeys(("cpu", "memory", "pods"), threshold)
+        settings = Settings(profile_file(profile or "deterministic"), interval_s, thresholds, autoscaler, minor)
+        tried = _try_policy(policy, trace.name, recorded, arm or ARMS, settings, proof_s=proof_s)
+        screen = terminal_text(tables_of_policy(tried))
+        document = whole = dict(tried.document())
+    typer.echo(json.dumps(document, indent=2) if as_json else screen)
     if output:
-        _write(output, json.dumps(make_document(answer, pods=True)))
+        try:
+            write_whole(output, f"{json.dumps(whole, indent=None if policy is None else 2)}\n")
+        except OSError as error:
+            raise StowageError(
+                f"{output} cannot be written: {error.strerror}; name a file in a folder of yours with --output"
+            ) from error
 
 
-def _write(path: Path, document: str) -> None:
-    try:
-        write_whole(path, f"{document}\n")
-    except OSError as error:
-        raise StowageError(
-            f"{path} cannot be written: {error.strerror}; name a file in a folder of yours with --output"
-        ) from error
+def _try_policy(
+    file: Path, name: str, recorded: Trace, arms: Sequence[str], settings: Settings, *, proof_s: float
+) -> Tried:
+    from stowage_testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
+    from stowage_testbed.policyday.arms import find_arm  # noqa: PLC0415
+    from stowage_testbed.policyday.descheduler import TOOL  # noqa: PLC0415
+    from stowage_testbed.policyday.policy import read_policy  # noqa: PLC0415
+    from stowage_testbed.policyday.trial import windows_of  # noqa: PLC0415
+    from stowage_testbed.policyday.trying import try_policy  # noqa: PLC0415
+
+    with reading_input():
+        policy = read_policy(file)
+        chosen = [find_arm(one) for one in dict.fromkeys(arms)]
+        windows_of(recorded, policy, lambda remark: _say(f"{file}: {remark}"))
+    others = (TOOL,) if any(one.deschedules for one in chosen) else ()
+    install_needed(SIMULATOR, *others, minor=settings.minor)
+    with ending_cleanly():
+        return try_policy(policy, name, recorded, chosen, settings, proof_s=proof_s, say=_say)
+
+
+def _say(line: str) -> None:
+    typer.echo(f"stowage: {line}", err=True)

@@ -1,4 +1,4 @@
-"""The arms of a day: what acts in the windows, and how pods are placed."""
+"""The arms of a policy's trial: what acts in the windows, and how pods are placed."""
 
 from __future__ import annotations
 
@@ -29,18 +29,10 @@ MOST_ALLOCATED = {
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """One way to go through the day.
+    """What acts in the windows: the descheduler's plugin, the policy by the optimiser's plans, or nothing.
 
-    Attributes
-    ----------
-    deschedules
-        Whether the descheduler's plugin acts in the windows.
-    plans
-        Whether the policy does, by the optimiser's plans.
-    is_killed
-        Whether the scheduler's process is killed in each window, again and again.
-    most_allocated
-        Whether the scheduler puts pods where least is free; else as its profile says.
+    With ``most_allocated`` the scheduler puts pods where least is free, otherwise as its profile says. With
+    ``is_killed`` its process is killed in each window, again and again.
     """
 
     name: str
@@ -59,19 +51,13 @@ ARMS = {
         Arm("none"),
         Arm("none-most-allocated", most_allocated=True),
         Arm("high-node-utilization", deschedules=True),
-        Arm("high-node-utilization-most-allocated", True, most_allocated=True),
+        Arm("high-node-utilization-most-allocated", deschedules=True, most_allocated=True),
     )
 }
 
 
 def find_arm(name: str) -> Arm:
-    """Return the arm of a name.
-
-    Raises
-    ------
-    InputError
-        There is none.
-    """
+    """Return the arm of a name, or raise an InputError with those that there are."""
     if name not in ARMS:
         raise InputError(f"no arm {name!r}; there are: {', '.join(ARMS)}")
     return ARMS[name]
@@ -83,23 +69,25 @@ WITH_OPTIMISER = {"default": "optimizer", "deterministic": "optimizer-determinis
 
 @contextmanager
 def configured(arm: Arm, profile: Path, arguments: Mapping[str, Any] | None = None) -> Iterator[Path]:
-    """Yield the KubeSchedulerConfiguration of an arm, made from a profile.
+    """Yield the KubeSchedulerConfiguration of an arm, made from a profile without the optimiser.
 
     Parameters
     ----------
-    profile
-        Without the optimiser.
     arguments
         Those of the optimiser's plugin, for arms that plan.
 
     Raises
     ------
     InputError
-        The profile is not YAML of that kind, or an arm plans and the chart has no such
-        profile with the optimiser.
+        The profile is not YAML of that kind, or an arm plans and the chart has no such profile with the optimiser.
     """
     if arm.plans:
-        profile = _with_optimiser(profile)
+        if profile.stem not in WITH_OPTIMISER or profile != find_profile(profile.stem):
+            raise InputError(
+                f"{profile}: a policy needs a scheduler with the optimiser: leave out "
+                "--profile, or name default or deterministic"
+            )
+        profile = find_profile(WITH_OPTIMISER[profile.stem])
     plugins = [MOST_ALLOCATED] if arm.most_allocated else []
     if arm.plans:
         plugins.append({"name": "PriorityOptimizer", "args": dict(arguments or {})})
@@ -107,21 +95,12 @@ def configured(arm: Arm, profile: Path, arguments: Mapping[str, Any] | None = No
         configuration = yaml.safe_load(profile.read_text(encoding="utf-8"))
         for one in configuration["profiles"]:
             names = {plugin["name"] for plugin in plugins}
-            kept = [a for a in one.get("pluginConfig", ()) if a["name"] not in names]
-            if kept or plugins:
-                one["pluginConfig"] = [*kept, *plugins]
+            others = [a for a in one.get("pluginConfig", ()) if a["name"] not in names]
+            if others or plugins:
+                one["pluginConfig"] = [*others, *plugins]
     except (OSError, yaml.YAMLError, TypeError, KeyError) as error:
         raise InputError(f"{profile}: is no KubeSchedulerConfiguration with profiles ({error})") from error
     with TemporaryDirectory() as folder:
         file = Path(folder) / profile.name
         file.write_text(yaml.safe_dump(configuration), encoding="utf-8")
         yield file
-
-
-def _with_optimiser(profile: Path) -> Path:
-    if profile == find_profile(profile.stem) and profile.stem in WITH_OPTIMISER:
-        return find_profile(WITH_OPTIMISER[profile.stem])
-    raise InputError(
-        f"{profile}: a policy needs a scheduler with the optimiser: leave out "
-        "--profile, or name default or deterministic"
-    )

@@ -1,9 +1,9 @@
-"""What an arm's day comes to, in figures."""
+"""What a trace with an arm comes to, in figures."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -18,13 +18,12 @@ from stowage_testbed.whatif.prices import LABEL
 
 @dataclass(frozen=True, slots=True)
 class WindowFigures:
-    """Figures of a window; times are seconds from the beginning of the day.
+    """Figures of a window; times are seconds from the beginning of the trace.
 
-    ``most_emptied`` is proved for the cluster as it was when the window opened, and
-    None where nothing was proved. ``refused`` counts, by reason, how often a pod was
-    left where it was; ``runs`` is how often the policy says that the window has opened.
-    ``returned`` are the emptied nodes that went, and came back while it was open, as
-    more pods came than the others have room for.
+    ``most_emptied`` is proved for the cluster as it was when the window opened, and ``None`` where nothing was proved.
+    ``refused`` counts, by reason, how often a pod was left where it was; ``runs`` is how often the policy says that the
+    window has opened. ``returned`` are the emptied nodes that went, and came back while it was open, as more pods came
+    than the others have room for.
     """
 
     start_s: float
@@ -41,24 +40,12 @@ class WindowFigures:
 
 @dataclass(frozen=True, slots=True)
 class ArmFigures:
-    """Figures of a day.
+    """Figures of a trace.
 
-    Attributes
-    ----------
-    nodes_mean
-        Nodes in use, averaged over time.
-    node_hours, cost_micros
-        Of nodes in use; the cost in millionths, 0 where no node has a price.
-    waiting_pod_hours
-        Of pods without a node.
-    emptied, moves
-        In all windows.
-    moves_per_node
-        Moves for each emptied node; None where none was emptied.
-    budgets_broken
-        How often an eviction left a budget with fewer pods than it asks for.
-    moved_twice
-        Times that a pod was moved again within the cool-down.
+    Nodes in use are averaged over time; node hours and cost are of these, the cost in millionths, 0 where no node has a
+    price. ``moves_per_node`` is for each emptied node, ``None`` where none was. ``budgets_broken`` counts evictions
+    that left a budget with fewer pods than it asks for, ``moved_twice`` pods that were moved again within the
+    cool-down.
     """
 
     arm: str
@@ -76,55 +63,51 @@ class ArmFigures:
 
 
 def figures_of(trial: Trial, day: Trace, cool_down_s: float) -> ArmFigures:
-    """Return the figures of an arm's day."""
+    """Return the figures of a trial on a trace."""
     until_s, lives = trial.passed.until_s, trial.passed.lives
-    used_s = used_by_node(lives, until_s, _daemons(day))
+    came = (line for line in day.lines if isinstance(line, PodCame))
+    daemons = frozenset(line.of for line in came if line.owner and line.owner.kind == "DaemonSet")
+    used_s = used_by_node(lives, until_s, daemons)
     prices = _prices(day)
     moves = sum(len(one.left) for one in trial.windows)
     emptied = sum(len(one.emptied) for one in trial.windows)
     refused = sum((one.kept for one in trial.windows), Counter[str]())
     hours = {node: seconds / 3600 for node, seconds in used_s.items()}
     node_hours = sum(hours.values())
+    ends = ((life.arrived_s, (life.bound_s, life.ended_s, until_s)) for life in lives)
+    waited_s = (min(end_s for end_s in ends_s if end_s is not None) - arrived_s for arrived_s, ends_s in ends)
     return ArmFigures(
         arm=trial.arm.name,
         nodes_mean=node_hours * 3600 / until_s if until_s else 0.0,
         node_hours=node_hours,
         cost_micros=round(sum(prices.get(n, 0) * time for n, time in hours.items())),
-        waiting_pod_hours=sum(_waited_s(lives, until_s)) / 3600,
+        waiting_pod_hours=sum(waited_s) / 3600,
         emptied=emptied,
         moves=moves,
         moves_per_node=moves / emptied if emptied else None,
         refused=dict(refused.most_common()),
         budgets_broken=trial.passed.evictions.budgets_broken,
         moved_twice=count_moved_twice(lives, cool_down_s),
-        windows=tuple(_windows(trial)),
+        windows=tuple(
+            WindowFigures(
+                one.window.start_s,
+                one.window.end_s,
+                len(one.used_before),
+                len(one.used_after),
+                len(one.emptied),
+                one.most_emptied,
+                len(one.left),
+                dict(one.kept.most_common()),
+                one.runs,
+                len(one.returned),
+            )
+            for one in trial.windows
+        ),
     )
 
 
-def _windows(trial: Trial) -> Iterator[WindowFigures]:
-    for one in trial.windows:
-        yield WindowFigures(
-            one.window.start_s,
-            one.window.end_s,
-            len(one.used_before),
-            len(one.used_after),
-            len(one.emptied),
-            one.most_emptied,
-            len(one.left),
-            dict(one.kept.most_common()),
-            one.runs,
-            len(one.returned),
-        )
-
-
 def used_by_node(lives: Iterable[Life], until_s: float, left_out: frozenset[str] = frozenset()) -> dict[str, float]:
-    """Return for how many seconds each node held a pod.
-
-    Parameters
-    ----------
-    left_out
-        Templates of pods that go with their node.
-    """
+    """Return for how many seconds each node held a pod, apart from pods of the templates that are left out."""
     spans: dict[str, list[tuple[float, float]]] = {}
     for life in lives:
         if life.bound_s is not None and life.of not in left_out:
@@ -150,18 +133,6 @@ def count_moved_twice(lives: Iterable[Life], cool_down_s: float) -> int:
             evicted.setdefault(life.replaces or life.pod, []).append(life.ended_s)
     return sum(
         later - earlier < cool_down_s for times in evicted.values() for earlier, later in pairwise(sorted(times))
-    )
-
-
-def _waited_s(lives: Iterable[Life], until_s: float) -> Iterator[float]:
-    for life in lives:
-        ends_s = (life.bound_s, life.ended_s, until_s)
-        yield min(end_s for end_s in ends_s if end_s is not None) - life.arrived_s
-
-
-def _daemons(day: Trace) -> frozenset[str]:
-    return frozenset(
-        line.of for line in day.lines if isinstance(line, PodCame) and line.owner and line.owner.kind == "DaemonSet"
     )
 
 

@@ -1,8 +1,7 @@
-"""A day with one arm: what acts in the windows, and what came of it."""
+"""A trace with one arm: what acts in the windows, and what came of it."""
 
 from __future__ import annotations
 
-import heapq
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -13,16 +12,16 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from stowage_testbed.amounts.resources import Resources
+from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.observe.pod_body import requests_of
 from stowage_testbed.optimizer_service.service import running_service
 from stowage_testbed.policyday.arms import Arm, configured
-from stowage_testbed.policyday.autoscaler import EVERY_S, Autoscaler
 from stowage_testbed.policyday.descheduler import THRESHOLDS, Descheduler
-from stowage_testbed.policyday.policy import Policy
-from stowage_testbed.policyday.state import State, nodes_in_use
-from stowage_testbed.policyday.windows import Window, list_windows
-from stowage_testbed.simulate.trace_events import make_events
-from stowage_testbed.simulate.virtual_time import Event, PassedTime
-from stowage_testbed.simulate.world import World
+from stowage_testbed.policyday.policy import Policy, Window
+from stowage_testbed.simulate.trace_events import make_events, make_node
+from stowage_testbed.simulate.virtual_time import Event, PassedTime, World
+from stowage_testbed.trace.format import NodeSeen
 from stowage_testbed.trace.reading import Trace
 
 INTERVAL_S = 300.0
@@ -31,16 +30,26 @@ INTERVAL_S = 300.0
 KILLED_AFTER_S = (0.01, 5.0, 60.0, 600.0)
 """Since a window opened: before its plan is made, while pods move, and later on."""
 
+SCALING_S = 120.0
+"""Between two looks of the autoscaler at the cluster."""
+
+IDLE_S = 600.0
+"""How long a node must have been empty before it goes; the cluster autoscaler's default."""
+
 EVICTED = "evicted"
 """How the life of a pod ends that was moved."""
 
+State = Mapping[str, Any]
+"""``nodes``, ``pods`` and ``disruptionBudgets``, as Kubernetes' objects, and ``coolingDown``, the pods that were moved
+within the cool-down, as namespace/name."""
+
 Prove = Callable[[State], int | None]
-"""Returns how many nodes of a state could be emptied at most; None if not known."""
+"""Returns how many nodes of a state could be emptied at most; ``None`` if not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How arms go through a day.
+    """How arms go through a trace.
 
     Attributes
     ----------
@@ -51,7 +60,7 @@ class Settings:
     thresholds
         The descheduler's, in percent by resource.
     autoscales
-        Whether empty nodes go, and come back when pods wait.
+        Whether empty nodes go, and come back when pods are pending.
     """
 
     profile: Path
@@ -94,8 +103,8 @@ class WindowTold:
     def emptied(self) -> frozenset[str]:
         """The nodes that were emptied by moving pods, and went or still were empty.
 
-        One that went, and came back as more pods came than the others have room for,
-        was emptied all the same: what could be emptied at most is proved without them.
+        One that went, and came back as more pods came than the others have room for, was emptied all the same: what
+        could be emptied at most is proved without them.
         """
         return (self.used_before & set(self.left)) - (self.used_after - self.gone)
 
@@ -107,21 +116,30 @@ class WindowTold:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What came of a day with one arm."""
+    """What came of a trace with one arm."""
 
     arm: Arm
     passed: PassedTime
     windows: tuple[WindowTold, ...]
 
 
-def windows_of(day: Trace, policy: Policy) -> tuple[Window, ...]:
-    """Return when the windows are open on a day, as `list_windows` says and raises."""
-    length_s = day.lines[-1].t if day.lines else 0.0
-    return list_windows(policy.openings, _began(day), length_s)
+def windows_of(trace: Trace, policy: Policy, say: Callable[[str], object] = bool) -> tuple[Window, ...]:
+    """Return when the windows are open on a trace, as `Policy.windows` says and raises."""
+    return policy.windows(_began(trace), trace.lines[-1].t if trace.lines else 0.0, say)
+
+
+def nodes_in_use(state: State) -> frozenset[str]:
+    """Return the nodes that hold a pod which would not go with its node."""
+    return frozenset(
+        pod["spec"]["nodeName"]
+        for pod in state["pods"]
+        if pod["spec"].get("nodeName")
+        and all(owner["kind"] != "DaemonSet" for owner in pod["metadata"].get("ownerReferences") or ())
+    )
 
 
 def try_arm(arm: Arm, day: Trace, policy: Policy, settings: Settings, prove: Prove = lambda _: None) -> Trial:
-    """Have a day pass with an arm.
+    """Replay a trace with an arm.
 
     Raises
     ------
@@ -134,94 +152,87 @@ def try_arm(arm: Arm, day: Trace, policy: Policy, settings: Settings, prove: Pro
         arguments: dict[str, Any] = {}
         if arm.plans:
             service = stack.enter_context(running_service())
-            arguments = {
-                "socket": str(service.socket),
-                # Nothing but the policy has plans made, the same ones every time.
-                "trigger": "Manual",
-                "deterministic": True,
-            }
+            # Nothing but the policy has plans made, the same ones every time.
+            arguments = {"socket": str(service.socket), "trigger": "Manual", "deterministic": True}
         config = stack.enter_context(configured(arm, settings.profile, arguments))
         world = stack.enter_context(World(config, minor=settings.minor))
         descheduler = stack.enter_context(Descheduler(settings.thresholds)) if arm.deschedules else None
-        told = [WindowTold(window) for window in windows_of(day, policy)]
-        scaler = Autoscaler(day) if settings.autoscales else None
-        acting = _Acting(world, prove, descheduler, scaler)
-        _pass_day(
-            world,
-            (*_beginning(day, policy, plans=arm.plans), *make_events(day)),
-            _agenda(told, acting, settings.interval_s, day.lines[-1].t, arm),
-        )
-        passed = world.end()
-        _tell_of_plans(told, world, _began(day))
-        for life in passed.lives:
-            if life.how == EVICTED and life.ended_s is not None:
-                for one in told:
-                    if one.window.start_s <= life.ended_s <= one.window.end_s:
-                        one.left.append(life.node)
-        return Trial(arm, passed, tuple(told))
+        windows = tuple(WindowTold(window) for window in windows_of(day, policy))
+        acting = _Acting(world, prove, descheduler, Autoscaler(day) if settings.autoscales else None)
+        agenda = iter(acting.agenda(windows, settings.interval_s, day.lines[-1].t, is_killed=arm.is_killed))
 
-
-def _began(day: Trace) -> datetime:
-    return datetime.fromisoformat(day.header.began)
-
-
-def _beginning(day: Trace, policy: Policy, *, plans: bool) -> Iterator[Event]:
-    """Yield what comes before the day; all arms have the same clock."""
-    settings = {"began": day.header.began, "coolDown": policy.cool_down_s}
-    yield {"at": 0.0, "settings": settings}
-    if plans:
-        yield {"at": 0.0, "policy": policy.automatic()}
-
-
-_Act = Callable[[float], None]
-_Due = tuple[float, _Act]
-
-
-def _pass_day(world: World, events: tuple[Event, ...], agenda: Iterator[_Due]) -> None:
-    due = next(agenda, None)
-    for event in events:
-        # What happens at that very time comes first.
-        while due is not None and due[0] < event["at"]:
-            at_s, act = due
-            act(at_s)
+        # All arms have the same clock.
+        world.happen({"at": 0.0, "settings": {"began": day.header.began, "coolDown": policy.cool_down_s}})
+        if arm.plans:
+            world.happen({"at": 0.0, "policy": policy.automatic()})
+        due = next(agenda, None)
+        for event in make_events(day):
+            # What happens at that very time comes first.
+            while due and due[0] < event["at"]:
+                due[1](due[0])
+                due = next(agenda, None)
+            world.happen(event)
+        while due:
+            due[1](due[0])
             due = next(agenda, None)
-        world.happen(event)
-    for at_s, act in (*filter(None, (due,)), *agenda):
-        act(at_s)
+        passed = world.end()
+
+        _tell_windows(windows, world, passed, _began(day))
+        return Trial(arm, passed, windows)
 
 
-def _agenda(told: list[WindowTold], acting: _Acting, interval_s: float, length_s: float, arm: Arm) -> Iterator[_Due]:
-    """Yield what is to be done when, in the order of the times."""
-    return heapq.merge(
-        _windows_agenda(told, acting, interval_s),
-        _killing_agenda(told, acting) if arm.is_killed else (),
-        _scaling_agenda(acting, length_s),
-        key=itemgetter(0),
-    )
+def _tell_windows(windows: tuple[WindowTold, ...], world: World, passed: PassedTime, began: datetime) -> None:
+    """Add what the policy's own status says of its windows, and which nodes the moved pods left."""
+    for said in world.remarks("window"):
+        start_s = (datetime.fromisoformat(said["start"]) - began).total_seconds()
+        for one in windows:
+            if one.window.start_s == start_s:
+                one.runs += said["phase"] != "Missed"
+                for refused in said.get("refused") or ():
+                    one.kept[refused["reason"]] += refused["count"]
+    for life in passed.lives:
+        if life.how == EVICTED and life.ended_s is not None:
+            for one in windows:
+                if one.window.start_s <= life.ended_s <= one.window.end_s:
+                    one.left.append(life.node)
 
 
-def _windows_agenda(told: list[WindowTold], acting: _Acting, interval_s: float) -> Iterator[_Due]:
-    for one in told:
-        at_s, end_s = one.window.start_s, one.window.end_s
-        yield at_s, partial(acting.open, told=one)
-        while acting.descheduler and at_s < end_s:
-            yield at_s, partial(acting.run_pass, told=one)
-            at_s += interval_s
-        yield end_s, partial(acting.close, told=one)
+def _began(trace: Trace) -> datetime:
+    return datetime.fromisoformat(trace.header.began)
 
 
-def _killing_agenda(told: list[WindowTold], acting: _Acting) -> Iterator[_Due]:
-    for one in told:
-        for after_s in KILLED_AFTER_S:
-            at_s = one.window.start_s + after_s
-            if at_s < one.window.end_s:
-                yield at_s, acting.kill
+class Autoscaler:
+    """Removes nodes that stay empty, and brings them back when pods are pending: as they were at first, untainted."""
+
+    def __init__(self, day: Trace) -> None:
+        self._nodes: dict[str, JsonObject] = {
+            line.name: make_node(line) for line in reversed(day.lines) if isinstance(line, NodeSeen)
+        }
+        self._idle_since: dict[str, float] = {}
+        self._gone: list[str] = []
+
+    def look(self, at_s: float, state: State) -> Iterator[Event]:
+        """Yield what happens to the nodes."""
+        pending_milli = sum(requests_of(pod)["cpu"] for pod in state["pods"] if not pod["spec"].get("nodeName"))
+        used = nodes_in_use(state)
+        for name in used:
+            self._idle_since.pop(name, None)
+        if pending_milli:
+            # Until all could have room, the last that went first.
+            while self._gone and pending_milli > 0:
+                node = self._nodes[self._gone.pop()]
+                pending_milli -= Resources.of_list(node["status"]["allocatable"])["cpu"]
+                yield {"at": at_s, "node": node}
+            return
+        for name in sorted({one["metadata"]["name"] for one in state["nodes"]} - used):
+            since_s = self._idle_since.setdefault(name, at_s)
+            if at_s - since_s >= IDLE_S and name in self._nodes:
+                del self._idle_since[name]
+                self._gone.append(name)
+                yield {"at": at_s, "nodeGone": name}
 
 
-def _scaling_agenda(acting: _Acting, length_s: float) -> Iterator[_Due]:
-    if acting.scaler:
-        for turn in range(1, int(length_s // EVERY_S) + 1):
-            yield turn * EVERY_S, acting.scale
+_Due = tuple[float, Callable[[float], None]]
 
 
 @dataclass(slots=True)
@@ -234,17 +245,34 @@ class _Acting:
     scaler: Autoscaler | None
     opened: WindowTold | None = None
 
+    def agenda(
+        self, windows: tuple[WindowTold, ...], interval_s: float, length_s: float, *, is_killed: bool
+    ) -> list[_Due]:
+        """Return what is to be done when, in the order of the times."""
+        due: list[_Due] = []
+        for one in windows:
+            at_s, end_s = one.window
+            due.append((at_s, partial(self.open, told=one)))
+            if is_killed:
+                kills = (at_s + after_s for after_s in KILLED_AFTER_S)
+                due += ((kill_s, self.kill) for kill_s in kills if kill_s < end_s)
+            while self.descheduler and at_s < end_s:
+                due.append((at_s, partial(self.run_pass, told=one, descheduler=self.descheduler)))
+                at_s += interval_s
+            due.append((end_s, partial(self.close, told=one)))
+        if self.scaler:
+            due += ((turn * SCALING_S, self.scale) for turn in range(1, int(length_s // SCALING_S) + 1))
+        return sorted(due, key=itemgetter(0))
+
     def open(self, at_s: float, told: WindowTold) -> None:
         self.opened = told
         state = self.world.tell_state(at_s)
         told.used_before = nodes_in_use(state)
         told.most_emptied = self.prove(state)
 
-    def run_pass(self, at_s: float, told: WindowTold) -> None:
-        assert self.descheduler  # noqa: S101 - asked for with one only
+    def run_pass(self, at_s: float, told: WindowTold, descheduler: Descheduler) -> None:
         state = self.world.tell_state(at_s)
-        evict = partial(self.world.evict, at_s)
-        told.kept.update(self.descheduler.run_pass(state, evict))
+        told.kept.update(descheduler.run_pass(state, partial(self.world.evict, at_s)))
 
     def close(self, at_s: float, told: WindowTold) -> None:
         self.opened = None
@@ -254,19 +282,8 @@ class _Acting:
         self.world.happen({"at": at_s, "restart": True})
 
     def scale(self, at_s: float) -> None:
-        assert self.scaler  # noqa: S101 - asked for with one only
+        assert self.scaler  # noqa: S101 - due with one only
         for event in self.scaler.look(at_s, self.world.tell_state(at_s)):
             if self.opened and "nodeGone" in event:
                 self.opened.gone.add(event["nodeGone"])
             self.world.happen(event)
-
-
-def _tell_of_plans(told: list[WindowTold], world: World, began: datetime) -> None:
-    """Add what the policy's own status says of its windows."""
-    for said in world.remarks("window"):
-        start_s = (datetime.fromisoformat(said["start"]) - began).total_seconds()
-        for one in told:
-            if one.window.start_s == start_s:
-                one.runs += said["phase"] != "Missed"
-                for refused in said.get("refused") or ():
-                    one.kept[refused["reason"]] += refused["count"]

@@ -1,4 +1,4 @@
-"""What a simulation is asked, and what it answers."""
+"""What ``stowage-simulate`` is asked, and what it answers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+import msgspec
 from google.protobuf.json_format import MessageToDict
+from msgspec import Struct
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 
@@ -28,25 +30,22 @@ class Instance:
         ``v1`` Pods in the order of arrival, with ``spec.priority`` where they have one.
         A pod with ``spec.nodeName`` is placed already.
     objects
-        What else the scheduler looks at, with ``apiVersion`` and ``kind``: Services and
-        ReplicaSets, by which it spreads pods without constraints of their own,
-        namespaces, volumes and their claims, disruption budgets.
+        What else the scheduler looks at, with ``apiVersion`` and ``kind``: Services and ReplicaSets, by which it
+        spreads pods without constraints of their own, namespaces, volumes and their claims, disruption budgets.
     changes
-        What happens meanwhile, with the number of pods that it comes ``after``, and one
-        of ``node`` (a ``v1`` Node), ``nodeGone`` and ``podGone``.
+        What happens meanwhile, with the number of pods that it comes ``after``, and one of ``node`` (a ``v1`` Node),
+        ``nodeGone`` and ``podGone``.
     arrival
-        ``InTurn``: each pod when the scheduler has come to rest. ``AtOnce``: all of
-        them before it begins.
+        ``InTurn``: each pod when the scheduler has come to rest. ``AtOnce``: all of them before it begins.
     replace
         Preempted pods come back, as their controllers would bring them.
     once
         Each pod is tried in its turn alone: one that gets no node then leaves again.
     measure
-        Whether a measurement is asked for.
+        Return a `Measurement`.
     observed
-        The objects were read from a cluster, not written for the simulation. Those
-        that cannot be read or make no sense are left out and named; else they are
-        errors of the whole.
+        The objects were read from a cluster. Objects that the scheduler cannot read are left out and named; in an
+        instance that was written for the simulation they are errors of the whole.
     """
 
     id: str
@@ -65,96 +64,6 @@ class Instance:
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
-    """What there is to say of one object.
-
-    Attributes
-    ----------
-    object
-        Its kind and name, as in ``Pod default/web-0``.
-    reason
-        What, or why, in words.
-    """
-
-    object: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class UnknownField:
-    """A field that the scheduler's version does not know, and that was passed over.
-
-    Attributes
-    ----------
-    field
-        The kind and the path, as in ``Pod spec.containers[].colour``.
-    objects
-        How many objects have it.
-    """
-
-    field: str
-    objects: int
-
-
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """What an instance took, by the simulator's own clock.
-
-    Attributes
-    ----------
-    pods_s
-        From the arrival of the first pod until the scheduler came to rest, in seconds.
-    cpu_s
-        Processor time that the process used meanwhile, in seconds.
-    arrived
-        Pods that arrived in that time.
-    counters
-        By how much the counters of Stowage's plugins grew, by name and labels.
-    """
-
-    pods_s: float
-    cpu_s: float
-    arrived: int
-    counters: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Placements:
-    """Where the pods of an instance are.
-
-    Attributes
-    ----------
-    id
-        The instance's.
-    nodes
-        The node of each pod, by ``namespace/name``; None if it is pending.
-    evicted
-        Pods that preemption removed, also those that have come back.
-    measurement
-        None if it was not asked for.
-    awaiting
-        Pods that were placed and whose volumes somebody has still to make.
-    left_out
-        Objects of an observed instance that take no part, or not the part that they
-        should; also pods that the scheduler failed on.
-    reasons
-        What keeps each pending pod in the scheduler's words, by ``namespace/name``.
-    """
-
-    id: str
-    nodes: Mapping[str, str | None]
-    evicted: tuple[str, ...] = ()
-    measurement: Measurement | None = None
-    awaiting: tuple[Remark, ...] = ()
-    left_out: tuple[Remark, ...] = ()
-    reasons: Mapping[str, str] = field(default_factory=dict)
-
-    def pending(self) -> list[str]:
-        """Return the pods without a node, in alphabetical order."""
-        return sorted(pod for pod, node in self.nodes.items() if node is None)
-
-
 POLICY_NAMES = {pb.POLICY_STRICT: "Strict", pb.POLICY_PAPER: "Paper"}
 """Policies as the plugin's arguments name them."""
 
@@ -167,8 +76,7 @@ NO_PROTECTION = {
     "maxGracePeriodSeconds": 0,
     "minPodAgeSeconds": 0,
 }
-"""The plugin's arguments that switch off the protection rules for what a pod would
-lose."""
+"""The plugin's arguments that switch off the rules which protect pods from eviction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,22 +86,20 @@ class Question:
     Attributes
     ----------
     instance
-        The cluster as it is: a pod without ``spec.nodeName`` waits.
+        The cluster as it is: a pod without ``spec.nodeName`` is pending.
     plans
-        The plans. Without any, the snapshot alone is asked for.
+        Without any, the answer is the snapshot alone.
     policy
-        The policy that they must keep.
+        The policy that the plans must keep.
     consolidates
-        They move pods to empty nodes, whatever they are worth by the policy.
+        The plans move pods to empty nodes, whatever they are worth by the policy.
     forbidden
-        What earlier rehearsals refused: a pod as ``namespace/name``, for all like it,
-        and the node.
+        Pairs that earlier rehearsals refused: a pod as ``namespace/name``, for all like it, and the node.
     arguments
-        Of the plugin PriorityOptimizer, whose protection rules decide which pods may be
-        disrupted, and whose limits bound a plan; what is left out has its default.
+        Of the plugin PriorityOptimizer: protection rules and limits; others have their defaults.
     continue_s
-        For how long the scheduler may place the pods that wait: as things are, or after
-        the first plan if that is accepted. 0: it places none.
+        For how long the scheduler may place the pending pods: as things are, or after the first plan if that is
+        accepted. 0: it places none.
     """
 
     instance: Instance
@@ -216,8 +122,73 @@ class Question:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class PlanJudgement:
+class Remark(Struct, frozen=True):
+    """A reason, and the kind and name of the object that it concerns, as in ``Pod default/web-0``."""
+
+    object: str
+    reason: str
+
+
+class UnknownField(Struct, frozen=True):
+    """A field that this scheduler ignores, as in ``Pod spec.containers[].colour``, and how many objects have it."""
+
+    field: str
+    objects: int
+
+
+class Measurement(Struct, frozen=True):
+    """What an instance took, by the simulator's own clock.
+
+    Attributes
+    ----------
+    pods_s
+        From the arrival of the first pod until the scheduler came to rest, in seconds.
+    cpu_s
+        Processor time of the process meanwhile, in seconds.
+    arrived
+        Pods that arrived in that time.
+    counters
+        By how much the counters of Stowage's plugins grew, by name and labels.
+    """
+
+    pods_s: float = msgspec.field(name="podsSeconds")
+    cpu_s: float = msgspec.field(name="cpuSeconds")
+    arrived: int
+    counters: Mapping[str, float] = {}
+
+
+class Placements(Struct, frozen=True, rename="camel"):
+    """Where the pods of an instance are.
+
+    Attributes
+    ----------
+    nodes
+        The node of each pod, by ``namespace/name``; ``None`` if it is pending.
+    evicted
+        Pods that preemption removed, also those that have come back.
+    awaiting
+        Pods that were placed, and whose volumes somebody has still to make.
+    left_out
+        Objects of an observed instance that take no part, or not the part that they should; also pods that the
+        scheduler failed on.
+    reasons
+        What keeps each pending pod in the scheduler's words, by ``namespace/name``.
+    """
+
+    id: str
+    nodes: Mapping[str, str | None] = msgspec.field(name="placements")
+    evicted: tuple[str, ...] = ()
+    measurement: Measurement | None = None
+    awaiting: tuple[Remark, ...] = ()
+    left_out: tuple[Remark, ...] = ()
+    reasons: Mapping[str, str] = {}
+
+    def pending(self) -> list[str]:
+        """Return the pods without a node, in alphabetical order."""
+        return sorted(pod for pod, node in self.nodes.items() if node is None)
+
+
+class PlanJudgement(Struct, frozen=True):
     """The scheduler's judgement of one plan.
 
     Attributes
@@ -225,19 +196,17 @@ class PlanJudgement:
     accepted
         Whether it would carry the plan out.
     reason
-        The typed refusal; ``rehearsal`` where a plugin refuses, ``limit`` where the
-        plan disrupts more than a limit allows, ``stale`` where a pod never gets its
-        turn.
+        The typed refusal; ``rehearsal`` where a plugin refuses, ``limit`` where the plan disrupts more than a limit
+        allows, ``stale`` where a pod never gets its turn.
     plugins
         Those that refuse in the rehearsal; empty text where no single one is to blame.
     pods
-        The UIDs of the pods that the plugins refuse, or whose disruption is one too
-        many.
+        The UIDs of the pods that the plugins refuse, or whose disruption is one too many.
     detail
         What is wrong.
     proved
-        Whether the plan shows that no other one is better for the cluster. The
-        optimiser's proof is one about the snapshot, which may lack something.
+        Whether the plan shows that no other one is better for the cluster. The optimiser's proof is one about the
+        snapshot, which may lack something.
     """
 
     accepted: bool
@@ -248,60 +217,41 @@ class PlanJudgement:
     proved: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Continued:
-    """What the scheduler makes of the pods that wait, without preempting any.
+class Continued(Struct, frozen=True):
+    """What the scheduler makes of the pending pods, without preempting any.
 
     Attributes
     ----------
     nodes
         The node of each pod that got one, by ``namespace/name``.
     reasons
-        What keeps a pod, in the scheduler's words. Of equal pods one is tried until it
-        has a node, and its reason is that of all.
+        What keeps a pod, in the scheduler's words. Of equal pods one is tried until it has a node, and its reason is
+        that of all.
     awaiting
-        Pods that got a node and whose volumes somebody has still to make.
+        Pods that got a node, and whose volumes somebody has still to make.
     untried
         How many pods' turn did not come in time.
     """
 
-    nodes: Mapping[str, str] = field(default_factory=dict)
-    reasons: Mapping[str, str] = field(default_factory=dict)
+    nodes: Mapping[str, str] = msgspec.field(name="placements", default_factory=dict)
+    reasons: Mapping[str, str] = {}
     awaiting: tuple[Remark, ...] = ()
     untried: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """What is said of the plans of a question.
+class Judgement(Struct, frozen=True):
+    """One judgement for each plan of a question.
 
-    Attributes
-    ----------
-    of_plans
-        One for each plan.
-    continued
-        None if it was not asked for, or the first plan is refused.
+    ``continued`` is ``None`` if nobody asked for it, or the first plan is refused.
     """
 
-    of_plans: tuple[PlanJudgement, ...]
+    of_plans: tuple[PlanJudgement, ...] = msgspec.field(name="verdicts", default=())
     continued: Continued | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """The answer to a question.
-
-    Attributes
-    ----------
-    snapshot
-        What the plugin would send to the optimiser.
-    of_plans
-        One for each plan.
-    continued
-        None if it was not asked for, or the first plan is refused.
-    left_out, unknown_fields
-        Of an observed instance.
-    """
+    """A `Judgement`, with the snapshot that the optimiser would get, and remarks on what was observed."""
 
     snapshot: pb.Snapshot
     of_plans: tuple[PlanJudgement, ...]

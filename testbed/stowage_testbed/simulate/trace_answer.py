@@ -1,22 +1,28 @@
-"""What came of a trace in virtual time, with the metrics of a live run."""
+"""What came of a trace in virtual time: the metrics of a live run, on a screen or as JSON."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from stowage_testbed.amounts.resources import Resources, add_up, names_of
 from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.metrics.over_time import count_waiting
-from stowage_testbed.metrics.record import PodRecord, RunRecord
+from stowage_testbed.metrics.packing import count_placed_by_priority
+from stowage_testbed.metrics.record import PodRecord, RunRecord, find_state_at_end
 from stowage_testbed.metrics.state import NodeState
 from stowage_testbed.metrics.utilisation import sum_requested
 from stowage_testbed.observe.pod_body import priority_of, requests_of
 from stowage_testbed.simulate.process import find_profile
 from stowage_testbed.simulate.trace_events import list_priorities, make_events, resolve_priority
-from stowage_testbed.simulate.virtual_time import Life, PassedTime, pass_time
+from stowage_testbed.simulate.virtual_time import PassedTime, pass_time
+from stowage_testbed.text.table import Table
 from stowage_testbed.trace.format import NodeGone, NodeSeen, PodCame, Template
 from stowage_testbed.trace.reading import Trace
 
@@ -25,21 +31,24 @@ RESOLUTION_S = 0.001
 """Times of a trace are in milliseconds."""
 
 PARTS = 24
-"""Parts of the window of which the averages are told: hours, of a day."""
+"""Parts of the window that have averages of their own: hours, of a day."""
+
+SHOWN = (
+    "t_sched_mean_s", "t_sched_p50_s", "t_sched_p90_s", "t_sched_p99_s",
+    "t_sched_max_s", "waiting_mean_pods", "waiting_peak_pods", "placed_pods",
+    "unplaced_pods", "evictions_pods", "priority_inversions_pods",
+)  # fmt: skip
+"""Metrics on the screen, besides those of utilisation; JSON has all."""
+
+MOST_ROWS = 10
+"""Rows of a table of remarks on the screen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Averages over one part of the window.
+    """Averages over one part of the window, which ends at ``until_s``.
 
-    Attributes
-    ----------
-    until_s
-        Where it ends.
-    waiting_pods
-        Pods without a node.
-    utilisation
-        Requested share of what the nodes of the end have, by resource.
+    Utilisation is the requested share of what the nodes of the end have, by resource.
     """
 
     until_s: float
@@ -58,7 +67,7 @@ class TraceAnswer:
     record
         The same as the record of a measured run.
     metrics
-        As of a live run. What only a live one has says so in its note.
+        As of a live run. The note of a metric says if only a live run has it.
     course
         The window in `PARTS` equal parts; empty if no time passed.
     """
@@ -69,24 +78,21 @@ class TraceAnswer:
     course: tuple[Part, ...]
 
 
-def simulate_trace(recorded: Trace, name: str, profile: str, *, minor: str | None = None) -> TraceAnswer:
-    """Have a trace happen in virtual time, under a scheduler with a profile.
-
-    Parameters
-    ----------
-    name
-        The trace's.
-    profile
-        The name of one of the chart's, or the path of a KubeSchedulerConfiguration.
+def profile_file(profile: str) -> Path:
+    """Return the KubeSchedulerConfiguration of a profile: the name of one of the chart's, or a path of a YAML file.
 
     Raises
     ------
-    StowageError
-        There is no such profile, or as `pass_time` says.
+    ProfileMissingError
+        The chart has no such profile.
     """
     file = Path(profile)
-    config = file if file.suffix in {".yaml", ".yml"} else find_profile(profile)
-    passed = pass_time(make_events(recorded), config, minor=minor)
+    return file if file.suffix in {".yaml", ".yml"} else find_profile(profile)
+
+
+def simulate_trace(recorded: Trace, name: str, profile: str, *, minor: str | None = None) -> TraceAnswer:
+    """Replay a trace, which is called ``name``, in virtual time; raises as `profile_file` and `pass_time` do."""
+    passed = pass_time(make_events(recorded), profile_file(profile), minor=minor)
     record = make_record(recorded, passed, name, profile)
     return TraceAnswer(passed, record, metrics_of(record), tuple(list_parts(record)))
 
@@ -94,63 +100,51 @@ def simulate_trace(recorded: Trace, name: str, profile: str, *, minor: str | Non
 def make_record(recorded: Trace, passed: PassedTime, name: str, profile: str) -> RunRecord:
     """Return the record of a window that is the whole trace.
 
-    Its nodes are those that are there at the end. Pods of the beginning were there
-    before the window.
+    Its nodes are those that are there at the end. Pods of the beginning were there before the window.
     """
+    classes = list_priorities(recorded.lines)
     nodes: dict[str, NodeState] = {}
+    kinds: dict[str, tuple[int, Resources]] = {}
+    workloads: dict[str, str] = {}
     for line in recorded.lines:
         match line:
             case NodeSeen():
-                room = Resources.of_list(line.node.allocatable)
-                nodes[line.name] = NodeState(line.name, room)
+                nodes[line.name] = NodeState(line.name, Resources.of_list(line.node.allocatable))
             case NodeGone():
                 nodes.pop(line.name, None)
-    kinds = _Kinds(recorded)
+            case Template():
+                body = {"spec": resolve_priority(line.template.spec, classes)}
+                kinds[line.id] = priority_of(body), requests_of(body)
+            case PodCame():
+                workloads[f"{line.namespace}/{line.name}"] = line.owner.name if line.owner else line.name
+    pods = []
+    for number, life in enumerate(passed.lives):
+        priority, requests = kinds[life.of]
+        before = life.arrived_s == 0
+        pod = PodRecord(
+            uid=str(number),
+            name=life.pod,
+            workload=workloads[life.replaces or life.pod],
+            priority=priority,
+            requests=requests,
+            node=life.node,
+            created_s=None if before else life.arrived_s,
+            bound_s=None if before and life.bound_s == 0 else life.bound_s,
+            gone_s=life.ended_s,
+        )
+        pods.append(pod)
     return RunRecord(
         scenario_id=name,
         arm=profile,
         limits="own",
         round_number=1,
         nodes=tuple(nodes[name] for name in sorted(nodes)),
-        pods=tuple(kinds.make_pod_record(number, life) for number, life in enumerate(passed.lives)),
+        pods=tuple(pods),
         window_s=passed.until_s,
         clock=CLOCK,
         resolution_s=RESOLUTION_S,
         warm=True,
     )
-
-
-class _Kinds:
-    """What the pods of a trace ask for, and whose they are."""
-
-    def __init__(self, recorded: Trace) -> None:
-        classes = list_priorities(recorded.lines)
-        self._kinds: dict[str, tuple[int, Resources]] = {}
-        self._workloads: dict[str, str] = {}
-        for line in recorded.lines:
-            match line:
-                case Template():
-                    body = {"spec": resolve_priority(line.template.spec, classes)}
-                    self._kinds[line.id] = priority_of(body), requests_of(body)
-                case PodCame():
-                    owner = line.owner.name if line.owner else line.name
-                    self._workloads[f"{line.namespace}/{line.name}"] = owner
-
-    def make_pod_record(self, number: int, life: Life) -> PodRecord:
-        priority, requests = self._kinds[life.of]
-        before = life.arrived_s == 0
-        placed_before = before and life.bound_s == 0
-        return PodRecord(
-            uid=str(number),
-            name=life.pod,
-            workload=self._workloads[life.replaces or life.pod],
-            priority=priority,
-            requests=requests,
-            node=life.node,
-            created_s=None if before else life.arrived_s,
-            bound_s=None if placed_before else life.bound_s,
-            gone_s=life.ended_s,
-        )
 
 
 def list_parts(record: RunRecord) -> Iterator[Part]:
@@ -165,3 +159,108 @@ def list_parts(record: RunRecord) -> Iterator[Part]:
     for number, until_s in enumerate(edges_s[1:]):
         shares = {name: means[number] / there[name] for name, means in requested.items()}
         yield Part(until_s, waiting[number], shares)
+
+
+def make_document(answer: TraceAnswer, *, pods: bool) -> dict[str, Any]:
+    """Return the answer as JSON values, with or without what became of each pod."""
+    passed = answer.passed
+    document = {
+        "trace": answer.record.scenario_id,
+        "profile": answer.record.arm,
+        "window_s": answer.record.window_s,
+        "events": passed.events,
+        "attempts": passed.attempts,
+        "pods_by_end": _count_ends(answer),
+        "placed_by_priority": _count_by_priority(answer),
+        "metrics": [asdict(metric) for metric in answer.metrics],
+        "course": [asdict(part) for part in answer.course],
+        "reasons": _count_reasons(answer),
+        "left_out": [msgspec.structs.asdict(one) for one in passed.left_out],
+        "unknown_fields": [msgspec.structs.asdict(one) for one in passed.unknown_fields],
+    }
+    if pods:
+        document["pods"] = [msgspec.structs.asdict(life) for life in passed.lives]
+    return document
+
+
+def make_tables(answer: TraceAnswer) -> Iterator[Table]:
+    """Yield what fits on a screen."""
+    record, passed = answer.record, answer.passed
+    yield Table(
+        f"{record.scenario_id} in virtual time, profile {record.arm}",
+        ("pods", ""),
+        tuple((how, str(pods)) for how, pods in _count_ends(answer).items()),
+        (f"{record.window_s / 3600:.2f} h on {len(record.nodes)} nodes; {passed.attempts} attempts",),
+    )
+    yield Table(
+        "Metrics",
+        ("metric", "value", "unit", "n", "note"),
+        tuple(
+            (one.name, "-" if one.value is None else f"{one.value:.4g}", one.unit, str(one.n), one.note)
+            for one in answer.metrics
+            if one.name in SHOWN or one.name.startswith("utilisation_")
+        ),
+        ("No time passes while the scheduler works: t_sched is what pods waited.",),
+    )
+    yield Table(
+        "By priority",
+        ("priority", "pods", "ever placed", "placed at the end"),
+        tuple(tuple(str(value) for value in row.values()) for row in _count_by_priority(answer)),
+    )
+    names = list(answer.course[0].utilisation) if answer.course else []
+    yield Table(
+        "Over time",
+        ("until hour", "waiting pods", *(f"{name} requested" for name in names)),
+        tuple(
+            (
+                f"{one.until_s / 3600:.2f}",
+                f"{one.waiting_pods:.4g}",
+                *(f"{one.utilisation[name]:.3f}" for name in names),
+            )
+            for one in answer.course
+        ),
+        ("Averages; shares are of the nodes that are there at the end.",),
+    )
+    reasons = tuple((str(pods), reason) for reason, pods in _count_reasons(answer).items())
+    left_out = tuple((one.object, one.reason) for one in passed.left_out)
+    more = len(left_out) - MOST_ROWS
+    notes = (f"and {more} more",) if more > 0 else ()
+    unknown = tuple((one.field, str(one.objects)) for one in passed.unknown_fields)
+    for title, headers, rows, told in (
+        ("What keeps pending pods", ("pods", "why"), reasons, ()),
+        ("Left out", ("object", "why"), left_out, notes),
+        ("Fields that this scheduler does not know", ("field", "objects"), unknown, ()),
+    ):
+        if rows:
+            yield Table(title, headers, rows[:MOST_ROWS], told)
+
+
+def _count_ends(answer: TraceAnswer) -> dict[str, int]:
+    """Return how many pods ended how; the last are those that are still there."""
+    lives = answer.passed.lives
+    ended = Counter(life.how for life in lives if life.ended_s is not None)
+    left = [life for life in lives if life.ended_s is None]
+    running = sum(life.bound_s is not None for life in left)
+    return {**dict(sorted(ended.items())), "running": running, "pending": len(left) - running}
+
+
+def _count_by_priority(answer: TraceAnswer) -> list[dict[str, int]]:
+    """Return of each priority how many pods ever had a node, and have one now."""
+    came = Counter(pod.priority for pod in answer.record.pods)
+    placed = Counter(pod.priority for pod in answer.record.pods if pod.node)
+    running = count_placed_by_priority(find_state_at_end(answer.record))
+    return [
+        {
+            "priority": priority,
+            "pods": came[priority],
+            "ever_placed": placed[priority],
+            "placed_at_end": running.get(priority, 0),
+        }
+        for priority in sorted(came, reverse=True)
+    ]
+
+
+def _count_reasons(answer: TraceAnswer) -> dict[str, int]:
+    """Return what keeps the pods that are pending at the end, the commonest first."""
+    pending = (life for life in answer.passed.lives if life.ended_s is None and life.bound_s is None)
+    return dict(Counter(life.reason or "it was never tried" for life in pending).most_common())

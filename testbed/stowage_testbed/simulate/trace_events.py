@@ -39,11 +39,24 @@ def make_events(recorded: Trace) -> Iterator[Event]:
     taken = {id(one.end) for one in lives.values() if one.end and _is_taken(one, one.end)}
     classes = list_priorities(recorded.lines)
     for line in recorded.lines:
-        event = _make_event(line, classes)
-        if isinstance(line, trace.PodCame):
-            event = {"pod": _make_arrival(lives[id(line)])}
-        elif isinstance(line, trace.PodEnded) and id(line) in taken:
-            event = {"podGone": f"{line.namespace}/{line.name}"}
+        event: Event = {}
+        match line:
+            case trace.Template(id=name, template=made):
+                metadata = {"labels": made.labels, "annotations": made.annotations}
+                pod = {"metadata": metadata, "spec": resolve_priority(made.spec, classes)}
+                event = {"template": {"id": name, "pod": pod}}
+            case trace.NodeSeen():
+                event = {"node": make_node(line)}
+            case trace.NodeGone():
+                event = {"nodeGone": line.name}
+            case trace.ObjectSeen() if _stand_in(line.object["kind"]) in _READ:
+                event = {"object": _make_object(line.object)}
+            case trace.ObjectGone() if (kind := _stand_in(line.kind)) in _READ:
+                event = {"objectGone": {"kind": kind, "namespace": line.namespace, "name": line.name}}
+            case trace.PodCame():
+                event = {"pod": _make_arrival(lives[id(line)])}
+            case trace.PodEnded() if id(line) in taken:
+                event = {"podGone": f"{line.namespace}/{line.name}"}
         if event:
             yield {"at": line.t, **event}
     if recorded.lines:
@@ -59,28 +72,6 @@ def make_node(seen: trace.NodeSeen) -> JsonObject:
     }
 
 
-def _make_event(line: trace.Line, classes: Mapping[str, int]) -> Event | None:
-    match line:
-        case trace.Template():
-            made = line.template
-            metadata = {"labels": made.labels, "annotations": made.annotations}
-            spec = resolve_priority(made.spec, classes)
-            pod = {"metadata": metadata, "spec": spec}
-            return {"template": {"id": line.id, "pod": pod}}
-        case trace.NodeSeen():
-            return {"node": make_node(line)}
-        case trace.NodeGone():
-            return {"nodeGone": line.name}
-        case trace.ObjectSeen():
-            read = _make_object(line.object)
-            return {"object": read} if read["kind"] in _READ else None
-        case trace.ObjectGone():
-            kind = _stand_in(line.kind)
-            named = {"kind": kind, "namespace": line.namespace, "name": line.name}
-            return {"objectGone": named} if kind in _READ else None
-    return None
-
-
 def list_priorities(lines: Sequence[trace.Line]) -> dict[str, int]:
     """Return the values of the recorded priority classes by name."""
     return {
@@ -92,8 +83,7 @@ def list_priorities(lines: Sequence[trace.Line]) -> dict[str, int]:
 
 def resolve_priority(spec: dict[str, Any], classes: Mapping[str, int]) -> dict[str, Any]:
     """Return the spec with what admission makes of the name of a class."""
-    priority = spec.get("priority", classes.get(spec.get("priorityClassName", ""), 0))
-    return {**spec, "priority": priority}
+    return {**spec, "priority": spec.get("priority", classes.get(spec.get("priorityClassName", ""), 0))}
 
 
 def _stand_in(kind: str) -> str:

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import subprocess
-import tempfile
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.simulate.instance import Remark, UnknownField
+from stowage_testbed.simulate.line_process import LineProcess
 from stowage_testbed.toolchain import choose_minor, tool_path
 
 Event = Mapping[str, Any]
-"""A line as ``stowage-simulate --virtual-time`` reads it: its time ``at`` and what
-happens then."""
+"""A line as ``stowage-simulate --virtual-time`` reads it: its time ``at`` and what happens then."""
+
+_ANSWERS = (b'{"eviction":', b'{"state":')
+"""How the lines begin that somebody waits for."""
+
+_REMARKS = (b'{"plan":', b'{"window":', b'{"policy":', b'{"nodeGone":')
+"""How the lines of policies begin. All other lines but the last are lives."""
 
 
-class Life(msgspec.Struct, frozen=True):
+class Life(Struct, frozen=True):
     """What became of a pod; times are seconds from the beginning.
 
     Attributes
@@ -30,12 +34,11 @@ class Life(msgspec.Struct, frozen=True):
     of
         The id of its template.
     bound_s
-        None if it never had a node.
+        ``None`` if it never had a node.
     ended_s
-        None if it is there at the end.
+        ``None`` if it is there at the end.
     how
-        How it ended: as the events say, or ``preempted`` by this scheduler, or
-        ``node gone``.
+        How it ended: as the events say, or ``preempted`` by this scheduler, or ``node gone``.
     reason
         What kept it, in the scheduler's words, if it has no node.
     replaces
@@ -53,18 +56,8 @@ class Life(msgspec.Struct, frozen=True):
     replaces: str = ""
 
 
-class _Remark(msgspec.Struct):
-    object: str
-    reason: str
-
-
-class _UnknownField(msgspec.Struct):
-    field: str
-    objects: int
-
-
-class Evictions(msgspec.Struct, frozen=True, rename="camel"):
-    """How many evictions were asked for, by whomever.
+class Evictions(Struct, frozen=True, rename="camel"):
+    """How many evictions anybody asked for.
 
     Attributes
     ----------
@@ -80,24 +73,7 @@ class Evictions(msgspec.Struct, frozen=True, rename="camel"):
     budgets_broken: int = 0
 
 
-class _Passed(msgspec.Struct, rename="camel"):
-    until: float = 0.0
-    events: int = 0
-    attempts: int = 0
-    cpu_seconds: float = 0.0
-    peak_memory_bytes: int = 0
-    left_out: list[_Remark] = []
-    unknown_fields: list[_UnknownField] = []
-    evictions: Evictions = Evictions()
-    error: str = ""
-
-
-class _Line(msgspec.Struct):
-    passed: _Passed | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PassedTime:
+class PassedTime(Struct, frozen=True, rename="camel"):
     """What became of all pods.
 
     Attributes
@@ -111,27 +87,30 @@ class PassedTime:
     cpu_s, peak_memory_bytes
         Of the process, which is the scheduler and what stands for the API server.
     left_out, unknown_fields
-        Of what came, what was not taken as it was written.
+        What was not taken as it was written.
     """
 
-    lives: tuple[Life, ...]
-    until_s: float
-    events: int
-    attempts: int
-    cpu_s: float
-    peak_memory_bytes: int
+    lives: tuple[Life, ...] = ()
+    until_s: float = msgspec.field(name="until", default=0.0)
+    events: int = 0
+    attempts: int = 0
+    cpu_s: float = msgspec.field(name="cpuSeconds", default=0.0)
+    peak_memory_bytes: int = 0
     left_out: tuple[Remark, ...] = ()
     unknown_fields: tuple[UnknownField, ...] = ()
-    evictions: Evictions = field(default_factory=Evictions)
+    evictions: Evictions = Evictions()
+    error: str = ""
 
 
-def pass_time(events: Iterable[Event], config: Path, *, minor: str | None = None) -> PassedTime:
-    """Have the events happen to one cluster, one after the other.
+class _LastLine(Struct):
+    passed: PassedTime | None = None
+
+
+class World(LineProcess):
+    """A cluster in virtual time that somebody acts on, for as long as the ``with`` block lasts.
 
     Parameters
     ----------
-    events
-        In the order of their times.
     config
         A KubeSchedulerConfiguration, such as `find_profile` returns.
     minor
@@ -141,61 +120,64 @@ def pass_time(events: Iterable[Event], config: Path, *, minor: str | None = None
     ------
     ToolMissingError
         ``stowage-simulate`` is not installed.
-    StowageError
-        The configuration or an event is broken, or the process died.
     """
-    binary = tool_path("stowage-simulate", choose_minor(minor))
-    # Files, not pipes: neither side waits for the other.
-    with tempfile.TemporaryFile("w+b") as asked, tempfile.TemporaryFile("w+", encoding="utf-8") as messages:
-        encoder = msgspec.json.Encoder()
-        asked.writelines(encoder.encode(event) + b"\n" for event in events)
-        asked.seek(0)
-        with subprocess.Popen(
-            [str(binary), "--config", str(config), "--virtual-time"],
-            stdin=asked,
-            stdout=subprocess.PIPE,
-            stderr=messages,
-        ) as process:
-            assert process.stdout  # noqa: S101 - it is a pipe
-            try:
-                lines = [*process.stdout]
-            except BaseException:
-                process.kill()
-                raise
-        messages.seek(0)
-        said = messages.read().strip() or f"exit code {process.returncode}"
-    return read_passed(lines, config, said)
+
+    def __init__(self, config: Path, *, minor: str | None = None) -> None:
+        binary = tool_path("stowage-simulate", choose_minor(minor))
+        super().__init__((binary, "--virtual-time", "--config", config))
+        self._encoder = msgspec.json.Encoder()
+        self._told: list[bytes] = []
+
+    def happen(self, event: Event) -> None:
+        """Have an event happen; times never go back. What is wrong with it, the next answer reports."""
+        self.write(self._encoder.encode(event))
+
+    def tell_state(self, at_s: float) -> dict[str, Any]:
+        """Return ``nodes``, ``pods`` and ``disruptionBudgets`` as they are then.
+
+        Raises
+        ------
+        StowageError
+            An event was broken, or the process ended.
+        """
+        state: dict[str, Any] = self._find({"at": at_s, "state": True})["state"]
+        return state
+
+    def evict(self, at_s: float, pod: str) -> str:
+        """Evict a pod, ``namespace/name``, or return why that is refused; raises as `tell_state` does."""
+        return str(self._find({"at": at_s, "evict": pod})["eviction"].get("refused", ""))
+
+    def end(self) -> PassedTime:
+        """Return what became of all pods; nothing can happen any more. Raises as `tell_state` does."""
+        self.close_input()
+        self._told.extend(iter(self.read, b""))
+        *told, last = self._told or [b"{}"]
+        passed = msgspec.json.decode(last, type=_LastLine).passed
+        if passed is None or passed.error:
+            raise StowageError(f"{self.name} did not come to the end: {passed.error if passed else self.last_words()}")
+        decoder = msgspec.json.Decoder(Life)
+        lives = (decoder.decode(line) for line in told if not line.startswith(_REMARKS))
+        return msgspec.structs.replace(passed, lives=tuple(lives))
+
+    def remarks(self, of: str) -> list[dict[str, Any]]:
+        """Return what was said of each ``plan``, ``window`` or ``policy`` until now."""
+        said = (msgspec.json.decode(line) for line in self._told if line.startswith(_REMARKS))
+        return [one[of] for one in said if of in one]
+
+    def _find(self, event: Event) -> dict[str, Any]:
+        self.happen(event)
+        for line in iter(self.read, b""):
+            if line.startswith(_ANSWERS):
+                answer: dict[str, Any] = msgspec.json.decode(line)
+                return answer
+            self._told.append(line)
+        self.end()
+        raise StowageError(f"{self.name} ended before its events: {self.last_words()}")
 
 
-def read_passed(lines: Sequence[bytes], config: Path, said: str) -> PassedTime:
-    """Return what the lines of an answer say; the last one is of the whole.
-
-    Parameters
-    ----------
-    said
-        What the process said on standard error.
-
-    Raises
-    ------
-    StowageError
-        The answer is not whole.
-    """
-    *of_lives, last = lines or (b"{}",)
-    passed = msgspec.json.decode(last, type=_Line).passed
-    if passed is None or passed.error:
-        raise StowageError(
-            f"stowage-simulate --virtual-time --config {config} did not come to "
-            f"the end: {passed.error if passed else said}"
-        )
-    decoder = msgspec.json.Decoder(Life)
-    return PassedTime(
-        lives=tuple(decoder.decode(line) for line in of_lives),
-        until_s=passed.until,
-        events=passed.events,
-        attempts=passed.attempts,
-        cpu_s=passed.cpu_seconds,
-        peak_memory_bytes=passed.peak_memory_bytes,
-        left_out=tuple(Remark(one.object, one.reason) for one in passed.left_out),
-        unknown_fields=tuple(UnknownField(one.field, one.objects) for one in passed.unknown_fields),
-        evictions=passed.evictions,
-    )
+def pass_time(events: Iterable[Event], config: Path, *, minor: str | None = None) -> PassedTime:
+    """Have events happen to one cluster, in the order of their times; parameters and errors as of `World`."""
+    with World(config, minor=minor) as world:
+        for event in events:
+            world.happen(event)
+        return world.end()
