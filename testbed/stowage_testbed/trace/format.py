@@ -158,13 +158,7 @@ KINDS: dict[str, type[Event]] = {str(one.__struct_config__.tag): one for one in 
 
 
 def check_is_trace(name: str) -> None:
-    """Refuse the name of a file that is none of a trace.
-
-    Raises
-    ------
-    InputError
-        It ends otherwise.
-    """
+    """Raise an InputError for a file name that does not end as those of traces do."""
     if not name.endswith(SUFFIXES):
         raise InputError(f"{name} is no name of a trace; it ends in {' or '.join(SUFFIXES)}")
 

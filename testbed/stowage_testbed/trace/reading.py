@@ -47,19 +47,8 @@ class Trace:
 class TraceReader:
     """Reads a trace as a stream: iterating it once yields its good lines.
 
-    Parameters
-    ----------
-    path
-        Of the file.
-
-    Attributes
-    ----------
-    header
-        The first line.
-    issues
-        Broken lines that were passed over so far; `check` raises them.
-    remark
-        Why the trace ends early; empty if it does not, or is not known to yet.
+    ``issues`` has the broken lines that were skipped so far; `check` raises them. ``remark`` says why the trace ends
+    early; it is empty if it does not, or is not known to yet.
 
     Raises
     ------
@@ -93,13 +82,7 @@ class TraceReader:
             yield line
 
     def check(self) -> None:
-        """Raise what was found broken so far.
-
-        Raises
-        ------
-        InputError
-            Some lines are; names them.
-        """
+        """Raise an InputError that names the lines which were found broken so far, if any."""
         if not self.issues:
             return
         shown = "\n".join(f"  {one}" for one in self.issues[:_MOST_ISSUES])
@@ -158,26 +141,16 @@ class TraceReader:
                 yield unpacker.decompress(chunk)
             except zlib.error as error:
                 self.remark = f"the rest is damaged ({error})"
-                yield from _unpack_good_bytes(before, chunk)
+                with suppress(zlib.error):
+                    for byte in chunk:
+                        yield before.decompress(bytes((byte,)))
                 return
         if not unpacker.eof:
             self.remark = "it was cut off: whoever recorded it was killed"
 
 
-def _unpack_good_bytes(unpacker: zlib._Decompress, chunk: bytes) -> Iterator[bytes]:
-    with suppress(zlib.error):
-        for byte in chunk:
-            yield unpacker.decompress(bytes((byte,)))
-
-
 def read_trace(path: Path) -> Trace:
-    """Return a whole trace.
-
-    Raises
-    ------
-    InputError
-        It cannot be read, or lines of it are broken; names all of them.
-    """
+    """Return a whole trace, or raise an InputError that names what is wrong with it, and all broken lines."""
     reader = TraceReader(path)
     lines = tuple(reader)
     reader.check()

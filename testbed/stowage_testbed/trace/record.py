@@ -55,20 +55,16 @@ def record(
     began: Callable[[Recorded], object] = bool,
     remark: Callable[[str], object] = bool,
 ) -> Recorded:
-    """Record a cluster until ``stop`` is set or the time is over.
+    """Record a cluster into a trace until ``stop`` is set, or ``for_s`` seconds are over.
 
     Parameters
     ----------
-    path
-        Of the trace, which is whole on return.
-    for_s
-        Seconds; without it until ``stop`` is set.
     namespaces
         Only what is in these, beside what is in none; all without any.
     began
         Called when all that is there is recorded, and everything is watched.
     remark
-        Told what cannot be recorded.
+        Called with each kind that cannot be recorded.
 
     Raises
     ------
@@ -82,12 +78,8 @@ def record(
     watched = list(list_all(api, kinds, clock, store, remark))
     start, recorded = clock.now(), Recorded()
     listed = [change for one in watched for change in one.listed]
-    header = Header(
-        stowage_trace=VERSION,
-        began=start.wall_text(),
-        kubernetes=_read_version(api),
-        namespaces=_read_namespaces(listed, namespaces),
-    )
+    version = str(ask(api, "GET", "/version", "tell its version").get("gitVersion", "")).removeprefix("v")
+    header = Header(VERSION, start.wall_text(), version, _read_namespaces(listed, namespaces))
     followers = [follow(one, arrivals, clock) for one in watched]
     try:
         with TraceWriter(path, header) as writer:
@@ -118,11 +110,6 @@ def record(
         for one in followers:
             one.cancel()
     return recorded
-
-
-def _read_version(api: ApiClient) -> str:
-    version = ask(api, "GET", "/version", "tell its version")
-    return str(version.get("gitVersion", "")).removeprefix("v")
 
 
 def _read_namespaces(listed: Collection[Change], namespaces: Collection[str]) -> dict[str, Labels]:

@@ -1,18 +1,32 @@
-"""The life of each pod, as a watch tells it: came, bound, ended."""
+"""The life of each pod, as a watch reports it: came, bound, ended; and when that was.
+
+Times go by the receipt, unless the watch was behind. The server's own stamps have whole seconds, and its clock may be
+another. A receipt is finer, but late where a connection or the server stood still.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from stowage_testbed.observe.change import JsonObject, name_of, namespace_of, uid_of
 from stowage_testbed.observe.pod_body import FINISHED, node_of
-from stowage_testbed.observe.receipt import Receipt
-from stowage_testbed.trace.dating import Dating
+from stowage_testbed.observe.receipt import NS_PER_S, Receipt
 from stowage_testbed.trace.format import How, Owner, PodBound, PodCame, PodEnded, PodLine, PodTemplate
 from stowage_testbed.trace.reducing import find_owner
 from stowage_testbed.trace.reducing_pods import identify, is_of_host, reduce_pod
+
+REMEMBERED = 200
+"""Stamps from which the difference of the clocks is learned."""
+
+STAMP_S = 1.0
+"""A stamp's resolution: it is cut off."""
+
+SLACK_S = 0.5
+"""How much later than usual a receipt may be before it counts as late."""
 
 Key = tuple[str, str]
 """Namespace and name."""
@@ -27,6 +41,35 @@ _HOW: Mapping[str, How] = {
 """How a pod ended, by the reason of its condition `DisruptionTarget`."""
 
 
+class Dating:
+    """Turns receipts and stamps into times of a trace, whose time 0 is ``began``."""
+
+    def __init__(self, began: Receipt) -> None:
+        self._began = began
+        self._ages: deque[float] = deque(maxlen=REMEMBERED)
+
+    def at(self, receipt: Receipt) -> float:
+        """Return the time of a receipt; none is before the beginning."""
+        return max(0.0, receipt.seconds_since(self._began))
+
+    def at_stamp(self, stamp: str) -> float:
+        """Return the time of a stamp, below 0 if it was before the beginning."""
+        return datetime.fromisoformat(stamp).timestamp() - self._began.wall_ns / NS_PER_S
+
+    def date(self, receipt: Receipt, stamp: str | None) -> float:
+        """Return when something happened that is reported as soon as it is stamped."""
+        if stamp is None:
+            return self.at(receipt)
+        stamped = self.at_stamp(stamp)
+        age = receipt.seconds_since(self._began) - stamped
+        # The least age is the difference of the clocks and the way of the news.
+        least = min(self._ages, default=age)
+        if age <= least + STAMP_S + SLACK_S:
+            self._ages.append(age)
+            return self.at(receipt)
+        return max(0.0, stamped + least + STAMP_S / 2)
+
+
 @dataclass(slots=True)
 class _Known:
     """A pod that has not gone; times are the trace's."""
@@ -39,18 +82,7 @@ class _Known:
 
 
 class PodRecording:
-    """Makes lines of what is seen of pods.
-
-    Parameters
-    ----------
-    dating
-        Tells when things happened.
-
-    Attributes
-    ----------
-    templates
-        What the pods are like, by the id that their lines name.
-    """
+    """Makes lines of what is seen of pods; ``templates`` has what these are like, by the id that their lines name."""
 
     def __init__(self, dating: Dating) -> None:
         self.templates: dict[str, PodTemplate] = {}
@@ -58,13 +90,7 @@ class PodRecording:
         self._pods: dict[Key, _Known] = {}
 
     def see(self, body: JsonObject, receipt: Receipt, *, first: bool = False) -> Iterator[PodLine]:
-        """Take a pod as it is now.
-
-        Parameters
-        ----------
-        first
-            It was there when recording began; one that is done is of no interest then.
-        """
+        """Take a pod as it is now; with ``first``, as it was at the beginning, where one that is done is left out."""
         key, uid = (namespace_of(body), name_of(body)), uid_of(body)
         if is_of_host(body["spec"]):
             return
@@ -146,11 +172,10 @@ def find_top(pod: JsonObject) -> Owner | None:
 
 
 def _how_failed(pod: JsonObject) -> How:
-    status = pod.get("status") or {}
     how = _how_deleted(pod)
     if how != "deleted":
         return how
-    return "evicted" if status.get("reason") == "Evicted" else "failed"
+    return "evicted" if (pod.get("status") or {}).get("reason") == "Evicted" else "failed"
 
 
 def _how_deleted(pod: JsonObject) -> How:

@@ -19,25 +19,10 @@ IMAGE = "pause"
 """What stands for each image; nothing is pulled on a fake node."""
 
 _POD_FIELDS = (
-    "affinity",
-    "hostNetwork",
-    "nodeSelector",
-    "overhead",
-    "preemptionPolicy",
-    "priority",
-    "priorityClassName",
-    "resourceClaims",
-    "resources",
-    "restartPolicy",
-    "runtimeClassName",
-    "schedulerName",
-    "schedulingGates",
-    "schedulingGroup",
-    "terminationGracePeriodSeconds",
-    "tolerations",
-    "topologySpreadConstraints",
-    "workloadRef",
-)
+    "affinity", "hostNetwork", "nodeSelector", "overhead", "preemptionPolicy", "priority", "priorityClassName",
+    "resourceClaims", "resources", "restartPolicy", "runtimeClassName", "schedulerName", "schedulingGates",
+    "schedulingGroup", "terminationGracePeriodSeconds", "tolerations", "topologySpreadConstraints", "workloadRef",
+)  # fmt: skip
 _DEFAULTS: Mapping[str, Any] = {
     "hostNetwork": False,
     "preemptionPolicy": "PreemptLowerPriority",
@@ -157,8 +142,7 @@ def _reduce_affinity(affinity: Mapping[str, Any]) -> Manifest:
         if isinstance(value, list):
             return [change(one) for one in value]
         if isinstance(value, Mapping):
-            inner = {key: change(one) for key, one in value.items()}
-            return _drop_merged_keys(inner)
+            return _drop_merged_keys({key: change(one) for key, one in value.items()})
         return value
 
     changed: Manifest = change(affinity)
@@ -186,7 +170,5 @@ def _is_admitted(toleration: Mapping[str, Any]) -> bool:
 
 
 def _pin(node: str) -> Manifest:
-    field = {"key": "metadata.name", "operator": "In", "values": [node]}
-    terms = [{"matchFields": [field]}]
-    required = {"nodeSelectorTerms": terms}
-    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+    terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}]
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}

@@ -83,10 +83,7 @@ def list_all(
 ) -> Iterator[Watched]:
     """Yield each kind; what may not be listed is left out with a remark.
 
-    Raises
-    ------
-    StowageError
-        Nodes, pods or namespaces may not be listed, or the server does not answer.
+    Raises a StowageError if that is nodes, pods or namespaces, or if the server does not answer.
     """
     for key, kind in kinds.items():
         source = source_of(kind)

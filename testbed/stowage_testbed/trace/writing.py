@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import msgspec
@@ -16,15 +15,7 @@ MS = 3
 
 
 class TraceWriter:
-    """Writes a trace line by line; used as a context, at whose end it is whole.
-
-    Parameters
-    ----------
-    path
-        Of the file, compressed if its name ends in ``.gz``. One that is there is
-        written over.
-    header
-        The first line.
+    """Writes a trace line by line, compressed if its name ends in ``.gz``; at the end of its context it is whole.
 
     Raises
     ------
@@ -64,9 +55,7 @@ class TraceWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _put(self, line: Header | Line) -> None:
