@@ -5,7 +5,6 @@ and on hand-made bad histories, which prove that each rule can fail.
 """
 
 from stowage_testbed.invariants.check import check
-from stowage_testbed.invariants.history import History
-from stowage_testbed.invariants.violation import Violation
+from stowage_testbed.invariants.history import History, Violation
 
 __all__ = ["History", "Violation", "check"]

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 from stowage_testbed.invariants.eviction import Evicted
 from stowage_testbed.invariants.facts import PodFacts, pod_facts
-from stowage_testbed.invariants.history import History
+from stowage_testbed.invariants.history import History, Violation
 from stowage_testbed.invariants.selector import Selector, SelectorIndex
-from stowage_testbed.invariants.violation import Violation
 from stowage_testbed.observe.change import Verb
 from stowage_testbed.observe.pod_body import key_of
 

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 
 from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.invariants.facts import PodFacts
-from stowage_testbed.invariants.history import History
-from stowage_testbed.invariants.violation import Violation
+from stowage_testbed.invariants.history import History, Violation
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.pod_body import allocatable_of
 
-RULE = "overcommit"
 UNDER_WAY_NS = 500_000_000
 """How long a pod that was sent to a node before it shrank may be on its way there."""
 
@@ -97,6 +95,5 @@ def _short(
         there = room.of(resource, change.receipt.monotonic_ns)
         held = taken[facts.node][resource]
         if held > there:
-            yield Violation(
-                RULE, f"{facts.key} on {facts.node}", f"{resource}: {held} of {there} taken", change.receipt.wall_text()
-            )
+            detail = f"{resource}: {held} of {there} taken"
+            yield Violation("overcommit", f"{facts.key} on {facts.node}", detail, change.receipt.wall_text())

@@ -6,14 +6,10 @@ from collections.abc import Callable, Iterator
 
 from stowage_testbed.invariants.budget import no_budget_broken
 from stowage_testbed.invariants.capacity import no_overcommit
-from stowage_testbed.invariants.history import History
-from stowage_testbed.invariants.plan import no_plan_left_open, one_live_plan
-from stowage_testbed.invariants.plan_room import no_plan_room_taken
-from stowage_testbed.invariants.planned import evicted_once, planned_evictions
-from stowage_testbed.invariants.protected import no_protected_pod_evicted
-from stowage_testbed.invariants.reserved import no_room_left_held, reservations_balance
-from stowage_testbed.invariants.settled import never_fewer_placed, no_pod_lost
-from stowage_testbed.invariants.violation import Violation
+from stowage_testbed.invariants.eviction_rules import evicted_once, no_protected_pod_evicted, planned_evictions
+from stowage_testbed.invariants.history import History, Violation
+from stowage_testbed.invariants.reserved import no_plan_room_taken, no_room_left_held, reservations_balance
+from stowage_testbed.invariants.settled import never_fewer_placed, no_plan_left_open, no_pod_lost, one_live_plan
 
 Rule = Callable[[History], Iterator[Violation]]
 

@@ -25,20 +25,10 @@ SCHEDULER = ":stowage"
 class Life:
     """One pod, from its first change to its last.
 
-    Attributes
-    ----------
-    body
-        The pod before its deletion was under way, if it was seen then.
-    seen_ns
-        Wall time at which it was first seen.
-    granted_at
-        How many of the history's changes come before the one that shows that an
-        eviction was granted, which the server writes into the pod before it deletes it;
-        ``None`` if none does.
-    leaves_at
-        The same for the one that shows its deletion.
-    leaves_ns, gone_ns
-        Wall time at which its deletion was seen to have begun, and to be done.
+    ``body`` is the pod before its deletion was under way, if it was seen then. ``granted_at`` is how many of the
+    history's changes come before the one that shows that an eviction was granted, which the server writes into the pod
+    before it deletes it, ``leaves_at`` the same for the one that shows its deletion. ``leaves_ns`` and ``gone_ns`` are
+    the wall times at which its deletion was seen to have begun, and to be done.
     """
 
     uid: str
@@ -88,13 +78,8 @@ def pod_lives(changes: Iterable[Change], facts: Iterable[PodFacts | None]) -> Be
 class Evicted:
     """An eviction that was granted.
 
-    Attributes
-    ----------
-    position
-        How many of the history's changes come before the pod leaves.
-    granted
-        How many come before the server was seen to have granted it: a budget that comes
-        later was not there to be asked.
+    ``position`` is how many of the history's changes come before the pod leaves, ``granted`` how many come before the
+    server was seen to have granted it: a budget that comes later was not there to be asked.
     """
 
     entry: AuditEntry
@@ -127,19 +112,18 @@ def granted_evictions(
     """
     lives = pod_lives(changes, facts)
     for entry in audit:
-        if not _granted(entry):
+        asked = (entry.verb, entry.resource, entry.subresource)
+        succeeded = HTTPStatus.OK <= entry.code < HTTPStatus.MULTIPLE_CHOICES
+        if asked != ("create", "pods", "eviction") or not succeeded:
             continue
         life = _victim(lives.get((entry.namespace, entry.name), {}), entry)
         if life is not None:
-            position = _position(life, entry, changes)
+            # The watch may show the deletion before the eviction's answer is in the log.
+            position = life.leaves_at
+            if position is None:
+                position = bisect_right(changes, entry.stage_ns, key=lambda one: one.receipt.wall_ns)
             granted = position if life.granted_at is None else life.granted_at
             yield Evicted(entry, life.body, position, granted)
-
-
-def _granted(entry: AuditEntry) -> bool:
-    asked = (entry.verb, entry.resource, entry.subresource)
-    succeeded = HTTPStatus.OK <= entry.code < HTTPStatus.MULTIPLE_CHOICES
-    return asked == ("create", "pods", "eviction") and succeeded
 
 
 def _victim(bearers: Mapping[str, Life], entry: AuditEntry) -> Life | None:
@@ -154,20 +138,8 @@ def _victim(bearers: Mapping[str, Life], entry: AuditEntry) -> Life | None:
     there = [
         life for life in bearers.values() if life.seen_ns <= late and (life.gone_ns is None or life.gone_ns >= early)
     ]
-    return min(there, key=lambda life: _distance_ns(life, entry), default=None)
-
-
-def _distance_ns(life: Life, entry: AuditEntry) -> int:
-    if life.leaves_ns is None:
-        return SLACK_NS
-    return abs(life.leaves_ns - entry.stage_ns)
-
-
-def _position(life: Life, entry: AuditEntry, changes: Sequence[Change]) -> int:
-    """Return how many changes come before, by the watch itself where it shows it.
-
-    It may show the deletion before the eviction's answer is in the log.
-    """
-    if life.leaves_at is not None:
-        return life.leaves_at
-    return bisect_right(changes, entry.stage_ns, key=lambda one: one.receipt.wall_ns)
+    return min(
+        there,
+        key=lambda life: SLACK_NS if life.leaves_ns is None else abs(life.leaves_ns - entry.stage_ns),
+        default=None,
+    )

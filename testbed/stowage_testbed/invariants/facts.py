@@ -30,6 +30,9 @@ from stowage_testbed.observe.pod_body import (
 )
 from stowage_testbed.observe.raw_body import RawBody
 
+TAKEN = "stowage.dev/reservation-allocated"
+"""The annotation that names whose room a pod took."""
+
 SHAPES = 4096
 """Templates whose requests and labels are kept; every other is read again."""
 
@@ -38,7 +41,8 @@ SHAPES = 4096
 class PodFacts:
     """One pod at one change.
 
-    Its controller is a UID, empty without one; ``granted`` if an eviction was.
+    ``controller`` is a UID, empty without one; ``took`` that of the plan or reservation whose room the pod says that it
+    took; ``granted`` means that the server granted an eviction.
     """
 
     uid: str
@@ -54,6 +58,7 @@ class PodFacts:
     live: bool
     ready: bool
     granted: bool
+    took: str
 
     @property
     def key(self) -> str:
@@ -63,6 +68,7 @@ class PodFacts:
 
 class _Metadata(TypedDict, total=False):
     labels: msgspec.Raw
+    annotations: msgspec.Raw
     deletionTimestamp: Any
     ownerReferences: list[dict[str, Any]] | None
 
@@ -94,9 +100,11 @@ def pod_facts(body: JsonObject) -> PodFacts:
         seen = found = body.decode(_Pod)
         labels = _shared_labels(bytes(found["metadata"].get("labels", b"null")))
         requests = _shared_requests(_shape(found.get("spec") or {}))
+        noted = bytes(found["metadata"].get("annotations", b"null"))
+        annotations = msgspec.json.decode(noted) if TAKEN.encode() in noted else {}
     else:
         seen = body
-        labels = body["metadata"].get("labels") or {}
+        labels, annotations = (body["metadata"].get(key) or {} for key in ("labels", "annotations"))
         requests = requests_of(body)
     return PodFacts(
         uid=uid_of(body),
@@ -112,7 +120,18 @@ def pod_facts(body: JsonObject) -> PodFacts:
         live=is_live(seen),
         ready=is_live_and_ready(seen),
         granted=is_being_evicted(seen),
+        took=_taken_from(annotations.get(TAKEN, "")),
     )
+
+
+def _taken_from(text: str) -> str:
+    """Return the UID that an annotation names; users write annotations too, and what cannot be read is none."""
+    try:
+        taken = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return ""
+    uid = taken.get("uid") if isinstance(taken, dict) else None
+    return uid if isinstance(uid, str) else ""
 
 
 @lru_cache(maxsize=SHAPES)

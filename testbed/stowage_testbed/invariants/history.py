@@ -1,4 +1,4 @@
-"""What a run leaves behind: every change the watches saw, and the audit log."""
+"""What a run leaves behind: every change the watches saw, and the audit log; and what breaks a rule in it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,24 @@ from stowage_testbed.invariants.eviction import Evicted, granted_evictions
 from stowage_testbed.invariants.facts import PodFacts, pod_facts
 from stowage_testbed.observe.audit import AuditEntry
 from stowage_testbed.observe.change import Change, JsonObject, Verb
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A rule that a pod, node, plan or budget broke.
+
+    ``at`` is wall time, RFC 3339; empty for what is true of the end only.
+    """
+
+    rule: str
+    subject: str
+    detail: str
+    at: str = ""
+
+    def in_words(self) -> str:
+        """Return the violation in one line."""
+        moment = f" at {self.at}" if self.at else ""
+        return f"{self.rule}: {self.subject}: {self.detail}{moment}"
 
 
 # Without slots: a cached property is kept in the object's own dictionary.

@@ -1,25 +1,32 @@
-"""Reservations report what their pods take, and no pod waits for room that is free."""
+"""Room that is held: reservations report what their pods take, and nobody takes what a plan needs for its own pods."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from stowage_testbed.amounts.resources import PODS, Resources, add_up
-from stowage_testbed.invariants.history import History
+from stowage_testbed.amounts.resources import ONE_POD, PODS, Resources, add_up
+from stowage_testbed.invariants.facts import TAKEN, PodFacts
+from stowage_testbed.invariants.history import History, Violation
 from stowage_testbed.invariants.selector import selects
-from stowage_testbed.invariants.violation import Violation
-from stowage_testbed.observe.change import JsonObject
-from stowage_testbed.observe.pod_body import controller_of, key_of, node_of, requests_of, takes_room
+from stowage_testbed.observe.change import Change, JsonObject, Verb
+from stowage_testbed.observe.pod_body import allocatable_of, controller_of, key_of, node_of
 from stowage_testbed.observe.receipt import NS_PER_S
 
-TAKEN = "stowage.dev/reservation-allocated"
+__all__ = ["TAKEN", "kept_out", "no_plan_room_taken", "no_room_left_held", "reservations_balance"]
+
 KEPT_OUT = "the room that is free is reserved for others"
 """What the plugin Reservations says of a node that it refuses."""
 
 REPORTED_AFTER_NS = 5 * NS_PER_S
 """How long a pod may still report room that is free again: it is retried at once."""
+
+UNDER_WAY_NS = NS_PER_S // 2
+"""How late a new pod or a changed node may be reported."""
+
+BOUND_WITHIN_NS = 30 * NS_PER_S
+"""How long the binding of a pod may take that was decided before the plan began."""
 
 
 def reservations_balance(history: History) -> Iterator[Violation]:
@@ -27,20 +34,20 @@ def reservations_balance(history: History) -> Iterator[Violation]:
 
     Only an owner on the reservation's node takes anything, whatever others say.
     """
-    claims: dict[str, list[JsonObject]] = {}
-    for body in history.present("Pod").values():
-        uid = taken_from(body)
-        if uid and takes_room(body):
-            claims.setdefault(uid, []).append(body)
+    bodies = history.present("Pod")
+    claims: dict[str, list[PodFacts]] = {}
+    for pod in history.pods().values():
+        if pod.took and pod.takes_room:
+            claims.setdefault(pod.took, []).append(pod)
     for body in history.present("Reservation").values():
         metadata, status = body["metadata"], body.get("status") or {}
         if status.get("phase") != "Available":
             continue
         owners = (body.get("spec") or {}).get("owners") or ()
         taken = add_up(
-            requests_of(pod).without(PODS)
+            pod.requests.without(PODS)
             for pod in claims.get(metadata["uid"], ())
-            if node_of(pod) == status.get("nodeName") and any(_selected(one, pod) for one in owners)
+            if pod.node == status.get("nodeName") and any(_selected(one, bodies[pod.uid]) for one in owners)
         )
         reported = Resources.of_list(status.get("allocated") or {})
         if reported != taken:
@@ -56,9 +63,8 @@ def no_room_left_held(history: History) -> Iterator[Violation]:
             ended_ns = last_ns
     if last_ns - ended_ns < REPORTED_AFTER_NS:
         return
-    pods = history.present("Pod").values()
-    held = [*history.present("Reservation").values()]
-    for body in kept_out(pods, held, history.present("PackingPlan").values()):
+    pods, held, plans = (history.present(kind).values() for kind in ("Pod", "Reservation", "PackingPlan"))
+    for body in kept_out(pods, held, plans):
         yield Violation("room-left-held", key_of(body), "it waits for it still")
 
 
@@ -75,20 +81,6 @@ def kept_out(
             one["type"] == "PodScheduled" and KEPT_OUT in one.get("message", "") for one in conditions
         ):
             yield body
-
-
-def taken_from(pod: JsonObject) -> str:
-    """Return the UID of what a pod says it took from, empty if of nothing.
-
-    Users write annotations too: one that cannot be read is none, as for the scheduler.
-    """
-    text = (pod["metadata"].get("annotations") or {}).get(TAKEN, "")
-    try:
-        taken = json.loads(text)
-    except ValueError:
-        return ""
-    uid = taken.get("uid") if isinstance(taken, dict) else None
-    return uid if isinstance(uid, str) else ""
 
 
 def _selected(owner: Mapping[str, Any], pod: JsonObject) -> bool:
@@ -108,5 +100,152 @@ def _selected(owner: Mapping[str, Any], pod: JsonObject) -> bool:
 def _agrees(wanted: Mapping[str, str] | None, found: Mapping[str, Any], names: set[str]) -> bool:
     if wanted is None:
         return True
-    asked = {name: wanted[name] for name in names & wanted.keys() if wanted[name]}
-    return all(found.get(name) == value for name, value in asked.items())
+    return all(found.get(name) == wanted[name] for name in names & wanted.keys() if wanted[name])
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place of a plan on a node, and the pod that is expected there: its UID or that of its controller."""
+
+    node: str
+    uids: frozenset[str]
+    namespace: str
+    priority: int
+    requests: Resources
+
+    def expects(self, pod: PodFacts) -> bool:
+        """Return whether the pod may take the place."""
+        return pod.uid in self.uids or (pod.controller in self.uids and pod.namespace == self.namespace)
+
+
+@dataclass(frozen=True, slots=True)
+class Executing:
+    """A plan that is being carried out, since when, and its places by node."""
+
+    uid: str
+    since_ns: int
+    places: Mapping[str, tuple[Place, ...]]
+
+    def expects(self, pod: PodFacts) -> bool:
+        """Return whether the plan has a place for the pod on any node."""
+        return any(one.expects(pod) for some in self.places.values() for one in some)
+
+    def needed(self, node: str, there: list[PodFacts], priority: int) -> Resources:
+        """Return what the places on a node take whose pods are still to come.
+
+        Only those that a pod of this priority must leave alone.
+        """
+        free = list(self.places.get(node, ()))
+        for pod in there:
+            if pod.took == self.uid:
+                mine = next((one for one in free if one.expects(pod)), None)
+                if mine is not None:
+                    free.remove(mine)
+        return add_up(place.requests for place in free if priority <= place.priority)
+
+
+@dataclass(slots=True)
+class _ClusterState:
+    """The pods, nodes and plans at one moment of the history."""
+
+    plans: dict[str, Executing] = field(default_factory=dict)
+    room: dict[str, Resources] = field(default_factory=dict)
+    changed_ns: dict[str, int] = field(default_factory=dict)
+    pods: dict[str, PodFacts] = field(default_factory=dict)
+    on_node: dict[str, dict[str, PodFacts]] = field(default_factory=dict)
+    seen_ns: dict[str, int] = field(default_factory=dict)
+
+    def take_plan(self, change: Change) -> None:
+        phase = (change.body.get("status") or {}).get("phase")
+        if change.verb is Verb.DELETED or phase != "Executing":
+            self.plans.pop(change.uid, None)
+        elif change.uid not in self.plans:
+            since = change.receipt.monotonic_ns
+            self.plans[change.uid] = Executing(change.uid, since, _places(change.body))
+
+    def take_node(self, change: Change) -> None:
+        if change.verb is Verb.DELETED:
+            self.room.pop(change.name, None)
+            return
+        room = allocatable_of(change.body)
+        if self.room.get(change.name) != room:
+            self.changed_ns[change.name] = change.receipt.monotonic_ns
+        self.room[change.name] = room
+
+    def take_pod(self, change: Change, pod: PodFacts) -> bool:
+        """Take in a pod, and return whether the scheduler has just given it a node."""
+        known = self.pods.pop(pod.uid, None)
+        if known is not None:
+            self.on_node.get(known.node, {}).pop(pod.uid, None)
+        if change.verb is Verb.DELETED:
+            self.seen_ns.pop(pod.uid, None)
+            return False
+        self.pods[pod.uid] = pod
+        self.seen_ns.setdefault(pod.uid, change.receipt.monotonic_ns)
+        if not pod.takes_room:
+            return False
+        self.on_node.setdefault(pod.node, {})[pod.uid] = pod
+        return known is not None and not known.node
+
+
+def no_plan_room_taken(history: History) -> Iterator[Violation]:
+    """Yield pods that were bound into room that a plan being carried out still needs.
+
+    A pod that is not the plan's, of whatever profile, may only take what is free beside it, unless its priority is
+    higher. Pods that may have been on their way when the plan began do not count.
+    """
+    cluster = _ClusterState()
+    for change, pod in zip(history.changes, history.facts, strict=True):
+        if change.kind == "PackingPlan":
+            cluster.take_plan(change)
+        elif change.kind == "Node":
+            cluster.take_node(change)
+        elif pod is not None and cluster.take_pod(change, pod) and cluster.plans:
+            yield from _taken(cluster, change, pod)
+
+
+def _taken(cluster: _ClusterState, change: Change, pod: PodFacts) -> Iterator[Violation]:
+    node, now_ns, seen_ns = pod.node, change.receipt.monotonic_ns, cluster.seen_ns[pod.uid]
+    against = [
+        plan
+        for plan in cluster.plans.values()
+        if node in plan.places
+        and not plan.expects(pod)
+        # The pod got its node by a decision after the plan had begun.
+        and (seen_ns - plan.since_ns > UNDER_WAY_NS or now_ns - plan.since_ns > BOUND_WITHIN_NS)
+    ]
+    steady = now_ns - cluster.changed_ns.get(node, 0) > UNDER_WAY_NS
+    if not against or node not in cluster.room or not steady:
+        return
+    others = [one for uid, one in cluster.on_node[node].items() if uid != pod.uid]
+    needed = add_up(plan.needed(node, others, pod.priority) for plan in against)
+    free = cluster.room[node] - add_up(one.requests for one in others)
+    for resource, amount in pod.requests.items():
+        if needed and amount > free[resource] - needed[resource]:
+            yield Violation(
+                "plan-room-taken",
+                f"{pod.key} on {node}",
+                f"{resource}: it takes {amount} of {free[resource]}, of which a plan needs {needed[resource]}",
+                change.receipt.wall_text(),
+            )
+
+
+def _places(plan: JsonObject) -> dict[str, tuple[Place, ...]]:
+    status: Mapping[str, Any] = plan["status"]
+    classes = {one["id"]: one for one in status.get("classes") or ()}
+    places: dict[str, list[Place]] = {}
+    arrivals = [(one["node"], {one["podUID"], one.get("ownerUID")}, one) for one in status.get("placements") or ()] + [
+        (one.get("toNode", ""), {one.get("ownerUID")}, one) for one in status.get("moves") or ()
+    ]
+    for node, uids, one in arrivals:
+        needs = classes.get(one.get("class"))
+        if needs is not None:
+            place = Place(
+                node=node,
+                uids=frozenset(uid for uid in uids if uid),
+                namespace=one["pod"].partition("/")[0],
+                priority=needs.get("priority", 0),
+                requests=Resources.of_list(needs.get("requests") or {}) + ONE_POD,
+            )
+            places.setdefault(node, []).append(place)
+    return {node: tuple(some) for node, some in places.items()}

@@ -18,7 +18,7 @@ from stowage_testbed.policyday.trial import Settings, try_arm
 from stowage_testbed.policyday.trying import try_policy
 from stowage_testbed.simulate import find_profile
 from stowage_testbed.simulate.trace_events import make_events
-from stowage_testbed.simulate.world import World
+from stowage_testbed.simulate.virtual_time import World
 from stowage_testbed.trace.format import (
     Header,
     Line,

@@ -1,79 +1,20 @@
-"""A made day as a trace, what takes nodes away on it, and the figures of an arm."""
+"""What takes nodes away while a policy is tried, and the figures of an arm."""
 
 from __future__ import annotations
 
-from collections import Counter
-from pathlib import Path
 from typing import Any
 
 from stowage_testbed.policyday.arms import find_arm
-from stowage_testbed.policyday.autoscaler import IDLE_S, Autoscaler
-from stowage_testbed.policyday.day import Day, make_day
 from stowage_testbed.policyday.figures import figures_of
-from stowage_testbed.policyday.state import nodes_in_use, pods_as_they_may_move
-from stowage_testbed.policyday.trial import Trial, WindowTold
-from stowage_testbed.policyday.windows import Window
+from stowage_testbed.policyday.policy import Window
+from stowage_testbed.policyday.trial import IDLE_S, Autoscaler, Trial, WindowTold, nodes_in_use
+from stowage_testbed.policyday.trying import pods_as_they_may_move
 from stowage_testbed.simulate.virtual_time import Life, PassedTime
-from stowage_testbed.trace.format import Header, Node, NodeSeen, ObjectSeen, Owner, PodCame, PodEnded, Scaled
-from stowage_testbed.trace.reading import Trace, read_trace
-from stowage_testbed.trace.writing import TraceWriter
+from stowage_testbed.trace.format import Header, Node, NodeSeen, Owner, PodCame
+from stowage_testbed.trace.reading import Trace
 from stowage_testbed.whatif.prices import LABEL
 
 HOUR_S = 3600.0
-DAY = Day(seed=3, nodes=12)
-
-
-def count_pods(day: Trace, until_s: float) -> Counter[str]:
-    """Return how many pods each Deployment has at a time."""
-    there: Counter[str] = Counter()
-    for line in day.lines:
-        if isinstance(line, PodCame | PodEnded) and line.t <= until_s:
-            workload, _, _ = line.name.rpartition("-")
-            there[workload] += 1 if isinstance(line, PodCame) else -1
-    return Counter({name: n for name, n in there.items() if name.startswith("web-")})
-
-
-def test_the_same_seed_makes_the_same_day() -> None:
-    """Arms are compared on one world, and a figure must come again."""
-    assert make_day(DAY) == make_day(DAY)
-    assert make_day(DAY) != make_day(Day(seed=4, nodes=12))
-
-
-def test_a_made_day_can_be_written_and_read(tmp_path: Path) -> None:
-    """So that stowage simulate --trace and stowage run --trace take it as well."""
-    day, file = make_day(DAY), tmp_path / "day.jsonl"
-    with TraceWriter(file, day.header) as writer:
-        for line in day.lines:
-            writer.write(line)
-
-    read = read_trace(file)
-
-    assert not read.remark
-    assert read.lines == day.lines
-
-
-def test_deployments_follow_the_sun_and_have_the_pods_that_they_were_scaled_to() -> None:
-    """A replay on a live cluster goes by these numbers, virtual time by the pods."""
-    day = make_day(DAY)
-    scaled = {line.name: line.replicas for line in day.lines if isinstance(line, Scaled)}
-
-    night, noon = (count_pods(day, hours * HOUR_S).total() for hours in (1, 12.5))
-    there = count_pods(day, DAY.hours * HOUR_S)
-
-    # Else nothing becomes empty that a policy could free.
-    assert noon > 2 * night
-    assert scaled
-    assert {name: there[name] for name in scaled} == scaled
-
-
-def test_nodes_have_prices_and_some_workloads_budgets() -> None:
-    """Without them money and broken budgets would be nothing on any arm."""
-    lines = make_day(DAY).lines
-    nodes = [line.node for line in lines if isinstance(line, NodeSeen)]
-    kinds = Counter(line.object["kind"] for line in lines if isinstance(line, ObjectSeen))
-
-    assert {node.labels[LABEL] for node in nodes} > {"0.17", "0.68"}
-    assert 0 < kinds["PodDisruptionBudget"] < kinds["Deployment"]
 
 
 def make_scaler() -> Autoscaler:
@@ -150,7 +91,7 @@ def test_the_figures_of_a_day_are_of_what_nodes_held_and_what_was_moved() -> Non
     told.used_after = frozenset({"filled-again", "back"})
     told.left = ["moved-off", "filled-again", "came-later", "back"]
     told.gone = {"by-itself", "back"}
-    passed = PassedTime(lives, 4 * HOUR_S, 0, 0, 0.0, 0)
+    passed = PassedTime(lives, 4 * HOUR_S)
 
     found = figures_of(Trial(find_arm("none"), passed, (told,)), day, HOUR_S)
     calm = figures_of(Trial(find_arm("none"), passed, ()), day, HOUR_S / 4)
