@@ -14,18 +14,10 @@ from stowage_testbed.hpa.timeline import PodCount, Replicas
 
 @dataclass(frozen=True, slots=True)
 class HpaRecord:
-    """One recovery run with one scheduler.
+    """One recovery run with one scheduler: the levels of FIND and the windows of HOLD.
 
-    Times are seconds from the start of FIND on the receipt clock. What was measured of
-    the pods themselves is in the `RunRecord` of the same run. Its window is HOLD: only
-    pods created after its start have latencies (section 5.2.2).
-
-    Attributes
-    ----------
-    find, hold
-        The levels of FIND and the windows of HOLD.
-    replicas, pods
-        The two timelines: the autoscaler's numbers, and the pods'.
+    Times are seconds from the start of FIND on the receipt clock. What was measured of the pods themselves is in the
+    `RunRecord` of the same run. Its window is HOLD: only pods created after its start have latencies (section 5.2.2).
     """
 
     settings: RecoverySettings

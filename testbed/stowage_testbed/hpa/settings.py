@@ -106,12 +106,7 @@ class RecoverySettings:
     def of(cls, document: Mapping[str, Any]) -> Self:
         """Return the settings of a document; what it leaves out has its default.
 
-        Raises
-        ------
-        TypeError
-            It names something that is no setting.
-        ValueError
-            A setting is out of range.
+        Raises a TypeError for what is no setting, and a ValueError for one out of range.
         """
         return make_object(cls, document)
 

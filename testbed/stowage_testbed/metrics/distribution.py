@@ -18,56 +18,31 @@ TOP = 5
 def measure_distribution(record: RunRecord) -> Iterator[Metric]:
     """Yield spread, Jain's index and top-5 skew at the window's end.
 
-    Jain's index of a resource is over the requested amounts of the nodes that have it,
-    as in the paper; between unequal nodes that is not the same as over their
-    utilisation.
+    Jain's index of a resource is over the requested amounts of the nodes that have it, as in the paper; between unequal
+    nodes that is not the same as over their utilisation.
     """
     state = find_state_at_end(record)
     pods = list(count_pods_per_node(state).values())
-    n = len(record.nodes)
-    yield from _measure_spread(pods)
-    yield _measure_jain("pods", pods, "")
+    n, nothing = len(record.nodes), "nothing is placed"
+    better: Mapping[str, Better] = {"std": "lower", "cv": "lower"}
+    for what, value in compute_spread(pods).items():
+        unit, note = "ratio" if what == "cv" else "pods", nothing if value is None else ""
+        yield Metric(f"pods_per_node_{what}", value, unit, better.get(what, "neither"), n, note=note)
     requested = sum_requested_per_node(state)
     unequal = len({node.resources.without(PODS) for node in record.nodes}) > 1
-    note = "of amounts, and the nodes are unequal" if unequal else ""
-    for resource in state.resources:
-        having = [node for node in record.nodes if node.resources[resource]]
-        loads = [requested[node.name][resource] for node in having]
-        yield _measure_jain(resource, loads, note)
-    share = compute_top_share(pods, TOP)
-    yield Metric(
-        "top5_share_pods",
-        None if share is None else float(share),
-        "ratio",
-        "lower",
-        n,
-        note=f"needs more than {TOP} nodes and a pod" if share is None else "",
-    )
-
-
-def _measure_spread(loads: Sequence[int]) -> Iterator[Metric]:
-    better: Mapping[str, Better] = {"std": "lower", "cv": "lower"}
-    for what, value in compute_spread(loads).items():
+    loads = {"pods": pods} | {
+        name: [requested[node.name][name] for node in record.nodes if node.resources[name]] for name in state.resources
+    }
+    for name, amounts in loads.items():
+        index = jain_index(amounts)
+        note = "of amounts, and the nodes are unequal" if unequal and name != "pods" else ""
+        note = nothing if index is None else note
         yield Metric(
-            f"pods_per_node_{what}",
-            value,
-            "ratio" if what == "cv" else "pods",
-            better.get(what, "neither"),
-            len(loads),
-            note="nothing is placed" if value is None else "",
+            f"jain_{name}", None if index is None else float(index), "index", "higher", len(amounts), note=note
         )
-
-
-def _measure_jain(of: str, loads: list[int], note: str) -> Metric:
-    index = jain_index(loads)
-    return Metric(
-        f"jain_{of}",
-        None if index is None else float(index),
-        "index",
-        "higher",
-        len(loads),
-        note="nothing is placed" if index is None else note,
-    )
+    share = compute_top_share(pods, TOP)
+    note = f"needs more than {TOP} nodes and a pod" if share is None else ""
+    yield Metric("top5_share_pods", None if share is None else float(share), "ratio", "lower", n, note=note)
 
 
 def compute_spread(loads: Sequence[int]) -> dict[str, float | None]:

@@ -55,48 +55,28 @@ def compute_fragmentation(room: FreeRoom, of: Mapping[Resources, int], resource:
 
 
 def measure_fragmentation(record: RunRecord) -> Iterator[Metric]:
-    """Yield largest free room, largest pod that fits, stranded and fragmented share."""
-    room, of = find_free_room(record), count_shapes(record)
+    """Yield largest free room, largest pod that fits, stranded and fragmented share at the window's end."""
+    bound = find_state_at_end(record).bound
+    room = FreeRoom(
+        {node.name: node.resources for node in record.nodes}, ((str(pod.node), pod.requests) for pod in bound)
+    )
+    of = Counter(pod.requests for pod in record.pods)
     fit = find_largest_fit(room, of)
     n = len(record.nodes)
     for resource in room.names:
         unit = _UNITS.get(resource, "bytes" if in_bytes(resource) else "units")
         named = f"{resource}_{unit}" if resource in _UNITS else resource
-        most = int(room.free[resource].max(initial=0))
-        yield _make_amount(f"largest_free_{named}", most, unit, n)
-        yield _make_amount(
-            f"largest_fit_{named}",
-            fit[resource] if fit else 0,
-            unit,
-            n,
-            "" if fit else "no pod of the scenario fits any node",
-        )
+        fitting = "" if fit else "no pod of the scenario fits any node"
+        for name, amount, note in (
+            (f"largest_free_{named}", int(room.free[resource].max(initial=0)), ""),
+            (f"largest_fit_{named}", fit[resource] if fit else 0, fitting),
+        ):
+            yield Metric(name, amount if n else None, unit, "higher", n, 1.0, note if n else "no nodes")
         capacity = int(room.size[resource].sum())
         idle = room.count_stranded(of, resource) / capacity if capacity else None
-        yield _make_share(f"stranded_{resource}", idle, n, "no nodes")
         lost = compute_fragmentation(room, of, resource)
-        yield _make_share(
-            f"fragmented_{resource}", None if lost is None else float(lost), n, "nothing is free, or no pod asks for it"
-        )
-
-
-def _make_amount(name: str, value: int, unit: str, n: int, note: str = "") -> Metric:
-    return Metric(name, value if n else None, unit, "higher", n, 1.0, note if n else "no nodes")
-
-
-def _make_share(name: str, value: float | None, n: int, why_none: str) -> Metric:
-    note = why_none if value is None else ""
-    return Metric(name, value, "ratio", "lower", n, note=note)
-
-
-def find_free_room(record: RunRecord) -> FreeRoom:
-    """Return what is free at the window's end."""
-    return FreeRoom(
-        {node.name: node.resources for node in record.nodes},
-        ((str(pod.node), pod.requests) for pod in find_state_at_end(record).bound),
-    )
-
-
-def count_shapes(record: RunRecord) -> Counter[Resources]:
-    """Return what the scenario's pods ask for, and how many pods ask for each."""
-    return Counter(pod.requests for pod in record.pods)
+        for name, share, why_none in (
+            (f"stranded_{resource}", idle, "no nodes"),
+            (f"fragmented_{resource}", None if lost is None else float(lost), "nothing is free, or no pod asks for it"),
+        ):
+            yield Metric(name, share, "ratio", "lower", n, note=why_none if share is None else "")

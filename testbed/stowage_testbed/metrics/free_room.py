@@ -17,20 +17,9 @@ Marks = NDArray[np.bool_]
 class FreeRoom:
     """Sizes and free amounts of nodes; only amounts count, not what else is asked for.
 
-    Parameters
-    ----------
-    nodes
-        What each node has, by its name.
-    held
-        A node and what is taken there, for each pod; other nodes are passed over.
-
-    Attributes
-    ----------
-    names
-        Of the resources, in order, without pods.
-    size, free
-        Per resource, also of pods, of shape (nodes,); nothing is free where a node is
-        overcommitted.
+    ``nodes`` has what each node has, by its name, ``held`` a node and what is taken there, for each pod; other nodes
+    are ignored. ``names`` are the resources in order, without pods; ``size`` and ``free``, of shape (nodes,), are there
+    for pods, too. Nothing is free where a node is overcommitted.
     """
 
     def __init__(self, nodes: Mapping[str, Resources], held: Iterable[tuple[str, Resources]]) -> None:

@@ -31,15 +31,7 @@ from stowage_testbed.metrics.record import PodRecord, RunRecord, bound_from_s
 
 @dataclass(frozen=True, slots=True)
 class Inversions:
-    """What was found among ``bindings`` bindings.
-
-    Attributes
-    ----------
-    pairs
-        Inversions as above.
-    overtaking
-        Bindings that are the low end of at least one.
-    """
+    """Inversions among so many bindings, of which ``overtaking`` are the low end of at least one."""
 
     pairs: int
     overtaking: int

@@ -1,16 +1,17 @@
-"""T_sched, T_ready and T_post of the second paper (section 5.2.1), with their missing.
+"""T_sched, T_ready and T_post of the second paper (section 5.2.1), with their missing; and pods bound a second.
 
-A pod that was never bound has no T_sched. To leave it out without a word would make the
-worst scheduler look best, so every latency comes with the number of pods it lacks.
+A pod that was never bound has no T_sched. To leave it out without a word would make the worst scheduler look best, so
+every latency comes with the number of pods it lacks.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from statistics import fmean
+from statistics import fmean, median
 
 from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.metrics.record import RunRecord, note_unlogged
@@ -27,15 +28,10 @@ class Percentile:
 
 
 def percentile(samples: Sequence[float], rank: float) -> Percentile:
-    """Return the nearest-rank percentile: the smallest sample that covers ``rank`` %.
+    """Return the nearest-rank percentile: the smallest sample that covers ``rank`` %, from 0 up to 100 without it.
 
-    At least 100 / (100 - rank) samples are needed (100 for p99, 20 for p95, 1 for
-    p0): with fewer, the percentile would be the maximum by another name.
-
-    Raises
-    ------
-    ValueError
-        ``rank`` is outside 0 to 100 (100 itself excluded).
+    At least 100 / (100 - rank) samples are needed (100 for p99, 20 for p95, 1 for p0): with fewer, the percentile would
+    be the maximum by another name.
     """
     if not 0 <= rank < 100:  # noqa: PLR2004 - a percentage
         raise ValueError(f"rank {rank:g} must lie from 0 up to, not including, 100")
@@ -57,15 +53,7 @@ SUMMARY_RANKS = (50.0, 90.0, 99.0)
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """One kind of latency of a run.
-
-    Attributes
-    ----------
-    samples_s
-        Seconds, one a pod whose two moments were both seen.
-    missing
-        Pods that began to wait and whose end was not seen.
-    """
+    """One kind of latency of a run: seconds of pods whose two moments were seen, and how many miss the second."""
 
     samples_s: tuple[float, ...]
     missing: int
@@ -93,32 +81,57 @@ LATENCIES: Mapping[str, Callable[[RunRecord], Latencies]] = {
 }
 
 
-def measure_latency(record: RunRecord) -> Iterator[Metric]:
-    """Yield mean, percentiles, maximum and missing pods of each latency."""
-    for name, latency in LATENCIES.items():
-        yield from _measure(name, latency(record), record)
-
-
 def _make_latencies(spans_s: Sequence[tuple[float | None, float | None]]) -> Latencies:
     begun = [(begin_s, end_s) for begin_s, end_s in spans_s if begin_s is not None]
     samples = [end_s - begin_s for begin_s, end_s in begun if end_s is not None]
     return Latencies(tuple(samples), len(begun) - len(samples))
 
 
-def _measure(name: str, latencies: Latencies, record: RunRecord) -> Iterator[Metric]:
-    samples, missing = latencies.samples_s, latencies.missing
-    resolution_s, partly = record.resolution_s, note_unlogged(record)
-    n = len(samples)
-    left_out = f"{missing} of {n + missing} pods have none" if missing else ""
+def measure_latency(record: RunRecord) -> Iterator[Metric]:
+    """Yield mean, percentiles, maximum and missing pods of each latency."""
+    for name, latency in LATENCIES.items():
+        found = latency(record)
+        samples, missing, n = found.samples_s, found.missing, len(found.samples_s)
+        left_out = f"{missing} of {n + missing} pods have none" if missing else ""
+        nothing = "" if samples else "no samples"
+        values = [("mean", fmean(samples) if samples else None, nothing)]
+        for rank in RANKS:
+            one = percentile(samples, rank)
+            values.append((f"p{rank:g}", one.value, one.reason))
+        values.append(("max", max(samples, default=None), nothing))
+        for what, value, reason in values:
+            note = "; ".join(filter(None, (reason, left_out, note_unlogged(record))))
+            yield Metric(f"{name}_{what}_s", value, "s", "lower", n, record.resolution_s, note)
+        yield Metric(f"{name}_missing_pods", missing, "pods", "lower", n + missing, 1.0)
 
-    def metric(what: str, value: float | None, reason: str) -> Metric:
-        note = "; ".join(filter(None, (reason, left_out, partly)))
-        return Metric(f"{name}_{what}_s", value, "s", "lower", n, resolution_s, note)
 
-    nothing = "" if samples else "no samples"
-    yield metric("mean", fmean(samples) if samples else None, nothing)
-    for rank in RANKS:
-        found = percentile(samples, rank)
-        yield metric(f"p{rank:g}", found.value, found.reason)
-    yield metric("max", max(samples, default=None), nothing)
-    yield Metric(f"{name}_missing_pods", missing, "pods", "lower", n + missing, 1.0)
+FEWEST_SECONDS = 3
+"""Whole seconds below which a median of them says no more than the overall rate."""
+
+
+def measure_throughput(record: RunRecord) -> Iterator[Metric]:
+    """Yield the rate over the burst, from the first creation to the last binding, and peak and median of its seconds.
+
+    Seconds count from the first creation on, and those without a binding count too: to leave them out would raise the
+    median. The median is of those that were over before the last binding: the last one may have been cut short.
+    """
+    created_s = [pod.created_s for pod in record.pods if pod.created_s is not None]
+    bound_s = [pod.bound_s for pod in record.pods if pod.created_s is not None and pod.bound_s is not None]
+    n, first_s = len(bound_s), min(created_s, default=0.0)
+    span_s = max(bound_s) - first_s if bound_s else 0.0
+    if span_s <= 0:
+        yield Metric("throughput_pods_per_s", None, "pods/s", "higher", n, note="no time passed")
+    else:
+        rate = n / span_s
+        yield Metric("throughput_pods_per_s", rate, "pods/s", "higher", n, rate * record.resolution_s / span_s)
+    bins = Counter(math.floor(moment_s - first_s) for moment_s in bound_s)
+    per_second = [bins[second] for second in range(math.floor(span_s) + 1)]
+    seconds = per_second[: math.floor(span_s)]
+    whole = len(seconds)
+    peak = max(per_second) if whole else None
+    short = "" if whole else "all was bound within one second"
+    yield Metric("throughput_peak_pods_per_s", peak, "pods/s", "higher", n, 1.0, short)
+    middle, few = median(seconds) if whole >= FEWEST_SECONDS else None, ""
+    if middle is None:
+        few = f"needs {FEWEST_SECONDS} whole seconds, got {whole}"
+    yield Metric("throughput_median_pods_per_s", middle, "pods/s", "higher", whole, 1.0, few)

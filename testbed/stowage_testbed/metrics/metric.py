@@ -13,16 +13,9 @@ Better = Literal["lower", "higher", "neither"]
 class Metric:
     """A metric's value in one run.
 
-    Attributes
-    ----------
-    name
-        As it is printed: the field's word and the unit, as in ``t_sched_p99_s``.
-    value
-        ``None`` where ``note`` says why there is none.
-    n
-        Number of samples behind the value.
-    resolution
-        What two values must differ by to differ at all, in the metric's unit.
+    ``name`` is as it is printed: the field's word and the unit, as in ``t_sched_p99_s``. ``value`` is ``None`` where
+    ``note`` says why there is none. ``n`` is the number of samples. ``resolution`` is what two values must differ by to
+    differ at all, in the metric's unit.
     """
 
     name: str

@@ -119,13 +119,7 @@ def write_record(record: RunRecord) -> bytes:
 
 
 def read_record(text: bytes) -> RunRecord:
-    """Return the record that was written so.
-
-    Raises
-    ------
-    MsgspecError
-        It is none.
-    """
+    """Return the record that `write_record` wrote, or raise a MsgspecError."""
     return msgspec.json.decode(text, type=RunRecord, dec_hook=_read_resources)
 
 

@@ -22,74 +22,53 @@ P = TypeVar("P", bound=_Point)
 CUT_SHORT = "HOLD was ended at the first recovery"
 
 
-def measure_hpa(record: HpaRecord) -> tuple[Metric, ...]:
-    """Return the metrics of a run, the same names in the same order for every run.
+def measure_hpa(record: HpaRecord) -> Iterator[Metric]:
+    """Yield the metrics of a run, the same names in the same order for every run.
 
     Without a value is what did not happen; the note says why.
     """
-    return (*_measure_recovery(record), *_measure_quality(record), *_measure_scaling(record))
-
-
-def _measure_recovery(record: HpaRecord) -> Iterator[Metric]:
-    outcome, ttr_s = record.recovery.outcome, record.recovery.ttr_s
-    window_s = record.settings.hold.window_s
-    held_s = record.hold[-1].end_s - record.hold_start_s
+    settings, windows, n = record.settings, record.hold, len(record.hold)
+    outcome, start_s = record.recovery.outcome, record.hold_start_s
     reasons = {
         "recovered": "",
         "no_degradation": "the service never degraded",
-        "no_recovery_within_hold": f"not within {held_s:g} s (right-censored)",
+        "no_recovery_within_hold": f"not within {windows[-1].end_s - start_s:g} s (right-censored)",
     }
-    value = ttr_s if outcome == "recovered" else None
-    n = len(record.hold)
-    yield Metric("ttr_s", value, "s", "lower", n, window_s, reasons[outcome])
-    recovered = float(outcome == "recovered")
-    yield Metric("recovered_runs", recovered, "runs", "higher", n, 1.0, outcome)
-    yield _measure_capacity(record)
+    recovered = outcome == "recovered"
+    ttr_s = record.recovery.ttr_s if recovered else None
+    yield Metric("ttr_s", ttr_s, "s", "lower", n, settings.hold.window_s, reasons[outcome])
+    yield Metric("recovered_runs", float(recovered), "runs", "higher", n, 1.0, outcome)
 
-
-def _measure_capacity(record: HpaRecord) -> Metric:
-    """Return when enough replicas were ready, to the receipt's resolution.
-
-    TTR is a multiple of the window; this is the same moment without its rounding.
-    """
-    settings, start_s = record.settings, record.hold_start_s
+    # When enough replicas were ready: TTR is a multiple of the window, and this the same moment without its rounding.
     needed = replicas_needed(settings.service, settings.sla, record.clients, settings.autoscaling.max_replicas)
-    value, note = None, f"{needed} ready replicas are needed"
-    if needed is None:
-        note = "not even the most replicas keep the SLA"
-    else:
-        at_s = _find_first(record.pods, lambda count: count.ready >= needed)
-        value = None if at_s is None else max(at_s - start_s, 0.0)
-    n = len(record.pods)
-    return Metric("t_capacity_s", value, "s", "lower", n, RESOLUTION_S, note)
+    at_s, note = None, "not even the most replicas keep the SLA"
+    if needed is not None:
+        at_s, note = (
+            _find_first(record.pods, lambda count: count.ready >= needed),
+            f"{needed} ready replicas are needed",
+        )
+    capacity_s = None if at_s is None else max(at_s - start_s, 0.0)
+    yield Metric("t_capacity_s", capacity_s, "s", "lower", len(record.pods), RESOLUTION_S, note)
 
-
-def _measure_quality(record: HpaRecord) -> Iterator[Metric]:
-    windows, n = record.hold, len(record.hold)
-    whole = record.settings.hold.whole or record.recovery.outcome != "recovered"
+    whole = settings.hold.whole or not recovered
     note = "" if whole else CUT_SHORT
-    peak_s = max(window.p99_s for window in windows)
-    mean_s = fmean(window.p99_s for window in windows)
-    kept = sum(window.ok for window in windows) / n
-    yield Metric("p99_peak_s", peak_s, "s", "lower", n)
-    yield Metric("p99_mean_s", mean_s if whole else None, "s", "lower", n, note=note)
-    yield Metric("ok_rate", kept if whole else None, "", "higher", n, note=note)
+    mean_s = fmean(window.p99_s for window in windows) if whole else None
+    kept = sum(window.ok for window in windows) / n if whole else None
+    yield Metric("p99_peak_s", max(window.p99_s for window in windows), "s", "lower", n)
+    yield Metric("p99_mean_s", mean_s, "s", "lower", n, note=note)
+    yield Metric("ok_rate", kept, "", "higher", n, note=note)
     yield Metric("hold_clients", record.clients, "clients", "neither", len(record.find))
 
-
-def _measure_scaling(record: HpaRecord) -> Iterator[Metric]:
-    """Yield when the autoscaler acted, in seconds of the run as in section 5.3.2."""
-    scaling = record.settings.autoscaling
-    first, most = scaling.min_replicas, scaling.max_replicas
+    # When the autoscaler acted, in seconds of the run as in section 5.3.2.
+    first, most = settings.autoscaling.min_replicas, settings.autoscaling.max_replicas
     moments = {
         "t_scale_up_s": _find_first(record.replicas, lambda seen: seen.desired > first),
         "t_desired_most_s": _find_first(record.replicas, lambda seen: seen.desired >= most),
         "t_ready_most_s": _find_first(record.pods, lambda count: count.ready >= most),
     }
-    for name, at_s in moments.items():
-        note = "" if at_s is not None else "did not happen"
-        n = len(record.replicas)
-        yield Metric(name, at_s, "s", "lower", n, RESOLUTION_S, note)
+    for name, moment_s in moments.items():
+        note = "" if moment_s is not None else "did not happen"
+        yield Metric(name, moment_s, "s", "lower", len(record.replicas), RESOLUTION_S, note)
 
 
 def _find_first(line: Iterable[P], holds: Callable[[P], bool]) -> float | None:

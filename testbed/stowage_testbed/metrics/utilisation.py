@@ -16,33 +16,23 @@ def sum_requested(record: RunRecord, resource: str) -> StepLine:
     return add_up((span, pod.requests[resource]) for span, pod in spans if span is not None)
 
 
-def compute_mean_utilisation(record: RunRecord, resource: str) -> float | None:
-    """Return the utilisation averaged over the window; ``None`` without time or nodes.
-
-    The nodes are taken as there for the whole window.
-    """
-    capacity = sum(node.resources[resource] for node in record.nodes)
-    if not capacity or record.window_s <= 0:
-        return None
-    return sum_requested(record, resource).mean(record.window_s) / capacity
-
-
 def measure_utilisation(record: RunRecord) -> Iterator[Metric]:
-    """Yield utilisation at the end, its change, and its average, per resource."""
+    """Yield utilisation at the end, its change, and its average, per resource.
+
+    For the average, the nodes are taken as there for the whole window.
+    """
     before, after = (compute_utilisation(state) for state in (find_state_at_start(record), find_state_at_end(record)))
-    n = len(record.nodes)
-    nothing = "" if n else "no nodes"
+    n, window_s = len(record.nodes), record.window_s
     for resource, end in after.items():
-        begin = before[resource]
-        values = {
-            "end": float(end) if n else None,
-            "delta": float(end - begin) if n else None,
-            "mean": compute_mean_utilisation(record, resource),
-        }
-        for what, value in values.items():
-            note = "no time passed" if n and value is None else nothing
-            # Only the average has to do with time.
-            blur = record.resolution_s / record.window_s if record.window_s else 0.0
-            yield Metric(
-                f"utilisation_{resource}_{what}", value, "ratio", "higher", n, blur if what == "mean" else 0.0, note
-            )
+        capacity = sum(node.resources[resource] for node in record.nodes)
+        timed = capacity and window_s > 0
+        mean = sum_requested(record, resource).mean(window_s) / capacity if timed else None
+        # Only the average has to do with time.
+        blur = record.resolution_s / window_s if window_s else 0.0
+        for what, value, resolution in (
+            ("end", float(end) if n else None, 0.0),
+            ("delta", float(end - before[resource]) if n else None, 0.0),
+            ("mean", mean, blur),
+        ):
+            note = "no nodes" if not n else "no time passed" if value is None else ""
+            yield Metric(f"utilisation_{resource}_{what}", value, "ratio", "higher", n, resolution, note)

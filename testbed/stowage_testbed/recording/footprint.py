@@ -24,12 +24,8 @@ KIB = 1024
 class Footprint:
     """What processes took together; ``None`` where it could not be read.
 
-    Attributes
-    ----------
-    peak_memory_bytes
-        Sum of the peaks of resident memory, which need not have been at one time.
-    cpu_s
-        User and system time, of children that have ended too.
+    The peaks of resident memory are added up, although they need not have been at one time. The time is user and system
+    time, of children that have ended too.
     """
 
     peak_memory_bytes: int | None = None
@@ -40,18 +36,14 @@ UNKNOWN = Footprint()
 
 
 class FootprintMeter:
-    """Measures processes and their children from now on.
-
-    Parameters
-    ----------
-    pids
-        The processes. One that ends before `read` makes the footprint unknown.
-    """
+    """Measures processes and their children from now on; one that ends before `read` makes the footprint unknown."""
 
     def __init__(self, pids: Iterable[int]) -> None:
         self._pids = tuple(pids)
         for process in _find_family(self._pids):
-            _forget_peak(process.pid)
+            # Another system than Linux: what cannot be forgotten cannot be read either.
+            with suppress(OSError):
+                (PROC / str(process.pid) / "clear_refs").write_text(RESET_PEAK, encoding="ascii")
         self._cpu_before_s = _read_cpu_s(self._pids)
 
     def read(self) -> Footprint:
@@ -101,9 +93,3 @@ def _read_peak_bytes(pid: int) -> int | None:
     except OSError:
         return None
     return int(found[1]) * KIB if found else None
-
-
-def _forget_peak(pid: int) -> None:
-    # Another system than Linux: what cannot be forgotten cannot be read either.
-    with suppress(OSError):
-        (PROC / str(pid) / "clear_refs").write_text(RESET_PEAK, encoding="ascii")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from stowage_testbed.metrics.record import PodRecord, RunRecord
@@ -42,22 +42,11 @@ class PodCount:
 
 @dataclass(frozen=True, slots=True)
 class Observations:
-    """All that was seen of one window.
+    """All that was seen of one window, from ``start`` to ``stop``, of the pods of a namespace.
 
-    Attributes
-    ----------
-    namespace
-        Where the run's pods are; others are left out.
-    start, stop
-        The window.
-    nodes
-        The workload's nodes.
-    changes
-        In order of receipt; the first are what was there when the window began.
-    audit
-        Of the window, and of what was on its way when it began or ended.
-    count
-        Taken when the window was over; ``None`` where they were not counted.
+    ``changes`` are in order of receipt; the first are what was there when the window began. ``audit`` is of the window,
+    and of what was on its way when it began or ended. ``count`` was taken when the window was over; ``None`` where pods
+    were not counted.
     """
 
     namespace: str
@@ -73,16 +62,16 @@ class Observations:
 def make_record(label: RunLabel, seen: Observations) -> RunRecord:
     """Return the record of a window in which no plan was made.
 
-    Its clock is the API server's if the audit log has every creation and binding, else
-    that of the watch. What makes the record incomplete is its ``error``: pods or
-    bindings that the watch missed. Clocks that disagree, and bindings that the audit
-    log lacks, are counted and no error.
+    Its clock is the API server's if the audit log has every creation and binding, else that of the watch. Pods or
+    bindings that the watch missed make the record incomplete, which is its ``error``. Clocks that disagree, and
+    bindings that the audit log lacks, are counted and no error.
     """
     timelines = read_pod_timelines(seen.changes, seen.namespace)
     bindings_ns = read_binding_times_ns(seen.audit)
     answered = read_answers(timelines, seen.audit)
     clocks = summarise_lags(answered.lags_s)
     whole = bool(answered.lags_s) and not answered.missing
+    unlogged = [line for line in timelines if line.bound and f"{line.namespace}/{line.name}" not in bindings_ns]
     best = answered.timelines if whole else timelines
     return RunRecord(
         scenario_id=label.scenario_id,
@@ -91,24 +80,20 @@ def make_record(label: RunLabel, seen: Observations) -> RunRecord:
         round_number=label.round_number,
         nodes=tuple(seen.nodes),
         pods=tuple(_make_pod_records(seen, best, timelines)),
-        window_s=_to_second(seen, seen.stop),
+        window_s=round(seen.stop.seconds_since(seen.start), DIGITS),
         clock=ANSWER_CLOCK if whole else CLOCK_NAME,
         resolution_s=ANSWER_STEP_S if whole else round(clocks.resolution_s, DIGITS),
         watch_resolution_s=round(clocks.resolution_s, DIGITS),
         answers_late_s=round(answered.late_s, DIGITS) if whole else None,
         audit_lag_s=(None if clocks.median_lag_s is None else round(clocks.median_lag_s, DIGITS)),
         audit_beyond=clocks.beyond,
-        audit_missing=_count_unlogged(timelines, bindings_ns) if seen.audit else 0,
+        audit_missing=len(unlogged) if seen.audit else 0,
         api_pods=seen.count.api if seen.count else None,
         peak_memory_bytes=seen.footprint.peak_memory_bytes,
         cpu_s=seen.footprint.cpu_s,
         warm=label.warm,
         error="; ".join(_name_losses(seen, timelines, bindings_ns)),
     )
-
-
-def _count_unlogged(timelines: Iterable[PodTimeline], bindings_ns: Container[str]) -> int:
-    return sum(1 for line in timelines if line.bound and f"{line.namespace}/{line.name}" not in bindings_ns)
 
 
 def make_node_records(bodies: Iterable[JsonObject]) -> tuple[NodeState, ...]:
@@ -127,6 +112,7 @@ def _make_pod_records(
         body = bodies[line.uid]
         pod = read_pod(body)
         bound_later = line.bound is not None and line.bound > seen.stop
+        watched_s = receipts.created_to_bound_s
         yield PodRecord(
             uid=line.uid,
             name=line.name,
@@ -138,22 +124,14 @@ def _make_pod_records(
             bound_s=_place_in_window(seen, line.bound),
             ready_s=_place_in_window(seen, line.ready),
             gone_s=_place_in_window(seen, line.gone),
-            watch_t_sched_s=_round(receipts.created_to_bound_s),
+            watch_t_sched_s=None if watched_s is None else round(watched_s, DIGITS),
         )
-
-
-def _round(seconds: float | None) -> float | None:
-    return None if seconds is None else round(seconds, DIGITS)
 
 
 def _place_in_window(seen: Observations, at: Receipt | None) -> float | None:
     """Return a moment of the window; what was before or after was not seen in it."""
     if at is None or not seen.start < at <= seen.stop:
         return None
-    return _to_second(seen, at)
-
-
-def _to_second(seen: Observations, at: Receipt) -> float:
     return round(at.seconds_since(seen.start), DIGITS)
 
 
@@ -161,10 +139,8 @@ def _name_losses(seen: Observations, timelines: Iterable[PodTimeline], bindings_
     count = seen.count
     if count and count.api != count.watched:
         yield (f"the API server has {count.api} pods, of which the watch shows {count.watched}")
-    if any(
-        change.kind == "Pod" and change.verb is Verb.LISTED and seen.start < change.receipt <= seen.stop
-        for change in seen.changes
-    ):
+    listed = (one.receipt for one in seen.changes if one.kind == "Pod" and one.verb is Verb.LISTED)
+    if any(seen.start < receipt <= seen.stop for receipt in listed):
         yield "the watch of pods broke off in the window and began with a new list"
     known = {f"{line.namespace}/{line.name}" for line in timelines if line.node}
     missed = [key for key in bindings_ns if key.startswith(f"{seen.namespace}/") and key not in known]

@@ -179,7 +179,7 @@ FINE = replace(LATE, autoscaling=Autoscaling(20, 20), find=Find(1, 5, 1))
 
 
 def metrics(settings: RecoverySettings) -> dict[str, Metric]:
-    found = measure_hpa(hpa_record(settings))
+    found = tuple(measure_hpa(hpa_record(settings)))
     named = {metric.name: metric for metric in found}
     assert len(named) == len(found)
     return named

@@ -37,20 +37,10 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class LoadWindow:
-    """What clients saw in one window.
+    """What clients saw in one window, whose times are seconds from the start of the run on the receipt clock.
 
-    Attributes
-    ----------
-    start_s, end_s
-        Seconds from the start of the run on the receipt clock.
-    requests
-        How many ended in the window.
-    p99_s
-        Their 99th percentile in seconds; an error counts with the time-out.
-    errors
-        The share of them that timed out.
-    ok
-        Whether the SLA was kept.
+    ``p99_s`` is the 99th percentile of the requests that ended in it; an error counts with the time-out. ``errors`` is
+    the share of them that timed out. ``ok`` is whether the SLA was kept.
     """
 
     start_s: float

@@ -25,18 +25,7 @@ _ONE_CORE = {"minimum": 1, "maximum": MILLI}
 class ServiceTime:
     """Erlang distribution: the sum of ``stages`` equal exponential times.
 
-    Attributes
-    ----------
-    mean_s
-        Its mean in seconds.
-    stages
-        1 is the exponential distribution; the coefficient of variation is
-        ``1 / sqrt(stages)``.
-
-    Raises
-    ------
-    ValueError
-        There is no such distribution.
+    One stage is the exponential distribution; the coefficient of variation is ``1 / sqrt(stages)``.
     """
 
     mean_s: float
@@ -109,15 +98,8 @@ class WebService:
 class SteadyState:
     """What a number of clients gets from a number of ready replicas.
 
-    Attributes
-    ----------
-    met
-        How probable it is that a request meets 0, 1, 2, ... others on its replica;
-        empty without a ready replica.
-    requests_per_s
-        Requests that end in a second, however they end.
-    cpu_milli
-        CPU that each ready replica uses.
+    ``met`` is how probable it is that a request meets 0, 1, 2, ... others on its replica; empty without replicas.
+    ``requests_per_s`` end in a second, however they end. ``cpu_milli`` is what each ready replica uses.
     """
 
     service: WebService
