@@ -253,7 +253,7 @@ def test_what_takes_no_part_is_told_by_name_and_lowers_the_claim(world: World) -
     world.left_out = (Remark("Pod ns/a", "no node"),)
     world.unknown = (UnknownField("Pod spec.new", 2),)
     waits = (Remark("Pod ns/c", "its claim has no volume yet"),)
-    world.now = world.after = replace(NOTHING, awaiting=waits)
+    world.now = world.after = Continued(awaiting=waits)
     world.plan.optimal = True
 
     told = found(world, replace(INVENTORY, pods=(*PODS, theirs), left_out=(nameless,)))
