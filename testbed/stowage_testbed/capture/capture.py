@@ -9,16 +9,15 @@ from typing import Any
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.kinds import DEFINITION
 from stowage_testbed.capture.neutral import Words
-from stowage_testbed.capture.nodes import HOSTNAME, NOT_READY, CapturedNodes, capture_nodes
+from stowage_testbed.capture.nodes import OF_CONDITIONS, CapturedNodes, capture_nodes
 from stowage_testbed.capture.objects import capture_objects, rename_nodes, settle_runtime_class
 from stowage_testbed.capture.reading import FURTHER, Found
-from stowage_testbed.capture.workloads import REQUIRED, CapturedWorkload, capture_pods
+from stowage_testbed.capture.workloads import HOSTNAME, CapturedWorkload, Note, capture_pods, require
 from stowage_testbed.cluster.host_pods import HOST_TAINT
 from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, Taint
 from stowage_testbed.scenario.arrivals.one_namespace import OneNamespace
 from stowage_testbed.trace.format import PodTemplate
-
-_TOLERATE_SILENCE = {"key": NOT_READY, "operator": "Exists"}
+from stowage_testbed.whatif.inventory import kind_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,52 +27,73 @@ class Capture:
     Attributes
     ----------
     objects
-        Manifests in an order in which they can be made.
-    remarks
-        What the scenario lacks, in words that name nothing of the cluster.
+        Manifests in an order in which they can be made, before the pods.
+    quotas
+        Manifests for after the pods: a quota that was lowered lets go on what runs.
+    notes
+        What is not so in the scenario.
     """
 
     nodes: CapturedNodes
     workloads: tuple[CapturedWorkload, ...]
     objects: tuple[Manifest, ...]
-    remarks: tuple[str, ...]
+    quotas: tuple[Manifest, ...]
+    notes: tuple[Note, ...]
 
     @property
     def pods(self) -> int:
         """How many pods there are."""
         return sum(len(one.pods) for one in self.workloads)
 
+    @property
+    def pending(self) -> int:
+        """How many of them have no node."""
+        return sum(one.pending for one in self.workloads)
+
 
 def capture(found: Found) -> Capture:
     """Return what scheduling depends on, nodes and workloads under their new names."""
-    pods = capture_pods(found)
-    workloads = [settle_runtime_class(one, found) for one in pods.workloads]
+    workloads, notes = capture_pods(found)
+    workloads = [settle_runtime_class(one, found) for one in workloads]
     nodes = capture_nodes(found.of("Node"), set(_list_keys(found, workloads)))
-    in_one = _make_one_namespace(found, workloads)
-    objects = capture_objects(found, workloads, nodes.names, in_one)
-    remarks = [*pods.remarks, *objects.remarks]
-    remarks += [f"{kind}s, which may not be listed" for kind in found.unread]
-    if found.unreadable:
-        remarks.append(f"{found.unreadable} items that are no Kubernetes objects")
-    workloads = [_put_into_one(one, in_one) for one in workloads]
-    silent = any(taint.key == NOT_READY for pool in nodes.pools for taint in pool.taints)
-    workloads = [_settle(one, nodes, silent=silent) for one in workloads]
-    return Capture(nodes, tuple(workloads), tuple(objects.manifests), tuple(remarks))
-
-
-def _make_one_namespace(found: Found, workloads: Iterable[CapturedWorkload]) -> OneNamespace:
     used = {one.namespace for one in workloads}
     labels = {one["metadata"]["name"]: one["metadata"].get("labels") or {} for one in found.of("Namespace")}
-    return OneNamespace({**{name: {} for name in used}, **labels}, used)
+    in_one = OneNamespace({**{name: {} for name in used}, **labels}, used)
+    objects = capture_objects(found, workloads, nodes.names, in_one)
+    notes += objects.notes
+    notes += [Note(f"{kind}s, which may not be listed") for kind in found.unread]
+    if found.unreadable:
+        notes.append(Note(f"{found.unreadable} items that are no Kubernetes objects"))
+    settled = tuple(_settle(one, nodes, in_one) for one in workloads)
+    return Capture(nodes, settled, tuple(objects.manifests), tuple(objects.quotas), tuple(notes))
 
 
-def _put_into_one(one: CapturedWorkload, in_one: OneNamespace) -> CapturedWorkload:
-    """Return a workload whose pods say which namespace they had, and ask for it."""
+def _settle(one: CapturedWorkload, nodes: CapturedNodes, in_one: OneNamespace) -> CapturedWorkload:
+    """Return a workload in the one namespace, on the nodes as they are called now."""
     template = one.template
-    pod = {"metadata": {"labels": template.labels}, "spec": template.spec}
-    pod = in_one.rewrite_pod(one.namespace, pod)
-    labels = dict(pod["metadata"]["labels"])
-    return replace(one, template=PodTemplate(labels, template.annotations, pod["spec"]))
+    pod = in_one.rewrite_pod(one.namespace, {"metadata": {"labels": template.labels}, "spec": template.spec})
+    spec: dict[str, Any] = rename_nodes(pod["spec"], nodes.names)
+    spec.pop("schedulerName", None)
+    if one.kind == "DaemonSet":
+        # Many tolerate every taint: they are kept off the node that a run has besides.
+        spec = require(spec, {"key": HOST_TAINT, "operator": "DoesNotExist"})
+    taints = sorted({taint.key for pool in nodes.pools for taint in pool.taints} & {*OF_CONDITIONS.values()})
+    if tolerated := [key for key in taints if one.kind == "DaemonSet" or _tolerates(spec, key)]:
+        more = [{"key": key, "operator": "Exists"} for key in tolerated]
+        spec["tolerations"] = [*spec.get("tolerations", ()), *more]
+    return replace(
+        one,
+        template=PodTemplate(dict(pod["metadata"]["labels"]), template.annotations, spec),
+        nodes=tuple(nodes.names.get(node, "") for node in one.nodes),
+    )
+
+
+def _tolerates(spec: Mapping[str, Any], key: str) -> bool:
+    """Return whether pods tolerate a taint in whose place another one is."""
+    return any(
+        OF_CONDITIONS.get(one.get("key", "")) == key and (one.get("effect") or "NoSchedule") == "NoSchedule"
+        for one in spec.get("tolerations") or ()
+    )
 
 
 def make_neutral(captured: Capture) -> Capture:
@@ -101,7 +121,8 @@ def make_neutral(captured: Capture) -> Capture:
         nodes,
         tuple(_rename(one, names, plain) for one in captured.workloads),
         tuple(_rename_object(rename_nodes(one, names), own, plain) for one in captured.objects),
-        captured.remarks,
+        tuple(_rename_object(one, own, plain) for one in captured.quotas),
+        tuple(replace(one, names=()) for one in captured.notes),
     )
 
 
@@ -112,7 +133,8 @@ def _rename(one: CapturedWorkload, names: dict[str, str], plain: Words) -> Captu
         one,
         name=plain.name(one.name, "workload"),
         template=PodTemplate(plain.labels(template.labels), {}, spec),
-        pods=tuple(replace(pod, name="", node=names.get(pod.node, "")) for pod in one.pods),
+        pods=("",) * len(one.pods),
+        nodes=tuple(names.get(node, "") for node in one.nodes),
         claims=tuple(plain.replace_all(claim) for claim in one.claims),
     )
 
@@ -131,7 +153,7 @@ def _rename_object(one: Manifest, names: dict[str, str], plain: Words) -> Manife
     metadata = one["metadata"]
     if one["kind"] == DEFINITION:
         return one
-    if one["kind"] not in FURTHER:
+    if kind_of(one) not in FURTHER:
         words = {key: value for key, value in one.items() if key not in _HEAD}
         kept = {**{key: one[key] for key in _HEAD}, **plain.scrub(words)}
     else:
@@ -142,32 +164,6 @@ def _rename_object(one: Manifest, names: dict[str, str], plain: Words) -> Manife
 
 
 _HEAD = ("apiVersion", "kind", "metadata")
-
-
-def _settle(one: CapturedWorkload, nodes: CapturedNodes, *, silent: bool) -> CapturedWorkload:
-    """Return a workload on the nodes as they are called now."""
-    spec: dict[str, Any] = rename_nodes(one.template.spec, nodes.names)
-    spec.pop("schedulerName", None)
-    if one.kind == "DaemonSet":
-        spec["affinity"] = _avoid_host(spec.get("affinity") or {})
-        if silent:
-            spec["tolerations"] = [*spec.get("tolerations", ()), _TOLERATE_SILENCE]
-    pods = (replace(pod, node=nodes.names.get(pod.node, "")) for pod in one.pods)
-    return replace(one.with_spec(spec), pods=tuple(pods))
-
-
-def _avoid_host(affinity: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an affinity that keeps daemons off the node that a run has besides.
-
-    Many of them tolerate every taint.
-    """
-    on_nodes = dict(affinity.get("nodeAffinity") or {})
-    terms = (on_nodes.get(REQUIRED) or {}).get("nodeSelectorTerms") or [{}]
-    absent = {"key": HOST_TAINT, "operator": "DoesNotExist"}
-    on_nodes[REQUIRED] = {
-        "nodeSelectorTerms": [{**one, "matchExpressions": [*one.get("matchExpressions", ()), absent]} for one in terms]
-    }
-    return {**affinity, "nodeAffinity": on_nodes}
 
 
 def _list_keys(found: Found, workloads: Sequence[CapturedWorkload]) -> Iterator[str]:

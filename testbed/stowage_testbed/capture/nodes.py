@@ -11,16 +11,19 @@ from typing import Any
 
 from stowage_testbed.amounts.resources import PODS, Resources
 from stowage_testbed.api.client import Manifest
+from stowage_testbed.capture.workloads import HOSTNAME
 from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, Taint
 from stowage_testbed.trace.reducing import reduce_node
 
-HOSTNAME = "kubernetes.io/hostname"
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
-NOT_READY = "stowage.dev/not-ready"
-"""A taint in the place of those that a node has while it does not answer."""
+
+OF_CONDITIONS = {
+    f"node.kubernetes.io/{name}": f"stowage.dev/{'not-ready' if name == 'unreachable' else name}"
+    for name in ("not-ready", "unreachable", "memory-pressure", "disk-pressure", "pid-pressure", "network-unavailable")
+}
+"""Taints that the node controller takes off a fake node, whose conditions are good, and what is in their place."""
 
 _ALWAYS = frozenset({ZONE_LABEL, "topology.kubernetes.io/region", "kubernetes.io/arch", INSTANCE_TYPE})
-_SILENT = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
 _LONGEST_PREFIX = 40
 _ATTACHED = "attachable-volumes-"
 
@@ -29,12 +32,7 @@ _ATTACHED = "attachable-volumes-"
 class CapturedNodes:
     """The nodes of a scenario, and what each was called.
 
-    Attributes
-    ----------
-    names
-        The new name of each node, by its old one.
-    cordoned
-        New names of those that are closed for new pods.
+    The new name of each node is by its old one; cordoned are new names.
     """
 
     pools: tuple[NodePool, ...]
@@ -45,11 +43,7 @@ class CapturedNodes:
 def capture_nodes(nodes: Iterable[Manifest], read_labels: Collection[str]) -> CapturedNodes:
     """Return the nodes, folded into kinds.
 
-    Parameters
-    ----------
-    read_labels
-        The labels that pods or volumes ask about; others are kept only if they are
-        among those that every cluster has.
+    Labels that neither pods nor volumes ask about, and that not every cluster has, are left out.
     """
     alike = defaultdict[tuple[Any, ...], list[tuple[str, str]]](list)
     closed = set[str]()
@@ -93,8 +87,9 @@ def _read_room(allocatable: Mapping[str, str]) -> Resources:
 
 def _read_taints(taints: Iterable[Mapping[str, Any]]) -> tuple[Taint, ...]:
     found = {
-        Taint(NOT_READY, "NoSchedule")
-        if one["key"] in _SILENT
+        # What runs there is to stay, also where a node is silent.
+        Taint(OF_CONDITIONS[one["key"]], "NoSchedule")
+        if one["key"] in OF_CONDITIONS
         else Taint(one["key"], one["effect"], one.get("value", ""))
         for one in taints
     }

@@ -9,7 +9,7 @@ from typing import Any
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.kinds import DEFINITION
 from stowage_testbed.capture.reading import Found
-from stowage_testbed.capture.workloads import CapturedWorkload
+from stowage_testbed.capture.workloads import CapturedWorkload, Note
 from stowage_testbed.invariants.selector import selects
 from stowage_testbed.scenario.arrivals.one_namespace import OneNamespace
 from stowage_testbed.scenario.manifests import name_priority_class
@@ -23,39 +23,37 @@ _OF_VOLUME = ("accessModes", "capacity", "csi", "nodeAffinity", "storageClassNam
 
 @dataclass(slots=True)
 class CapturedObjects:
-    """Manifests in an order in which they can be made, and remarks in words."""
+    """Manifests in an order in which they can be made; quotas come after the pods."""
 
     manifests: list[Manifest] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
+    quotas: list[Manifest] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
 
 
 def capture_objects(
     found: Found, workloads: Sequence[CapturedWorkload], names: Mapping[str, str], in_one: OneNamespace
 ) -> CapturedObjects:
-    """Return the objects that pods depend on, without namespaces.
-
-    Parameters
-    ----------
-    names
-        The new names of nodes by their old ones.
-    in_one
-        What makes one namespace of all.
-    """
+    """Return the objects that pods depend on, without namespaces; the nodes' new names are by their old ones."""
     captured = CapturedObjects()
     own = captured.manifests
-    own += (_make_definition(one) for one in found.of(DEFINITION))
-    own += _list_runtime_classes(found, workloads)
-    own += _list_storage(found, workloads, names, in_one, captured.remarks)
-    own += _list_devices(found, names, in_one, captured.remarks)
+    # Nobody answers here who could convert.
+    own += (
+        {**kept, "spec": {**kept["spec"], "conversion": {"strategy": "None"}}}
+        for kept in map(_strip, found.of(DEFINITION))
+    )
+    classes = {one.template.spec.get("runtimeClassName") for one in workloads}
+    own += (_strip(one) for one in found.of("RuntimeClass") if one["metadata"]["name"] in classes)
+    own += _list_storage(found, workloads, names, in_one, captured.notes)
+    own += _list_devices(found, names, in_one, captured.notes)
     own += _list_budgets(found, workloads, in_one)
+    own += (_strip(in_one.rewrite(one)) for one in (*found.of("PodGroup"), *found.of_asked()))
     quotas = found.of("ResourceQuota")
     if in_one.apart and quotas:
-        captured.remarks.append(f"{len(quotas)} quotas, which are of one namespace each")
+        captured.notes.append(Note(f"{len(quotas)} quotas, which are of one namespace each"))
     else:
-        own += _list_quotas(found)
-    for kind in ("PodGroup", *found.asked):
-        ones = found.of(kind.rpartition("/")[2])
-        own += (_strip(in_one.rewrite(one)) for one in ones)
+        captured.quotas += _list_quotas(found)
+    if foreign := found.foreign():
+        captured.notes.append(Note("kinds that Kubernetes' scheduler does not know", tuple(foreign)))
     return captured
 
 
@@ -71,10 +69,9 @@ def _list_quotas(found: Found) -> Iterator[Manifest]:
 
 
 def _list_budgets(found: Found, workloads: Sequence[CapturedWorkload], in_one: OneNamespace) -> Iterator[Manifest]:
-    """Yield the budgets that some pods count for."""
+    """Yield the budgets that some pods count for; without a selector they are of no pod."""
     for one in found.of("PodDisruptionBudget"):
         namespace, selector = _key(one)[0], one["spec"].get("selector")
-        # Without a selector it is of no pod.
         if selector is not None and any(
             workload.namespace == namespace and selects(selector, workload.template.labels) for workload in workloads
         ):
@@ -86,7 +83,7 @@ def _list_storage(
     workloads: Sequence[CapturedWorkload],
     names: Mapping[str, str],
     in_one: OneNamespace,
-    remarks: list[str],
+    notes: list[Note],
 ) -> Iterator[Manifest]:
     """Yield claims of the pods, their volumes and classes, and limits of nodes."""
     claims = {_key(one): one for one in found.of("PersistentVolumeClaim")}
@@ -117,7 +114,7 @@ def _list_storage(
     yield from made
     yield from _list_limits(found, names, drivers - {""})
     if unknown:
-        remarks.append(f"{unknown} claims or volumes that were not among what was read")
+        notes.append(Note(f"{unknown} claims or volumes that were not among what was read"))
 
 
 def _pair_claims(workloads: Iterable[CapturedWorkload], in_one: OneNamespace) -> Iterator[tuple[tuple[str, str], str]]:
@@ -130,8 +127,7 @@ def _pair_claims(workloads: Iterable[CapturedWorkload], in_one: OneNamespace) ->
         for template in one.claims:
             name = template["metadata"]["name"]
             for number, pod in enumerate(one.pods):
-                old = one.namespace, f"{name}-{pod.name}"
-                yield old, f"{name}-{one.name}-{number}"
+                yield (one.namespace, f"{name}-{pod}"), f"{name}-{one.name}-{number}"
     yield from shared.items()
 
 
@@ -158,13 +154,6 @@ def _list_limits(found: Found, names: Mapping[str, str], drivers: set[str]) -> I
             }
 
 
-def _list_runtime_classes(found: Found, workloads: Sequence[CapturedWorkload]) -> Iterator[Manifest]:
-    named = {one.template.spec.get("runtimeClassName") for one in workloads}
-    for one in found.of("RuntimeClass"):
-        if one["metadata"]["name"] in named:
-            yield _strip(one)
-
-
 def settle_runtime_class(workload: CapturedWorkload, found: Found) -> CapturedWorkload:
     """Return a workload whose pods name a class only if it comes along.
 
@@ -179,7 +168,7 @@ def settle_runtime_class(workload: CapturedWorkload, found: Found) -> CapturedWo
 
 
 def _list_devices(
-    found: Found, names: Mapping[str, str], in_one: OneNamespace, remarks: list[str]
+    found: Found, names: Mapping[str, str], in_one: OneNamespace, notes: list[Note]
 ) -> Iterator[Manifest]:
     for kind in ("DeviceClass", "ResourceClaimTemplate", "ResourceSlice"):
         for one in found.of(kind):
@@ -193,7 +182,7 @@ def _list_devices(
         if not one["metadata"].get("ownerReferences"):
             yield _strip(in_one.rewrite(one))
     if held:
-        remarks.append(f"which devices {held} claims have been given")
+        notes.append(Note(f"which devices {held} claims have been given"))
 
 
 def rename_nodes(value: Any, names: Mapping[str, str]) -> Any:
@@ -208,12 +197,6 @@ def rename_nodes(value: Any, names: Mapping[str, str]) -> Any:
         key: names.get(one, one) if key in _PLACE_KEYS and isinstance(one, str) else rename_nodes(one, names)
         for key, one in value.items()
     }
-
-
-def _make_definition(one: Manifest) -> Manifest:
-    kept = _strip(one)
-    # Nobody answers here who could convert.
-    return {**kept, "spec": {**kept["spec"], "conversion": {"strategy": "None"}}}
 
 
 def _strip(one: Manifest) -> Manifest:

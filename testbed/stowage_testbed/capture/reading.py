@@ -1,27 +1,25 @@
-"""A cluster's objects, from its API server or from what kubectl printed."""
+"""A cluster's objects at one moment, from its API server or from what kubectl printed."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stowage_testbed.api.client import ApiRefusedError, Manifest
+from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.kinds import DEFINITION, KindMissingError
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cluster.host_pods import HOST_TAINT
 from stowage_testbed.observe.pod_body import node_of
 from stowage_testbed.simulate import Remark
-from stowage_testbed.whatif.reading import read_list
+from stowage_testbed.whatif.inventory import kind_of
+from stowage_testbed.whatif.reading import TIMEOUT_S, list_kinds, read_list
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
-
-TIMEOUT_S = 30.0
 
 NEEDED = ("Node", "Pod")
 FURTHER = (
@@ -47,8 +45,6 @@ FURTHER = (
 )
 """Kinds that are read where there are any and it is allowed."""
 
-_PASSED_OVER = frozenset({HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND})
-
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -57,9 +53,9 @@ class Found:
     Attributes
     ----------
     objects
-        By kind; of those in ``asked`` the definitions as well.
+        By kind; a kind of nobody's of Kubernetes has its group, as in ``Queue.acme.com``.
     asked
-        Further kinds that somebody named.
+        Further kinds that somebody named, whose definitions are among the objects.
     unread
         Kinds that may not be listed.
     unreadable
@@ -72,60 +68,65 @@ class Found:
     unreadable: int = 0
 
     def of(self, kind: str) -> tuple[Manifest, ...]:
-        """Return the objects of a kind."""
-        return self.objects.get(kind, ())
+        """Return the objects of a kind: of Kubernetes', or of ``acme.com/v1/Queue``."""
+        version, _, name = kind.rpartition("/")
+        group = version.rpartition("/")[0]
+        return self.objects.get(f"{name}.{group}" if "." in group else name, ())
+
+    def of_asked(self) -> Iterable[Manifest]:
+        """Yield the objects of the kinds that somebody named; without a version, of any group."""
+        for kind in self.asked:
+            same = (one for one in self.objects if one == kind or one.startswith(f"{kind}."))
+            for name in same if "/" not in kind else ():
+                yield from self.objects[name]
+            yield from self.of(kind) if "/" in kind else ()
+
+    def foreign(self) -> list[str]:
+        """Return the kinds that only have their name in common with those that are read."""
+        own = {one.rpartition("/")[2] for one in self.asked}
+        return [one for one in self.objects if "." in one and one.partition(".")[0] in {*NEEDED, *FURTHER} - own]
 
 
 def read_api(client: ApiClient, asked: Sequence[str] = ()) -> Found:
     """Return what a cluster holds; nothing but lists is asked for.
 
-    Parameters
-    ----------
-    asked
-        Further kinds, whose definitions are taken along.
-
     Raises
     ------
     StowageError
-        No server answers, nodes or pods may not be listed, or an asked kind is not
-        served.
+        No server answers, nodes or pods may not be listed, or a kind that was asked
+        for is not served.
     """
-    found, unread = list[Manifest](), list[str]()
-    reader = Objects(client, TIMEOUT_S)
-    for kind in (*NEEDED, *FURTHER, *asked):
-        try:
-            found += reader.each(kind)
-        except ApiRefusedError as error:
-            if kind in (*NEEDED, *asked) or error.status not in _PASSED_OVER:
-                raise
-            if not isinstance(error, KindMissingError):
-                unread.append(kind)
-    for kind in asked:
-        one = reader.kinds.find(kind)
-        if not one.built_in:
-            found.append(reader.read(DEFINITION, f"{one.plural}.{one.group}"))
-    return _sort_out(found, asked, unread)
+    objects = Objects(client, TIMEOUT_S)
+    found, refused = list_kinds(objects, (*NEEDED, *asked), FURTHER, {}, dict)
+    unread = [kind for kind, error in refused.items() if not isinstance(error, KindMissingError)]
+    for kind in map(objects.kinds.find, asked):
+        if not kind.built_in:
+            found.append(objects.read(DEFINITION, f"{kind.plural}.{kind.group}"))
+    return sort_out(found, asked, unread)
 
 
 def read_lists(paths: Sequence[Path], asked: Sequence[str] = ()) -> Found:
-    """Return what is in files that kubectl printed as JSON; as `read_api` raises.
-
-    Kinds that are not in them are taken as kinds of which there are none.
-    """
+    """Return what is in files that kubectl printed as JSON; of kinds that are not there, there are none."""
     left_out = list[Remark]()
-    found = [dict(one) for path in paths for one in read_list(path, left_out, lambda one: one)]
-    return replace(_sort_out(found, asked, ()), unreadable=len(left_out))
+    found = [one for path in paths for one in read_list(path, left_out, dict)]
+    return replace(sort_out(found, asked), unreadable=len(left_out))
 
 
-def _sort_out(objects: Iterable[Manifest], asked: Sequence[str], unread: Sequence[str]) -> Found:
+def sort_out(objects: Iterable[Mapping[str, object]], asked: Sequence[str] = (), unread: Sequence[str] = ()) -> Found:
+    """Return objects by kind, without the node of a Stowage cluster that its releases run on."""
     by_kind = defaultdict[str, dict[tuple[str, str], Manifest]](dict)
-    for one in objects:
-        metadata = one.get("metadata") or {}
-        if one.get("kind") and metadata.get("name"):
-            key = (metadata.get("namespace", ""), metadata["name"])
+    for one in map(dict, objects):
+        metadata = one.get("metadata")
+        if one.get("kind") and isinstance(metadata, dict) and metadata.get("name"):
             # Of two lists the later one was read later.
-            by_kind[one["kind"]][key] = one
-    _leave_host_out(by_kind)
+            by_kind[kind_of(one)][metadata.get("namespace") or "", metadata["name"]] = one
+    hosts = {
+        name
+        for (_, name), node in by_kind["Node"].items()
+        if any(taint["key"] == HOST_TAINT for taint in (node.get("spec") or {}).get("taints") or ())
+    }
+    by_kind["Node"] = {key: one for key, one in by_kind["Node"].items() if key[1] not in hosts}
+    by_kind["Pod"] = {key: one for key, one in by_kind["Pod"].items() if node_of(one) not in hosts}
     for kind in NEEDED:
         if not by_kind[kind]:
             raise InputError(
@@ -133,18 +134,3 @@ def _sort_out(objects: Iterable[Manifest], asked: Sequence[str], unread: Sequenc
                 "of all namespaces: kubectl get nodes,pods,pdb -A -o json"
             )
     return Found({kind: tuple(ones.values()) for kind, ones in by_kind.items()}, tuple(asked), tuple(unread))
-
-
-def _leave_host_out(by_kind: Mapping[str, dict[tuple[str, str], Manifest]]) -> None:
-    """Leave out the node of a Stowage cluster that its releases run on."""
-    nodes, pods = by_kind["Node"], by_kind["Pod"]
-    hosts = {
-        one["metadata"]["name"]
-        for one in nodes.values()
-        for taint in (one.get("spec") or {}).get("taints") or ()
-        if taint["key"] == HOST_TAINT
-    }
-    for name in hosts:
-        del nodes["", name]
-    for key in [key for key, one in pods.items() if node_of(one) in hosts]:
-        del pods[key]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
+from stowage_testbed.amounts.quantity import amount
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.capture.reading import Found
-from stowage_testbed.observe.pod_body import is_live, node_of
+from stowage_testbed.observe.pod import find_unscheduled_condition
+from stowage_testbed.observe.pod_body import FINISHED, is_terminating, node_of
 from stowage_testbed.scenario.words import LONGEST_LABEL
 from stowage_testbed.trace.format import PodTemplate
 from stowage_testbed.trace.reducing import JOB_LABELS, find_owner
@@ -31,137 +34,162 @@ _MADE_LABELS = (
 )
 """Labels that controllers give to their pods, and the server to those with a node."""
 
-_NAMED = frozenset({"StatefulSet", "DaemonSet"})
-"""Controllers whose pods differ by what is their own: a name, a claim, a node."""
-
-BARE = "Pod"
+HOSTNAME = "kubernetes.io/hostname"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 """Of an affinity the part that nodes have to meet."""
 
+NAMED = 3
+"""Things that a note names."""
+
 
 @dataclass(frozen=True, slots=True)
-class CapturedPod:
-    """One pod: its node, or what keeps it without one, in the scheduler's words."""
+class Note:
+    """What of a cluster is otherwise in the scenario, or not at all, and the names of what it is about."""
 
-    name: str
-    node: str = ""
-    message: str = ""
+    text: str
+    names: tuple[str, ...] = ()
+    lacking: bool = True
+
+    def in_words(self) -> str:
+        """Return the note in one line."""
+        more = len(self.names) - NAMED
+        named = ", ".join(self.names[:NAMED]) + (f", and {more} more" if more > 0 else "")
+        said = f"{self.text} ({named})" if named else self.text
+        return f"{'not taken along' if self.lacking else 'otherwise than it was'}: {said}"
 
 
 @dataclass(frozen=True, slots=True)
 class CapturedWorkload:
-    """Equal pods of one controller, or without any.
+    """Equal pods of one controller, or without any, in the order of their names.
 
     Attributes
     ----------
+    pods
+        Their names.
+    nodes
+        Their nodes; empty for one that has none.
+    messages
+        What keeps each pod without a node, in the scheduler's words.
     claims
         Templates of the claims that each pod of a StatefulSet has.
-    pods
-        In the order of their names.
     """
 
     kind: str
     namespace: str
     name: str
     template: PodTemplate
-    pods: tuple[CapturedPod, ...]
+    pods: tuple[str, ...]
+    nodes: tuple[str, ...]
+    messages: tuple[str, ...] = ()
     claims: tuple[Manifest, ...] = ()
 
     def with_spec(self, spec: Manifest) -> CapturedWorkload:
         """Return the workload with pods of another spec."""
-        template = self.template
-        return replace(self, template=PodTemplate(template.labels, template.annotations, spec))
+        return replace(self, template=PodTemplate(self.template.labels, self.template.annotations, spec))
 
     @property
-    def nodes(self) -> tuple[str, ...]:
-        """The nodes of its pods; of those without one empty."""
-        return tuple(pod.node for pod in self.pods)
-
-    @property
-    def pending(self) -> tuple[CapturedPod, ...]:
-        """Its pods without a node."""
-        return tuple(pod for pod in self.pods if not pod.node)
+    def pending(self) -> int:
+        """How many of its pods have no node."""
+        return self.nodes.count("")
 
 
-@dataclass(slots=True)
-class CapturedPods:
-    """All workloads, and what is not among them, in words."""
-
-    workloads: list[CapturedWorkload] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
-
-
-def capture_pods(found: Found) -> CapturedPods:
-    """Return the live pods by their workloads."""
-    captured = CapturedPods()
-    deployments = _list_deployments(found)
-    claims = {_key(one): one for one in found.of("PersistentVolumeClaim")}
-    families = defaultdict[tuple[str, str, str], list[Manifest]](list)
-    gone = Counter[str]()
-    for pod in sorted(found.of("Pod"), key=_in_order):
-        if not is_live(pod):
-            gone["end" if pod["metadata"].get("deletionTimestamp") else "ended"] += 1
-            continue
-        families[_find_family(pod, deployments)].append(pod)
-    for (kind, namespace, name), pods in families.items():
-        captured.workloads += _split(kind, namespace, name, pods, claims)
-    if gone["end"]:
-        captured.remarks.append(f"{gone['end']} pods that were about to end")
-    _number_names(captured)
-    return captured
-
-
-def _list_deployments(found: Found) -> dict[tuple[str, str], str]:
-    """Return the Deployment of each ReplicaSet that has one."""
-    return {
+def capture_pods(found: Found) -> tuple[list[CapturedWorkload], list[Note]]:
+    """Return the pods that hold room or wait for it by their workloads, and what is not so among them."""
+    deployments = {
         _key(one): owner["name"]
         for one in found.of("ReplicaSet")
         for owner in one["metadata"].get("ownerReferences") or ()
         if owner.get("controller") and owner["kind"] == "Deployment"
     }
+    claims = {_key(one): one for one in found.of("PersistentVolumeClaim")}
+    listed = {one["metadata"]["name"] for one in found.of("Node")}
+    families = defaultdict[tuple[str, str, str], list[Manifest]](list)
+    notes = defaultdict[str, list[str]](list)
+    for pod in sorted(found.of("Pod"), key=_in_order):
+        name = "/".join(_key(pod))
+        kind, namespace, owner = _find_family(pod, deployments)
+        if (pod.get("status") or {}).get("phase") in FINISHED:
+            continue
+        if node_of(pod) and node_of(pod) not in listed:
+            notes[_UNLISTED].append(f"{name} on {node_of(pod)}")
+            continue
+        if is_terminating(pod):
+            if not node_of(pod):
+                notes[_LEAVING_UNBOUND].append(name)
+                continue
+            notes[_LEAVING].append(name)
+            kind, owner = "Pod", f"{owner.partition(' ')[0]}-leaving"
+        resized = _count_resize(pod)
+        if resized is not pod:
+            notes[_RESIZED].append(name)
+        families[kind, namespace, owner].append(resized)
+    workloads = list[CapturedWorkload]()
+    for (kind, namespace, name), pods in families.items():
+        split = list(_split(kind, namespace, name.partition(" ")[0], pods, claims))
+        if len(split) > 1 and kind != "Pod":
+            notes[_REVISIONS].append(f"{namespace}/{name}")
+        workloads += split
+    told = [Note(text, tuple(names), text in _LACKING) for text, names in notes.items()]
+    return _number_names(workloads), told
+
+
+_UNLISTED = "pods on nodes that are not listed: they do not wait, and have no room here"
+_LEAVING_UNBOUND = "pods that were about to end and had no node: nobody places them any more"
+_LACKING = frozenset({_UNLISTED, _LEAVING_UNBOUND})
+_LEAVING = "pods that were about to end stay, so that they hold their room"
+_RESIZED = "pods whose resize was not finished request what the scheduler counts for them"
+_REVISIONS = "workloads whose pods differ, as by several revisions, are one for each kind of pod"
 
 
 def _find_family(pod: Manifest, deployments: Mapping[tuple[str, str], str]) -> tuple[str, str, str]:
-    """Return kind, namespace and name of the controller at the top."""
+    """Return kind, namespace and name of who brings the pod again; bare pods with equal names are a family."""
     metadata = pod["metadata"]
     namespace, labels = metadata.get("namespace", ""), metadata.get("labels") or {}
     owner = find_owner(pod)
     if owner is None:
-        template = PodTemplate(_own_labels(metadata), {}, reduce_pod_spec(pod["spec"]))
-        return BARE, namespace, f"{_stem(metadata)} {identify(template)}"
+        name = str(metadata.get("generateName") or metadata["name"])
+        return "Pod", namespace, re.sub(r"[-.]?\d*[-.]*$", "", name) or name
     if owner.kind != "ReplicaSet":
         return owner.kind, namespace, owner.name
+    suffix = f"-{labels.get(HASH_LABEL)}"
     if (namespace, owner.name) in deployments:
         return "Deployment", namespace, deployments[namespace, owner.name]
-    suffix = f"-{labels.get(HASH_LABEL)}"
     if HASH_LABEL in labels and owner.name.endswith(suffix):
         # A list of pods alone names the ReplicaSet, which is named after it.
         return "Deployment", namespace, owner.name.removesuffix(suffix)
     return "ReplicaSet", namespace, owner.name
 
 
-def _stem(metadata: Mapping[str, Any]) -> str:
-    """Return the name of a bare pod without what tells it from its like."""
-    name = str(metadata.get("generateName") or metadata["name"])
-    return re.sub(r"[-.]?\d*[-.]*$", "", name) or name
-
-
 def _split(
     kind: str, namespace: str, name: str, pods: list[Manifest], claims: Mapping[tuple[str, str], Manifest]
 ) -> Iterator[CapturedWorkload]:
     """Yield the pods of a controller, apart where they are not equal."""
-    alike = defaultdict[str, list[CapturedPod]](list)
+    alike = defaultdict[str, list[Manifest]](list)
     templates = dict[str, tuple[PodTemplate, tuple[Manifest, ...]]]()
     for pod in pods:
         spec, own = _take_own(kind, pod, claims)
-        template = PodTemplate(_own_labels(pod["metadata"]), {}, spec)
-        key = "" if kind in _NAMED else identify(template)
-        templates.setdefault(key, (template, own))
-        alike[key].append(_read_pod(pod))
+        labels = pod["metadata"].get("labels") or {}
+        template = PodTemplate({key: value for key, value in labels.items() if key not in _MADE_LABELS}, {}, spec)
+        alike[identify(template)].append(pod)
+        templates.setdefault(identify(template), (template, own))
     for number, (key, ones) in enumerate(alike.items(), 1):
         template, own = templates[key]
-        word = name.partition(" ")[0]
-        yield CapturedWorkload(kind, namespace, word if number == 1 else f"{word}-{number}", template, tuple(ones), own)
+        waiting = [find_unscheduled_condition(pod.get("status") or {}) for pod in ones if not node_of(pod)]
+        made = CapturedWorkload(
+            kind,
+            namespace,
+            name if number == 1 else f"{name}-{number}",
+            template,
+            tuple(pod["metadata"]["name"] for pod in ones),
+            tuple(map(node_of, ones)),
+            tuple(str(one.get("message", "")) for one in waiting),
+            own,
+        )
+        if kind == "DaemonSet" and len(alike) > 1:
+            # Each of its pods is on the node that it is held to.
+            here = sorted({node_of(pod) or _pinned_to(pod["spec"]) for pod in ones} - {""})
+            made = made.with_spec(require(template.spec, {"key": HOSTNAME, "operator": "In", "values": here}))
+        yield made
 
 
 def _take_own(
@@ -169,35 +197,88 @@ def _take_own(
 ) -> tuple[Manifest, tuple[Manifest, ...]]:
     """Return the spec that a controller's pods share, and templates of their claims."""
     spec = reduce_pod_spec(_undo_merging(pod["spec"]))
+    volumes = spec.pop("volumes", [])
+    own = list[Manifest]()
     if kind == "DaemonSet":
         spec = _drop_pin(spec)
-    if kind != "StatefulSet":
-        return spec, ()
-    metadata, kept, own = pod["metadata"], [], []
-    for volume in spec.get("volumes", ()):
-        claim = (volume.get("persistentVolumeClaim") or {}).get("claimName")
-        if claim != f"{volume['name']}-{metadata['name']}":
-            kept.append(volume)
-            continue
-        found = claims.get((metadata.get("namespace", ""), claim), {})
-        asked = {"resources": {"requests": {"storage": "1Gi"}}}
-        claimed = {**asked, "accessModes": ["ReadWriteOnce"], **found.get("spec", {})}
-        claimed.pop("volumeName", None)
-        own.append({"metadata": {"name": volume["name"]}, "spec": claimed})
-    return {**spec, "volumes": kept} if kept else _without(spec, "volumes"), tuple(own)
+    elif kind == "StatefulSet":
+        namespace, name = _key(pod)
+        for volume in [*volumes]:
+            claim = (volume.get("persistentVolumeClaim") or {}).get("claimName")
+            if claim == f"{volume['name']}-{name}":
+                volumes.remove(volume)
+                asked = {"resources": {"requests": {"storage": "1Gi"}}, "accessModes": ["ReadWriteOnce"]}
+                claimed = {**asked, **claims.get((namespace, claim), {}).get("spec", {})}
+                claimed.pop("volumeName", None)
+                own.append({"metadata": {"name": volume["name"]}, "spec": claimed})
+    elif kind == "Pod" and is_terminating(pod):
+        # A pod in its place may have the claim by now, and it is bound as it is.
+        volumes = [one for one in volumes if "persistentVolumeClaim" not in one]
+    return {**spec, "volumes": volumes} if volumes else spec, tuple(own)
 
 
 def _drop_pin(spec: Manifest) -> Manifest:
     """Return the spec of a DaemonSet's pod as that of any of its pods."""
     affinity = dict(spec.get("affinity") or {})
-    on_nodes = dict(affinity.get("nodeAffinity") or {})
+    on_nodes = dict(affinity.pop("nodeAffinity", None) or {})
     terms = (on_nodes.pop(REQUIRED, None) or {}).get("nodeSelectorTerms", ())
     kept = [one for term in terms if (one := _without(term, "matchFields"))]
     if kept:
         on_nodes[REQUIRED] = {"nodeSelectorTerms": kept}
-    affinity["nodeAffinity"] = on_nodes
-    affinity = {key: value for key, value in affinity.items() if value}
+    if on_nodes:
+        affinity["nodeAffinity"] = on_nodes
     return {**spec, "affinity": affinity} if affinity else _without(spec, "affinity")
+
+
+def _pinned_to(spec: Mapping[str, Any]) -> str:
+    """Return the node that a DaemonSet's pod is for; empty if it does not say."""
+    on_nodes = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+    terms = (on_nodes.get(REQUIRED) or {}).get("nodeSelectorTerms") or ()
+    values = [value for term in terms for one in term.get("matchFields") or () for value in one.get("values") or ()]
+    return str(values[0]) if values else ""
+
+
+def require(spec: Manifest, expression: Mapping[str, Any]) -> Manifest:
+    """Return a pod's spec that requires something more of its node."""
+    affinity = spec.get("affinity") or {}
+    on_nodes = affinity.get("nodeAffinity") or {}
+    terms = (on_nodes.get(REQUIRED) or {}).get("nodeSelectorTerms") or [{}]
+    terms = [{**one, "matchExpressions": [*one.get("matchExpressions", ()), dict(expression)]} for one in terms]
+    return {**spec, "affinity": {**affinity, "nodeAffinity": {**on_nodes, REQUIRED: {"nodeSelectorTerms": terms}}}}
+
+
+def _count_resize(pod: Manifest) -> Manifest:
+    """Return a pod that requests what the scheduler counts while a resize of it is not finished.
+
+    That is the most of what is asked for, allocated and in effect; what is asked for
+    does not count where it is infeasible.
+    """
+    status = pod.get("status") or {}
+    told = {one["name"]: one for one in status.get("containerStatuses") or ()}
+    conditions = status.get("conditions") or ()
+    infeasible = any(one["type"] == "PodResizePending" and one.get("reason") == "Infeasible" for one in conditions)
+    containers, changed = list[Manifest](), False
+    for container in pod["spec"]["containers"]:
+        resources, known = container.get("resources") or {}, told.get(container["name"], {})
+        inner = known.get("resources") or {}
+        asked, limits = resources.get("requests") or {}, dict(resources.get("limits") or {})
+        counted = dict(asked)
+        for name in asked if node_of(pod) else ():
+            real = [
+                one[name] for one in (known.get("allocatedResources") or {}, inner.get("requests") or {}) if name in one
+            ]
+            counted[name] = max(real if infeasible and real else [asked[name], *real], key=_size)
+            if _size(counted[name]) == _size(asked[name]):
+                counted[name] = asked[name]
+            if name in limits:
+                limits[name] = max(limits[name], counted[name], key=_size)
+        changed = changed or counted != asked
+        containers.append({**container, "resources": {**resources, "requests": counted, "limits": limits}})
+    return {**pod, "spec": {**pod["spec"], "containers": containers}} if changed else pod
+
+
+def _size(quantity: Any) -> Decimal:
+    return amount(str(quantity))
 
 
 def _undo_merging(spec: Any) -> Any:
@@ -210,7 +291,7 @@ def _undo_merging(spec: Any) -> Any:
     if not isinstance(spec, dict):
         return spec
     inner = {key: _undo_merging(value) for key, value in spec.items()}
-    merged = {*inner.get("matchLabelKeys", ()), *inner.get("mismatchLabelKeys", ())}
+    merged = {*(inner.get("matchLabelKeys") or ()), *(inner.get("mismatchLabelKeys") or ())}
     selector = inner.get("labelSelector")
     if merged and selector and selector.get("matchExpressions"):
         kept = [one for one in selector["matchExpressions"] if one["key"] not in merged]
@@ -218,35 +299,23 @@ def _undo_merging(spec: Any) -> Any:
     return inner
 
 
-def _read_pod(pod: Manifest) -> CapturedPod:
-    conditions = (pod.get("status") or {}).get("conditions") or ()
-    messages = [
-        str(one.get("message", "")) for one in conditions if one["type"] == "PodScheduled" and one["status"] != "True"
-    ]
-    return CapturedPod(pod["metadata"]["name"], node_of(pod), "".join(messages[:1]))
-
-
-def _number_names(captured: CapturedPods) -> None:
-    """Give the workloads names of their own, in which a word of the language fits."""
-    many = len({one.namespace for one in captured.workloads}) > 1
-    taken = set[str]()
-    for at, one in enumerate(captured.workloads):
+def _number_names(workloads: Iterable[CapturedWorkload]) -> list[CapturedWorkload]:
+    """Return the workloads with names of their own, in which a word of the language fits."""
+    workloads = list(workloads)
+    many = len({one.namespace for one in workloads}) > 1
+    named = dict[str, CapturedWorkload]()
+    for one in workloads:
         word = f"{one.namespace}-{one.name}" if many else one.name
         word = re.sub(r"[^a-z0-9]+", "-", word.lower())[: LONGEST_LABEL - 12].strip("-")
         name, number = word, 2
-        while name in taken:
+        while name in named:
             name, number = f"{word}-{number}", number + 1
-        taken.add(name)
-        captured.workloads[at] = replace(one, name=name)
-
-
-def _own_labels(metadata: Mapping[str, Any]) -> dict[str, str]:
-    labels = metadata.get("labels") or {}
-    return {key: value for key, value in labels.items() if key not in _MADE_LABELS}
+        named[name] = replace(one, name=name)
+    return list(named.values())
 
 
 def _key(one: Manifest) -> tuple[str, str]:
-    return one["metadata"].get("namespace", ""), one["metadata"]["name"]
+    return one["metadata"].get("namespace") or "", one["metadata"]["name"]
 
 
 def _in_order(pod: Manifest) -> tuple[str, int, str]:

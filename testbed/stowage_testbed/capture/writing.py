@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,18 +13,19 @@ from typing import Any
 import yaml
 
 from stowage_testbed.amounts.resources import CPU, MEMORY, PODS, spell
-from stowage_testbed.api.client import Manifest
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.base.whole_file import write_whole
 from stowage_testbed.capture.capture import Capture
-from stowage_testbed.capture.expecting import list_reasons, write_reasons
 from stowage_testbed.capture.workloads import CapturedWorkload
 from stowage_testbed.cluster.node_pool import NodePool
+from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.model import SCALED
 from stowage_testbed.scenario.words import is_label
 
 FILE = "cluster.yaml"
 OBJECTS = "objects.yaml"
+QUOTAS = "quotas.yaml"
+"""Applied last: a quota that was lowered refuses pods that run, if they come after it."""
 
 LARGEST_PRIORITY = 1_000_000_000
 """Of a class that users may make; Kubernetes' own are above it."""
@@ -51,21 +53,22 @@ def write_scenario(captured: Capture, folder: Path) -> Path:
     InputError
         The folder's name is no topic, or it holds such a scenario already.
     """
-    path, beside = folder / FILE, folder / OBJECTS
+    path, beside = folder / FILE, {folder / OBJECTS: captured.objects, folder / QUOTAS: captured.quotas}
     if not is_label(folder.resolve().name):
         raise InputError(
             f"{folder.name} cannot be a topic of scenarios; name a folder of lower-case letters, digits and '-'"
         )
-    for one in (path, beside):
+    for one in (path, *beside):
         if one.exists():
             raise InputError(f"there is already a file {one}; choose another folder, or remove it")
     folder.mkdir(parents=True, exist_ok=True)
     entries = _fold(captured.workloads)
     document = _make_document(captured, entries, folder.resolve().name)
-    lacking = (f"Not taken along: {one}." for one in captured.remarks)
-    text = "".join(f"# {line}\n" for line in (_HEAD, *lacking))
-    if captured.objects:
-        write_whole(beside, _dump_all(captured.objects))
+    notes = (f"{said[0].upper()}{said[1:]}." for said in (one.in_words() for one in captured.notes))
+    text = "".join(f"# {line}\n" for line in (_HEAD, *notes))
+    for other, manifests in beside.items():
+        if manifests:
+            write_whole(other, "---\n".join(map(_dump_plain, manifests)))
     write_whole(path, text + _dump(document))
     return path
 
@@ -81,17 +84,21 @@ def _fold(workloads: Sequence[CapturedWorkload]) -> list[_Entry]:
         alike[key].append(one)
     entries = []
     for ones in alike.values():
-        pods = tuple(pod for one in ones for pod in one.pods)
-        entries.append(_Entry(replace(ones[0], pods=pods), len(ones)))
+        together = replace(
+            ones[0],
+            pods=tuple(pod for one in ones for pod in one.pods),
+            nodes=tuple(node for one in ones for node in one.nodes),
+            messages=tuple(said for one in ones for said in one.messages),
+        )
+        entries.append(_Entry(together, len(ones)))
     return entries
 
 
 def _make_document(captured: Capture, entries: Sequence[_Entry], topic: str) -> dict[str, Any]:
     workloads = [one.workload for one in entries]
-    pending = {one.name: len(one.pending) for one in workloads if one.pending}
-    placed = captured.pods - sum(pending.values())
-    reasons = list(write_reasons(workloads))
-    expect: dict[str, Any] = {"placed": placed, "pending": pending}
+    pending = {one.name: one.pending for one in workloads if one.pending}
+    reasons = list(_write_reasons(workloads))
+    expect: dict[str, Any] = {"placed": captured.pods - captured.pending, "pending": pending}
     if reasons:
         expect["that"] = [_Prose(one) for one in reasons]
     return {
@@ -99,7 +106,7 @@ def _make_document(captured: Capture, entries: Sequence[_Entry], topic: str) -> 
         "name": f"{topic}/{FILE.partition('.')[0]}",
         "description": (
             f"{captured.pods} pods on {len(captured.nodes.names)} nodes as they were "
-            f"found, {sum(pending.values())} of them without a node."
+            f"found, {captured.pending} of them without a node."
         ),
         "nodes": [_write_pool(pool) for pool in captured.nodes.pools],
         "workload": [_write_workload(one) for one in entries],
@@ -127,7 +134,9 @@ def _list_steps(captured: Capture, entries: Sequence[_Entry]) -> Iterator[Any]:
     rest = [one.name for one in workloads if one.name not in placed]
     if rest:
         yield {"apply": rest if len(rest) > 1 else rest[0]}
-    if all(list_reasons(one) for one in workloads if one.pending):
+    if captured.quotas:
+        yield {"apply": QUOTAS}
+    if all(_list_reasons(one) for one in workloads if one.pending):
         yield {"wait": {"for": "settled"}}
 
 
@@ -135,6 +144,54 @@ def _write_nodes(workload: CapturedWorkload) -> Any:
     if workload.kind == "StatefulSet":
         return list(workload.nodes)
     return dict(sorted(Counter(filter(None, workload.nodes)).items()))
+
+
+_KNOWN = (
+    "node affinity/selector",
+    "untolerated taint",
+    "topology spread constraints",
+    "anti-affinity",
+    "pod affinity",
+    "free ports",
+    "Too many pods",
+    "volume node affinity conflict",
+    "max volume count",
+    "unbound immediate PersistentVolumeClaims",
+    "were unschedulable",
+)
+"""Parts of the scheduler's words that stay from one minor to the next."""
+
+_AVAILABLE = re.compile(r"nodes are available: (.*?)(?:\. |\.$|$)", re.DOTALL)
+_REASON = re.compile(r"(?:^|, )\d+ (?=\D)")
+
+
+def _write_reasons(workloads: Iterable[CapturedWorkload]) -> Iterator[str]:
+    """Yield an expression for each workload of which pods wait for known reasons."""
+    for one in workloads:
+        said = " && ".join(f'c.message.contains("{reason}")' for reason in _list_reasons(one))
+        if said:
+            yield (
+                f'pods.filter(p, p.metadata.labels["{WORKLOAD_LABEL}"] == "{one.name}" '
+                "&& !has(p.spec.nodeName)).all(p, p.status.conditions.exists(c, "
+                f'c.type == "PodScheduled" && {said}))'
+            )
+
+
+def _list_reasons(workload: CapturedWorkload) -> list[str]:
+    """Return what keeps all pending pods of a workload, in the scheduler's words."""
+    each = [set(_read_reasons(message)) for message in workload.messages]
+    return sorted(set.intersection(*each)) if each else []
+
+
+def _read_reasons(message: str) -> Iterator[str]:
+    found = _AVAILABLE.search(message)
+    # What nodes were left out for what they are need not be told twice.
+    for reason in _REASON.split(found[1]) if found else [message]:
+        known = [one for one in _KNOWN if one in reason]
+        if known:
+            yield known[0]
+        elif match := re.match(r"Insufficient [\w./-]+", reason):
+            yield match[0].rstrip(".")
 
 
 def _write_pool(pool: NodePool) -> dict[str, Any]:
@@ -239,7 +296,3 @@ def _dump_item(one: Any) -> str:
 
 def _dump_plain(value: Any, *, flow: bool | None = None) -> str:
     return yaml.dump(value, Dumper=_Dumper, default_flow_style=flow, sort_keys=False, width=_WIDTH, allow_unicode=True)
-
-
-def _dump_all(manifests: Iterable[Manifest]) -> str:
-    return "---\n".join(map(_dump_plain, manifests))

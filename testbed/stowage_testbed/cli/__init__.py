@@ -4,10 +4,11 @@ Importing a group's file registers its commands; a new group adds one import.
 """
 
 from stowage_testbed.cli import (  # noqa: F401
+    answers,
     cluster,
     compare,
-    defragment,
     doctor,
+    from_cluster,
     images,
     init,
     page,
@@ -21,7 +22,6 @@ from stowage_testbed.cli import (  # noqa: F401
     simulate,
     tools,
     try_out,
-    whatif,
 )
 from stowage_testbed.cli.main import app, main
 

@@ -1,20 +1,29 @@
-"""What commands that ask about a cluster have in common: options, reading, printing."""
+"""`stowage whatif` and `stowage defragment`: what if pods moved? Both only list."""
 
 from __future__ import annotations
 
-import dataclasses
+import json
+import re
+import sys
 import time
+from dataclasses import replace
+from enum import StrEnum
+from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stowage_testbed.api.label_selector import both, parse_selector
 from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.base.whole_file import write_whole
-from stowage_testbed.cli.which_cluster import new_client
+from stowage_testbed.cli.main import Minor, app
+from stowage_testbed.cli.plan_control import PlanApi, carry_out
+from stowage_testbed.cli.which_cluster import Cluster, Context, Kubeconfig, Lists, new_client
 from stowage_testbed.run.tools import SIMULATOR, install_needed
 
 if TYPE_CHECKING:
+    from stowage_testbed.whatif.findings import Defragmentation, Findings
     from stowage_testbed.whatif.inventory import Inventory
 
 PriceFile = Annotated[
@@ -50,25 +59,188 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON only.")]
 STALE_S = 15.0
 """An answer is about the cluster as it was no longer ago when its question began."""
 
+NAMESPACE_NAME = "kubernetes.io/metadata.name"
 
-def read_inventory(
+
+class EmptiedNodes(StrEnum):
+    """What becomes of nodes that were emptied."""
+
+    TAINT = "Taint"
+    CORDON = "Cordon"
+    KEEP = "Keep"
+
+
+@app.command("whatif")
+def whatif(
+    *,
+    cluster: Cluster = None,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    file: Lists = None,
+    kubernetes: Minor = None,
+    prices: PriceFile = None,
+    price: AskedPrices = None,
+    time_limit_s: TimeLimit = 10.0,
+    max_moves: MaxMoves = None,
+    values: Values = None,
+    everything: Everything = False,
+    output: Output = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say how many pending pods would fit, after which moves, and what lies idle.
+
+    Only lists are asked of the API server. The scheduler's own plugins judge every
+    plan, those of the cluster's own minor of Kubernetes unless another is named; what
+    could not be judged is told. The answer is one screen long; --all, --output and
+    --json tell everything.
+    """
+    # The client and numpy take seconds that other commands do not need.
+    from stowage_testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
+    from stowage_testbed.simulate import find_profile  # noqa: PLC0415
+    from stowage_testbed.whatif.answer import findings_of  # noqa: PLC0415
+    from stowage_testbed.whatif.prices import prices_of  # noqa: PLC0415
+    from stowage_testbed.whatif.release import PlanLimits, release_of  # noqa: PLC0415
+
+    limits = PlanLimits(time_limit_s, max_moves, release_of(values))
+    known = prices_of(prices, price or ())
+    inventory = known.priced(_read_inventory(cluster, context, kubeconfig, file, minor=kubernetes))
+    with ending_cleanly():
+        found = findings_of(inventory, find_profile("deterministic"), limits)
+    _show_answer(found, everything=everything, as_json=as_json, output=output)
+
+
+@app.command()
+def defragment(
+    *,
+    cluster: Cluster = None,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    file: Lists = None,
+    kubernetes: Minor = None,
+    prices: PriceFile = None,
+    price: AskedPrices = None,
+    scheduler: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Only pods of this scheduler move; left out, those of default-scheduler "
+            "and of the release. May be given more than once.",
+        ),
+    ] = None,
+    node_selector: Annotated[
+        str | None,
+        typer.Option(help="Only these nodes, as in pool=spot: they are emptied, and pods move between them."),
+    ] = None,
+    namespace: Annotated[
+        list[str] | None, typer.Option(help="Only pods of this namespace move; may be given more than once.")
+    ] = None,
+    namespace_selector: Annotated[
+        str | None, typer.Option(help="Only pods of namespaces with these labels move.")
+    ] = None,
+    least_gain: Annotated[
+        str,
+        typer.Option(
+            metavar="GAIN",
+            help="Leave nodes as they are that bring less: their share of the price, over "
+            "their moves' share of all moves.",
+        ),
+    ] = "0",
+    time_limit_s: TimeLimit = 20.0,
+    max_moves: MaxMoves = None,
+    values: Values = None,
+    everything: Everything = False,
+    output: Output = None,
+    as_json: AsJson = False,
+    propose: Annotated[
+        bool, typer.Option("--propose", help="Have the release make such a plan, for stowage plan approve.")
+    ] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Have it made and carried out, and follow it.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before.")] = False,
+    emptied_nodes: Annotated[
+        EmptiedNodes, typer.Option(case_sensitive=False, help="What becomes of emptied nodes, with --apply.")
+    ] = EmptiedNodes.TAINT,
+) -> None:
+    """Say what the nodes in use cost, which could be emptied, and what that saves.
+
+    Only lists are asked of the API server, unless --propose or --apply is given; then
+    the release in the cluster makes a plan of its own, by the same rules.
+    """
+    from stowage_testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
+    from stowage_testbed.simulate import find_profile  # noqa: PLC0415
+    from stowage_testbed.whatif.emptying import Options, defragmentation_of  # noqa: PLC0415
+    from stowage_testbed.whatif.prices import prices_of  # noqa: PLC0415
+    from stowage_testbed.whatif.release import PlanLimits, release_of  # noqa: PLC0415
+
+    acts = propose or apply
+    if propose and apply:
+        raise InputError("--propose leaves it to you to approve: leave out --apply")
+    if acts and file:
+        raise InputError("a file cannot be changed: name a cluster with --context")
+    if yes and not acts:
+        raise InputError("--yes answers what --apply asks: give that, too")
+    if not re.fullmatch(r"\d+(\.\d+)?", least_gain):
+        raise InputError(f"--least-gain {least_gain}: write a number from 0 on, as in 0.5")
+    gain = Fraction(least_gain)
+    namespaces = _namespaces(namespace or [], namespace_selector)
+    nodes = parse_selector(node_selector) if node_selector else None
+    release = release_of(values)
+    own = release.schedulers[-1]
+    if scheduler:
+        release = replace(release, schedulers=tuple(dict.fromkeys(scheduler)))
+    if namespaces:
+        selector = both(release.arguments.get("namespaceSelector") or {}, namespaces)
+        release = replace(release, arguments={**release.arguments, "namespaceSelector": selector})
+    known = prices_of(prices, price or ())
+    inventory = _read_inventory(cluster, context, kubeconfig, file, minor=kubernetes)
+    if acts and (lacking := known.not_by_label(inventory)):
+        raise InputError(
+            f"the release knows prices by the nodes' label only, which "
+            f"{len(lacking):,} nodes with a price lack, {lacking[0]} for one; set it as "
+            "in: kubectl label nodes --selector node.kubernetes.io/instance-type=TYPE "
+            "stowage.dev/hourly-price=PRICE"
+        )
+    options = Options(PlanLimits(time_limit_s, max_moves, release), own, gain, nodes)
+    with ending_cleanly():
+        found = defragmentation_of(known.priced(inventory), find_profile("deterministic"), options)
+    _show_answer(found, everything=everything, as_json=as_json, output=output)
+    if not acts or (apply and not (found.emptied and (yes or _confirm()))):
+        return
+    spec = {
+        "objective": "Consolidate",
+        "executionMode": "Execute" if apply else "DryRun",
+        "schedulerNames": list(release.schedulers),
+        "timeLimitSeconds": time_limit_s,
+        "emptiedNodes": str(emptied_nodes),
+        "leastGain": least_gain if gain else None,
+        "maxMoves": max_moves,
+        "nodeSelector": nodes,
+        "namespaceSelector": namespaces,
+    }
+    with new_client(cluster, context, kubeconfig) as client:
+        carry_out(PlanApi(client), {name: value for name, value in spec.items() if value is not None})
+
+
+def _namespaces(names: list[str], selector: str | None) -> dict[str, Any] | None:
+    named = {"matchExpressions": [{"key": NAMESPACE_NAME, "operator": "In", "values": names}]}
+    labelled = parse_selector(selector) if selector else None
+    if names and labelled:
+        return both(named, labelled)
+    return named if names else labelled
+
+
+def _confirm() -> bool:
+    if not sys.stdin.isatty():
+        raise InputError("nobody can be asked here whether it is wanted: give --yes")
+    return typer.confirm("\nHave the release make such a plan of the cluster as it is now, and carry it out?")
+
+
+def _read_inventory(
     cluster: str | None, context: str | None, kubeconfig: Path | None, files: list[Path] | None, *, minor: str | None
 ) -> Inventory:
-    """Return what is asked about, once the tools to ask with are there.
-
-    Raises
-    ------
-    InputError
-        Both files and a cluster are named.
-    StowageError
-        As `read_context` and `read_files` say.
-    """
+    """Return what is asked about, once the tools to ask with are there."""
     from stowage_testbed.toolchain import choose_minor  # noqa: PLC0415
     from stowage_testbed.toolchain.minors import find_minor  # noqa: PLC0415
-    from stowage_testbed.whatif.reading import (  # noqa: PLC0415 - takes seconds
-        read_api,
-        read_files,
-    )
+    from stowage_testbed.whatif.reading import read_api, read_files  # noqa: PLC0415 - takes seconds
 
     if files and (cluster or context):
         raise InputError("--file is in place of a cluster: name one of the two")
@@ -80,12 +252,20 @@ def read_inventory(
         else:
             with new_client(cluster, context, kubeconfig) as client:
                 found = read_api(client)
-        return dataclasses.replace(found, version=version) if version else found
+        return replace(found, version=version) if version else found
 
     inventory = read()
     read_s = time.monotonic()
     install_needed(SIMULATOR, minor=inventory.minor)
     return inventory if time.monotonic() - read_s < STALE_S else read()
+
+
+def _show_answer(found: Findings | Defragmentation, *, everything: bool, as_json: bool, output: Path | None) -> None:
+    from stowage_testbed.text.terminal import terminal_text  # noqa: PLC0415
+    from stowage_testbed.whatif.screen import screen, tables  # noqa: PLC0415
+
+    details = terminal_text(tables(found)) if everything else ""
+    show(screen(found), details, json.dumps(found.document(), indent=2), as_json=as_json, output=output)
 
 
 def show(screen: str, details: str, document: str, *, as_json: bool, output: Path | None) -> None:
@@ -96,19 +276,12 @@ def show(screen: str, details: str, document: str, *, as_json: bool, output: Pat
     StowageError
         It cannot be written there.
     """
-    if as_json:
-        typer.echo(document)
-    else:
-        typer.echo("\n\n".join(filter(None, (screen, details))))
+    typer.echo(document if as_json else "\n\n".join(filter(None, (screen, details))))
     if output:
-        _write(output, document)
-
-
-def _write(path: Path, document: str) -> None:
-    try:
-        write_whole(path, f"{document}\n")
-    except OSError as error:
-        raise StowageError(
-            f"{path} cannot be written: {error.strerror}; name a file in a folder of "
-            "yours with --output, or take what --json prints"
-        ) from error
+        try:
+            write_whole(output, f"{document}\n")
+        except OSError as error:
+            raise StowageError(
+                f"{output} cannot be written: {error.strerror}; name a file in a folder of "
+                "yours with --output, or take what --json prints"
+            ) from error

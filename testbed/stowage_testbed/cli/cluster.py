@@ -100,7 +100,7 @@ def up(
         )
     if page:
         # Its web server takes long to import, and most clusters are brought up without.
-        from stowage_testbed.cli.page_session import show_page  # noqa: PLC0415
+        from stowage_testbed.cli.page import show_page  # noqa: PLC0415
 
         with cluster.api_client() as api:
             show_page(api, name)

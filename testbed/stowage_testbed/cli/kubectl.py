@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import typer
 
-from stowage_testbed.cli.defragment import defragment, savings
+from stowage_testbed.cli.answers import defragment, whatif
 from stowage_testbed.cli.main import main as run
 from stowage_testbed.cli.page import page
 from stowage_testbed.cli.plan import plan_app
-from stowage_testbed.cli.whatif import whatif
+from stowage_testbed.cli.retired import retire
 
 plugin = typer.Typer(
     name="kubectl stowage",
@@ -23,9 +23,9 @@ plugin = typer.Typer(
 )
 plugin.command("whatif")(whatif)
 plugin.command()(defragment)
-plugin.command()(savings)
 plugin.command("page")(page)
 plugin.add_typer(plan_app)
+retire(plugin, "savings", "kubectl stowage defragment")
 
 
 def main() -> None:

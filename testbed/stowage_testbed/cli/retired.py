@@ -34,7 +34,9 @@ RETIRED = {
 """By the group that had them."""
 
 
-def _retire(group: typer.Typer, name: str, instead: str) -> None:
+def retire(group: typer.Typer, name: str, instead: str) -> None:
+    """Have a command say what to type instead."""
+
     @group.command(
         name,
         hidden=True,
@@ -47,4 +49,4 @@ def _retire(group: typer.Typer, name: str, instead: str) -> None:
 
 for _group, _names in RETIRED.items():
     for _name, _instead in _names.items():
-        _retire(_group, _name, _instead)
+        retire(_group, _name, _instead)

@@ -9,14 +9,12 @@ import typer
 from tabulate import tabulate
 
 from stowage_testbed.cli.main import app
-from stowage_testbed.cli.which_cluster import Cluster, Context, Kubeconfig, Lists, new_client
 from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS
 from stowage_testbed.scenario.catalogue import find_shipped_folder, select
 from stowage_testbed.scenario.explain import explain as explanation
 from stowage_testbed.scenario.language import explain_word, is_word
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.schema import write_editor_schema
-from stowage_testbed.scenario.steps.action import show_count
 
 SCENARIOS = Path("scenarios")
 
@@ -85,58 +83,6 @@ def explain(
     found = select(names, folder=folder) if names else ()
     texts += [explanation(scenario, DEFAULT_TIMEOUTS.step_s) for scenario in found]
     typer.echo("\n".join(texts), nl=False)
-
-
-@scenario_app.command("from-cluster")
-def from_cluster(
-    *,
-    out: Annotated[Path, typer.Option(help="Folder to write to; its name is the topic.")],
-    cluster: Cluster = None,
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
-    file: Lists = None,
-    include: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KIND",
-            help="Take the objects of this kind along, with its definition, as in "
-            "Queue or acme.com/v1/Queue; may be given more than once.",
-        ),
-    ] = None,
-    neutral: Annotated[
-        bool, typer.Option("--neutral", help="Other names, labels and values in the place of the cluster's own.")
-    ] = False,
-) -> None:
-    """Write a scenario that begins as a cluster is now, and expects what is so now.
-
-    Only lists are asked of the API server. Pods are bound where they are; what waits
-    has to wait for the same reasons.
-    """
-    # The client takes long to import, which other commands need not wait for.
-    from stowage_testbed.capture.capture import capture, make_neutral  # noqa: PLC0415
-    from stowage_testbed.capture.reading import read_api, read_lists  # noqa: PLC0415
-    from stowage_testbed.capture.writing import write_scenario  # noqa: PLC0415
-
-    if file:
-        found = read_lists(file, include or ())
-    else:
-        with new_client(cluster, context, kubeconfig) as client:
-            found = read_api(client, include or ())
-    captured = capture(found)
-    if neutral:
-        captured = make_neutral(captured)
-    path = write_scenario(captured, out)
-    (scenario,) = select([str(path)], folder=out.parent)
-    waiting = sum(len(one.pending) for one in captured.workloads)
-    typer.echo(
-        f"wrote {path}: {show_count(captured.pods, 'pod')} of "
-        f"{show_count(len(scenario.workload), 'workload')} on "
-        f"{show_count(len(captured.nodes.names), 'node')} of "
-        f"{show_count(len(captured.nodes.pools), 'kind')}, {waiting} without a node"
-    )
-    for remark in captured.remarks:
-        typer.echo(f"not taken along: {remark}")
-    typer.echo(f"run it: stowage run {path}")
 
 
 @scenario_app.command()

@@ -8,8 +8,6 @@ from typing import Any
 
 from stowage_testbed.amounts.price import MICROS
 from stowage_testbed.api.label_selector import both
-from stowage_testbed.defragment.asking import defragmentation_of
-from stowage_testbed.defragment.options import Options
 from stowage_testbed.observe.pod_body import key_of
 from stowage_testbed.policyday.arms import Arm
 from stowage_testbed.policyday.figures import ArmFigures, WindowFigures, figures_of
@@ -19,9 +17,9 @@ from stowage_testbed.simulate import find_profile
 from stowage_testbed.text.table import Table
 from stowage_testbed.trace.format import NodeSeen
 from stowage_testbed.trace.reading import Trace
-from stowage_testbed.whatif.asking import PlanLimits
+from stowage_testbed.whatif.emptying import Options, defragmentation_of
 from stowage_testbed.whatif.inventory import inventory_of
-from stowage_testbed.whatif.release import release_of
+from stowage_testbed.whatif.release import PlanLimits, release_of
 
 PROOF_PROFILE = "deterministic"
 """Without preemption, as plans are judged."""

@@ -1,24 +1,40 @@
-"""What was found out about a cluster, as values; screen, tables and JSON show them."""
+"""The answers about a cluster, as values: screen, tables and JSON show them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
-from stowage_testbed.text.lines import first_of
+from stowage_testbed.amounts.price import exact_price
+
+TOO_LARGE, PROVED, BESIDE, LIMITED, OPEN, NOT_FOUND, NOT_JUDGED = (
+    "too large",
+    "proved",
+    "beside",
+    "limited",
+    "open",
+    "not found",
+    "not judged",
+)
+"""The verdicts on pods that stay pending."""
+
+Certainty = Literal["Reserved", "Rehearsed"]
+RESERVED: Certainty = "Reserved"
+REHEARSED: Certainty = "Rehearsed"
+"""How sure a plan is: room is held for each replacement, or the scheduler of the pods
+placed them all when it was tried, and nothing is held."""
+
+NOT_WORTH_IT, NO_PLACE = "not worth the moves", "no place for the pods"
+"""Why a node is left as it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
     """A running pod that would go to another node.
 
-    Attributes
-    ----------
-    admits
-        Waiting pods that the plan puts on the node that this pod leaves. 0 where the
-        room is for another moved pod.
-    priority
-        The highest of these pods; ``None`` without any.
+    It makes room on the node that it leaves for so many waiting pods; 0 where the room
+    is for another moved pod. The priority is the highest of the waiting pods.
     """
 
     pod: str
@@ -26,6 +42,11 @@ class Move:
     to_node: str
     admits: int = 0
     priority: int | None = None
+
+    @property
+    def order(self) -> tuple[int, int, str]:
+        """The key by which moves for the highest priority, then for the most pods, come first."""
+        return (2**31, 0, self.pod) if self.priority is None else (-self.priority, -self.admits, self.pod)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +95,10 @@ class StillPending:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What is proved, and of what.
+    """Whether it is proved that no plan places more, or as many with less disruption.
 
-    Attributes
-    ----------
-    holds
-        Whether it is proved that no plan places more, or as many with less disruption,
-        of all plans that ``about`` names, ``not_about`` left aside.
-    about
-        The pods and the plans.
-    not_about
-        What was left aside. With any of it nothing is proved about the whole cluster.
-    limits
-        Those of it that are limits on plans.
+    It holds for all plans that ``about`` names, ``not_about`` left aside, of which
+    ``limits`` are the limits on plans.
     """
 
     holds: bool
@@ -119,10 +131,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class IrremovableNode:
-    """A node that autoscalers may not remove: no plan claims to empty it.
-
-    The reason is the annotation that says so.
-    """
+    """A node that autoscalers may not remove, and the annotation that says so."""
 
     name: str
     reason: str
@@ -130,13 +139,10 @@ class IrremovableNode:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """A resource of all nodes together.
+    """A resource of all nodes together: in thousandths of a core, bytes, or its own unit.
 
     Attributes
     ----------
-    capacity, free
-        What pods can be given, and what no pod has requested of it: in thousandths of
-        a core, bytes, or the resource's own unit.
     stranded
         Free on nodes on which no pod of the cluster that asks for the resource fits any
         more for want of another.
@@ -157,10 +163,7 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class HourlyPrice:
-    """What an hour of the nodes in use costs, in millionths of whatever currency.
-
-    As things are, and if pods moved, with the proved limit on that.
-    """
+    """What an hour of the nodes in use costs, in millionths, if pods moved, and at least."""
 
     used_micros: int
     needed_micros: int
@@ -169,10 +172,7 @@ class HourlyPrice:
 
 @dataclass(frozen=True, slots=True)
 class NotJudged:
-    """What was left alone, or could not be seen.
-
-    The subject, a pod class, an owner or an object, is empty for a whole kind.
-    """
+    """What was left alone, or could not be seen; the subject is empty for a whole kind."""
 
     reason: str
     subject: str = ""
@@ -181,58 +181,30 @@ class NotJudged:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """The answers.
+    """The answer to whether the pending pods would fit.
 
     Attributes
     ----------
-    nodes, running, pending
-        What there is. Pods that wait for something else than a node do not count, nor
-        do those of other schedulers.
+    pending
+        Pods that wait for a node, and for nothing else, of the schedulers in question.
     fits_now
-        Pending pods that the scheduler would place as things are.
-    untried
-        Pending pods to which it did not come in time; of these, too, some may fit.
+        Pending pods that the scheduler would place as things are; to ``untried`` it did
+        not come in time.
     fits_after
-        Pending pods that would have a node after ``moves`` and ``evictions``, by the
-        plan, or because the scheduler places them then. The same pods are counted.
-    moves
-        The most telling first: as `telling` orders them.
+        Pending pods that have a node after ``moves`` and ``evictions``, by the plan or
+        because the scheduler places them then.
     evictions
-        In alphabetical order. An eviction is a running pod that would go pending, for
-        others of higher priority only.
+        Running pods that would go pending for others of higher priority.
     proved
-        Whether it is proved that no plan places more, or as many with less disruption:
-        of the whole cluster, with nothing left aside.
-    proof
-        What is proved where that is less.
-    tiers
-        The highest priority first.
+        Whether ``proof`` is about the whole cluster, with nothing left aside.
     gain_by_moves
-        How many more pods than now have a node with at most so many moves; ascending.
-        With none it is what the scheduler places as things are.
-    left
-        Pods that would stay pending.
-    kept
-        The rules that keep running pods where they are, that of most pods first.
-    room
-        By resource, as things are.
+        How many more pods have a node with at most so many moves; ascending.
     used_nodes, needed_nodes, fewest_nodes
-        Nodes that hold a pod that does not belong to its node, or that autoscalers may
-        not remove; how many would do if pods moved, and the proved limit on that.
+        Nodes in use; how many would do if pods moved, and the proved limit on that.
         ``None`` if it was not found out. Where nodes have prices these are the
         cheapest, not the fewest.
-    emptied
-        Nodes that could be emptied, in alphabetical order.
-    consolidating_moves
-        Moves that this takes.
     hourly_price
         ``None`` if it was not found out, or no node has a price.
-    not_judged
-        What was left alone, or could not be seen.
-    elsewhere
-        Pods that wait for other schedulers.
-    irremovable
-        Nodes that stay in use whatever runs there.
     """
 
     nodes: int
@@ -260,35 +232,143 @@ class Findings:
     hourly_price: HourlyPrice | None = None
     irremovable: tuple[IrremovableNode, ...] = ()
 
-
-def irremovable_in_words(nodes: Sequence[IrremovableNode]) -> Iterator[str]:
-    """Yield which nodes stay in use whatever runs there, by annotation."""
-    for reason in dict.fromkeys(one.reason for one in nodes):
-        names = [one.name for one in nodes if one.reason == reason]
-        yield f"Nodes that stay by {reason}: {first_of(names, IRREMOVABLE)}."
+    def document(self) -> Mapping[str, Any]:
+        """Return the findings as JSON."""
+        return asdict(self)
 
 
-IRREMOVABLE = 2
-"""Nodes that are named in a line."""
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """Nodes, and what an hour of them costs in millionths; 0 where none has a price."""
 
-TOO_LARGE, PROVED, BESIDE, LIMITED, OPEN, NOT_FOUND, NOT_JUDGED = (
-    "too large",
-    "proved",
-    "beside",
-    "limited",
-    "open",
-    "not found",
-    "not judged",
-)
-"""The verdicts on pods that stay pending."""
+    nodes: int
+    hourly_micros: int
 
 
-def telling(move: Move) -> tuple[int, int, str]:
-    """Return the key by which the most telling moves come first.
+@dataclass(frozen=True, slots=True)
+class PodMove:
+    """A running pod that goes to another node."""
 
-    By the highest priority of the waiting pods that get a node where the pod leaves,
-    then by how many these are; moves that make room for other moves come last.
+    pod: str
+    from_node: str
+    to_node: str
+
+
+@dataclass(frozen=True, slots=True)
+class EmptiedNode:
+    """A node that could be emptied, by which moves, and its gain: see `emptying.Gains`."""
+
+    name: str
+    kind: str
+    hourly_micros: int
+    gain: float
+    moves: tuple[PodMove, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A node that could be emptied, and is not."""
+
+    node: str
+    why: str
+    detail: str
+    gain: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KindBill:
+    """The nodes in use of a kind, and those of them that could be emptied.
+
+    ``each_micros`` is ``None`` where they differ in price.
     """
-    if move.priority is None:
-        return 2**31, 0, move.pod
-    return -move.priority, -move.admits, move.pod
+
+    kind: str
+    used: Bill
+    emptied: Bill
+    each_micros: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Defragmentation:
+    """The nodes that could be emptied, and what that saves.
+
+    Attributes
+    ----------
+    before, after
+        The nodes in use, now and by the plan.
+    least
+        Proved limits on ``after``, each of its own: no plan leaves fewer in use, nor
+        any that cost less.
+    emptied
+        In the order of the plan: the best gain first.
+    opened
+        Idle nodes that the plan takes into use, since they are cheaper.
+    making_room
+        Moves from nodes that stay in use.
+    certainty
+        ``None`` where nothing moves.
+    aside
+        What the proof leaves aside.
+    kinds
+        The dearest first.
+    without_price
+        Nodes in use without a price where others have one.
+    in_time
+        Whether there was time to look for a plan.
+    """
+
+    nodes: int
+    idle_nodes: int
+    before: Bill
+    after: Bill
+    least: Bill
+    emptied: tuple[EmptiedNode, ...]
+    opened: tuple[str, ...]
+    making_room: tuple[PodMove, ...]
+    certainty: Certainty | None
+    left_out: tuple[LeftOut, ...]
+    limits: tuple[str, ...]
+    aside: tuple[str, ...]
+    kinds: tuple[KindBill, ...]
+    without_price: tuple[str, ...]
+    kept: tuple[Kept, ...]
+    not_judged: tuple[NotJudged, ...]
+    in_time: bool
+    irremovable: tuple[IrremovableNode, ...] = ()
+
+    @property
+    def saved_micros(self) -> int:
+        """What an hour less costs by the plan."""
+        return self.before.hourly_micros - self.after.hourly_micros
+
+    @property
+    def most_saved_micros(self) -> int:
+        """The proved limit on that."""
+        return self.before.hourly_micros - self.least.hourly_micros
+
+    @property
+    def priced(self) -> bool:
+        """Whether any node in use has a price."""
+        return self.before.hourly_micros > 0
+
+    @property
+    def proved(self) -> bool:
+        """Whether no plan saves more, or, without prices, empties more nodes."""
+        if self.priced:
+            return self.saved_micros >= self.most_saved_micros
+        return self.after.nodes <= self.least.nodes
+
+    def moves(self) -> tuple[PodMove, ...]:
+        """Return all moves in their order: those that make room come first."""
+        return (*self.making_room, *(move for node in self.emptied for move in node.moves))
+
+    def document(self) -> Mapping[str, Any]:
+        """Return the findings as JSON, with the sums as a plan's status has them."""
+        sums = {
+            "hourlyPriceBefore": self.before.hourly_micros,
+            "hourlyPriceAfter": self.after.hourly_micros,
+            "hourlyPriceLowerBound": self.least.hourly_micros,
+            "hourlySaving": self.saved_micros,
+        }
+        told = sums.items() if self.priced else ()
+        return {**{name: exact_price(sum_, 0) for name, sum_ in told}, **asdict(self)}

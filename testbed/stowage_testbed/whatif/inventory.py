@@ -1,4 +1,4 @@
-"""All that is known of a cluster: its objects, without what no plugin reads."""
+"""The inventory of a cluster: its objects, without the fields that no plugin reads."""
 
 from __future__ import annotations
 
@@ -22,52 +22,48 @@ FURTHER: Mapping[str, str] = _OBJECTS["kinds"]
 """Kinds that are read where it is allowed, and what cannot be judged without each."""
 
 OF_DEVICES = frozenset({"DeviceClass", "DeviceTaintRule", "ResourceClaim", "ResourceSlice"})
-"""Without pods that claim devices, none of these is missed."""
+"""Kinds that nobody misses where no pod claims a device."""
 
 DEVICE_CLASS = "DeviceClass"
 IMPLICIT_DEVICES = "deviceclass.resource.kubernetes.io"
-"""What comes before a device class's name where a pod asks for it as a resource."""
+"""Domain of a resource by which a pod asks for devices of a class."""
 
-_Fields = dict[str, Any]
-"""Fields to be dropped: ``None``, or what to drop of their parts; `_EACH` is each
-element of a list."""
+_GROUPS = frozenset({"apiextensions.k8s.io", "node.k8s.io", "resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io"})
+"""Kubernetes' own groups with a dot; of another group, a kind of the same name is another kind."""
 
 _EACH = "[]"
+_Fields = dict[str, Any]
+"""Fields to drop: ``None``, or what to drop of their parts; `_EACH` is each element of a list."""
 
 
-def _fields(paths: Iterable[str]) -> _Fields:
-    """Return the fields that are named by paths such as ``spec.containers[].env``."""
+def _fields(kind: str) -> _Fields:
+    """Return the fields to drop of a kind, which the file names as in ``spec.containers[].env``."""
     fields: _Fields = {}
-    for path in paths:
+    for path in (*_OBJECTS["drop"].get(kind, ()), *_OBJECTS["drop_of_all"]):
         *steps, last = path.replace(_EACH, f".{_EACH}").split(".")
         place = fields
         for step in steps:
             place = place.setdefault(step, {})
         place[last] = None
+    fields["metadata"]["annotations"] = dict.fromkeys(_OBJECTS["drop_annotations"])
     return fields
 
 
-_DROPPED = {
-    kind: _fields((*_OBJECTS["drop"].get(kind, ()), *_OBJECTS["drop_of_all"])) for kind in ("Node", "Pod", *FURTHER)
-}
-for _of_kind in _DROPPED.values():
-    _of_kind["metadata"]["annotations"] = dict.fromkeys(_OBJECTS["drop_annotations"])
+_DROPPED = {kind: _fields(kind) for kind in ("Node", "Pod", *FURTHER)}
 
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """What was read.
+    """A cluster's objects; pods that have ended are left out.
 
     Attributes
     ----------
-    nodes, pods
-        Pods that have ended are left out.
     objects
-        What else affects placements.
+        What affects placements besides nodes and pods.
     unread
         What could not be read, and so cannot be judged, in words.
     left_out
-        Objects that have no name to be told by.
+        Objects without a name.
     version
         Of the cluster's Kubernetes, as in ``v1.36.3``; empty if nothing says it.
     """
@@ -81,22 +77,14 @@ class Inventory:
 
     @property
     def minor(self) -> str:
-        """The minor of Kubernetes whose scheduler is asked about it."""
+        """The minor of Kubernetes whose scheduler judges plans."""
         return nearest_minor(self.version)
 
 
 def inventory_of(objects: Iterable[Manifest], unread: Iterable[str] = (), left_out: Iterable[Remark] = ()) -> Inventory:
-    """Return the inventory of a mixed heap of objects.
+    """Return the inventory of objects of any kinds; ``unread`` are kinds of `FURTHER`.
 
-    Of two with the same kind, namespace and name the later one counts: it was read
-    later. What makes no sense otherwise is for the scheduler to leave out.
-
-    Parameters
-    ----------
-    unread
-        Kinds of `FURTHER` that could not be read.
-    left_out
-        What was no object at all.
+    Of two objects with the same kind, namespace and name the later one counts.
 
     Raises
     ------
@@ -112,48 +100,31 @@ def inventory_of(objects: Iterable[Manifest], unread: Iterable[str] = (), left_o
         if not isinstance(metadata, dict) or not metadata.get("name"):
             refused.append(Remark(f"a {kind}", "metadata.name: missing"))
             continue
-        namespace, name = (str(metadata.get(key)) for key in ("namespace", "name"))
-        found[kind, namespace, name] = one
+        found[kind, str(metadata.get("namespace")), str(metadata["name"])] = one
     nodes = [one for one in found.values() if one["kind"] == "Node"]
-    pods = [one for one in found.values() if one["kind"] == "Pod" and not _ended(one)]
+    pods = [
+        one for one in found.values() if one["kind"] == "Pod" and part_of(one, "status").get("phase") not in FINISHED
+    ]
     for there, plural in ((nodes, "nodes"), (pods, "pods")):
         if not there:
             raise InputError(
                 f"there are no {plural} in what was read; what-if needs at least the "
                 "cluster's nodes and pods, of all namespaces"
             )
-    wanted, listed = frozenset(_images_of(pods)), listed_resources(nodes)
+    wanted, listed = frozenset(_waiting_images(pods)), listed_resources(nodes)
+    claims = any(part_of(pod, "spec").get("resourceClaims") for pod in pods)
     unlisted = any(unlisted_resource(pod, listed) for pod in pods)
+    missed = [
+        FURTHER[kind] for kind in unread if claims or kind not in OF_DEVICES or (kind == DEVICE_CLASS and unlisted)
+    ]
     return Inventory(
         tuple(_with_images(node, wanted) for node in sorted(nodes, key=_name)),
-        tuple(sorted(pods, key=_turn)),
+        tuple(sorted(pods, key=_queue_order)),
         tuple(one for one in found.values() if one["kind"] in FURTHER),
-        tuple(dict.fromkeys(_unjudged(unread, pods, unlisted=unlisted))),
+        tuple(dict.fromkeys(missed)),
         tuple(refused),
         _newest_version(nodes),
     )
-
-
-def _newest_version(nodes: Iterable[Manifest]) -> str:
-    """Return the newest kubelet's version: no API server is older than that."""
-    told = (str(part_of(part_of(node, "status"), "nodeInfo").get("kubeletVersion", "")) for node in nodes)
-    versions = [one for one in told if re.match(r"v\d+\.\d+", one)]
-    return max(versions, key=lambda one: [*map(int, re.findall(r"\d+", one))], default="")
-
-
-def _unjudged(unread: Iterable[str], pods: Iterable[Manifest], *, unlisted: bool) -> Iterator[str]:
-    """Yield what cannot be judged without some kinds.
-
-    Parameters
-    ----------
-    unlisted
-        Whether pods ask for an extended resource that no node lists.
-    """
-    claimed = any(part_of(pod, "spec").get("resourceClaims") for pod in pods)
-    for kind in unread:
-        missed = kind not in OF_DEVICES or (kind == DEVICE_CLASS and unlisted)
-        if claimed or missed:
-            yield FURTHER[kind]
 
 
 def unlisted_resource(pod: Manifest, listed: frozenset[str]) -> str:
@@ -182,19 +153,53 @@ def listed_resources(nodes: Iterable[Manifest]) -> frozenset[str]:
     )
 
 
+def kind_of(one: Manifest) -> str:
+    """Return an object's kind, with the group where that is nobody's of Kubernetes: ``Node.longhorn.io``."""
+    group = str(one.get("apiVersion") or "").rpartition("/")[0]
+    return f"{one['kind']}.{group}" if "." in group and group not in _GROUPS else str(one["kind"])
+
+
+def reduced(one: Manifest) -> Manifest:
+    """Return an object without what no plugin reads; of unknown kinds only the kind."""
+    kind = kind_of(one)
+    fields = _DROPPED.get(kind)
+    return {"kind": kind} if fields is None else _without(one, fields)
+
+
+def part_of(one: Manifest, name: str) -> Manifest:
+    """Return a part of an object, empty where it is none."""
+    found = one.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def elements(one: Manifest, name: str) -> Iterator[Manifest]:
+    """Yield the objects of a list; nothing else that may stand there."""
+    found = one.get(name)
+    return (element for element in (found if isinstance(found, list) else ()) if isinstance(element, dict))
+
+
+def uid_of(pod: Manifest) -> str:
+    """Return the UID that the pod has in a snapshot."""
+    meta = pod["metadata"]
+    return str(meta.get("uid") or f"{meta.get('namespace', 'default')}/{meta['name']}")
+
+
+def labels_of(one: Manifest) -> Manifest:
+    """Return an object's labels."""
+    return part_of(one["metadata"], "labels")
+
+
+def _newest_version(nodes: Iterable[Manifest]) -> str:
+    """Return the newest kubelet's version: no API server is older than that."""
+    told = (str(part_of(part_of(node, "status"), "nodeInfo").get("kubeletVersion", "")) for node in nodes)
+    versions = [one for one in told if re.match(r"v\d+\.\d+", one)]
+    return max(versions, key=lambda one: [*map(int, re.findall(r"\d+", one))], default="")
+
+
 def _is_extended(name: str) -> bool:
     domain, slash, _ = name.partition("/")
     native = domain == "kubernetes.io" or domain.endswith(".kubernetes.io")
     return bool(slash) and (not native or domain == IMPLICIT_DEVICES)
-
-
-def reduced(one: Manifest) -> Manifest:
-    """Return an object without what is not needed; of unknown kinds only the kind.
-
-    What was reduced before stays as it is.
-    """
-    fields = _DROPPED.get(one["kind"])
-    return {"kind": one["kind"]} if fields is None else _without(one, fields)
 
 
 def _without(value: Any, fields: _Fields) -> Any:
@@ -210,27 +215,19 @@ def _without(value: Any, fields: _Fields) -> Any:
     }
 
 
-def _ended(pod: Manifest) -> bool:
-    return part_of(pod, "status").get("phase") in FINISHED
-
-
-def _images_of(pods: Iterable[Manifest]) -> Iterator[str]:
+def _waiting_images(pods: Iterable[Manifest]) -> Iterator[str]:
     """Yield the names by which nodes may have the images of pods that wait."""
     for pod in pods:
         spec = part_of(pod, "spec")
         if not spec.get("nodeName"):
-            for name in ("containers", "initContainers"):
-                for container in elements(spec, name):
-                    image = str(container.get("image", ""))
-                    # The scheduler looks for images without a tag under this one.
-                    yield from (image, f"{image}:latest")
+            for container in (*elements(spec, "containers"), *elements(spec, "initContainers")):
+                image = str(container.get("image", ""))
+                # The scheduler looks for images without a tag under this one.
+                yield from (image, f"{image}:latest")
 
 
 def _with_images(node: Manifest, wanted: frozenset[str]) -> Manifest:
-    """Return a node with those of its images that matter for where pods go.
-
-    A kubelet reports fifty, which are most of what is known of a node.
-    """
+    """Return a node with those of its images, of which a kubelet reports fifty, that pods wait for."""
     status = part_of(node, "status")
     if not isinstance(status.get("images"), list):
         return node
@@ -242,27 +239,11 @@ def _with_images(node: Manifest, wanted: frozenset[str]) -> Manifest:
     return {**node, "status": {**status, "images": images}}
 
 
-def part_of(one: Manifest, name: str) -> Manifest:
-    """Return a part of an object, empty where it is none."""
-    found = one.get(name)
-    return found if isinstance(found, dict) else {}
-
-
-def elements(one: Manifest, name: str) -> Iterator[Manifest]:
-    """Yield the objects of a list; nothing else that may stand there."""
-    found = one.get(name)
-    for element in found if isinstance(found, list) else ():
-        if isinstance(element, dict):
-            yield element
-
-
 def _name(one: Manifest) -> str:
     return str(one["metadata"]["name"])
 
 
-def _turn(pod: Manifest) -> tuple[int, str, str, str]:
-    """Return a pod's place in the scheduler's queue."""
+def _queue_order(pod: Manifest) -> tuple[int, str, str, str]:
     meta, priority = pod["metadata"], part_of(pod, "spec").get("priority")
-    made = str(meta.get("creationTimestamp", ""))
     number = priority if isinstance(priority, int) else 0
-    return -number, made, str(meta.get("namespace", "")), _name(pod)
+    return -number, str(meta.get("creationTimestamp", "")), str(meta.get("namespace", "")), _name(pod)

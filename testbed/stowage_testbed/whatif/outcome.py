@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
@@ -19,8 +19,6 @@ class Outcome:
     ----------
     placed
         The node of each pod that waited, by UID.
-    moves, evictions
-        What the plan does for that.
     reasons
         What keeps the others, in the scheduler's words, by UID. Of equal pods one has
         the reason of all.
@@ -40,6 +38,20 @@ class Outcome:
         return len(self.moves) + len(self.evictions)
 
 
+def outcome_of(snapshot: pb.Snapshot, plan: pb.Plan, continued: Continued | None) -> Outcome:
+    """Return what comes of a plan, after which the scheduler places what it can."""
+    uids = {f"{pod.namespace}/{pod.name}": pod.uid for pod in snapshot.pods}
+    after = continued or Continued()
+    added = {uids[name]: node for name, node in after.nodes.items() if name in uids}
+    return Outcome(
+        placed={one.pod_uid: one.node for one in plan.placements} | added,
+        moves=plan.moves,
+        evictions=plan.evictions,
+        reasons={uids[name]: reason for name, reason in after.reasons.items() if name in uids},
+        added=frozenset(added),
+    )
+
+
 class Ranking:
     """Counts the pods that have a node, by priority and above, the highest first."""
 
@@ -57,10 +69,7 @@ class Ranking:
         return self._from_above(gained)
 
     def better(self, one: Outcome, other: Outcome) -> bool:
-        """Return whether ``one`` is worth more than ``other``.
-
-        First come the pods of the highest priority, and so on; then the disruptions.
-        """
+        """Return whether one places more, the highest priority first, or as many with less disruption."""
         return (self.gains(one), -one.disruptions) > (self.gains(other), -other.disruptions)
 
     def tiers(self, found: Outcome, plan: pb.Plan) -> tuple[Tier, ...]:
@@ -82,47 +91,27 @@ class Ranking:
             tiers.append(Tier(priority, before, after, most))
         return tuple(tiers)
 
+    def curve(self, plan: pb.Plan, now: Outcome, found: Outcome) -> tuple[tuple[int, int], ...]:
+        """Return how many more pods have a node with at most so many moves, ascending.
+
+        With none it is what the scheduler places as things are.
+        """
+        if not found.moves:
+            return ()
+        before = max((one.placed_before for one in plan.tiers), default=0)
+        points = [(0, len(now.placed)), *((one.moves, one.placed - before) for one in plan.gain_by_moves)]
+        rising = list[tuple[int, int]]()
+        for moves, gained in sorted([*points, (len(found.moves), self.gains(found)[-1])]):
+            if rising and gained <= rising[-1][1]:
+                continue
+            if rising and moves == rising[-1][0]:
+                rising.pop()
+            rising.append((moves, gained))
+        return tuple(rising)
+
     def _from_above(self, counts: Mapping[int, int]) -> list[int]:
         sums, above = [], 0
         for priority in self.priorities:
             above += counts.get(priority, 0)
             sums.append(above)
         return sums
-
-
-def outcome_of(snapshot: pb.Snapshot, plan: pb.Plan, continued: Continued | None) -> Outcome:
-    """Return what comes of a plan, after which the scheduler places what it can."""
-    uids = {f"{pod.namespace}/{pod.name}": pod.uid for pod in snapshot.pods}
-    after = continued or Continued()
-    added = {uids[name]: node for name, node in after.nodes.items() if name in uids}
-    return Outcome(
-        placed={one.pod_uid: one.node for one in plan.placements} | added,
-        moves=plan.moves,
-        evictions=plan.evictions,
-        reasons={uids[name]: reason for name, reason in after.reasons.items() if name in uids},
-        added=frozenset(added),
-    )
-
-
-def curve(plan: pb.Plan, now: Outcome, found: Outcome, ranking: Ranking) -> tuple[tuple[int, int], ...]:
-    """Return how many more pods have a node with at most so many moves, ascending.
-
-    With none it is what the scheduler places as things are.
-    """
-    if not found.moves:
-        return ()
-    before = max((one.placed_before for one in plan.tiers), default=0)
-    steps = [(one.moves, one.placed - before) for one in plan.gain_by_moves]
-    end = (len(found.moves), ranking.gains(found)[-1])
-    return tuple(_rising([(0, len(now.placed)), *steps, end]))
-
-
-def _rising(points: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    best: dict[int, int] = {}
-    for moves, gained in points:
-        best[moves] = max(gained, best.get(moves, gained))
-    rising: list[tuple[int, int]] = []
-    for moves, gained in sorted(best.items()):
-        if not rising or gained > rising[-1][1]:
-            rising.append((moves, gained))
-    return rising

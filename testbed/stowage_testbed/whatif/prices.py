@@ -8,7 +8,8 @@ other; nothing of it is written to the cluster.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,10 @@ import yaml
 from stowage_testbed.amounts.price import exact_price, parse_price
 from stowage_testbed.amounts.quantity import QuantityError
 from stowage_testbed.api.label_selector import parse_selector
+from stowage_testbed.base.encoding import to_utf8
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.invariants.selector import selects
-from stowage_testbed.whatif.inventory import Inventory, Manifest, part_of
+from stowage_testbed.whatif.inventory import Inventory, labels_of
 
 LABEL = "stowage.dev/hourly-price"
 
@@ -121,37 +123,34 @@ class Prices:
     def priced(self, inventory: Inventory) -> Inventory:
         """Return an inventory whose nodes have the label wherever a price is known.
 
-        A label of the node's own counts first, then the file, then what was asked for.
+        A node's own label counts first, then the file, then what was asked for.
         """
-        if not (self.of_types or self.asked):
+        given = self._given(inventory)
+        if not given:
             return inventory
-        nodes = tuple(map(self._priced, inventory.nodes))
+        nodes = tuple(
+            {**node, "metadata": {**node["metadata"], "labels": {**labels_of(node), LABEL: exact_price(micros)}}}
+            if (micros := given.get(node["metadata"]["name"]))
+            else node
+            for node in inventory.nodes
+        )
         return replace(inventory, nodes=nodes)
 
     def not_by_label(self, inventory: Inventory) -> tuple[str, ...]:
         """Return the nodes that have a price from here, which their cluster lacks."""
-        return tuple(
-            str(node["metadata"]["name"])
-            for node in inventory.nodes
-            if not _own(_labels(node)) and self._micros(_labels(node))
-        )
+        return tuple(map(str, self._given(inventory)))
 
-    def _priced(self, node: Manifest) -> Manifest:
-        labels = _labels(node)
-        micros = 0 if _own(labels) else self._micros(labels)
-        if not micros:
-            return node
-        labels = {**labels, LABEL: exact_price(micros)}
-        return {**node, "metadata": {**node["metadata"], "labels": labels}}
-
-    def _micros(self, labels: Mapping[str, Any]) -> int:
-        of_type = self.of_types.get(first_label(labels, INSTANCE_TYPE), ())
-        known: tuple[TypePrice | AskedPrice, ...] = (*of_type, *self.asked)
-        return next((one.micros for one in known if one.holds(labels)), 0)
-
-
-def _labels(node: Manifest) -> Mapping[str, Any]:
-    return part_of(node["metadata"], "labels")
+    def _given(self, inventory: Inventory) -> dict[str, int]:
+        """Return the price of each node that tells none itself."""
+        given = {}
+        for node in inventory.nodes:
+            labels = labels_of(node)
+            of_type = self.of_types.get(first_label(labels, INSTANCE_TYPE), ())
+            known: tuple[TypePrice | AskedPrice, ...] = (*of_type, *self.asked)
+            micros = next((one.micros for one in known if one.holds(labels)), 0)
+            if micros and not _own(labels):
+                given[node["metadata"]["name"]] = micros
+        return given
 
 
 def _own(labels: Mapping[str, Any]) -> int:
@@ -170,15 +169,11 @@ def prices_of(file: Path | None, asked: Sequence[str] = ()) -> Prices:
     InputError
         One of them is no price, or names nothing that has one.
     """
-    of_types = _read(file) if file else []
-    of_types.sort(key=lambda one: tuple(not part for part in one.where))
-    by_type = {
-        name: tuple(one for one in of_types if one.instance_type == name)
-        for name in dict.fromkeys(one.instance_type for one in of_types)
-    }
-    options = [_asked(one) for one in asked]
-    options.sort(key=lambda one: one.selector is None)
-    return Prices(by_type, tuple(options))
+    of_types = defaultdict[str, list[TypePrice]](list)
+    for one in sorted(_read(file) if file else [], key=lambda one: tuple(not part for part in one.where)):
+        of_types[one.instance_type].append(one)
+    options = sorted(map(_asked, asked), key=lambda one: one.selector is None)
+    return Prices({name: tuple(ones) for name, ones in of_types.items()}, tuple(options))
 
 
 def _asked(text: str) -> AskedPrice:
@@ -192,8 +187,8 @@ def _asked(text: str) -> AskedPrice:
 
 def _read(path: Path) -> list[TypePrice]:
     try:
-        text = path.read_text(encoding="utf-8")
-        rows = list(_of_csv(text) if path.suffix.lower() == ".csv" else _of_yaml(text))
+        text = to_utf8(path.read_bytes()).decode()
+        rows = list(_rows(path, text))
     except OSError as error:
         raise _no_prices(path, f"cannot be read: {error.strerror}") from error
     except (yaml.YAMLError, csv.Error, UnicodeDecodeError) as error:
@@ -209,17 +204,14 @@ def _read(path: Path) -> list[TypePrice]:
     return list(found.values())
 
 
-def _of_csv(text: str) -> Iterator[object]:
-    yield from csv.DictReader(text.splitlines(), skipinitialspace=True)
-
-
-def _of_yaml(text: str) -> Iterator[object]:
+def _rows(path: Path, text: str) -> Iterable[object]:
+    if path.suffix.lower() == ".csv":
+        return csv.DictReader(text.splitlines(), skipinitialspace=True)
     # Every scalar stays text: a price that went through a float might be another.
     read = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506 - it makes text only
     if isinstance(read, dict):
-        yield from ({TYPE: name, PRICE: price} for name, price in read.items())
-    elif isinstance(read, list):
-        yield from read
+        return [{TYPE: name, PRICE: price} for name, price in read.items()]
+    return read if isinstance(read, list) else ()
 
 
 def _type_price(path: Path, number: int, row: object) -> TypePrice:

@@ -1,8 +1,8 @@
-"""A cluster from its API server, or from what kubectl printed; nothing is written."""
+"""A cluster's objects from its API server, or from what kubectl printed; nothing is written."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
@@ -11,8 +11,9 @@ import msgspec
 from kubernetes.client import ApiClient, ApiException, VersionApi
 from urllib3.exceptions import HTTPError
 
-from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError, new_api_client
+from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError
 from stowage_testbed.api.objects import Objects
+from stowage_testbed.base.encoding import to_utf8
 from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.simulate import Remark
 from stowage_testbed.whatif.inventory import (
@@ -27,60 +28,64 @@ from stowage_testbed.whatif.inventory import (
 
 TIMEOUT_S = 30.0
 VERSIONS = {kind: f"resource.k8s.io/v1/{kind}" for kind in OF_DEVICES}
-"""Kinds of which an older version reads otherwise; the others have had one for long."""
-
-Keep = Callable[[Manifest], Manifest]
-
-UNAVAILABLE = frozenset({HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND})
+"""Kinds whose older versions read otherwise; the others have had one for long."""
 
 NO_BUDGETS = "disruption budgets: the files list none; if there are any, a move may break one"
-"""A list without any is what kubectl prints where there are none, and where nobody
-asked for them."""
+"""kubectl prints a list without budgets where there are none, and where nobody asked for them."""
 
 
-def read_context(context: str | None, kubeconfig: Path | None = None) -> Inventory:
-    """Return what the cluster of a context holds; without one, of kubectl's own choice.
+def read_api(client: ApiClient) -> Inventory:
+    """Return the inventory of a cluster.
 
     Raises
     ------
     StowageError
-        There is no such context, no API server answers, or nodes or pods may not be
-        listed.
+        No API server answers, or nodes or pods may not be listed.
     """
-    with new_api_client(kubeconfig, context) as client:
-        return read_api(client)
+    found, unread = list_kinds(Objects(client, TIMEOUT_S), ("Node", "Pod"), FURTHER, VERSIONS, reduced)
+    if DEVICE_CLASS in unread and unread[DEVICE_CLASS].status == HTTPStatus.NOT_FOUND:
+        del unread[DEVICE_CLASS]  # a cluster that serves none has none
+    inventory = inventory_of(found, unread)
+    try:
+        version = str(VersionApi(client).get_code(_request_timeout=TIMEOUT_S).git_version)
+    except (ApiException, HTTPError):
+        version = ""
+    return replace(inventory, version=version or inventory.version)
 
 
-def read_api(client: ApiClient) -> Inventory:
-    """Return what the API server of a client holds; as `read_context` raises."""
-    reader, found, unread = Objects(client, TIMEOUT_S), list[Manifest](), []
-    for kind in ("Node", "Pod", *FURTHER):
+def list_kinds(
+    objects: Objects,
+    needed: Sequence[str],
+    further: Iterable[str],
+    versions: Mapping[str, str],
+    keep: Callable[[Manifest], Manifest],
+) -> tuple[list[Manifest], dict[str, ApiRefusedError]]:
+    """Return the objects of the kinds, and of which further kinds the API server lists none, and why.
+
+    Raises
+    ------
+    StowageError
+        No API server answers, or a needed kind may not be listed.
+    """
+    found, unread = list[Manifest](), dict[str, ApiRefusedError]()
+    for kind in (*needed, *further):
         try:
-            found += [reduced(one) for one in reader.each(VERSIONS.get(kind, kind))]
+            found += map(keep, objects.each(versions.get(kind, kind)))
         except ApiUnreachableError as error:
             raise _gone(error.cause) from error
         except ApiRefusedError as error:
-            if kind == DEVICE_CLASS and error.status == HTTPStatus.NOT_FOUND:
-                continue  # a cluster that serves none has none
-            if error.status not in UNAVAILABLE:
+            if error.status not in (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND):
                 raise _gone(f"{error.status}: {error.body}") from error
-            if kind not in FURTHER:
+            if kind in needed:
+                if kind not in ("Node", "Pod"):
+                    raise
                 raise StowageError(
                     f"the API server lets nobody list {kind} ({error.status}: "
                     f"{error.body}); what-if needs a ClusterRole with the verb list on "
                     "nodes, pods and poddisruptionbudgets, and writes nothing"
                 ) from error
-            unread.append(kind)
-    inventory = inventory_of(found, unread)
-    return replace(inventory, version=_version(client) or inventory.version)
-
-
-def _version(client: ApiClient) -> str:
-    """Return the API server's version; empty where it does not tell."""
-    try:
-        return str(VersionApi(client).get_code(_request_timeout=TIMEOUT_S).git_version)
-    except (ApiException, HTTPError):
-        return ""
+            unread[kind] = error
+    return found, unread
 
 
 def _gone(why: str) -> StowageError:
@@ -90,7 +95,7 @@ def _gone(why: str) -> StowageError:
 
 
 def read_files(paths: Sequence[Path]) -> Inventory:
-    """Return what is in the files; what kinds are missing is said in it.
+    """Return the inventory of the files' objects; it says what kinds are missing.
 
     Raises
     ------
@@ -100,29 +105,21 @@ def read_files(paths: Sequence[Path]) -> Inventory:
     left_out = list[Remark]()
     objects = [one for path in paths for one in read_list(path, left_out)]
     there = {one["kind"] for one in objects}
-    unread = [kind for kind in FURTHER if kind not in there]
-    inventory = inventory_of(objects, unread, left_out)
+    inventory = inventory_of(objects, [kind for kind in FURTHER if kind not in there], left_out)
     words = {FURTHER["PodDisruptionBudget"]: NO_BUDGETS}
     return replace(inventory, unread=tuple(words.get(one, one) for one in inventory.unread))
 
 
 class _Document(msgspec.Struct):
-    """An object, or a list of them that are still to be parsed."""
+    """An object, or a list of objects that are still to be parsed."""
 
     apiVersion: str = ""  # noqa: N815 - the name in the file
     kind: str = ""
     items: list[msgspec.Raw] | None = None
 
 
-def read_list(path: Path, left_out: list[Remark], keep: Keep = reduced) -> Iterator[Manifest]:
-    """Yield the objects of a file that kubectl printed.
-
-    Parameters
-    ----------
-    left_out
-        Takes what is no object.
-    keep
-        Returns of an object what is wanted, when its turn comes.
+def read_list(path: Path, left_out: list[Remark], keep: Callable[[Manifest], Manifest] = reduced) -> Iterator[Manifest]:
+    """Yield what ``keep`` returns of each object of a file; ``left_out`` takes what is no object.
 
     Raises
     ------
@@ -130,11 +127,12 @@ def read_list(path: Path, left_out: list[Remark], keep: Keep = reduced) -> Itera
         The file cannot be read, is not JSON, or holds no objects.
     """
     try:
-        content = path.read_bytes()
+        content = to_utf8(path.read_bytes())
+        document = msgspec.json.decode(content, type=_Document)
     except OSError as error:
         raise _no_list(path, f"cannot be read: {error.strerror}") from error
-    try:
-        document = msgspec.json.decode(content, type=_Document)
+    except UnicodeDecodeError as error:
+        raise _no_list(path, f"is no text ({error})") from error
     except msgspec.ValidationError as error:
         raise _no_list(path, "holds no Kubernetes objects") from error
     except msgspec.DecodeError as error:
@@ -145,12 +143,15 @@ def read_list(path: Path, left_out: list[Remark], keep: Keep = reduced) -> Itera
 
 
 def _flat(
-    path: Path, content: bytes | msgspec.Raw, document: _Document, left_out: list[Remark], keep: Keep
+    path: Path,
+    content: bytes | msgspec.Raw,
+    document: _Document,
+    left_out: list[Remark],
+    keep: Callable[[Manifest], Manifest],
 ) -> Iterator[Manifest]:
     """Yield the objects of lists within lists, each parsed when its turn comes.
 
-    A list of a large cluster is hundreds of megabytes when all of it is parsed; what is
-    kept of it is a fraction.
+    All of a large cluster's list, parsed at once, takes hundreds of megabytes.
     """
     if document.items is None:
         header = {"kind": document.kind, "apiVersion": document.apiVersion or "v1"}
@@ -164,8 +165,7 @@ def _flat(
             part.apiVersion = part.apiVersion or document.apiVersion
             yield from _flat(path, item, part, left_out, keep)
         except msgspec.DecodeError as error:
-            where = f"item {place} of {path.name}"
-            left_out.append(Remark(where, f"is no Kubernetes object: {error}"))
+            left_out.append(Remark(f"item {place} of {path.name}", f"is no Kubernetes object: {error}"))
 
 
 def _no_list(path: Path, why: str) -> InputError:

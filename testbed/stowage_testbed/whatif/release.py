@@ -1,19 +1,18 @@
-"""The settings of a release, as its values name them, or as the chart has them."""
+"""The settings of a release, as its values name them or as the chart has them, and limits on plans."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.base import layout
+from stowage_testbed.base.encoding import to_utf8
 from stowage_testbed.base.errors import InputError
-
-PLUGIN, SCHEDULER_NAME = "priorityOptimizer", "schedulerName"
-"""The values that hold the plugin's arguments, and which pods are the scheduler's."""
 
 STOCK_NAME = "default-scheduler"
 
@@ -26,6 +25,8 @@ LIMITS = {
 }
 """The limits on one plan, and what each counts."""
 
+_POLICIES = {"Strict": pb.POLICY_STRICT, "Paper": pb.POLICY_PAPER}
+
 
 @dataclass(frozen=True, slots=True)
 class Release:
@@ -36,8 +37,7 @@ class Release:
     schedulers
         The names of schedulers whose pods it takes for its own.
     arguments
-        Of the plugin: rules that protect pods, limits, policy. What is left out has its
-        default, which is the chart's too.
+        Of the plugin: rules that protect pods, limits, policy.
     feature_gates
         As kube-scheduler takes them.
     """
@@ -46,6 +46,11 @@ class Release:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     feature_gates: str = ""
 
+    @property
+    def policy(self) -> pb.Policy:
+        """The optimiser's policy; strict, if the release names none."""
+        return _POLICIES.get(self.arguments.get("policy", ""), pb.POLICY_STRICT)
+
     def limit(self, name: str) -> int | None:
         """Return one of the `LIMITS`; ``None`` if there is none."""
         limits = self.arguments.get("limits")
@@ -53,13 +58,40 @@ class Release:
         return value if isinstance(value, int) and value > 0 else None
 
     def at_most(self, max_moves: int | None) -> Release:
-        """Return the same with at most so many moves, if it allows more."""
+        """Return the release with at most so many moves, if it allows more."""
         mine = self.limit("maxMoves")
         if not max_moves or (mine is not None and mine <= max_moves):
             return self
         limits = {**(self.arguments.get("limits") or {}), "maxMoves": max_moves}
-        arguments = {**self.arguments, "limits": limits}
-        return Release(self.schedulers, arguments, self.feature_gates)
+        return replace(self, arguments={**self.arguments, "limits": limits})
+
+
+@dataclass(frozen=True, slots=True)
+class PlanLimits:
+    """What plans may do, and how long the answer may take once all is read.
+
+    ``max_moves`` counts if the release allows as many; ``None`` is any number.
+    """
+
+    time_limit_s: float = 10.0
+    max_moves: int | None = None
+    release: Release = field(default_factory=Release)
+
+    def bounds(self) -> dict[str, int]:
+        """Return the limits on a plan, by the names that the release has for them."""
+        limits = {name: limit for name in LIMITS if (limit := self.release.limit(name)) is not None}
+        if self.max_moves is not None:
+            limits["maxMoves"] = min(self.max_moves, limits.get("maxMoves", 2**31))
+        return limits
+
+    def words(self) -> tuple[str, ...]:
+        """Return the limits on a plan, in words."""
+        return tuple(f"with at most {limit_in_words(name, limit)}" for name, limit in self.bounds().items())
+
+
+def limit_in_words(name: str, limit: int) -> str:
+    """Return a limit as in ``2 moves``."""
+    return f"{limit:,} {LIMITS[name]}{'' if limit == 1 else 's'}"
 
 
 def release_of(path: Path | None) -> Release:
@@ -73,44 +105,35 @@ def release_of(path: Path | None) -> Release:
     InputError
         The file is not YAML, or holds something else than values.
     """
-    given = _mapping(path, _values(path)) if path else {}
-    arguments = _mapping(path, given.get(PLUGIN) or {}, PLUGIN)
+
+    def mapping(value: object, name: str) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise _no_values(path, f"has no mapping {name}")
+        return value
+
+    given = mapping(_read(path), "values") if path else {}
+    arguments = dict(mapping(given.get("priorityOptimizer") or {}, "priorityOptimizer"))
     if not arguments.get("namespaceSelector"):
         # The chart leaves out an empty one, which means all namespaces.
-        arguments = {name: value for name, value in arguments.items() if name != "namespaceSelector"}
-    name = given.get(SCHEDULER_NAME)
-    scheduler = _mapping(path, given.get("scheduler") or {}, "scheduler")
-    gates = _mapping(path, scheduler.get("featureGates") or {}, "featureGates")
+        arguments.pop("namespaceSelector", None)
+    name = given.get("schedulerName")
+    scheduler = mapping(given.get("scheduler") or {}, "scheduler")
+    gates = mapping(scheduler.get("featureGates") or {}, "featureGates")
+    chart = yaml.safe_load((layout.shipped("charts") / "stowage" / "values.yaml").read_text(encoding="utf-8"))
     return Release(
-        schedulers=(str(name),) if name else (STOCK_NAME, _chart_name()),
+        schedulers=(str(name),) if name else (STOCK_NAME, str(chart["schedulerName"])),
         arguments=arguments,
-        feature_gates=",".join(_gates(gates)),
+        feature_gates=",".join(f"{gate}={str(on).lower()}" for gate, on in gates.items()),
     )
 
 
-def _gates(gates: Mapping[str, Any]) -> Iterator[str]:
-    for name, on in gates.items():
-        yield f"{name}={str(on).lower()}"
-
-
-def _chart_name() -> str:
-    values = layout.shipped("charts") / "stowage" / "values.yaml"
-    return str(yaml.safe_load(values.read_text(encoding="utf-8"))[SCHEDULER_NAME])
-
-
-def _values(path: Path) -> object:
+def _read(path: Path) -> object:
     try:
-        return yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        return yaml.safe_load(to_utf8(path.read_bytes())) or {}
     except OSError as error:
         raise _no_values(path, f"cannot be read: {error.strerror}") from error
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise _no_values(path, f"is not YAML ({error})") from error
-
-
-def _mapping(path: Path | None, value: object, name: str = "values") -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise _no_values(path, f"has no mapping {name}")
-    return value
 
 
 def _no_values(path: Path | None, why: str) -> InputError:

@@ -19,11 +19,11 @@ from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster import Cluster
 from stowage_testbed.observe.audit import find_audit_end, read_audit_entries
 from stowage_testbed.simulate import NO_PROTECTION, find_profile
-from stowage_testbed.whatif.asking import PlanLimits, findings_of
+from stowage_testbed.whatif.answer import findings_of
 from stowage_testbed.whatif.findings import Findings, Move
 from stowage_testbed.whatif.inventory import Inventory
 from stowage_testbed.whatif.reading import read_api, read_files
-from stowage_testbed.whatif.release import Release
+from stowage_testbed.whatif.release import PlanLimits, Release
 
 pytestmark = pytest.mark.e2e
 

@@ -1,4 +1,4 @@
-"""Which of the pods that wait are judged, and which need a look of their own."""
+"""Which of the pods that wait are candidates: those of the schedulers in question."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from stowage_testbed.whatif.inventory import (
     elements,
     listed_resources,
     part_of,
+    uid_of,
     unlisted_resource,
 )
 from stowage_testbed.whatif.release import STOCK_NAME
@@ -26,18 +27,18 @@ NAMESPACE_NAME = "kubernetes.io/metadata.name"
 SELECTS_NAMESPACES = "it selects namespaces by label, and what labels they have was not read"
 ASKS_FOR_DEVICES = "it asks for {}, which no node lists, and whether a device class serves it was not read"
 
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _FOREIGN = "not-judged/"
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedPods:
+class Candidates:
     """The pods of an inventory, as the simulated scheduler is shown them.
 
     Attributes
     ----------
     pods
-        Those of the judged schedulers are the simulated one's.
+        Those of the schedulers in question are the simulated one's.
     elsewhere
         Who waits for other schedulers.
     never_preempt
@@ -45,7 +46,7 @@ class JudgedPods:
     nominated
         The node that pods which wait are promised, by UID.
     of_unread
-        Why pods cannot be judged since something was not read, by their UIDs.
+        Why pods cannot be judged since something was not read, by UID.
     """
 
     pods: tuple[Manifest, ...]
@@ -55,26 +56,23 @@ class JudgedPods:
     of_unread: Mapping[str, str]
 
 
-def judged_pods(inventory: Inventory, schedulers: tuple[str, ...]) -> JudgedPods:
+def candidates_of(inventory: Inventory, schedulers: tuple[str, ...]) -> Candidates:
     """Return the pods as a scheduler of any of these names sees them."""
-    others = Counter[str]()
-    for pod in inventory.pods:
-        name = _scheduler(pod)
-        if name not in schedulers and _waits(pod):
-            others[name] += 1
-    return JudgedPods(
-        pods=tuple(_shown(pod, schedulers) for pod in inventory.pods),
+    pods = inventory.pods
+    others = Counter(name for pod in pods if (name := scheduler_of(pod)) not in schedulers and _waits(pod))
+    nodes = ((uid_of(pod), part_of(pod, "status").get("nominatedNodeName")) for pod in pods)
+    return Candidates(
+        pods=tuple(_shown(pod, schedulers) for pod in pods),
         elsewhere=tuple(Elsewhere(*one) for one in sorted(others.items())),
-        never_preempt=frozenset(
-            uid_of(pod) for pod in inventory.pods if part_of(pod, "spec").get("preemptionPolicy") == "Never"
-        ),
-        nominated={
-            uid_of(pod): str(node)
-            for pod in inventory.pods
-            if (node := part_of(pod, "status").get("nominatedNodeName"))
-        },
+        never_preempt=frozenset(uid_of(pod) for pod in pods if part_of(pod, "spec").get("preemptionPolicy") == "Never"),
+        nominated={uid: str(node) for uid, node in nodes if node},
         of_unread=dict(_of_unread(inventory)),
     )
+
+
+def scheduler_of(pod: Manifest) -> str:
+    """Return the name of the scheduler that a pod is for."""
+    return str(part_of(pod, "spec").get("schedulerName") or STOCK_NAME)
 
 
 def _of_unread(inventory: Inventory) -> Iterator[tuple[str, str]]:
@@ -82,26 +80,18 @@ def _of_unread(inventory: Inventory) -> Iterator[tuple[str, str]]:
     for pod in inventory.pods:
         if FURTHER["Namespace"] in unread and _selects_namespaces(pod):
             yield uid_of(pod), SELECTS_NAMESPACES
-        elif FURTHER[DEVICE_CLASS] in unread:
-            resource = unlisted_resource(pod, listed)
-            if resource:
-                yield uid_of(pod), ASKS_FOR_DEVICES.format(resource)
+        elif FURTHER[DEVICE_CLASS] in unread and (resource := unlisted_resource(pod, listed)):
+            yield uid_of(pod), ASKS_FOR_DEVICES.format(resource)
 
 
 def _shown(pod: Manifest, schedulers: tuple[str, ...]) -> Manifest:
-    name = _scheduler(pod)
-    shown = STOCK_NAME if name in schedulers else name
-    if name not in schedulers and name == STOCK_NAME:
-        # The simulated scheduler has this name.
-        shown = _FOREIGN + name
+    name = scheduler_of(pod)
+    # The simulated scheduler has the stock one's name.
+    shown = STOCK_NAME if name in schedulers else _FOREIGN + name if name == STOCK_NAME else name
     spec = pod.get("spec")
     if not isinstance(spec, dict) or spec.get("schedulerName") == shown:
         return pod
     return {**pod, "spec": {**spec, "schedulerName": shown}}
-
-
-def _scheduler(pod: Manifest) -> str:
-    return str(part_of(pod, "spec").get("schedulerName") or STOCK_NAME)
 
 
 def _waits(pod: Manifest) -> bool:
@@ -110,22 +100,15 @@ def _waits(pod: Manifest) -> bool:
     return not (spec.get("nodeName") or spec.get("schedulingGates") or meta.get("deletionTimestamp"))
 
 
-def uid_of(pod: Manifest) -> str:
-    """Return the UID that the pod has in a snapshot."""
-    meta = pod["metadata"]
-    return str(meta.get("uid") or f"{meta.get('namespace', 'default')}/{meta['name']}")
-
-
 def _selects_namespaces(pod: Manifest) -> bool:
     """Return whether its required terms ask for labels of namespaces."""
-    return any(_asked(part_of(term, "namespaceSelector")) - {NAMESPACE_NAME} for term in _terms(pod))
-
-
-def _terms(pod: Manifest) -> Iterator[Mapping[str, Any]]:
     affinity = part_of(part_of(pod, "spec"), "affinity")
-    for kind in ("podAffinity", "podAntiAffinity"):
-        yield from elements(part_of(affinity, kind), REQUIRED)
+    return any(
+        _keys(part_of(term, "namespaceSelector")) - {NAMESPACE_NAME}
+        for kind in ("podAffinity", "podAntiAffinity")
+        for term in elements(part_of(affinity, kind), _REQUIRED)
+    )
 
 
-def _asked(selector: Mapping[str, Any]) -> set[str]:
+def _keys(selector: Mapping[str, Any]) -> set[str]:
     return {*part_of(selector, "matchLabels"), *(str(one.get("key")) for one in elements(selector, "matchExpressions"))}

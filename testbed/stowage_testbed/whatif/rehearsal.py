@@ -9,14 +9,12 @@ for which there is no place is given up: the others must not wait for it.
 from __future__ import annotations
 
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from stowage_testbed.simulate import Instance, Placements, Simulator
-from stowage_testbed.whatif.inventory import Manifest, part_of
-from stowage_testbed.whatif.judged import uid_of
+from stowage_testbed.whatif.inventory import Manifest, part_of, uid_of
 
 TAINT = "stowage.dev/emptying"
 
@@ -37,16 +35,9 @@ class Leaving:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsed:
-    """What came of it.
+    """The node of each replacement, by the UID of the pod that it replaces, and which nodes failed, and why."""
 
-    Attributes
-    ----------
-    targets
-        The node of each replacement, by the UID of the pod that it replaces.
-    failed
-        The nodes that would not be empty, and why.
-    """
-
+    leaving: tuple[Leaving, ...]
     targets: Mapping[str, str]
     failed: Mapping[str, str]
 
@@ -55,10 +46,8 @@ class Rehearsed:
 class Rehearsal:
     """Tries plans on a cluster.
 
-    Parameters
+    Attributes
     ----------
-    instance
-        The cluster as it is.
     closed
         Idle nodes that no replacement may take into use.
     used
@@ -70,55 +59,50 @@ class Rehearsal:
     closed: frozenset[str]
     used: frozenset[str]
     _pods: Mapping[str, Manifest] = field(init=False)
-    _nodes: Mapping[str, Manifest] = field(init=False)
 
     def __post_init__(self) -> None:
         self._pods = {uid_of(pod): pod for pod in self.instance.pods}
-        self._nodes = {str(one["metadata"]["name"]): one for one in self.instance.nodes}
 
     def of(self, leaving: Sequence[Leaving]) -> Rehearsed:
         """Return what comes of emptying nodes in that order."""
         pods, changes = list(self.instance.pods), list[dict[str, Any]]()
         names = self.closed.union(one.node for one in leaving)
-        nodes = dict(self._nodes)
+        nodes = {str(one["metadata"]["name"]): one for one in self.instance.nodes}
         waiting = any(not part_of(pod, "spec").get("nodeName") for pod in pods)
-        for node in self._tainted(names):
+        for name, node in nodes.items():
+            if name not in names:
+                continue
             if waiting:
                 # They get first what they would get as things are.
-                changes.append({"after": len(pods), "node": node})
+                changes.append({"after": len(pods), "node": tainted(node)})
             else:
-                nodes[str(node["metadata"]["name"])] = node
+                nodes[name] = tainted(node)
         for uid in (uid for node in leaving for uid in node.pods):
-            changes.append({"after": len(pods), "podGone": _key(self._pods[uid])})
+            changes.append({"after": len(pods), "podGone": key_of(self._pods[uid])})
             pods.append(replacement(self._pods[uid]))
         asked = replace(self.instance, nodes=tuple(nodes.values()), pods=tuple(pods), changes=tuple(changes), once=True)
         return self._read(leaving, self.simulator.place(asked))
-
-    def _tainted(self, names: frozenset[str]) -> Iterator[Manifest]:
-        for name, node in self._nodes.items():
-            if name in names:
-                yield tainted(node)
 
     def _read(self, leaving: Sequence[Leaving], found: Placements) -> Rehearsed:
         targets, failed = dict[str, str](), dict[str, str]()
         emptied = {one.node for one in leaving}
         for pod in self.instance.pods:
-            goes = found.nodes.get(_key(pod))
+            goes = found.nodes.get(key_of(pod))
             if goes in emptied and not part_of(pod, "spec").get("nodeName"):
-                failed[goes] = f"{_key(pod)}, which waits, goes there"
+                failed[goes] = f"{key_of(pod)}, which waits, goes there"
         for one in leaving:
             for uid in one.pods:
-                key = _key(replacement(self._pods[uid]))
+                key = key_of(replacement(self._pods[uid]))
                 goes = found.nodes.get(key)
                 if goes is None:
                     failed[one.node] = found.reasons.get(key, "no place was found")
                     continue
                 targets[uid] = goes
                 if goes in emptied:
-                    failed[goes] = f"{_key(self._pods[uid])} tolerates every taint"
+                    failed[goes] = f"{key_of(self._pods[uid])} tolerates every taint"
                 elif goes not in self.used:
                     failed[one.node] = f"a replacement takes {goes} into use"
-        return Rehearsed(targets, failed)
+        return Rehearsed(tuple(leaving), targets, failed)
 
 
 def tainted(node: Manifest) -> Manifest:
@@ -136,18 +120,10 @@ def replacement(pod: Manifest) -> Manifest:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {**kept, "name": f"{meta['name']}{AGAIN}"}, "spec": spec}
 
 
-def _key(pod: Manifest) -> str:
+def key_of(pod: Manifest, default: str = "default") -> str:
+    """Return ``namespace/name``."""
     meta = pod["metadata"]
-    return f"{meta.get('namespace', 'default')}/{meta['name']}"
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """The most of a plan that stood the rehearsal, and why the others did not."""
-
-    leaving: tuple[Leaving, ...]
-    targets: Mapping[str, str]
-    failed: Mapping[str, str]
+    return f"{meta.get('namespace', default)}/{meta['name']}"
 
 
 def most_that_holds(
@@ -155,21 +131,17 @@ def most_that_holds(
     wanted: Sequence[Leaving],
     left_s: Callable[[], float],
     clock: Callable[[], float] = time.monotonic,
-) -> Kept:
-    """Return nodes that can be emptied together by a rehearsal.
+) -> Rehearsed:
+    """Return nodes that can be emptied together by a rehearsal, and why the others cannot.
 
-    While some fail, half of these are left out, the last ones first; all of them where
-    there is little time. Then those that were left out are tried again one by one.
-
-    Parameters
-    ----------
-    wanted
-        Nodes in order, the best first.
+    The nodes come in order, the best first. While some fail, half of these are left
+    out, the last ones first; all of them where there is little time. Then those that
+    were left out are tried again one by one.
     """
     why, chosen = dict[str, str](), list(wanted)
     while True:
         began = clock()
-        found = rehearse(chosen) if chosen else Rehearsed({}, {})
+        found = rehearse(chosen) if chosen else Rehearsed((), {}, {})
         takes_s = clock() - began
         failed = [one for one in chosen if one.node in found.failed]
         if not failed:
@@ -185,12 +157,4 @@ def most_that_holds(
         if not again.failed:
             chosen, found = more, again
             del why[one.node]
-    return Kept(tuple(chosen), found.targets, why)
-
-
-def by_node(moves: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Return the pods that leave each node, of pairs of pod and node."""
-    found = defaultdict[str, list[str]](list)
-    for uid, node in moves:
-        found[node].append(uid)
-    return {node: tuple(uids) for node, uids in found.items()}
+    return Rehearsed(tuple(chosen), found.targets, why)

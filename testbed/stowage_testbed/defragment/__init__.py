@@ -1,1 +1,0 @@
-"""Which nodes could be emptied, what that saves, and how sure it is; read-only."""

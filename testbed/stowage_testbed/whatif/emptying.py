@@ -1,0 +1,401 @@
+"""Which nodes could be emptied, after which moves, and what that saves."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.amounts.message import resources_of
+from stowage_testbed.amounts.quantity import format_cpu
+from stowage_testbed.amounts.resources import CPU, MEMORY
+from stowage_testbed.base.errors import InputError
+from stowage_testbed.invariants.selector import selects
+from stowage_testbed.simulate import Simulator
+from stowage_testbed.text.lines import count
+from stowage_testbed.whatif.answer import not_judged_plans, not_judged_refusals
+from stowage_testbed.whatif.blocked import Immovable, refused_classes
+from stowage_testbed.whatif.candidates import scheduler_of
+from stowage_testbed.whatif.engine import Engine, Proposal, running_engine
+from stowage_testbed.whatif.findings import (
+    NO_PLACE,
+    NOT_WORTH_IT,
+    REHEARSED,
+    RESERVED,
+    Bill,
+    Certainty,
+    Defragmentation,
+    EmptiedNode,
+    KindBill,
+    LeftOut,
+    NotJudged,
+    PodMove,
+)
+from stowage_testbed.whatif.inventory import Inventory, Manifest, labels_of, uid_of
+from stowage_testbed.whatif.nodes import (
+    emptied_by,
+    irremovable_nodes,
+    nodes_in_use,
+    nodes_kept_in_use,
+    unjudged_running,
+)
+from stowage_testbed.whatif.prices import INSTANCE_TYPE, POOL, SPOT, capacity_type, first_label
+from stowage_testbed.whatif.rehearsal import Leaving, Rehearsal, key_of, most_that_holds
+from stowage_testbed.whatif.release import PlanLimits
+
+SOLVING_SHARE = 0.6
+"""Of the time, for the plan; the rest is for rehearsing it."""
+
+OUT_OF_SCOPE = "out-of-scope"
+"""Why a pod stays that runs on a node which was not asked about."""
+
+LEAST_COST = Fraction(1, 10)
+DELETION_COSTS, PRIORITIES = 2**27, 2**25
+"""So much of a pod's deletion cost, or of its priority, adds the cost of one move."""
+
+_GIB = 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What plans may do, and which are wanted.
+
+    Attributes
+    ----------
+    own
+        The scheduler that steers replacements into held room: the release's.
+    least_gain
+        Nodes with less of it are left as they are.
+    nodes
+        A LabelSelector of the nodes that are asked about; all without one.
+    """
+
+    limits: PlanLimits
+    own: str
+    least_gain: Fraction = Fraction(0)
+    nodes: Mapping[str, Any] | None = None
+
+
+def defragmentation_of(inventory: Inventory, profile: Path, options: Options) -> Defragmentation:
+    """Return which nodes could be emptied, and how sure that is.
+
+    The profile is a KubeSchedulerConfiguration without preemption.
+
+    Raises
+    ------
+    InputError
+        The options select no node.
+    StowageError
+        The scheduler cannot read the objects, or the optimiser failed.
+    """
+    with running_engine(inventory, profile, options.limits) as engine:
+        question = replace(engine.question, consolidates=True)
+        with engine.verifier() as verifier:
+            snapshot = engine.read(verifier, question)
+        scope = scope_of(inventory, snapshot, options.nodes)
+        part = engine.allowance.part(SOLVING_SHARE, engine.reading_s)
+        proposal = engine.proposal(question, scope.snapshot, pb.OBJECTIVE_CONSOLIDATE, part)
+    answer = _Answer(engine, options, scope, proposal)
+    if answer.certainty == REHEARSED:
+        with Simulator(profile, feature_gates=engine.release.feature_gates, minor=inventory.minor) as simulator:
+            answer.rehearse(simulator)
+    elif answer.left_out:
+        with engine.verifier() as verifier:
+            (said,) = verifier.judge(replace(question, plans=(answer.plan(),))).of_plans
+        if not said.accepted:
+            answer.give_up(said.detail)
+    return answer.findings()
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The nodes that are asked about, and those of them that are in use.
+
+    In the snapshot other nodes have no room for further pods, and their pods stay.
+    """
+
+    snapshot: pb.Snapshot
+    names: frozenset[str]
+    used: frozenset[str]
+
+    @property
+    def idle(self) -> frozenset[str]:
+        """Those that are not in use."""
+        return self.names - self.used
+
+    def bill(self, nodes: Iterable[str]) -> Bill:
+        """Return what nodes cost."""
+        names = frozenset(nodes)
+        return Bill(len(names), sum(one.hourly_price_micros for one in self.snapshot.nodes if one.name in names))
+
+    def least(self, in_use: pb.NodesInUse) -> Bill:
+        """Return the proved limits of these nodes, by those of all: the others in use stay so in every plan."""
+        others = self.bill(nodes_in_use(self.snapshot) - self.names)
+        return Bill(in_use.lower_bound - others.nodes, max(0, in_use.price_lower_bound_micros - others.hourly_micros))
+
+
+def scope_of(inventory: Inventory, snapshot: pb.Snapshot, selector: Mapping[str, Any] | None) -> Scope:
+    """Return the nodes that a selector selects; without one, all."""
+    known = {node.name for node in snapshot.nodes}
+    names = frozenset(
+        name
+        for node in inventory.nodes
+        if (name := str(node["metadata"]["name"])) in known and (not selector or selects(selector, labels_of(node)))
+    )
+    if not names:
+        raise InputError(
+            "no node has the labels that --node-selector asks for; kubectl get nodes --show-labels lists them"
+        )
+    own = snapshot
+    if len(names) != len(snapshot.nodes):
+        own = pb.Snapshot()
+        own.CopyFrom(snapshot)
+        there = Counter(pod.node for pod in own.pods)
+        for node in own.nodes:
+            if node.name not in names:
+                node.allocatable.pods = there[node.name]
+        for pod in own.pods:
+            if pod.node and pod.node not in names and pod.movable:
+                pod.movable, pod.immovable_reason = False, OUT_OF_SCOPE
+    return Scope(own, names, nodes_in_use(snapshot) & names)
+
+
+def cost_of_move(deletion_cost: int, priority: int) -> Fraction:
+    """Return what moving a pod costs: 1 for one like most."""
+    return max(LEAST_COST, 1 + Fraction(deletion_cost, DELETION_COSTS) + Fraction(priority, PRIORITIES))
+
+
+class Gains:
+    """What emptying a node brings, over what it takes.
+
+        gain(node) = (price of the node / price of all nodes in use)
+                   / (cost of its moves / cost of moving all pods that may move)
+
+    Karpenter's policy ``Balanced`` has the formula. A gain of 1 is that of the whole: the
+    node saves as much of the price as its moves are of all moves.
+    """
+
+    def __init__(self, scope: Scope) -> None:
+        prices = {one.name: one.hourly_price_micros for one in scope.snapshot.nodes}
+        # Where no node has a price, each counts as one.
+        self._prices = prices if any(prices.values()) else dict.fromkeys(prices, 1)
+        priorities = {one.id: one.priority for one in scope.snapshot.pod_classes}
+        self._costs = {
+            pod.uid: cost_of_move(pod.deletion_cost, priorities[pod.class_id])
+            for pod in scope.snapshot.pods
+            if pod.node and pod.movable
+        }
+        self._all_prices = sum(self._prices[name] for name in scope.used)
+        self._all_costs = sum(self._costs.values(), Fraction(0))
+
+    def of(self, node: str, moved: Iterable[str]) -> Fraction:
+        """Return the gain of emptying a node by moving these pods, told by UID."""
+        effort = sum((self._costs[uid] for uid in moved), Fraction(0))
+        if not self._all_prices or not effort:
+            return Fraction(0)
+        return Fraction(self._prices[node], self._all_prices) / (effort / self._all_costs)
+
+
+def hardest_first(snapshot: pb.Snapshot, uids: Iterable[str]) -> tuple[str, ...]:
+    """Return pods in the order in which the release evicts them.
+
+    Those of the highest priority come first, then those that take most of their node.
+    """
+    room = {one.name: resources_of(one.allocatable) for one in snapshot.nodes}
+    classes = {one.id: (one.priority, resources_of(one.requests)) for one in snapshot.pod_classes}
+    wanted = set(uids)
+
+    def order(pod: pb.Pod) -> tuple[int, Fraction, str]:
+        priority, requests = classes[pod.class_id]
+        has = room[pod.node]
+        shares = (Fraction(requests[name], has[name]) for name in requests if has[name])
+        return -priority, -max(shares, default=Fraction(0)), f"{pod.namespace}/{pod.name}"
+
+    return tuple(pod.uid for pod in sorted((pod for pod in snapshot.pods if pod.uid in wanted), key=order))
+
+
+def kind_of(node: pb.Node, labels: Mapping[str, Any]) -> str:
+    """Return a node's kind: ``m5.large spot``, ``pool-a``, ``4 cpu, 16 GiB``."""
+    name = first_label(labels, INSTANCE_TYPE) or first_label(labels, POOL)
+    if not name:
+        has = resources_of(node.allocatable)
+        name = f"{format_cpu(has[CPU])} cpu, {has[MEMORY] / _GIB:.0f} GiB"
+    return f"{name} {SPOT}" if capacity_type(labels) == SPOT else name
+
+
+class _Answer:
+    """A plan that empties nodes, what is left of it, and what it saves."""
+
+    def __init__(self, engine: Engine, options: Options, scope: Scope, proposal: Proposal) -> None:
+        self._engine = engine
+        self._options = options
+        self._scope = scope
+        self._proposal = proposal
+        self._objections: list[NotJudged] = []
+        self.left_out: list[LeftOut] = []
+        plan, gains = proposal.plan, Gains(scope)
+        self._goes = {one.pod_uid: one.to_node for one in plan.moves}
+        leaves = defaultdict[str, list[str]](list)
+        for one in plan.moves:
+            leaves[one.from_node].append(one.pod_uid)
+        self._gain = {node: gains.of(node, leaves[node]) for node in emptied_by(scope.snapshot, plan)}
+        order = sorted(self._gain, key=lambda node: (-self._gain[node], len(leaves[node]), node))
+        worth_it = [node for node in order if self._gain[node] >= options.least_gain]
+        for node in order:
+            if node not in worth_it:
+                self._leave_out(node, NOT_WORTH_IT, f"its gain is {float(self._gain[node]):.3g}")
+        self._leaving: Sequence[Leaving] = [
+            Leaving(node, hardest_first(scope.snapshot, leaves[node])) for node in worth_it
+        ]
+        self._making_room = tuple(one for one in plan.moves if one.from_node not in self._gain)
+        self.certainty = self._certainty()
+
+    def _leave_out(self, node: str, why: str, detail: str) -> None:
+        self.left_out.append(LeftOut(node, why, detail, round(float(self._gain[node]), 4)))
+
+    def _certainty(self) -> Certainty | None:
+        """Return how sure it is, by who places the replacements."""
+        moved = {uid for one in self._leaving for uid in one.pods}
+        if not moved:
+            return None
+        names = {scheduler_of(pod) for pod in self._engine.inventory.pods if uid_of(pod) in moved}
+        return RESERVED if names == {self._options.own} else REHEARSED
+
+    def plan(self) -> pb.Plan:
+        """Return the plan without the moves off nodes that are left as they are."""
+        kept = {one.node for one in self._leaving}
+        plan, all_moves = pb.Plan(snapshot_id=self._proposal.plan.snapshot_id), self._proposal.plan.moves
+        plan.moves.extend(one for one in all_moves if one.from_node in kept or one.from_node not in self._gain)
+        return plan
+
+    def give_up(self, detail: str) -> None:
+        """Propose nothing: what is left of the plan was refused."""
+        self._objections.append(NotJudged("a plan that the scheduler's plugins refused", "", detail))
+        self._leaving, self._making_room, self.certainty = (), (), None
+
+    def rehearse(self, simulator: Simulator) -> None:
+        """Keep what the scheduler of the pods finds places for; it opens no node."""
+        scope, engine = self._scope, self._engine
+        used = nodes_in_use(scope.snapshot)
+        opened = nodes_in_use(scope.snapshot, self._goes) & scope.idle
+        # The scheduler would leave out again what it could not read, and count otherwise.
+        there = {pod.uid for pod in engine.first.snapshot.pods}
+        refused = {one.object for one in engine.first.left_out}
+        pods: tuple[Manifest, ...] = tuple(
+            pod for pod in engine.instance.pods if uid_of(pod) in there or f"Pod {key_of(pod, '')}" not in refused
+        )
+        rehearsal = Rehearsal(simulator, replace(engine.instance, pods=pods), scope.idle - opened, used | opened)
+        holds = most_that_holds(rehearsal.of, self._leaving, engine.allowance.left_s)
+        self._leaving, self._goes = holds.leaving, dict(holds.targets)
+        # Nobody steers these: the scheduler has its own idea of where they would go.
+        self._making_room = ()
+        for node, why in holds.failed.items():
+            self._leave_out(node, NO_PLACE, why)
+        if self._costs_more():
+            self.give_up("the nodes taken into use cost as much as is saved")
+        if not self._leaving:
+            self.certainty = None
+
+    def _costs_more(self) -> bool:
+        """Return whether idle nodes that are taken into use eat up the saving."""
+        opened, saved = self._scope.bill(self._opened()), self._scope.bill(one.node for one in self._leaving)
+        if saved.hourly_micros:
+            return opened.hourly_micros >= saved.hourly_micros
+        return 0 < saved.nodes <= opened.nodes
+
+    def _opened(self) -> frozenset[str]:
+        moved = {uid for one in self._leaving for uid in one.pods} | {one.pod_uid for one in self._making_room}
+        targets = frozenset(node for uid, node in self._goes.items() if uid in moved)
+        return targets - nodes_in_use(self._scope.snapshot)
+
+    def findings(self) -> Defragmentation:
+        """Return all of it."""
+        scope, proposal = self._scope, self._proposal
+        names = {pod.uid: f"{pod.namespace}/{pod.name}" for pod in scope.snapshot.pods}
+        labels = {str(node["metadata"]["name"]): labels_of(node) for node in self._engine.inventory.nodes}
+        kinds = {node.name: kind_of(node, labels[node.name]) for node in scope.snapshot.nodes}
+        prices = {node.name: node.hourly_price_micros for node in scope.snapshot.nodes}
+        emptied = tuple(
+            EmptiedNode(
+                one.node,
+                kinds[one.node],
+                prices[one.node],
+                round(float(self._gain[one.node]), 4),
+                tuple(PodMove(names[uid], one.node, self._goes[uid]) for uid in one.pods),
+            )
+            for one in self._leaving
+        )
+        gone, opened = frozenset(one.name for one in emptied), self._opened()
+        # Plans that move these were not judged.
+        unjudged = tuple(
+            unjudged_running(scope.snapshot, refused_classes(scope.snapshot, proposal.refusals, {}), scope.names)
+        )
+        return Defragmentation(
+            nodes=len(scope.names),
+            idle_nodes=len(scope.idle),
+            before=scope.bill(scope.used),
+            after=scope.bill((scope.used - gone) | opened),
+            least=self._least(judged_all=not (proposal.pairs or unjudged)),
+            emptied=emptied,
+            opened=tuple(sorted(opened)),
+            making_room=tuple(PodMove(names[one.pod_uid], one.from_node, one.to_node) for one in self._making_room),
+            certainty=self.certainty,
+            left_out=tuple(self.left_out),
+            limits=self._options.limits.words(),
+            aside=tuple(self._aside(unjudged)),
+            kinds=_bills_by_kind(scope, kinds, prices, gone),
+            without_price=tuple(name for name, price in prices.items() if name in scope.used and not price)
+            if any(prices.values())
+            else (),
+            kept=Immovable(scope.snapshot).by_rule(),
+            not_judged=tuple(dict.fromkeys(self._not_judged())),
+            in_time=proposal.in_time,
+            irremovable=irremovable_nodes(scope.snapshot, scope.names),
+        )
+
+    def _least(self, *, judged_all: bool) -> Bill:
+        """Return what is proved; where not all plans were judged, only rules keep nodes in use for sure."""
+        scope, plan = self._scope, self._proposal.plan
+        if not plan.HasField("nodes_in_use"):
+            return Bill(0, 0)
+        return (
+            scope.least(plan.nodes_in_use)
+            if judged_all
+            else scope.bill(nodes_kept_in_use(scope.snapshot) & scope.names)
+        )
+
+    def _aside(self, unjudged: Iterable[str]) -> Iterator[str]:
+        if pairs := self._proposal.pairs:
+            yield f"{pairs:,} placements that a plugin refused within a plan"
+        yield from unjudged
+        others = sum(not one.subject.startswith("class ") for one in self._proposal.refusals)
+        if others:
+            yield f"{count(others, 'object')} that could not be judged"
+
+    def _not_judged(self) -> Iterator[NotJudged]:
+        inventory = self._engine.inventory
+        yield from map(NotJudged, inventory.unread)
+        for one in (*inventory.left_out, *self._engine.first.left_out):
+            yield NotJudged("left out", one.object, one.reason)
+        yield from not_judged_refusals(self._proposal)
+        yield from not_judged_plans(self._proposal)
+        yield from self._objections
+
+
+def _bills_by_kind(
+    scope: Scope, kinds: Mapping[str, str], prices: Mapping[str, int], emptied: frozenset[str]
+) -> tuple[KindBill, ...]:
+    """Return the nodes in use by kind, the dearest first; the sum is that of all."""
+    members = defaultdict[str, set[str]](set)
+    for node in scope.used:
+        members[kinds[node]].add(node)
+    bills = []
+    for kind, nodes in members.items():
+        different = {prices[name] for name in nodes}
+        each = different.pop() if len(different) == 1 else None
+        bills.append(KindBill(kind, scope.bill(nodes), scope.bill(nodes & emptied), each))
+    return tuple(sorted(bills, key=lambda one: (-one.used.hourly_micros, -one.used.nodes, one.kind)))

@@ -1,0 +1,351 @@
+"""The engine behind one question about a cluster: what if pods moved.
+
+The optimiser makes plans, the scheduler's own plugins judge each of them, and what they
+refuse is ruled out until a plan holds or the time is over.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.optimizer_service.service import RunningService, no_answer, running_service
+from stowage_testbed.simulate import (
+    Continued,
+    Instance,
+    Judgement,
+    PlanJudgement,
+    Question,
+    SchedulerVerifier,
+    Verification,
+)
+from stowage_testbed.whatif.candidates import Candidates, candidates_of
+from stowage_testbed.whatif.inventory import Inventory, part_of
+from stowage_testbed.whatif.release import PlanLimits, Release
+
+ID = "whatif"
+
+REHEARSALS = 8
+"""How often a plan that is refused is made again, without what was refused."""
+
+UNJUST_EVICTION, LIMIT = "unjust-eviction", "limit"
+"""Reasons of refused plans."""
+
+CONTINUING_SHARE = 0.5
+"""Of the time that is left, at most, for letting the scheduler place what waits."""
+
+PLACING_SHARE, UNRULED_SHARE = 0.6, 0.3
+"""Of what is left, for the plan that places pods, and then for the question whom rules
+keep from a place; the rest is for emptying nodes."""
+
+FIRST_SHARE = 0.8
+"""Of a part's time, for each solve: a plan that is refused is made again."""
+
+LEAST_SHARE, SMALL, SURE_SOLVES = 0.05, 2000, 4
+"""Of the whole time, for each of so many solves of every part; but where there are more
+objects than that, for the first one of the placing only: there the scheduler takes long
+to judge a plan, too."""
+
+LEAST_S = 0.1
+"""With less there is no use in asking the optimiser."""
+
+GROUP_FIELD, GROUP_GATE = "schedulingGroup", "GenericWorkload"
+"""By which a pod names its group, and the gate that it takes."""
+
+BASE_BYTES, BYTES_PER_OBJECT = 200 << 20, 24 << 10
+"""Of a scheduler's process, whose garbage would otherwise be four times what it holds."""
+
+
+@dataclass(slots=True)
+class Allowance:
+    """The seconds for a whole answer about so many objects, from when it is made."""
+
+    limit_s: float
+    objects: int = 0
+    clock: Callable[[], float] = time.monotonic
+    _ends: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._ends = self.clock() + self.limit_s
+
+    def left_s(self) -> float:
+        """Return the seconds that are left; negative where it is over."""
+        return self._ends - self.clock()
+
+    def continuing_s(self, reading_s: float = 0.0) -> float:
+        """Return how long the scheduler may place what waits, after so much reading."""
+        return max(LEAST_S, CONTINUING_SHARE * (self.left_s() - reading_s))
+
+    def part(self, share: float, reserved_s: float) -> Part:
+        """Return a part of what is left, beside what later parts need.
+
+        On a busy machine the processes take seconds to start. Some solves are sure all
+        the same: the plan that places pods, which the answer is about, and what takes
+        no time to speak of.
+        """
+        return Part(
+            self.clock,
+            self.clock() + share * (self.left_s() - reserved_s),
+            max(2 * LEAST_S, LEAST_SHARE * self.limit_s),
+            SURE_SOLVES if self.objects <= SMALL else int(share == PLACING_SHARE),
+        )
+
+
+@dataclass(slots=True)
+class Part:
+    """A part of an answer, which ends by then but for the solves that are sure."""
+
+    clock: Callable[[], float]
+    ends: float
+    sure_s: float
+    sure_solves: int
+
+    def solve_s(self) -> float | None:
+        """Return how long the next solve may take; ``None`` if there is no time."""
+        left = self.ends - self.clock()
+        if self.sure_solves:
+            self.sure_solves -= 1
+            return max(self.sure_s, FIRST_SHARE * left)
+        return None if left < LEAST_S else max(LEAST_S, FIRST_SHARE * left)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A plan that every plugin of the scheduler accepts; empty if none was accepted in time.
+
+    Attributes
+    ----------
+    continued
+        What the scheduler then makes of the pods that still wait; ``None`` if the plan
+        changes nothing.
+    pairs
+        How many pairs of pods and nodes a plugin refused within one plan.
+    dropped
+        How many waiting pods were dropped, since plans evicted others for their sake.
+    alike
+        Whether all pods that a plan might have evicted counted as equally important.
+    in_time
+        Whether the optimiser was asked at all.
+    """
+
+    plan: pb.Plan
+    refusals: tuple[pb.Refusal, ...] = ()
+    objections: tuple[str, ...] = ()
+    continued: Continued | None = None
+    pairs: int = 0
+    dropped: int = 0
+    alike: bool = False
+    in_time: bool = True
+
+
+class Engine:
+    """An optimiser, and schedulers that judge its plans, for questions about one cluster.
+
+    Attributes
+    ----------
+    first
+        The cluster as the scheduler reads it; after `read`.
+    reading_s
+        How long a process takes to read it: each plan is judged by one of its own.
+    """
+
+    first: Verification
+    reading_s: float
+
+    def __init__(
+        self, inventory: Inventory, profile: Path, limits: PlanLimits, service: Future[RunningService]
+    ) -> None:
+        self.inventory = inventory
+        self.limits = limits
+        self.allowance = Allowance(limits.time_limit_s, len(inventory.nodes) + len(inventory.pods))
+        self.release = limits.release.at_most(limits.max_moves)
+        self.candidates: Candidates = candidates_of(inventory, self.release.schedulers)
+        self.instance = Instance(ID, inventory.nodes, self.candidates.pods, inventory.objects, observed=True)
+        self.question = Question(self.instance, policy=self.release.policy, arguments=self.release.arguments)
+        self._profile = profile
+        self._service = service
+
+    def verifier(self) -> SchedulerVerifier:
+        """Return a scheduler for a single use, and not to be kept.
+
+        It starts at once, and holds the whole cluster in memory, which the solver and the
+        next process of the scheduler want too. Its garbage is collected in earnest from a
+        soft limit on: whoever needs more gets it, and is slower.
+        """
+        instance = self.instance
+        objects = len(instance.pods) + len(instance.nodes) + len(instance.objects)
+        return SchedulerVerifier(
+            self._profile,
+            feature_gates=_gates_of(self.release, instance),
+            environment={"GOMEMLIMIT": str(BASE_BYTES + BYTES_PER_OBJECT * objects)},
+            way_out="what-if has no option for that: ask about a part of the cluster, as "
+            "with the nodes of one pool and their pods in a file for --file",
+            minor=self.inventory.minor,
+        )
+
+    def read(self, verifier: SchedulerVerifier, question: Question) -> pb.Snapshot:
+        """Have the scheduler read the cluster, and return it for the optimiser."""
+        self.first = verifier.verify(question)
+        self.reading_s = self.limits.time_limit_s - self.allowance.left_s()
+        return self.first.snapshot
+
+    def proposal(self, question: Question, snapshot: pb.Snapshot, objective: pb.Objective, part: Part) -> Proposal:
+        """Return a plan that the scheduler's plugins accept."""
+        objections: list[str] = []
+        ruled, last = _Ruled(snapshot, self.candidates.never_preempt), None
+        limits = self.limits.bounds()
+        for _ in range(REHEARSALS):
+            time_s = part.solve_s()
+            if time_s is None:
+                break
+            options = pb.SolveOptions(
+                time_limit_s=time_s,
+                policy=self.release.policy,
+                objective=objective,
+                max_moves=limits.get("maxMoves"),
+                max_evictions=limits.get("maxEvictions"),
+                max_disruptions_per_owner=limits.get("maxPerWorkload"),
+            )
+            last = self._solve(ruled.snapshot, options)
+            judged = self._judge(question, ruled, last.plan)
+            if judged is None or judged.of_plans[0].accepted:
+                return Proposal(
+                    last.plan,
+                    tuple(last.refusals),
+                    tuple(objections),
+                    continued=None if judged is None else judged.continued,
+                    pairs=len(ruled.forbidden),
+                    dropped=ruled.dropped,
+                    alike=ruled.alike,
+                )
+            (said,) = judged.of_plans
+            objections.append(said.detail)
+            if not ruled.rule_out(last.plan, said):
+                break
+        # No pod moves: that is always allowed.
+        return Proposal(
+            pb.Plan(),
+            tuple(last.refusals) if last else (),
+            tuple(objections),
+            pairs=len(ruled.forbidden),
+            in_time=last is not None,
+        )
+
+    def without_limits(self, snapshot: pb.Snapshot, part: Part) -> pb.Plan | None:
+        """Return a plan that nobody judged, with any number of moves; ``None`` if there is no time."""
+        time_s = part.solve_s()
+        if time_s is None:
+            return None
+        return self._solve(snapshot, pb.SolveOptions(time_limit_s=time_s, policy=self.release.policy)).plan
+
+    def _judge(self, question: Question, ruled: _Ruled, plan: pb.Plan) -> Judgement | None:
+        """Return the scheduler's judgement; ``None`` where a plan changes nothing."""
+        if not (plan.placements or plan.moves or plan.evictions):
+            return None
+        continue_s = 0.0 if question.consolidates else self.allowance.continuing_s(self.reading_s)
+        with self.verifier() as verifier:
+            return verifier.judge(
+                replace(question, forbidden=tuple(ruled.forbidden), plans=(plan,), continue_s=continue_s)
+            )
+
+    def _solve(self, snapshot: pb.Snapshot, options: pb.SolveOptions) -> pb.SolveUpdate:
+        last = self._service.result().last_answer(pb.SolveRequest(snapshot=snapshot, options=options))
+        if last.end_reason in (pb.END_REASON_ERROR, pb.END_REASON_INFEASIBLE_INPUT):
+            raise no_answer(last.message)
+        return last
+
+
+@contextmanager
+def running_engine(inventory: Inventory, profile: Path, limits: PlanLimits) -> Iterator[Engine]:
+    """Yield an engine whose optimiser starts while the scheduler reads.
+
+    The profile is a KubeSchedulerConfiguration without preemption.
+    """
+    with ExitStack() as stack, ThreadPoolExecutor(1) as pool:
+        yield Engine(inventory, profile, limits, pool.submit(stack.enter_context, running_service()))
+
+
+@dataclass(slots=True)
+class _Ruled:
+    """A snapshot, and what was ruled out of it: then it is a copy."""
+
+    snapshot: pb.Snapshot
+    never_preempt: frozenset[str]
+    copied: bool = False
+    forbidden: list[tuple[str, str]] = field(default_factory=list)
+    dropped: int = 0
+    alike: bool = False
+
+    def rule_out(self, plan: pb.Plan, said: PlanJudgement) -> bool:
+        """Rule out what was refused; return whether that changes anything."""
+        if not self.copied:
+            own = pb.Snapshot()
+            own.CopyFrom(self.snapshot)
+            self.snapshot, self.copied = own, True
+        if said.reason == UNJUST_EVICTION:
+            return self._spare(plan)
+        if said.reason == LIMIT:
+            for pod in self.snapshot.pods:
+                if pod.uid in said.pods:
+                    pod.movable, pod.immovable_reason = False, said.detail
+            return bool(said.pods)
+        pods = {pod.uid: pod for pod in self.snapshot.pods}
+        targets = {one.pod_uid: one.node for one in plan.placements}
+        targets |= {one.pod_uid: one.to_node for one in plan.moves}
+        pairs = [(pods[uid], targets[uid]) for uid in said.pods if uid in targets]
+        for pod, node in pairs:
+            self.snapshot.forbidden_pairs.add(class_id=pod.class_id, node=node)
+            self.forbidden.append((f"{pod.namespace}/{pod.name}", node))
+        return bool(pairs)
+
+    def _spare(self, plan: pb.Plan) -> bool:
+        """See to it that nobody is evicted for a pod that must not preempt.
+
+        If no pod that waits could have others evicted, all that run count as no less
+        important than those that wait. Else the pods that the plan places and that must
+        not preempt are dropped, as the plugin does.
+        """
+        if not self.alike and _raise_running(self.snapshot, self.never_preempt):
+            self.alike = True
+            return True
+        placed = {one.pod_uid for one in plan.placements} & self.never_preempt
+        kept = [pod for pod in self.snapshot.pods if pod.uid not in placed]
+        self.dropped += len(placed)
+        del self.snapshot.pods[:]
+        self.snapshot.pods.extend(kept)
+        return bool(placed)
+
+
+def _raise_running(snapshot: pb.Snapshot, never_preempt: Iterable[str]) -> bool:
+    """Make all pods that run as important as the pods that wait, if those are alike.
+
+    Then none is evicted, and all may move. It says the same as the question only where
+    one priority waits, and none of its pods may preempt.
+    """
+    priority_of: Mapping[str, int] = {one.id: one.priority for one in snapshot.pod_classes}
+    waiting = [pod for pod in snapshot.pods if not pod.node]
+    priorities = {priority_of[pod.class_id] for pod in waiting}
+    never = frozenset(never_preempt)
+    if len(priorities) != 1 or not all(pod.uid in never for pod in waiting):
+        return False
+    (highest,) = priorities
+    for one in snapshot.pod_classes:
+        # No pod of such a class waits.
+        one.priority = max(one.priority, highest)
+    return True
+
+
+def _gates_of(release: Release, instance: Instance) -> str:
+    """Return the release's feature gates, and the one that the cluster itself shows.
+
+    An API server whose gate is off drops the field.
+    """
+    in_group = any(part_of(pod, "spec").get(GROUP_FIELD) for pod in instance.pods)
+    if not in_group or GROUP_GATE in release.feature_gates:
+        return release.feature_gates
+    return ",".join(filter(None, (release.feature_gates, f"{GROUP_GATE}=true")))
