@@ -21,7 +21,7 @@ from stowage_testbed.whatif.blocked import (
     refused_classes,
     without_rules,
 )
-from stowage_testbed.whatif.engine import PLACING_SHARE, UNRULED_SHARE, Engine, Proposal, running_engine
+from stowage_testbed.whatif.engine import PLACING_SHARE, Engine, Proposal, running_engine
 from stowage_testbed.whatif.findings import Findings, HourlyPrice, Move, NotJudged
 from stowage_testbed.whatif.inventory import FURTHER, Inventory, labels_of, uid_of
 from stowage_testbed.whatif.nodes import (
@@ -50,24 +50,18 @@ def findings_of(inventory: Inventory, profile: Path, limits: PlanLimits) -> Find
         The scheduler cannot read the objects, or the optimiser failed.
     """
     with running_engine(inventory, profile, limits) as engine:
-        allowance = engine.allowance
         with ThreadPoolExecutor(1) as pool, engine.verifier() as verifier:
             snapshot = engine.read(verifier, engine.question)
             # The scheduler has a core of its own while the optimiser searches, not
             # while the next one reads, which judges the plan.
-            continuing_s = allowance.continuing_s(2 * engine.reading_s)
+            continuing_s = engine.allowance.continuing_s(2 * engine.reading_s)
             as_it_is = pool.submit(verifier.judge, replace(engine.question, continue_s=continuing_s))
-            part = allowance.part(PLACING_SHARE, engine.reading_s)
-            placing = engine.proposal(engine.question, snapshot, pb.OBJECTIVE_PLACE, part)
+            placing = engine.proposal(engine.question, snapshot, pb.OBJECTIVE_PLACE, PLACING_SHARE)
             engine.first = replace(engine.first, continued=as_it_is.result().continued)
         answer = _Answer(engine, placing)
         answer.ask_without_rules()
-        emptying = engine.proposal(
-            replace(engine.question, consolidates=True),
-            leaving_in_turn(snapshot),
-            pb.OBJECTIVE_CONSOLIDATE,
-            allowance.part(1.0, engine.reading_s),
-        )
+        question = replace(engine.question, consolidates=True)
+        emptying = engine.proposal(question, leaving_in_turn(snapshot), pb.OBJECTIVE_CONSOLIDATE, 1.0)
     return answer.findings(emptying)
 
 
@@ -126,7 +120,7 @@ class _Answer:
             free = self._snapshot
         if free is None or len(self._found.placed) == sum(not pod.node for pod in self._snapshot.pods):
             return
-        plan = engine.without_limits(free, engine.allowance.part(UNRULED_SHARE, engine.reading_s))
+        plan = engine.without_limits(free)
         if plan is not None:
             budgets = [one for one in self._inventory.objects if one["kind"] == BUDGET]
             labels = {uid_of(pod): labels_of(pod) for pod in self._inventory.pods}

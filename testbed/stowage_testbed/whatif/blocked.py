@@ -208,7 +208,7 @@ def helped(snapshot: pb.Snapshot, plan: pb.Plan, found: Outcome, bounds: Bounds)
     gained = {one: number for one, number in more.items() if number > 0}
     if not gained:
         return Helped(everyone=plan.optimal)
-    gone = {one.pod_uid for one in (*plan.moves, *plan.evictions)}
+    gone = {one.pod_uid for one in plan.moves} | {one.pod_uid for one in plan.evictions}
     disrupted = [pod for pod in snapshot.pods if pod.uid in gone]
     rules = sorted({pod.immovable_reason for pod in disrupted} & CHANGEABLE)
     changes = [f"the rule {one}" for one in rules]

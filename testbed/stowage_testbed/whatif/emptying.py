@@ -97,8 +97,7 @@ def defragmentation_of(inventory: Inventory, profile: Path, options: Options) ->
         with engine.verifier() as verifier:
             snapshot = engine.read(verifier, question)
         scope = scope_of(inventory, snapshot, options.nodes)
-        part = engine.allowance.part(SOLVING_SHARE, engine.reading_s)
-        proposal = engine.proposal(question, scope.snapshot, pb.OBJECTIVE_CONSOLIDATE, part)
+        proposal = engine.proposal(question, scope.snapshot, pb.OBJECTIVE_CONSOLIDATE, SOLVING_SHARE)
     answer = _Answer(engine, options, scope, proposal)
     if answer.certainty == REHEARSED:
         with Simulator(profile, feature_gates=engine.release.feature_gates, minor=inventory.minor) as simulator:

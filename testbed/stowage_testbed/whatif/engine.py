@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
@@ -81,37 +82,20 @@ class Allowance:
         """Return how long the scheduler may place what waits, after so much reading."""
         return max(LEAST_S, CONTINUING_SHARE * (self.left_s() - reading_s))
 
-    def part(self, share: float, reserved_s: float) -> Part:
-        """Return a part of what is left, beside what later parts need.
+    def solves_s(self, share: float, reserved_s: float) -> Iterator[float]:
+        """Yield how long each solve of a part of the answer may take, until its time is over.
 
-        On a busy machine the processes take seconds to start. Some solves are sure all
-        the same: the plan that places pods, which the answer is about, and what takes
-        no time to speak of.
+        The part has a share of what is left beside what is reserved for later ones. On a
+        busy machine the processes take seconds to start. Some solves are sure all the
+        same: the plan that places pods, which the answer is about, and what takes no
+        time to speak of.
         """
-        return Part(
-            self.clock,
-            self.clock() + share * (self.left_s() - reserved_s),
-            max(2 * LEAST_S, LEAST_SHARE * self.limit_s),
-            SURE_SOLVES if self.objects <= SMALL else int(share == PLACING_SHARE),
-        )
-
-
-@dataclass(slots=True)
-class Part:
-    """A part of an answer, which ends by then but for the solves that are sure."""
-
-    clock: Callable[[], float]
-    ends: float
-    sure_s: float
-    sure_solves: int
-
-    def solve_s(self) -> float | None:
-        """Return how long the next solve may take; ``None`` if there is no time."""
-        left = self.ends - self.clock()
-        if self.sure_solves:
-            self.sure_solves -= 1
-            return max(self.sure_s, FIRST_SHARE * left)
-        return None if left < LEAST_S else max(LEAST_S, FIRST_SHARE * left)
+        ends = self.clock() + share * (self.left_s() - reserved_s)
+        sure_s = max(2 * LEAST_S, LEAST_SHARE * self.limit_s)
+        for _ in range(SURE_SOLVES if self.objects <= SMALL else int(share == PLACING_SHARE)):
+            yield max(sure_s, FIRST_SHARE * (ends - self.clock()))
+        while (left := ends - self.clock()) >= LEAST_S:
+            yield max(LEAST_S, FIRST_SHARE * left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,15 +178,12 @@ class Engine:
         self.reading_s = self.limits.time_limit_s - self.allowance.left_s()
         return self.first.snapshot
 
-    def proposal(self, question: Question, snapshot: pb.Snapshot, objective: pb.Objective, part: Part) -> Proposal:
-        """Return a plan that the scheduler's plugins accept."""
+    def proposal(self, question: Question, snapshot: pb.Snapshot, objective: pb.Objective, share: float) -> Proposal:
+        """Return a plan that the scheduler's plugins accept, in a share of the time that is left."""
         objections: list[str] = []
         ruled, last = _Ruled(snapshot, self.candidates.never_preempt), None
         limits = self.limits.bounds()
-        for _ in range(REHEARSALS):
-            time_s = part.solve_s()
-            if time_s is None:
-                break
+        for time_s in islice(self.allowance.solves_s(share, self.reading_s), REHEARSALS):
             options = pb.SolveOptions(
                 time_limit_s=time_s,
                 policy=self.release.policy,
@@ -236,12 +217,11 @@ class Engine:
             in_time=last is not None,
         )
 
-    def without_limits(self, snapshot: pb.Snapshot, part: Part) -> pb.Plan | None:
+    def without_limits(self, snapshot: pb.Snapshot) -> pb.Plan | None:
         """Return a plan that nobody judged, with any number of moves; ``None`` if there is no time."""
-        time_s = part.solve_s()
-        if time_s is None:
-            return None
-        return self._solve(snapshot, pb.SolveOptions(time_limit_s=time_s, policy=self.release.policy)).plan
+        for time_s in self.allowance.solves_s(UNRULED_SHARE, self.reading_s):
+            return self._solve(snapshot, pb.SolveOptions(time_limit_s=time_s, policy=self.release.policy)).plan
+        return None
 
     def _judge(self, question: Question, ruled: _Ruled, plan: pb.Plan) -> Judgement | None:
         """Return the scheduler's judgement; ``None`` where a plan changes nothing."""

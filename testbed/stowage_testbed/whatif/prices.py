@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,7 @@ ON_DEMAND, SPOT = "on-demand", "spot"
 _OTHER_NAMES = {"ondemand": ON_DEMAND, "regular": ON_DEMAND}
 
 TYPE, CAPACITY, PRICE = "instanceType", "capacityType", "price"
-COLUMNS = (TYPE, CAPACITY, "region", "zone", PRICE)
+COLUMNS = (TYPE, CAPACITY, "zone", "region", PRICE)
 """Of a file; all but the type and the price may be left out."""
 
 
@@ -73,10 +73,10 @@ class TypePrice:
     """
 
     instance_type: str
+    capacity: str
+    zone: str
+    region: str
     micros: int
-    capacity: str = ""
-    region: str = ""
-    zone: str = ""
 
     @property
     def where(self) -> tuple[str, str, str, str]:
@@ -94,31 +94,11 @@ class TypePrice:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedPrice:
-    """The price of the nodes that a selector selects; without one, of all."""
-
-    micros: int
-    selector: Mapping[str, Any] | None = None
-
-    def holds(self, labels: Mapping[str, Any]) -> bool:
-        """Return whether it is the price of a node with these labels."""
-        return self.selector is None or selects(self.selector, labels)
-
-
-@dataclass(frozen=True, slots=True)
 class Prices:
-    """Prices beside the nodes' own labels.
+    """Prices beside the nodes' own labels: by instance type, and as asked for, by selector."""
 
-    Attributes
-    ----------
-    of_types
-        By instance type; those that say more come first.
-    asked
-        Those for some nodes come first.
-    """
-
-    of_types: Mapping[str, tuple[TypePrice, ...]] = field(default_factory=dict)
-    asked: tuple[AskedPrice, ...] = ()
+    of_types: Mapping[str, Sequence[TypePrice]]
+    asked: Sequence[tuple[Mapping[str, Any], int]]
 
     def priced(self, inventory: Inventory) -> Inventory:
         """Return an inventory whose nodes have the label wherever a price is known.
@@ -126,15 +106,13 @@ class Prices:
         A node's own label counts first, then the file, then what was asked for.
         """
         given = self._given(inventory)
-        if not given:
-            return inventory
-        nodes = tuple(
+        nodes = [
             {**node, "metadata": {**node["metadata"], "labels": {**labels_of(node), LABEL: exact_price(micros)}}}
             if (micros := given.get(node["metadata"]["name"]))
             else node
             for node in inventory.nodes
-        )
-        return replace(inventory, nodes=nodes)
+        ]
+        return replace(inventory, nodes=tuple(nodes)) if given else inventory
 
     def not_by_label(self, inventory: Inventory) -> tuple[str, ...]:
         """Return the nodes that have a price from here, which their cluster lacks."""
@@ -146,10 +124,10 @@ class Prices:
         for node in inventory.nodes:
             labels = labels_of(node)
             of_type = self.of_types.get(first_label(labels, INSTANCE_TYPE), ())
-            known: tuple[TypePrice | AskedPrice, ...] = (*of_type, *self.asked)
-            micros = next((one.micros for one in known if one.holds(labels)), 0)
-            if micros and not _own(labels):
-                given[node["metadata"]["name"]] = micros
+            known = [one.micros for one in of_type if one.holds(labels)]
+            known += [micros for selector, micros in self.asked if selects(selector, labels)]
+            if known and not _own(labels):
+                given[node["metadata"]["name"]] = known[0]
         return given
 
 
@@ -172,17 +150,16 @@ def prices_of(file: Path | None, asked: Sequence[str] = ()) -> Prices:
     of_types = defaultdict[str, list[TypePrice]](list)
     for one in sorted(_read(file) if file else [], key=lambda one: tuple(not part for part in one.where)):
         of_types[one.instance_type].append(one)
-    options = sorted(map(_asked, asked), key=lambda one: one.selector is None)
-    return Prices({name: tuple(ones) for name, ones in of_types.items()}, tuple(options))
-
-
-def _asked(text: str) -> AskedPrice:
-    selector, _, price = text.rpartition(":")
-    try:
-        micros = parse_price(price)
-    except QuantityError as error:
-        raise InputError(f"--price {text}: {error}") from error
-    return AskedPrice(micros, parse_selector(selector) if selector else None)
+    options = list[tuple[Mapping[str, Any], int]]()
+    for text in asked:
+        selector, _, price = text.rpartition(":")
+        try:
+            micros = parse_price(price)
+        except QuantityError as error:
+            raise InputError(f"--price {text}: {error}") from error
+        options.append((parse_selector(selector) if selector else {}, micros))
+    # Those for some nodes come first.
+    return Prices(of_types, sorted(options, key=lambda one: not one[0]))
 
 
 def _read(path: Path) -> list[TypePrice]:
@@ -217,25 +194,19 @@ def _rows(path: Path, text: str) -> Iterable[object]:
 def _type_price(path: Path, number: int, row: object) -> TypePrice:
     cells = row if isinstance(row, dict) else {}
     unknown = [str(name) for name in cells if name not in COLUMNS]
-    told = {name: str(cells.get(name) or "").strip() for name in COLUMNS}
-    if unknown or not (told[TYPE] and told[PRICE]):
+    told = [str(cells.get(name) or "").strip() for name in COLUMNS]
+    name, bought, zone, region, price = told
+    if unknown or not (name and price):
         raise _no_prices(
             path,
             f"entry {number} must have {TYPE} and {PRICE}, and may have {CAPACITY}, "
             f"region and zone{f', not {unknown[0]}' if unknown else ''}",
         )
     try:
-        micros = parse_price(told[PRICE])
+        micros = parse_price(price)
     except QuantityError as error:
         raise _no_prices(path, f"entry {number}: {error}") from error
-    bought = told[CAPACITY]
-    return TypePrice(
-        instance_type=told[TYPE],
-        micros=micros,
-        capacity=capacity_type({CAPACITY_TYPE[0]: bought}) if bought else "",
-        region=told["region"],
-        zone=told["zone"],
-    )
+    return TypePrice(name, capacity_type({CAPACITY_TYPE[0]: bought}) if bought else "", zone, region, micros)
 
 
 def _no_prices(path: Path, why: str) -> InputError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
 from stowage_testbed.amounts.price import exact_column, month_in_words, price_in_words
@@ -99,8 +99,8 @@ def _waiting(found: Findings) -> Iterator[str]:
         yield f"{left[NOT_FOUND]:>7,} were not placed{within} in time; nothing is proved."
     if left[NOT_JUDGED]:
         unjudged = [one.reason for one in found.left if one.verdict == NOT_JUDGED]
-        why = tuple(dict.fromkeys(one.removeprefix(f"{NOT_JUDGED}: ") for one in unjudged))
-        yield f"{left[NOT_JUDGED]:>7,} were not judged{f': {first_of(why, 1)}' if any(why) else ''}."
+        told = tuple(dict.fromkeys(one.removeprefix(f"{NOT_JUDGED}: ") for one in unjudged))
+        yield f"{left[NOT_JUDGED]:>7,} were not judged{f': {first_of(told, 1)}' if any(told) else ''}."
     yield from _gain(found)
 
 
@@ -377,80 +377,64 @@ def _skipped(found: Defragmentation) -> Iterator[str]:
 def tables(found: Answer) -> tuple[Table, ...]:
     """Return every finding, without tables that have no rows."""
     own = _tables_of_nodes(found) if isinstance(found, Defragmentation) else _tables_of_pods(found)
-    kept = [(one.rule, str(one.pods), one.example) for one in found.kept]
     every = (
         *own,
-        _table("Running pods that stay where they are", "rule, pods, for example", kept),
-        _table("Nodes that could be emptied", "node", [(one,) for one in found.emptied])
-        if isinstance(found, Findings)
-        else None,
-        _table(
-            "Nodes that autoscalers may not remove",
-            "node, annotation",
-            [(one.name, one.reason) for one in found.irremovable],
-        ),
-        _table("Not judged", "why, what, detail", [(one.reason, one.subject, one.detail) for one in found.not_judged]),
+        ("Nodes that autoscalers may not remove", "node| annotation", _rows(found.irremovable, "name", "reason")),
+        ("Not judged", "why| what| detail", _rows(found.not_judged, "reason", "subject", "detail")),
     )
-    return tuple(table for table in every if table and table.rows)
+    return tuple(Table(title, tuple(headers.split("| ")), tuple(rows)) for title, headers, rows in every if rows)
 
 
-def _table(title: str, headers: str, rows: Sequence[tuple[str, ...]]) -> Table:
-    return Table(title, tuple(headers.split(", ")), tuple(rows))
+_Described = tuple[str, str, Sequence[tuple[str, ...]]]
+"""A title, headers with lines between, and rows."""
 
 
-def _tables_of_pods(found: Findings) -> Iterator[Table]:
-    yield Table(
-        "Moves that make room",
-        ("pod", "from", "to", "makes room for waiting pods", "of priority"),
-        tuple(
-            (
-                one.pod,
-                one.from_node,
-                one.to_node,
-                str(one.admits or ""),
-                "" if one.priority is None else str(one.priority),
-            )
-            for one in found.moves
-        ),
-    )
-    yield _table("Evictions, for pods of higher priority", "pod", [(name,) for name in found.evictions])
-    tiers = [(str(one.priority), str(one.before), str(one.after), str(one.at_most)) for one in found.tiers]
-    yield _table("Pods with a node, of a priority and above", "priority, now, by the plan, at most", tiers)
+def _rows(items: Iterable[object], *names: str) -> list[tuple[str, ...]]:
+    """Return a row for each item, of its attributes."""
+
+    def cell(value: object) -> str:
+        return ", ".join(value) if isinstance(value, tuple) else "" if value is None else str(value)
+
+    return [tuple(cell(getattr(item, name)) for name in names) for item in items]
+
+
+def _tables_of_pods(found: Findings) -> Iterator[_Described]:
+    moves = _rows(found.moves, "pod", "from_node", "to_node", "admits", "priority")
+    yield "Moves that make room", "pod| from| to| makes room for waiting pods| of priority", moves
+    yield "Evictions, for pods of higher priority", "pod", [(name,) for name in found.evictions]
+    tiers = _rows(found.tiers, "priority", "before", "after", "at_most")
+    yield "Pods with a node, of a priority and above", "priority| now| by the plan| at most", tiers
     steps = [(str(moves), str(gained)) for moves, gained in found.gain_by_moves]
-    yield Table("What fewer moves gain", ("moves, at most", "more pods with a node"), tuple(steps))
-    yield _table(
-        "Pods that stay pending",
-        "workload, pods, why, rules in the way",
-        [(one.workload, str(one.pods), one.reason, ", ".join(one.rules)) for one in found.left],
-    )
-    yield _table(
-        "What keeps them, in the scheduler's words",
-        "workload, as things are, after the plan, what would have to change",
-        [(one.workload, one.now, one.after, ", ".join(one.changes)) for one in found.left],
-    )
-    yield _table(
-        "What is proved" if found.proof.holds else "What was looked for",
-        "about, not about",
-        [(found.proof.about, "; ".join(found.proof.not_about))],
-    )
-    others = [(one.scheduler, str(one.pods)) for one in found.elsewhere]
-    yield _table("Pods that wait for other schedulers", "scheduler, pods", others)
+    yield "What fewer moves gain", "moves, at most| more pods with a node", steps
+    left = _rows(found.left, "workload", "pods", "reason", "rules")
+    yield "Pods that stay pending", "workload| pods| why| rules in the way", left
+    reasons = _rows(found.left, "workload", "now", "after", "changes")
+    headers = "workload| as things are| after the plan| what would have to change"
+    yield "What keeps them, in the scheduler's words", headers, reasons
+    proof = [(found.proof.about, "; ".join(found.proof.not_about))]
+    yield "What is proved" if found.proof.holds else "What was looked for", "about| not about", proof
+    yield "Pods that wait for other schedulers", "scheduler| pods", _rows(found.elsewhere, "scheduler", "pods")
+    yield _kept_table(found)
+    yield "Nodes that could be emptied", "node", [(one,) for one in found.emptied]
 
 
-def _tables_of_nodes(found: Defragmentation) -> Iterator[Table]:
-    yield _table("Nodes in use, by kind", "kind, nodes, each, an hour, emptied, saved", _kind_rows(found, found.kinds))
+def _tables_of_nodes(found: Defragmentation) -> Iterator[_Described]:
+    headers = "kind| nodes| each| an hour| emptied| saved"
+    yield "Nodes in use, by kind", headers, _kind_rows(found, found.kinds)
     prices = exact_column([one.hourly_micros for one in found.emptied])
-    yield _table(
-        "Nodes to empty",
-        "node, kind, an hour, moves, gain",
-        [
-            (one.name, one.kind, price, str(len(one.moves)), str(one.gain))
-            for one, price in zip(found.emptied, prices, strict=True)
-        ],
-    )
-    moves = [(one.pod, one.from_node, one.to_node) for one in found.moves()]
-    yield _table("Moves, in their order", "pod, from, to", moves)
-    left_out = [(one.node, one.why, one.detail, str(one.gain)) for one in found.left_out]
-    yield _table("Nodes that are left as they are", "node, why, detail, gain", left_out)
-    yield _table("Idle nodes that are taken into use", "node", [(one,) for one in found.opened])
-    yield _table("Nodes in use without a price", "node", [(one,) for one in found.without_price])
+    emptied = [
+        (one.name, one.kind, price, str(len(one.moves)), str(one.gain))
+        for one, price in zip(found.emptied, prices, strict=True)
+    ]
+    yield "Nodes to empty", "node| kind| an hour| moves| gain", emptied
+    yield "Moves, in their order", "pod| from| to", _rows(found.moves(), "pod", "from_node", "to_node")
+    left_out = _rows(found.left_out, "node", "why", "detail", "gain")
+    yield "Nodes that are left as they are", "node| why| detail| gain", left_out
+    yield "Idle nodes that are taken into use", "node", [(one,) for one in found.opened]
+    yield "Nodes in use without a price", "node", [(one,) for one in found.without_price]
+    yield _kept_table(found)
+
+
+def _kept_table(found: Answer) -> _Described:
+    rows = _rows(found.kept, "rule", "pods", "example")
+    return "Running pods that stay where they are", "rule| pods| for example", rows
