@@ -72,6 +72,8 @@ class CapturedWorkload:
         What keeps each pod without a node, in the scheduler's words.
     claims
         Templates of the claims that each pod of a StatefulSet has.
+    controllers
+        How many equal controllers share the pods.
     """
 
     kind: str
@@ -82,6 +84,7 @@ class CapturedWorkload:
     nodes: tuple[str, ...]
     messages: tuple[str, ...] = ()
     claims: tuple[Manifest, ...] = ()
+    controllers: int = 1
 
     def with_spec(self, spec: Manifest) -> CapturedWorkload:
         """Return the workload with pods of another spec."""
@@ -273,7 +276,8 @@ def _count_resize(pod: Manifest) -> Manifest:
             if name in limits:
                 limits[name] = max(limits[name], counted[name], key=_size)
         changed = changed or counted != asked
-        containers.append({**container, "resources": {**resources, "requests": counted, "limits": limits}})
+        most = {"limits": limits} if limits else {}
+        containers.append({**container, "resources": {**resources, "requests": counted, **most}})
     return {**pod, "spec": {**pod["spec"], "containers": containers}} if changed else pod
 
 

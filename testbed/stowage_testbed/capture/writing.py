@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.model import SCALED
 from stowage_testbed.scenario.words import is_label
+from stowage_testbed.text.lines import count
 
 FILE = "cluster.yaml"
 OBJECTS = "objects.yaml"
@@ -35,14 +36,6 @@ _FOLDED = frozenset({"Deployment", "ReplicaSet"})
 _BUSY_S = 86400
 _TEXT = "tag:yaml.org,2002:str"
 _WIDTH = 116
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """Equal workloads under one name."""
-
-    workload: CapturedWorkload
-    controllers: int = 1
 
 
 def write_scenario(captured: Capture, folder: Path) -> Path:
@@ -62,8 +55,7 @@ def write_scenario(captured: Capture, folder: Path) -> Path:
         if one.exists():
             raise InputError(f"there is already a file {one}; choose another folder, or remove it")
     folder.mkdir(parents=True, exist_ok=True)
-    entries = _fold(captured.workloads)
-    document = _make_document(captured, entries, folder.resolve().name)
+    document = _make_document(captured, _fold(captured.workloads), folder.resolve().name)
     notes = (f"{said[0].upper()}{said[1:]}." for said in (one.in_words() for one in captured.notes))
     text = "".join(f"# {line}\n" for line in (_HEAD, *notes))
     for other, manifests in beside.items():
@@ -73,58 +65,52 @@ def write_scenario(captured: Capture, folder: Path) -> Path:
     return path
 
 
-def _fold(workloads: Sequence[CapturedWorkload]) -> list[_Entry]:
+def _fold(workloads: Sequence[CapturedWorkload]) -> list[CapturedWorkload]:
     """Return the workloads, equal ones of them as one with several controllers."""
     alike = defaultdict[object, list[CapturedWorkload]](list)
     for one in workloads:
-        key: object = one.name
-        if one.kind in _FOLDED:
-            template = yaml.dump([one.template.labels, one.template.spec])
-            key = (one.kind, one.namespace, len(one.pods), template)
-        alike[key].append(one)
-    entries = []
-    for ones in alike.values():
-        together = replace(
+        template = yaml.dump([one.template.labels, one.template.spec])
+        alike[(one.kind, one.namespace, len(one.pods), template) if one.kind in _FOLDED else one.name].append(one)
+    return [
+        replace(
             ones[0],
             pods=tuple(pod for one in ones for pod in one.pods),
             nodes=tuple(node for one in ones for node in one.nodes),
             messages=tuple(said for one in ones for said in one.messages),
+            controllers=len(ones),
         )
-        entries.append(_Entry(together, len(ones)))
-    return entries
+        for ones in alike.values()
+    ]
 
 
-def _make_document(captured: Capture, entries: Sequence[_Entry], topic: str) -> dict[str, Any]:
-    workloads = [one.workload for one in entries]
+def _make_document(captured: Capture, workloads: Sequence[CapturedWorkload], topic: str) -> dict[str, Any]:
     pending = {one.name: one.pending for one in workloads if one.pending}
-    reasons = list(_write_reasons(workloads))
     expect: dict[str, Any] = {"placed": captured.pods - captured.pending, "pending": pending}
-    if reasons:
+    if reasons := [*_write_reasons(workloads)]:
         expect["that"] = [_Prose(one) for one in reasons]
+    found = f"{count(captured.pods, 'pod')} on {count(len(captured.nodes.names), 'node')} as they were found"
     return {
         "version": 1,
         "name": f"{topic}/{FILE.partition('.')[0]}",
-        "description": (
-            f"{captured.pods} pods on {len(captured.nodes.names)} nodes as they were "
-            f"found, {captured.pending} of them without a node."
-        ),
+        "description": f"{found}, {captured.pending} of them without a node.",
         "nodes": [_write_pool(pool) for pool in captured.nodes.pools],
-        "workload": [_write_workload(one) for one in entries],
-        "steps": list(_list_steps(captured, entries)),
+        "workload": [_write_workload(one) for one in workloads],
+        "steps": list(_list_steps(captured, workloads)),
         "expect": {"allow_unplaceable": True, "end": expect},
         "catch": ["events"],
     }
 
 
-def _list_steps(captured: Capture, entries: Sequence[_Entry]) -> Iterator[Any]:
+def _list_steps(captured: Capture, workloads: Sequence[CapturedWorkload]) -> Iterator[Any]:
     """Yield the steps: what is bound is where it was before the scheduler begins."""
     if captured.nodes.cordoned:
         yield {"cordon": list(captured.nodes.cordoned)}
     if captured.objects:
         yield {"apply": OBJECTS}
-    workloads = [one.workload for one in entries]
     placed = {
-        one.name: _write_nodes(one)
+        one.name: list(one.nodes)
+        if one.kind == "StatefulSet"
+        else dict(sorted(Counter(filter(None, one.nodes)).items()))
         for one in workloads
         # A daemon's pod has but one node that it can go to.
         if any(one.nodes) and one.kind != "DaemonSet"
@@ -138,12 +124,6 @@ def _list_steps(captured: Capture, entries: Sequence[_Entry]) -> Iterator[Any]:
         yield {"apply": QUOTAS}
     if all(_list_reasons(one) for one in workloads if one.pending):
         yield {"wait": {"for": "settled"}}
-
-
-def _write_nodes(workload: CapturedWorkload) -> Any:
-    if workload.kind == "StatefulSet":
-        return list(workload.nodes)
-    return dict(sorted(Counter(filter(None, workload.nodes)).items()))
 
 
 _KNOWN = (
@@ -212,18 +192,18 @@ def _write_pool(pool: NodePool) -> dict[str, Any]:
     return written
 
 
-def _write_workload(entry: _Entry) -> dict[str, Any]:
-    one, spec = entry.workload, dict(entry.workload.template.spec)
+def _write_workload(one: CapturedWorkload) -> dict[str, Any]:
+    spec = dict(one.template.spec)
     written: dict[str, Any] = {"name": one.name, "kind": one.kind}
-    written["replicas"] = len(one.pods) // entry.controllers
-    if entry.controllers > 1:
-        written["controllers"] = entry.controllers
+    written["replicas"] = len(one.pods) // one.controllers
+    if one.controllers > 1:
+        written["controllers"] = one.controllers
     priority = int(spec.pop("priority", 0))
     of_system = abs(priority) > LARGEST_PRIORITY
     if not of_system:
         spec.pop("priorityClassName", None)
         written |= {"priority": priority} if priority else {}
-    written |= _lift_requests(spec)
+    written |= _take_requests(spec)
     if one.template.labels:
         written["labels"] = dict(one.template.labels)
     if one.kind == "Job":
@@ -240,7 +220,7 @@ def _write_workload(entry: _Entry) -> dict[str, Any]:
     return written
 
 
-def _lift_requests(spec: dict[str, Any]) -> dict[str, Any]:
+def _take_requests(spec: dict[str, Any]) -> dict[str, Any]:
     """Take the container out of a spec that has but one, which only asks for room."""
     (first, *others) = spec["containers"]
     asked = first.get("resources") or {}
@@ -250,8 +230,8 @@ def _lift_requests(spec: dict[str, Any]) -> dict[str, Any]:
         return {}
     del spec["containers"]
     amounts = dict(asked.get("requests") or {})
-    lifted = {name: amounts.pop(name) for name in (CPU, MEMORY) if name in amounts}
-    return lifted | ({"requests": amounts} if amounts else {})
+    taken = {name: amounts.pop(name) for name in (CPU, MEMORY) if name in amounts}
+    return taken | ({"requests": amounts} if amounts else {})
 
 
 class _Dumper(yaml.SafeDumper):

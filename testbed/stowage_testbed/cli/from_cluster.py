@@ -81,7 +81,7 @@ def _run_once(path: Path) -> None:
     if done.returncode:
         typer.echo(f"{done.stdout}{done.stderr}".rstrip())
         raise StowageError(
-            f"{path} does not show what was so in the cluster, as the run above tells; change it by hand, and "
-            "leave out what is not so, or write it with --no-check"
+            f"{path} did not pass when it was run, as told above; where it does not show what was so in the "
+            "cluster, change it by hand, or write it with --no-check"
         )
     typer.echo("checked: the scenario begins as the cluster is, and its expectations hold")
