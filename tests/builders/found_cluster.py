@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from stowage_testbed.capture.reading import Found
+from stowage_testbed.capture.reading import Found, sort_out
 
 Manifest = dict[str, Any]
 
 
 def found(*objects: Manifest) -> Found:
     """Return the objects by kind, as they are when they were read."""
-    by_kind: dict[str, list[Manifest]] = {}
-    for one in objects:
-        by_kind.setdefault(one["kind"], []).append(one)
-    return Found({kind: tuple(ones) for kind, ones in by_kind.items()})
+    return sort_out(objects)
 
 
 def node(name: str, cpu: str = "4", *, zone: str = "", taints: Any = (), **labels: str) -> Manifest:

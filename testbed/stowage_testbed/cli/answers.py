@@ -228,8 +228,12 @@ def _namespaces(names: list[str], selector: str | None) -> dict[str, Any] | None
     return named if names else labelled
 
 
+def _asks_somebody() -> bool:
+    return sys.stdin.isatty()
+
+
 def _confirm() -> bool:
-    if not sys.stdin.isatty():
+    if not _asks_somebody():
         raise InputError("nobody can be asked here whether it is wanted: give --yes")
     return typer.confirm("\nHave the release make such a plan of the cluster as it is now, and carry it out?")
 

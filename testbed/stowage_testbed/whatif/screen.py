@@ -27,7 +27,7 @@ from stowage_testbed.whatif.findings import (
 )
 
 MOVES, RESOURCES, REASONS, TIERS, STEPS, WORKLOADS = 5, 4, 2, 5, 4, 2
-NODES, KINDS, EMPTYING_MOVES = 6, 3, 4
+NODES, KINDS, EMPTYING_MOVES = 5, 3, 4
 """How many of each a summary shows; what is left out is counted."""
 
 _POD, _NODE, _KIND, _RESOURCE = 36, 24, 24, 26

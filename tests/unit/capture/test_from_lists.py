@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -107,6 +108,8 @@ def test_objects_name_what_they_named() -> None:
     assert "claimRef" not in volume["spec"]
     assert expression["values"] == [captured.nodes.names["gpu-1"]]
     assert [one["metadata"]["name"] for one in captured.objects if one["kind"] == "PodDisruptionBudget"] == ["guard"]
+    # One that was lowered would refuse pods that run.
+    assert [one["kind"] for one in captured.quotas] == ["ResourceQuota"]
 
 
 def test_several_namespaces_are_kept_apart_by_a_label(tmp_path: Path) -> None:
@@ -130,7 +133,7 @@ def test_several_namespaces_are_kept_apart_by_a_label(tmp_path: Path) -> None:
     assert pods["other-checkout"].labels["stowage.dev/namespace"] == "other"
     assert kept["labelSelector"]["matchLabels"] == of_shop
     assert budget["spec"]["selector"]["matchLabels"] == of_shop
-    assert captured.remarks == ("1 quotas, which are of one namespace each",)
+    assert [one.in_words() for one in captured.notes] == ["not taken along: 1 quotas, which are of one namespace each"]
     write(captured, tmp_path / "both")
 
 
@@ -183,7 +186,7 @@ def test_equal_deployments_are_one_with_several_controllers(tmp_path: Path) -> N
 def test_the_command_says_what_it_wrote(tmp_path: Path) -> None:
     """And what to do with it."""
     lists, out = dumped(tmp_path), tmp_path / "made"
-    arguments = ["scenario", "from-cluster", "--file", str(lists), "--out", str(out)]
+    arguments = ["scenario", "from-cluster", "--file", str(lists), "--out", str(out), "--no-check"]
 
     answer = CliRunner().invoke(app, arguments)
 
@@ -191,6 +194,33 @@ def test_the_command_says_what_it_wrote(tmp_path: Path) -> None:
     assert (answer.exit_code, said in answer.output) == (0, True), answer.output
     assert f"stowage run {out / 'cluster.yaml'}" in answer.output
     assert yaml.safe_load((out / "cluster.yaml").read_text())["name"] == "made/cluster"
+
+
+def test_a_taint_of_a_condition_stays_on_a_node_whose_conditions_are_good() -> None:
+    """The node controller takes it off a fake node; who tolerates it tolerates what is in its place."""
+    taint = {"key": "node.kubernetes.io/memory-pressure", "effect": "NoSchedule"}
+    tolerates: dict[str, Any] = {"tolerations": [{"key": taint["key"], "operator": "Exists"}]}
+    pods = [pod("a", **tolerates), pod("b"), pod("d", "n", owner=("DaemonSet", "d"))]
+
+    captured = capture(found(node("n", taints=[taint]), *pods))
+
+    key = "stowage.dev/memory-pressure"
+    assert [one.key for one in captured.nodes.pools[0].taints] == [key]
+    tolerating = {
+        one.name for one in captured.workloads if key in [t["key"] for t in one.template.spec.get("tolerations", ())]
+    }
+    assert tolerating == {"a", "d"}
+
+
+def test_kinds_of_other_groups_are_left_out_and_named() -> None:
+    """Only the group tells Volcano's PodGroup from Kubernetes'."""
+    foreign = {**thing("PodGroup", "g"), "apiVersion": "scheduling.volcano.sh/v1beta1"}
+    longhorn = {**thing("Node", "ip-1"), "apiVersion": "longhorn.io/v1beta2"}
+    captured = shop(foreign, longhorn)
+    assert "PodGroup" not in [one["kind"] for one in captured.objects]
+    assert len(captured.nodes.names) == 3
+    (note,) = captured.notes
+    assert "PodGroup.scheduling.volcano.sh" in note.in_words()
 
 
 def test_what_is_no_list_of_a_cluster_is_refused(tmp_path: Path) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 from found_cluster import Manifest, found, node, pod, replicas, thing
 
-from stowage_testbed.capture.nodes import NOT_READY, capture_nodes
+from stowage_testbed.capture.nodes import capture_nodes
 from stowage_testbed.capture.workloads import CapturedWorkload, capture_pods
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -65,13 +66,13 @@ def test_a_node_that_does_not_answer_or_is_closed_takes_no_pods() -> None:
     captured = capture_nodes([silent, node("n1"), closed], ())
 
     first, second = ([(t.key, t.effect) for t in p.taints] for p in captured.pools)
-    assert (first, second) == ([(NOT_READY, "NoSchedule")], [])
+    assert (first, second) == ([("stowage.dev/not-ready", "NoSchedule")], [])
     assert captured.cordoned == (captured.names["n2"],)
 
 
 def capture(*objects: Manifest) -> dict[str, CapturedWorkload]:
-    captured = capture_pods(found(node("n0"), *objects))
-    return {one.name: one for one in captured.workloads}
+    workloads, _ = capture_pods(found(node("n0"), *objects))
+    return {one.name: one for one in workloads}
 
 
 def test_claims_of_a_stateful_set_are_its_templates() -> None:
@@ -124,15 +125,6 @@ def test_what_the_server_took_from_a_pods_own_labels_is_taken_out() -> None:
     assert kept == {**given, "labelSelector": selector}
 
 
-def ending(name: str, *, ended: bool) -> Manifest:
-    made = pod(name, "n0")
-    if ended:
-        made["status"]["phase"] = "Succeeded"
-    else:
-        made["metadata"]["deletionTimestamp"] = "2026-11-26T12:00:00Z"
-    return made
-
-
 RAY: dict[str, Any] = {"owner": ("RayCluster", "ray"), "labels": {"r": "1"}}
 
 
@@ -157,18 +149,77 @@ RAY: dict[str, Any] = {"owner": ("RayCluster", "ray"), "labels": {"r": "1"}}
             [replicas("web", ["n0"], namespace=one)[0] for one in "ab"],
             [("a-web", "Deployment", ("n0",)), ("b-web", "Deployment", ("n0",))],
         ),
-        # They hold no room, or will not for long.
-        ([ending("a", ended=True), ending("b", ended=False)], []),
+        # It holds no room.
+        ([{**pod("a", "n0"), "status": {"phase": "Succeeded"}}], []),
+        # A template of a StatefulSet or DaemonSet holds for all its pods.
+        (
+            [
+                pod(f"db-{n}", "n0", owner=("StatefulSet", "db"), labels={"app": "db"}, cpu=f"{n or 1}")
+                for n in range(3)
+            ],
+            [("db", "StatefulSet", ("n0", "n0")), ("db-2", "StatefulSet", ("n0",))],
+        ),
     ],
-    ids=["pods alone", "equal pods", "namespaces", "ended"],
+    ids=["pods alone", "equal pods", "namespaces", "ended", "revisions"],
 )
 def test_pods_are_told_by_their_controllers(
     objects: list[Manifest], told: list[tuple[str, str, tuple[str, ...]]]
 ) -> None:
     """Who reads the file sees what somebody runs, not each pod."""
-    captured = capture_pods(found(node("n0"), *objects))
+    workloads, _ = capture_pods(found(node("n0"), *objects))
 
-    assert [(one.name, one.kind, one.nodes) for one in captured.workloads] == told
-    labels = [one.template.labels for one in captured.workloads]
-    assert all("pod-template-hash" not in one for one in labels)
-    assert captured.remarks == ([] if told else ["1 pods that were about to end"])
+    assert [(one.name, one.kind, one.nodes) for one in workloads] == told
+    assert all("pod-template-hash" not in one.template.labels for one in workloads)
+
+
+def changed(name: str, on: str = "n0", metadata: Any = (), status: Any = ()) -> Manifest:
+    made = pod(name, on, cpu="1")
+    made["metadata"].update(dict(metadata))
+    made["status"].update(dict(status))
+    return made
+
+
+LEAVING = {"deletionTimestamp": "2026-11-26T12:00:00Z"}
+
+
+def resized(reason: str, **cpu: str) -> Manifest:
+    """Return a pod that asks for 1 cpu and has others."""
+    has = {"allocatedResources": {"cpu": cpu["allocated"]}, "resources": {"requests": {"cpu": cpu["actual"]}}}
+    pending = {"type": "PodResizePending", "status": "True", "reason": reason}
+    return changed("a", status={"containerStatuses": [{"name": "main", **has}], "conditions": [pending]})
+
+
+@pytest.mark.parametrize(
+    ("made", "kinds", "cpu", "said"),
+    [
+        # A pod that is bound does not wait.
+        (changed("a", "gone"), [], "", "not taken along: pods on nodes that are not listed.*shop/a on gone"),
+        (changed("a", metadata=LEAVING), [("a-leaving", "Pod")], "1", "so that they hold their room.*shop/a"),
+        (changed("a", "", metadata=LEAVING), [], "", "not taken along: pods that were about to end.*shop/a"),
+        (resized("Deferred", allocated="2", actual="3"), [("a", "Pod")], "3", "otherwise than it was.*resize"),
+        (resized("Infeasible", allocated="500m", actual="500m"), [("a", "Pod")], "500m", "resize"),
+        (resized("Deferred", allocated="1000m", actual="1"), [("a", "Pod")], "1", "^$"),
+    ],
+    ids=["unlisted node", "leaving", "leaving without a node", "resize", "infeasible resize", "done resize"],
+)
+def test_what_holds_room_holds_it_and_what_does_not_is_named(
+    made: Manifest, kinds: list[tuple[str, str]], cpu: str, said: str
+) -> None:
+    """A pod that waits for that room waits in the scenario, too."""
+    workloads, notes = capture_pods(found(node("n0"), pod("b", "n0"), made))
+
+    kept = [one for one in workloads if one.name != "b"]
+    assert [(one.name, one.kind) for one in kept] == kinds
+    assert [one.template.spec["containers"][0]["resources"]["requests"]["cpu"] for one in kept] == [cpu] * len(kept)
+    assert re.search(said, "\n".join(one.in_words() for one in notes))
+
+
+def test_daemons_of_several_revisions_keep_to_their_nodes() -> None:
+    """Two DaemonSets would both have a pod on each node."""
+    daemons = [pod(f"d-{n}", f"n{n}", owner=("DaemonSet", "d"), labels={"d": ""}, cpu=f"{n + 1}") for n in range(2)]
+
+    workloads, (note,) = capture_pods(found(node("n0"), node("n1"), *daemons))
+
+    terms = [one.template.spec["affinity"]["nodeAffinity"][REQUIRED]["nodeSelectorTerms"] for one in workloads]
+    assert [one[0]["matchExpressions"][0]["values"] for one in terms] == [["n0"], ["n1"]]
+    assert "shop/d" in note.in_words()

@@ -21,13 +21,12 @@ from watch_server import WatchServer, served_api
 from watch_server import serving as watched
 
 from stowage_testbed.base.errors import InputError, StowageError
-from stowage_testbed.cli import app, consolidation
-from stowage_testbed.cli import defragment as command
-from stowage_testbed.cli.consolidation import follow
+from stowage_testbed.cli import answers, app, plan_control
 from stowage_testbed.cli.kubectl import plugin
-from stowage_testbed.cli.plan_control import PlanApi
-from stowage_testbed.defragment.findings import REHEARSED, Bill, Defragmentation, EmptiedNode, PodMove
+from stowage_testbed.cli.plan_control import PlanApi, follow
 from stowage_testbed.toolchain import choose_minor, tool_path
+from stowage_testbed.whatif import emptying
+from stowage_testbed.whatif.findings import REHEARSED, Bill, Defragmentation, EmptiedNode, PodMove
 from stowage_testbed.whatif.inventory import Inventory
 
 
@@ -71,7 +70,9 @@ def test_a_missing_context_is_named(program: tuple[str, ...], tmp_path: Path) ->
     assert "context 'nowhere' cannot be used" in done.stderr
     assert "Traceback" not in done.stderr
     shown = CliRunner().invoke(plugin, ["--help"]).output
-    assert all(command in shown for command in ("defragment", "savings"))
+    assert all(command in shown for command in ("defragment", "whatif"))
+    gone = CliRunner().invoke(plugin, ["savings", "--context", "c"])
+    assert "use: kubectl stowage defragment" in str(gone.exception)
 
 
 def _path_with_tools() -> str:
@@ -190,12 +191,12 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Any:
     def asked(server: Server, *arguments: str, answer: str | None = None) -> Any:
         node = {"metadata": {"name": "n0", "labels": {}}}
         inventory = Inventory((node,), ())
-        monkeypatch.setattr(command, "read_inventory", lambda *_, **__: inventory)
-        monkeypatch.setattr(command, "_found", lambda *_: FOUND)
-        monkeypatch.setattr(command, "new_client", lambda *_: serving(server))
-        monkeypatch.setattr(consolidation, "LOOK_S", 0.0)
+        monkeypatch.setattr(answers, "_read_inventory", lambda *_, **__: inventory)
+        monkeypatch.setattr(emptying, "defragmentation_of", lambda *_: FOUND)
+        monkeypatch.setattr(answers, "new_client", lambda *_: serving(server))
+        monkeypatch.setattr(plan_control, "LOOK_S", 0.0)
         if answer is not None:
-            monkeypatch.setattr(consolidation, "_asks_somebody", lambda: True)
+            monkeypatch.setattr(answers, "_asks_somebody", lambda: True)
         return CliRunner().invoke(app, ["defragment", *arguments], input=answer)
 
     return asked

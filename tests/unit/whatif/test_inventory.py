@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from stowage_testbed.base.errors import InputError
+from stowage_testbed.whatif.candidates import NAMESPACE_NAME, candidates_of
 from stowage_testbed.whatif.findings import Elsewhere
 from stowage_testbed.whatif.inventory import Inventory, inventory_of, reduced
-from stowage_testbed.whatif.judged import NAMESPACE_NAME, judged_pods
 from stowage_testbed.whatif.reading import read_files
 
 REDUCED: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("reduced.yaml").read_text("utf-8"))[
@@ -89,6 +89,21 @@ def test_what_is_not_in_the_files_is_said_to_be_not_judged(tmp_path: Path) -> No
     assert "disruption budgets" not in unread(budget, pod=a_pod("a"))
     assert "devices" not in unread(pod=a_pod("a"))
     assert "devices" in unread(pod=claiming)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+def test_a_file_is_read_as_powershell_writes_it(tmp_path: Path, encoding: str) -> None:
+    """`kubectl get ... > all.json` is UTF-16 there."""
+    file = tmp_path / "all.json"
+    file.write_bytes(json.dumps({"kind": "List", "items": [NODE, a_pod("ä")]}, ensure_ascii=False).encode(encoding))
+    (pod,) = read_files([file]).pods
+    assert pod["metadata"]["name"] == "ä"
+
+
+def test_a_kind_of_another_group_is_another_kind() -> None:
+    """Longhorn has a Node for each node, of the same name."""
+    longhorn = {**NODE, "apiVersion": "longhorn.io/v1beta2", "spec": {"disks": {}}}
+    assert inventory_of([NODE, longhorn, a_pod("a")]).nodes == (NODE,)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +215,7 @@ def test_pods_of_a_release_are_judged_whatever_its_scheduler_is_called() -> None
         leaving,
     )
 
-    judged = judged_pods(Inventory(({},), pods), ("mine",))
+    judged = candidates_of(Inventory(({},), pods), ("mine",))
 
     names = [pod["spec"]["schedulerName"] for pod in judged.pods]
     assert names[:3] == ["default-scheduler", "not-judged/default-scheduler", "x"]
@@ -239,6 +254,6 @@ def test_who_asks_for_what_was_not_read_is_not_judged(pod: dict[str, Any], unrea
     objects = [{"kind": "Node", **node}, pod, plain]
     inventory = inventory_of(objects, [unread] if unread else [])
 
-    found = judged_pods(inventory, ("default-scheduler",)).of_unread
+    found = candidates_of(inventory, ("default-scheduler",)).of_unread
 
     assert set(found) == (set() if judged else {"asks"})

@@ -15,8 +15,6 @@ from typer.testing import CliRunner
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli import answers, app
 from stowage_testbed.text.lines import COLUMNS, LINES
-from stowage_testbed.whatif import asking
-from stowage_testbed.whatif.details import tables
 from stowage_testbed.whatif.findings import (
     NOT_FOUND,
     NOT_JUDGED,
@@ -32,12 +30,11 @@ from stowage_testbed.whatif.findings import (
     Room,
     StillPending,
     Tier,
-    telling,
 )
 from stowage_testbed.whatif.inventory import Inventory
 from stowage_testbed.whatif.prices import LABEL, prices_of
 from stowage_testbed.whatif.release import Release, release_of
-from stowage_testbed.whatif.screen import screen
+from stowage_testbed.whatif.screen import screen, tables
 
 LONG = "n" * 253
 SCREENS = yaml.safe_load(Path(__file__).with_name("screens.yaml").read_text("utf-8"))
@@ -104,7 +101,7 @@ def test_the_most_telling_moves_admit_the_highest_priority_then_the_most_pods() 
     """Ten of a thousand moves must be those that matter; chains only help others."""
     chain, few = Move("a", "n", "m"), Move("b", "n", "m", 1, 9)
     many, low = Move("c", "n", "m", 3, 9), Move("d", "n", "m", 99, -5)
-    assert sorted((chain, low, few, many), key=telling) == [many, few, low, chain]
+    assert sorted((chain, low, few, many), key=lambda one: one.order) == [many, few, low, chain]
 
 
 def test_a_name_cannot_steer_the_terminal_or_make_a_line(small: Findings) -> None:
@@ -130,7 +127,7 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, huge: Findings) -> 
     pod = {"kind": "Pod", "metadata": {"name": "p"}}
     items = [{"kind": "Node", "metadata": {"name": "n"}}, pod]
     file.write_text(json.dumps({"kind": "List", "items": items}))
-    monkeypatch.setattr(asking, "findings_of", lambda *_: huge)
+    monkeypatch.setattr("stowage_testbed.whatif.answer.findings_of", lambda *_: huge)
     monkeypatch.setattr(answers, "install_needed", lambda *_, **__: None)
     return ["whatif", "--file", str(file)]
 

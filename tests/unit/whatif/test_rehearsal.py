@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.defragment.gain import cost_of_move
-from stowage_testbed.defragment.rehearsal import Leaving, Rehearsal, Rehearsed, most_that_holds
-from stowage_testbed.defragment.turns import Turns
 from stowage_testbed.simulate import Instance, Placements
+from stowage_testbed.whatif.emptying import cost_of_move, hardest_first
+from stowage_testbed.whatif.rehearsal import Leaving, Rehearsal, Rehearsed, most_that_holds
 
 
 def _pod(name: str, node: str = "") -> dict[str, Any]:
@@ -112,7 +111,9 @@ def test_as_many_nodes_are_emptied_as_the_scheduler_finds_places_for(
     def rehearse(leaving: Sequence[Leaving]) -> Rehearsed:
         asked.append(len(leaving))
         return Rehearsed(
-            {uid: "n" for one in leaving for uid in one.pods}, {one.node: "full" for one in leaving[most:]}
+            tuple(leaving),
+            {uid: "n" for one in leaving for uid in one.pods},
+            {one.node: "full" for one in leaving[most:]},
         )
 
     kept = most_that_holds(rehearse, WANTED, lambda: ends_s, lambda: 0.0)
@@ -150,6 +151,6 @@ def test_pods_that_matter_or_are_large_leave_first() -> None:
         snapshot.pod_classes.add(id=name, priority=priority, requests=asked)
         snapshot.pods.add(uid=name, name=name, class_id=name, node="n", movable=True)
 
-    turns = Turns(snapshot).of(pod.uid for pod in snapshot.pods)
+    turns = hardest_first(snapshot, (pod.uid for pod in snapshot.pods))
 
     assert turns == ("dear", "wide", "broad", "also-small", "small")

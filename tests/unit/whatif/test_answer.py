@@ -12,13 +12,13 @@ import pytest
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.simulate import Continued, Judgement, PlanJudgement, Question, Remark, UnknownField, Verification
-from stowage_testbed.whatif import asking
-from stowage_testbed.whatif.allowance import LIFTED_SHARE, PLACING_SHARE, SMALL, SURE_SOLVES, Allowance
-from stowage_testbed.whatif.asking import PlanLimits, findings_of
+from stowage_testbed.whatif import engine
+from stowage_testbed.whatif.answer import findings_of
+from stowage_testbed.whatif.engine import PLACING_SHARE, SMALL, SURE_SOLVES, UNRULED_SHARE, Allowance
 from stowage_testbed.whatif.findings import NOT_FOUND, OPEN, Elsewhere, Findings, HourlyPrice, Move, NotJudged, Tier
 from stowage_testbed.whatif.inventory import FURTHER, Inventory
 from stowage_testbed.whatif.reading import NO_BUDGETS
-from stowage_testbed.whatif.release import Release
+from stowage_testbed.whatif.release import PlanLimits, Release
 
 NAMES = ("home", "small", "big")
 PODS: tuple[dict[str, Any], ...] = tuple(
@@ -94,8 +94,8 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
     def process(*_: Any, **__: Any) -> Iterator[World]:
         yield made
 
-    monkeypatch.setattr(asking, "SchedulerVerifier", process)
-    monkeypatch.setattr(asking, "running_service", lambda: nullcontext(made))
+    monkeypatch.setattr(engine, "SchedulerVerifier", process)
+    monkeypatch.setattr(engine, "running_service", lambda: nullcontext(made))
     return made
 
 
@@ -298,10 +298,10 @@ def test_all_parts_together_take_the_time_that_was_given() -> None:
     """Each had the whole limit: ten seconds became a minute."""
     now = [2.0]
     allowance = Allowance(12.0, SMALL + 1, lambda: now[0])
-    for share, later in ((PLACING_SHARE, 4.0), (LIFTED_SHARE, 2.0), (1.0, 2.0)):
-        part, solves = allowance.part(share, later), 0
+    for share, later in ((PLACING_SHARE, 4.0), (UNRULED_SHARE, 2.0), (1.0, 2.0)):
+        solves = 0
         # Of a part's time each solve gets a share of what is left.
-        while (time_s := part.solve_s()) is not None:
+        for time_s in allowance.solves_s(share, later):
             now[0] += time_s
             solves += 1
         assert solves > 1
@@ -314,11 +314,9 @@ def test_a_small_cluster_s_answer_is_whole_on_a_busy_machine_too() -> None:
     now = [0.0]
     small, large = (Allowance(2.0, size, lambda: now[0]) for size in (SMALL, SMALL + 1))
     now[0] = 1.9
-    part = small.part(PLACING_SHARE, 0.2)
 
-    assert [part.solve_s() for _ in range(SURE_SOLVES)] == [0.2] * SURE_SOLVES
+    assert [*small.solves_s(PLACING_SHARE, 0.2)] == [0.2] * SURE_SOLVES
     now[0] = 22.0
-    assert part.solve_s() is None
-    assert small.part(1.0, 5.0).solve_s() is not None
-    assert large.part(1.0, 5.0).solve_s() is None
-    assert large.part(PLACING_SHARE, 5.0).solve_s() is not None
+    assert len([*small.solves_s(1.0, 5.0)]) == SURE_SOLVES
+    assert [*large.solves_s(1.0, 5.0)] == []
+    assert len([*large.solves_s(PLACING_SHARE, 5.0)]) == 1

@@ -8,10 +8,9 @@ import pytest
 from amounts import GPU
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.whatif.capacity import rooms
+from stowage_testbed.whatif.blocked import Blocked, Bounds, Helped, Immovable, helped, without_rules
 from stowage_testbed.whatif.findings import BESIDE, LIMITED, OPEN, PROVED, Kept, Proof, Room, StillPending
-from stowage_testbed.whatif.kept import KeptPods, Workloads
-from stowage_testbed.whatif.lifted import Bounds, Helped, helped, lifted
+from stowage_testbed.whatif.nodes import rooms
 from stowage_testbed.whatif.outcome import Outcome
 
 NOTHING = Outcome({}, (), (), {}, frozenset())
@@ -41,18 +40,18 @@ def snapshot() -> pb.Snapshot:
 
 def test_a_rule_is_in_the_way_where_it_keeps_the_room_that_is_missing(snapshot: pb.Snapshot) -> None:
     """One pod of 1 leaves room for 7; nobody makes room for 9 on a node of 8."""
-    kept = KeptPods(snapshot)
+    kept = Immovable(snapshot)
     asked = [pb.Resources(memory_bytes=size) for size in (6, 7, 9)]
     assert [kept.in_the_way_of(one) for one in asked] == [(), ("singleton",), ()]
     # A number alone cannot be looked up in the cluster.
     rules = (Kept("singleton", 2, "ns/a"), Kept("job", 1, "ns/c"))
-    assert tuple(kept.by_rule()) == rules
+    assert kept.by_rule() == rules
 
     # Room is room of all that is asked for: a GPU may be what is missing.
     snapshot.nodes[0].allocatable.extended[GPU] = 1
     snapshot.pod_classes[0].requests.extended[GPU] = 1
     one, two = (pb.Resources(memory_bytes=1, extended={GPU: n}) for n in (1, 2))
-    kept = KeptPods(snapshot)
+    kept = Immovable(snapshot)
     assert kept.in_the_way_of(one) == ("singleton",)
     assert (kept.large_enough(one), kept.large_enough(two)) == (True, False)
 
@@ -67,8 +66,8 @@ def _waits(snapshot: pb.Snapshot, name: str, size: int, priority: int = 0) -> No
 def _left(
     snapshot: pb.Snapshot, found: Outcome = NOTHING, proof: Proof = PROOF, helped: Helped | None = None
 ) -> dict[str, StillPending]:
-    workloads = Workloads(snapshot, proof, {}, {})
-    return {one.workload: one for one in workloads.left(NOTHING, found, helped)}
+    blocked = Blocked(snapshot, proof, {}, {}, NOTHING, found, helped)
+    return {one.workload: one for one in blocked.workloads()}
 
 
 def test_pending_pods_get_the_rules_in_the_way(snapshot: pb.Snapshot) -> None:
@@ -117,11 +116,11 @@ def test_what_keeps_a_pod_is_in_the_scheduler_s_words(snapshot: pb.Snapshot) -> 
     for name in ("w", "w2"):
         snapshot.pods.add(uid=name, namespace="ns", name=name, class_id="of-7")
     words = replace(NOTHING, reasons={"w2": "0/2 nodes are available"})
-    (left,) = Workloads(snapshot, PROOF, {}, {}).left(words, NOTHING, None)
+    (left,) = Blocked(snapshot, PROOF, {}, {}, words, NOTHING).workloads()
     assert (left.pods, left.now, left.after) == (2, "0/2 nodes are available", "")
 
-    promised = Workloads(snapshot, PROOF, {}, {"w": "2", "w2": "2"})
-    (left,) = promised.left(NOTHING, NOTHING, None)
+    promised = Blocked(snapshot, PROOF, {}, {"w": "2", "w2": "2"}, NOTHING, NOTHING)
+    (left,) = promised.workloads()
     assert (left.verdict, "promised the node 2" in left.reason) == (OPEN, True)
 
 
@@ -155,7 +154,7 @@ def _plan(*moved: str) -> pb.Plan:
 
 def test_rules_and_budgets_are_lifted_facts_are_not(ruled: pb.Snapshot) -> None:
     """No value makes a DaemonSet's pod run elsewhere; nothing lifted is no question."""
-    free = lifted(ruled)
+    free = without_rules(ruled)
 
     assert free is not None
     assert {pod.name for pod in free.pods if pod.movable} == {"one", "two", "kept"}
@@ -163,7 +162,7 @@ def test_rules_and_budgets_are_lifted_facts_are_not(ruled: pb.Snapshot) -> None:
     # Among equal plans, the one that keeps the rules.
     assert {pod.name for pod in free.pods if pod.deletion_cost} == {"kept"}
     assert not ruled.pods[2].movable
-    assert lifted(pb.Snapshot(pods=[pb.Pod(uid="a", node="n", movable=True)])) is None
+    assert without_rules(pb.Snapshot(pods=[pb.Pod(uid="a", node="n", movable=True)])) is None
 
 
 def test_what_would_have_to_change_is_named(ruled: pb.Snapshot) -> None:
