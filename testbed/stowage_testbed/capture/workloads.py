@@ -62,18 +62,8 @@ class Note:
 class CapturedWorkload:
     """Equal pods of one controller, or without any, in the order of their names.
 
-    Attributes
-    ----------
-    pods
-        Their names.
-    nodes
-        Their nodes; empty for one that has none.
-    messages
-        What keeps each pod without a node, in the scheduler's words.
-    claims
-        Templates of the claims that each pod of a StatefulSet has.
-    controllers
-        How many equal controllers share the pods.
+    A pod without a node has an empty one, and a message of the scheduler. The claims are
+    the templates of a StatefulSet; several equal controllers may share the pods.
     """
 
     kind: str

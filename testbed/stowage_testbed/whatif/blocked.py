@@ -55,22 +55,8 @@ DEAR = 2**30
 class Aside:
     """What plans were looked for without, and what a proof about them is thus not about.
 
-    Attributes
-    ----------
-    about
-        Which pods and which plans.
-    classes
-        Pod classes that were not judged, and why.
-    of_unread
-        Why pods cannot be judged since something was not read, by their UIDs.
-    limits
-        Limits on plans, in words.
-    pairs, dropped, alike
-        As in a `Proposal`.
-    budgets_unread
-        Whether disruption budgets exist that could not be read.
-    left_out, unknown
-        How many objects made no sense, and fields that the scheduler does not know.
+    Pod classes and pods, by UID, that were not judged come with the reason; pairs, dropped
+    and alike are as in a `Proposal`, left out are objects, and unknown are fields.
     """
 
     about: str
@@ -157,18 +143,10 @@ def _left_aside(snapshot: pb.Snapshot, found: Outcome, aside: Aside) -> Iterator
 
 @dataclass(frozen=True, slots=True)
 class Helped:
-    """Whom it would help if nothing but facts kept pods where they are.
+    """Whom it would help if nothing but facts kept pods where they are: so many more of a class.
 
-    Attributes
-    ----------
-    classes
-        How many more pods of a class would have a node.
-    rules
-        Those that would have to go for it.
-    changes
-        These, the budgets and the limits that would have to change, in words.
-    everyone
-        Whether it is proved that it would help nobody else.
+    The changes are the rules that would have to go, budgets and limits, in words;
+    ``everyone`` is whether it is proved that it would help nobody else.
     """
 
     classes: Mapping[str, int] = field(default_factory=dict)
@@ -271,12 +249,7 @@ class Immovable:
 class Blocked:
     """The pods that have no place in the end, by workload, and why.
 
-    Attributes
-    ----------
-    unjudged
-        Pod classes that were not judged, and why.
-    nominated
-        The nodes that pods are promised, by UID.
+    Classes that were not judged come with the reason, pods that are nominated, by UID, with the node.
     """
 
     snapshot: pb.Snapshot

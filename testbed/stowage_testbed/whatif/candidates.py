@@ -33,20 +33,9 @@ _FOREIGN = "not-judged/"
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The pods of an inventory, as the simulated scheduler is shown them.
+    """The pods of an inventory, as the simulated scheduler is shown them; the rest is by UID.
 
-    Attributes
-    ----------
-    pods
-        Those of the schedulers in question are the simulated one's.
-    elsewhere
-        Who waits for other schedulers.
-    never_preempt
-        UIDs of the pods for which nobody may be evicted.
-    nominated
-        The node that pods which wait are promised, by UID.
-    of_unread
-        Why pods cannot be judged since something was not read, by UID.
+    ``of_unread`` says why pods cannot be judged since something was not read.
     """
 
     pods: tuple[Manifest, ...]

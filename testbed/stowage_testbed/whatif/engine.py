@@ -102,19 +102,10 @@ class Allowance:
 class Proposal:
     """A plan that every plugin of the scheduler accepts; empty if none was accepted in time.
 
-    Attributes
-    ----------
-    continued
-        What the scheduler then makes of the pods that still wait; ``None`` if the plan
-        changes nothing.
-    pairs
-        How many pairs of pods and nodes a plugin refused within one plan.
-    dropped
-        How many waiting pods were dropped, since plans evicted others for their sake.
-    alike
-        Whether all pods that a plan might have evicted counted as equally important.
-    in_time
-        Whether the optimiser was asked at all.
+    The scheduler then continued with the pods that still wait, unless the plan changes
+    nothing. A plugin refused so many pairs of pods and nodes within one plan; so many
+    waiting pods were dropped, since plans evicted others for their sake; all pods that a
+    plan might have evicted counted as alike; or there was no time to ask the optimiser.
     """
 
     plan: pb.Plan
@@ -130,12 +121,8 @@ class Proposal:
 class Engine:
     """An optimiser, and schedulers that judge its plans, for questions about one cluster.
 
-    Attributes
-    ----------
-    first
-        The cluster as the scheduler reads it; after `read`.
-    reading_s
-        How long a process takes to read it: each plan is judged by one of its own.
+    After `read` it knows the cluster as the scheduler reads it first, and how long a
+    process takes for that: each plan is judged by one of its own.
     """
 
     first: Verification

@@ -141,15 +141,8 @@ class IrremovableNode:
 class Room:
     """A resource of all nodes together: in thousandths of a core, bytes, or its own unit.
 
-    Attributes
-    ----------
-    stranded
-        Free on nodes on which no pod of the cluster that asks for the resource fits any
-        more for want of another.
-    nodes, free_nodes
-        How many nodes have the resource, and how many have some of it free.
-    largest_free
-        The most that one node has free.
+    Stranded is what is free on nodes on which no pod of the cluster that asks for the
+    resource fits any more for want of another.
     """
 
     resource: str
@@ -294,27 +287,15 @@ class Defragmentation:
 
     Attributes
     ----------
-    before, after
-        The nodes in use, now and by the plan.
     least
         Proved limits on ``after``, each of its own: no plan leaves fewer in use, nor
         any that cost less.
-    emptied
-        In the order of the plan: the best gain first.
     opened
         Idle nodes that the plan takes into use, since they are cheaper.
     making_room
         Moves from nodes that stay in use.
-    certainty
-        ``None`` where nothing moves.
-    aside
-        What the proof leaves aside.
-    kinds
-        The dearest first.
     without_price
         Nodes in use without a price where others have one.
-    in_time
-        Whether there was time to look for a plan.
     """
 
     nodes: int

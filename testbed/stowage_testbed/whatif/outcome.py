@@ -13,17 +13,9 @@ from stowage_testbed.whatif.findings import Tier
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Where pods are in the end.
+    """Where pods are in the end, by UID; the scheduler places some beside the plan.
 
-    Attributes
-    ----------
-    placed
-        The node of each pod that waited, by UID.
-    reasons
-        What keeps the others, in the scheduler's words, by UID. Of equal pods one has
-        the reason of all.
-    added
-        UIDs of those that the scheduler places beside the plan.
+    What keeps the others is in the scheduler's words; of equal pods one has the reason of all.
     """
 
     placed: Mapping[str, str]

@@ -44,15 +44,7 @@ class Rehearsed:
 
 @dataclass(slots=True)
 class Rehearsal:
-    """Tries plans on a cluster.
-
-    Attributes
-    ----------
-    closed
-        Idle nodes that no replacement may take into use.
-    used
-        The nodes in use; replacements that go to others take these into use.
-    """
+    """Tries plans on a cluster: replacements may not go to closed nodes, nor to others that are not in use."""
 
     simulator: Simulator
     instance: Instance

@@ -30,17 +30,7 @@ _POLICIES = {"Strict": pb.POLICY_STRICT, "Paper": pb.POLICY_PAPER}
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What a release does with pods.
-
-    Attributes
-    ----------
-    schedulers
-        The names of schedulers whose pods it takes for its own.
-    arguments
-        Of the plugin: rules that protect pods, limits, policy.
-    feature_gates
-        As kube-scheduler takes them.
-    """
+    """What a release does with pods: those of its schedulers, by its plugin's arguments and gates."""
 
     schedulers: tuple[str, ...] = (STOCK_NAME,)
     arguments: Mapping[str, Any] = field(default_factory=dict)

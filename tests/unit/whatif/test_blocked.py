@@ -8,8 +8,8 @@ import pytest
 from amounts import GPU
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.whatif.blocked import Blocked, Bounds, Helped, Immovable, helped, without_rules
-from stowage_testbed.whatif.findings import BESIDE, LIMITED, OPEN, PROVED, Kept, Proof, Room, StillPending
+from stowage_testbed.whatif.blocked import Blocked, Bounds, Helped, helped
+from stowage_testbed.whatif.findings import BESIDE, LIMITED, OPEN, PROVED, Proof, Room, StillPending
 from stowage_testbed.whatif.nodes import rooms
 from stowage_testbed.whatif.outcome import Outcome
 
@@ -36,24 +36,6 @@ def snapshot() -> pb.Snapshot:
         pod = made.pods.add(uid=name, namespace="ns", name=name, class_id="of-1")
         pod.node, pod.movable, pod.immovable_reason = node, not rule, rule
     return made
-
-
-def test_a_rule_is_in_the_way_where_it_keeps_the_room_that_is_missing(snapshot: pb.Snapshot) -> None:
-    """One pod of 1 leaves room for 7; nobody makes room for 9 on a node of 8."""
-    kept = Immovable(snapshot)
-    asked = [pb.Resources(memory_bytes=size) for size in (6, 7, 9)]
-    assert [kept.in_the_way_of(one) for one in asked] == [(), ("singleton",), ()]
-    # A number alone cannot be looked up in the cluster.
-    rules = (Kept("singleton", 2, "ns/a"), Kept("job", 1, "ns/c"))
-    assert kept.by_rule() == rules
-
-    # Room is room of all that is asked for: a GPU may be what is missing.
-    snapshot.nodes[0].allocatable.extended[GPU] = 1
-    snapshot.pod_classes[0].requests.extended[GPU] = 1
-    one, two = (pb.Resources(memory_bytes=1, extended={GPU: n}) for n in (1, 2))
-    kept = Immovable(snapshot)
-    assert kept.in_the_way_of(one) == ("singleton",)
-    assert (kept.large_enough(one), kept.large_enough(two)) == (True, False)
 
 
 def _waits(snapshot: pb.Snapshot, name: str, size: int, priority: int = 0) -> None:
@@ -150,19 +132,6 @@ def _plan(*moved: str) -> pb.Plan:
         placements=[pb.Placement(pod_uid="w", node="n1")],
         moves=[pb.Move(pod_uid=uid, from_node="n1", to_node="n2") for uid in moved],
     )
-
-
-def test_rules_and_budgets_are_lifted_facts_are_not(ruled: pb.Snapshot) -> None:
-    """No value makes a DaemonSet's pod run elsewhere; nothing lifted is no question."""
-    free = without_rules(ruled)
-
-    assert free is not None
-    assert {pod.name for pod in free.pods if pod.movable} == {"one", "two", "kept"}
-    assert not free.disruption_budgets
-    # Among equal plans, the one that keeps the rules.
-    assert {pod.name for pod in free.pods if pod.deletion_cost} == {"kept"}
-    assert not ruled.pods[2].movable
-    assert without_rules(pb.Snapshot(pods=[pb.Pod(uid="a", node="n", movable=True)])) is None
 
 
 def test_what_would_have_to_change_is_named(ruled: pb.Snapshot) -> None:

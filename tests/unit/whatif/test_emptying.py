@@ -54,7 +54,6 @@ class World:
     judged: list[pb.Plan] = field(default_factory=list)
     least_micros: int = 0
     shared_micros: int = 1
-    stays: dict[str, str] = field(default_factory=dict)
 
     def inventory(self) -> Inventory:
         nodes = (
@@ -75,7 +74,7 @@ class World:
     def verify(self, _: Question) -> Verification:
         made = pb.Snapshot(pod_classes=[pb.PodClass(id="c")])
         for name, price in {**self.prices, SHARED: self.shared_micros}.items():
-            made.nodes.add(name=name, hourly_price_micros=price, irremovable_reason=self.stays.get(name, ""))
+            made.nodes.add(name=name, hourly_price_micros=price)
         for node, uid in (*self._all(), (SHARED, "stays")):
             pod = made.pods.add(uid=uid, namespace="ns", name=uid, class_id="c")
             pod.node, pod.movable = node, node != SHARED
@@ -284,15 +283,6 @@ def test_nodes_that_were_not_asked_about_neither_give_nor_take_pods(ask: Ask) ->
     # Of no node at all it would look as if nothing could be saved.
     with pytest.raises(InputError, match="no node has the labels"):
         ask(world, replace(OPTIONS, nodes={"matchLabels": {"x": ""}}))
-
-
-def test_nodes_that_autoscalers_may_not_remove_are_named(ask: Ask) -> None:
-    """Nobody takes them away: to empty them saves nothing."""
-    found = ask(World({"a": 5, "b": 7}, {"a": 1, "b": 1}, ["b"], stays={"a": "example.com/stay"}))
-
-    (kept,) = found.document()["irremovable"]
-    assert kept == {"name": "a", "reason": "example.com/stay"}
-    assert "Nodes that stay by example.com/stay: a" in screen(found)
 
 
 def test_without_prices_nodes_are_counted(ask: Ask) -> None:

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.simulate import Instance, Placements
-from stowage_testbed.whatif.emptying import cost_of_move, hardest_first
+from stowage_testbed.whatif.emptying import cost_of_move
 from stowage_testbed.whatif.rehearsal import Leaving, Rehearsal, Rehearsed, most_that_holds
 
 
@@ -137,20 +136,3 @@ def test_as_many_nodes_are_emptied_as_the_scheduler_finds_places_for(
 def test_a_pod_costs_more_to_move_the_more_it_matters(deletion_cost: int, priority: int, cost: Fraction) -> None:
     """The numbers are those of Karpenter's own cost of a disruption."""
     assert cost_of_move(deletion_cost, priority) == cost
-
-
-def test_pods_that_matter_or_are_large_leave_first() -> None:
-    """What is hardest to place goes where there is still most room."""
-    room = pb.Resources(cpu_milli=8, memory_bytes=4)
-    snapshot = pb.Snapshot(nodes=[pb.Node(name="n", allocatable=room)])
-    for name, priority, cpu, memory in (
-        ("small", 0, 1, 1), ("wide", 0, 1, 3), ("broad", 0, 5, 1),
-        ("dear", 9, 1, 1), ("also-small", 0, 1, 1),
-    ):  # fmt: skip
-        asked = pb.Resources(cpu_milli=cpu, memory_bytes=memory)
-        snapshot.pod_classes.add(id=name, priority=priority, requests=asked)
-        snapshot.pods.add(uid=name, name=name, class_id=name, node="n", movable=True)
-
-    turns = hardest_first(snapshot, (pod.uid for pod in snapshot.pods))
-
-    assert turns == ("dear", "wide", "broad", "also-small", "small")

@@ -97,13 +97,6 @@ def test_a_screen_says_what_was_found(case: dict[str, Any]) -> None:
     assert [one for one in case["said"] if one not in text] == []
 
 
-def test_the_most_telling_moves_admit_the_highest_priority_then_the_most_pods() -> None:
-    """Ten of a thousand moves must be those that matter; chains only help others."""
-    chain, few = Move("a", "n", "m"), Move("b", "n", "m", 1, 9)
-    many, low = Move("c", "n", "m", 3, 9), Move("d", "n", "m", 99, -5)
-    assert sorted((chain, low, few, many), key=lambda one: one.order) == [many, few, low, chain]
-
-
 def test_a_name_cannot_steer_the_terminal_or_make_a_line(small: Findings) -> None:
     """Files come from anywhere."""
     odd = Move("ns/\x1b[2J\nmine", "n1", "n2", 1, 0)
