@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 _OWN_DOMAINS = re.compile(r"(^|\.)(kubernetes\.io|k8s\.io|stowage\.dev)$")
@@ -37,16 +37,10 @@ _KEPT = re.compile(r"(system-.*|kubernetes\.io/no-provisioner|)")
 
 
 class Words:
-    """Gives each word another one, the same for the same word.
+    """Gives each word another one, the same for the same word."""
 
-    Parameters
-    ----------
-    kept
-        Words that are new already, such as the names of nodes.
-    """
-
-    def __init__(self, kept: Collection[str] = ()) -> None:
-        self._kept = frozenset(kept)
+    def __init__(self) -> None:
+        self._kept = frozenset[str]()
         self._new: dict[str, dict[str, str]] = defaultdict(dict)
 
     def name(self, old: str, sort: str = "name") -> str:
