@@ -15,10 +15,10 @@ from stowage_testbed.reproduce.boreas.running import (
     chosen_scenes,
     deploy_all,
 )
-from stowage_testbed.reproduce.instance.rebuilding import choose_cells
+from stowage_testbed.reproduce.instance.rebuilding import choose_cells, losses
 from stowage_testbed.reproduce.instance.rows import PENDING
 from stowage_testbed.reproduce.sweep.execution import SweepListener
-from stowage_testbed.reproduce.thesis.evaluation import THESIS, ThesisEvaluation, ThesisRequest, losses
+from stowage_testbed.reproduce.thesis.evaluation import THESIS, ThesisEvaluation, ThesisRequest
 from stowage_testbed.reproduce.thesis.instances import thesis_grid
 
 pytestmark = [pytest.mark.e2e, pytest.mark.nightly]

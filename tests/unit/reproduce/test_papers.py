@@ -25,7 +25,7 @@ from stowage_testbed.reproduce.boreas.running import (
     run_id,
 )
 from stowage_testbed.reproduce.boreas.scenes import NODE, scenes
-from stowage_testbed.reproduce.instance.rebuilding import Evaluation
+from stowage_testbed.reproduce.instance.rebuilding import Evaluation, losses
 from stowage_testbed.reproduce.instance.rows import PENDING, TierRow, Where
 from stowage_testbed.reproduce.paper.evaluation import evaluation_figures
 from stowage_testbed.reproduce.paper.instances import Baseline, Categorised, Category, category, shares
@@ -37,7 +37,6 @@ from stowage_testbed.reproduce.sweep.folder import Header
 from stowage_testbed.reproduce.thesis.evaluation import (
     Outcome,
     ThesisSolved,
-    losses,
     outcome,
     share_table,
     thesis_figures,
