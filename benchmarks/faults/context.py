@@ -22,7 +22,7 @@ from stowage_testbed.observe.settled import pods_gone
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import LONGEST_NAME, ScenarioEnvironment
-from stowage_testbed.scenario.expected_moment import Bounds
+from stowage_testbed.scenario.expected import Bounds
 from stowage_testbed.scenario.load import load_folder
 from stowage_testbed.scenario.manifests import make_controller
 from stowage_testbed.scenario.model import Scenario, Workload
@@ -94,9 +94,8 @@ def _make_fault(name: str, settings: FaultSettings, worlds: Mapping[str, Scenari
     world = worlds[settings.world]
     scenario = replace(world, name=f"faults/{name}", variant=None)
     if settings.least is not None:
-        optimizer = replace(scenario.expect.optimizer, placed=Bounds(settings.least))
-        expect = replace(scenario.expect, optimizer=optimizer)
-        scenario = replace(scenario, expect=expect)
+        end = replace(scenario.expect.end, placed=Bounds(settings.least))
+        scenario = replace(scenario, expect=replace(scenario.expect, end=end))
     return Fault(settings, scenario)
 
 

@@ -198,7 +198,7 @@ def _failures(context: RunContext, seen: Seen) -> Iterator[str]:
     own = {workload.name for workload in scenario.workload}
     after = replace(after, pods=tuple(p for p in after.pods if p.workload in own))
     expect = scenario.expect
-    for result in check_state(expect.optimizer, after, expect.tolerance):
+    for result in check_state(expect.end, after, expect.tolerance):
         if not result.passed:
             yield result.message
 

@@ -12,7 +12,7 @@ NOTE = """\
 This page is generated from the schema that the loader uses, as the model declares it.
 `stowage scenario schema` prints the schema for editors, which also takes a placeholder
 such as `${replicas}` wherever a value is expected. `stowage scenario explain` prints a
-file in plain words, with every default, or what a word of this page means.
+scenario with every default, or what a word of this page means.
 """
 _HEADERS = ("field", "type", "default", "meaning")
 
@@ -21,15 +21,9 @@ def scenario_schema_page() -> str:
     """Return the page."""
     schema = make_strict_schema()
     defs = schema["$defs"]
-    expect = schema["properties"]["expect"]
-    # What is below it has a section of its own.
-    short = {key: expect[key] for key in ("description", "type")}
-    top = {**schema["properties"], "expect": short}
     parts = [
         "## The file\n",
-        _table({**schema, "properties": top}, defs),
-        "## expect\n",
-        _table(expect, defs),
+        _table(schema, defs),
         "## Definitions\n",
         *(_definition(name, one, defs) for name, one in sorted(defs.items())),
     ]

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from typing import Annotated
 
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.declaration import form
 
 _SUFFIXES: dict[str, Decimal] = {
     "n": Decimal("1e-9"),
@@ -104,13 +102,3 @@ def _whole(value: Decimal, quantity: str | float, why_not: str) -> int:
     if value != value.to_integral_value():
         raise QuantityError(f"{quantity!r} {why_not}")
     return int(value)
-
-
-Cpu = Annotated[int, form(written=str | float, parse=parse_cpu, format="cpu")]
-"""Milli-CPU, as a setting."""
-
-Memory = Annotated[int, form(written=str | float, parse=parse_memory, format="memory")]
-"""Bytes, or an amount of another resource in its own whole units, as a setting."""
-
-SomeCpu = Annotated[Cpu, form(format="positive-cpu")]
-SomeMemory = Annotated[Memory, form(format="positive-memory")]

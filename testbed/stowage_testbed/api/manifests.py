@@ -11,6 +11,7 @@ import yaml
 
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.text_file import read_text
 
 Given = str | Path | Mapping[str, Any] | Sequence["Given"]
 
@@ -100,9 +101,9 @@ def _read_path(path: Path) -> Iterator[Located]:
     if path.is_dir():
         files = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES)
         for file in files:
-            yield from _read_text(file.read_text("utf-8"), str(file))
+            yield from _read_text(read_text(file), str(file))
     else:
-        yield from _read_text(check_file(path).read_text("utf-8"), str(path))
+        yield from _read_text(read_text(check_file(path)), str(path))
 
 
 def _read_text(text: str, place: str) -> Iterator[Located]:

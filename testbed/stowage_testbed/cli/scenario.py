@@ -11,10 +11,8 @@ from tabulate import tabulate
 from stowage_testbed.cli.main import app
 from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS
 from stowage_testbed.scenario.catalogue import find_shipped_folder, select
-from stowage_testbed.scenario.explain import explain as explanation
-from stowage_testbed.scenario.language import explain_word, is_word
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.schema import write_editor_schema
+from stowage_testbed.scenario.schema import explain_scenario, explain_word, is_word, write_editor_schema
 
 SCENARIOS = Path("scenarios")
 
@@ -76,12 +74,12 @@ def explain(
     ] = None,
     folder: Folder = SCENARIOS,
 ) -> None:
-    """Print in plain words what will happen, or what a word of the language means."""
+    """Print scenarios with every default, or what a word of their language means."""
     words = [one for one in asked if is_word(one)] if asked else [""]
     names = [one for one in asked or () if one not in words]
     texts = [explain_word(word) for word in words]
     found = select(names, folder=folder) if names else ()
-    texts += [explanation(scenario, DEFAULT_TIMEOUTS.step_s) for scenario in found]
+    texts += [explain_scenario(scenario, DEFAULT_TIMEOUTS.step_s) for scenario in found]
     typer.echo("\n".join(texts), nl=False)
 
 

@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass, field
 from itertools import cycle, islice, repeat
 from typing import Annotated, Any, Literal
 
-from stowage_testbed.amounts.quantity import SomeCpu, SomeMemory
-from stowage_testbed.amounts.resources import CPU, MEMORY, MOST_PODS, NOTHING, PODS, Resources, parse_all
+from annotated_types import MinLen
+
+from stowage_testbed.amounts.resources import CPU, MEMORY, NOTHING, PODS, Resources
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION, FAKE_NODE_VALUE
-from stowage_testbed.declaration import form, setting
 
 ZONE_LABEL = "topology.kubernetes.io/zone"
 METRICS_PATH_ANNOTATION = "metrics.k8s.io/resource-metrics-path"
@@ -21,9 +21,6 @@ MOST_NODES = 100_000
 
 Effect = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
 """What a taint does to pods that do not tolerate it."""
-
-ResourceName = Annotated[str, form(format="resource-name")]
-"""A resource besides cpu, memory and pods."""
 
 
 class NodePoolError(StowageError):
@@ -38,28 +35,12 @@ class NodePoolError(StowageError):
 class Taint:
     """One taint of a node pool."""
 
-    key: Annotated[str, setting("The taint's key.", minLength=1)]
-    effect: Annotated[str, form(written=Effect), setting("What happens to pods that do not tolerate it.")]
-    value: Annotated[str, setting("The taint's value.")] = ""
-
-
-@dataclass(frozen=True, slots=True)
-class NodeSizes:
-    """What one node offers, as a file has it."""
-
-    cpu: Annotated[SomeCpu, setting('CPU of one node, as in "4" or 500m.')]
-    memory: Annotated[SomeMemory, setting("Memory of one node, as in 4G or 512Mi.")]
-    pods: Annotated[int, setting("Most pods that one node takes.", minimum=1)] = MOST_PODS
-    resources: Annotated[
-        Mapping[ResourceName, SomeMemory],
-        setting("Further resources of one node, as in nvidia.com/gpu, hugepages-2Mi or ephemeral-storage."),
-    ] = field(default_factory=dict)
-
-
-def _offered(plain: Mapping[str, Any]) -> Resources:
-    further = plain.get("resources", {})
-    always = {name: plain[name] for name in (CPU, MEMORY, PODS) if name in plain}
-    return parse_all({PODS: MOST_PODS, **further, **always})
+    key: Annotated[str, MinLen(1)]
+    """The taint's key."""
+    effect: Effect
+    """What happens to pods that do not tolerate it."""
+    value: str = ""
+    """The taint's value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,22 +53,12 @@ class NodePool:
         A size is negative or zero; names every such field.
     """
 
-    name_prefix: Annotated[
-        str,
-        setting(
-            "Names are <prefix>-0 and on, padded with zeros so that they sort as numbers.", key="prefix", format="label"
-        ),
-    ] = "node"
-    count: Annotated[int, setting("Number of nodes.", required=True, minimum=1, maximum=10000)] = 0
-    resources: Annotated[
-        Resources, form(written=NodeSizes, parse=_offered), setting("What each node offers.", beside=True)
-    ] = NOTHING
-    labels: Annotated[Mapping[str, str], setting("Labels of the nodes.")] = field(default_factory=dict)
-    taints: Annotated[tuple[Taint, ...], setting("Taints of the nodes.")] = ()
-    zones: Annotated[
-        tuple[Annotated[str, form(minLength=1)], ...],
-        setting("Values of topology.kubernetes.io/zone, dealt out to the nodes in turn."),
-    ] = ()
+    name_prefix: str = "node"
+    count: int = 0
+    resources: Resources = NOTHING
+    labels: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[Taint, ...] = ()
+    zones: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         always = {name: self.resources[name] for name in (CPU, MEMORY, PODS)}

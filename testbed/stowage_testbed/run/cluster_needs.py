@@ -13,8 +13,8 @@ from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.kwokctl_config import ExtraArgs
 from stowage_testbed.hpa.settings import Timing
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.steps.interrupt import Interrupt
-from stowage_testbed.scenario.steps.measuring import Overload
+from stowage_testbed.scenario.steps.nodes import Interrupt
+from stowage_testbed.scenario.steps.waiting import Overload
 
 
 def find_missing(backend: Backend, scenario: Scenario) -> str:

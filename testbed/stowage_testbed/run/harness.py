@@ -18,7 +18,7 @@ from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.release import make_optimizer_values, switch_release
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.action import Step
-from stowage_testbed.scenario.steps.scheduling import Release
+from stowage_testbed.scenario.steps.applying import Release
 
 if TYPE_CHECKING:
     from stowage_testbed.run.steps.context import StepContext

@@ -39,7 +39,7 @@ class Timeouts:
         if kind == "end":
             return self.check_s + self.settle_per_pod_s * scenario.pod_count
         deadline = ACTIONS[kind].deadline
-        match deadline.base if deadline else "check":
+        match deadline:
             case "nodes":
                 return self.nodes_s(nodes)
             case "lateness":

@@ -19,8 +19,7 @@ from stowage_testbed.metrics.packing import (
     list_placements,
 )
 from stowage_testbed.metrics.state import ClusterState
-from stowage_testbed.scenario.expectations import MetricBound
-from stowage_testbed.scenario.expected_moment import Bounds, ExpectedMoment, ExpectedObject
+from stowage_testbed.scenario.expected import Bounds, ExpectedMoment, ExpectedObject, MetricBound
 from stowage_testbed.scenario.expression import Expression
 from stowage_testbed.scenario.subset import find_differences
 

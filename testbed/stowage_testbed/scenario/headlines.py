@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.steps.measuring import Measure, Overload
+from stowage_testbed.scenario.steps.waiting import Measure, Overload
 
 MOST_HEADLINES = 6
 """Each one more makes all of them harder to show."""

@@ -11,6 +11,8 @@ from stowage_testbed.api.pod_annotations import ENDS_IN, LIFETIME, spell_duratio
 from stowage_testbed.api.pod_templates import add_labels, change_pods
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.model import SCALED, Scenario, Workload
+from stowage_testbed.scenario.steps.applying import Apply
+from stowage_testbed.scenario.steps.kinds import actions_of
 
 CONTROLLER_LABEL = "stowage.dev/controller"
 """Label of pods and controllers of a workload that has several: the controller."""
@@ -138,8 +140,10 @@ def make_pods(scenario: Scenario, namespace: str) -> list[Manifest]:
 
     What the API server's admission would fill in is filled in: names, priorities.
     """
+    applied = [name for step in actions_of(scenario.steps, Apply) for name in step.names]
+    order = {name: number for number, name in enumerate(applied)}
     pods = []
-    for workload in scenario.workload:
+    for workload in sorted(scenario.workload, key=lambda one: order.get(one.name, len(order))):
         for number in range(workload.replicas):
             pod = make_bare_pod(workload, f"{workload.name}-{number}", namespace)
             pod["spec"]["priority"] = workload.priority

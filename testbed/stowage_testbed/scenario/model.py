@@ -10,36 +10,38 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Required, Self
 
-from stowage_testbed.amounts.quantity import Cpu, Memory
-from stowage_testbed.amounts.resources import CPU, MEMORY, NOTHING, Resources, parse_all
+from annotated_types import Gt, Interval, Le, MinLen
+from typing_extensions import TypedDict
+
+from stowage_testbed.amounts.resources import NOTHING, Resources
 from stowage_testbed.api.client import Manifest
-from stowage_testbed.cluster.node_pool import NodePool, ResourceName
-from stowage_testbed.declaration import form, setting
+from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.observe.pod_body import requests_of
-from stowage_testbed.scenario.expectations import Expectations
-from stowage_testbed.scenario.manifest_forms import Anything, Filled, PodSpec, Texts
+from stowage_testbed.scenario.expected import Expectations, ExpectedMoment
 from stowage_testbed.scenario.objects import ObjectSpec
-from stowage_testbed.scenario.steps.action import Step
-from stowage_testbed.scenario.steps.demand import count_most_pods
-from stowage_testbed.scenario.steps.kinds import (
-    actions_of,
-    list_added_nodes,
-    list_recorded,
-    list_replayed_nodes,
-    list_replayed_pods,
+from stowage_testbed.scenario.steps.action import Step, count_most_pods
+from stowage_testbed.scenario.steps.applying import Release
+from stowage_testbed.scenario.steps.kinds import actions_of, list_added_nodes, list_recorded, list_replayed_nodes
+from stowage_testbed.scenario.steps.waiting import Measure, Overload
+from stowage_testbed.scenario.types import (
+    Anything,
+    Cpu,
+    Filled,
+    Further,
+    Label,
+    Memory,
+    Quantity,
+    Seed,
+    Texts,
+    Written,
+    allow_more,
 )
-from stowage_testbed.scenario.steps.measuring import Measure, Overload
-from stowage_testbed.scenario.steps.scheduling import Release
-from stowage_testbed.scenario.words import HALVES, STEPS, Label
 
 QUIET_S = 0.3
 """No pod may change for so long before a state counts as stable: three times the
 longest pause seen between a refused pod's condition and a change that followed."""
-
-Arrival = Literal["sequential", "burst"]
-"""`sequential`: a workload waits until all pods of the one before have an outcome."""
 
 Trigger = Literal["on-unschedulable", "manual"]
 """What makes the optimiser look: unschedulable pods, or a PackingPlan by hand."""
@@ -58,23 +60,48 @@ SCALED = frozenset({"ReplicaSet", "Deployment", "StatefulSet"})
 CatchWhat = Literal["events", "logs", "objects", "describe"]
 
 
-@dataclass(frozen=True, slots=True)
-class PodRequests:
-    """What one pod asks for, as a file has it."""
+class ContainerResources(TypedDict, total=False):
+    """What a container asks for and may use."""
 
-    cpu: Annotated[Cpu | None, setting("CPU request of one pod, as in 100m; without it, none.")] = None
-    memory: Annotated[Memory | None, setting("Memory request of one pod, as in 2G or 512Mi; without it, none.")] = None
-    requests: Annotated[
-        Mapping[ResourceName, Memory],
-        setting(
-            "What one pod asks for besides cpu and memory, as in nvidia.com/gpu, hugepages-2Mi or ephemeral-storage."
-        ),
-    ] = field(default_factory=dict)
+    requests: Mapping[str, Quantity]
+    """What the scheduler counts."""
 
 
-def _parse_requests(plain: Mapping[str, Any]) -> Resources:
-    own = {name: plain[name] for name in (CPU, MEMORY) if name in plain}
-    return parse_all({**plain.get("requests", {}), **own})
+class Container(TypedDict, total=False):
+    """A container of a pod."""
+
+    name: Required[Label]
+    """Name of the container."""
+    image: Required[Filled]
+    """Image name; nothing is pulled on a fake node."""
+    resources: ContainerResources
+    """Requests and limits."""
+
+
+class Pod(TypedDict, total=False):
+    """What a pod is; whatever else Kubernetes knows may stand there, too."""
+
+    affinity: Anything
+    """Node affinity, pod affinity and anti-affinity."""
+    containers: Annotated[tuple[Container, ...], MinLen(1)]
+    """Containers in the place of the one that cpu, memory and image describe; these three are then left out of the
+    workload."""
+    initContainers: tuple[Container, ...]
+    """Containers that are done before, or run beside."""
+    nodeSelector: Texts
+    """Labels that a node must have."""
+    overhead: Mapping[str, Quantity]
+    """What the pod takes besides."""
+    schedulingGates: tuple[Anything, ...]
+    """Gates that hold the pods back from scheduling."""
+    tolerations: tuple[Anything, ...]
+    """Taints that the pods tolerate."""
+    topologySpreadConstraints: tuple[Anything, ...]
+    """How the pods spread over zones or nodes."""
+
+
+for _form in (ContainerResources, Container, Pod):
+    allow_more(_form)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,76 +110,25 @@ class Workload:
 
     Attributes
     ----------
+    replicas
+        Of each controller.
     requests
         What its own container asks for; nothing where `pod` brings containers.
     """
 
-    name: Annotated[Label, setting("Name of the controller; expectations refer to it.")]
-    replicas: Annotated[
-        int,
-        setting(
-            "Number of equal pods; with steps, when it is applied, of each controller, "
-            "and none without it. Of a Job how many must be done; of a DaemonSet how "
-            "many are expected, one on each of the scenario's nodes without it.",
-            default=None,
-            maximum=100000,
-            cases={STEPS: setting("", minimum=0), HALVES: setting("Number of equal pods.", required=True, minimum=1)},
-        ),
-    ] = 0
-    requests: Annotated[
-        Resources,
-        form(written=PodRequests, parse=_parse_requests),
-        setting("What the pod's own container asks for.", beside=True),
-    ] = NOTHING
-    kind: Annotated[WorkloadKind, setting("What controls the pods; Pod for pods without a controller.")] = "ReplicaSet"
-    priority: Annotated[
-        int,
-        setting(
-            "Priority of the pods; larger matters more. A PriorityClass is made for it.",
-            minimum=-1000000000,
-            maximum=1000000000,
-        ),
-    ] = 0
-    image: Annotated[Filled, setting("Image name of the pods' container; nothing is pulled on a fake node.")] = "pause"
-    labels: Annotated[Texts, setting("Further labels of the pods.")] = field(default_factory=dict)
-    annotations: Annotated[Texts, setting("Annotations of the pods.")] = field(default_factory=dict)
-    pod: Annotated[
-        Anything, form(written=PodSpec), setting("Further fields of the pods' spec, any that Kubernetes knows.")
-    ] = field(default_factory=dict)
-    ends_in_s: Annotated[
-        float,
-        setting(
-            "Seconds that a pod takes to end when it is deleted or evicted; its grace "
-            "period is as long. One of a StatefulSet always takes a moment.",
-            minimum=0,
-            maximum=3600,
-        ),
-    ] = 0.0
-    controllers: Annotated[
-        int,
-        setting(
-            "Number of equal controllers; more than one are called <name>-0 and on, "
-            "padded with zeros so that they sort as numbers.",
-            only=STEPS,
-            minimum=1,
-            maximum=10000,
-        ),
-    ] = 1
-    spec: Annotated[
-        Anything,
-        setting(
-            "Further fields of the controller's spec, as Kubernetes knows them, such "
-            "as volumeClaimTemplates, or the schedule of a CronJob."
-        ),
-    ] = field(default_factory=dict)
-    runs_s: Annotated[
-        float | None,
-        setting(
-            "Seconds that a pod runs before it is done; without it one of a Job is done at once, others run for ever.",
-            minimum=0,
-            maximum=86400,
-        ),
-    ] = None
+    name: str
+    replicas: int = 0
+    requests: Resources = NOTHING
+    kind: WorkloadKind = "ReplicaSet"
+    priority: int = 0
+    image: str = "pause"
+    labels: Texts = field(default_factory=dict)
+    annotations: Texts = field(default_factory=dict)
+    pod: Anything = field(default_factory=dict)
+    ends_in_s: float = 0.0
+    controllers: int = 1
+    spec: Anything = field(default_factory=dict)
+    runs_s: float | None = None
 
     @property
     def pods(self) -> int:
@@ -175,12 +151,77 @@ class Workload:
         return tuple(f"{self.name}-{i:0{width}}" for i in range(number))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenWorkload:
+    """The controllers of equal pods, as a file has them."""
+
+    name: Label
+    """Name of the controller; expectations refer to it."""
+    replicas: Annotated[int, Interval(ge=0, le=100000)] | None = None
+    """Number of equal pods when it is applied, of each controller, and none without it. Of a Job how many must be done;
+    of a DaemonSet how many are expected, one on each of the scenario's nodes without it."""
+    cpu: Cpu = 0
+    """CPU request of one pod, as in 100m; without it, none."""
+    memory: Memory = 0
+    """Memory request of one pod, as in 2G or 512Mi; without it, none."""
+    requests: Mapping[Further, Memory] = field(default_factory=dict)
+    """What one pod asks for besides cpu and memory, as in nvidia.com/gpu, hugepages-2Mi or ephemeral-storage."""
+    kind: WorkloadKind = "ReplicaSet"
+    """What controls the pods; Pod for pods without a controller."""
+    priority: Annotated[int, Interval(ge=-1000000000, le=1000000000)] = 0
+    """Priority of the pods; larger matters more. A PriorityClass is made for it."""
+    image: Filled = "pause"
+    """Image name of the pods' container; nothing is pulled on a fake node."""
+    labels: Texts = field(default_factory=dict)
+    """Further labels of the pods."""
+    annotations: Texts = field(default_factory=dict)
+    """Annotations of the pods."""
+    pod: Pod = field(default_factory=dict)  # type: ignore[assignment] # all its keys may be left out
+    """Further fields of the pods' spec, any that Kubernetes knows."""
+    ends_in_s: Annotated[float, Interval(ge=0, le=3600)] = 0.0
+    """Seconds that a pod takes to end when it is deleted or evicted; its grace period is as long. One of a StatefulSet
+    always takes a moment."""
+    controllers: Annotated[int, Interval(ge=1, le=10000)] = 1
+    """Number of equal controllers; more than one are called <name>-0 and on, padded with zeros so that they sort as
+    numbers."""
+    spec: Anything = field(default_factory=dict)
+    """Further fields of the controller's spec, as Kubernetes knows them, such as volumeClaimTemplates, or the schedule
+    of a CronJob."""
+    runs_s: Annotated[float, Interval(ge=0, le=86400)] | None = None
+    """Seconds that a pod runs before it is done; without it one of a Job is done at once, others run for ever."""
+
+    def __post_init__(self) -> None:
+        if self.kind == "CronJob" and "schedule" not in self.spec:
+            raise ValueError(f"CronJob {self.name!r} has no schedule; write it as `spec: {{schedule: ...}}`")
+
+    def make(self, nodes: int = 0) -> Workload:
+        """Return the workload; a DaemonSet expects a pod on each of so many nodes."""
+        count = nodes if self.kind == "DaemonSet" and self.replicas is None else self.replicas or 0
+        return Workload(
+            self.name,
+            count,
+            Resources(self.requests, cpu=self.cpu, memory=self.memory),
+            self.kind,
+            self.priority,
+            self.image,
+            self.labels,
+            self.annotations,
+            self.pod,
+            self.ends_in_s,
+            self.controllers,
+            self.spec,
+            self.runs_s,
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class CaughtThing:
-    """What to collect of a kind or of one thing."""
+    """What to collect of a kind or of one thing; one of the two."""
 
-    objects: Annotated[Filled, setting("Every object of this kind, as YAML.")] = ""
-    describe: Annotated[str, setting("The workload or object of this name, with its events.")] = ""
+    objects: Filled | None = None
+    """Every object of this kind, as YAML."""
+    describe: str | None = None
+    """The workload or object of this name, with its events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,71 +232,55 @@ class CatchItem:
     of: str = ""
 
     @classmethod
-    def read(cls, plain: CatchWhat | Mapping[CatchWhat, str]) -> Self:
+    def read(cls, written: Literal["events", "logs"] | CaughtThing) -> Self:
         """Return what a file names as a word, or as a word with what it is of."""
-        if isinstance(plain, str):
-            return cls(plain)
-        ((what, of),) = plain.items()
-        return cls(what, of)
+        if not isinstance(written, CaughtThing):
+            return cls(written)
+        if written.describe is None and written.objects is not None:
+            return cls("objects", written.objects)
+        if written.objects is None and written.describe is not None:
+            return cls("describe", written.describe)
+        raise ValueError("names `objects` or `describe`; keep one and move the other")
+
+
+Catch = Annotated[CatchItem, Written(Literal["events", "logs"] | CaughtThing, CatchItem.read)]
 
 
 @dataclass(frozen=True, slots=True)
 class OptimizerSettings:
     """How the optimiser is started and bounded."""
 
-    trigger: Annotated[
-        Trigger,
-        setting(
-            "on-unschedulable: the scheduler asks when pods cannot be placed. manual: the run creates one PackingPlan."
-        ),
-    ] = "on-unschedulable"
-    time_limit_s: Annotated[
-        float, setting("Time limit of one solve, in seconds.", exclusiveMinimum=0, maximum=3600)
-    ] = 5.0
-    settle_s: Annotated[
-        float,
-        setting(
-            "How long the set of unschedulable pods must stay the same before a solve, in seconds.",
-            minimum=0,
-            maximum=600,
-        ),
-    ] = 0.5
-    policy: Annotated[
-        Policy,
-        setting(
-            "strict: a running pod may be left unplaced only for pods of higher "
-            "priority. paper: also for pods of equal priority, as Algorithm 1 is "
-            "printed."
-        ),
-    ] = "strict"
-    strategy: Annotated[Filled, setting("Name of the optimiser's strategy.")] = "lexicographic"
-    harm: Annotated[
-        Harm,
-        setting(
-            "careful: the chart's defaults say which running pods plans leave alone "
-            "for what an eviction would cost them. any: also pods that have only just "
-            "started, are not ready, stand alone in their workload, take long to end, "
-            "or are of Jobs and StatefulSets may be evicted."
-        ),
-    ] = "careful"
+    trigger: Trigger = "on-unschedulable"
+    """on-unschedulable: the scheduler asks when pods cannot be placed. manual: the run creates one PackingPlan."""
+    time_limit_s: Annotated[float, Gt(0), Le(3600)] = 5.0
+    """Time limit of one solve, in seconds."""
+    settle_s: Annotated[float, Interval(ge=0, le=600)] = 0.5
+    """How long the set of unschedulable pods must stay the same before a solve, in seconds."""
+    policy: Policy = "strict"
+    """strict: a running pod may be left unplaced only for pods of higher priority. paper: also for pods of equal
+    priority, as Algorithm 1 is printed."""
+    strategy: Filled = "lexicographic"
+    """Name of the optimiser's strategy."""
+    harm: Harm = "careful"
+    """careful: the chart's defaults say which running pods plans leave alone for what an eviction would cost them. any:
+    also pods that have only just started, are not ready, stand alone in their workload, take long to end, or are of
+    Jobs and StatefulSets may be evicted."""
 
 
 @dataclass(frozen=True, slots=True)
 class InstanceSpec:
     """The parameters of an instance that `stowage_testbed.scenario.instances` makes."""
 
-    seed: Annotated[int, setting("The seed; the published instances have 63-bit ones.", minimum=0, maximum=2**64 - 1)]
-    nodes: Annotated[int, setting("Number of nodes.", minimum=1, maximum=5000)]
-    pods_per_node: Annotated[
-        int, setting("Average number of pods per node; nodes times this is the number of pods.", minimum=1, maximum=500)
-    ]
-    priorities: Annotated[
-        int,
-        setting("Number of priorities; their values are 1 and up, the largest matters most.", minimum=1, maximum=1000),
-    ]
-    usage: Annotated[
-        float, setting("Total demand over total capacity, as in 0.95 or 1.05.", exclusiveMinimum=0, maximum=10)
-    ]
+    seed: Seed
+    """The seed; the published instances have 63-bit ones."""
+    nodes: Annotated[int, Interval(ge=1, le=5000)]
+    """Number of nodes."""
+    pods_per_node: Annotated[int, Interval(ge=1, le=500)]
+    """Average number of pods per node; nodes times this is the number of pods."""
+    priorities: Annotated[int, Interval(ge=1, le=1000)]
+    """Number of priorities; their values are 1 and up, the largest matters most."""
+    usage: Annotated[float, Gt(0), Le(10)]
+    """Total demand over total capacity, as in 0.95 or 1.05."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +290,7 @@ class Scenario:
     Attributes
     ----------
     steps
-        They say all that happens, in files without steps too.
+        They say all that happens, the release before them and the end after them too.
     objects
         What steps apply besides the workload, by name.
     timeouts
@@ -284,7 +309,7 @@ class Scenario:
     source: str = ""
     labels: tuple[str, ...] = ()
     optimizer: OptimizerSettings = OptimizerSettings()
-    expect: Expectations = field(default_factory=Expectations)
+    expect: Expectations = field(default_factory=lambda: Expectations(ExpectedMoment()))
     instance: InstanceSpec | None = None
     objects: Mapping[str, ObjectSpec] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
@@ -304,7 +329,7 @@ class Scenario:
         """Return the most pods that its steps ask for; without any, what it has."""
         if self.steps:
             actions = [step.action for step in self.steps]
-            return count_most_pods(actions, self.pods_by_name)
+            return count_most_pods(actions, self.pods_by_name)[0]
         return sum(workload.pods for workload in self.workload)
 
     @property
@@ -331,7 +356,8 @@ class Scenario:
     def node_names(self) -> tuple[str, ...]:
         """Return the names of all nodes, also those that steps and traces bring."""
         own = [name for pool in self.node_pools for name in pool.node_names()]
-        return (*own, *list_replayed_nodes(self.steps))
+        given = [one.object_name for one in self.objects.values() if one.kind == "Node"]
+        return (*own, *given, *list_replayed_nodes(self.steps))
 
     @property
     def first_nodes(self) -> tuple[Manifest, ...]:
@@ -345,9 +371,7 @@ class Scenario:
     @property
     def priorities(self) -> tuple[int, ...]:
         """Return the priorities of the pods, in order."""
-        found = {workload.priority for workload in self.workload}
-        found |= {pod.template.priority for pod in list_replayed_pods(self.steps)}
-        return tuple(sorted(found))
+        return tuple(sorted({workload.priority for workload in self.workload}))
 
 
 def count_pods_brought(workload: Iterable[Workload], objects: Iterable[ObjectSpec]) -> dict[str, int]:

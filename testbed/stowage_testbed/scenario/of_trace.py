@@ -14,7 +14,7 @@ from stowage_testbed.scenario.arrivals.recorded import RecordedReplay
 from stowage_testbed.scenario.arrivals.recorded_making import make_recorded_replay
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.words import LONGEST_LABEL
+from stowage_testbed.scenario.types import LONGEST_LABEL
 from stowage_testbed.trace.format import SUFFIXES
 from stowage_testbed.trace.reading import read_trace
 

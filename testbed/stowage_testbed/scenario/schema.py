@@ -1,77 +1,59 @@
-"""The scenario language's JSON Schema, and the form of it that editors use.
+"""The scenario language for editors and for people: its JSON Schema, and what a word means.
 
-It is derived from `ScenarioFile`. Files are validated after their parameters are filled
-in. Editors see the file before that, so that their schema (committed as
-``scenarios/schema.json``, printed by ``stowage scenario schema``) also takes a
-placeholder such as ``${replicas}`` wherever a value is expected.
+Files are read after their parameters are filled in. Editors see the file before that, so
+that their schema (committed as ``scenarios/schema.json``, printed by ``stowage scenario
+schema``) also takes a placeholder such as ``${replicas}`` wherever a value is expected.
 """
 
 from __future__ import annotations
 
-import functools
 import json
-from collections.abc import Callable
-from decimal import Decimal
+import re
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
 
-from jsonschema import Draft202012Validator, FormatChecker
-from jsonschema.validators import extend
+import yaml
 
-from stowage_testbed.amounts.quantity import QuantityError, amount, parse_cpu, parse_memory
-from stowage_testbed.declaration import Schema, collect_definitions, make_case_schema, make_object_schema
-from stowage_testbed.scenario.expression import Expression, ExpressionError
+from stowage_testbed.base.errors import InputError
+from stowage_testbed.scenario.headlines import choose_headlines, is_measured
+from stowage_testbed.scenario.load import Deadlines, read_filled
+from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.reading import NOUNS, Schema, find_mapping, find_words, make_schema, resolve
 from stowage_testbed.scenario.scenario_file import ScenarioFile
-from stowage_testbed.scenario.words import HALVES, STEPS, WORDS
+from stowage_testbed.scenario.types import key_of
+from stowage_testbed.scenario.yaml_file import FIXED, suggest_known
 
+_WIDTH = 88
+_WORDS = re.compile(r"[\w-]+(\.[\w-]+)*")
+_LIMITS = {
+    "minimum": "at least {}",
+    "exclusiveMinimum": "more than {}",
+    "maximum": "at most {}",
+    "minItems": "at least {}",
+    "maxItems": "at most {}",
+}
 _PLACEHOLDER: Schema = {"type": "string", "pattern": r"^\$\{[^}]+\}$"}
-_NOT_FILLED_IN = ("name", "description", "parameters", "variants", "version")
-_SUBSCHEMAS = ("items", "additionalProperties")
 
 
-@functools.cache
 def make_strict_schema() -> Schema:
     """Return the schema of a scenario whose parameters are filled in."""
-    return collect_definitions(
-        {
-            "$schema": "https://json-schema.org/draft/2020-12/schema",
-            "title": "Stowage scenario",
-            "description": " ".join(str(ScenarioFile.__doc__).split()),
-            **make_object_schema(ScenarioFile),
-            "if": {"required": ["steps"]},
-            "then": make_case_schema(ScenarioFile, STEPS),
-            "else": make_case_schema(ScenarioFile, HALVES),
-        }
-    )
+    draft = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Stowage scenario"}
+    return draft | make_schema(ScenarioFile)
 
 
-def make_editor_schema() -> Schema:
-    """Return the schema for editors: both forms, and any value may be a placeholder."""
-    # A copy without the parts that several places share: each is changed on its own.
-    schema: Schema = json.loads(json.dumps(make_strict_schema()))
+def write_editor_schema() -> str:
+    """Return the schema for editors, as it is committed: any value may be a placeholder."""
+    schema = make_strict_schema()
     for name, section in schema["properties"].items():
-        if name not in _NOT_FILLED_IN:
+        if name not in (*FIXED, "version"):
             _open(section)
             schema["properties"][name] = _allow_placeholder(section)
     for definition in schema["$defs"].values():
         _open(definition)
-    return schema
-
-
-def write_editor_schema() -> str:
-    """Return the editors' schema as it is committed."""
-    return json.dumps(make_editor_schema(), indent=2, ensure_ascii=False) + "\n"
-
-
-@functools.cache
-def make_validator() -> Draft202012Validator:
-    """Return the validator, with this language's formats; 1.0 is no integer to it."""
-    formats = FormatChecker(formats=())
-    for name, test in _FORMATS.items():
-        formats.checks(name, raises=(QuantityError, ExpressionError))(test)
-    types = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
-    validator: type[Draft202012Validator] = extend(  # type: ignore[no-untyped-call] # as in its stubs
-        Draft202012Validator, type_checker=types
-    )
-    return validator(make_strict_schema(), format_checker=formats)
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def _open(schema: Schema) -> None:
@@ -81,41 +63,161 @@ def _open(schema: Schema) -> None:
     for name, inner in schema.get("properties", {}).items():
         _open(inner)
         schema["properties"][name] = _allow_placeholder(inner)
-    for keyword in _SUBSCHEMAS:
+    for keyword in ("items", "additionalProperties"):
         if isinstance(schema.get(keyword), dict):
             _open(schema[keyword])
             schema[keyword] = _allow_placeholder(schema[keyword])
+    schema.pop("prefixItems", None)
 
 
 def _allow_placeholder(schema: Schema) -> Schema:
     inner = dict(schema)
-    notes: Schema = {k: inner.pop(k) for k in ("description", "default") if k in inner}
-    if inner.get("type") == "string" and "format" not in inner:
+    notes: Schema = {key: inner.pop(key) for key in ("description", "default") if key in inner}
+    if not inner or (inner.get("type") == "string" and "pattern" not in inner):
         return schema
     return {**notes, "anyOf": [inner, _PLACEHOLDER]}
 
 
-def _make_quantity_check(parse: Callable[[str | float], int | Decimal], least: int) -> Callable[[object], bool]:
-    def test(value: object) -> bool:
-        if isinstance(value, bool) or not isinstance(value, str | int | float):
-            return True  # the type is another keyword's business
-        return parse(value) >= least
+def explain_scenario(scenario: Scenario, deadlines: Deadlines) -> str:
+    """Return a scenario as its file has it, parameters filled in and with every default.
 
-    return test
+    Parameters
+    ----------
+    deadlines
+        The deadlines that hold where the file names none.
+    """
+    schema = make_strict_schema()
+    data = read_filled(scenario)
+    kinds = {step.kind: step.action for step in scenario.steps if step.line and step.action.deadline}
+    limits = {kind: deadlines(scenario, kind, one.changed_nodes) for kind, one in kinds.items()}
+    data["timeouts"] = {"end": deadlines(scenario, "end", 0), **limits}
+    if is_measured(scenario):
+        data["headlines"] = list(choose_headlines(scenario))
+    told = {key: value for key, value in data.items() if key not in ("parameters", "variants", "name")}
+    if scenario.steps[0].line == 0:
+        told.setdefault("scheduler", {})
+    full = {"name": scenario.scenario_id, **_complete(told, schema, schema["$defs"])}
+    text = yaml.safe_dump(full, sort_keys=False, allow_unicode=True, width=110)
+    return f"# Of the file {scenario.path}, with the defaults of what it leaves out\n{text}"
 
 
-def _is_expression(value: object) -> bool:
-    if isinstance(value, str):
-        Expression(value)
-    return True
+def _complete(value: Any, schema: Schema, defs: Mapping[str, Schema]) -> Any:
+    """Return a value with the defaults of what it leaves out."""
+    schema = resolve(schema, defs)
+    if isinstance(value, list):
+        return [_complete(one, schema.get("items", {}), defs) for one in value]
+    if not isinstance(value, dict):
+        return value
+    mapping = schema
+    if "properties" not in schema:
+        branches = [resolve(one, defs) for one in schema.get("anyOf", ())]
+        mapping = next((one for one in branches if "properties" in one), schema)
+    properties, rest = mapping.get("properties", {}), mapping.get("additionalProperties")
+    inner = rest if isinstance(rest, dict) else {}
+    full = {key: _complete(one, properties.get(key, inner), defs) for key, one in value.items()}
+    return full | {key: one["default"] for key, one in properties.items() if key not in value and "default" in one}
 
 
-_FORMATS: dict[str, Callable[[object], bool]] = {
-    "cpu": _make_quantity_check(parse_cpu, 0),
-    "memory": _make_quantity_check(parse_memory, 0),
-    "quantity": _make_quantity_check(amount, 0),
-    "positive-cpu": _make_quantity_check(parse_cpu, 1),
-    "positive-memory": _make_quantity_check(parse_memory, 1),
-    "expression": _is_expression,
-    **WORDS,
-}
+def is_word(text: str) -> bool:
+    """Return whether a text is of words of the language, and no file or folder.
+
+    A folder with the name of an outermost word has to be named as in ``./scheduler``.
+    """
+    if not _WORDS.fullmatch(text) or text.endswith((".yaml", ".yml")):
+        return False
+    return text.partition(".")[0] in {key_of(one.name) for one in fields(ScenarioFile)} or not Path(text).exists()
+
+
+def explain_word(path: str = "") -> str:
+    """Return what a word means, and the words that may stand in it; of none, of all.
+
+    Parameters
+    ----------
+    path
+        As in ``steps.burst.arrival``.
+
+    Raises
+    ------
+    InputError
+        There is no such word; the nearest one is named.
+    """
+    schema = make_strict_schema()
+    defs = schema["$defs"]
+    words = path.split(".") if path else []
+    for depth, name in enumerate(words):
+        above = find_words(schema, words[:depth])
+        known = list(find_mapping(above, defs).get("properties", {}))
+        if name not in known:
+            raise InputError(_explain_unknown(name, words[:depth], known, _brief(above, defs)))
+    return "\n".join(_write_lines(path, find_words(schema, words), defs)) + "\n"
+
+
+def _explain_unknown(name: str, above: list[str], known: list[str], brief: str) -> str:
+    if not above:
+        return f"no scenario and no word of a scenario is called {name!r}; {suggest_known(name, known)}"
+    if not known:
+        return f"{'.'.join(above)} has no words in it, so no {name!r}; it is {brief}"
+    return f"no {name!r} in {'.'.join(above)}; {suggest_known(name, known)}"
+
+
+def _write_lines(path: str, schema: Schema, defs: Mapping[str, Schema]) -> Iterator[str]:
+    if path:
+        yield from _wrap(f"{path}: {_brief(schema, defs)}", 0)
+    inner = find_mapping(schema, defs)
+    for text in dict.fromkeys(filter(None, (schema.get("description"), inner.get("description")))):
+        yield from _wrap(text, 1)
+    further = []
+    for name, one in inner.get("properties", {}).items():
+        needed = "; required" if name in inner.get("required", ()) else ""
+        yield ""
+        yield from _wrap(f"{name}: {_brief(one, defs)}{needed}", 1)
+        yield from _wrap(one.get("description", ""), 2)
+        if find_mapping(one, defs):
+            further.append(f"{path}.{name}".lstrip("."))
+    if inner and inner.get("additionalProperties") is True:
+        yield ""
+        yield "Any other key may stand there too, as Kubernetes knows it."
+    if further:
+        yield ""
+        yield from _wrap(f"More words are in {', '.join(further)}.", 0)
+
+
+def _wrap(text: str, level: int) -> list[str]:
+    indent = "  " * level
+    return textwrap.wrap(
+        " ".join(text.split()),
+        _WIDTH,
+        initial_indent=indent,
+        subsequent_indent=f"{indent}  " if level < 1 else indent,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+
+
+def _brief(schema: Schema, defs: Mapping[str, Schema]) -> str:
+    """Return what a value may be, with its limits and its default."""
+    schema = resolve(schema, defs)
+    limits = [word.format(schema[key]) for key, word in _LIMITS.items() if key in schema]
+    text = ", ".join([_type(schema, defs), *([" and ".join(limits)] if limits else [])])
+    return f"{text}; default {_show(schema['default'])}" if "default" in schema else text
+
+
+def _type(schema: Schema, defs: Mapping[str, Schema]) -> str:
+    match schema:
+        case {"enum": list(values)}:
+            return f"one of {', '.join(map(_show, values))}"
+        case {"const": value}:
+            return _show(value)
+        case {"anyOf": list(branches)}:
+            return " or ".join(_brief(one, defs) for one in branches)
+        case {"items": dict(items)} if items:
+            return f"a list, each entry {_brief(items, defs)}"
+        case {"additionalProperties": dict(values)} if "properties" not in schema and values:
+            return f"a mapping, each value {_brief(values, defs)}"
+        case {"type": str(kind)}:
+            return NOUNS[kind]
+    return "anything"
+
+
+def _show(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.scenario.steps.kinds import ACTIONS
-from stowage_testbed.scenario.words import is_scenario_name
+from stowage_testbed.scenario.types import is_scenario_name
 
 SCHEMA_FILE = "schema.json"
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from kubernetes.client import ApiClient
 from release_environment import listening
+from stowage_testbed.scenario.steps.measuring import Overload
 
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.cluster import Cluster
@@ -28,7 +29,6 @@ from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.steps.measuring import Overload
 
 pytestmark = [pytest.mark.e2e, pytest.mark.nightly]
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 from found_cluster import Manifest, found, node, pod, replicas, thing
+from stowage_testbed.scenario.steps.placing import Place
 from typer.testing import CliRunner
 
 from stowage_testbed.base.errors import InputError
@@ -20,7 +21,6 @@ from stowage_testbed.cli.main import app
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.kinds import actions_of
-from stowage_testbed.scenario.steps.placing import Place
 
 NO_ROOM = (
     "0/3 nodes are available: 1 node(s) had untolerated taint {team: x}, "

@@ -1,5 +1,6 @@
 """Every way to write a scenario wrongly: the place that is named, and the way out."""
 
+import codecs
 from pathlib import Path
 from typing import Any
 
@@ -7,30 +8,27 @@ import pytest
 import yaml
 
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.scenario.document import compose
 from stowage_testbed.scenario.errors import ScenarioIssuesError
 from stowage_testbed.scenario.load import load_file, load_folder
 
 FOLDER = Path(__file__).with_name("bad")
-BAD: dict[str, dict[str, Any]] = {
-    name: yaml.safe_load((FOLDER / f"{name}.yaml").read_text("utf-8"))
-    for name in ("halves", "steps", "files", "several", "variants")
-}
-FILES, SEVERAL, VARIANTS = map(BAD.pop, ("files", "several", "variants"))
-HALVES, STEPS = (str(one.pop("scenario")) for one in BAD.values())
-CASES = [
-    pytest.param(scenario, case, id=name)
-    for scenario, topics in zip((HALVES, STEPS), BAD.values(), strict=True)
-    for topic in topics.values()
-    for name, case in topic.items()
-]
+TABLE: dict[str, Any] = yaml.safe_load((FOLDER / "faults.yaml").read_text("utf-8"))
+FILES: dict[str, Any] = yaml.safe_load((FOLDER / "files.yaml").read_text("utf-8"))
+SCENARIO, FAULTS = TABLE["scenario"], TABLE["faults"]
+VARIANT = """\
+parameters:
+  size: {type: integer, default: 3}
+variants:
+  other: {set: {CHANGE}}
+nodes:
+"""
 
 
-def issues_of(tmp_path: Path, text: str) -> list[str]:
+def issues_of(tmp_path: Path, content: str | bytes) -> list[str]:
     """Return the issues of a file as ``line:column: message``; none if it is good."""
     path = tmp_path / "test" / "case.yaml"
     path.parent.mkdir(exist_ok=True)
-    path.write_text(text, "utf-8")
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
     try:
         load_file(path)
     except ScenarioIssuesError as error:
@@ -40,59 +38,70 @@ def issues_of(tmp_path: Path, text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "scenario", [HALVES, STEPS, f"version: 1\n{HALVES}"], ids=["halves", "steps", "a version without steps"]
+    "content",
+    [
+        SCENARIO.encode(),
+        codecs.BOM_UTF8 + SCENARIO.encode(),
+        SCENARIO.encode("utf-16"),
+        SCENARIO.replace("\n", "\r\n").encode(),
+    ],
+    ids=["UTF-8", "with a byte order mark", "UTF-16", "with the line ends of Windows"],
 )
-def test_the_scenarios_that_all_cases_start_from_are_good(scenario: str, tmp_path: Path) -> None:
+def test_the_scenario_that_all_cases_start_from_is_good_as_any_editor_writes_it(content: bytes, tmp_path: Path) -> None:
     """Otherwise the cases would show the issues of their frame."""
-    assert issues_of(tmp_path, scenario) == []
+    assert issues_of(tmp_path, content) == []
 
 
-@pytest.mark.parametrize(("scenario", "case"), CASES)
-def test_an_issue_is_named_with_its_place_and_the_way_out(scenario: str, case: dict[str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_an_issue_is_named_with_its_place_and_the_way_out(fault: dict[str, str], tmp_path: Path) -> None:
     """An author should be able to fix the file without reading our code."""
-    old, new = case["instead of"], case["there is"]
-    assert scenario.count(old) == 1
+    old, new = fault["instead of"], fault["there is"]
+    assert SCENARIO.count(old) == 1
 
-    assert case["issue"] in issues_of(tmp_path, scenario.replace(old, new))
+    assert fault["issue"] in issues_of(tmp_path, SCENARIO.replace(old, new))
 
 
-@pytest.mark.parametrize(("scenario", "of"), [(HALVES, "halves"), (STEPS, "steps")])
-def test_all_issues_of_a_file_are_reported_at_once(scenario: str, of: str, tmp_path: Path) -> None:
+def test_all_issues_of_a_file_are_reported_at_once(tmp_path: Path) -> None:
     """Mending one issue at a time costs one run each."""
-    for old, new in SEVERAL[of]["changes"].items():
-        scenario = scenario.replace(old, new)
-    lines = [int(one.split(":")[0]) for one in issues_of(tmp_path, scenario)]
+    changes = {
+        "to: 3": "to: -3",
+        "cordon: node-0": "cordn: node-0",
+        "kind: Reservation": "kind: ",
+        "margin: 2": "margin: 0",
+    }
+    text = SCENARIO
+    for old, new in changes.items():
+        text = text.replace(old, new)
 
-    assert lines == SEVERAL[of]["lines"]
+    assert [int(one.split(":")[0]) for one in issues_of(tmp_path, text)] == [11, 16, 20, 26]
 
 
-@pytest.mark.parametrize(("of", "change"), [(of, one) for of in ("halves", "steps") for one in VARIANTS[of]])
-def test_issues_of_a_variant_are_named_where_its_values_stand(of: str, change: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("change", "begins"),
+    [
+        ("size: 4", []),
+        ("sise: 4", ["7:17: no parameter is called 'sise'; did you mean 'siz"]),
+        ("size: x", ["7:23: parameter 'size' takes values of type integer;"]),
+        ("size: -1", ["7:23: steps[2].scale.to must be at least 0, not -1"]),
+        # The expectations are those of the default run.
+        ("size: 2", ["25:21: the scenario has only 13", "28:17: the scenario"]),
+    ],
+)
+def test_issues_of_a_variant_are_named_where_its_values_stand(change: str, begins: list[str], tmp_path: Path) -> None:
     """The place of use is right for the default run; the variant's value is wrong."""
-    text = VARIANTS["text"].replace("CHANGE", change)
-    text = {"halves": HALVES, "steps": STEPS}[of].replace("nodes:\n", text, 1)
-    for used in ("replicas: 2", "to: 3"):
-        text = text.replace(used, used[:-1] + '"${size}"')
-    found, issues = issues_of(tmp_path, text), VARIANTS[of][change]
+    text = SCENARIO.replace("nodes:\n", VARIANT.replace("CHANGE", change), 1).replace("to: 3", 'to: "${size}"')
+    found = issues_of(tmp_path, text)
 
-    assert bool(found) == bool(issues)
-    for issue in issues:
-        assert [one for one in found if one.startswith(issue)]
+    assert bool(found) == bool(begins)
+    for begin in begins:
+        assert [one for one in found if one.startswith(begin)]
 
 
 @pytest.mark.parametrize("case", FILES.values(), ids=FILES)
 def test_a_file_that_cannot_be_a_scenario_is_refused(case: dict[str, str], tmp_path: Path) -> None:
-    """Before any of it is written out, and with the place at which that is seen."""
-    assert any(case["issue"] in one for one in issues_of(tmp_path, case["file"]))
-
-
-def test_aliases_that_are_used_often_are_not_refused(tmp_path: Path) -> None:
-    """A label or a setting that a thousand steps share is what aliases are for."""
-    text = "a: &a {b: c, d: [e, f]}\n" + "".join(f"x{n}: *a\n" for n in range(1000))
-
-    root, issues = compose(tmp_path / "many.yaml", text)
-
-    assert (root is not None, list(issues)) == (True, [])
+    """What is meant, and what would do, is said of it as a whole."""
+    text = case["file"].replace("DEEP", "[" * 2000 + "]" * 2000)
+    assert any(case["issue"] in one for one in issues_of(tmp_path, text))
 
 
 def test_an_unreadable_path_is_one_message(tmp_path: Path) -> None:
@@ -103,5 +112,5 @@ def test_an_unreadable_path_is_one_message(tmp_path: Path) -> None:
         load_folder(tmp_path / "none")
     binary = tmp_path / "binary.yaml"
     binary.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(StowageError, match="not UTF-8 text"):
+    with pytest.raises(StowageError, match="neither UTF-8 nor UTF-16 text"):
         load_file(binary)

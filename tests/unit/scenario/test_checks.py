@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import yaml
 from amounts import GPU, size, taken
-
 from stowage_testbed.declaration import make_object
-from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
-from stowage_testbed.scenario.check import CheckResult, Moment, OptimizerRecord, check_metrics, check_moment
 from stowage_testbed.scenario.expectations import MetricBound
 from stowage_testbed.scenario.expected_moment import ExpectedMoment
+
+from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
+from stowage_testbed.scenario.check import CheckResult, Moment, OptimizerRecord, check_metrics, check_moment
 from stowage_testbed.scenario.expression import Expression, ExpressionError
 from stowage_testbed.scenario.subset import Difference, find_differences
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 import yaml
+from stowage_testbed.scenario.language import explain_word
 from typer.testing import CliRunner, Result
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli import app
-from stowage_testbed.scenario.language import explain_word
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.schema import make_strict_schema
 from stowage_testbed.scenario.steps.action import Surroundings

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import yaml
 from amounts import asked, size
+from stowage_testbed.declaration import make_object
 from typer.testing import CliRunner
 
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli import app
 from stowage_testbed.cluster.node_pool import NodePool
-from stowage_testbed.declaration import make_object
 from stowage_testbed.scenario.catalogue import find_shipped_folder, select
 from stowage_testbed.scenario.errors import ScenarioIssuesError
 from stowage_testbed.scenario.load import find_files, load_file, load_folder

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
+from stowage_testbed.scenario.explain import explain
 from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
 from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS
-from stowage_testbed.scenario.explain import explain
 from stowage_testbed.scenario.headlines import GENERAL
 from stowage_testbed.scenario.load import find_files, load_folder
 from stowage_testbed.scenario.schema import make_strict_schema, write_editor_schema

@@ -10,10 +10,10 @@ from pathlib import Path
 import msgspec
 import pytest
 from jsonschema import Draft202012Validator
+from stowage_testbed.scenario.arrivals.trace_row import FIELDS
 from trace_lines import HEADER, bound, ended, gone, node
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.scenario.arrivals.trace_row import FIELDS
 from stowage_testbed.trace import format as trace
 from stowage_testbed.trace.reading import TraceReader, read_trace
 from stowage_testbed.trace.writing import TraceWriter

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from stowage_testbed.base.errors import InputError
+from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.ports import port_beside
-from stowage_testbed.compare.arms.account import KUBECONFIG, STOCK_SCHEDULER, Rights
-from stowage_testbed.compare.arms.file_rules import configuration_text, filled, rule_issues, used, validator
+from stowage_testbed.compare.arms.account import KUBECONFIG, Rights
+from stowage_testbed.compare.arms.file_rules import ArmFile, configuration_text, filled, rule_issues, used
 from stowage_testbed.compare.arms.kube_scheduler import DEFAULT_LIMITS
 from stowage_testbed.compare.arms.program import Program, digest, http_readiness
 from stowage_testbed.compare.arms.serving import own_folder, serving
 from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides, RunningArm
-from stowage_testbed.scenario.document import compose, read_node
 from stowage_testbed.scenario.errors import Issue
-from stowage_testbed.scenario.issues import translate_errors
+from stowage_testbed.scenario.reading import read
+from stowage_testbed.scenario.yaml_file import compose, read_node
 from stowage_testbed.toolchain import choose_minor
 
 
@@ -103,27 +102,22 @@ class FileArm:
 
 def load_arm_file(path: Path) -> FileArm:
     """Return the scheduler that a file describes; an `InputError` has each issue with line, column and the way out."""
-    try:
-        text = path.read_text("utf-8")
-    except OSError as error:
-        raise _unreadable(path, str(error.strerror)) from error
-    except UnicodeDecodeError as error:
-        raise _unreadable(path, "it is not UTF-8 text") from error
     # Programs run in folders of their own.
     folder = path.resolve().parent
-    root, issues = compose(path, text)
+    try:
+        root, issues = compose(path, "")
+    except StowageError as error:
+        raise InputError(f"{error}; it should be an arm file") from error
     if root is None:
         raise _issues_error(issues)
-    document = read_node(root)
-    found = list(translate_errors(list(validator().iter_errors(document.data))))
+    document = read_node(path, root)
+    file, found = read(ArmFile, document, "the arm file")
     data = document.data if isinstance(document.data, Mapping) else {}
-    found += rule_issues(data, folder)
-    for one in found:
-        at = document.mark(one.place, of_key=one.of_key)
-        issues.append(Issue(path, at.line, at.column, one.message))
-    if issues:
+    rules = rule_issues(data, folder)
+    issues += [*found, *(document.issue(place, message, of_key=of_key) for place, message, of_key in rules)]
+    if file is None or issues:
         raise _issues_error(issues)
-    return _arm(data, folder)
+    return _arm(file, configuration_text(data, folder) or "", folder)
 
 
 def _unreadable(path: Path, cause: str) -> InputError:
@@ -137,25 +131,26 @@ def _issues_error(issues: Collection[Issue]) -> InputError:
     return InputError(f"{len(found)} {noun} in the arm file:\n{lines}")
 
 
-def _arm(data: Mapping[str, Any], folder: Path) -> FileArm:
-    declared = data.get("settings", {})
+def _arm(file: ArmFile, configuration: str, folder: Path) -> FileArm:
+    declared = file.settings
+    rules = [{key: list(value) for key, value in asdict(one).items() if value is not None} for one in file.rules]
     return FileArm(
-        name=data["name"],
-        binary=folder / data["binary"],
-        arguments=tuple(data["arguments"]),
-        ready=data["ready"],
-        pod_overrides=PodOverrides(data["schedulerName"], data.get("labels", {}), data.get("annotations", {})),
-        rights=Rights(tuple(data.get("clusterRoles", STOCK_SCHEDULER)), tuple(data.get("rules", ()))),
+        name=file.name,
+        binary=folder / file.binary,
+        arguments=file.arguments,
+        ready=file.ready,
+        pod_overrides=PodOverrides(file.schedulerName, file.labels, file.annotations),
+        rights=Rights(file.clusterRoles, tuple(rules)),
         declared=ArmSettings(
-            version=declared.get("version", "unknown"),
-            qps=declared.get("qps"),
-            burst=declared.get("burst"),
-            parallelism=declared.get("parallelism"),
-            sampled_percent=declared.get("sampledPercent"),
-            feature_gates=declared.get("featureGates", {}),
-            webhooks=tuple(declared.get("webhooks", ())),
+            version=declared.version,
+            qps=declared.qps,
+            burst=declared.burst,
+            parallelism=declared.parallelism,
+            sampled_percent=declared.sampledPercent,
+            feature_gates=declared.featureGates,
+            webhooks=declared.webhooks,
             notes=("its settings are as its file declares them",),
         ),
-        configuration=configuration_text(data, folder) or "",
-        environment=data.get("environment", {}),
+        configuration=configuration,
+        environment=file.environment,
     )

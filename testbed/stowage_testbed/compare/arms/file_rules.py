@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping
-from importlib import resources
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-import yaml
-from jsonschema import Draft202012Validator, FormatChecker
+from annotated_types import Gt, Interval, MinLen
 
 from stowage_testbed.cluster.ports import LOOPBACK
-from stowage_testbed.scenario.document import Place
-from stowage_testbed.scenario.issues import DocumentIssue, suggest_known
-from stowage_testbed.scenario.words import is_label
+from stowage_testbed.compare.arms.account import STOCK_SCHEDULER
+from stowage_testbed.scenario.steps.action import Where
+from stowage_testbed.scenario.types import READ, Filled, Label, Some, Written
+from stowage_testbed.scenario.yaml_file import suggest_known
 
 PLACEHOLDERS = ("kubeconfig", "config", "port", "folder", "qps", "burst")
 
@@ -42,44 +41,98 @@ def filled(text: str, values: Mapping[str, object]) -> str:
     return _KNOWN.sub(lambda match: str(values[match[1]]), text)
 
 
-_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,28}[a-z0-9])?")
-
-
-@functools.cache
-def validator() -> Draft202012Validator:
-    """Return the validator of arm files, with their formats."""
-    text = resources.files(__package__).joinpath("arm-file.yaml").read_text("utf-8")
-    formats = FormatChecker(formats=())
-    formats.checks("label")(is_label)
-    formats.checks("arm-name", raises=ValueError)(_is_arm_name)
-    formats.checks("loopback-address", raises=ValueError)(_is_loopback)
-    return Draft202012Validator(yaml.safe_load(text), format_checker=formats)
-
-
-def _is_arm_name(value: object) -> bool:
-    if isinstance(value, str) and not _NAME.fullmatch(value):
+def _arm_name(value: str) -> str:
+    if not re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,28}[a-z0-9])?", value):
         raise ValueError(
             f"{value!r} cannot name an arm: lower-case letters, digits and '-' inside, at most 30, as in my-scheduler"
         )
-    return True
+    return value
 
 
-def _is_loopback(value: object) -> bool:
-    if not isinstance(value, str):
-        return True
+def _loopback(value: str) -> str:
     address = urlsplit(value)
     if address.scheme not in {"http", "https"} or address.hostname != LOOPBACK:
         raise ValueError(
             f"{value!r} is no address on {LOOPBACK}; nothing of an arm listens "
             f"elsewhere: write for example https://{LOOPBACK}:{{port}}/readyz"
         )
-    return True
+    return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """Rights beyond those of roles, as in a ClusterRole."""
+
+    apiGroups: tuple[str, ...] | None = None  # noqa: N815
+    resources: tuple[str, ...] | None = None
+    resourceNames: tuple[str, ...] | None = None  # noqa: N815
+    nonResourceURLs: tuple[str, ...] | None = None  # noqa: N815
+    verbs: Annotated[tuple[str, ...], MinLen(1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """How a scheduler runs, for the check that the arms are a fair comparison."""
+
+    version: Filled = "unknown"
+    """Shown beside its name."""
+    qps: Annotated[float, Gt(0)] | None = None
+    """Requests a second that its client may make, and {qps} unless limits are given; left out where there is no
+    limit."""
+    burst: Some | None = None
+    """Requests that its client may make at once, and {burst} unless limits are given; left out where there is no
+    limit."""
+    parallelism: Some | None = None
+    """Goroutines or threads that look at nodes side by side; left out for a scheduler without."""
+    sampledPercent: Annotated[int, Interval(ge=1, le=100)] | None = None  # noqa: N815
+    """The share of nodes that it scores; left out for kube-scheduler's adaptive default."""
+    featureGates: Mapping[str, bool] = field(default_factory=dict)  # noqa: N815
+    """Feature gates as they are in effect, OpportunisticBatching among them."""
+    webhooks: tuple[Filled, ...] = ()
+    """Admission webhooks that come with it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArmFile:
+    """A scheduler to compare with others, and how it is started."""
+
+    __pydantic_config__ = READ
+
+    name: Annotated[str, Written(str, _arm_name)]
+    """The word for it in tables."""
+    binary: Filled = ""
+    """The program; a relative path begins at this file's folder."""
+    image: Filled = ""
+    """A container image with the program."""
+    arguments: tuple[str, ...]
+    """Its arguments. {kubeconfig}, {config}, {port}, {folder}, {qps} and {burst} stand for the file with its
+    credentials, that with its configuration, a free port of 127.0.0.1, its own folder, and its client limits."""
+    configuration: Filled = ""
+    """The text of its configuration file, with the same placeholders."""
+    configurationFile: Filled = ""  # noqa: N815
+    """A file to take the configuration from; a relative path begins at this file's folder."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Further variables of its environment, with the same placeholders. KUBECONFIG is set."""
+    schedulerName: Label  # noqa: N815
+    """The spec.schedulerName of the pods that it places."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels that its pods need."""
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    """Annotations that its pods need."""
+    ready: Annotated[str, Written(str, _loopback)]
+    """The address on 127.0.0.1 that answers 200 once it schedules, as in https://127.0.0.1:{port}/readyz."""
+    clusterRoles: tuple[Filled, ...] = STOCK_SCHEDULER  # noqa: N815
+    """Roles of the cluster that its account is given; by default those of Kubernetes' own scheduler."""
+    rules: tuple[Rule, ...] = ()
+    """Rights beyond these roles, as in a ClusterRole."""
+    settings: Declared = field(default_factory=Declared)
+    """How it runs, for the check that the arms are a fair comparison."""
 
 
 Data = Mapping[str, Any]
 
 
-def rule_issues(data: Data, folder: Path) -> Iterator[DocumentIssue]:
+def rule_issues(data: Data, folder: Path) -> Iterator[tuple[Where, str, bool]]:
     """Yield what is wrong beyond single values; ``folder`` is the file's own."""
     yield from _program(data, folder)
     yield from _configuration(data, folder)
@@ -100,52 +153,52 @@ def configuration_text(data: Data, folder: Path) -> str | None:
         return None
 
 
-def _program(data: Data, folder: Path) -> Iterator[DocumentIssue]:
+def _program(data: Data, folder: Path) -> Iterator[tuple[Where, str, bool]]:
     if "image" in data:
         message = "images are not run; take the program out of the image and name it with `binary`"
-        yield DocumentIssue(("image",), message, of_key=True)
+        yield ("image",), message, True
     elif "binary" not in data:
         message = "the arm file lacks the key 'binary'; add it. The program to start."
-        yield DocumentIssue((), message)
+        yield (), message, False
     binary = data.get("binary")
     if not isinstance(binary, str):
         return
     file = folder / binary
     if not file.is_file():
-        yield DocumentIssue(("binary",), f"there is no file {file}; build it, or correct it")
+        yield ("binary",), f"there is no file {file}; build it, or correct it", False
     elif not os.access(file, os.X_OK):
         message = f"{file} cannot be run; make it executable: chmod +x {file}"
-        yield DocumentIssue(("binary",), message)
+        yield ("binary",), message, False
 
 
-def _configuration(data: Data, folder: Path) -> Iterator[DocumentIssue]:
+def _configuration(data: Data, folder: Path) -> Iterator[tuple[Where, str, bool]]:
     file = data.get("configurationFile")
     if "configuration" in data and "configurationFile" in data:
         message = "the configuration stands in the file already; keep one of the two"
-        yield DocumentIssue(("configurationFile",), message, of_key=True)
+        yield ("configurationFile",), message, True
     elif isinstance(file, str) and configuration_text(data, folder) is None:
         message = f"there is no readable text in {folder / file}; correct the path"
-        yield DocumentIssue(("configurationFile",), message)
+        yield ("configurationFile",), message, False
     named = used([text for _, text in _started_with(data)])
     given = [key for key in ("configuration", "configurationFile") if key in data]
     if given and "config" not in named:
         message = "nothing takes the configuration; add an argument with {config}"
-        yield DocumentIssue((given[0],), message, of_key=True)
+        yield (given[0],), message, True
     if not given and "config" in named:
         for place, text in _started_with(data):
             if "config" in used([text]):
                 message = "there is no configuration for {config}; add `configuration`"
-                yield DocumentIssue(place, message)
+                yield place, message, False
 
 
-def _placeholders(data: Data) -> Iterator[DocumentIssue]:
+def _placeholders(data: Data) -> Iterator[tuple[Where, str, bool]]:
     for place, text in (*_started_with(data), *_ready(data)):
         for name in unknown(text):
             way_out = suggest_known(name, PLACEHOLDERS)
-            yield DocumentIssue(place, f"no placeholder is called {{{name}}}; {way_out}")
+            yield place, f"no placeholder is called {{{name}}}; {way_out}", False
 
 
-def _port(data: Data) -> Iterator[DocumentIssue]:
+def _port(data: Data) -> Iterator[tuple[Where, str, bool]]:
     texts = [text for _, text in _started_with(data)]
     if any(name for text in texts for name in unknown(text)):
         return  # one of them may be meant for it
@@ -153,10 +206,10 @@ def _port(data: Data) -> Iterator[DocumentIssue]:
     for place, text in _ready(data):
         if "port" in used([text]) and "port" not in used(texts):
             message = "nothing tells the program {port}; add an argument with it"
-            yield DocumentIssue(place, message)
+            yield place, message, False
 
 
-def _started_with(data: Data) -> Iterator[tuple[Place, str]]:
+def _started_with(data: Data) -> Iterator[tuple[Where, str]]:
     """Yield the texts of the command line and of the environment with their places."""
     arguments, environment = data.get("arguments"), data.get("environment")
     if isinstance(arguments, list):
@@ -169,7 +222,7 @@ def _started_with(data: Data) -> Iterator[tuple[Place, str]]:
                 yield ("environment", name), text
 
 
-def _ready(data: Data) -> Iterator[tuple[Place, str]]:
+def _ready(data: Data) -> Iterator[tuple[Where, str]]:
     text = data.get("ready")
     if isinstance(text, str):
         yield ("ready",), text

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from stowage_testbed.declaration import setting
+from annotated_types import Interval
+
 from stowage_testbed.hpa.model.web_service import SteadyState, WebService, steady_state
 
 SLA_RANK = 0.99
@@ -19,8 +20,10 @@ _HALVINGS = 40
 class Sla:
     """Limits of a window's p99 latency and of its share of errors."""
 
-    p99_s: Annotated[float, setting("Most that a window's p99 latency may be.", exclusiveMinimum=0)] = 1.0
-    errors: Annotated[float, setting("Largest share of errors in a window.", minimum=0, maximum=1)] = 0.01
+    p99_s: Annotated[float, Interval(gt=0)] = 1.0
+    """Most that a window's p99 latency may be."""
+    errors: Annotated[float, Interval(ge=0, le=1)] = 0.01
+    """Largest share of errors in a window."""
 
     def kept(self, p99_s: float, errors: float) -> bool:
         """Return whether both limits hold."""

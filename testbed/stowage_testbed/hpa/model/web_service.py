@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Annotated, Literal
 
-from stowage_testbed.declaration import setting
+from annotated_types import Interval
 
 MOST_STAGES = 500
 """Up to here the sum below is exact; 500 stages vary by 4 percent."""
@@ -18,7 +18,6 @@ MILLI = 1000
 Routing = Literal["random", "balanced"]
 """``random``: any replica with equal chance, as kube-proxy picks one.
 ``balanced``: the replicas' loads differ by one request at most."""
-_ONE_CORE = {"minimum": 1, "maximum": MILLI}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,23 +60,18 @@ class WebService:
     faster; its distribution is `ServiceTime`.
     """
 
-    cpu_s: Annotated[float, setting("CPU seconds of a mean request.", exclusiveMinimum=0)] = 0.1
-    request_milli: Annotated[
-        int, setting("CPU that a replica's pod asks for, in thousandths of a core.", **_ONE_CORE)
-    ] = 200
-    limit_milli: Annotated[int, setting("CPU that a replica may use, in thousandths of a core.", **_ONE_CORE)] = 500
-    stages: Annotated[
-        int,
-        setting(
-            "Stages of the service time's Erlang distribution; the more, the more constant it is.",
-            minimum=1,
-            maximum=MOST_STAGES,
-        ),
-    ] = 25
-    timeout_s: Annotated[float, setting("When a client gives up, which is an error.", exclusiveMinimum=0)] = 3.0
-    routing: Annotated[
-        Routing, setting("Whether each request goes to any replica by chance, or loads differ by one at most.")
-    ] = "random"
+    cpu_s: Annotated[float, Interval(gt=0)] = 0.1
+    """CPU seconds of a mean request."""
+    request_milli: Annotated[int, Interval(ge=1, le=MILLI)] = 200
+    """CPU that a replica's pod asks for, in thousandths of a core."""
+    limit_milli: Annotated[int, Interval(ge=1, le=MILLI)] = 500
+    """CPU that a replica may use, in thousandths of a core."""
+    stages: Annotated[int, Interval(ge=1, le=MOST_STAGES)] = 25
+    """Stages of the service time's Erlang distribution; the more, the more constant it is."""
+    timeout_s: Annotated[float, Interval(gt=0)] = 3.0
+    """When a client gives up, which is an error."""
+    routing: Routing = "random"
+    """Whether each request goes to any replica by chance, or loads differ by one at most."""
 
     def __post_init__(self) -> None:
         if not 0 < self.request_milli <= self.limit_milli <= MILLI:

@@ -116,10 +116,10 @@ def evict(context: StepContext, step: Evict) -> None:
 def usage(context: StepContext, step: Usage) -> None:
     """Annotate the pods that a workload has now with what each of them uses."""
     annotations = {}
-    if step.cpu_milli is not None:
-        annotations[USAGE_CPU] = f"{step.cpu_milli}m"
-    if step.memory_bytes is not None:
-        annotations[USAGE_MEMORY] = str(step.memory_bytes)
+    if step.cpu is not None:
+        annotations[USAGE_CPU] = f"{step.cpu}m"
+    if step.memory is not None:
+        annotations[USAGE_MEMORY] = str(step.memory)
     pods = context.run.observer.read(lambda state: [p for p in _list_pods(state, context, step.workload) if p.live])
     for pod in pods:
         context.objects.patch("Pod", pod.name, {"metadata": {"annotations": annotations}}, namespace=context.namespace)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import repeat
 
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.keeping_times import note_lateness, pace
 from stowage_testbed.run.steps.pacing import Due
@@ -25,11 +26,9 @@ def burst(context: StepContext, step: Burst) -> None:
 
 def replay(context: StepContext, step: Replay) -> None:
     """Have happen what a trace says, when it happened."""
-    if step.recorded is not None:
-        as_recorded = step.placed == "as-recorded"
-        replay_recorded(context, step.recorded, as_recorded=as_recorded)
-        return
-    _create(context, _make_replay_dues(context, step), paced=True)
+    if step.recorded is None:
+        raise StowageError(f"{step.file} was not read; load the scenario from its file")
+    replay_recorded(context, step.recorded, as_recorded=step.placed == "as-recorded")
 
 
 def _make_burst_dues(context: StepContext, step: Burst, workload: Workload) -> Iterator[Due]:
@@ -40,13 +39,6 @@ def _make_burst_dues(context: StepContext, step: Burst, workload: Workload) -> I
         name = f"{workload.name}-{number:05}"
         manifest = make_bare_pod(workload, name, context.namespace, lifetime_s)
         yield Due(at_s, name, partial(context.create, manifest))
-
-
-def _make_replay_dues(context: StepContext, step: Replay) -> Iterator[Due]:
-    for pod in step.pods:
-        workload = Workload(name=pod.owner, replicas=0, requests=pod.template.requests, priority=pod.template.priority)
-        manifest = make_bare_pod(workload, pod.name, context.namespace, pod.lifetime_s)
-        yield Due(pod.at_s, pod.name, partial(context.create, manifest))
 
 
 def _create(context: StepContext, dues: Iterable[Due], *, paced: bool) -> None:

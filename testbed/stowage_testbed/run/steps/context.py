@@ -29,8 +29,7 @@ from stowage_testbed.scenario.check import CheckResult
 from stowage_testbed.scenario.manifests import make_controllers
 from stowage_testbed.scenario.model import Scenario, Workload
 from stowage_testbed.scenario.objects import ObjectSpec
-from stowage_testbed.scenario.steps.action import Step, join_names
-from stowage_testbed.scenario.steps.demand import Demand
+from stowage_testbed.scenario.steps.action import Demand, Step, join_names
 
 MALFORMED = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
 """What the server says of an object that it would refuse whatever else there is."""

@@ -14,8 +14,7 @@ from stowage_testbed.observe.settled import SHOWN
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.nodes import cordon
-from stowage_testbed.scenario.steps.drain import Drain
-from stowage_testbed.scenario.steps.nodes import Cordon
+from stowage_testbed.scenario.steps.nodes import Cordon, Drain
 
 RETRIED_AFTER_S = 0.2
 """Between two tries: that a budget has room again shows in nothing that is watched."""

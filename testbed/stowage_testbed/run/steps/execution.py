@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.run.outcome import StepRecord
 from stowage_testbed.run.problem import catch_problem
 from stowage_testbed.run.steps.checkpoints import note_checkpoint
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.evidence import collect
 from stowage_testbed.scenario.steps.action import Action, Step
-from stowage_testbed.scenario.steps.scheduling import Release
+from stowage_testbed.scenario.steps.applying import Release
 from stowage_testbed.scenario.steps.waiting import FAILED, Checkpoint
 
 Effect = Callable[[StepContext, Any], None]
 
 
+@cache
 def effect_of(kind: type[Action]) -> Effect:
-    """Return the function that carries a kind of step out.
-
-    It has the kind's key as its name, and stands in the file of this folder that has
-    the name of the file which declares the kind.
-    """
-    file = kind.__module__.rpartition(".")[2]
-    module = import_module(f"{__package__}.{file}")
-    effect: Effect = getattr(module, kind.kind.replace("-", "_"))
-    return effect
+    """Return the function that carries a kind of step out: it has the kind's key as its name."""
+    name = kind.kind.replace("-", "_")
+    for file in iter_modules([str(Path(__file__).parent)]):
+        module = import_module(f"{__package__}.{file.name}")
+        effect: Effect | None = vars(module).get(name)
+        if effect is not None and getattr(effect, "__module__", "") == module.__name__:
+            return effect
+    raise StowageError(f"nothing carries a step {kind.kind!r} out; write a function {name} in {__package__}")
 
 
 def carry_out(context: StepContext, step: Step) -> None:

@@ -29,7 +29,7 @@ from stowage_testbed.observe.condition import Condition, ConditionResult
 from stowage_testbed.observe.pod_body import is_live_and_ready
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.steps.context import StepContext
-from stowage_testbed.scenario.steps.interrupt import Interrupt
+from stowage_testbed.scenario.steps.nodes import Interrupt
 
 COMPONENTS: Mapping[str, str] = MappingProxyType(
     {"api-server": API_SERVER, "controller-manager": CONTROLLER_MANAGER, "etcd": ETCD, "kwok": KWOK}

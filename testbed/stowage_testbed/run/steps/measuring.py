@@ -7,7 +7,7 @@ from stowage_testbed.run.listener import WindowListener
 from stowage_testbed.run.recovery.run import run_recovery
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.check import CheckResult
-from stowage_testbed.scenario.steps.measuring import Measure, Overload
+from stowage_testbed.scenario.steps.waiting import Measure, Overload
 
 OUTCOME = "outcome"
 """Name of the check on what became of an overloaded service."""

@@ -14,7 +14,7 @@ from stowage_testbed.observe.pod_body import allocatable_of, is_live, node_of, p
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.check import Moment, OptimizerRecord
-from stowage_testbed.scenario.expected_moment import ExpectedMoment
+from stowage_testbed.scenario.expected import ExpectedMoment
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.kinds import list_asked_plans
 

@@ -15,8 +15,7 @@ from stowage_testbed.observe.settled import SHOWN
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.steps.applying import apply
 from stowage_testbed.run.steps.context import StepContext
-from stowage_testbed.scenario.steps.applying import Apply
-from stowage_testbed.scenario.steps.placing import Place
+from stowage_testbed.scenario.steps.applying import Apply, Place
 
 Left = Mapping[str, deque[str]]
 """The nodes that are still to get a pod, by workload."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from stowage_testbed.observe.settled import at_rest, packed
 from stowage_testbed.run.manual_plan import execute_manual_plan
 from stowage_testbed.run.steps.context import StepContext
-from stowage_testbed.scenario.steps.scheduling import Pack, Release
+from stowage_testbed.scenario.steps.applying import Pack, Release
 
 QUIET_MARGIN_S = 0.5
 """Beyond the settle time, in which a trigger that comes again would show itself."""

@@ -12,22 +12,22 @@ from stowage_testbed.run.steps.conditions import in_phase, some_pods
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.observed_moment import observe_moment
 from stowage_testbed.scenario.check import CheckResult, check_moment
-from stowage_testbed.scenario.expected_moment import ExpectedMoment
+from stowage_testbed.scenario.expected import ExpectedMoment
 from stowage_testbed.scenario.model import QUIET_S
 from stowage_testbed.scenario.steps.waiting import END, Check, Checkpoint, Wait
 
 
 def wait(context: StepContext, step: Wait) -> None:
     """Wait until pods, or one object, have come so far."""
-    if step.condition == "phase":
+    if step.for_ == "phase":
         (name,) = step.of
         item = context.object(name)
         kind = item.kind if item else "PackingPlan"
-        condition = in_phase(kind, name, step.phase, lambda state: context.find_observed(state, name))
+        condition = in_phase(kind, name, step.is_, lambda state: context.find_observed(state, name))
     else:
         asked = context.demand.of(step.of) if step.of else context.demand.total
         count = asked if step.count is None else step.count
-        condition = some_pods(context.namespace, step.of, count, step.condition)
+        condition = some_pods(context.namespace, step.of, count, step.for_)
     context.wait_for(
         f"it to hold that {step.awaited()}", condition, timeout_s=context.timeout_s(), stable_s=step.stable_s
     )
@@ -35,20 +35,18 @@ def wait(context: StepContext, step: Wait) -> None:
 
 def check(context: StepContext, step: Check) -> None:
     """Wait until what is expected holds; what does not is a failed check."""
-    results = await_moment(
-        context, step.expect, timeout_s=context.timeout_s(), stable_s=step.stable_s, since=step.since
-    )
+    results = await_moment(context, step, timeout_s=context.timeout_s(), stable_s=step.stable_s, since=step.since)
     name = f"step {context.step.number}"
     context.checks += [replace(one, name=f"{name}: {one.name}") for one in results]
 
 
 def checkpoint(context: StepContext, step: Checkpoint) -> None:
     """Note the state, after what is expected of it has been checked."""
-    if step.awaited:
+    if step.expect is not None:
         timeout_s = context.timeouts.step_s(context.scenario, step.name)
         results = await_moment(context, step.expect, timeout_s=timeout_s, stable_s=QUIET_S)
     else:
-        results = context.run.observer.read(lambda state: check_state_now(state, context, step.expect, step.since))
+        results = context.run.observer.read(lambda state: check_state_now(state, context, ExpectedMoment(), ""))
     note_checkpoint(context, step.name)
     name = "" if step.name == END else f"{step.name}: "
     context.checks += [replace(one, name=f"{name}{one.name}") for one in results]

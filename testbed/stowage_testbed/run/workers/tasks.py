@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.steps.applying import Release
 from stowage_testbed.scenario.steps.kinds import actions_of
-from stowage_testbed.scenario.steps.measuring import Overload
-from stowage_testbed.scenario.steps.scheduling import Release
+from stowage_testbed.scenario.steps.waiting import Overload
 
 
 @dataclass(frozen=True, slots=True)

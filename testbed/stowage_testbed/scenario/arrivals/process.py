@@ -7,13 +7,13 @@ change.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from stowage_testbed.declaration import setting
-from stowage_testbed.scenario.issues import DocumentIssue
+from annotated_types import Gt, Le
+
+from stowage_testbed.scenario.types import Seed
 
 Process = Literal["at-once", "constant", "uniform", "poisson", "gamma"]
 """What the times between two arrivals are like; `at-once` has none."""
@@ -29,124 +29,72 @@ _GAPS: dict[Process, Distribution] = {
     "poisson": "exponential",
     "gamma": "gamma",
 }
-_INTERVALS = {
-    "constant": "equal",
-    "uniform": "uniformly drawn",
-    "poisson": "exponential (Poisson)",
-    "gamma": "gamma-distributed",
-}
-# 1 is what `poisson` has; the file must say it where it is used.
-_VARIATION = {"default": None, "exclusiveMinimum": 0, "maximum": 100}
-_SEED = {"minimum": 0, "maximum": 2**64 - 1}
+Variation = Annotated[float, Gt(0), Le(100)]
 
 
 @dataclass(frozen=True, slots=True)
 class ArrivalProcess:
     """When pods are created; two processes of one seed give the same times."""
 
-    process: Annotated[
-        Process,
-        setting(
-            "at-once: all as fast as they can be created. constant: at equal "
-            "intervals. uniform, poisson, gamma: at random intervals.",
-            required=True,
-        ),
-    ] = "at-once"
-    rate_per_s: Annotated[
-        float, setting("Pods a second on average.", default=None, exclusiveMinimum=0, maximum=100000)
-    ] = 0.0
-    cv: Annotated[
-        float,
-        setting(
-            "For gamma, the coefficient of variation of the intervals - 1 is poisson, more is clustered.", **_VARIATION
-        ),
-    ] = 1.0
-    seed: Annotated[int, setting("One seed gives the same intervals each time.", **_SEED)] = 0
+    process: Process = "at-once"
+    """at-once: all as fast as they can be created. constant: at equal intervals. uniform, poisson, gamma: at random
+    intervals."""
+    rate_per_s: Annotated[float, Gt(0), Le(100000)] | None = None
+    """Pods a second on average."""
+    cv: Variation | None = None
+    """For gamma, the coefficient of variation of the intervals - 1 is poisson, more is clustered."""
+    seed: Seed = 0
+    """One seed gives the same intervals each time."""
+
+    def __post_init__(self) -> None:
+        if self.process == "at-once" and self.rate_per_s is not None:
+            raise ValueError("pods that come at once have no rate; remove `rate_per_s`")
+        if self.process != "at-once" and self.rate_per_s is None:
+            raise ValueError(f"process {self.process} needs `rate_per_s`, the pods a second; add it")
+        _check_gamma_and_seed(self.process, self.cv, self.seed)
 
     def times_s(self, count: int) -> list[float]:
         """Return when each of ``count`` pods comes, in seconds from the start."""
-        if self.process == "at-once":
+        if self.rate_per_s is None:
             return [0.0] * count
-        gaps = _draw(_GAPS[self.process], 1.0 / self.rate_per_s, self.cv, (self.seed, _ARRIVALS), count)
-        return list(accumulate(gaps))
-
-    def in_words(self) -> str:
-        """Return when the pods come."""
-        if self.process == "at-once":
-            return "all as fast as the API server takes them"
-        intervals = _INTERVALS[self.process]
-        text = f"{self.rate_per_s:g} a second, at {intervals} intervals"
-        if self.process == "gamma":
-            text += f" (coefficient of variation {self.cv:g})"
-        if self.process in _RANDOM:
-            text += f", drawn from seed {self.seed}"
-        return text
-
-    @staticmethod
-    def issues(plain: Mapping[str, Any]) -> Iterator[DocumentIssue]:
-        """Yield where it lacks a number that it needs, or has another."""
-        process = plain["process"]
-        if process == "at-once":
-            if "rate_per_s" in plain:
-                message = "pods that come at once have no rate; remove it"
-                yield DocumentIssue(("rate_per_s",), message, of_key=True)
-        elif "rate_per_s" not in plain:
-            message = f"process {process} needs `rate_per_s`, the pods a second; add it"
-            yield DocumentIssue((), message)
-        yield from _check_gamma_and_seed(plain, process)
+        return list(
+            accumulate(_draw(_GAPS[self.process], 1.0 / self.rate_per_s, self.cv, (self.seed, _ARRIVALS), count))
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Lifetime:
     """How long a pod runs before it is done, in seconds from its start."""
 
-    distribution: Annotated[Distribution, setting("What the lifetimes are like.", required=True)] = "constant"
-    mean_s: Annotated[
-        float,
-        setting(
-            "Seconds that a pod runs on average before it is done.",
-            required=True,
-            default=None,
-            exclusiveMinimum=0,
-            maximum=86400,
-        ),
-    ] = 1.0
-    cv: Annotated[float, setting("For gamma, the coefficient of variation.", **_VARIATION)] = 1.0
-    seed: Annotated[int, setting("One seed gives the same lifetimes each time.", **_SEED)] = 0
+    distribution: Distribution
+    """What the lifetimes are like."""
+    mean_s: Annotated[float, Gt(0), Le(86400)]
+    """Seconds that a pod runs on average before it is done."""
+    cv: Variation | None = None
+    """For gamma, the coefficient of variation."""
+    seed: Seed = 0
+    """One seed gives the same lifetimes each time."""
+
+    def __post_init__(self) -> None:
+        _check_gamma_and_seed(self.distribution, self.cv, self.seed)
 
     def draws_s(self, count: int) -> list[float]:
         """Return the lifetimes of ``count`` pods, in the order in which they come."""
-        stream = (self.seed, _LIFETIMES)
-        return _draw(self.distribution, self.mean_s, self.cv, stream, count)
-
-    def in_words(self) -> str:
-        """Return how long a pod runs."""
-        if self.distribution == "constant":
-            return f"{self.mean_s:g} s"
-        text = f"{self.mean_s:g} s on average ({self.distribution}"
-        if self.distribution == "gamma":
-            text += f", coefficient of variation {self.cv:g}"
-        return f"{text}, drawn from seed {self.seed})"
-
-    @staticmethod
-    def issues(plain: Mapping[str, Any]) -> Iterator[DocumentIssue]:
-        """Yield where it lacks a number that it needs, or has another."""
-        return _check_gamma_and_seed(plain, plain["distribution"])
+        return _draw(self.distribution, self.mean_s, self.cv, (self.seed, _LIFETIMES), count)
 
 
-def _check_gamma_and_seed(plain: Mapping[str, Any], name: str) -> Iterator[DocumentIssue]:
-    if name == "gamma" and "cv" not in plain:
-        message = "gamma needs `cv`, the coefficient of variation; add it"
-        yield DocumentIssue((), message)
-    if name != "gamma" and "cv" in plain:
-        message = f"{name} has a fixed coefficient of variation; remove `cv`"
-        yield DocumentIssue(("cv",), message, of_key=True)
-    if name not in _RANDOM and "seed" in plain:
-        message = f"{name} draws nothing; remove `seed`"
-        yield DocumentIssue(("seed",), message, of_key=True)
+def _check_gamma_and_seed(name: str, cv: float | None, seed: int) -> None:
+    if name == "gamma" and cv is None:
+        raise ValueError("gamma needs `cv`, the coefficient of variation; add it")
+    if name != "gamma" and cv is not None:
+        raise ValueError(f"{name} has a fixed coefficient of variation; remove `cv`")
+    if name not in _RANDOM and seed:
+        raise ValueError(f"{name} draws nothing; remove `seed`")
 
 
-def _draw(distribution: Distribution, mean: float, cv: float, stream: tuple[int, int], count: int) -> list[float]:
+def _draw(
+    distribution: Distribution, mean: float, cv: float | None, stream: tuple[int, int], count: int
+) -> list[float]:
     """Return ``count`` draws of a mean; streams of one seed are independent."""
     # Every command loads this file, and few draw anything.
     import numpy as np  # noqa: PLC0415
@@ -160,6 +108,6 @@ def _draw(distribution: Distribution, mean: float, cv: float, stream: tuple[int,
             drawn = random.uniform(0.0, 2.0 * mean, count)
         case "exponential":
             drawn = random.exponential(mean, count)
-        case "gamma":
+        case "gamma" if cv is not None:
             drawn = random.gamma(cv**-2, mean * cv**2, count)
     return [float(one) for one in drawn]

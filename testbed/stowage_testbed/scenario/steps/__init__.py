@@ -1,4 +1,1 @@
-"""The kinds of steps: what each is given in a scenario, and says of itself.
-
-Its effect stands in the file of the same name in `stowage_testbed.run.steps`.
-"""
+"""The kinds of steps: what each is given in a scenario, and says of itself."""

@@ -1,155 +1,98 @@
-"""What every kind of step declares.
+"""What every kind of step is: a frozen dataclass of its settings, as a file has them.
 
-All data of a kind stands in one class: its settings, from which the schema, the reading
-of files and the references to other parts of a scenario are derived; its words; what
-can be wrong with it; the pods that it asks for; its deadline. Its effect stands in the
-file of the same name in `stowage_testbed.run.steps`.
+Its effect stands in `stowage_testbed.run.steps`, in a function of its name.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABC
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal, Self, cast
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cache
+from typing import Any, ClassVar, Literal, cast, get_type_hints
 
-from stowage_testbed.declaration import form, list_settings, make_object, setting, summarise
-from stowage_testbed.scenario.arrivals.trace_file import TraceFile
-from stowage_testbed.scenario.document import Place
-from stowage_testbed.scenario.issues import DocumentIssue
-from stowage_testbed.scenario.steps.demand import Demand
+from stowage_testbed.scenario.types import Of, Sort, key_of
 
-Sort = Literal["applied", "controller", "template", "pods", "phased", "described", "node", "checkpoint"]
-"""What a name must be of.
-
-applied: a workload or object. controller: a workload that is applied. template: one
-that pods are made like. pods: whatever has pods. phased: what has a phase. described:
-what has events.
-"""
-
-Names = Annotated[
-    tuple[str, ...],
-    form(
-        name="names",
-        written=Annotated[str, form(minLength=1)] | Annotated[tuple[str, ...], form(minItems=1, uniqueItems=True)],
-        parse=lambda plain: (plain,) if isinstance(plain, str) else tuple(plain),
-    ),
-]
-"""One name, or some."""
-
-Seconds = Annotated[float, form(name="deadline", exclusiveMinimum=0, maximum=36000)]
-"""A deadline in seconds."""
+Key = str | int
+Where = tuple[Key, ...]
+"""Where a value stands in its file: keys and list indices from the root."""
 
 _SHOWN = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Deadline:
-    """How long a kind of step may take, where nothing in the file says it.
+class Demand:
+    """How many pods the steps ask for, workload by workload; those that are done stay in it.
 
-    Attributes
+    Parameters
     ----------
-    description
-        Of the deadline's entry in `timeouts`.
-    base
-        Which of the run's deadlines it is.
-    words
-        How an explanation names it.
+    pods_by_name
+        How many pods come with what a step applies; what is not named brings none.
     """
 
-    description: str
-    base: Literal["check", "lateness", "nodes", "settle"]
-    words: str = ", at most {:g} s"
+    def __init__(self, pods_by_name: Mapping[str, int]) -> None:
+        self._pods_by_name = pods_by_name
+        self._asked: Counter[str] = Counter()
 
+    def apply(self, names: Iterable[str]) -> None:
+        """Add the pods that come with each of these."""
+        for name in names:
+            self._asked[name] += self._pods_by_name.get(name, 0)
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What a step's values mean depends on these parts of the file.
+    def add(self, name: str, pods: int) -> None:
+        """Add so many pods to one."""
+        self._asked[name] += pods
 
-    Attributes
-    ----------
-    controllers
-        The workloads that ``all`` stands for.
-    traces
-        What stands in the traces, by the file's name.
-    has_nodes
-        Whether it has nodes itself.
-    """
+    def set(self, name: str, pods: int) -> None:
+        """Ask for so many pods of one."""
+        self._asked[name] = pods
 
-    controllers: Sequence[str] = ()
-    traces: Mapping[str, TraceFile] = field(default_factory=dict)
-    has_nodes: bool = False
+    def of(self, names: Iterable[str]) -> int:
+        """Return how many pods of these are asked for."""
+        return sum(self._asked[name] for name in names)
 
+    @property
+    def asked(self) -> Mapping[str, int]:
+        """How many pods of each are asked for."""
+        return +self._asked
 
-@dataclass(frozen=True, slots=True)
-class NameUsed:
-    """A name that a step uses, with its place inside the step."""
-
-    place: Place
-    name: str
-    sort: Sort
+    @property
+    def total(self) -> int:
+        """How many pods are asked for."""
+        return self._asked.total()
 
 
 class Action(ABC):
-    """What a step does; each kind is a frozen dataclass of its settings.
-
-    The first paragraph of a kind's docstring is its description in the schema.
+    """What a step does; the first paragraph of a kind's docstring describes it.
 
     Attributes
     ----------
     kind
         The step's key in a file.
     bare
-        Whether the only setting stands at that key itself, without a name.
-    keywords
-        Of the JSON Schema, over those that the settings give.
+        Whether the first setting stands at that key itself, without a name.
+    deadline
+        Which of the run's deadlines it has, where nothing in the file says it.
     """
 
     __slots__ = ()
 
     kind: ClassVar[str]
     bare: ClassVar[bool] = False
-    keywords: ClassVar[Mapping[str, Any]] = {}
-    deadline: ClassVar[Deadline | None] = None
+    deadline: ClassVar[Literal["check", "lateness", "nodes", "settle"] | None] = None
 
-    @classmethod
-    def hint(cls) -> Any:
-        """Return the type of what stands at the step's key, and what is said of it."""
-        about = setting(summarise(cls), key=cls.kind, **cls.keywords)
-        if not cls.bare:
-            return Annotated[cls, about]
-        (only,) = list_settings(cls)
-        return Annotated[only.hint, about]
-
-    @classmethod
-    def read(cls, plain: Any, surroundings: Surroundings) -> Self:
-        """Return the action of plain values that passed the schema.
-
-        Raises
-        ------
-        ValueError
-            They do not go together.
-        """
-        del surroundings
-        if not cls.bare:
-            return make_object(cls, plain)
-        (only,) = list_settings(cls)
-        return make_object(cls, {only.key: plain})
-
-    @classmethod
-    def references(cls, plain: Any) -> Iterator[NameUsed]:
-        """Yield the names that a step uses, in order."""
-        return list_names_used(cls, plain)
-
-    @classmethod
-    def issues(cls, plain: Any) -> Iterator[DocumentIssue]:
-        """Yield what is wrong with the settings together; places are the step's own."""
-        del plain
-        return iter(())
-
-    @abstractmethod
     def in_words(self) -> str:
-        """Return what the step does, as a person would say it, with every default."""
+        """Return the step as a file has it, without what is as it always is."""
+        said = write_plain(self)
+        return f"{self.kind}: {_show(next(iter(said.values()), '') if self.bare else said)}"
+
+    def uses(self) -> Iterator[tuple[Where, str, Sort]]:
+        """Yield the names that it uses, each with the setting that has it, as its place inside the step."""
+        for field, sort in _list_named(type(self)):
+            value = getattr(self, field)
+            for name in (value,) if isinstance(value, str) else value:
+                if name:
+                    yield () if self.bare else (key_of(field),), name, sort
 
     def ask(self, demand: Demand) -> None:
         """Count the pods that there shall be from this step on."""
@@ -173,7 +116,7 @@ class Action(ABC):
     @property
     def own_timeout_s(self) -> float | None:
         """The deadline that the step itself names."""
-        return None
+        return cast("float | None", getattr(self, "timeout_s", None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,24 +145,19 @@ class Step:
         words = self.action.in_words()
         return f"{self}: {words}" if self.line else words
 
-    def place(self, *inner: str | int) -> Place:
+    def place(self, *inner: Key) -> Where:
         """Return where the step stands, or something in it."""
         return ("steps", self.number - 1, self.kind, *inner)
 
 
-def list_names_used(cls: type[Action], plain: Any) -> Iterator[NameUsed]:
-    """Yield the names in the settings of which the declaration says what they name."""
-    for one in list_settings(cls):
-        if not one.setting.names:
-            continue
-        place: Place = () if cls.bare else (one.key,)
-        value = plain if cls.bare else plain.get(one.key, ())
-        sort = cast("Sort", one.setting.names)
-        if isinstance(value, str):
-            yield NameUsed(place, value, sort)
-            continue
-        for number, name in enumerate(value):
-            yield NameUsed((*place, number), name, sort)
+def write_plain(one: Any) -> dict[str, Any]:
+    """Return a dataclass' fields that differ from their defaults, by the words for them."""
+    said = {}
+    for field in fields(one):
+        default = field.default if field.default_factory is MISSING else field.default_factory()
+        if field.repr and (value := getattr(one, field.name)) != default:
+            said[key_of(field.name)] = write_plain(value) if is_dataclass(value) else value
+    return said
 
 
 def join_names(names: Sequence[str]) -> str:
@@ -232,3 +170,34 @@ def join_names(names: Sequence[str]) -> str:
 def show_count(number: int, noun: str) -> str:
     """Return a number of things in words."""
     return f"1 {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def count_most_pods(actions: Iterable[Action], pods_by_name: Mapping[str, int]) -> tuple[int, dict[str, int]]:
+    """Return the most pods that are asked for at a time, of all and of each."""
+    demand, most, most_each = Demand(pods_by_name), 0, Counter[str]()
+    for action in actions:
+        action.ask(demand)
+        most = max(most, demand.total)
+        most_each |= Counter(demand.asked)
+    return most, dict(most_each)
+
+
+@cache
+def _list_named(cls: type[Action]) -> list[tuple[str, Sort]]:
+    """Return the fields of which the type says what they name."""
+    hints = get_type_hints(cls, include_extras=True)
+    return [
+        (field, about.sort)
+        for field, hint in hints.items()
+        for about in getattr(hint, "__metadata__", ())
+        if isinstance(about, Of)
+    ]
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {_show(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        items = [*map(_show, value[:_SHOWN]), *(["..."] if len(value) > _SHOWN else [])]
+        return items[0] if len(value) == 1 else f"[{', '.join(items)}]"
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,26 +1,16 @@
-"""Steps that create, change and delete workloads, objects and plans."""
+"""Steps that create, change and delete workloads, objects and plans, and choose what places pods."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
 
-from stowage_testbed.amounts.quantity import Cpu, Memory, format_cpu, format_memory
-from stowage_testbed.declaration import make_object, setting
-from stowage_testbed.scenario.issues import DocumentIssue
+from annotated_types import Gt, Interval, Le, MinLen
+
 from stowage_testbed.scenario.objects import is_file
-from stowage_testbed.scenario.steps.action import (
-    Action,
-    Deadline,
-    Names,
-    NameUsed,
-    Surroundings,
-    join_names,
-    list_names_used,
-    show_count,
-)
-from stowage_testbed.scenario.steps.demand import Demand
+from stowage_testbed.scenario.steps.action import Action, Demand, Where, join_names, write_plain
+from stowage_testbed.scenario.types import Anything, AppliedNames, Cpu, Label, Memory, Of, Some, Sort, Written
 
 ALL = "all"
 """In the place of names: every workload that no burst is made of."""
@@ -37,22 +27,17 @@ class Apply(Action):
 
     kind = "apply"
     bare = True
-    names: Annotated[Names, setting("What.", names="applied")]
-
-    @classmethod
-    def read(cls, plain: Any, surroundings: Surroundings) -> Self:
-        if plain == ALL:
-            return make_object(cls, {"names": tuple(surroundings.controllers)})
-        return make_object(cls, {"names": plain})
-
-    @classmethod
-    def references(cls, plain: Any) -> Iterator[NameUsed]:
-        for one in () if plain == ALL else list_names_used(cls, plain):
-            if not is_file(one.name):
-                yield one
+    names: AppliedNames
 
     def in_words(self) -> str:
+        """Return what it does, whether names or files are written."""
         return f"create {join_names(self.names)}"
+
+    def uses(self) -> Iterator[tuple[Where, str, Sort]]:
+        """Yield the names of workloads and objects, files left out."""
+        for place, name, sort in Action.uses(self):
+            if name != ALL and not is_file(name):
+                yield place, name, sort
 
     def ask(self, demand: Demand) -> None:
         demand.apply(self.names)
@@ -70,10 +55,7 @@ class ApplyInTurn(Apply):
     """
 
     kind = "apply-in-turn"
-    deadline = Deadline("For the pods of each that is applied in turn.", "settle")
-
-    def in_words(self) -> str:
-        return f"create {join_names(self.names)}, each when all pods before it have a node or are found unschedulable"
+    deadline = "settle"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +64,7 @@ class Delete(Action):
 
     kind = "delete"
     bare = True
-    names: Annotated[Names, setting("What.", names="applied")]
-
-    def in_words(self) -> str:
-        return f"delete {join_names(self.names)}"
+    names: AppliedNames
 
     def ask(self, demand: Demand) -> None:
         for name in self.names:
@@ -101,11 +80,10 @@ class Scale(Action):
     """Set a workload's number of pods."""
 
     kind = "scale"
-    workload: Annotated[str, setting("Whose.", names="controller")]
-    to: Annotated[int, setting("How many pods it shall have.", minimum=0, maximum=100000)]
-
-    def in_words(self) -> str:
-        return f"scale {self.workload} to {show_count(self.to, 'pod')}"
+    workload: Annotated[str, Of("controller")]
+    """Whose."""
+    to: Annotated[int, Interval(ge=0, le=100000)]
+    """How many pods it shall have."""
 
     def ask(self, demand: Demand) -> None:
         demand.set(self.workload, self.to)
@@ -113,46 +91,32 @@ class Scale(Action):
 
 @dataclass(frozen=True, slots=True)
 class Evict(Action):
-    """Evict running pods of a workload, as a drain does; its controller replaces them.
-
-    With ``node`` only pods on that node.
-    """
+    """Evict running pods of a workload, as a drain does; its controller replaces them."""
 
     kind = "evict"
-    workload: Annotated[str, setting("Whose.", names="controller")]
-    pods: Annotated[int, setting("How many, the first by name.", minimum=1)] = 1
-    node: Annotated[str, setting("Only pods on this node; without it on any.", names="node")] = ""
-
-    def in_words(self) -> str:
-        where = f" on {self.node}" if self.node else ""
-        return f"evict {show_count(self.pods, 'bound pod')} of {self.workload}{where}"
+    workload: Annotated[str, Of("controller")]
+    """Whose."""
+    pods: Some = 1
+    """How many, the first by name."""
+    node: Annotated[str, Of("node")] = ""
+    """Only pods on this node; without it on any."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage(Action):
-    """Set what each pod that a workload has now uses from now on.
-
-    ``None`` leaves a resource as it was.
-    """
+    """Set what each pod that a workload has now uses from now on."""
 
     kind = "usage"
-    workload: Annotated[str, setting("Whose.", names="pods")]
-    cpu_milli: Annotated[Cpu | None, setting("CPU that each pod uses, as in 250m.", key="cpu")] = None
-    memory_bytes: Annotated[Memory | None, setting("Memory that each pod uses, as in 64Mi.", key="memory")] = None
+    workload: Annotated[str, Of("pods")]
+    """Whose."""
+    cpu: Cpu | None = None
+    """CPU that each pod uses, as in 250m; without it, it stays as it was."""
+    memory: Memory | None = None
+    """Memory that each pod uses, as in 64Mi; without it, it stays as it was."""
 
-    @classmethod
-    def issues(cls, plain: Any) -> Iterator[DocumentIssue]:
-        if not {"cpu", "memory"} & set(plain):
-            message = "usage of what? write `cpu`, `memory` or both"
-            yield DocumentIssue((), message)
-
-    def in_words(self) -> str:
-        parts = []
-        if self.cpu_milli is not None:
-            parts.append(f"cpu {format_cpu(self.cpu_milli)}")
-        if self.memory_bytes is not None:
-            parts.append(f"memory {format_memory(self.memory_bytes)}")
-        return f"let each pod that {self.workload} has now use {' and '.join(parts)}"
+    def __post_init__(self) -> None:
+        if self.cpu is None and self.memory is None:
+            raise ValueError("usage of what? write `cpu`, `memory` or both")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,24 +124,107 @@ class AskForPlan(Action):
     """Create a PackingPlan, as `kubectl create` does."""
 
     kind = "ask-for-plan"
-    plan: Annotated[str, setting("Its name.", format="label")]
-    execution_mode: Annotated[Literal["Execute", "DryRun"], setting("Whether it is carried out, or only made.")] = (
-        "Execute"
-    )
-    time_limit_s: Annotated[
-        float | None,
-        setting(
-            "Time limit of its solve in seconds; without it the optimiser's own.", exclusiveMinimum=0, maximum=3600
-        ),
-    ] = None
-
-    def in_words(self) -> str:
-        end = "carried out" if self.execution_mode == "Execute" else "made, not carried out"
-        text = f"ask for a plan named {self.plan} that is {end}"
-        if self.time_limit_s is not None:
-            text += f", solved in {self.time_limit_s:g} s"
-        return text
+    plan: Label
+    """Its name."""
+    execution_mode: Literal["Execute", "DryRun"] = "Execute"
+    """Whether it is carried out, or only made."""
+    time_limit_s: Annotated[float, Gt(0), Le(3600)] | None = None
+    """Time limit of its solve in seconds; without it the optimiser's own."""
 
     @property
     def brings(self) -> tuple[str, ...]:
         return (self.plan,)
+
+
+def _list_nodes(written: Mapping[str, int] | tuple[str, ...]) -> tuple[str, ...]:
+    """Return a node for each pod; of those that are counted in the order of names."""
+    if isinstance(written, Mapping):
+        return tuple(node for node, count in written.items() for _ in range(count))
+    return written
+
+
+NodesOfPods = Annotated[
+    tuple[str, ...],
+    Written(Annotated[Mapping[str, Some], MinLen(1)] | Annotated[tuple[str, ...], MinLen(1)], _list_nodes),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Place(Action):
+    """Create workloads and bind pods of them to nodes, past the scheduler.
+
+    All nodes are closed for new pods meanwhile. Of each workload it has how many pods
+    each node has, or a node for each pod in the order of the pods' names, "" for none.
+    Pods that get no node here are for the scheduler afterwards.
+    """
+
+    kind = "place"
+    bare = True
+    deadline = "settle"
+    nodes: Annotated[Mapping[str, NodesOfPods], MinLen(1)]
+
+    def uses(self) -> Iterator[tuple[Where, str, Sort]]:
+        """Yield the workloads and the nodes of their pods."""
+        for name, nodes in self.nodes.items():
+            yield (name,), name, "applied"
+            yield from (((name,), node, "node") for node in nodes if node)
+
+    def ask(self, demand: Demand) -> None:
+        demand.apply(self.nodes)
+
+    @property
+    def brings(self) -> tuple[str, ...]:
+        return tuple(self.nodes)
+
+
+Profile = Literal["default", "deterministic", "optimizer", "optimizer-deterministic", "score-cache"]
+"""The chart's profiles."""
+
+RESERVING_PROFILES: tuple[Profile, ...] = ("optimizer", "optimizer-deterministic")
+"""Profiles of the chart with the plugins of plans and reservations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Release(Action):
+    """Install the chart's release, or bring it to these settings, so that it serves.
+
+    A scheduler under comparison serves in its stead.
+    """
+
+    kind = "release"
+    profile: Profile = "deterministic"
+    """A profile of the chart."""
+    optimizer: bool = False
+    """Whether the optimiser runs beside the scheduler; it needs a profile that knows it."""
+    values: Anything = field(default_factory=dict)
+    """Helm values of the chart, over all others."""
+
+    def __post_init__(self) -> None:
+        if self.optimizer and self.profile not in RESERVING_PROFILES:
+            known = " or ".join(RESERVING_PROFILES)
+            raise ValueError(f"`profile` {self.profile} does not know the optimiser; choose {known}")
+
+    @property
+    def can_be_kept(self) -> bool:
+        """Whether its scheduler is as new once the pods and nodes it saw are gone.
+
+        One that makes plans counts how long it has held pods and solved in the last
+        minute, and waits longer after solves that found nothing.
+        """
+        return self.profile not in RESERVING_PROFILES
+
+    def in_words(self) -> str:
+        """Return what it does: the release has no step of its own in most files."""
+        text = f"have the chart's release serve with profile {self.profile}"
+        more = {key: value for key, value in write_plain(self).items() if key != "profile"}
+        return f"{text}, {more}" if more else text
+
+
+@dataclass(frozen=True, slots=True)
+class Pack(Action):
+    """Have the optimiser pack what is there, and wait until it is done.
+
+    Where it is asked by hand only, it is asked once.
+    """
+
+    kind = "pack"

@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from importlib import import_module
-from pathlib import Path
-from pkgutil import iter_modules
 from typing import TypeVar
 
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.scenario.arrivals.recorded import RecordedReplay
-from stowage_testbed.scenario.arrivals.trace import TracedPod
+from stowage_testbed.scenario.steps import applying, arriving, nodes, waiting
 from stowage_testbed.scenario.steps.action import Action, Step
 from stowage_testbed.scenario.steps.applying import AskForPlan
 from stowage_testbed.scenario.steps.arriving import Replay
 from stowage_testbed.scenario.steps.nodes import AddNodes
 
-
-def _list_kinds() -> Iterator[type[Action]]:
-    """Yield the kinds of steps, file by file of this folder, as they stand there."""
-    folder = Path(__file__).parent
-    for name in sorted(file.name for file in iter_modules([str(folder)])):
-        file = import_module(f"{__package__}.{name}")
-        classes = [thing for thing in vars(file).values() if isinstance(thing, type)]
-        for one in classes:
-            # What a file imports is declared elsewhere.
-            own = one.__module__ == file.__name__ and "kind" in vars(one)
-            if own and issubclass(one, Action):
-                yield one
-
-
-ACTIONS: dict[str, type[Action]] = {action.kind: action for action in _list_kinds()}
+ACTIONS: dict[str, type[Action]] = {
+    one.kind: one
+    for file in (applying, nodes, arriving, waiting)
+    for one in vars(file).values()
+    # What a file imports is declared elsewhere.
+    if isinstance(one, type) and one.__module__ == file.__name__ and issubclass(one, Action)
+}
 """Each kind by its key in a file, in the order in which the schema lists them."""
 
 ActionT = TypeVar("ActionT", bound=Action)
@@ -44,12 +33,6 @@ def actions_of(steps: Iterable[Step], kind: type[ActionT]) -> Iterator[ActionT]:
 def list_added_nodes(steps: Iterable[Step]) -> tuple[NodePool, ...]:
     """Return the kinds of nodes that steps add."""
     return tuple(one.pool for one in actions_of(steps, AddNodes))
-
-
-def list_replayed_pods(steps: Iterable[Step]) -> Iterator[TracedPod]:
-    """Yield the pods that traces bring, step by step."""
-    for one in actions_of(steps, Replay):
-        yield from one.pods
 
 
 def list_replayed_owners(steps: Iterable[Step]) -> list[str]:

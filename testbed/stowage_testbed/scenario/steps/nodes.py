@@ -1,33 +1,60 @@
-"""Steps that change the nodes."""
+"""Steps that change the nodes, or take a process of the cluster away for a while."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
 
-from stowage_testbed.amounts.resources import PODS
-from stowage_testbed.cluster.node_pool import Effect, NodePool
-from stowage_testbed.declaration import form, setting
-from stowage_testbed.scenario.steps.action import Action, Deadline, Names, join_names, show_count
+from annotated_types import Gt, Interval, Le
 
-Nodes = Annotated[Names, setting("Which nodes.", names="node")]
-Node = Annotated[NodePool, form(name="node")]
+from stowage_testbed.amounts.resources import MOST_PODS, Resources
+from stowage_testbed.cluster.node_pool import Effect, NodePool, Taint
+from stowage_testbed.scenario.steps.action import Action
+from stowage_testbed.scenario.types import (
+    Filled,
+    Further,
+    Label,
+    NodeNames,
+    Seconds,
+    Some,
+    SomeCpu,
+    SomeMemory,
+    Texts,
+    Written,
+)
 
 
-def pool_in_words(pool: NodePool) -> str:
-    """Return a kind of nodes as a person would say it."""
-    names = pool.node_names()
-    which = names[0] if pool.count == 1 else f"{names[0]} to {names[-1]}"
-    text = (
-        f"{show_count(pool.count, 'node')} ({which}) with {pool.resources.without(PODS)}, {pool.resources[PODS]} pods"
-    )
-    if pool.zones:
-        text += f", in turn in zones {', '.join(pool.zones)}"
-    for key, value in pool.labels.items():
-        text += f", labelled {key}={value}"
-    for taint in pool.taints:
-        text += f", tainted {taint.key}={taint.value}:{taint.effect}"
-    return text
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nodes:
+    """Equal nodes, as a file has them."""
+
+    prefix: Label = "node"
+    """Names are <prefix>-0 and on, padded with zeros so that they sort as numbers."""
+    count: Annotated[int, Interval(ge=1, le=10000)]
+    """Number of nodes."""
+    cpu: SomeCpu
+    """CPU of one node, as in "4" or 500m."""
+    memory: SomeMemory
+    """Memory of one node, as in 4G or 512Mi."""
+    pods: Some = MOST_PODS
+    """Most pods that one node takes."""
+    resources: Mapping[Further, SomeMemory] = field(default_factory=dict)
+    """Further resources of one node, as in nvidia.com/gpu, hugepages-2Mi or ephemeral-storage."""
+    labels: Texts = field(default_factory=dict)
+    """Labels of the nodes."""
+    taints: tuple[Taint, ...] = ()
+    """Taints of the nodes."""
+    zones: tuple[Filled, ...] = ()
+    """Values of topology.kubernetes.io/zone, dealt out to the nodes in turn."""
+
+    def make(self) -> NodePool:
+        """Return the nodes."""
+        sizes = Resources(self.resources, cpu=self.cpu, memory=self.memory, pods=self.pods)
+        return NodePool(self.prefix, self.count, sizes, self.labels, self.taints, self.zones)
+
+
+Node = Annotated[NodePool, Written(Nodes, Nodes.make)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +63,7 @@ class Cordon(Action):
 
     kind = "cordon"
     bare = True
-    nodes: Nodes
-
-    def in_words(self) -> str:
-        return f"close {join_names(self.nodes)} for new pods"
+    nodes: NodeNames
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +72,22 @@ class Uncordon(Action):
 
     kind = "uncordon"
     bare = True
-    nodes: Nodes
+    nodes: NodeNames
 
-    def in_words(self) -> str:
-        return f"open {join_names(self.nodes)} for new pods again"
+
+@dataclass(frozen=True, slots=True)
+class Drain(Action):
+    """Cordon nodes and evict their pods, as their disruption budgets allow.
+
+    A pod that a budget protects is tried again until the deadline.
+    """
+
+    kind = "drain"
+    deadline = "settle"
+    nodes: NodeNames
+    """Which nodes."""
+    timeout_s: Seconds | None = None
+    """Deadline in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +95,14 @@ class TaintNodes(Action):
     """Give nodes a taint."""
 
     kind = "taint"
-    nodes: Nodes
-    key: Annotated[str, setting("The taint's key.", minLength=1)]
-    effect: Annotated[Effect, setting("What happens to pods that do not tolerate it.")]
-    value: Annotated[str, setting("The taint's value.")] = ""
-
-    def in_words(self) -> str:
-        value = f"={self.value}" if self.value else ""
-        return f"taint {join_names(self.nodes)} with {self.key}{value}:{self.effect}"
+    nodes: NodeNames
+    """Which nodes."""
+    key: Filled
+    """The taint's key."""
+    effect: Effect
+    """What happens to pods that do not tolerate it."""
+    value: str = ""
+    """The taint's value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +110,12 @@ class UntaintNodes(Action):
     """Take taints from nodes."""
 
     kind = "untaint"
-    nodes: Nodes
-    key: Annotated[str, setting("The taints' key.", minLength=1)]
-    effect: Annotated[Effect | None, setting("Only those of this effect; without it all.")] = None
-
-    def in_words(self) -> str:
-        effect = f":{self.effect}" if self.effect else ", whatever its effect,"
-        return f"take the taint {self.key}{effect} from {join_names(self.nodes)}"
+    nodes: NodeNames
+    """Which nodes."""
+    key: Filled
+    """The taints' key."""
+    effect: Effect | None = None
+    """Only those of this effect; without it all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +124,8 @@ class AddNodes(Action):
 
     kind = "add-nodes"
     bare = True
-    deadline = Deadline("For new nodes to be ready.", "nodes")
-    pool: Annotated[Node, setting("Which.")]
-
-    def in_words(self) -> str:
-        return f"add {pool_in_words(self.pool)}, and wait until they are ready"
+    deadline = "nodes"
+    pool: Node
 
     @property
     def changed_nodes(self) -> int:
@@ -106,13 +138,32 @@ class RemoveNodes(Action):
 
     kind = "remove-nodes"
     bare = True
-    deadline = Deadline("For nodes and their pods to be gone.", "nodes")
-    nodes: Nodes
-
-    def in_words(self) -> str:
-        names = join_names(self.nodes)
-        return f"remove {names} with their pods, and wait until all are gone"
+    deadline = "nodes"
+    nodes: NodeNames
 
     @property
     def changed_nodes(self) -> int:
         return len(self.nodes)
+
+
+Process = Literal["api-server", "controller-manager", "etcd", "kwok", "scheduler"]
+"""What can be interrupted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupt(Action):
+    """Take a process away for some seconds; the next step finds it serving again.
+
+    It needs a cluster whose control plane are processes of this machine.
+    """
+
+    kind = "interrupt"
+    deadline = "settle"
+    process: Process
+    """Which one. kwok stands for the kubelets of all fake nodes."""
+    how: Literal["kill", "stop"]
+    """stop: it hangs, and goes on where it was. kill: it is dead, and is started again."""
+    for_s: Annotated[float, Gt(0), Le(600)]
+    """For how many seconds."""
+    timeout_s: Seconds | None = None
+    """Deadline in seconds."""

@@ -16,6 +16,9 @@ import psutil
 import pytest
 from amounts import size
 from hpa_records import hpa_record
+from stowage_testbed.scenario.steps.drain import Drain
+from stowage_testbed.scenario.steps.interrupt import Interrupt, Process
+from stowage_testbed.scenario.steps.measuring import Overload
 
 from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.base.errors import RunEndedError, StowageError
@@ -39,10 +42,7 @@ from stowage_testbed.run.steps.measuring import overload
 from stowage_testbed.run.timeouts import Timeouts
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.action import Action, Step
-from stowage_testbed.scenario.steps.drain import Drain
-from stowage_testbed.scenario.steps.interrupt import Interrupt, Process
 from stowage_testbed.scenario.steps.kinds import ACTIONS
-from stowage_testbed.scenario.steps.measuring import Overload
 
 RECORD = hpa_record(replace(FULL, find=Find(level_s=5.0)))
 Spawn = Callable[[], psutil.Process]

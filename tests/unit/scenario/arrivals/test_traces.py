@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 import yaml
 from amounts import asked
-
-from stowage_testbed.scenario.arrivals.process import ArrivalProcess, Distribution, Lifetime, Process
 from stowage_testbed.scenario.arrivals.trace import Template, TraceRow, list_pods, make_replay
 from stowage_testbed.scenario.arrivals.trace_file import read_trace
+
+from stowage_testbed.scenario.arrivals.process import ArrivalProcess, Distribution, Lifetime, Process
 from stowage_testbed.scenario.errors import ScenarioIssuesError
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.steps.arriving import Replay

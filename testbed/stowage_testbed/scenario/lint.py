@@ -1,0 +1,386 @@
+"""What no type can say: whether the parts of one scenario fit each other.
+
+`lint` yields issues with their places in the file; each rule is a function of its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from itertools import chain
+from typing import Any
+
+from stowage_testbed.amounts.resources import CPU, MEMORY, PODS, names_of
+from stowage_testbed.cluster.node_pool import NodePool
+from stowage_testbed.scenario.expected import Bounds, ExpectedMoment
+from stowage_testbed.scenario.model import SCALED, Scenario
+from stowage_testbed.scenario.reading import spell
+from stowage_testbed.scenario.scenario_file import ScenarioFile
+from stowage_testbed.scenario.steps.action import Demand, Step, Where, count_most_pods
+from stowage_testbed.scenario.steps.applying import RESERVING_PROFILES, Apply, AskForPlan, Pack, Place, Release, Scale
+from stowage_testbed.scenario.steps.arriving import Burst, Replay
+from stowage_testbed.scenario.steps.kinds import actions_of, list_asked_plans, list_replayed_nodes, list_replayed_owners
+from stowage_testbed.scenario.steps.nodes import AddNodes, RemoveNodes
+from stowage_testbed.scenario.steps.waiting import END, FAILED, Check, Checkpoint, Measure, Wait
+from stowage_testbed.scenario.types import Sort
+from stowage_testbed.scenario.yaml_file import suggest_known
+
+Found = Iterator[tuple[Where, str, bool]]
+"""The place of each issue, what is wrong, and whether the key there is meant, not the value."""
+
+_OPTIMISER = "add `scheduler: {profile: optimizer, optimizer: true}`"
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """One run of a file.
+
+    Attributes
+    ----------
+    data
+        The plain values, parameters filled in.
+    steps
+        Those that the file has.
+    whole
+        Whether all files that it names could be read: only then can a name be unknown.
+    """
+
+    scenario: Scenario
+    file: ScenarioFile
+    data: Mapping[str, Any]
+    steps: Sequence[Step]
+    whole: bool = True
+    moments: Sequence[tuple[Where, ExpectedMoment]] = field(init=False)
+    pools: Sequence[tuple[Where, NodePool]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        checks = [(step.place(), step.action) for step in self.steps if isinstance(step.action, Check)]
+        object.__setattr__(self, "moments", [*checks, (("expect", "end"), self.file.expect.end)])
+        own = [(("nodes", number), pool) for number, pool in enumerate(self.file.nodes)]
+        added = [(step.place(), step.action.pool) for step in self.steps if isinstance(step.action, AddNodes)]
+        object.__setattr__(self, "pools", [*own, *added])
+
+
+def lint(one: Content) -> Found:
+    """Yield all issues of a run."""
+    rules = [_sources, _workloads, _nodes, _releases, _expectations, _window, _checkpoints, _single_steps]
+    if one.whole:
+        rules += [_names, _order, _order_of_nodes, _counts]
+    return chain.from_iterable(rule(one) for rule in rules)
+
+
+def _sources(one: Content) -> Found:
+    """Nodes and workload are either written down, or generated, or a trace's."""
+    if one.file.instance:
+        for key in ("nodes", "workload"):
+            if key in one.data:
+                yield (key,), f"`instance` brings nodes and workload; remove {key!r} or it", True
+    elif one.whole and not (one.file.nodes or one.scenario.node_names):
+        yield (), "the scenario lacks 'nodes'; write it, or an `instance`", False
+    taken = {workload.name: "a workload" for workload in one.scenario.workload}
+    for name in one.file.objects:
+        if name in taken:
+            yield ("objects", name), f"{name!r} is {taken[name]} already; choose another name", True
+        taken.setdefault(name, "an object")
+    for step in one.steps:
+        if isinstance(step.action, AskForPlan):
+            name = step.action.plan
+            if name in taken:
+                yield step.place("plan"), f"{name!r} is {taken[name]} already; choose another name", False
+            taken.setdefault(name, "a plan")
+        for name in step.action.owners if isinstance(step.action, Replay) else ():
+            if name in taken:
+                message = f"owner {name!r} of the trace is {taken[name]} already; rename one of them"
+                yield step.place("file"), message, False
+
+
+def _workloads(one: Content) -> Found:
+    """Workloads have names of their own, one source of requests, and fit on some node."""
+    seen: set[str] = set()
+    sizes = [pool.resources for _, pool in one.pools]
+    for number, workload in enumerate(one.file.workload):
+        place = ("workload", number)
+        if workload.name in seen:
+            yield (*place, "name"), f"workload {workload.name!r} stands there already; choose another name", False
+        seen.add(workload.name)
+        if "containers" in workload.pod:
+            for key in ("cpu", "memory", "requests", "image"):
+                if key in one.data["workload"][number]:
+                    message = f"workload {workload.name!r} has its own `pod.containers`; move {key!r} into one of them"
+                    yield (*place, key), message, True
+        takes = workload.make().takes
+        if one.file.expect.allow_unplaceable or not sizes or any(takes.fits(size) for size in sizes):
+            continue
+        largest = max(sizes, key=lambda size: (size[MEMORY], size[CPU]))
+        message = (
+            f"a pod of workload {workload.name!r} ({takes.without(PODS)}) is larger than any node "
+            f"({largest.without(PODS)}); make it smaller, a node larger, or write `allow_unplaceable: true` under "
+            "`expect`"
+        )
+        yield place, message, False
+
+
+def _nodes(one: Content) -> Found:
+    """No two kinds of nodes make a node of one name."""
+    taken: set[str] = set()
+    for place, pool in one.pools:
+        if clash := next((name for name in pool.node_names() if name in taken), None):
+            yield place, f"node {clash!r} comes twice; give one of them another prefix", False
+        taken |= set(pool.node_names())
+
+
+def _releases(one: Content) -> Found:
+    """Nobody asks for plans or reservations of a scheduler that does not know them."""
+    releases = list(actions_of(one.scenario.steps, Release))
+    if "scheduler" in one.data and isinstance(one.steps[0].action, Release):
+        yield ("scheduler",), "the first step releases another; remove one of the two", True
+    if not any(release.optimizer for release in releases):
+        if "optimizer" in one.data:
+            yield ("optimizer",), f"the scheduler runs without the optimiser; {_OPTIMISER}", True
+        for step in one.steps:
+            if isinstance(step.action, AskForPlan | Pack):
+                yield step.place(), f"nobody makes plans; {_OPTIMISER}", True
+    if all(release.profile not in RESERVING_PROFILES for release in releases):
+        for name in one.file.objects:
+            if one.scenario.objects[name].kind == "Reservation":
+                known = " or ".join(RESERVING_PROFILES)
+                message = f"the scheduler's profile {releases[0].profile} does not know reservations; choose {known}"
+                yield ("objects", name, "kind"), message, False
+
+
+def _expectations(one: Content) -> Found:
+    """Something is expected, of resources that there are, and of metrics that are measured."""
+    known = names_of([*(pool.resources for _, pool in one.pools), *(pool.resources for pool in one.scenario.nodes)])
+    for place, moment in one.moments:
+        said = [each.name for each in fields(ExpectedMoment) if getattr(moment, each.name) is not None]
+        since = moment.since if isinstance(moment, Check) else ""
+        if said == ["objects", "that"] and not (moment.objects or moment.that or since):
+            yield place, f"{spell(place, '')} is empty; fill it or remove it", False
+        for key, shares in (("utilisation", moment.utilisation), ("utilisation_delta", moment.utilisation_delta)):
+            for name in shares or ():
+                if name not in known and one.pools:
+                    yield (*place, key, name), f"no node has {name!r}; known are {', '.join(known)}", True
+    if one.file.expect.end.utilisation_delta is not None:
+        message = "a change counts from a checkpoint; write a step `check` with `since`"
+        yield ("expect", "end", "utilisation_delta"), message, True
+    if one.file.expect.metrics and not one.scenario.is_measured:
+        message = "no step measures; write `measure: start` and `measure: stop`"
+        yield ("expect", "metrics"), message, True
+
+
+def _window(one: Content) -> Found:
+    """There is one measured window at most, with a start and a stop."""
+    edges = [(step.place(), step.action.edge) for step in one.steps if isinstance(step.action, Measure)]
+    for (place, edge), wanted in zip(edges, ("start", "stop"), strict=False):
+        if edge != wanted:
+            yield place, f"here the window should {wanted}; exchange the steps", False
+    for place, _ in edges[2:]:
+        yield place, "there is one measured window, and it is over; remove this step", False
+    if len(edges) == 1:
+        yield edges[0][0], "the measured window never stops; add `measure: stop`", False
+
+
+def _checkpoints(one: Content) -> Found:
+    """No two checkpoints have one name, and a check names one before it."""
+    every = {each.name for each in actions_of(one.steps, Checkpoint)}
+    lines: dict[str, int] = {}
+    for step in one.steps:
+        match step.action:
+            case Checkpoint(name=name) if name in lines:
+                message = f"checkpoint {name!r} stands already in line {lines[name]}; choose another name"
+                yield step.place(), message, False
+            case Checkpoint(name=name) if name in (END, FAILED):
+                message = f"{name!r} is how a scenario itself calls what it ends with; choose another name"
+                yield step.place(), message, False
+            case Checkpoint(name=name):
+                lines[name] = step.line
+            case Check(since=name) if name in every and name not in lines:
+                yield step.place("since"), f"checkpoint {name!r} comes later; exchange the steps", False
+
+
+def _single_steps(one: Content) -> Found:
+    """Only one controller's number of pods is changed; a burst's workload is not applied."""
+    workloads = {workload.name: workload for workload in one.scenario.workload}
+    applied = {name for step in one.steps for _, name, sort in step.action.uses() if sort == "applied"}
+    for step in one.steps:
+        name = getattr(step.action, "workload", "")
+        if isinstance(step.action, Burst) and name in applied:
+            message = (
+                f"workload {name!r} is applied too, and its controller would take the burst's pods for its own; write "
+                "a second workload"
+            )
+            yield step.place("workload"), message, False
+        if isinstance(step.action, Scale) and name in workloads:
+            if workloads[name].kind not in SCALED:
+                message = f"a {workloads[name].kind} has no number of pods to change; scale another workload"
+                yield step.place("workload"), message, False
+            if workloads[name].controllers > 1:
+                message = (
+                    f"{name} has several controllers, and a number of pods is one controller's; scale a workload "
+                    "without `controllers`"
+                )
+                yield step.place("workload"), message, False
+
+
+def _names(one: Content) -> Found:
+    """Nothing is named that the scenario lacks: in steps, expectations and `catch`."""
+    scenario = one.scenario
+    workloads = [workload.name for workload in scenario.workload]
+    phased = [*scenario.objects, *list_asked_plans(one.steps)]
+    owners = list_replayed_owners(one.steps)
+    pods = [*scenario.pods_by_name, *owners]
+    checkpoints = [each.name for each in actions_of(one.steps, Checkpoint)]
+    known: Mapping[Sort, tuple[str, Sequence[str]]] = {
+        "applied": ("workload or object", [*workloads, *scenario.objects, *owners]),
+        "controller": ("workload", workloads),
+        "template": ("workload", workloads),
+        "pods": ("workload", pods),
+        "phased": ("object", phased),
+        "described": ("workload or object", [*workloads, *phased]),
+        "node": ("node", scenario.node_names),
+        "checkpoint": ("checkpoint", checkpoints),
+    }
+    for place, name, sort in _list_uses(one):
+        noun, names = known[sort]
+        if name not in names:
+            message = f"no {noun} is called {name!r}; {suggest_known(name, names, 12)}"
+            exact = _refine(one.data, place, name)
+            yield exact, message, exact[-1] == name
+
+
+def _refine(data: Any, place: Where, name: str) -> Where:
+    """Return where exactly a name stands in a place: as a key, or in a list."""
+    for key in place:
+        data = data[key] if isinstance(data, list) or key in data else {}
+    if isinstance(data, dict) and name in data:
+        return (*place, name)
+    for number, inner in enumerate(data if isinstance(data, list) else ()):
+        if inner == name:
+            return (*place, number)
+        if isinstance(inner, list) and name in inner:
+            return (*place, number, inner.index(name))
+    return place
+
+
+def _list_uses(one: Content) -> Iterator[tuple[Where, str, Sort]]:
+    for step in one.steps:
+        for place, name, sort in step.action.uses():
+            yield step.place(*place), name, sort
+    for number, item in enumerate(one.file.catch):
+        if item.what == "describe":
+            yield ("catch", number, "describe"), item.of, "described"
+    for base, moment in one.moments:
+        for name in moment.pending or ():
+            yield (*base, "pending", name), name, "pods"
+        for name, nodes in (moment.placements or {}).items():
+            yield (*base, "placements", name), name, "pods"
+            for node in nodes:
+                yield (*base, "placements", name), node, "node"
+        for name in chain.from_iterable(moment.groups or ()):
+            yield (*base, "groups"), name, "pods"
+        for name, expected in moment.objects.items():
+            place = (*base, "objects", name)
+            # Of a Kind/name the cluster alone knows whether it is there.
+            if "/" not in name:
+                yield place, name, "phased"
+            if expected.node_name is not None:
+                yield (*place, "nodeName"), expected.node_name, "node"
+            for owner in expected.owners or ():
+                yield (*place, "currentOwners", owner), owner, "pods"
+
+
+def _order(one: Content) -> Found:
+    """Nothing is used before it is applied, applied twice, or used when deleted; all is used."""
+    known = {*(workload.name for workload in one.scenario.workload), *one.scenario.objects}
+    if not all(name in known for each in actions_of(one.steps, Apply) for name in each.names):
+        # What an unknown one was meant to be would be called unused, and missing, too.
+        return
+    there: dict[str, int] = {}
+    used: set[str] = set()
+    demand = Demand(one.scenario.pods_by_name)
+    for step in one.steps:
+        for place, name, sort in step.action.uses():
+            if sort in ("node", "template", "checkpoint"):
+                continue
+            if isinstance(step.action, Apply | Place):
+                if name in there:
+                    message = f"{name!r} was applied already in line {there[name]}; delete it before"
+                    yield _refine(one.data, step.place(*place), name), message, False
+            elif name not in there:
+                message = f"{name!r} is not there at this step; apply it before"
+                yield _refine(one.data, step.place(*place), name), message, False
+        there |= dict.fromkeys(step.action.brings, step.line)
+        used |= set(step.action.brings)
+        for name in step.action.removes:
+            there.pop(name, None)
+        step.action.ask(demand)
+        wait = step.action
+        if isinstance(wait, Wait) and wait.for_ not in ("gone", "phase") and wait.count is None:
+            asked = demand.of(wait.of) if wait.of else demand.total
+            if not asked:
+                message = "the steps before have asked for no pod; write `count`, or wait later"
+                yield step.place(), message, False
+    for number, workload in enumerate(one.file.workload):
+        if workload.name not in used:
+            message = f"workload {workload.name!r} is used by no step; apply it or remove it"
+            yield ("workload", number), message, False
+    for name in one.file.objects:
+        if name not in used:
+            yield ("objects", name), f"object {name!r} is used by no step; apply it or remove it", True
+
+
+def _order_of_nodes(one: Content) -> Found:
+    """No step uses a node before it is added, or after it was removed."""
+    known = set(one.scenario.node_names)
+    added = {name for pool in actions_of(one.steps, AddNodes) for name in pool.pool.node_names()}
+    there = known - added
+    for step in one.steps:
+        for place, name, sort in step.action.uses():
+            if sort == "node" and name in known - there:
+                message = f"node {name!r} is not there at this step; add it before, or later remove"
+                yield _refine(one.data, step.place(*place), name), message, False
+        if isinstance(step.action, AddNodes):
+            there |= set(step.action.pool.node_names())
+        if isinstance(step.action, RemoveNodes):
+            there -= set(step.action.nodes)
+
+
+def _counts(one: Content) -> Found:
+    """No expectation counts more pods than the scenario has."""
+    scaled = any(each.kind == "HorizontalPodAutoscaler" for each in one.scenario.objects.values())
+    if scaled or list_replayed_nodes(one.steps) or any(actions_of(one.steps, Replay)):
+        return
+    _, most = count_most_pods([step.action for step in one.steps], one.scenario.pods_by_name)
+    by_priority: Counter[int] = Counter()
+    for workload in one.scenario.workload:
+        by_priority[workload.priority] += most.get(workload.name, 0)
+    total = sum(most.values())
+    for base, moment in one.moments:
+        counted: list[tuple[Where, str, int, int]] = [
+            ((*base, "placed"), "the scenario", _least(moment.placed), total),
+            *(
+                (
+                    (*base, "placed_by_priority", str(priority)),
+                    f"priority {priority}",
+                    _least(bounds),
+                    by_priority[priority],
+                )
+                for priority, bounds in (moment.placed_by_priority or {}).items()
+            ),
+            *(
+                ((*base, key, name), f"workload {name!r}", count, most.get(name, count))
+                for key, counts in (
+                    ("pending", moment.pending or {}),
+                    ("placements", {name: len(nodes) for name, nodes in (moment.placements or {}).items()}),
+                )
+                for name, count in counts.items()
+            ),
+        ]
+        for place, whose, count, have in counted:
+            if count > have:
+                yield place, f"{whose} has only {have} pods; expect no more of them", False
+
+
+def _least(bounds: Bounds | None) -> int:
+    return (bounds.min or 0) if bounds else 0

@@ -1,0 +1,301 @@
+"""Files as objects of the classes that declare them, their issues, and their JSON Schema.
+
+The classes are dataclasses; see `stowage_testbed.scenario.types`. pydantic reads them.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from stowage_testbed.scenario.errors import Issue
+from stowage_testbed.scenario.steps.action import Where
+from stowage_testbed.scenario.types import key_of
+from stowage_testbed.scenario.yaml_file import FIXED, PLACEHOLDER, Document, suggest_known
+
+Made = TypeVar("Made")
+Schema = dict[str, Any]
+
+NOUNS = {
+    "integer": "a whole number",
+    "number": "a number",
+    "string": "text",
+    "array": "a list",
+    "object": "a mapping",
+    "boolean": "true or false",
+}
+_TYPES = {
+    "int": "integer",
+    "float": "number",
+    "string": "string",
+    "bool": "boolean",
+    "list": "array",
+    "tuple": "array",
+    "dict": "object",
+    "dataclass": "object",
+    "model": "object",
+}
+_LIMITS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
+_UNKNOWN = ("unexpected_keyword_argument", "extra_forbidden")
+
+
+def read(cls: type[Made], document: Document, noun: str) -> tuple[Made | None, list[Issue]]:
+    """Return the object that a document has, or nothing and all issues.
+
+    Parameters
+    ----------
+    noun
+        What to call the whole of it, as in ``the scenario``.
+    """
+    from pydantic import ValidationError  # noqa: PLC0415
+
+    try:
+        # As JSON: a list is a tuple then, a mapping an object, and 1.0 no whole number.
+        hashable: Any = cls  # a class is, which the type of a cache does not know
+        made: Made = _adapter(hashable)[1].validate_json(json.dumps(document.data), strict=True)
+    except ValidationError as error:
+        return None, list(_translate(cls, error.errors(include_url=False), document, noun))
+    return made, []
+
+
+def make_schema(cls: type) -> Schema:
+    """Return the JSON Schema of a file, each word with its description."""
+    return json.loads(_write_schema(cls))  # type: ignore[no-any-return] # as it was written
+
+
+def find_words(schema: Schema, path: Sequence[str | int]) -> Schema:
+    """Return the schema of what stands at a path, without references; empty if nothing is known of it."""
+    defs, found = schema.get("$defs", {}), schema
+    for part in path:
+        words = find_mapping(found, defs).get("properties", {})
+        # Of a list or of a mapping by any name, the words are those of each entry.
+        if part in words:
+            found = resolve(words[part], defs)
+    return found
+
+
+def find_mapping(schema: Schema, defs: Mapping[str, Schema]) -> Schema:
+    """Return the schema of the mapping in a schema, of its entries too; empty if there is none."""
+    schema = resolve(schema, defs)
+    if "properties" in schema:
+        return schema
+    parts = [schema.get("items"), schema.get("additionalProperties")]
+    for part in (*parts, *schema.get("anyOf", ())):
+        if isinstance(part, Mapping) and (found := find_mapping(dict(part), defs)):
+            return found
+    return {}
+
+
+def resolve(schema: Schema, defs: Mapping[str, Schema]) -> Schema:
+    """Return a schema with the definition that it refers to, if it does."""
+    if "$ref" not in schema:
+        return schema
+    own = {key: value for key, value in schema.items() if key != "$ref"}
+    return resolve(defs[schema["$ref"].rpartition("/")[2]], defs) | own
+
+
+def describe(value: object) -> str:
+    """Return a value in words, short."""
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return "true or false"
+        case int() | float():
+            return str(value)
+        case str():
+            return f"the text {value!r}" if value else "an empty text"
+        case list() | tuple():
+            return "a list"
+    return "a mapping"
+
+
+def spell(place: Where, noun: str) -> str:
+    """Return a place as people write it: ``workload[0].replicas``."""
+    text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in place)
+    return text.lstrip(".") or noun
+
+
+@functools.cache
+def _adapter(cls: Any) -> tuple[Any, Any]:
+    from pydantic import TypeAdapter  # noqa: PLC0415
+    from pydantic_core import SchemaValidator  # noqa: PLC0415
+
+    schema = _without_none(TypeAdapter(cls).core_schema)
+    return schema, SchemaValidator(schema)
+
+
+def _without_none(schema: Any) -> Any:
+    """Return a core schema in which ``None`` is what was left out: no file can write it."""
+    if isinstance(schema, dict):
+        if schema.get("type") == "nullable":
+            return _without_none(schema["schema"])
+        return {key: _without_none(inner) for key, inner in schema.items()}
+    return [_without_none(inner) for inner in schema] if isinstance(schema, list) else schema
+
+
+@functools.cache
+def _write_schema(cls: type) -> str:
+    from pydantic.json_schema import GenerateJsonSchema  # noqa: PLC0415
+
+    class Generator(GenerateJsonSchema):
+        def dataclass_schema(self, schema: Any) -> Schema:
+            return _describe_words(schema["cls"], super().dataclass_schema(schema))
+
+        def typed_dict_schema(self, schema: Any) -> Schema:
+            return _describe_words(schema["cls"], super().typed_dict_schema(schema))
+
+        def field_title_should_be_set(self, schema: Any) -> bool:
+            del schema
+            return False
+
+    made = Generator().generate(_adapter(cls)[0], mode="validation")
+    return json.dumps(_tidy(made)).replace("#/$defs/Written", "#/$defs/")
+
+
+def _tidy(schema: Any) -> Any:
+    """Return a schema without titles, and without the defaults of what is simply left out."""
+    if isinstance(schema, list):
+        return [_tidy(inner) for inner in schema]
+    if not isinstance(schema, dict):
+        return schema
+    tidy = {key: _tidy(inner) for key, inner in schema.items()}
+    if isinstance(tidy.get("title"), str):
+        del tidy["title"]
+    if "default" in tidy and not isinstance(tidy["default"], bool) and tidy["default"] in (None, "", [], {}):
+        del tidy["default"]
+    if "$defs" in tidy:
+        tidy["$defs"] = {name.removeprefix("Written"): one for name, one in sorted(tidy["$defs"].items())}
+    if isinstance(default := tidy.get("default"), float) and default.is_integer():
+        tidy["default"] = int(default)
+    return tidy
+
+
+def _describe_words(cls: type, schema: Schema) -> Schema:
+    texts = _descriptions_of(cls)
+    properties = {
+        key: {**inner, **({"description": texts[key]} if key in texts else {})}
+        for key, inner in schema.get("properties", {}).items()
+        if texts.get(key) != ""
+    }
+    about = inspect.getdoc(cls) or ""
+    description = " ".join(re.split(r"\n\n(?=\w+\n---)", about)[0].split())
+    return {**schema, "description": description, **({"properties": properties} if properties else {})}
+
+
+def _descriptions_of(cls: Any) -> Mapping[str, str]:
+    """Return the text below each field of a class; an empty one hides the field."""
+    found: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        found |= _read_module(base.__module__).get(base.__qualname__, {})
+    hidden = {key_of(one.name): "" for one in getattr(cls, "__dataclass_fields__", {}).values() if not one.repr}
+    return {**found, **hidden, **getattr(cls, "descriptions", {})}
+
+
+@functools.cache
+def _read_module(name: str) -> Mapping[str, Mapping[str, str]]:
+    """Return the texts below the fields of each class of a module, by class and by the word for the field."""
+    if not name.startswith("stowage_testbed."):
+        return {}
+    found = {}
+    for one in ast.parse(inspect.getsource(sys.modules[name])).body:
+        if isinstance(one, ast.ClassDef):
+            found[one.name] = {
+                key_of(field.target.id): " ".join(text.value.value.split())
+                for field, text in zip(one.body, one.body[1:], strict=False)
+                if isinstance(field, ast.AnnAssign)
+                and isinstance(field.target, ast.Name)
+                and isinstance(text, ast.Expr)
+                and isinstance(text.value, ast.Constant)
+                and isinstance(text.value.value, str)
+            }
+    return found
+
+
+def _translate(cls: type, errors: Sequence[Any], document: Document, noun: str) -> Iterator[Issue]:
+    """Yield what pydantic found, at its places in the file.
+
+    Where a value fits no type of several, those that it cannot be at all are named
+    together, and only where there is none that it could be.
+    """
+    schema = make_schema(cls)
+    found = [(*_place_of(one, document.data), one) for one in errors]
+    nouns: dict[Where, dict[str, None]] = {}
+    fitting: set[Where] = set()
+    for place, branches, one in found:
+        if wanted := _wanted(one["type"]):
+            nouns.setdefault(place, {})[NOUNS[wanted]] = None
+        fitting |= {place[:at] for at in branches if at < len(place) or not wanted}
+    above = {place[:at] for place, _, _ in found for at in range(len(place))}
+    for place, _, one in found:
+        # What could not be read is not counted.
+        if _is_left_over(one["input"], place) or (one["type"] == "too_short" and place in above):
+            continue
+        if not _wanted(one["type"]):
+            yield _issue(schema, document, place, one, noun)
+        elif place not in fitting and (words := " or ".join(nouns.pop(place, ()))):
+            quotable = words == NOUNS["string"] and isinstance(one["input"], bool | int | float)
+            hint = "; put it in quotes" if quotable else ""
+            yield document.issue(place, f"{spell(place, noun)} must be {words}, not {describe(one['input'])}{hint}")
+
+
+def _issue(schema: Schema, document: Document, place: Where, one: Any, noun: str) -> Issue:
+    name, kind, ctx, key = spell(place, noun), one["type"], one.get("ctx", {}), one["loc"][-1]
+    of_key = kind in _UNKNOWN or key == "[key]"
+    if kind in _UNKNOWN:
+        known = list(find_mapping(find_words(schema, place[:-1]), schema.get("$defs", {})).get("properties", {}))
+        message = f"unknown key {key!r} in {spell(place[:-1], noun)}; {suggest_known(str(key), known)}"
+    elif kind == "missing" and isinstance(key, int):
+        message = f"{name} must have {find_words(schema, place).get('minItems')} entries, not {key}"
+    elif kind == "missing":
+        about = find_words(schema, (*place, key)).get("description", "")
+        message = f"{name} lacks the key {key!r}; add it. {about}".rstrip()
+    elif kind == "literal_error":
+        known = re.findall(r"'([^']*)'", ctx["expected"]) or [ctx["expected"]]
+        message = f"{name} cannot be {describe(one['input'])}; {suggest_known(str(one['input']), known)}"
+    elif kind in ("too_short", "string_too_short"):
+        message = f"{name} is empty; fill it or remove it"
+    elif kind == "too_long":
+        message = f"{name} must have at most {ctx['max_length']} entries, not {ctx['actual_length']}"
+    elif limit := next((limit for limit in _LIMITS if limit in ctx), ""):
+        message = f"{name} must be {_LIMITS[limit]} {ctx[limit]:g}, not {one['input']}"
+    else:
+        said = str(one["msg"]).removeprefix("Value error, ")
+        name = f"key {place[-1]!r} in {spell(place[:-1], noun)}" if of_key else name
+        message = f"{name} {said}" if said.startswith(("must ", "is ", "names ", "has ")) else f"{name}: {said}"
+        # Of several keys that do not go together the message names the one that is to change.
+        meant = [word for word in re.findall(r"`([a-z_]+)`", said) if (*place, word) in document.keys]
+        if meant:
+            place, of_key = (*place, meant[0]), True
+    return document.issue(place, message, of_key=of_key)
+
+
+def _place_of(one: Any, data: Any) -> tuple[Where, set[int]]:
+    """Return the place in the file, and after how many of its keys there are several types."""
+    place: Where = ()
+    branches: set[int] = set()
+    for part in one["loc"][:-1] if one["type"] == "missing" else one["loc"]:
+        if (isinstance(data, dict) and part in data) or (isinstance(data, list) and isinstance(part, int)):
+            place, data = (*place, part), data[part]
+        elif part != "[key]":
+            branches.add(len(place))
+    return place, branches
+
+
+def _wanted(kind: str) -> str:
+    """Return the type that a value should have, if that is what is wrong."""
+    first, _, rest = kind.partition("_")
+    return _TYPES.get(first, "") if rest in ("type", "from_float", "parsing", "exact_type", "parsing_size") else ""
+
+
+def _is_left_over(value: Any, place: Where) -> bool:
+    """Return whether a placeholder stands where it would have been filled in; that is reported already."""
+    return (
+        isinstance(value, str) and PLACEHOLDER.search(value) is not None and place[:1] not in {(one,) for one in FIXED}
+    )

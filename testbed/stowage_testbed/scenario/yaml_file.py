@@ -1,0 +1,252 @@
+"""A YAML file as plain values, each of which knows its line and column, and its issues."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.text_file import read_text
+from stowage_testbed.scenario.errors import Issue
+from stowage_testbed.scenario.steps.action import Where
+
+PLACEHOLDER = re.compile(r"\$\{\s*([^}]*?)\s*\}")
+
+FIXED = ("name", "description", "parameters", "variants")
+"""Sections in which no parameter is used: they say what the scenario is."""
+
+_BOOLEAN = {"yes": True, "true": True, "on": True}
+_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    "integer": int,
+    "number": (int, float),
+    "text": str,
+    "list": list,
+    "mapping": dict,
+}
+
+
+@dataclass(slots=True)
+class Document:
+    """Plain values with the place of every value and of every mapping key."""
+
+    path: Path
+    data: Any = None
+    values: dict[Where, yaml.Mark] = field(default_factory=dict)
+    keys: dict[Where, yaml.Mark] = field(default_factory=dict)
+
+    def issue(self, place: Where, message: str, *, of_key: bool = False) -> Issue:
+        """Return an issue of a value or a key, or of the nearest thing around it."""
+        mark = self.keys.get(place) if of_key else None
+        while mark is None and place and place not in self.values:
+            place = place[:-1]
+        mark = mark or self.values.get(place)
+        return Issue(self.path, mark.line + 1 if mark else 1, mark.column + 1 if mark else 1, message)
+
+    def line(self, place: Where) -> int:
+        """Return the line of a value."""
+        return self.issue(place, "").line
+
+
+def compose(path: Path, way_out: str) -> tuple[yaml.Node | None, list[Issue]]:
+    """Parse a file; issues are broken YAML and keys that stand twice.
+
+    Raises
+    ------
+    StowageError
+        There is no such file, or it is not text.
+    """
+    try:
+        text = read_text(path)
+    except OSError as error:
+        raise StowageError(f"cannot read {path}: {error.strerror}{way_out}") from error
+    except UnicodeDecodeError as error:
+        raise StowageError(f"cannot read {path}: it is neither UTF-8 nor UTF-16 text{way_out}") from error
+    line, column = 1, 1
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        issues = list(_find_duplicate_keys(path, root)) if root else []
+    except yaml.MarkedYAMLError as error:
+        if error.problem_mark:
+            line, column = error.problem_mark.line + 1, error.problem_mark.column + 1
+        message = f"this is not YAML: {error.problem}; check indentation and quotes"
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        message = f"this is not text: {error.reason}; remove the character"
+    except RecursionError:
+        message = "this is nested too deeply, or an alias contains itself; write it flatter"
+    else:
+        if root is not None:
+            return root, issues
+        message = "the file is empty; start it with `name:` and `description:`"
+    return None, [Issue(path, line, column, message)]
+
+
+def read_node(path: Path, node: yaml.Node) -> Document:
+    """Turn a node into plain values; mapping keys are always text."""
+    document = Document(path)
+    document.data = _read_plain(node, (), document)
+    return document
+
+
+@dataclass(slots=True)
+class Filling:
+    """One filling-in of parameters; remembers which were used and what went wrong."""
+
+    path: Path
+    values: Mapping[str, yaml.Node]
+    used: set[str] = field(default_factory=set)
+    issues: list[Issue] = field(default_factory=list)
+
+    def fill(self, root: yaml.Node) -> yaml.Node:
+        """Return a file's node with every placeholder replaced, outside `FIXED`."""
+        if not isinstance(root, yaml.MappingNode):
+            return root
+        filled = [(key, value if key.value in FIXED else self._fill(value)) for key, value in root.value]
+        return yaml.MappingNode(root.tag, filled, root.start_mark, root.end_mark)
+
+    def _fill(self, node: yaml.Node) -> yaml.Node:
+        if isinstance(node, yaml.MappingNode):
+            filled = [(key, self._fill(value)) for key, value in node.value]
+            return yaml.MappingNode(node.tag, filled, node.start_mark, node.end_mark)
+        if isinstance(node, yaml.SequenceNode):
+            return yaml.SequenceNode(node.tag, [*map(self._fill, node.value)], node.start_mark, node.end_mark)
+        if whole := PLACEHOLDER.fullmatch(str(node.value)):
+            return self._value(whole[1], node) or node
+        text = PLACEHOLDER.sub(lambda match: self._text(match, node), str(node.value))
+        return yaml.ScalarNode(node.tag, text, node.start_mark, node.end_mark)
+
+    def _value(self, name: str, node: yaml.Node) -> yaml.Node | None:
+        self.used.add(name)
+        if name not in self.values:
+            way_out = suggest_known(name, list(self.values)) if self.values else "declare it under `parameters`"
+            self._add(node, f"no parameter is called {name!r}; {way_out}")
+        return self.values.get(name)
+
+    def _text(self, match: re.Match[str], node: yaml.Node) -> str:
+        value = self._value(match[1], node)
+        if isinstance(value, yaml.ScalarNode):
+            return str(value.value)
+        if value is not None:
+            self._add(
+                node,
+                f"parameter {match[1]!r} is no single value and cannot stand inside a text; use ${{{match[1]}}} alone",
+            )
+        return match[0]
+
+    def _add(self, node: yaml.Node, message: str) -> None:
+        self.issues.append(Issue(self.path, node.start_mark.line + 1, node.start_mark.column + 1, message))
+
+
+def read_variant_values(root: yaml.Node) -> dict[str | None, dict[str, yaml.Node]]:
+    """Return the parameters' values of the default run (None) and of each variant."""
+    sections = _entries_of(root)
+    declared = _entries_of(sections.get("parameters"))
+    defaults = {name: body["default"] for name, one in declared.items() if "default" in (body := _entries_of(one))}
+    values: dict[str | None, dict[str, yaml.Node]] = {None: defaults}
+    for name, one in _entries_of(sections.get("variants")).items():
+        values[name] = defaults | _entries_of(_entries_of(one).get("set"))
+    return values
+
+
+def check_parameters(document: Document, used: set[str]) -> Iterator[Issue]:
+    """Yield unused parameters, unknown ones in variants, and values of a wrong type.
+
+    The document has its placeholders still.
+    """
+    declared, variants = (_mapping(document.data, key) for key in ("parameters", "variants"))
+    for name, one in declared.items():
+        place = ("parameters", name)
+        if name not in used:
+            message = f"parameter {name!r} is never used; write ${{{name}}} or remove it"
+            yield document.issue(place, message, of_key=True)
+        if "default" in (one if isinstance(one, dict) else {}):
+            yield from _check_type(document, (*place, "default"), name, one, one["default"])
+    for variant, body in variants.items():
+        for name, value in _mapping(body, "set").items():
+            inner = ("variants", variant, "set", name)
+            if name not in declared:
+                message = f"no parameter is called {name!r}; {suggest_known(name, list(declared))}"
+                yield document.issue(inner, message, of_key=True)
+            else:
+                yield from _check_type(document, inner, name, declared[name], value)
+
+
+def suggest_known(name: str, known: Sequence[str], shown: int | None = None) -> str:
+    """Return the nearest known word, or all of them, or the first of many."""
+    if close := difflib.get_close_matches(name, known, n=1):
+        return f"did you mean {close[0]!r}?"
+    if not known:
+        return "there is none"
+    more = ["and so on"] if shown is not None and len(known) > shown else []
+    return f"known are {', '.join([*known[:shown], *more])}"
+
+
+def _check_type(document: Document, place: Where, name: str, declared: Any, value: Any) -> Iterator[Issue]:
+    kind = _mapping(declared, None).get("type")
+    wanted = _TYPES.get(kind, object) if isinstance(kind, str) else object
+    if not isinstance(value, wanted) or (kind in ("integer", "number") and isinstance(value, bool)):
+        yield document.issue(place, f"parameter {name!r} takes values of type {kind}; write one, or change type")
+
+
+def _mapping(value: Any, key: str | None) -> Mapping[str, Any]:
+    inner = value if key is None or not isinstance(value, dict) else value.get(key)
+    return inner if isinstance(inner, dict) else {}
+
+
+def _entries_of(node: yaml.Node | None) -> dict[str, yaml.Node]:
+    return {str(key.value): value for key, value in node.value} if isinstance(node, yaml.MappingNode) else {}
+
+
+def _find_duplicate_keys(path: Path, root: yaml.Node) -> Iterator[Issue]:
+    unseen, met = [root], {id(root)}
+    while unseen:
+        node = unseen.pop()
+        inner = list(node.value) if isinstance(node, yaml.SequenceNode) else []
+        lines: dict[str, int] = {}
+        for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
+            line, name = key.start_mark.line + 1, str(key.value)
+            if name in lines:
+                message = f"key {name!r} stands already in line {lines[name]}; keep one"
+                yield Issue(path, line, key.start_mark.column + 1, message)
+            lines.setdefault(name, line)
+            inner.append(value)
+        # What several aliases name is looked at once.
+        unseen += [one for one in inner if id(one) not in met]
+        met.update(map(id, inner))
+
+
+def _read_plain(node: yaml.Node, place: Where, document: Document) -> Any:
+    document.values[place] = node.start_mark
+    if isinstance(node, yaml.MappingNode):
+        mapping: dict[str, Any] = {}
+        for key, value in node.value:
+            inner = (*place, str(key.value))
+            document.keys[inner] = key.start_mark
+            mapping[str(key.value)] = _read_plain(value, inner, document)
+        return mapping
+    if isinstance(node, yaml.SequenceNode):
+        return [_read_plain(one, (*place, i), document) for i, one in enumerate(node.value)]
+    return _read_scalar(node)
+
+
+def _read_scalar(node: Any) -> Any:
+    """Return a scalar's value; what is no number, truth value or null is text."""
+    constructor, text = yaml.constructor.SafeConstructor(), str(node.value)
+    match node.tag.rpartition(":")[2]:
+        case "int":
+            return constructor.construct_yaml_int(node)
+        case "float":
+            number = constructor.construct_yaml_float(node)
+            return number if math.isfinite(number) else text
+        case "bool":
+            return _BOOLEAN.get(text.lower(), False)
+        case "null":
+            return None
+    return text
