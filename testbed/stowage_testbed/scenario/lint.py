@@ -54,6 +54,10 @@ class Content:
     moments: Sequence[tuple[Where, ExpectedMoment]] = field(init=False)
     pools: Sequence[tuple[Where, NodePool]] = field(init=False)
 
+    def uses(self, step: Step) -> Iterator[tuple[Where, str, Sort]]:
+        """Yield the names that a step uses as it is written: not those of files that it applies."""
+        return self.file.steps[step.number - 1].uses()
+
     def __post_init__(self) -> None:
         checks = [(step.place(), step.action) for step in self.steps if isinstance(step.action, Check)]
         object.__setattr__(self, "moments", [*checks, (("expect", "end"), self.file.expect.end)])
@@ -202,7 +206,7 @@ def _checkpoints(one: Content) -> Found:
 def _single_steps(one: Content) -> Found:
     """Only one controller's number of pods is changed; a burst's workload is not applied."""
     workloads = {workload.name: workload for workload in one.scenario.workload}
-    applied = {name for step in one.steps for _, name, sort in step.action.uses() if sort == "applied"}
+    applied = {name for step in one.steps for _, name, sort in one.uses(step) if sort == "applied"}
     for step in one.steps:
         name = getattr(step.action, "workload", "")
         if isinstance(step.action, Burst) and name in applied:
@@ -265,7 +269,7 @@ def _refine(data: Any, place: Where, name: str) -> Where:
 
 def _list_uses(one: Content) -> Iterator[tuple[Where, str, Sort]]:
     for step in one.steps:
-        for place, name, sort in step.action.uses():
+        for place, name, sort in one.uses(step):
             yield step.place(*place), name, sort
     for number, item in enumerate(one.file.catch):
         if item.what == "describe":
@@ -300,7 +304,7 @@ def _order(one: Content) -> Found:
     used: set[str] = set()
     demand = Demand(one.scenario.pods_by_name)
     for step in one.steps:
-        for place, name, sort in step.action.uses():
+        for place, name, sort in one.uses(step):
             if sort in ("node", "template", "checkpoint"):
                 continue
             if isinstance(step.action, Apply | Place):
@@ -336,7 +340,7 @@ def _order_of_nodes(one: Content) -> Found:
     added = {name for pool in actions_of(one.steps, AddNodes) for name in pool.pool.node_names()}
     there = known - added
     for step in one.steps:
-        for place, name, sort in step.action.uses():
+        for place, name, sort in one.uses(step):
             if sort == "node" and name in known - there:
                 message = f"node {name!r} is not there at this step; add it before, or later remove"
                 yield _refine(one.data, step.place(*place), name), message, False

@@ -58,6 +58,7 @@ OneStep.descriptions = {  # type: ignore[attr-defined]
 }
 _LIMITED = [kind for kind, action in ACTIONS.items() if action.deadline]
 Timeouts = TypedDict("Timeouts", dict.fromkeys(["end", *_LIMITED], Seconds), total=False)  # type: ignore[misc]
+Timeouts.descriptions = dict.fromkeys(["end", *_LIMITED], "Deadline in seconds.")  # type: ignore[attr-defined]
 Timeouts.__doc__ = "Deadlines by kind of step; `end` is of what is expected of the end."
 
 

@@ -73,7 +73,7 @@ def _open(schema: Schema) -> None:
 def _allow_placeholder(schema: Schema) -> Schema:
     inner = dict(schema)
     notes: Schema = {key: inner.pop(key) for key in ("description", "default") if key in inner}
-    if not inner or (inner.get("type") == "string" and "pattern" not in inner):
+    if not inner or (inner.get("type") == "string" and not {"pattern", "enum"} & inner.keys()):
         return schema
     return {**notes, "anyOf": [inner, _PLACEHOLDER]}
 

@@ -29,6 +29,7 @@ from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.steps.waiting import Overload
 
 pytestmark = [pytest.mark.e2e, pytest.mark.nightly]
 

@@ -56,7 +56,7 @@ def test_the_wheel_has_what_tools_are_built_from(name: str, wheel: dict[str, Pat
     ("folder", "suffixes"),
     [
         # A name that the documentation speaks of must be found everywhere.
-        (ROOT / "scenarios", {".yaml", ".csv", ".json"}),
+        (ROOT / "scenarios", {".yaml", ".jsonl", ".json"}),
         # Helm reads files that no Python import names.
         (CHART, None),
     ],

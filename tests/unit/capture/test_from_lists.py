@@ -20,6 +20,7 @@ from stowage_testbed.capture.writing import write_scenario
 from stowage_testbed.cli.main import app
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.steps.applying import Place
 from stowage_testbed.scenario.steps.kinds import actions_of
 
 NO_ROOM = (

@@ -77,22 +77,22 @@ def test_a_failure_leaves_its_evidence_and_says_where(tmp_path: Path) -> None:
 
 def test_a_bundle_shows_steps_and_window_and_holds_the_trace(tmp_path: Path) -> None:
     """Metrics are made of the events between two moments, repeated from arrivals."""
-    trace, path = tmp_path / "trace.csv", tmp_path / "small.yaml"
-    trace.write_text("arrival_s,owner,cpu,memory\n1,web,1,1G\n")
+    trace, path = tmp_path / "trace.jsonl", tmp_path / "small.yaml"
+    trace.write_text("{}\n")
     path.write_text("name: burst/small\n")
     outcome = a_stepped_outcome(facts={"pods": 2}, path=path)
-    replay = replace(outcome.scenario.steps[0], action=Replay("trace.csv", ()))
+    replay = replace(outcome.scenario.steps[0], action=Replay("trace.jsonl"))
     replayed = replace(outcome, scenario=replace(outcome.scenario, steps=(replay,)))
     bundle = Bundle(tmp_path / "results", "run-1", {})
 
     bundle.scenario_finished(replayed, a_material(tmp_path / "audit.log"))
 
     folder = bundle.folder / "burst-small" / "round-1"
-    assert (folder / "trace.csv").read_text() == trace.read_text()
+    assert (folder / "trace.jsonl").read_text() == trace.read_text()
     document = json.loads((folder / "outcome.json").read_text())
     (end,), (step,) = document["checkpoints"], document["steps"]
     assert (end["name"], end["placements"]) == ("end", {"web": ["n1"]})
-    assert "create 2 pods like web's" in step.pop("what")
+    assert step.pop("what").startswith("burst: {workload: web, pods: 2")
     assert step == {
         "number": 1, "kind": "burst", "line": 12, "duration_s": 0.5,
         "facts": {"pods": 2}, "error": "",

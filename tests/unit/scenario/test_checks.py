@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 import yaml
 from amounts import GPU, size, taken
-from stowage_testbed.declaration import make_object
-from stowage_testbed.scenario.expectations import MetricBound
-from stowage_testbed.scenario.expected_moment import ExpectedMoment
 
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 from stowage_testbed.scenario.check import CheckResult, Moment, OptimizerRecord, check_metrics, check_moment
+from stowage_testbed.scenario.expected import ExpectedMoment, MetricBound
 from stowage_testbed.scenario.expression import Expression, ExpressionError
+from stowage_testbed.scenario.reading import read
 from stowage_testbed.scenario.subset import Difference, find_differences
+from stowage_testbed.scenario.yaml_file import Document
 
 GB = 10**9
 CASES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("checks.yaml").read_text("utf-8"))
@@ -49,7 +49,9 @@ def results_of(
     """Return what is found where a plan with one move is proved to be best."""
     plans = OptimizerRecord(1, 1, 0, optimal=True, phases=phases or {})
     found = Moment(figure_1(*(on or BEFORE)), plans=plans, **moment)
-    return list(check_moment(make_object(ExpectedMoment, expected), found, tolerance))
+    made, issues = read(ExpectedMoment, Document(Path(), expected), "it")
+    assert made, issues
+    return list(check_moment(made, found, tolerance))
 
 
 def messages_of(results: Iterable[CheckResult]) -> str:
@@ -90,10 +92,10 @@ def test_each_word_of_an_object_can_hold_and_can_fail(case: dict[str, Any]) -> N
 def test_a_metric_beyond_its_bound_or_without_a_value_fails(case: dict[str, Any]) -> None:
     """A measurement that failed must not look like a fast one."""
     bounds = CASES["bounds"].items()
-    made = {name: make_object(MetricBound, plain) for name, plain in bounds}
+    made = {name: bound for name, plain in bounds if (bound := read(MetricBound, Document(Path(), plain), "it")[0])}
     results = list(check_metrics(made, case["values"], case.get("notes", {})))
 
-    assert len(results) == len(made)
+    assert len(results) == len(made) == len(bounds)
     assert messages_of(results) == case.get("fails", "")
 
 

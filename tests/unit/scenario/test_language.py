@@ -8,15 +8,19 @@ from typing import Any
 
 import pytest
 import yaml
-from stowage_testbed.scenario.language import explain_word
 from typer.testing import CliRunner, Result
 
+from stowage_testbed.amounts.resources import NOTHING, ONE_POD, Resources
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli import app
+from stowage_testbed.cluster.node_pool import NodePool
+from stowage_testbed.scenario.expected import Bounds
 from stowage_testbed.scenario.load import load_file
-from stowage_testbed.scenario.schema import make_strict_schema
-from stowage_testbed.scenario.steps.action import Surroundings
-from stowage_testbed.scenario.steps.kinds import ACTIONS
+from stowage_testbed.scenario.schema import explain_word, make_strict_schema
+from stowage_testbed.scenario.steps.action import Action
+from stowage_testbed.scenario.steps.applying import Apply, Pack, Release, Scale
+from stowage_testbed.scenario.steps.nodes import AddNodes, Cordon, Drain
+from stowage_testbed.scenario.steps.waiting import Check
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
 EXPLAINED = yaml.safe_load(Path(__file__).with_name("explained.yaml").read_text())
@@ -66,30 +70,30 @@ def test_the_command_explains_words_and_scenarios() -> None:
     some, outermost = (CliRunner().invoke(app, ["scenario", "explain", *asked]) for asked in (words, []))
 
     assert (some.exit_code, outermost.exit_code) == (0, 0)
-    assert some.output.startswith("steps.cordon: text or a list, each entry text\n")
+    assert some.output.startswith("steps.cordon: text or a list, each entry text, at least 1\n")
     # One name is the default run and its variants, as for `run`.
-    assert "\nburst/arrivals\n" in some.output
-    assert "\nburst/arrivals@small\n" in some.output
+    assert "\nname: burst/arrivals\n" in some.output
+    assert "\nname: burst/arrivals@small\n" in some.output
     assert outermost.output == explain_word()
     assert "  expect: a mapping; required\n" in outermost.output
 
 
-WORDS = [
-    (kind, plain, case["words"])
-    for case in yaml.safe_load(Path(__file__).with_name("words.yaml").read_text())
-    for kind, plain in case["step"].items()
+STEPS = [
+    (Apply(("a", "b", "c")), "create a, b and c"),
+    (Scale("a", 1), "scale: {workload: a, to: 1}"),
+    (Drain(("n", "m"), timeout_s=3), "drain: {nodes: [n, m], timeout_s: 3}"),
+    (Cordon(("n",)), "cordon: n"),
+    (Check(placed=Bounds(1, 1)), "check: {placed: {min: 1, max: 1}}"),
+    (Pack(), "pack: {}"),
+    (Release("optimizer", optimizer=True), "serve with profile optimizer, {'optimizer': True}"),
+    (AddNodes(NodePool("late", 2, NOTHING + ONE_POD + Resources(cpu=1, memory=1))), "add-nodes: {name_prefix: late"),
 ]
 
 
-@pytest.mark.parametrize(("kind", "plain", "words"), WORDS)
-def test_a_step_is_reported_with_its_defaults(kind: str, plain: Any, words: str) -> None:
-    """What is not written happens all the same."""
-    assert ACTIONS[kind].read(plain, Surroundings()).in_words() == words
-
-
-def test_every_kind_of_step_is_reported() -> None:
-    """A step without words would end `explain` in a traceback."""
-    assert {kind for kind, _, _ in WORDS} == ACTIONS.keys()
+@pytest.mark.parametrize(("action", "words"), STEPS, ids=lambda one: getattr(one, "kind", ""))
+def test_a_step_is_reported_as_it_is_written(action: Action, words: str) -> None:
+    """Whoever watches a run finds the line again."""
+    assert words in action.in_words()
 
 
 def new(name: str, folder: Path) -> Result:

@@ -18,9 +18,11 @@ from stowage_testbed.scenario.catalogue import find_shipped_folder, select
 from stowage_testbed.scenario.errors import ScenarioIssuesError
 from stowage_testbed.scenario.load import find_files, load_file, load_folder
 from stowage_testbed.scenario.manifests import make_controllers, make_nodes, make_pods, make_priority_classes
-from stowage_testbed.scenario.model import Scenario, Workload
+from stowage_testbed.scenario.model import Scenario, Workload, WrittenWorkload
+from stowage_testbed.scenario.reading import read
 from stowage_testbed.scenario.starter import write_starter
 from stowage_testbed.scenario.subset import find_differences
+from stowage_testbed.scenario.yaml_file import Document
 
 GOOD = Path(__file__).parent / "good"
 FILES = sorted(GOOD.glob("*.yaml"))
@@ -115,8 +117,9 @@ def dig(found: Any, *path: str) -> Any:
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_a_workload_becomes_controllers_and_pods(case: dict[str, Any]) -> None:
     """What the API demands of one kind it refuses of another."""
-    workload = make_object(Workload, case["workload"])
-    found = make_controllers(workload, "ns")
+    workload, issues = read(WrittenWorkload, Document(Path(), case["workload"]), "it")
+    assert workload, issues
+    found = make_controllers(workload.make(), "ns")
 
     assert list(find_differences({"all": case["made"]}, {"all": found})) == []
     for path in case.get("lacks", ()):

@@ -15,7 +15,7 @@ from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS
 from stowage_testbed.scenario.headlines import GENERAL
 from stowage_testbed.scenario.load import find_files, load_folder
-from stowage_testbed.scenario.schema import make_strict_schema, write_editor_schema
+from stowage_testbed.scenario.schema import explain_scenario, make_strict_schema, write_editor_schema
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
 FILES = find_files(SCENARIOS)
@@ -24,10 +24,10 @@ FILES = find_files(SCENARIOS)
 def test_the_shipped_scenarios_have_no_issues_and_can_be_explained() -> None:
     """They are what a new author copies from."""
     found = load_folder(SCENARIOS)
-    text = [explain(one, DEFAULT_TIMEOUTS.step_s) for one in found]
+    text = [explain_scenario(one, DEFAULT_TIMEOUTS.step_s) for one in found]
 
     assert {one.name for one in found} >= {"burst/replicaset", "paper/figure-1"}
-    assert all(said.startswith(one.scenario_id) for said, one in zip(text, found, strict=True))
+    assert all(f"\nname: {one.scenario_id}\n" in said for said, one in zip(text, found, strict=True))
 
 
 def test_the_committed_schema_is_the_current_one() -> None:

@@ -43,6 +43,8 @@ from stowage_testbed.run.timeouts import Timeouts
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.action import Action, Step
 from stowage_testbed.scenario.steps.kinds import ACTIONS
+from stowage_testbed.scenario.steps.nodes import Drain, Interrupt, Process
+from stowage_testbed.scenario.steps.waiting import Overload
 
 RECORD = hpa_record(replace(FULL, find=Find(level_s=5.0)))
 Spawn = Callable[[], psutil.Process]
