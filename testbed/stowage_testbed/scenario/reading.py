@@ -186,7 +186,11 @@ def _describe_words(cls: type, schema: Schema) -> Schema:
     }
     about = inspect.getdoc(cls) or ""
     description = " ".join(re.split(r"\n\n(?=\w+\n---)", about)[0].split())
-    return {**schema, "description": description, **({"properties": properties} if properties else {})}
+    return {
+        **schema,
+        "description": description.replace("``", "`"),
+        **({"properties": properties} if properties else {}),
+    }
 
 
 def _descriptions_of(cls: Any) -> Mapping[str, str]:

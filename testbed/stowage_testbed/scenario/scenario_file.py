@@ -54,7 +54,8 @@ def _take_one(written: Mapping[str, Action]) -> Action:
 OneStep = TypedDict("OneStep", {kind: _hint(action) for kind, action in ACTIONS.items()}, total=False)  # type: ignore[misc] # as many as there are
 OneStep.__doc__ = "A step: a mapping with one key, its kind."
 OneStep.descriptions = {  # type: ignore[attr-defined]
-    kind: " ".join((getdoc(action) or "").partition("\n\nAttributes\n")[0].split()) for kind, action in ACTIONS.items()
+    kind: " ".join((getdoc(action) or "").partition("\n\nAttributes\n")[0].split()).replace("``", "`")
+    for kind, action in ACTIONS.items()
 }
 _LIMITED = [kind for kind, action in ACTIONS.items() if action.deadline]
 Timeouts = TypedDict("Timeouts", dict.fromkeys(["end", *_LIMITED], Seconds), total=False)  # type: ignore[misc]

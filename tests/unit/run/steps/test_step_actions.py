@@ -285,7 +285,7 @@ def test_an_overload_is_of_the_scheduler_that_serves_and_is_checked(
     harness.pod_overrides = PodOverrides(compared) if compared else None
     made = a_context(SimpleNamespace(clock=ReceiptClock()), harness=harness)
 
-    overload(made, Overload(replace(FULL, timing=Timing(sync_s=1)), outcome))
+    overload(made, Overload(timing=Timing(sync_s=1), outcome=outcome))
 
     assert seen["pod_overrides"] == PodOverrides(compared or "default-scheduler")
     assert seen["settings"].timing.sync_s == 1
