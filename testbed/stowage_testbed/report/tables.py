@@ -96,9 +96,7 @@ def _tabulate_scenarios(scenarios: Sequence[SavedScenario]) -> Table:
                  f"{'/'.join(PERCENTILES)} ms", "n", "hash"),
         rows=tuple(_make_row(one, resources) for one in rounds.values()),
         notes=(
-            "An arrow leads from one checkpoint to the next: without steps from what "
-            "the deterministic scheduler placed to what the optimiser made of it. Hash "
-            "is that of the first placements.",
+            "An arrow leads from one checkpoint to the next. Hash is that of the first placements.",
             _note_latency(scenarios),
             *_note_late_pods(scenarios),
         ),

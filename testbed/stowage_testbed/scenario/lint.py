@@ -256,7 +256,10 @@ def _names(one: Content) -> Found:
 def _refine(data: Any, place: Where, name: str) -> Where:
     """Return where exactly a name stands in a place: as a key, or in a list."""
     for key in place:
-        data = data[key] if isinstance(data, list) or key in data else {}
+        if isinstance(data, list) and isinstance(key, int):
+            data = data[key]
+        else:
+            data = data.get(key, {}) if isinstance(data, dict) else {}
     if isinstance(data, dict) and name in data:
         return (*place, name)
     for number, inner in enumerate(data if isinstance(data, list) else ()):

@@ -43,7 +43,7 @@ _OLD_FORM = (
     "a scenario has steps; put `version: 1` and "
     "`steps: [{apply-in-turn: all}, {wait: {for: settled, stable_s: 0.3}}, {check: DETERMINISTIC}, "
     "{checkpoint: before}, {release: {profile: optimizer, optimizer: true}}, {pack: {}}, "
-    "{check: {since: before, OPTIMIZER}}, {checkpoint: after}]` in the place of `order` and `arrival`, with what is "
+    "{check: {since: before, OPTIMIZER}}]` in the place of `order` and `arrival`, with what is "
     "expected of `deterministic` and `optimizer` in the two checks, and write `expect: {end: ...}`"
 )
 
