@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from kubernetes.client import ApiClient
 from release_environment import listening
-from stowage_testbed.scenario.steps.measuring import Overload
 
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.cluster import Cluster
@@ -47,8 +46,7 @@ def hurried(scenario: Scenario) -> Scenario:
     """Return the scenario with shorter windows, and without waiting for a scrape."""
     release, step, end = scenario.steps
     assert isinstance(step.action, Overload)
-    settings = replace(step.action.settings, **IN_A_HURRY)
-    action = replace(step.action, settings=settings)
+    action = replace(step.action, **IN_A_HURRY)
     return replace(scenario, steps=(release, replace(step, action=action), end))
 
 

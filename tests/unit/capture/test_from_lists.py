@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import yaml
 from found_cluster import Manifest, found, node, pod, replicas, thing
-from stowage_testbed.scenario.steps.placing import Place
 from typer.testing import CliRunner
 
 from stowage_testbed.base.errors import InputError

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import yaml
 from amounts import asked, size
-from stowage_testbed.declaration import make_object
 from typer.testing import CliRunner
 
 from stowage_testbed.base.errors import StowageError

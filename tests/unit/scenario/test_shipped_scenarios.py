@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
-from stowage_testbed.scenario.explain import explain
 from typer.testing import CliRunner
 
 from stowage_testbed.cli import app

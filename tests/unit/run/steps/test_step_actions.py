@@ -16,9 +16,6 @@ import psutil
 import pytest
 from amounts import size
 from hpa_records import hpa_record
-from stowage_testbed.scenario.steps.drain import Drain
-from stowage_testbed.scenario.steps.interrupt import Interrupt, Process
-from stowage_testbed.scenario.steps.measuring import Overload
 
 from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.base.errors import RunEndedError, StowageError
