@@ -13,10 +13,16 @@ from stowage_testbed.api.kinds import kinds_of
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.live.state import PLAN, SHOWN, LiveState
 from stowage_testbed.observe.change import Change
-from stowage_testbed.observe.follower import Arrival, Arrivals, Broken, Follower, Interrupted, Relisted, Resumed
-from stowage_testbed.observe.raw_body import BodyStore
-from stowage_testbed.observe.receipt import ReceiptClock
-from stowage_testbed.trace.watching import choose_kinds, follow, list_all
+from stowage_testbed.observe.watches import (
+    SILENCE_S,
+    Arrival,
+    Broken,
+    Interrupted,
+    Relisted,
+    Resumed,
+    Watches,
+    choose_kinds,
+)
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
@@ -95,13 +101,10 @@ class LiveWatch:
         self.state = LiveState()
         self._api = api
         self._remark = remark
-        self._clock = ReceiptClock()
-        self._store = BodyStore()
-        self._arrivals = Arrivals()
-        self._followers: dict[str, Follower] = {}
+        self._watches = Watches(api, patience_s=float("inf"), silence_s=SILENCE_S)
         self._lock = threading.Lock()
         self._stopping = threading.Event()
-        self._start = self._looked = self._clock.now()
+        self._start = self._looked = self._watches.clock.now()
         self._thread = threading.Thread(target=self._run, name="live-watch", daemon=True)
 
     @property
@@ -118,16 +121,15 @@ class LiveWatch:
             Nodes or pods may not be listed, or the server does not answer.
         """
         listed = self._watch(SHOWN)
-        self._start = self._looked = self._clock.now()
+        self._start = self._looked = self._watches.clock.now()
         self.state.begin(listed)
-        self._store.roll()
+        self._watches.store.roll()
         self._thread.start()
 
     def stop(self) -> None:
         """End the watches."""
         self._stopping.set()
-        for one in self._followers.values():
-            one.cancel()
+        self._watches.stop(0)
         if self._thread.is_alive():
             self._thread.join()
         self.messages.wake()
@@ -149,26 +151,23 @@ class LiveWatch:
             return {"now": now, "past": self.state.past()}
 
     def _at_ms(self) -> int:
-        return int(self._clock.now().seconds_since(self._start) * 1000)
+        return int(self._watches.clock.now().seconds_since(self._start) * 1000)
 
     def _watch(self, wanted: dict[str, str]) -> list[Change]:
-        kinds = choose_kinds(kinds_of(self._api), wanted)
-        listed: list[Change] = []
-        for one in list_all(self._api, kinds, self._clock, self._store, self._remark):
-            listed += one.listed
-            self._followers[one.source.kind] = follow(one, self._arrivals, self._clock)
+        listed = self._watches.list_kinds(choose_kinds(self._api, wanted), self._remark)
+        self._watches.follow()
         return listed
 
     def _run(self) -> None:
         while not self._stopping.wait(TICK_S):
-            arrivals = self._arrivals.take_all(0)
+            arrivals = self._watches.take_all(0)
             late = self._look_for_plans()
             with self._lock:
                 for arrival in (*late, *arrivals):
                     self._apply(arrival)
                 message = self.state.flush(self._at_ms())
             # What was seen is in numbers already.
-            self._store.roll()
+            self._watches.store.roll()
             if message is not None:
                 self.messages.put(message["seq"], msgspec.json.encode(message))
 
@@ -189,9 +188,9 @@ class LiveWatch:
 
     def _look_for_plans(self) -> list[Change]:
         """Return the plans of a cluster that did not serve any when it was listed."""
-        now = self._clock.now()
+        now = self._watches.clock.now()
         soon = now.seconds_since(self._looked) < LOOK_S
-        if PLAN in self._followers or soon or self.state.name_lost():
+        if PLAN in self._watches or soon or self.state.name_lost():
             return []
         self._looked = now
         try:

@@ -15,21 +15,10 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import WaitTimeoutError, stretch
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.condition import Condition, UnreachableStateError
-from stowage_testbed.observe.follower import (
-    JOIN_TIMEOUT_S,
-    Arrival,
-    Arrivals,
-    Broken,
-    Follower,
-    Patience,
-    Relisted,
-    Stopped,
-)
-from stowage_testbed.observe.raw_body import BodyStore
 from stowage_testbed.observe.receipt import NS_PER_S, Receipt, ReceiptClock
 from stowage_testbed.observe.source import CORE_SOURCES, Source
 from stowage_testbed.observe.state import State
-from stowage_testbed.observe.stream import Stream
+from stowage_testbed.observe.watches import JOIN_TIMEOUT_S, Arrival, Broken, Relisted, Stopped, Watches
 
 T = TypeVar("T")
 
@@ -46,18 +35,8 @@ a change after a pause is applied at once."""
 class Observer:
     """Watches sources, each in a thread, into one state.
 
-    Use as a context manager: leaving it ends every watch.
-
-    Parameters
-    ----------
-    api
-        Client of the cluster.
-    sources
-        What to watch from the start; `watch` adds more.
-    clock
-        Stamps the changes.
-    cpu_ns
-        Returns what the calling thread has had of a core.
+    Use as a context manager: leaving it ends every watch. `watch` adds sources; ``cpu_ns`` returns what the calling
+    thread has had of a core.
     """
 
     def __init__(
@@ -68,17 +47,13 @@ class Observer:
         cpu_ns: Callable[[], int] = time.thread_time_ns,
     ) -> None:
         self._cpu_ns = cpu_ns
-        self._patience = Patience()
-        self._api = api
         self._sources = tuple(sources)
-        self._store = BodyStore()
-        self.clock = clock or ReceiptClock()
+        self._watches = Watches(api, clock)
+        self.clock = self._watches.clock
         self._changed = threading.Condition()
         self._state = State()
         self._journal: list[Change] = []
         self._applied = 0
-        self._arrivals = Arrivals()
-        self._followers: dict[str, Follower] = {}
         self._failure: StowageError | None = None
         self._failed = threading.Event()
         self._stopped = threading.Event()
@@ -99,38 +74,33 @@ class Observer:
 
     def watch(self, source: Source) -> None:
         """Watch a source from now on; its list is in the state on return."""
-        if source.kind in self._followers:
+        if source.kind in self._watches:
             return
-        stream = Stream(self._api, source, self.clock, self._store)
-        listed = stream.list_all()
+        listed = self._watches.list_source(source)
         with self._changed:
             self._take(listed)
             self._applied += 1
             self._changed.notify_all()
-        self._followers[source.kind] = Follower(source, stream, self._arrivals, self.clock, self._patience)
+        self._watches.follow()
 
     @contextmanager
     def patient(self, patience_s: float) -> Iterator[None]:
         """Let the server be away for so long in the block."""
-        former, self._patience.seconds = self._patience.seconds, patience_s
+        former, self._watches.patience_s = self._watches.patience_s, patience_s
         try:
             yield
         finally:
-            self._patience.seconds = former
+            self._watches.patience_s = former
 
     def forget(self, kind: str) -> None:
         """Watch a kind no longer: its definition goes, and the watch would break."""
-        follower = self._followers.pop(kind, None)
-        if follower is not None:
-            follower.stop()
-            with self._changed:
-                self._state.forget(kind)
+        self._watches.forget(kind)
+        with self._changed:
+            self._state.forget(kind)
 
     def stop(self) -> None:
         """End every watch and wait for its thread."""
-        for follower in self._followers.values():
-            follower.stop()
-        self._arrivals.put(Stopped())
+        self._watches.stop()
         self._applier.join(JOIN_TIMEOUT_S)
 
     def read(self, look: Callable[[State], T]) -> T:
@@ -151,8 +121,8 @@ class Observer:
         """
         with self._changed:
             self._journal = []
-            if self._store.roll():
-                self._state.rewrite(self._store.move)
+            if self._watches.store.roll():
+                self._state.rewrite(self._watches.store.move)
             return self._state.list_all(self.clock.now())
 
     def wait_for(
@@ -175,16 +145,11 @@ class Observer:
         ----------
         what
             The condition in words.
-        condition
-            Reads the state and says whether it holds.
         timeout_s
-            Deadline from now, in seconds.
-        quiet_s, quiet_kinds
-            The state must also be stable: none of these kinds changed for so many
-            seconds.
-        quiet_after
-            The seconds count from this moment at the earliest: what was done then may
-            not have shown itself yet.
+            Deadline from now.
+        quiet_s, quiet_kinds, quiet_after
+            The state must also be stable: none of these kinds changed for so many seconds, which count from
+            ``quiet_after`` at the earliest: what was done then may not have shown itself yet.
 
         Raises
         ------
@@ -256,7 +221,7 @@ class Observer:
 
     def _apply_all(self) -> None:
         while not self._stopped.wait(GATHER_S):
-            arrivals = self._arrivals.take_all()
+            arrivals = self._watches.take_all()
             with self._changed:
                 for arrival in arrivals:
                     self._apply(arrival)

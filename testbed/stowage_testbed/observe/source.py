@@ -9,10 +9,11 @@ from stowage_testbed.api.kinds import Kind
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One kind of object, and the path of its list."""
+    """One kind of object, the path of its list, and a field selector, as in ``spec.nodeName=n1``; all without one."""
 
     kind: str
     path: str
+    fields: str = ""
 
 
 def source_of(kind: Kind) -> Source:

@@ -3,24 +3,47 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stowage_testbed.api.client import ask
-from stowage_testbed.api.kinds import kinds_of
 from stowage_testbed.observe.change import Change
-from stowage_testbed.observe.follower import Arrivals
-from stowage_testbed.observe.raw_body import BodyStore
-from stowage_testbed.observe.receipt import ReceiptClock
+from stowage_testbed.observe.watches import SILENCE_S, Watches, choose_kinds
 from stowage_testbed.trace.format import VERSION, Header, Labels, Line, PodCame, WatchLost
-from stowage_testbed.trace.recording import Recording
-from stowage_testbed.trace.watching import NAMESPACE, choose_kinds, follow, list_all
+from stowage_testbed.trace.recording import NAMESPACE, NODE, POD, Recording
 from stowage_testbed.trace.writing import TraceWriter
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
+
+RECORDED: Mapping[str, str] = {
+    NAMESPACE: "",
+    NODE: "",
+    "PriorityClass": "scheduling.k8s.io",
+    "RuntimeClass": "node.k8s.io",
+    "StorageClass": "storage.k8s.io",
+    "DeviceClass": "resource.k8s.io",
+    "ResourceSlice": "resource.k8s.io",
+    "PersistentVolume": "",
+    "LimitRange": "",
+    "ResourceQuota": "",
+    "Service": "",
+    "PersistentVolumeClaim": "",
+    "ResourceClaimTemplate": "resource.k8s.io",
+    "ResourceClaim": "resource.k8s.io",
+    "PodDisruptionBudget": "policy",
+    "Workload": "scheduling.k8s.io",
+    "PodGroup": "scheduling.k8s.io",
+    "Deployment": "apps",
+    "ReplicaSet": "apps",
+    "StatefulSet": "apps",
+    "DaemonSet": "apps",
+    "Job": "batch",
+    POD: "",
+}
+"""The kinds with their groups, in an order in which they can be made."""
 
 TICK_S = 0.25
 FLUSH_S = 1.0
@@ -73,14 +96,13 @@ def record(
     OSError
         The file cannot be written.
     """
-    clock, store, arrivals = ReceiptClock(), BodyStore(), Arrivals()
-    kinds = choose_kinds(kinds_of(api))
-    watched = list(list_all(api, kinds, clock, store, remark))
-    start, recorded = clock.now(), Recorded()
-    listed = [change for one in watched for change in one.listed]
+    watches = Watches(api, patience_s=float("inf"), silence_s=SILENCE_S)
+    kinds = choose_kinds(api, RECORDED)
+    listed = watches.list_kinds(kinds, remark)
+    start, recorded = watches.clock.now(), Recorded()
     version = str(ask(api, "GET", "/version", "tell its version").get("gitVersion", "")).removeprefix("v")
     header = Header(VERSION, start.wall_text(), version, _read_namespaces(listed, namespaces))
-    followers = [follow(one, arrivals, clock) for one in watched]
+    watches.follow()
     try:
         with TraceWriter(path, header) as writer:
 
@@ -91,11 +113,11 @@ def record(
             recording = Recording(start, kinds, write, namespaces)
             recording.begin(listed)
             began(recorded)
-            flushed = clock.now()
+            flushed = watches.clock.now()
             while not stop.is_set():
-                for arrival in arrivals.take_all(TICK_S):
+                for arrival in watches.take_all(TICK_S):
                     recording.take(arrival)
-                now = clock.now()
+                now = watches.clock.now()
                 recorded.seconds = now.seconds_since(start)
                 if for_s is not None and recorded.seconds >= for_s:
                     break
@@ -104,11 +126,10 @@ def record(
                     writer.flush()
                     flushed = now
                 # What was seen is in lines already.
-                store.roll()
+                watches.store.roll()
             recording.finish()
     finally:
-        for one in followers:
-            one.cancel()
+        watches.stop(0)
     return recorded
 
 

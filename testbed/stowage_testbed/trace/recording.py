@@ -10,8 +10,8 @@ from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.kinds import Kind
 from stowage_testbed.hostpods.node import HOST_LABEL
 from stowage_testbed.observe.change import Change, JsonObject, Verb, name_of, namespace_of
-from stowage_testbed.observe.follower import Arrival, Interrupted, Relisted, Resumed
 from stowage_testbed.observe.receipt import Receipt
+from stowage_testbed.observe.watches import Arrival, Interrupted, Relisted, Resumed
 from stowage_testbed.trace.format import (
     Line,
     Node,
@@ -27,7 +27,8 @@ from stowage_testbed.trace.format import (
 from stowage_testbed.trace.recording_pods import Dating, PodRecording
 from stowage_testbed.trace.reducing import CONTROLLERS, reduce_node, reduce_object
 from stowage_testbed.trace.reducing_pods import is_of_host
-from stowage_testbed.trace.watching import NAMESPACE, NODE, POD
+
+NAMESPACE, NODE, POD = "Namespace", "Node", "Pod"
 
 HOLD_S = 2.0
 """How long a line waits for others that belong before it: watches take turns."""

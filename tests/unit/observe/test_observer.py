@@ -20,12 +20,12 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.condition import Condition, ConditionResult, UnreachableStateError
-from stowage_testbed.observe.follower import Arrival, Arrivals, Follower, Interrupted, Patience, Relisted, Resumed
 from stowage_testbed.observe.observer import PAUSES_PER_LOOK, Observer
+from stowage_testbed.observe.raw_body import BodyStore
 from stowage_testbed.observe.receipt import NS_PER_S, ReceiptClock
 from stowage_testbed.observe.source import PODS
 from stowage_testbed.observe.state import State
-from stowage_testbed.observe.stream import HistoryGoneError, Stream
+from stowage_testbed.observe.watches import Arrival, HistoryGoneError, Interrupted, Relisted, Resumed, Stream, Watches
 
 SOON_S = 10.0
 
@@ -225,49 +225,48 @@ def test_a_refused_list_names_the_answer(server: WatchServer) -> None:
 
 
 @pytest.fixture
-def arrivals(server: WatchServer) -> Iterator[Arrivals]:
-    taken, clock = Arrivals(), ReceiptClock()
+def watches(server: WatchServer) -> Iterator[Watches]:
     with serving(server) as api:
-        stream = Stream(api, PODS, clock)
-        stream.list_all()
-        follower = Follower(PODS, stream, taken, clock, Patience(SOON_S))
-        yield taken
-        follower.cancel()
+        watches = Watches(api, patience_s=SOON_S)
+        watches.list_source(PODS)
+        watches.follow()
+        yield watches
+        watches.stop()
 
 
-def take(arrivals: Arrivals, count: int) -> list[Arrival]:
+def take(watches: Watches, count: int) -> list[Arrival]:
     taken: list[Arrival] = []
     while len(taken) < count:
-        found = arrivals.take_all(SOON_S)
+        found = watches.take_all(SOON_S)
         assert found, f"only {taken} came"
         taken += found
     return taken
 
 
-def test_a_lost_connection_is_told_once_and_so_is_its_return(server: WatchServer, arrivals: Arrivals) -> None:
+def test_a_lost_connection_is_told_once_and_so_is_its_return(server: WatchServer, watches: Watches) -> None:
     """However often it was tried; what came meanwhile is told after that.
 
     An orderly end is none, as servers end watches every half hour.
     """
     server.end_connection()
     server.send("ADDED", a_pod("first"))
-    assert [type(one) for one in take(arrivals, 1)] == [Change]
-    assert arrivals.take_all(0.01) == []
+    assert [type(one) for one in take(watches, 1)] == [Change]
+    assert watches.take_all(0.01) == []
     # The client library tries three times more by itself.
     server.hang_up(times=6)
     server.send("ADDED", a_pod("new"))
 
-    told = take(arrivals, 3)
+    told = take(watches, 3)
 
     assert [type(one) for one in told] == [Interrupted, Resumed, Change]
 
 
-def test_a_new_list_is_an_interruption(server: WatchServer, arrivals: Arrivals) -> None:
+def test_a_new_list_is_an_interruption(server: WatchServer, watches: Watches) -> None:
     """Between its last change and the new list anything may have happened."""
     server.items = [a_pod("there")]
     server.send("ERROR", {"code": 410, "message": "too old resource version"})
 
-    told = take(arrivals, 3)
+    told = take(watches, 3)
 
     assert [type(one) for one in told] == [Interrupted, Relisted, Resumed]
 
@@ -322,7 +321,7 @@ def test_however_a_watch_ends_its_connection_is_closed_and_read_no_further(
 ) -> None:
     """A recorder outlives many connections, and what was left open stayed a socket."""
     api: Any = None
-    stream, names = Stream(api, PODS, ReceiptClock()), list[str]()
+    stream, names = Stream(api, PODS, ReceiptClock(), BodyStore()), list[str]()
     connection = Connection(stream, **how)
     monkeypatch.setattr(stream, "_get", lambda _query: connection)
 

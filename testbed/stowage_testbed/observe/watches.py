@@ -1,0 +1,389 @@
+"""List and watch kinds of objects over plain HTTP: stamped changes of all of them, in one queue.
+
+The client library's own watch turns every event into typed models before anyone can take the time, so the lines are
+read here and stamped as they arrive. A reader must be back at its socket at once, or its next stamp is late: it hands
+over and reads on, and changes are applied elsewhere, as many at a time as have come.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from http import HTTPStatus
+from queue import Empty, SimpleQueue
+
+import msgspec
+from kubernetes import client
+from urllib3 import HTTPResponse
+from urllib3.exceptions import HTTPError, ProtocolError
+
+from stowage_testbed.api.client import JSON, ApiRefusedError
+from stowage_testbed.api.kinds import Kind, kinds_of
+from stowage_testbed.api.objects import PAGE
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.observe.change import Change, Verb
+from stowage_testbed.observe.raw_body import BodyStore, Event, Head, Page, RawBody
+from stowage_testbed.observe.receipt import Receipt, ReceiptClock
+from stowage_testbed.observe.source import NODES, PODS, Source, source_of
+
+JOIN_TIMEOUT_S = 5.0
+RETRY_S = 0.1
+"""Pause before a server that is away is asked again; it doubles each time."""
+LONGEST_RETRY_S = 1.0
+
+SILENCE_S = 150.0
+"""How long a connection may say nothing before it counts as lost, where that matters; the server says something on
+each watch once a minute."""
+
+_NEEDED = frozenset({"Namespace", NODES.kind, PODS.kind})
+_FORBIDDEN = frozenset({HTTPStatus.FORBIDDEN, HTTPStatus.UNAUTHORIZED})
+
+
+@dataclass(frozen=True, slots=True)
+class Relisted:
+    """A source as a new list shows it; what the list lacks was deleted meanwhile."""
+
+    source: Source
+    listed: tuple[Change, ...]
+    receipt: Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A watch that broke off."""
+
+    error: StowageError
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """A watch lost its connection, and is tried again."""
+
+    source: Source
+    receipt: Receipt
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """A watch that was interrupted goes on."""
+
+    source: Source
+    receipt: Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """Nothing more will come."""
+
+
+Arrival = Change | Relisted | Broken | Interrupted | Resumed | Stopped
+
+
+class HistoryGoneError(Exception):
+    """The API server no longer keeps the version to resume from: list again."""
+
+
+class Watches:
+    """Lists sources, then follows each in a thread of its own.
+
+    Parameters
+    ----------
+    patience_s
+        How long the server may be away before a watch counts as broken; it may be changed at any time.
+    silence_s
+        How long a connection may say nothing before it counts as lost; without it, as long as the connection stands.
+    """
+
+    def __init__(
+        self,
+        api: client.ApiClient,
+        clock: ReceiptClock | None = None,
+        *,
+        patience_s: float = 0.0,
+        silence_s: float | None = None,
+    ) -> None:
+        self.clock = clock or ReceiptClock()
+        self.store = BodyStore()
+        self.patience_s = patience_s
+        self.arrivals: SimpleQueue[Arrival] = SimpleQueue()
+        self._api = api
+        self._silence_s = silence_s
+        self._followers: dict[str, _Follower] = {}
+
+    def __contains__(self, kind: str) -> bool:
+        """Return whether a kind is watched."""
+        return kind in self._followers
+
+    def list_source(self, source: Source) -> list[Change]:
+        """Return what there is of a source; `follow` goes on from here. Raises what `Stream.list_all` raises."""
+        stream = Stream(self._api, source, self.clock, self.store, self._silence_s)
+        listed = stream.list_all()
+        self._followers[source.kind] = _Follower(self, source, stream)
+        return listed
+
+    def list_kinds(self, kinds: Mapping[str, Kind], remark: Callable[[str], object]) -> list[Change]:
+        """Return what there is of each kind, in order of creation; what may not be listed is left out with a remark.
+
+        Raises a StowageError if that is nodes, pods or namespaces, or if the server does not answer.
+        """
+        found: list[Change] = []
+        for key, kind in kinds.items():
+            try:
+                listed = self.list_source(source_of(kind))
+            except ApiRefusedError as error:
+                if error.status not in _FORBIDDEN or key in _NEEDED:
+                    raise StowageError(f"{error}; it takes the rights to list and to watch") from error
+                remark(f"{key} may not be listed, and is left out")
+                continue
+            found += sorted(listed, key=_in_order_of_creation)
+        return found
+
+    def follow(self) -> None:
+        """Watch what was listed from there on."""
+        for one in self._followers.values():
+            if one.thread.ident is None:
+                one.thread.start()
+
+    def take_all(self, timeout_s: float | None = None) -> list[Arrival]:
+        """Return all that has come, in order; blocks until something has, or returns nothing after ``timeout_s``."""
+        try:
+            taken = [self.arrivals.get(timeout=timeout_s)]
+        except Empty:
+            return []
+        while not self.arrivals.empty():
+            taken.append(self.arrivals.get())
+        return taken
+
+    def forget(self, kind: str) -> None:
+        """Watch a kind no longer."""
+        follower = self._followers.pop(kind, None)
+        if follower is not None:
+            follower.cancel()
+            follower.join(JOIN_TIMEOUT_S)
+
+    def stop(self, join_s: float = JOIN_TIMEOUT_S) -> None:
+        """End every watch; wait for the threads for no longer than ``join_s``."""
+        followers = tuple(self._followers.values())
+        for one in followers:
+            one.cancel()
+        ends_s = time.monotonic() + join_s
+        for one in followers:
+            one.join(max(0.0, ends_s - time.monotonic()))
+        self.arrivals.put(Stopped())
+
+
+def choose_kinds(api: client.ApiClient, wanted: Mapping[str, str]) -> dict[str, Kind]:
+    """Return what the cluster serves of ``wanted`` kinds with their groups, by the kinds of their sources."""
+    served: dict[tuple[str, str], Kind] = {}
+    for one in kinds_of(api).all():
+        if "watch" in one.verbs:
+            # The version that the server likes best comes first.
+            served.setdefault((one.name, one.group), one)
+    found = (served.get(one) for one in wanted.items())
+    return {kind.key: kind for kind in found if kind is not None}
+
+
+class _Follower:
+    """Follows a source, whose list was taken, until it is cancelled."""
+
+    def __init__(self, watches: Watches, source: Source, stream: Stream) -> None:
+        self._watches = watches
+        self._source = source
+        self._stream = stream
+        self._stopping = threading.Event()
+        self._lost = False
+        self.thread = threading.Thread(target=self._follow, name=f"watch-{source.kind}", daemon=True)
+
+    def cancel(self) -> None:
+        self._stopping.set()
+        self._stream.close()
+
+    def join(self, timeout_s: float) -> None:
+        if self.thread.ident is not None:
+            self.thread.join(timeout_s)
+
+    def _follow(self) -> None:
+        clock = self._watches.clock
+        heard, pause_s = clock.now(), RETRY_S
+        while not self._stopping.is_set():
+            began = clock.now()
+            try:
+                self._follow_once()
+            except (StowageError, HTTPError, OSError) as error:
+                if began.seconds_since(heard) >= self._watches.patience_s:
+                    self._fail(error)
+                    return
+                self._lose(str(error))
+                self._stopping.wait(pause_s)
+                pause_s = min(2 * pause_s, LONGEST_RETRY_S)
+            else:
+                heard, pause_s = clock.now(), RETRY_S
+
+    def _follow_once(self) -> None:
+        put = self._watches.arrivals.put
+        try:
+            for change in self._stream.watch(self._regain):
+                put(change)
+        except HistoryGoneError:
+            self._lose("the server no longer had what came after the last change")
+            listed = tuple(self._stream.list_all())
+            # What the list lacks went before it: by a later stamp it would seem to have
+            # been there together with what the list shows.
+            put(Relisted(self._source, listed, listed[0].receipt if listed else self._watches.clock.now()))
+        except ProtocolError as error:
+            # The connection was cut in the middle of a line; the next watch resumes
+            # from the last whole change, and fails if the server is gone.
+            self._lose(str(error))
+
+    def _lose(self, why: str) -> None:
+        if not self._lost and not self._stopping.is_set():
+            self._lost = True
+            self._watches.arrivals.put(Interrupted(self._source, self._watches.clock.now(), why))
+
+    def _regain(self) -> None:
+        if self._lost:
+            self._lost = False
+            self._watches.arrivals.put(Resumed(self._source, self._watches.clock.now()))
+
+    def _fail(self, error: Exception) -> None:
+        if self._stopping.is_set():
+            return
+        if not isinstance(error, StowageError):
+            error = _make_watch_error(self._source, str(error))
+        self._watches.arrivals.put(Broken(error))
+
+
+class Stream:
+    """One list, and watches that go on from it."""
+
+    def __init__(
+        self,
+        api: client.ApiClient,
+        source: Source,
+        clock: ReceiptClock,
+        store: BodyStore,
+        silence_s: float | None = None,
+    ) -> None:
+        self._api = api
+        self._silence_s = silence_s
+        self._source = source
+        self._clock = clock
+        self._store = store
+        self._version = ""
+        self._response: HTTPResponse | None = None
+        self._closed = False
+
+    def list_all(self) -> list[Change]:
+        """Return all objects there are, and remember where to watch from. Raises ApiRefusedError.
+
+        They are asked for page by page, all of one version, and have one receipt: a list shows one moment.
+        """
+        bodies: list[RawBody] = []
+        limit, token = PAGE, ""
+        while True:
+            query = [("limit", str(limit))] if limit else []
+            response = self._get([*query, *([("continue", token)] if token else [])])
+            if response.status == HTTPStatus.GONE and token:
+                # The version of the first page is no longer kept: all in one answer.
+                bodies, limit, token = [], 0, ""
+                continue
+            if response.status != HTTPStatus.OK:
+                raise ApiRefusedError(f"list {self._source.kind}", response.status, response.data.decode())
+            page = msgspec.json.decode(response.data, type=Page)
+            for item in page.items or ():
+                head = msgspec.json.decode(item, type=Head)
+                bodies.append(self._store.keep(memoryview(item), head.metadata))
+            token = page.metadata.continue_
+            if not token:
+                break
+        self._version = page.metadata.resourceVersion
+        receipt = self._clock.now()
+        return [Change(self._source.kind, Verb.LISTED, receipt, body) for body in bodies]
+
+    def watch(self, opened: Callable[[], object] = bool) -> Iterator[Change]:
+        """Yield changes until the server ends the connection or `close` is called.
+
+        ``opened`` is called when the server has accepted the watch. Raises HistoryGoneError if the list must be done
+        again, and a StowageError if the server answers with another error.
+        """
+        response = self._get([("watch", "true"), ("resourceVersion", self._version), ("allowWatchBookmarks", "true")])
+        # By this thread, however it ends: a socket left to the garbage collector may
+        # outlive the client.
+        with closing(response):
+            if response.status == HTTPStatus.GONE:
+                raise HistoryGoneError
+            if response.status != HTTPStatus.OK:
+                raise _make_watch_error(self._source, f"status {response.status}")
+            self._response = response
+            if self._closed:
+                return
+            opened()
+            for line, receipt in _stamp_lines(response, self._clock):
+                if self._closed:
+                    # A socket that was shut down gives its last bytes as they came,
+                    # which over TLS is noise.
+                    return
+                change = self._read(line, receipt)
+                if change is not None:
+                    yield change
+
+    def close(self) -> None:
+        """End the watch from another thread: its reader sees the end of the stream."""
+        self._closed = True
+        response, self._response = self._response, None
+        # The server may be quicker: then there is no connection left to end.
+        with suppress(ValueError, RuntimeError, OSError):
+            if response is not None:
+                response.shutdown()
+
+    def _get(self, query: list[tuple[str, str]]) -> HTTPResponse:
+        if self._source.fields:
+            query = [("fieldSelector", self._source.fields), *query]
+        request = self._api.param_serialize(
+            "GET", self._source.path, query_params=query, header_params={"Accept": JSON}, auth_settings=["BearerToken"]
+        )
+        response = self._api.call_api(*request, _request_timeout=self._silence_s).response
+        assert isinstance(response, HTTPResponse)  # noqa: S101 - narrows an untyped library
+        return response
+
+    def _read(self, line: bytes, receipt: Receipt) -> Change | None:
+        event = msgspec.json.decode(line, type=Event)
+        head = msgspec.json.decode(event.object, type=Head)
+        if event.type == "ERROR":
+            if head.code == HTTPStatus.GONE:
+                raise HistoryGoneError
+            raise _make_watch_error(self._source, head.message or line.decode())
+        version = head.metadata.resourceVersion
+        if event.type == "BOOKMARK":
+            self._version = version
+            return None
+        body = self._store.keep(memoryview(event.object), head.metadata)
+        # Not before it is kept: after an error the next watch has it again.
+        self._version = version
+        return Change(self._source.kind, Verb(event.type), receipt, body)
+
+
+def _make_watch_error(source: Source, cause: str) -> StowageError:
+    return StowageError(
+        f"the watch of {source.kind} broke off: {cause}; see whether the cluster's API server still runs"
+    )
+
+
+def _stamp_lines(response: HTTPResponse, clock: ReceiptClock) -> Iterator[tuple[bytes, Receipt]]:
+    """Yield whole lines, each with the receipt of the chunk that completed it."""
+    pending = b""
+    for chunk in response.stream(amt=None, decode_content=True):
+        receipt = clock.now()
+        *lines, pending = (pending + chunk).split(b"\n")
+        for line in lines:
+            if line.strip():
+                yield line, receipt
+
+
+def _in_order_of_creation(change: Change) -> tuple[str, str, str]:
+    created = str(change.body["metadata"].get("creationTimestamp", ""))
+    return created, change.namespace, change.name
