@@ -69,7 +69,7 @@ def show_page(
         The cluster may not be seen, the port is taken, or the file cannot be written.
     """
     from stowage_testbed.cluster.interruption import handling  # noqa: PLC0415 - takes most of a second
-    from stowage_testbed.live.rights import may_change_plans  # noqa: PLC0415
+    from stowage_testbed.live.plans import may_change_plans  # noqa: PLC0415
     from stowage_testbed.live.server import Control, LiveServer, serving  # noqa: PLC0415
     from stowage_testbed.live.watching import LiveWatch  # noqa: PLC0415
 

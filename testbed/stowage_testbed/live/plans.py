@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from stowage_testbed.api.client import ask
+from stowage_testbed.api.kinds import OURS
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.emptied_nodes import nodes_of, summary, told_price
+
+if TYPE_CHECKING:
+    from kubernetes.client import ApiClient
+
+_REVIEW = "authorization.k8s.io/v1"
 
 MOST_STEPS = 2000
 """Moves, placements and evictions of a plan that are listed, of each so many."""
@@ -60,6 +67,21 @@ def _priced(node: JsonObject) -> JsonObject:
 def _rows(items: Iterable[JsonObject] | None, fields: Collection[str]) -> list[list[Any]]:
     chosen = list(items or ())[:MOST_STEPS]
     return [[one.get(field, "") for field in fields] for one in chosen]
+
+
+def may_change_plans(api: ApiClient) -> bool:
+    """Return whether who is asked as may patch PackingPlans, as the API server itself answers.
+
+    Raises ApiRefusedError or ApiUnreachableError if it does not say.
+    """
+    review = {
+        "apiVersion": _REVIEW,
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": {"group": OURS, "resource": "packingplans", "verb": "patch"}},
+    }
+    path = f"/apis/{_REVIEW}/selfsubjectaccessreviews"
+    answer = ask(api, "POST", path, "tell what you may do with plans", review)
+    return bool((answer.get("status") or {}).get("allowed"))
 
 
 class PlanLog:

@@ -1,12 +1,13 @@
-"""The server of the page: on the loopback, for as long as somebody watches."""
+"""The page and its server: on the loopback, for as long as somebody watches, and for whom the address was given."""
 
 from __future__ import annotations
 
 import asyncio
 import gzip
+import secrets
 import socket
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -15,15 +16,16 @@ from typing import Any, Protocol
 import msgspec
 import uvicorn
 from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.base.wait import wait_until
-from stowage_testbed.live.document import live_page, saved_page
-from stowage_testbed.live.guard import Guard, new_token
 from stowage_testbed.live.watching import LiveWatch
+from stowage_testbed.page.offline import offline_page
 
 LOOPBACK = "127.0.0.1"
 ALIVE_S = 15.0
@@ -33,6 +35,36 @@ STOP_S = 2
 _START_S = 10.0
 _FAST = 1
 """Level of gzip: the way is short."""
+
+SCRIPTS = (
+    "dom.js",
+    "axis.js",
+    "moment.js",
+    "bars.js",
+    "node.js",
+    "world.js",
+    "source.js",
+    "places.js",
+    "picture.js",
+    "waiting.js",
+    "plans.js",
+    "page.js",
+)
+
+SAFE = frozenset({"GET", "HEAD"})
+NAMES = ("127.0.0.1", "localhost")
+
+NOT_FOR_OTHERS = "this page is not for other sites"
+
+HEADERS: Mapping[str, str] = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+"""Of every answer; what a page may load is in the page itself."""
 
 
 class PlanControl(Protocol):
@@ -47,38 +79,20 @@ class PlanControl(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """Plans that may be changed from the page.
-
-    Attributes
-    ----------
-    plans
-        What changes them.
-    allowed
-        Whether the viewer has the right to, as the cluster answers now.
-    """
+    """What changes plans from the page, and whether the viewer has the right to, as the cluster answers now."""
 
     plans: PlanControl
     allowed: Callable[[], bool]
 
 
 class LiveServer:
-    """Answers browsers from one watch.
-
-    Parameters
-    ----------
-    watch
-        Of the cluster; begun already.
-    cluster
-        What the page calls it.
-    control
-        Of plans; without it the page only shows them.
-    """
+    """Answers browsers from one watch, which has begun; without ``control`` of plans the page only shows them."""
 
     def __init__(self, watch: LiveWatch, cluster: str, control: Control | None = None) -> None:
         self._watch = watch
         self._cluster = cluster
         self._control = control
-        self.stopping = threading.Event()
+        self._stopping = threading.Event()
 
     def app(self) -> Starlette:
         """Return what answers requests, at paths without the token."""
@@ -98,12 +112,13 @@ class LiveServer:
         """Return the page with all that was seen."""
         return saved_page(self._cluster, self._watch.both())
 
-    def wake(self) -> None:
+    def stop(self) -> None:
         """Have those who listen see that the server ends."""
+        self._stopping.set()
         self._watch.messages.wake()
 
     def _page(self, _request: Request) -> Response:
-        return HTMLResponse(live_page(self._cluster))
+        return HTMLResponse(_make_page(self._cluster))
 
     def _now(self, _request: Request) -> Response:
         return _packed(self._watch.now())
@@ -137,7 +152,7 @@ class LiveServer:
         messages.listen(tell)
         try:
             yield b"retry: 1000\n\n"
-            while not self.stopping.is_set():
+            while not self._stopping.is_set():
                 there.clear()
                 new = messages.after(after)
                 if new is None:
@@ -179,15 +194,64 @@ class LiveServer:
         return _said("done", HTTPStatus.OK)
 
 
+class Guard:
+    """Lets only requests through that the owner of the address can have made.
+
+    The server listens on the loopback only, where every process of the machine and every page in a browser can reach
+    it. A page of another site reaches it by a name of its own that it lets point to 127.0.0.1; so the names by which it
+    is asked are checked, and the token, the first part of every path, which no other page can know.
+    """
+
+    def __init__(self, app: ASGIApp, token: str, port: int) -> None:
+        self._app = app
+        self._token = token
+        self._hosts = frozenset(f"{name}:{port}" for name in NAMES)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        if scope["type"] != "http":
+            return
+        token, slash, rest = str(scope["path"]).removeprefix("/").partition("/")
+        headers = Headers(scope=scope)
+        why = self._refusal(scope["method"], headers, token)
+        if not why and rest and headers.get("sec-fetch-site", "none") not in {"none", "same-origin"}:
+            # Another site gets nothing of the page but a link to it.
+            why = NOT_FOR_OTHERS
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        if why:
+            refused = PlainTextResponse(f"{why}\n", HTTPStatus.FORBIDDEN)
+            await refused(scope, receive, send_guarded)
+            return
+        if not slash:
+            # The page asks for the rest by relative paths.
+            await RedirectResponse(f"/{token}/")(scope, receive, send_guarded)
+            return
+        within = {**scope, "path": f"/{rest}", "raw_path": None, "root_path": ""}
+        await self._app(within, receive, send_guarded)
+
+    def _refusal(self, method: str, headers: Headers, token: str) -> str:
+        """Return why a request is not answered; empty if it is."""
+        host = headers.get("host", "")
+        if host not in self._hosts:
+            return "this page answers to 127.0.0.1 and localhost only"
+        origin = headers.get("origin")
+        if origin is None and method not in SAFE:
+            return "a request without an origin changes nothing here"
+        if origin is not None and origin != f"http://{host}":
+            return NOT_FOR_OTHERS
+        if not secrets.compare_digest(token.encode(), self._token.encode()):
+            return "use the whole address that stowage printed: it holds a token"
+        return ""
+
+
 @contextmanager
 def serving(server: LiveServer, port: int = 0) -> Iterator[str]:
-    """Serve on the loopback for the block, and yield the address with its token.
-
-    Raises
-    ------
-    InputError
-        The port is taken.
-    """
+    """Serve on the loopback for the block, and yield the address with its token; an InputError if the port is taken."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -197,7 +261,7 @@ def serving(server: LiveServer, port: int = 0) -> Iterator[str]:
                 f"port {port} cannot be had: {error.strerror}; name another with --port, or none"
             ) from error
         chosen: int = listening.getsockname()[1]
-        token = new_token()
+        token = secrets.token_urlsafe(24)
         config = uvicorn.Config(
             Guard(server.app(), token, chosen),
             lifespan="off",
@@ -214,10 +278,20 @@ def serving(server: LiveServer, port: int = 0) -> Iterator[str]:
             wait_until("the page's server", lambda: running.started, bool, timeout_s=_START_S)
             yield f"http://{LOOPBACK}:{chosen}/{token}/"
         finally:
-            server.stopping.set()
             running.should_exit = True
-            server.wake()
+            server.stop()
             thread.join()
+
+
+def saved_page(cluster: str, seen: dict[str, Any]) -> str:
+    """Return a page that holds all it shows."""
+    return _make_page(cluster, msgspec.json.decode(msgspec.json.encode(seen)), saved=True)
+
+
+def _make_page(cluster: str, data: object = None, *, saved: bool = False) -> str:
+    return offline_page(
+        "live", scripts=SCRIPTS, data=data, images=True, connects=not saved, cluster=cluster, saved=saved
+    )
 
 
 def _packed(answer: dict[str, Any]) -> Response:

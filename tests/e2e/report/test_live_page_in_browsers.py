@@ -12,7 +12,7 @@ from made_clusters import page_of
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.keys import Keys
 
-from stowage_testbed.live.document import saved_page
+from stowage_testbed.live.server import saved_page
 from stowage_testbed.live.state import LiveState
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.receipt import ReceiptClock
