@@ -21,10 +21,9 @@ from stowage_testbed.api.objects import Objects, make_manifest
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S
 from stowage_testbed.cluster.service_account import write_account_kubeconfig
-from stowage_testbed.invariants.reserved import TAKEN
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.condition import ConditionResult
-from stowage_testbed.observe.pod import WORKLOAD_LABEL
+from stowage_testbed.observe.pod import ALLOCATED, WORKLOAD_LABEL
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.environment import await_account, make_namespace
 from stowage_testbed.scenario.manifests import make_controller
@@ -182,7 +181,7 @@ def _pod(context: FaultContext, name: str, labels: dict[str, str], taken: str, n
     required = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
     spec = {**template["spec"], "affinity": {"nodeAffinity": required}}
     made = make_manifest("v1", "Pod", name, context.beside("tenant"), spec=spec)
-    made["metadata"] |= {"labels": labels, "annotations": {TAKEN: taken}}
+    made["metadata"] |= {"labels": labels, "annotations": {ALLOCATED: taken}}
     return made
 
 
@@ -191,7 +190,7 @@ def _namesake(context: FaultContext, name: str, labels: dict[str, str], taken: s
     made = make_controller(replace(SIZE, name=name), context.beside("tenant"))
     template = made["spec"]["template"]["metadata"]
     template["labels"] |= labels
-    template["annotations"] = {TAKEN: taken}
+    template["annotations"] = {ALLOCATED: taken}
     return made
 
 

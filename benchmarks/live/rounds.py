@@ -36,7 +36,7 @@ from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.helm import Release, install_release
 from stowage_testbed.observe.condition import Condition, ConditionResult
 from stowage_testbed.observe.observer import Observer
-from stowage_testbed.observe.pod import ObservedPod
+from stowage_testbed.observe.pod import Pod
 from stowage_testbed.observe.settled import plans_in_words
 from stowage_testbed.observe.source import PACKING_PLANS, RESERVATIONS, Source
 from stowage_testbed.observe.state import State
@@ -204,7 +204,7 @@ def tiny_gone(state: State) -> ConditionResult:
     return ConditionResult(not left, f"{left} are left")
 
 
-def _tiny_pods(state: State) -> list[ObservedPod]:
+def _tiny_pods(state: State) -> list[Pod]:
     return [one for one in state.all_pods(LIVE) if one.name.startswith(TINY)]
 
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from stowage_testbed.invariants.eviction import Evicted
-from stowage_testbed.invariants.facts import PodFacts, pod_facts
 from stowage_testbed.invariants.history import History, Violation
 from stowage_testbed.invariants.selector import Selector, SelectorIndex
 from stowage_testbed.observe.change import Verb
+from stowage_testbed.observe.pod import Pod, read_pod
 from stowage_testbed.observe.pod_body import key_of
 
 
@@ -65,7 +65,7 @@ def _demands(history: History, budgets: Sequence[Demand | None], index: Selector
     turns = _in_turn(history, lambda evicted: evicted.granted)
     for position, numbers in turns:
         for number in numbers:
-            pod = pod_facts(history.evictions[number].body)
+            pod = read_pod(history.evictions[number].body)
             for selector in index.of(pod.namespace, pod.labels):
                 demands[number] += present.get(selector, {}).values()
         if position == len(history.changes):
@@ -125,23 +125,24 @@ class _ReadyPods:
         self._index = index
         self._count: Counter[Selector] = Counter()
         self._selectors: dict[str, tuple[Selector, ...]] = {}
-        self._known: dict[str, PodFacts] = {}
+        self._known: dict[str, Pod] = {}
 
-    def take(self, facts: PodFacts, *, gone: bool) -> None:
+    def take(self, facts: Pod, *, gone: bool) -> None:
         """Take in the next change of a pod."""
         self._count.subtract(self._selectors.pop(facts.uid, ()))
         self._known.pop(facts.uid, None)
         if gone:
             return
         self._known[facts.uid] = facts
-        if facts.ready:
+        if facts.live and facts.ready:
             selectors = tuple(self._index.of(facts.namespace, facts.labels))
             self._selectors[facts.uid] = selectors
             self._count.update(selectors)
 
     def ready(self, evicted: Evicted) -> bool:
         """Return whether a pod is ready; of one that is not there, whether it was."""
-        return (self._known.get(evicted.uid) or pod_facts(evicted.body)).ready
+        pod = self._known.get(evicted.uid) or read_pod(evicted.body)
+        return pod.live and pod.ready
 
     def others(self, uid: str, selector: Selector) -> int:
         """Return how many pods are ready beside this one."""

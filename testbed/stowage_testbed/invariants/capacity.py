@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from stowage_testbed.amounts.resources import Resources
-from stowage_testbed.invariants.facts import PodFacts
 from stowage_testbed.invariants.history import History, Violation
 from stowage_testbed.observe.change import Change, Verb
+from stowage_testbed.observe.pod import Pod
 from stowage_testbed.observe.pod_body import allocatable_of
 
 UNDER_WAY_NS = 500_000_000
@@ -46,7 +46,7 @@ def no_overcommit(history: History) -> Iterator[Violation]:
     still take their room.
     """
     nodes: dict[str, Room] = {}
-    pods: dict[str, PodFacts] = {}
+    pods: dict[str, Pod] = {}
     taken: dict[str, Counter[str]] = {}
     for change, facts in zip(history.changes, history.facts, strict=True):
         if change.kind == "Node":
@@ -74,7 +74,7 @@ def _take_node(nodes: dict[str, Room], change: Change) -> None:
     nodes[change.name] = known.changed(amounts, now_ns)
 
 
-def _came(verb: Verb, facts: PodFacts, known: PodFacts | None) -> bool:
+def _came(verb: Verb, facts: Pod, known: Pod | None) -> bool:
     """Return whether the pod has just come to its node.
 
     When a pod that a list shows for the first time was bound is unknown. One that had
@@ -86,7 +86,7 @@ def _came(verb: Verb, facts: PodFacts, known: PodFacts | None) -> bool:
 
 
 def _short(
-    change: Change, facts: PodFacts, nodes: Mapping[str, Room], taken: Mapping[str, Mapping[str, int]]
+    change: Change, facts: Pod, nodes: Mapping[str, Room], taken: Mapping[str, Mapping[str, int]]
 ) -> Iterator[Violation]:
     room = nodes.get(facts.node)
     if room is None:

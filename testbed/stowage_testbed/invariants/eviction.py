@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from stowage_testbed.invariants.facts import PodFacts
 from stowage_testbed.observe.audit import AuditEntry
 from stowage_testbed.observe.change import Change, JsonObject, Verb, uid_of
+from stowage_testbed.observe.pod import Pod
 
 SLACK_NS = 1_000_000_000
 """How far watch receipt and audit log may be apart."""
@@ -39,7 +39,7 @@ class Life:
     leaves_ns: int | None = None
     gone_ns: int | None = None
 
-    def take(self, position: int, change: Change, facts: PodFacts) -> None:
+    def take(self, position: int, change: Change, facts: Pod) -> None:
         """Take in the next change of the pod."""
         at_ns = change.receipt.wall_ns
         gone = change.verb is Verb.DELETED
@@ -47,7 +47,7 @@ class Life:
             self.gone_ns = at_ns
         if self.leaves_at is not None:
             return
-        if self.granted_at is None and facts.granted:
+        if self.granted_at is None and facts.evicted:
             self.granted_at = position
         if gone or facts.terminating:
             self.leaves_at, self.leaves_ns = position, at_ns
@@ -59,7 +59,7 @@ Bearers = dict[tuple[str, str], dict[str, Life]]
 """The pods that had each namespace and name, one after the other, by UID."""
 
 
-def pod_lives(changes: Iterable[Change], facts: Iterable[PodFacts | None]) -> Bearers:
+def pod_lives(changes: Iterable[Change], facts: Iterable[Pod | None]) -> Bearers:
     """Return every pod of a history, whose facts are given change by change."""
     bearers: Bearers = {}
     for position, (change, seen) in enumerate(zip(changes, facts, strict=True)):
@@ -104,7 +104,7 @@ class Evicted:
 
 
 def granted_evictions(
-    changes: Sequence[Change], facts: Sequence[PodFacts | None], audit: Iterable[AuditEntry]
+    changes: Sequence[Change], facts: Sequence[Pod | None], audit: Iterable[AuditEntry]
 ) -> Iterator[Evicted]:
     """Yield the evictions that were granted, in their order.
 

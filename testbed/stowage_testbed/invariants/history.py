@@ -8,9 +8,9 @@ from functools import cached_property
 from itertools import islice
 
 from stowage_testbed.invariants.eviction import Evicted, granted_evictions
-from stowage_testbed.invariants.facts import PodFacts, pod_facts
 from stowage_testbed.observe.audit import AuditEntry
 from stowage_testbed.observe.change import Change, JsonObject, Verb
+from stowage_testbed.observe.pod import Pod, read_pod
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +63,13 @@ class History:
         return bodies
 
     @cached_property
-    def facts(self) -> tuple[PodFacts | None, ...]:
+    def facts(self) -> tuple[Pod | None, ...]:
         """What each change says of its pod; ``None`` for changes of other kinds."""
-        return tuple(pod_facts(change.body) if change.kind == "Pod" else None for change in self.changes)
+        return tuple(read_pod(change.body) if change.kind == "Pod" else None for change in self.changes)
 
-    def pods(self, until: int | None = None) -> dict[str, PodFacts]:
+    def pods(self, until: int | None = None) -> dict[str, Pod]:
         """Return the pods that there are at an instant, as in `present`."""
-        pods: dict[str, PodFacts] = {}
+        pods: dict[str, Pod] = {}
         for change, facts in islice(zip(self.changes, self.facts, strict=True), until):
             if facts is None:
                 continue

@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stowage_testbed.amounts.resources import ONE_POD, PODS, Resources, add_up
-from stowage_testbed.invariants.facts import TAKEN, PodFacts
 from stowage_testbed.invariants.history import History, Violation
 from stowage_testbed.invariants.selector import selects
 from stowage_testbed.observe.change import Change, JsonObject, Verb
+from stowage_testbed.observe.pod import Pod
 from stowage_testbed.observe.pod_body import allocatable_of, controller_of, key_of, node_of
 from stowage_testbed.observe.receipt import NS_PER_S
-
-__all__ = ["TAKEN", "kept_out", "no_plan_room_taken", "no_room_left_held", "reservations_balance"]
 
 KEPT_OUT = "the room that is free is reserved for others"
 """What the plugin Reservations says of a node that it refuses."""
@@ -35,10 +33,10 @@ def reservations_balance(history: History) -> Iterator[Violation]:
     Only an owner on the reservation's node takes anything, whatever others say.
     """
     bodies = history.present("Pod")
-    claims: dict[str, list[PodFacts]] = {}
+    claims: dict[str, list[Pod]] = {}
     for pod in history.pods().values():
-        if pod.took and pod.takes_room:
-            claims.setdefault(pod.took, []).append(pod)
+        if pod.reservation and pod.takes_room:
+            claims.setdefault(pod.reservation, []).append(pod)
     for body in history.present("Reservation").values():
         metadata, status = body["metadata"], body.get("status") or {}
         if status.get("phase") != "Available":
@@ -113,9 +111,9 @@ class Place:
     priority: int
     requests: Resources
 
-    def expects(self, pod: PodFacts) -> bool:
+    def expects(self, pod: Pod) -> bool:
         """Return whether the pod may take the place."""
-        return pod.uid in self.uids or (pod.controller in self.uids and pod.namespace == self.namespace)
+        return pod.uid in self.uids or (pod.owner_uid in self.uids and pod.namespace == self.namespace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,18 +124,18 @@ class Executing:
     since_ns: int
     places: Mapping[str, tuple[Place, ...]]
 
-    def expects(self, pod: PodFacts) -> bool:
+    def expects(self, pod: Pod) -> bool:
         """Return whether the plan has a place for the pod on any node."""
         return any(one.expects(pod) for some in self.places.values() for one in some)
 
-    def needed(self, node: str, there: list[PodFacts], priority: int) -> Resources:
+    def needed(self, node: str, there: list[Pod], priority: int) -> Resources:
         """Return what the places on a node take whose pods are still to come.
 
         Only those that a pod of this priority must leave alone.
         """
         free = list(self.places.get(node, ()))
         for pod in there:
-            if pod.took == self.uid:
+            if pod.reservation == self.uid:
                 mine = next((one for one in free if one.expects(pod)), None)
                 if mine is not None:
                     free.remove(mine)
@@ -151,8 +149,8 @@ class _ClusterState:
     plans: dict[str, Executing] = field(default_factory=dict)
     room: dict[str, Resources] = field(default_factory=dict)
     changed_ns: dict[str, int] = field(default_factory=dict)
-    pods: dict[str, PodFacts] = field(default_factory=dict)
-    on_node: dict[str, dict[str, PodFacts]] = field(default_factory=dict)
+    pods: dict[str, Pod] = field(default_factory=dict)
+    on_node: dict[str, dict[str, Pod]] = field(default_factory=dict)
     seen_ns: dict[str, int] = field(default_factory=dict)
 
     def take_plan(self, change: Change) -> None:
@@ -172,7 +170,7 @@ class _ClusterState:
             self.changed_ns[change.name] = change.receipt.monotonic_ns
         self.room[change.name] = room
 
-    def take_pod(self, change: Change, pod: PodFacts) -> bool:
+    def take_pod(self, change: Change, pod: Pod) -> bool:
         """Take in a pod, and return whether the scheduler has just given it a node."""
         known = self.pods.pop(pod.uid, None)
         if known is not None:
@@ -204,7 +202,7 @@ def no_plan_room_taken(history: History) -> Iterator[Violation]:
             yield from _taken(cluster, change, pod)
 
 
-def _taken(cluster: _ClusterState, change: Change, pod: PodFacts) -> Iterator[Violation]:
+def _taken(cluster: _ClusterState, change: Change, pod: Pod) -> Iterator[Violation]:
     node, now_ns, seen_ns = pod.node, change.receipt.monotonic_ns, cluster.seen_ns[pod.uid]
     against = [
         plan

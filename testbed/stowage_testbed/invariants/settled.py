@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from itertools import groupby
 
-from stowage_testbed.invariants.facts import PodFacts
 from stowage_testbed.invariants.history import History, Violation
 from stowage_testbed.observe.change import Change, Verb, uid_of
 from stowage_testbed.observe.plan import read_plan
+from stowage_testbed.observe.pod import Pod
 from stowage_testbed.observe.pod_body import key_of
 
 COUNTED = ("ReplicaSet", "StatefulSet")
@@ -18,7 +18,7 @@ LIVE = frozenset({"Solving", "Executing"})
 
 def no_pod_lost(history: History) -> Iterator[Violation]:
     """Yield controllers that have fewer pods than they ask for."""
-    alive = Counter(pod.controller for pod in history.pods().values() if pod.live)
+    alive = Counter(pod.owner_uid for pod in history.pods().values() if pod.live)
     for kind in COUNTED:
         for body in history.present(kind).values():
             wanted = int((body.get("spec") or {}).get("replicas") or 0)
@@ -71,7 +71,7 @@ def _disrupted_by_others(history: History) -> bool:
     return False
 
 
-def _count(pods: Collection[PodFacts], *, placed: bool) -> Counter[int]:
+def _count(pods: Collection[Pod], *, placed: bool) -> Counter[int]:
     """Return the pods of each priority, or those that have a node."""
     return Counter(pod.priority for pod in pods if pod.live and (pod.node or not placed))
 

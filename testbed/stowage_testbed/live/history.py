@@ -11,7 +11,8 @@ import base64
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 
-from stowage_testbed.live.reading import GONE
+GONE = 0
+"""The phase of a pod of which a row says nothing more."""
 
 POD_COLUMNS = 4
 """Kind, node, phase and why, by their numbers; -1 is none."""

@@ -10,12 +10,16 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Hashable, Iterable
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, TypedDict, TypeVar
 
-from stowage_testbed.live.history import MOST_ENTRIES, NO_POD, POD_COLUMNS, History, pack
+from stowage_testbed.amounts.resources import Resources
+from stowage_testbed.live.history import GONE, MOST_ENTRIES, NO_POD, POD_COLUMNS, History, pack
 from stowage_testbed.live.plans import PlanLog, see_plan
-from stowage_testbed.live.reading import GONE, NodeKind, PodKind, see_node, see_pod
-from stowage_testbed.observe.change import Change, Verb
+from stowage_testbed.observe.change import Change, JsonObject, Verb
+from stowage_testbed.observe.pod import WORKLOAD_LABEL, Pod, read_pod
+from stowage_testbed.observe.pod_body import allocatable_of
+from stowage_testbed.observe.raw_body import RawBody
 
 T = TypeVar("T", bound=Hashable)
 
@@ -29,6 +33,35 @@ MOST_WORDS = 20_000
 """Different messages that are kept whole; further ones without their numbers."""
 
 _NUMBER = re.compile(r"\d+")
+_ORDINAL = re.compile(r"-\d+$")
+
+ZONE_LABEL = "topology.kubernetes.io/zone"
+NOT_TRIED = "not tried by a scheduler yet"
+
+_NAMES = (WORKLOAD_LABEL, "app.kubernetes.io/name", "app")
+"""Labels that say what a pod without a controller belongs to, the best first."""
+
+WAITING, PLACED, ENDING = 1, 2, 3
+"""Where a pod is in its life, unless it is `GONE`; one that ends keeps its room until it has gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeKind:
+    """What equal nodes have in common; ``notes`` tell what keeps pods away: not ready, cordoned."""
+
+    zone: str
+    notes: tuple[str, ...]
+    allocatable: Resources
+
+
+@dataclass(frozen=True, slots=True)
+class PodKind:
+    """What the replicas of one workload have in common."""
+
+    namespace: str
+    workload: str
+    priority: int
+    requests: Resources
 
 
 class Words(Generic[T]):
@@ -58,13 +91,7 @@ class Words(Generic[T]):
 
 
 class LiveState:
-    """Nodes, pods and plans as last seen, and as they were.
-
-    Parameters
-    ----------
-    most
-        Changes of pods that are kept.
-    """
+    """Nodes, pods and plans as last seen, and as they were, over the last ``most`` changes of pods."""
 
     def __init__(self, most: int = MOST_ENTRIES) -> None:
         self.history = History(most)
@@ -98,7 +125,7 @@ class LiveState:
         """Take in one change."""
         gone = change.verb is Verb.DELETED
         if change.kind == NODE:
-            kind = NONE if gone else self._node_kinds.number_of(see_node(change.body))
+            kind = NONE if gone else self._node_kinds.number_of(_read_node(change.body))
             self._put_node(self._node_row(change.name), kind)
         elif change.kind == POD:
             self._take_pod(change, gone=gone)
@@ -176,22 +203,19 @@ class LiveState:
         return {**self.history.past(until), "plans": self.plans.past()}
 
     def _take_pod(self, change: Change, *, gone: bool) -> None:
-        seen = None if gone else see_pod(change.body)
-        if seen is None or seen.phase == GONE:
+        pod = None if gone else read_pod(change.body)
+        phase = GONE if pod is None else _phase_of(pod)
+        if pod is None or phase == GONE:
             self._end_pod(change.uid)
             return
         row = self._rows.get(change.uid)
         if row is None:
             row = self._new_row(change.uid, f"{change.namespace}/{change.name}")
-        self._put_pod(
-            row,
-            (
-                self._pod_kinds.number_of(seen.kind),
-                self._node_row(seen.node) if seen.node else NONE,
-                seen.phase,
-                self._why_number(seen.why) if seen.why else NONE,
-            ),
-        )
+        kind = self._pod_kinds.number_of(PodKind(pod.namespace, _name_workload(pod), pod.priority, pod.requests))
+        node = self._node_row(pod.node) if pod.node else NONE
+        waits = phase == WAITING
+        why = self._why_number(pod.waiting_message or pod.waiting_reason or NOT_TRIED) if waits else NONE
+        self._put_pod(row, (kind, node, phase, why))
 
     def _end_pod(self, uid: str) -> None:
         row = self._rows.pop(uid, None)
@@ -253,3 +277,49 @@ def _tell_node_kind(kind: NodeKind) -> tuple[Any, ...]:
 def _tell_pod_kind(kind: PodKind) -> tuple[Any, ...]:
     # In the order in which the scripts of all pages read it.
     return kind.workload, kind.priority, dict(kind.requests), kind.namespace
+
+
+class _Metadata(TypedDict, total=False):
+    labels: dict[str, str] | None
+
+
+class _NodeSpec(TypedDict, total=False):
+    unschedulable: bool | None
+
+
+class _NodeStatus(TypedDict, total=False):
+    allocatable: dict[str, Any] | None
+    conditions: list[dict[str, Any]] | None
+
+
+class _Node(TypedDict, total=False):
+    metadata: _Metadata
+    spec: _NodeSpec
+    status: _NodeStatus
+
+
+def _read_node(body: JsonObject) -> NodeKind:
+    # Of an object on disk nothing else is parsed: there are thousands.
+    node: JsonObject = body.decode(_Node) if isinstance(body, RawBody) else body
+    conditions = (node.get("status") or {}).get("conditions") or ()
+    ready = any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
+    cordoned = bool((node.get("spec") or {}).get("unschedulable"))
+    return NodeKind(
+        zone=(node["metadata"].get("labels") or {}).get(ZONE_LABEL, ""),
+        notes=(*(() if ready else ("not ready",)), *(("cordoned",) if cordoned else ())),
+        allocatable=allocatable_of(node),
+    )
+
+
+def _phase_of(pod: Pod) -> int:
+    if pod.finished:
+        return GONE
+    if pod.terminating:
+        return ENDING if pod.bound else GONE
+    return PLACED if pod.bound else WAITING
+
+
+def _name_workload(pod: Pod) -> str:
+    """Return the name of what brings the pod, or what it shares with its like."""
+    named = (pod.labels[label] for label in _NAMES if pod.labels.get(label))
+    return pod.top[1] or next(named, _ORDINAL.sub("", pod.name))

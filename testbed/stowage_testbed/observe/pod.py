@@ -1,81 +1,80 @@
-"""What the runner needs to know of a pod, read from the API's object once."""
+"""A pod as the API server has it at one change: read once from its JSON, for every room."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from sys import intern
-from typing import Any, TypedDict
+from types import MappingProxyType
+from typing import Any
 
+import msgspec
+
+from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.observe.change import JsonObject
-from stowage_testbed.observe.pod_body import FINISHED, controller_of, is_ready, is_terminating, node_of, priority_of
+from stowage_testbed.observe.pod_body import FINISHED, requests_of
 from stowage_testbed.observe.raw_body import RawBody
 
 WORKLOAD_LABEL = "stowage.dev/workload"
 """Label of pods and controllers: the workload's name in the scenario."""
 
+ALLOCATED = "stowage.dev/reservation-allocated"
+"""The annotation that names whose room a pod took."""
+
 UNSCHEDULABLE = "Unschedulable"
 
+SHAPES = 4096
+"""Templates whose requests and labels are shared by their pods; every other is read again."""
 
-class _Metadata(TypedDict, total=False):
-    uid: str
-    namespace: str
-    name: str
-    labels: dict[str, str] | None
-    deletionTimestamp: Any
-    ownerReferences: list[dict[str, Any]] | None
-
-
-class _Spec(TypedDict, total=False):
-    nodeName: str | None
-    priority: int | None
-
-
-class _Status(TypedDict, total=False):
-    phase: str
-    conditions: list[dict[str, Any]] | None
-
-
-class _Pod(TypedDict, total=False):
-    metadata: _Metadata
-    spec: _Spec
-    status: _Status
+_HASH = "pod-template-hash"
 
 
 @dataclass(frozen=True, slots=True)
-class ObservedPod:
+class Pod:
     """One pod as last seen.
 
-    Attributes
-    ----------
-    workload
-        The scenario's name of its controller; empty for a pod of no scenario.
-    node
-        Name of its node; empty while it has none.
-    ready
-        Whether its condition ``Ready`` holds.
-    waiting_reason, waiting_message
-        Of the condition ``PodScheduled=False``; empty without one.
+    ``node`` is empty without one. The owner is its controller. ``ready`` is the condition ``Ready``, and ``waiting_*`` what
+    ``PodScheduled=False`` says. ``evicted`` means that the server granted an eviction; ``reservation`` is the UID of
+    the plan or reservation whose room the pod says that it took.
     """
 
     uid: str
     namespace: str
     name: str
+    labels: Mapping[str, str]
     owner_kind: str
     owner_name: str
-    workload: str
+    owner_uid: str
     node: str
     phase: str
     priority: int
+    requests: Resources
     terminating: bool
     ready: bool
+    evicted: bool
     waiting_reason: str
     waiting_message: str
+    reservation: str
 
     @property
     def key(self) -> str:
         """The pod's ``namespace/name``."""
         return f"{self.namespace}/{self.name}"
+
+    @property
+    def workload(self) -> str:
+        """The scenario's name of its controller; empty for a pod of no scenario."""
+        return self.labels.get(WORKLOAD_LABEL, "")
+
+    @property
+    def top(self) -> tuple[str, str]:
+        """Kind and name of its controller, of the Deployment rather than its ReplicaSet; empty without one."""
+        # Only Deployments give their pods that label, and call the ReplicaSet by it.
+        above = self.owner_name.removesuffix(f"-{self.labels.get(_HASH, '')}")
+        if self.owner_kind == "ReplicaSet" and self.labels.get(_HASH) and above != self.owner_name:
+            return "Deployment", above
+        return self.owner_kind, self.owner_name
 
     @property
     def bound(self) -> bool:
@@ -97,6 +96,11 @@ class ObservedPod:
         """Whether the pod counts for its controller."""
         return not self.terminating and not self.finished
 
+    @property
+    def takes_room(self) -> bool:
+        """Whether the pod takes room on its node, also while it terminates."""
+        return self.bound and not self.finished
+
     def why_pending(self) -> str:
         """Return the reason the pod has no node, in one line."""
         if not self.waiting_reason:
@@ -104,31 +108,117 @@ class ObservedPod:
         return f"{self.key}: {self.waiting_reason}: {self.waiting_message}"
 
 
-def read_pod(body: JsonObject) -> ObservedPod:
-    """Read a pod's JSON."""
-    return body.digest(_read, _Pod) if isinstance(body, RawBody) else _read(body)
+class _Owner(msgspec.Struct):
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
 
 
-def _read(body: JsonObject) -> ObservedPod:
-    metadata, status = body["metadata"], body.get("status", {})
-    owner = controller_of(body)
-    waiting = find_unscheduled_condition(status)
+class _Metadata(msgspec.Struct):
+    uid: str = ""
+    namespace: str | None = None
+    name: str = ""
+    labels: msgspec.Raw = msgspec.Raw(b"null")
+    annotations: msgspec.Raw = msgspec.Raw(b"null")
+    deletionTimestamp: str | None = None  # noqa: N815 - as the API has it
+    ownerReferences: list[_Owner] | None = None  # noqa: N815
+
+
+class _Container(msgspec.Struct):
+    resources: msgspec.Raw = msgspec.Raw(b"null")
+    restartPolicy: str | None = None  # noqa: N815
+
+
+class _Spec(msgspec.Struct):
+    nodeName: str | None = None  # noqa: N815
+    priority: int | None = None
+    initContainers: list[_Container] | None = None  # noqa: N815
+    containers: list[_Container] | None = None
+    resources: msgspec.Raw = msgspec.Raw(b"null")
+    overhead: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _Condition(msgspec.Struct):
+    type: str = ""
+    status: str = ""
+    reason: str | None = None
+    message: str | None = None
+
+
+class _Status(msgspec.Struct):
+    phase: str | None = None
+    conditions: list[_Condition] | None = None
+
+
+class _Pod(msgspec.Struct):
+    metadata: _Metadata
+    spec: _Spec | None = None
+    status: _Status | None = None
+
+
+_NO_CONDITION, _NO_OWNER, _NO_SPEC, _NO_STATUS = _Condition(), _Owner(), _Spec(), _Status()
+
+
+def read_pod(body: JsonObject) -> Pod:
+    """Read a pod's JSON; of one that lies on disk only what is told, and only once."""
+    if isinstance(body, RawBody):
+        return body.digest(_read, _Pod)
+    return _read(msgspec.json.decode(msgspec.json.encode(body, enc_hook=dict), type=_Pod))
+
+
+def _read(pod: _Pod) -> Pod:
+    metadata, spec, status = pod.metadata, pod.spec or _NO_SPEC, pod.status or _NO_STATUS
+    owner = next((one for one in metadata.ownerReferences or () if one.controller), _NO_OWNER)
+    conditions = {(one.type, one.status): one for one in status.conditions or ()}
+    waiting = conditions.get(("PodScheduled", "False"), _NO_CONDITION)
+    disrupted = conditions.get(("DisruptionTarget", "True"), _NO_CONDITION)
+    noted = bytes(metadata.annotations)
     # Thousands of pods share these words, and each pod's changes its names.
-    return ObservedPod(
-        uid=intern(metadata["uid"]),
-        namespace=intern(metadata["namespace"]),
-        name=intern(metadata["name"]),
-        owner_kind=intern(owner.get("kind", "")),
-        owner_name=intern(owner.get("name", "")),
-        workload=intern((metadata.get("labels") or {}).get(WORKLOAD_LABEL, "")),
-        node=intern(node_of(body)),
-        phase=intern(status.get("phase", "Pending")),
-        priority=priority_of(body),
-        terminating=is_terminating(body),
-        ready=is_ready(status),
-        waiting_reason=intern(waiting.get("reason", "")),
-        waiting_message=intern(waiting.get("message", "")),
+    return Pod(
+        uid=intern(metadata.uid),
+        namespace=intern(metadata.namespace or ""),
+        name=intern(metadata.name),
+        labels=_share_labels(bytes(metadata.labels)),
+        owner_kind=intern(owner.kind),
+        owner_name=intern(owner.name),
+        owner_uid=intern(owner.uid),
+        node=intern(spec.nodeName or ""),
+        phase=intern(status.phase or "Pending"),
+        priority=spec.priority or 0,
+        requests=_share_requests(
+            # A container's other fields differ from pod to pod of one template.
+            msgspec.json.encode((spec.initContainers, spec.containers, spec.resources, spec.overhead))
+        ),
+        terminating=bool(metadata.deletionTimestamp),
+        ready=("Ready", "True") in conditions,
+        evicted=disrupted.reason == "EvictionByEvictionAPI",
+        waiting_reason=intern(waiting.reason or ""),
+        waiting_message=intern(waiting.message or ""),
+        reservation=_read_reservation(msgspec.json.decode(noted)) if ALLOCATED.encode() in noted else "",
     )
+
+
+def _read_reservation(annotations: Mapping[str, Any]) -> str:
+    """Return the UID that an annotation names; users write annotations too, and what cannot be read is none."""
+    try:
+        allocated = msgspec.json.decode(annotations.get(ALLOCATED, ""))
+    except msgspec.DecodeError:
+        return ""
+    uid = allocated.get("uid") if isinstance(allocated, dict) else None
+    return uid if isinstance(uid, str) else ""
+
+
+@lru_cache(maxsize=SHAPES)
+def _share_labels(text: bytes) -> Mapping[str, str]:
+    return MappingProxyType(msgspec.json.decode(text) or {})
+
+
+@lru_cache(maxsize=SHAPES)
+def _share_requests(shape: bytes) -> Resources:
+    first, containers, resources, overhead = msgspec.json.decode(shape)
+    spec = {"initContainers": first, "containers": containers, "overhead": overhead}
+    return requests_of({"spec": {**spec, "resources": resources or {}}})
 
 
 def find_unscheduled_condition(status: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from stowage_testbed.observe.change import name_of
 from stowage_testbed.observe.condition import Condition, ConditionResult
 from stowage_testbed.observe.plan import ObservedPlan
-from stowage_testbed.observe.pod import ObservedPod
+from stowage_testbed.observe.pod import Pod
 from stowage_testbed.observe.state import State
 
 SHOWN = 5
@@ -119,7 +119,7 @@ def pods_gone(namespace: str) -> Condition:
     return condition
 
 
-def pods_in_words(pods: list[ObservedPod], expected: int) -> str:
+def pods_in_words(pods: list[Pod], expected: int) -> str:
     """Return how many pods are placed, and why the others are not."""
     pending = [pod for pod in pods if not pod.bound]
     text = f"{len(pods)} of {expected} pods exist, {len(pending)} without a node"

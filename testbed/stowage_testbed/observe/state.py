@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from stowage_testbed.observe.change import Change, JsonObject, Verb, namespace_of
 from stowage_testbed.observe.plan import ObservedPlan, read_plan
-from stowage_testbed.observe.pod import ObservedPod, read_pod
+from stowage_testbed.observe.pod import Pod, read_pod
 from stowage_testbed.observe.receipt import Receipt
 
 
@@ -69,11 +69,11 @@ class State:
             body for body in self._bodies.get(kind, {}).values() if namespace is None or namespace_of(body) == namespace
         ]
 
-    def pods(self, namespace: str) -> list[ObservedPod]:
+    def pods(self, namespace: str) -> list[Pod]:
         """Return the pods of a namespace that still claim room, by name."""
         return [pod for pod in self.all_pods(namespace) if pod.live]
 
-    def all_pods(self, namespace: str) -> list[ObservedPod]:
+    def all_pods(self, namespace: str) -> list[Pod]:
         """Return every pod of a namespace, also those that go, by name."""
         # Read on demand: what a burst changes in between is never parsed.
         chosen = (read_pod(body) for body in self.bodies("Pod", namespace))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from stowage_testbed.observe.change import Change, Verb
-from stowage_testbed.observe.pod import ObservedPod, read_pod
+from stowage_testbed.observe.pod import Pod, read_pod
 from stowage_testbed.observe.receipt import Receipt
 
 
@@ -50,7 +50,7 @@ class PodTimeline:
 def read_pod_timelines(changes: Iterable[Change], namespace: str) -> list[PodTimeline]:
     """Read the moments of every pod of a namespace, in order of first sight."""
     lines: dict[str, PodTimeline] = {}
-    last: dict[str, ObservedPod] = {}
+    last: dict[str, Pod] = {}
     for change in changes:
         if change.kind != "Pod" or change.namespace != namespace:
             continue
@@ -67,7 +67,7 @@ def measure_bind_latencies_s(timelines: Iterable[PodTimeline]) -> list[float]:
     return [latency for latency in seen if latency is not None]
 
 
-def _advance(line: PodTimeline, change: Change, pod: ObservedPod, before: ObservedPod | None) -> PodTimeline:
+def _advance(line: PodTimeline, change: Change, pod: Pod, before: Pod | None) -> PodTimeline:
     at = change.receipt
     if pod.node:
         line = replace(line, node=pod.node)

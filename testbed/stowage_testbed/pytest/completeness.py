@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from stowage_testbed.api.objects import is_observed
 from stowage_testbed.observe.change import JsonObject
-from stowage_testbed.observe.pod import ObservedPod
+from stowage_testbed.observe.pod import Pod
 from stowage_testbed.observe.source import DAEMON_SETS, DEPLOYMENTS, JOBS, REPLICA_SETS, STATEFUL_SETS
 from stowage_testbed.observe.state import State
 
@@ -24,7 +24,7 @@ def missing_pods(state: State, namespace: str) -> list[str]:
     ]
 
 
-def _counted(state: State, namespace: str, pods: Sequence[ObservedPod]) -> Iterator[tuple[str, str, int, int]]:
+def _counted(state: State, namespace: str, pods: Sequence[Pod]) -> Iterator[tuple[str, str, int, int]]:
     for kind, count in _RULES.items():
         for body in state.bodies(kind, namespace):
             name = body["metadata"]["name"]
@@ -41,26 +41,26 @@ def _counted(state: State, namespace: str, pods: Sequence[ObservedPod]) -> Itera
         yield "Deployment", body["metadata"]["name"], wants, sum(sets)
 
 
-def _of_stateful_set(body: JsonObject, own: Sequence[ObservedPod]) -> tuple[int, int]:
+def _of_stateful_set(body: JsonObject, own: Sequence[Pod]) -> tuple[int, int]:
     # Pods come one by one, each when the one before is ready.
     stuck = any(pod.unschedulable for pod in own)
     return (len(own) if stuck else body["spec"].get("replicas", 1)), len(own)
 
 
-def _of_daemon_set(body: JsonObject, own: Sequence[ObservedPod]) -> tuple[int, int]:
+def _of_daemon_set(body: JsonObject, own: Sequence[Pod]) -> tuple[int, int]:
     status = body.get("status") or {}
     seen = is_observed(body)
     return (status.get("desiredNumberScheduled", 0) if seen else len(own) + 1), len(own)
 
 
-def _of_job(body: JsonObject, own: Sequence[ObservedPod]) -> tuple[int, int]:
+def _of_job(body: JsonObject, own: Sequence[Pod]) -> tuple[int, int]:
     spec = body["spec"]
     at_once = spec.get("parallelism", 1)
     wants = min(at_once, spec.get("completions") or at_once)
     return (0 if spec.get("suspend") else wants), len(own)
 
 
-_RULES: Mapping[str, Callable[[JsonObject, Sequence[ObservedPod]], tuple[int, int]]] = {
+_RULES: Mapping[str, Callable[[JsonObject, Sequence[Pod]], tuple[int, int]]] = {
     "ReplicaSet": lambda body, own: (body["spec"].get("replicas", 1), len(own)),
     "StatefulSet": _of_stateful_set,
     "DaemonSet": _of_daemon_set,

@@ -6,7 +6,7 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.observe.condition import Condition, ConditionResult
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.plan import ObservedPlan
-from stowage_testbed.observe.pod import ObservedPod
+from stowage_testbed.observe.pod import Pod
 from stowage_testbed.observe.settled import SHOWN, plans_in_words
 from stowage_testbed.observe.source import PACKING_PLANS, PODS
 from stowage_testbed.observe.state import State
@@ -102,20 +102,20 @@ def all_decided(namespace: str, *, optimizes: bool, pods: int = 0, placed: int =
     return condition
 
 
-def _is_decided(pod: ObservedPod) -> bool:
+def _is_decided(pod: Pod) -> bool:
     if pod.terminating:
         return False
     waits = pod.unschedulable or pod.waiting_reason == _GATED
     return pod.bound or pod.finished or waits
 
 
-def _concluded(pods: list[ObservedPod], plans: list[ObservedPlan]) -> bool:
+def _concluded(pods: list[Pod], plans: list[ObservedPlan]) -> bool:
     """Return whether a plan has spoken of pods that have no node."""
     pending = any(pod.unschedulable for pod in pods)
     return not pending or (bool(plans) and plans[-1].conclusive)
 
 
-def _in_words(pods: list[ObservedPod], open_pods: list[ObservedPod]) -> str:
+def _in_words(pods: list[Pod], open_pods: list[Pod]) -> str:
     bound = sum(pod.bound for pod in pods)
     text = f"{len(pods)} pods, {bound} with a node, {len(open_pods)} undecided"
     waiting = [*open_pods, *(pod for pod in pods if _is_decided(pod) and not pod.bound)]

@@ -13,10 +13,11 @@ from datetime import datetime
 from typing import Any
 
 from stowage_testbed.observe.change import JsonObject, name_of, namespace_of, uid_of
+from stowage_testbed.observe.pod import read_pod
 from stowage_testbed.observe.pod_body import FINISHED, node_of
 from stowage_testbed.observe.receipt import NS_PER_S, Receipt
 from stowage_testbed.trace.format import How, Owner, PodBound, PodCame, PodEnded, PodLine, PodTemplate
-from stowage_testbed.trace.reducing import find_owner
+from stowage_testbed.trace.reducing import CONTROLLERS
 from stowage_testbed.trace.reducing_pods import identify, is_of_host, reduce_pod
 
 REMEMBERED = 200
@@ -31,7 +32,6 @@ SLACK_S = 0.5
 Key = tuple[str, str]
 """Namespace and name."""
 
-_HASH = "pod-template-hash"
 _HOW: Mapping[str, How] = {
     "PreemptionByScheduler": "preempted",
     "EvictionByEvictionAPI": "evicted",
@@ -106,7 +106,7 @@ class PodRecording:
             came = 0.0 if first else self._dating.date(receipt, stamp)
             known = self._pods[key] = _Known(uid, came)
             of = self._name_template(reduce_pod(body))
-            yield PodCame(t=came, namespace=key[0], name=key[1], of=of, owner=find_top(body))
+            yield PodCame(t=came, namespace=key[0], name=key[1], of=of, owner=_find_top(body))
         yield from self._follow(key, known, body, receipt, first=first)
 
     def go(self, key: Key, receipt: Receipt, body: JsonObject) -> Iterator[PodLine]:
@@ -160,15 +160,10 @@ class PodRecording:
             salt += 1
 
 
-def find_top(pod: JsonObject) -> Owner | None:
-    """Return a pod's controller, its Deployment rather than its ReplicaSet."""
-    owner = find_owner(pod)
-    name = (pod["metadata"].get("labels") or {}).get(_HASH)
-    if owner is None or owner.kind != "ReplicaSet" or not name:
-        return owner
-    # Only Deployments give their pods that label, and call the ReplicaSet by it.
-    above = owner.name.removesuffix(f"-{name}")
-    return Owner("Deployment", above) if above != owner.name else owner
+def _find_top(body: JsonObject) -> Owner | None:
+    """Return a pod's controller if it is one that is recorded, its Deployment rather than its ReplicaSet."""
+    pod = read_pod(body)
+    return Owner(*pod.top) if pod.owner_kind in CONTROLLERS else None
 
 
 def _how_failed(pod: JsonObject) -> How:

@@ -9,7 +9,7 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.observe.change import JsonObject, name_of
 from stowage_testbed.observe.condition import Condition, ConditionResult
-from stowage_testbed.observe.pod import ObservedPod
+from stowage_testbed.observe.pod import Pod
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.environment import delete_object
 from stowage_testbed.run.manual_plan import make_manual_plan
@@ -134,7 +134,7 @@ def ask_for_plan(context: StepContext, step: AskForPlan) -> None:
     )
 
 
-def _list_pods(state: State, context: StepContext, workload: str) -> list[ObservedPod]:
+def _list_pods(state: State, context: StepContext, workload: str) -> list[Pod]:
     pods = state.all_pods(context.namespace)
     return [pod for pod in pods if pod.workload == workload]
 

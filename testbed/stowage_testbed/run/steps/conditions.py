@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.condition import Condition, ConditionResult
 from stowage_testbed.observe.plan import FINISHED_PHASES as PLAN_OVER
-from stowage_testbed.observe.pod import ObservedPod
+from stowage_testbed.observe.pod import Pod
 from stowage_testbed.observe.settled import SHOWN
 from stowage_testbed.observe.state import State
 
@@ -88,21 +88,21 @@ def _decided(namespace: str, of: Collection[str], count: int) -> Condition:
     return condition
 
 
-def _list_pods(state: State, namespace: str, of: Collection[str]) -> list[ObservedPod]:
+def _list_pods(state: State, namespace: str, of: Collection[str]) -> list[Pod]:
     pods = state.all_pods(namespace)
     return [pod for pod in pods if pod.workload in of] if of else pods
 
 
-def _is_bound(pod: ObservedPod) -> bool:
+def _is_bound(pod: Pod) -> bool:
     """Return whether the pod has its node, or had it until it was done."""
     return pod.bound and not pod.terminating
 
 
-def _is_refused(pod: ObservedPod) -> bool:
+def _is_refused(pod: Pod) -> bool:
     return pod.unschedulable and not pod.terminating
 
 
-_IS_IN: dict[str, Callable[[ObservedPod], bool]] = {
+_IS_IN: dict[str, Callable[[Pod], bool]] = {
     "bound": _is_bound,
     "ready": lambda pod: (pod.ready and not pod.terminating) or pod.finished,
     "unschedulable": _is_refused,
@@ -110,7 +110,7 @@ _IS_IN: dict[str, Callable[[ObservedPod], bool]] = {
 }
 
 
-def _explain(pods: list[ObservedPod]) -> str:
+def _explain(pods: list[Pod]) -> str:
     pending = [pod for pod in pods if not pod.bound]
     text = f"{len(pods)} exist, {len(pending)} without a node"
     named = "; ".join(pod.why_pending() for pod in pending[:SHOWN])

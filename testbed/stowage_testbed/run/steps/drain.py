@@ -9,7 +9,7 @@ from http import HTTPStatus
 from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import wait_until
-from stowage_testbed.observe.pod import ObservedPod
+from stowage_testbed.observe.pod import Pod
 from stowage_testbed.observe.settled import SHOWN
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.steps.context import StepContext
@@ -58,11 +58,11 @@ class _Draining:
         more = f" and {len(said) - SHOWN} more" if len(said) > SHOWN else ""
         return f"{', '.join(said[:SHOWN])}{more}"
 
-    def _pods(self, state: State) -> list[ObservedPod]:
+    def _pods(self, state: State) -> list[Pod]:
         pods = state.all_pods(self.context.namespace)
         return [pod for pod in pods if pod.node in self.nodes and not pod.finished]
 
-    def _outcome(self, pod: ObservedPod) -> str:
+    def _outcome(self, pod: Pod) -> str:
         """Ask for the eviction of a pod until it is granted; return the answer."""
         if pod.terminating or pod.uid in self.granted:
             return "evicted, not gone yet"

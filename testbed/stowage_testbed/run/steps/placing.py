@@ -10,7 +10,7 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION
 from stowage_testbed.observe.change import name_of
 from stowage_testbed.observe.condition import Condition, ConditionResult
-from stowage_testbed.observe.pod import ObservedPod
+from stowage_testbed.observe.pod import Pod
 from stowage_testbed.observe.settled import SHOWN
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.steps.applying import apply
@@ -93,7 +93,7 @@ def _close_nodes(context: StepContext) -> list[str]:
     return names
 
 
-def _bind(context: StepContext, pod: ObservedPod, node: str) -> None:
+def _bind(context: StepContext, pod: Pod, node: str) -> None:
     if pod.bound and pod.node != node:
         raise StowageError(
             f"pod {pod.name} is on {pod.node} already, before it could be bound to "
@@ -103,7 +103,7 @@ def _bind(context: StepContext, pod: ObservedPod, node: str) -> None:
         context.objects.bind(pod.name, namespace=context.namespace, node=node)
 
 
-def _list_new(state: State, namespace: str, left: Left, seen: Collection[str]) -> list[ObservedPod]:
+def _list_new(state: State, namespace: str, left: Left, seen: Collection[str]) -> list[Pod]:
     """Return new pods of workloads with nodes left, those with numbers in order."""
     pods = [pod for pod in state.pods(namespace) if left.get(pod.workload) and pod.name not in seen]
     return sorted(pods, key=lambda pod: (len(pod.name), pod.name))
