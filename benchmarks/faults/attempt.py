@@ -13,11 +13,16 @@ from benchmarks.faults.context import Fault, FaultContext, FaultSettings
 from benchmarks.faults.trial import STAGES, Seen, Trial, begin_try, end_try
 from stowage_testbed.invariants.reserved import kept_out
 from stowage_testbed.observe.change import uid_of
-from stowage_testbed.observe.condition import Condition, ConditionResult, UnreachableStateError
+from stowage_testbed.observe.condition import (
+    Condition,
+    ConditionResult,
+    UnreachableStateError,
+    plans_in_words,
+    pods_in_words,
+)
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.pod_body import controller_of, is_live_and_ready
 from stowage_testbed.observe.receipt import Receipt
-from stowage_testbed.observe.settled import plans_in_words, pods_in_words
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.run.harness import Harness

@@ -18,7 +18,7 @@ from stowage_testbed.base.clock import Clock, SystemClock
 from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.helm import Release
 from stowage_testbed.observe.change import JsonObject
-from stowage_testbed.observe.settled import pods_gone
+from stowage_testbed.observe.condition import pods_gone
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import LONGEST_NAME, ScenarioEnvironment

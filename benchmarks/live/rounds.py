@@ -34,10 +34,9 @@ from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.helm import Release, install_release
-from stowage_testbed.observe.condition import Condition, ConditionResult
+from stowage_testbed.observe.condition import Condition, ConditionResult, plans_in_words
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.pod import Pod
-from stowage_testbed.observe.settled import plans_in_words
 from stowage_testbed.observe.source import PACKING_PLANS, RESERVATIONS, Source
 from stowage_testbed.observe.state import State
 from stowage_testbed.optimizer_service.compiled import compile_optimizer

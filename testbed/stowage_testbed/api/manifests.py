@@ -11,7 +11,7 @@ import yaml
 
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.base.text_file import read_text
+from stowage_testbed.base.files import read_text
 
 Given = str | Path | Mapping[str, Any] | Sequence["Given"]
 

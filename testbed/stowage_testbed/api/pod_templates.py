@@ -1,4 +1,4 @@
-"""Where pods are described in an object: it is one, or it has templates of some."""
+"""Where pods are described in an object, and the annotations that tell how a fake pod lives."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ Change = Callable[[Manifest], Manifest]
 NO_PODS = "Reservation"
 """A kind whose template is no pod's, Stowage's and Koordinator's: it holds room."""
 
+LIFETIME = "stowage.dev/lifetime"
+"""How long a pod runs before it is done, as a duration of Go."""
+
+ENDS_IN = "stowage.dev/ends-in"
+"""How long a pod takes to end when it is deleted, likewise."""
+
 
 def change_pods(manifest: Mapping[str, Any], change: Change) -> Manifest:
     """Return an object in which what describes a pod is changed.
 
     That is the object itself if it is a Pod, and any ``template`` in it with
-    containers: of a controller, a CronJob, or a kind that nobody here knows.
-
-    Parameters
-    ----------
-    change
-        Returns another pod, with metadata and spec, and leaves the one it gets alone.
+    containers: of a controller, a CronJob, or a kind that nobody here knows. ``change`` returns
+    another pod, and leaves the one it gets alone.
     """
     if manifest["kind"] == "Pod":
         return change(dict(manifest))
@@ -36,6 +38,19 @@ def add_labels(pod: Manifest, labels: Mapping[str, str]) -> Manifest:
     metadata = pod.get("metadata") or {}
     all_labels = {**(metadata.get("labels") or {}), **labels}
     return {**pod, "metadata": {**metadata, "labels": all_labels}}
+
+
+def spell_duration(seconds: float) -> str:
+    """Return seconds as Go writes a duration."""
+    return f"{round(seconds * 1000)}ms"
+
+
+def spell_lifetime(pod: Manifest, seconds: float) -> Manifest:
+    """Return what describes a pod that is done after so many seconds."""
+    metadata = pod.get("metadata") or {}
+    annotations = dict(metadata.get("annotations") or {})
+    annotations[LIFETIME] = spell_duration(seconds)
+    return {**pod, "metadata": {**metadata, "annotations": annotations}}
 
 
 def _change(value: Any, change: Change) -> Any:

@@ -16,8 +16,7 @@ from stowage_testbed.observe.pod import find_unscheduled_condition
 from stowage_testbed.observe.pod_body import FINISHED, is_terminating, node_of
 from stowage_testbed.scenario.types import LONGEST_LABEL
 from stowage_testbed.trace.format import PodTemplate
-from stowage_testbed.trace.reducing import JOB_LABELS, find_owner
-from stowage_testbed.trace.reducing_pods import TOPOLOGY_LABELS, identify, reduce_pod_spec
+from stowage_testbed.trace.reducing import JOB_LABELS, TOPOLOGY_LABELS, find_owner, identify, reduce_pod_spec
 
 HASH_LABEL = "pod-template-hash"
 _MADE_LABELS = (

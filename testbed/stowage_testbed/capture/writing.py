@@ -14,7 +14,7 @@ import yaml
 
 from stowage_testbed.amounts.resources import CPU, MEMORY, PODS, spell
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.base.whole_file import write_whole
+from stowage_testbed.base.files import write_whole
 from stowage_testbed.capture.capture import Capture
 from stowage_testbed.capture.workloads import CapturedWorkload
 from stowage_testbed.cluster.node_pool import NodePool

@@ -16,7 +16,7 @@ import typer
 
 from stowage_testbed.api.label_selector import both, parse_selector
 from stowage_testbed.base.errors import InputError, StowageError
-from stowage_testbed.base.whole_file import write_whole
+from stowage_testbed.base.files import write_whole
 from stowage_testbed.cli.main import Minor, app
 from stowage_testbed.cli.plan_control import PlanApi, carry_out
 from stowage_testbed.cli.which_cluster import Cluster, Context, Kubeconfig, Lists, new_client
@@ -265,7 +265,7 @@ def _read_inventory(
 
 
 def _show_answer(found: Findings | Defragmentation, *, everything: bool, as_json: bool, output: Path | None) -> None:
-    from stowage_testbed.text.terminal import terminal_text  # noqa: PLC0415
+    from stowage_testbed.text.tables import terminal_text  # noqa: PLC0415
     from stowage_testbed.whatif.screen import screen, tables  # noqa: PLC0415
 
     details = terminal_text(tables(found)) if everything else ""

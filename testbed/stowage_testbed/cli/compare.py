@@ -77,8 +77,11 @@ def compare(
     from stowage_testbed.compare.bundle import read_finished  # noqa: PLC0415
     from stowage_testbed.run.tools import install_arms  # noqa: PLC0415
     from stowage_testbed.scenario.of_trace import make_scenario_of_trace  # noqa: PLC0415
-    from stowage_testbed.text.markdown import append_step_summary, markdown_text  # noqa: PLC0415
-    from stowage_testbed.text.terminal import terminal_text  # noqa: PLC0415
+    from stowage_testbed.text.tables import (  # noqa: PLC0415
+        append_step_summary,
+        markdown_text,
+        terminal_text,
+    )
 
     with reading_input():
         before = load_baseline(against) if against else None

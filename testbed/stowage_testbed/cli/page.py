@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.base.whole_file import write_whole
+from stowage_testbed.base.files import write_whole
 from stowage_testbed.cli.main import app, reading_input
 from stowage_testbed.cli.plan_control import PlanApi
 from stowage_testbed.cli.which_cluster import Cluster, Context, Kubeconfig, new_client

@@ -15,8 +15,7 @@ from stowage_testbed.base.clock import Clock, SystemClock
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli.main import FAILED
 from stowage_testbed.observe.change import JsonObject
-from stowage_testbed.observe.emptied_nodes import ending, phase_of, progress
-from stowage_testbed.observe.plan import BROKEN_PHASES, FINISHED_PHASES
+from stowage_testbed.observe.plan import BROKEN_PHASES, FINISHED_PHASES, ending, phase_of, progress
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient

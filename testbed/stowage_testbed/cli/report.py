@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.base.whole_file import write_whole
+from stowage_testbed.base.files import write_whole
 from stowage_testbed.cli.main import app
-from stowage_testbed.text.markdown import append_step_summary
+from stowage_testbed.text.tables import append_step_summary
 
 
 @app.command()

@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.base.whole_file import write_whole
+from stowage_testbed.base.files import write_whole
 from stowage_testbed.cli.main import FAILED
 from stowage_testbed.report.bundle import Bundle, write_json
 from stowage_testbed.report.document import make_run_document
@@ -23,7 +23,7 @@ from stowage_testbed.run.listener import Listener, Listeners
 from stowage_testbed.run.outcome import RunOutcome
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.runner import Runner
-from stowage_testbed.text.markdown import append_step_summary
+from stowage_testbed.text.tables import append_step_summary
 from stowage_testbed.toolchain.environment import environment
 
 STDOUT = Path("-")

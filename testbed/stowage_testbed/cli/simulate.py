@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stowage_testbed.base.errors import InputError, StowageError
-from stowage_testbed.base.whole_file import write_whole
+from stowage_testbed.base.files import write_whole
 from stowage_testbed.cli.main import Minor, app, reading_input
 from stowage_testbed.run.tools import SIMULATOR, install_needed
 
@@ -80,7 +80,7 @@ def simulate(
         profile_file,
         simulate_trace,
     )
-    from stowage_testbed.text.terminal import terminal_text  # noqa: PLC0415
+    from stowage_testbed.text.tables import terminal_text  # noqa: PLC0415
     from stowage_testbed.toolchain import choose_minor  # noqa: PLC0415
     from stowage_testbed.trace.reading import read_trace  # noqa: PLC0415
 

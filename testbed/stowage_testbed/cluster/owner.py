@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import psutil
 
-from stowage_testbed.base.whole_file import write_whole
+from stowage_testbed.base.files import write_whole
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.ports import Ports
 

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.base.whole_file import write_whole
+from stowage_testbed.base.files import write_whole
 from stowage_testbed.compare.comparison import Comparison
 from stowage_testbed.compare.speed import Slowdown, Speed, slowdown
 from stowage_testbed.compare.verdicts import (
@@ -36,7 +36,7 @@ from stowage_testbed.compare.verdicts import (
 )
 from stowage_testbed.compare.wording import show_change, show_value
 from stowage_testbed.metrics.metric import Better
-from stowage_testbed.text.table import Table
+from stowage_testbed.text.tables import Table
 
 FORMAT = "stowage.dev/baseline/v1"
 

@@ -20,7 +20,7 @@ from urllib.parse import quote
 import msgspec
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.base.whole_file import write_whole
+from stowage_testbed.base.files import write_whole
 from stowage_testbed.compare.comparison import Comparison, sha256_of
 from stowage_testbed.metrics.record import RunRecord, read_record, write_record
 

@@ -9,7 +9,7 @@ from math import log
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from stowage_testbed.base.whole_file import write_whole
+from stowage_testbed.base.files import write_whole
 from stowage_testbed.compare.comparison import Comparison
 from stowage_testbed.compare.published import burst_table, direction_table
 from stowage_testbed.compare.tables import (

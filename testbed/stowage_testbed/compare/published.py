@@ -10,7 +10,7 @@ from stowage_testbed.compare.comparison import Comparison
 from stowage_testbed.compare.verdicts import UNCHANGED, Verdict
 from stowage_testbed.compare.wording import MILLI, MISSING, describe_clocks, show_change, show_value
 from stowage_testbed.metrics.latency import RANKS
-from stowage_testbed.text.table import Table
+from stowage_testbed.text.tables import Table
 
 CITATION = (
     "B. Zhou, S. K. Mondal, Y. Cheng, H. M. D. Kabir, On Optimized Scheduling Scheme "

@@ -11,9 +11,7 @@ from stowage_testbed.compare.published import burst_table, direction_table
 from stowage_testbed.compare.verdicts import FIRST_LOOK, Verdict
 from stowage_testbed.compare.wording import MISSING, show_change, show_spread, show_value, summarise
 from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.text.markdown import escaped, markdown_text
-from stowage_testbed.text.table import Table
-from stowage_testbed.text.terminal import plain, terminal_text
+from stowage_testbed.text.tables import Table, escaped, markdown_text, plain, terminal_text
 
 ARROWS = {"lower": "↓", "higher": "↑", "neither": ""}
 """Which way is better, as the papers mark it."""

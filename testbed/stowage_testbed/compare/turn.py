@@ -15,7 +15,7 @@ from stowage_testbed.compare.arms.serving import ended_with
 from stowage_testbed.compare.request import CompareListener, Turn
 from stowage_testbed.helm.release import FileLog
 from stowage_testbed.metrics.record import RunRecord
-from stowage_testbed.observe.settled import pods_gone, pods_placed
+from stowage_testbed.observe.condition import pods_gone, pods_placed
 from stowage_testbed.observe.source import PACKING_PLANS
 from stowage_testbed.recording.footprint import UNKNOWN, Footprint, FootprintMeter
 from stowage_testbed.run.arm import Arm, ClientLimits, PodOverrides, apply_overrides

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stowage_testbed.base.whole_file import write_whole
+from stowage_testbed.base.files import write_whole
 from stowage_testbed.hostpods.backoff import BackoffLimits
 from stowage_testbed.hostpods.cancelling import cancel_and_wait
 from stowage_testbed.hostpods.clock import LoopClock

@@ -10,7 +10,7 @@ import msgspec
 from stowage_testbed.api.client import ask
 from stowage_testbed.api.kinds import OURS
 from stowage_testbed.observe.change import JsonObject
-from stowage_testbed.observe.emptied_nodes import nodes_of, summary, told_price
+from stowage_testbed.observe.plan import nodes_of, summary, told_price
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient

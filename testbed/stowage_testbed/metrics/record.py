@@ -70,7 +70,7 @@ class RunRecord:
         Median of receipt minus audit stamp; ``None`` where no event was in both.
     audit_beyond
         Creations and bindings whose lag is off the median by more than the tolerance:
-        on these the two clocks disagree (see `stowage_testbed.observe.agreement`).
+        on these the two clocks disagree (see `stowage_testbed.observe.timeline`).
     audit_missing
         Bindings that the watch saw and the audit log lacked when it was given up; what
         comes from the log comes from the others alone.

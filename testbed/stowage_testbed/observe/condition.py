@@ -1,27 +1,23 @@
-"""Conditions on the state, and the error of waiting for one in vain."""
+"""Conditions on what the watches have seen, and the error of waiting for one in vain."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 
 from stowage_testbed.base.errors import StowageError
+from stowage_testbed.observe.change import name_of
+from stowage_testbed.observe.plan import ObservedPlan
+from stowage_testbed.observe.pod import Pod
 from stowage_testbed.observe.state import State
+
+SHOWN = 5
+"""Pods named in a state's text; more are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConditionResult:
-    """Whether a condition holds; if not, the state in words, for the time-out.
-
-    Attributes
-    ----------
-    holds
-        The condition is met.
-    state
-        What was seen, in words.
-    error
-        The condition can never be met any more: stop waiting and say this.
-    """
+    """Whether a condition holds, and what was seen, in words; with an ``error``, why it can never be met any more."""
 
     holds: bool
     state: str
@@ -38,3 +34,131 @@ class UnreachableStateError(StowageError):
         self.what = what
         self.cause = cause
         super().__init__(f"waiting for {what} is in vain: {cause}")
+
+
+def pods_decided(namespace: str, count: int) -> Condition:
+    """Hold when there are ``count`` live pods, each bound or found unschedulable."""
+
+    def condition(state: State) -> ConditionResult:
+        pods = state.pods(namespace)
+        decided = [pod for pod in pods if pod.bound or pod.unschedulable]
+        leaving = any(pod.terminating for pod in state.all_pods(namespace))
+        holds = len(pods) == count == len(decided) and not leaving
+        return ConditionResult(holds, pods_in_words(pods, count))
+
+    return condition
+
+
+def pods_placed(namespace: str, count: int) -> Condition:
+    """Hold when there are ``count`` live pods and each has a node."""
+
+    def condition(state: State) -> ConditionResult:
+        pods = state.pods(namespace)
+        placed = sum(pod.bound for pod in pods)
+        return ConditionResult(len(pods) == count == placed, pods_in_words(pods, count))
+
+    return condition
+
+
+def at_rest(namespace: str, count: int) -> Condition:
+    """Hold when no plan lives, and every pod is bound or found unschedulable.
+
+    A plan that failed or was given up makes the wait vain.
+    """
+    pods_are_decided = pods_decided(namespace, count)
+
+    def condition(state: State) -> ConditionResult:
+        plans = state.plans()
+        decided = pods_are_decided(state)
+        words = f"{decided.state}; {plans_in_words(plans)}"
+        broken = [plan for plan in plans if plan.broken]
+        if broken:
+            return ConditionResult(False, words, error=broken[-1].in_words())
+        return ConditionResult(decided.holds and all(p.finished for p in plans), words)
+
+    return condition
+
+
+def packed(namespace: str, count: int) -> Condition:
+    """Hold at rest, when all pods are placed or no other plan is to be expected.
+
+    The newest plan tells: it found no improvement, or it was carried out and was
+    optimal.
+    """
+    is_at_rest = at_rest(namespace, count)
+
+    def condition(state: State) -> ConditionResult:
+        rest, plans = is_at_rest(state), state.plans()
+        placed = all(pod.bound for pod in state.pods(namespace))
+        last = bool(plans) and plans[-1].conclusive
+        return replace(rest, holds=rest.holds and (placed or last))
+
+    return condition
+
+
+def plan_finished(name: str) -> Condition:
+    """Hold when the named plan is finished."""
+
+    def condition(state: State) -> ConditionResult:
+        found = [plan for plan in state.plans() if plan.name == name]
+        if not found:
+            return ConditionResult(False, f"plan {name} is not there")
+        return ConditionResult(found[0].finished, found[0].in_words())
+
+    return condition
+
+
+def objects_gone(kind: str, names: Collection[str]) -> Condition:
+    """Hold when no object of a kind has one of these names."""
+    unwanted = frozenset(names)
+
+    def condition(state: State) -> ConditionResult:
+        left = sorted(name for body in state.bodies(kind) if (name := name_of(body)) in unwanted)
+        return ConditionResult(not left, f"{kind} still there: {_join_names(left)}")
+
+    return condition
+
+
+def object_there(kind: str, namespace: str, name: str) -> Condition:
+    """Hold when an object is there."""
+
+    def condition(state: State) -> ConditionResult:
+        names = [name_of(body) for body in state.bodies(kind, namespace)]
+        words = f"{kind}s in {namespace}: {_join_names(sorted(names))}"
+        return ConditionResult(name in names, words)
+
+    return condition
+
+
+def pods_gone(namespace: str) -> Condition:
+    """Hold when a namespace has no pods, not even ones that go."""
+
+    def condition(state: State) -> ConditionResult:
+        left = [pod.name for pod in state.all_pods(namespace)]
+        return ConditionResult(not left, f"{len(left)} pods left: {', '.join(left[:SHOWN])}")
+
+    return condition
+
+
+def pods_in_words(pods: list[Pod], expected: int) -> str:
+    """Return how many pods are placed, and why the others are not."""
+    pending = [pod for pod in pods if not pod.bound]
+    text = f"{len(pods)} of {expected} pods exist, {len(pending)} without a node"
+    if not pending:
+        return text
+    named = "; ".join(pod.why_pending() for pod in pending[:SHOWN])
+    more = len(pending) - SHOWN
+    return f"{text} ({named}{f'; and {more} more' if more > 0 else ''})"
+
+
+def plans_in_words(plans: list[ObservedPlan]) -> str:
+    """Return the newest plan in words."""
+    if not plans:
+        return "no plan was made"
+    return f"{len(plans)} plans, the newest {plans[-1].in_words()}"
+
+
+def _join_names(names: list[str]) -> str:
+    more = len(names) - SHOWN
+    shown = [*names[:SHOWN], *([f"and {more} more"] if more > 0 else ())]
+    return ", ".join(shown) or "none"

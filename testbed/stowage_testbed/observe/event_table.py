@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tabulate import tabulate
-
 from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.text.tables import plain_table
 
 HEADERS = ("time", "from", "reason", "about", "message")
 
@@ -24,4 +23,4 @@ def write_event_table(bodies: Iterable[JsonObject]) -> str:
         for body in bodies
     ]
     rows.sort(key=lambda row: str(row[0]))
-    return tabulate(rows, HEADERS, tablefmt="plain", disable_numparse=True) + "\n"
+    return plain_table(HEADERS, rows) + "\n"

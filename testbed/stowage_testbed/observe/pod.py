@@ -34,9 +34,9 @@ _HASH = "pod-template-hash"
 class Pod:
     """One pod as last seen.
 
-    ``node`` is empty without one. The owner is its controller. ``ready`` is the condition ``Ready``, and ``waiting_*`` what
-    ``PodScheduled=False`` says. ``evicted`` means that the server granted an eviction; ``reservation`` is the UID of
-    the plan or reservation whose room the pod says that it took.
+    ``node`` is empty without one. The owner is its controller. ``ready`` is the condition ``Ready``, ``waiting_*`` are of
+    ``PodScheduled=False``. ``evicted`` means that the server granted an eviction; ``reservation`` is the UID of the plan
+    or reservation whose room the pod says that it took.
     """
 
     uid: str

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.observe.condition import Condition, ConditionResult
+from stowage_testbed.observe.condition import SHOWN, Condition, ConditionResult, plans_in_words
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.pod import Pod
-from stowage_testbed.observe.settled import SHOWN, plans_in_words
 from stowage_testbed.observe.source import PACKING_PLANS, PODS
 from stowage_testbed.observe.state import State
 from stowage_testbed.pytest.completeness import CONTROLLERS, missing_pods

@@ -7,14 +7,19 @@ from dataclasses import dataclass
 
 from stowage_testbed.metrics.record import PodRecord, RunRecord
 from stowage_testbed.metrics.state import NodeState
-from stowage_testbed.observe.agreement import summarise_lags
-from stowage_testbed.observe.answers import ANSWER_CLOCK, ANSWER_STEP_S, read_answers
 from stowage_testbed.observe.audit import AuditEntry, read_binding_times_ns
 from stowage_testbed.observe.change import Change, JsonObject, Verb
 from stowage_testbed.observe.pod import read_pod
 from stowage_testbed.observe.pod_body import allocatable_of, requests_of
 from stowage_testbed.observe.receipt import CLOCK_NAME, Receipt
-from stowage_testbed.observe.timeline import PodTimeline, read_pod_timelines
+from stowage_testbed.observe.timeline import (
+    ANSWER_CLOCK,
+    ANSWER_STEP_S,
+    PodTimeline,
+    read_answers,
+    read_pod_timelines,
+    summarise_lags,
+)
 from stowage_testbed.recording.footprint import UNKNOWN, Footprint
 
 DIGITS = 6

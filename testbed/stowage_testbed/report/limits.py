@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from stowage_testbed.text.table import Table
+from stowage_testbed.text.tables import Table
 
 MOST_LINES = 200
 MOST_CHARACTERS = 2000

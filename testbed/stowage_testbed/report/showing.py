@@ -13,8 +13,7 @@ from stowage_testbed.metrics.state import ClusterState
 from stowage_testbed.report.saved import SavedRun
 from stowage_testbed.report.tables import make_tables
 from stowage_testbed.run.outcome import ScenarioOutcome
-from stowage_testbed.text.markdown import escaped, markdown_text
-from stowage_testbed.text.terminal import plain, terminal_text
+from stowage_testbed.text.tables import escaped, markdown_text, plain, terminal_text
 
 MOST_NODES = 8
 MOST_WORKLOADS = 12

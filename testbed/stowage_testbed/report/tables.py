@@ -10,7 +10,7 @@ from stowage_testbed.report.bundle import name_round_folder
 from stowage_testbed.report.evidence import FAILED
 from stowage_testbed.report.limits import limit
 from stowage_testbed.report.saved import SavedLatency, SavedRun, SavedScenario
-from stowage_testbed.text.table import Table
+from stowage_testbed.text.tables import Table
 
 MILLI = 1000
 NOTHING = "-"

@@ -22,7 +22,7 @@ from stowage_testbed.compare.wording import MISSING
 from stowage_testbed.reproduce.instance.rebuilding import write_tables
 from stowage_testbed.run.arm import ClientLimits
 from stowage_testbed.text.figure import Figure, at_most, figure
-from stowage_testbed.text.table import Table
+from stowage_testbed.text.tables import Table
 
 BURST, RECOVERY, RECOVERY_FULL = "deployment-200", "recovery", "recovery-full"
 FOLDER = "scorecache"

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from stowage_testbed.metrics.latency import SUMMARY_RANKS, Percentile, percentile
-from stowage_testbed.observe.agreement import summarise_lags
 from stowage_testbed.observe.receipt import CLOCK_NAME, RESOLUTION_S
+from stowage_testbed.observe.timeline import summarise_lags
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from stowage_testbed.api.client import Manifest
+from stowage_testbed.observe.condition import plan_finished
 from stowage_testbed.observe.plan import ObservedPlan
-from stowage_testbed.observe.settled import plan_finished
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.scenario.model import Scenario
 

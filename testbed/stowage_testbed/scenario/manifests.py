@@ -7,8 +7,7 @@ from functools import partial
 from math import ceil
 
 from stowage_testbed.api.client import Manifest
-from stowage_testbed.api.pod_annotations import ENDS_IN, LIFETIME, spell_duration
-from stowage_testbed.api.pod_templates import add_labels, change_pods
+from stowage_testbed.api.pod_templates import ENDS_IN, LIFETIME, add_labels, change_pods, spell_duration
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.model import SCALED, Scenario, Workload
 from stowage_testbed.scenario.steps.applying import Apply

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.base.whole_file import write_whole
+from stowage_testbed.base.files import write_whole
 from stowage_testbed.scenario.arrivals.recorded import RecordedReplay
 from stowage_testbed.scenario.arrivals.recorded_making import make_recorded_replay
 from stowage_testbed.scenario.load import load_file

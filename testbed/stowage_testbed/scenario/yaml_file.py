@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.base.text_file import read_text
+from stowage_testbed.base.files import read_text
 from stowage_testbed.scenario.errors import Issue
 from stowage_testbed.scenario.steps.action import Where
 

@@ -22,7 +22,7 @@ from stowage_testbed.observe.pod_body import priority_of, requests_of
 from stowage_testbed.simulate.process import find_profile
 from stowage_testbed.simulate.trace_events import list_priorities, make_events, resolve_priority
 from stowage_testbed.simulate.virtual_time import PassedTime, pass_time
-from stowage_testbed.text.table import Table
+from stowage_testbed.text.tables import Table
 from stowage_testbed.trace.format import NodeGone, NodeSeen, PodCame, Template
 from stowage_testbed.trace.reading import Trace
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from tabulate import tabulate
-
-from stowage_testbed.text.terminal import plain
+from stowage_testbed.text.tables import plain, plain_table
 
 LINES, COLUMNS = 40, 100
 """What fits into a window, and into an issue."""
@@ -20,7 +18,7 @@ def fitted(blocks: Iterable[Sequence[str]]) -> str:
 
 def columns(headers: Sequence[str], rows: Iterable[Sequence[str]], align: Sequence[str]) -> list[str]:
     """Return the lines of a table without rules."""
-    return tabulate(rows, headers=headers, tablefmt="plain", disable_numparse=True, colalign=align).split("\n")
+    return plain_table(headers, rows, align).split("\n")
 
 
 def further(number: int, what: str) -> Iterator[str]:

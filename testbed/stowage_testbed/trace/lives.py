@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from stowage_testbed.api.client import Manifest
-from stowage_testbed.api.pod_annotations import spell_lifetime
+from stowage_testbed.api.pod_templates import spell_lifetime
 from stowage_testbed.trace.format import Line, PodBound, PodCame, PodEnded, PodTemplate
 
 GONE = frozenset({"deleted", "evicted"})

@@ -25,8 +25,7 @@ from stowage_testbed.trace.format import (
     WatchLost,
 )
 from stowage_testbed.trace.recording_pods import Dating, PodRecording
-from stowage_testbed.trace.reducing import CONTROLLERS, reduce_node, reduce_object
-from stowage_testbed.trace.reducing_pods import is_of_host
+from stowage_testbed.trace.reducing import CONTROLLERS, is_of_host, reduce_node, reduce_object
 
 NAMESPACE, NODE, POD = "Namespace", "Node", "Pod"
 

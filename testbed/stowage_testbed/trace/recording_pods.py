@@ -17,8 +17,7 @@ from stowage_testbed.observe.pod import read_pod
 from stowage_testbed.observe.pod_body import FINISHED, node_of
 from stowage_testbed.observe.receipt import NS_PER_S, Receipt
 from stowage_testbed.trace.format import How, Owner, PodBound, PodCame, PodEnded, PodLine, PodTemplate
-from stowage_testbed.trace.reducing import CONTROLLERS
-from stowage_testbed.trace.reducing_pods import identify, is_of_host, reduce_pod
+from stowage_testbed.trace.reducing import CONTROLLERS, identify, is_of_host, reduce_pod
 
 REMEMBERED = 200
 """Stamps from which the difference of the clocks is learned."""

@@ -1,18 +1,53 @@
 """Objects reduced to what scheduling depends on.
 
-No images, commands, environment, secrets, or notes of tools are left, nor what the
-server makes itself. What is left can be created again as it stands.
+No images, commands, environment, secrets, or notes of tools are left, nor what the server makes itself. What is left
+can be created again as it stands.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from typing import Any
 
 from stowage_testbed.api.client import Manifest
-from stowage_testbed.api.pod_templates import change_pods
-from stowage_testbed.trace.format import Node, Owner
-from stowage_testbed.trace.reducing_pods import UID_LABELS, only_filled, reduce_metadata, reduce_pod_spec
+from stowage_testbed.api.pod_templates import LIFETIME, change_pods
+from stowage_testbed.hostpods.node import HOST_LABEL
+from stowage_testbed.trace.format import Node, Owner, PodTemplate
+
+IMAGE = "pause"
+"""What stands for each image; nothing is pulled on a fake node."""
+
+_POD_FIELDS = (
+    "affinity", "hostNetwork", "nodeSelector", "overhead", "preemptionPolicy", "priority", "priorityClassName",
+    "resourceClaims", "resources", "restartPolicy", "runtimeClassName", "schedulerName", "schedulingGates",
+    "schedulingGroup", "terminationGracePeriodSeconds", "tolerations", "topologySpreadConstraints", "workloadRef",
+)  # fmt: skip
+_DEFAULTS: Mapping[str, Any] = {
+    "hostNetwork": False,
+    "preemptionPolicy": "PreemptLowerPriority",
+    "priority": 0,
+    "restartPolicy": "Always",
+    "schedulerName": "default-scheduler",
+    "terminationGracePeriodSeconds": 30,
+}
+_CONTAINER_FIELDS = ("resources", "restartPolicy")
+_PORT_FIELDS = ("containerPort", "hostIP", "hostPort", "protocol")
+_VOLUMES = ("persistentVolumeClaim", "ephemeral", "csi")
+
+_OWN_ANNOTATIONS = frozenset({"cluster-autoscaler.kubernetes.io", "storageclass.kubernetes.io", "stowage.dev"})
+"""Domains of annotations on which placing depends; beside all about scheduling."""
+
+UID_LABELS = frozenset({"controller-uid", "batch.kubernetes.io/controller-uid"})
+"""Labels that the server gives the pods of each Job anew."""
+
+TOPOLOGY_LABELS = frozenset({"topology.kubernetes.io/zone", "topology.kubernetes.io/region"})
+"""Labels that the server gives a pod when it is bound, as its node has them."""
+
+_ADMITTED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_ADMITTED_S = 300
+_ID_BYTES = 4
 
 CONTROLLERS = frozenset({"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job"})
 """Controllers that bring their pods again; those of others count as bare."""
@@ -98,3 +133,128 @@ def _reduce_kind(one: Manifest) -> Manifest:
 def _without_job_labels(metadata: Manifest) -> Manifest:
     labels = metadata.get("labels") or {}
     return {**metadata, "labels": {key: value for key, value in labels.items() if key not in JOB_LABELS}}
+
+
+def reduce_pod_spec(spec: Mapping[str, Any]) -> Manifest:
+    """Return a pod's spec without what scheduling does not depend on.
+
+    The node that it has is left out as well, and what admission adds to every pod.
+    """
+    reduced = {key: spec[key] for key in _POD_FIELDS if spec.get(key) not in (None, [], {}, "", _DEFAULTS.get(key))}
+    for key in ("initContainers", "containers"):
+        if containers := spec.get(key):
+            reduced[key] = [_reduce_container(one) for one in containers]
+    volumes = [_reduce_volume(one) for one in spec.get("volumes") or () if any(key in one for key in _VOLUMES)]
+    tolerations = [one for one in reduced.pop("tolerations", ()) if not _is_admitted(one)]
+    spreads = [_drop_merged_keys(one) for one in reduced.pop("topologySpreadConstraints", ())]
+    if "affinity" in reduced:
+        reduced["affinity"] = _reduce_affinity(reduced["affinity"])
+    return reduced | only_filled(tolerations=tolerations, topologySpreadConstraints=spreads, volumes=volumes)
+
+
+def reduce_pod(pod: Mapping[str, Any]) -> PodTemplate:
+    """Return what a pod is like; one that its node made keeps to that node.
+
+    How long a fake pod is to run is left out: its end tells how long it ran.
+    """
+    metadata, spec = pod["metadata"], reduce_pod_spec(pod["spec"])
+    node = pod["spec"].get("nodeName")
+    if node and any(one["kind"] == "Node" for one in metadata.get("ownerReferences") or ()):
+        spec |= {"affinity": _pin(node), "tolerations": [{"operator": "Exists"}]}
+    given = UID_LABELS | TOPOLOGY_LABELS if node else UID_LABELS
+    labels = {key: value for key, value in (metadata.get("labels") or {}).items() if key not in given}
+    annotations = keep_annotations(metadata)
+    annotations.pop(LIFETIME, None)
+    return PodTemplate(labels, annotations, spec)
+
+
+def is_of_host(spec: Mapping[str, Any]) -> bool:
+    """Return whether a pod may be on the node of a testbed that is no fake one.
+
+    It is the scheduler's own, which a replay starts anew.
+    """
+    return any(one.get("key") == HOST_LABEL for one in spec.get("tolerations") or ())
+
+
+def identify(template: PodTemplate, salt: int = 0) -> str:
+    """Return what a template is known by: a hash of its content."""
+    content = [template.labels, template.annotations, template.spec]
+    text = json.dumps(content, sort_keys=True) + "!" * salt
+    return hashlib.blake2b(text.encode(), digest_size=_ID_BYTES).hexdigest()
+
+
+def reduce_metadata(metadata: Mapping[str, Any]) -> Manifest:
+    """Return name, namespace, labels and the annotations that matter."""
+    kept = {key: metadata[key] for key in ("name", "namespace", "labels") if metadata.get(key)}
+    return kept | only_filled(annotations=keep_annotations(metadata))
+
+
+def keep_annotations(metadata: Mapping[str, Any]) -> dict[str, str]:
+    """Return the annotations on which placing depends, of all that tools write."""
+    return {
+        key: value
+        for key, value in (metadata.get("annotations") or {}).items()
+        if (domain := key.partition("/")[0]) in _OWN_ANNOTATIONS or "schedul" in domain
+    }
+
+
+def only_filled(**parts: Any) -> Manifest:
+    """Return the parts that have something in them."""
+    return {key: value for key, value in parts.items() if value}
+
+
+def _reduce_container(container: Mapping[str, Any]) -> Manifest:
+    ports = [{key: one[key] for key in _PORT_FIELDS if one.get(key)} for one in container.get("ports") or ()]
+    kept = {key: container[key] for key in _CONTAINER_FIELDS if container.get(key)}
+    return {"name": container["name"], "image": IMAGE, **kept, **only_filled(ports=ports)}
+
+
+def _reduce_volume(volume: Mapping[str, Any]) -> Manifest:
+    kept = {key: volume[key] for key in ("name", *_VOLUMES) if key in volume}
+    if "csi" in kept:
+        # Attributes may be anything, and the reference names a secret.
+        kept["csi"] = {"driver": kept["csi"]["driver"]}
+    if claim := kept.get("ephemeral", {}).get("volumeClaimTemplate"):
+        metadata = reduce_metadata(claim.get("metadata") or {})
+        template = {**only_filled(metadata=metadata), "spec": claim["spec"]}
+        kept["ephemeral"] = {"volumeClaimTemplate": template}
+    return kept
+
+
+def _reduce_affinity(affinity: Mapping[str, Any]) -> Manifest:
+    """Return an affinity whose terms are as they were before the server merged them."""
+
+    def change(value: Any) -> Any:
+        if isinstance(value, list):
+            return [change(one) for one in value]
+        if isinstance(value, Mapping):
+            return _drop_merged_keys({key: change(one) for key, one in value.items()})
+        return value
+
+    changed: Manifest = change(affinity)
+    return changed
+
+
+def _drop_merged_keys(term: Mapping[str, Any]) -> Manifest:
+    """Drop those label keys that the server has put into the selector already.
+
+    It refuses a term that has a key in both.
+    """
+    selector = term.get("labelSelector") or {}
+    merged = {one["key"] for one in selector.get("matchExpressions") or ()}
+    kept = dict(term)
+    for field in ("matchLabelKeys", "mismatchLabelKeys"):
+        if field in kept:
+            kept[field] = [key for key in kept[field] if key not in merged]
+            if not kept[field]:
+                del kept[field]
+    return kept
+
+
+def _is_admitted(toleration: Mapping[str, Any]) -> bool:
+    return toleration.get("key") in _ADMITTED and toleration.get("tolerationSeconds") == _ADMITTED_S
+
+
+def _pin(node: str) -> Manifest:
+    terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}]
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}

@@ -11,8 +11,8 @@ import yaml
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.base import layout
-from stowage_testbed.base.encoding import to_utf8
 from stowage_testbed.base.errors import InputError
+from stowage_testbed.base.files import to_utf8
 
 STOCK_NAME = "default-scheduler"
 

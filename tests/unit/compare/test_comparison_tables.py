@@ -15,9 +15,7 @@ from stowage_testbed.compare.published import burst_table, direction_table
 from stowage_testbed.compare.tables import all_tables, comparison_markdown, screen, verdict_table
 from stowage_testbed.compare.verdicts import Question
 from stowage_testbed.compare.wording import describe_clocks, lead_sentence, name_clock, show_spread, show_value
-from stowage_testbed.text.markdown import MOST_BYTES, append_step_summary, markdown_text
-from stowage_testbed.text.table import Table
-from stowage_testbed.text.terminal import terminal_text
+from stowage_testbed.text.tables import MOST_BYTES, Table, append_step_summary, markdown_text, terminal_text
 
 ARMS = (BurstArm("default"), BurstArm("koordinator", service_s=0.012))
 

@@ -5,8 +5,15 @@ from __future__ import annotations
 import pytest
 from seen_states import Seen, fresh, leaving, placed, plan, refused, state_of
 
-from stowage_testbed.observe.condition import Condition
-from stowage_testbed.observe.settled import at_rest, object_there, objects_gone, packed, pods_decided, pods_gone
+from stowage_testbed.observe.condition import (
+    Condition,
+    at_rest,
+    object_there,
+    objects_gone,
+    packed,
+    pods_decided,
+    pods_gone,
+)
 
 SHOWN = plan("p", "NoImprovement")
 UNPROVED = plan("p", "Completed", optimal=False)

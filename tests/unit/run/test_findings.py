@@ -20,10 +20,10 @@ from stowage_testbed.base.wait import wait_until
 from stowage_testbed.invariants.settled import COUNTED
 from stowage_testbed.metrics.record import PodRecord
 from stowage_testbed.observe.audit import BEGINNING
+from stowage_testbed.observe.condition import pods_gone
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.plan import ObservedPlan, read_plan
 from stowage_testbed.observe.receipt import NS_PER_S, Receipt
-from stowage_testbed.observe.settled import pods_gone
 from stowage_testbed.observe.source import CORE_SOURCES, PODS, REPLICA_SETS
 from stowage_testbed.run import catching_up
 from stowage_testbed.run.context import RunContext

@@ -13,7 +13,7 @@ from stowage_testbed.reproduce.boreas.scenes import Scene
 from stowage_testbed.reproduce.instance.rebuilding import write_tables
 from stowage_testbed.run.arm import Arm
 from stowage_testbed.text.figure import Figure, at_least, figure, share_percent
-from stowage_testbed.text.table import Table
+from stowage_testbed.text.tables import Table
 
 
 @dataclass(frozen=True, slots=True)

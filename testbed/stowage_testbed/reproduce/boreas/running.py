@@ -18,9 +18,9 @@ from stowage_testbed.compare.arms.kube_scheduler import default_arm
 from stowage_testbed.compare.arms.stowage import PROFILE, StowageArm
 from stowage_testbed.compare.session import open_context
 from stowage_testbed.compare.turn import warm_up
+from stowage_testbed.observe.condition import objects_gone, pods_decided, pods_placed
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.receipt import Receipt
-from stowage_testbed.observe.settled import objects_gone, pods_decided, pods_placed
 from stowage_testbed.observe.source import PACKING_PLANS
 from stowage_testbed.observe.state import State
 from stowage_testbed.reproduce.boreas.scenes import RUNS, Scene, scenes

@@ -16,16 +16,14 @@ from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
 
 from stowage_testbed.base.errors import InputError
+from stowage_testbed.base.files import write_whole
 from stowage_testbed.base.journal import TaskJournal
-from stowage_testbed.base.whole_file import write_whole
 from stowage_testbed.instances.cell import Cell
 from stowage_testbed.reproduce.instance.rows import CaseT, InstanceT, ResultRow, SelectTask, SolveTask
 from stowage_testbed.reproduce.sweep.execution import SweepListener, Task, Tools, Workers, execute
 from stowage_testbed.reproduce.sweep.folder import Header, SweepFolder, frame_of, read_rows, write_frame
 from stowage_testbed.text.figure import Figure, at_most, figure, table
-from stowage_testbed.text.markdown import markdown_text
-from stowage_testbed.text.table import Table
-from stowage_testbed.text.terminal import terminal_text
+from stowage_testbed.text.tables import Table, markdown_text, terminal_text
 from stowage_testbed.toolchain.environment import environment
 
 INSTANCES, RESULTS = "instances", "results"

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import fmean, median
 
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
-from stowage_testbed.base.whole_file import write_whole
+from stowage_testbed.base.files import write_whole
 from stowage_testbed.instances.case import Case, Family
 from stowage_testbed.instances.cell import Cell, grid
 from stowage_testbed.reproduce.instance.rebuilding import GridRequest, Rebuilding, Shown, failures_figure, losses_figure

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from stowage_testbed.instances.cell import NODES, PODS_PER_NODE, USAGES_PERCENT
 from stowage_testbed.reproduce.paper.instances import Baseline, Categorised, Category, Evaluation, shares
 from stowage_testbed.reproduce.paper.live import LiveRow
-from stowage_testbed.text.table import Table
+from stowage_testbed.text.tables import Table
 
 STRATEGY = "paper"
 LIMITS_S = (1.0, 10.0, 20.0)

@@ -15,8 +15,8 @@ import polars as pl
 from filelock import FileLock, Timeout
 
 from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.files import write_whole
 from stowage_testbed.base.journal import TaskJournal
-from stowage_testbed.base.whole_file import write_whole
 from stowage_testbed.toolchain import choose_minor, tool_build
 from stowage_testbed.toolchain.environment import machine, package_versions, source_digest
 

@@ -29,7 +29,7 @@ from stowage_testbed.reproduce.instance.rows import PENDING
 from stowage_testbed.reproduce.sweep.folder import Header
 from stowage_testbed.reproduce.thesis.instances import SEEDS_TRIED, ThesisCase, ThesisRow, find_instance, thesis_grid
 from stowage_testbed.text.figure import Figure, figure, share_percent
-from stowage_testbed.text.table import Table
+from stowage_testbed.text.tables import Table
 
 LIMITS_S = (1.0, 10.0)
 SAMPLE = 50

@@ -10,9 +10,8 @@ from stowage_testbed.cluster.metrics_server.fake_kubelet import FakeKubelet
 from stowage_testbed.hpa.load import find, hold
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.hpa.settings import RecoverySettings
-from stowage_testbed.observe.condition import Condition, ConditionResult
+from stowage_testbed.observe.condition import Condition, ConditionResult, pods_gone
 from stowage_testbed.observe.observer import Observer
-from stowage_testbed.observe.settled import pods_gone
 from stowage_testbed.observe.source import AUTOSCALERS, PODS
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.arm import PodOverrides

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from stowage_testbed.metrics.packing import compute_utilisation, hash_placement
-from stowage_testbed.observe.agreement import measure_binding_lags_s
 from stowage_testbed.observe.audit import AuditLogMissingError, read_audit_entries, read_binding_times_ns
-from stowage_testbed.observe.timeline import PodTimeline, measure_bind_latencies_s, read_pod_timelines
+from stowage_testbed.observe.timeline import (
+    PodTimeline,
+    measure_bind_latencies_s,
+    measure_binding_lags_s,
+    read_pod_timelines,
+)
 from stowage_testbed.run.latency import Latency, make_latency
 from stowage_testbed.run.outcome import CheckpointRecord
 from stowage_testbed.run.steps.context import StepContext

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from stowage_testbed.observe.change import JsonObject
-from stowage_testbed.observe.condition import Condition, ConditionResult
+from stowage_testbed.observe.condition import SHOWN, Condition, ConditionResult
 from stowage_testbed.observe.plan import FINISHED_PHASES as PLAN_OVER
 from stowage_testbed.observe.pod import Pod
-from stowage_testbed.observe.settled import SHOWN
 from stowage_testbed.observe.state import State
 
 PLAN_ORDER = ("", "Pending", "Solving", "Proposed", "Executing", "Completed")

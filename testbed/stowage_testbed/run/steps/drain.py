@@ -9,8 +9,8 @@ from http import HTTPStatus
 from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import wait_until
+from stowage_testbed.observe.condition import SHOWN
 from stowage_testbed.observe.pod import Pod
-from stowage_testbed.observe.settled import SHOWN
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.nodes import cordon

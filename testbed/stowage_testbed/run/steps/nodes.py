@@ -10,8 +10,7 @@ from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.base.wait import HANG_S
 from stowage_testbed.cluster.nodes import create_nodes
 from stowage_testbed.observe.change import JsonObject, name_of
-from stowage_testbed.observe.condition import Condition, ConditionResult
-from stowage_testbed.observe.settled import SHOWN
+from stowage_testbed.observe.condition import SHOWN, Condition, ConditionResult
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.environment import collect_pods
 from stowage_testbed.run.steps.context import StepContext

@@ -9,9 +9,8 @@ from functools import partial
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION
 from stowage_testbed.observe.change import name_of
-from stowage_testbed.observe.condition import Condition, ConditionResult
+from stowage_testbed.observe.condition import SHOWN, Condition, ConditionResult
 from stowage_testbed.observe.pod import Pod
-from stowage_testbed.observe.settled import SHOWN
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.steps.applying import apply
 from stowage_testbed.run.steps.context import StepContext

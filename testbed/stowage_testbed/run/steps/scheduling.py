@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stowage_testbed.observe.settled import at_rest, packed
+from stowage_testbed.observe.condition import at_rest, packed
 from stowage_testbed.run.manual_plan import execute_manual_plan
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.steps.applying import Pack, Release

@@ -9,8 +9,7 @@ from statistics import median
 from typing import Any
 
 from stowage_testbed.api.client import Manifest
-from stowage_testbed.api.pod_annotations import spell_lifetime
-from stowage_testbed.api.pod_templates import add_labels, change_pods
+from stowage_testbed.api.pod_templates import add_labels, change_pods, spell_lifetime
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.arrivals.node_changes import make_node_manifest, make_node_patches
 from stowage_testbed.scenario.arrivals.object_changes import (

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from trace_lines import HEADER, came, node
 
-from stowage_testbed.api.pod_annotations import LIFETIME
+from stowage_testbed.api.pod_templates import LIFETIME
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.scenario.arrivals.recorded import RecordedReplay
 from stowage_testbed.scenario.arrivals.recorded_making import make_recorded_replay
