@@ -21,7 +21,7 @@ from stowage_testbed.observe.condition import (
     pods_in_words,
 )
 from stowage_testbed.observe.plan import ObservedPlan
-from stowage_testbed.observe.pod_body import controller_of, is_live_and_ready
+from stowage_testbed.observe.pod import controller_of
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.environment import ScenarioEnvironment
@@ -230,7 +230,7 @@ def recovered(namespace: str, release_namespace: str) -> Condition:
     def condition(state: State) -> ConditionResult:
         pods, plans = state.pods(namespace), state.plans()
         wanted = _wanted(state, namespace)
-        serving = all(is_live_and_ready(body) for body in state.bodies("Pod", release_namespace))
+        serving = all(pod.live and pod.ready for pod in state.all_pods(release_namespace))
         leaving = len(state.all_pods(namespace)) != len(pods)
         decided = all(pod.bound or pod.unschedulable for pod in pods)
         conclusive = all(pod.bound for pod in pods) or (

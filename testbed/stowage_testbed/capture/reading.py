@@ -13,7 +13,7 @@ from stowage_testbed.api.kinds import DEFINITION, KindMissingError
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cluster.host_pods import HOST_TAINT
-from stowage_testbed.observe.pod_body import node_of
+from stowage_testbed.observe.pod import node_of
 from stowage_testbed.simulate import Remark
 from stowage_testbed.whatif.inventory import kind_of
 from stowage_testbed.whatif.reading import TIMEOUT_S, list_kinds, read_list

@@ -12,8 +12,7 @@ from typing import Any
 from stowage_testbed.amounts.quantity import amount
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.capture.reading import Found
-from stowage_testbed.observe.pod import find_unscheduled_condition
-from stowage_testbed.observe.pod_body import FINISHED, is_terminating, node_of
+from stowage_testbed.observe.pod import FINISHED, node_of, read_pod
 from stowage_testbed.scenario.types import LONGEST_LABEL
 from stowage_testbed.trace.format import PodTemplate
 from stowage_testbed.trace.reducing import JOB_LABELS, TOPOLOGY_LABELS, find_owner, identify, reduce_pod_spec
@@ -105,7 +104,7 @@ def capture_pods(found: Found) -> tuple[list[CapturedWorkload], list[Note]]:
         if node_of(pod) and node_of(pod) not in listed:
             notes[_UNLISTED].append(f"{name} on {node_of(pod)}")
             continue
-        if is_terminating(pod):
+        if pod["metadata"].get("deletionTimestamp"):
             if not node_of(pod):
                 notes[_LEAVING_UNBOUND].append(name)
                 continue
@@ -166,7 +165,6 @@ def _split(
         templates.setdefault(identify(template), (template, own))
     for number, (key, ones) in enumerate(alike.items(), 1):
         template, own = templates[key]
-        waiting = [find_unscheduled_condition(pod.get("status") or {}) for pod in ones if not node_of(pod)]
         made = CapturedWorkload(
             kind,
             namespace,
@@ -174,7 +172,7 @@ def _split(
             template,
             tuple(pod["metadata"]["name"] for pod in ones),
             tuple(map(node_of, ones)),
-            tuple(str(one.get("message", "")) for one in waiting),
+            tuple(read_pod(pod).waiting_message for pod in ones if not node_of(pod)),
             own,
         )
         if kind == "DaemonSet" and len(alike) > 1:
@@ -203,7 +201,7 @@ def _take_own(
                 claimed = {**asked, **claims.get((namespace, claim), {}).get("spec", {})}
                 claimed.pop("volumeName", None)
                 own.append({"metadata": {"name": volume["name"]}, "spec": claimed})
-    elif kind == "Pod" and is_terminating(pod):
+    elif kind == "Pod" and pod["metadata"].get("deletionTimestamp"):
         # A pod in its place may have the claim by now, and it is bound as it is.
         volumes = [one for one in volumes if "persistentVolumeClaim" not in one]
     return {**spec, "volumes": volumes} if volumes else spec, tuple(own)

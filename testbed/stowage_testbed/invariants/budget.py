@@ -14,8 +14,7 @@ from stowage_testbed.invariants.eviction import Evicted
 from stowage_testbed.invariants.history import History, Violation
 from stowage_testbed.invariants.selector import Selector, SelectorIndex
 from stowage_testbed.observe.change import Verb
-from stowage_testbed.observe.pod import Pod, read_pod
-from stowage_testbed.observe.pod_body import key_of
+from stowage_testbed.observe.pod import Pod, key_of, read_pod
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.invariants.history import History, Violation
 from stowage_testbed.observe.change import Change, Verb
-from stowage_testbed.observe.pod import Pod
-from stowage_testbed.observe.pod_body import allocatable_of
+from stowage_testbed.observe.pod import Pod, allocatable_of
 
 UNDER_WAY_NS = 500_000_000
 """How long a pod that was sent to a node before it shrank may be on its way there."""

@@ -9,7 +9,7 @@ from http import HTTPStatus
 
 from stowage_testbed.invariants.history import History, Violation
 from stowage_testbed.observe.change import JsonObject, Verb
-from stowage_testbed.observe.pod_body import FINISHED, controller_of, node_of, priority_of
+from stowage_testbed.observe.pod import FINISHED, controller_of, node_of, priority_of
 
 SYSTEM_CRITICAL = 2_000_000_000
 MIRROR = "kubernetes.io/config.mirror"

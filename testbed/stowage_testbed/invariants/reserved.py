@@ -10,8 +10,7 @@ from stowage_testbed.amounts.resources import ONE_POD, PODS, Resources, add_up
 from stowage_testbed.invariants.history import History, Violation
 from stowage_testbed.invariants.selector import selects
 from stowage_testbed.observe.change import Change, JsonObject, Verb
-from stowage_testbed.observe.pod import Pod
-from stowage_testbed.observe.pod_body import allocatable_of, controller_of, key_of, node_of
+from stowage_testbed.observe.pod import Pod, allocatable_of, controller_of, key_of, node_of
 from stowage_testbed.observe.receipt import NS_PER_S
 
 KEPT_OUT = "the room that is free is reserved for others"

@@ -9,8 +9,7 @@ from itertools import groupby
 from stowage_testbed.invariants.history import History, Violation
 from stowage_testbed.observe.change import Change, Verb, uid_of
 from stowage_testbed.observe.plan import read_plan
-from stowage_testbed.observe.pod import Pod
-from stowage_testbed.observe.pod_body import key_of
+from stowage_testbed.observe.pod import Pod, key_of
 
 COUNTED = ("ReplicaSet", "StatefulSet")
 LIVE = frozenset({"Solving", "Executing"})

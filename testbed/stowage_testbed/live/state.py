@@ -17,8 +17,7 @@ from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.live.history import GONE, MOST_ENTRIES, NO_POD, POD_COLUMNS, History, pack
 from stowage_testbed.live.plans import PlanLog, see_plan
 from stowage_testbed.observe.change import Change, JsonObject, Verb
-from stowage_testbed.observe.pod import WORKLOAD_LABEL, Pod, read_pod
-from stowage_testbed.observe.pod_body import allocatable_of
+from stowage_testbed.observe.pod import WORKLOAD_LABEL, Pod, allocatable_of, read_pod
 from stowage_testbed.observe.raw_body import RawBody
 
 T = TypeVar("T", bound=Hashable)

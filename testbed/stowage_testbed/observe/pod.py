@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,9 +12,8 @@ from typing import Any
 
 import msgspec
 
-from stowage_testbed.amounts.resources import Resources
+from stowage_testbed.amounts.resources import ONE_POD, Resources
 from stowage_testbed.observe.change import JsonObject
-from stowage_testbed.observe.pod_body import FINISHED, requests_of
 from stowage_testbed.observe.raw_body import RawBody
 
 WORKLOAD_LABEL = "stowage.dev/workload"
@@ -23,6 +23,9 @@ ALLOCATED = "stowage.dev/reservation-allocated"
 """The annotation that names whose room a pod took."""
 
 UNSCHEDULABLE = "Unschedulable"
+
+FINISHED = frozenset({"Succeeded", "Failed"})
+"""Phases of pods whose containers have ended for good; they claim no room."""
 
 SHAPES = 4096
 """Templates whose requests and labels are shared by their pods; every other is read again."""
@@ -34,9 +37,9 @@ _HASH = "pod-template-hash"
 class Pod:
     """One pod as last seen.
 
-    ``node`` is empty without one. The owner is its controller. ``ready`` is the condition ``Ready``, ``waiting_*`` are of
-    ``PodScheduled=False``. ``evicted`` means that the server granted an eviction; ``reservation`` is the UID of the plan
-    or reservation whose room the pod says that it took.
+    ``node`` is empty without one; the owner is its controller. ``ready`` is the condition ``Ready``, ``waiting_*``
+    what ``PodScheduled=False`` says. ``evicted`` means that the server granted an eviction, and ``reservation`` is
+    the UID of the plan or reservation whose room the pod says that it took.
     """
 
     uid: str
@@ -221,9 +224,58 @@ def _share_requests(shape: bytes) -> Resources:
     return requests_of({"spec": {**spec, "resources": resources or {}}})
 
 
-def find_unscheduled_condition(status: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the condition that says why a pod has no node; empty without one."""
-    for condition in status.get("conditions") or []:
-        if condition["type"] == "PodScheduled" and condition["status"] == "False":
-            return dict(condition)
+def key_of(body: JsonObject) -> str:
+    """Return ``namespace/name``."""
+    metadata = body["metadata"]
+    return f"{metadata.get('namespace', '')}/{metadata['name']}"
+
+
+def node_of(body: JsonObject) -> str:
+    """Return the pod's node, empty while it has none."""
+    return (body.get("spec") or {}).get("nodeName") or ""
+
+
+def priority_of(body: JsonObject) -> int:
+    """Return the pod's priority."""
+    return int((body.get("spec") or {}).get("priority") or 0)
+
+
+def controller_of(body: JsonObject) -> Mapping[str, Any]:
+    """Return the reference to the pod's controller, empty without one."""
+    for owner in body["metadata"].get("ownerReferences") or ():
+        if owner.get("controller"):
+            return dict(owner)
     return {}
+
+
+def requests_of(body: JsonObject) -> Resources:
+    """Return what the pod takes, as the scheduler counts it.
+
+    Containers and sidecars together, or the largest init container with the sidecars
+    before it, whichever is more; in its stead what the pod as a whole asks for, where
+    it does; and the overhead. The pod itself counts as one.
+    """
+    spec = body.get("spec") or {}
+    running: Counter[str] = Counter()
+    largest: Counter[str] = Counter()
+    for container in spec.get("initContainers") or ():
+        needs = _requests(container)
+        if container.get("restartPolicy") == "Always":
+            running.update(needs)
+            largest |= running
+        else:
+            largest |= running + Counter(needs)
+    for container in spec.get("containers") or ():
+        running.update(_requests(container))
+    asked = Resources({**(running | largest), **_requests(spec)})
+    return asked + Resources.of_list(spec.get("overhead") or {}) + ONE_POD
+
+
+def allocatable_of(node: JsonObject) -> Resources:
+    """Return what a node can give."""
+    return Resources.of_list((node.get("status") or {}).get("allocatable") or {})
+
+
+def _requests(asker: Mapping[str, Any]) -> Resources:
+    """Return what a container asks for, or a pod as a whole."""
+    return Resources.of_list((asker.get("resources") or {}).get("requests") or {})

@@ -14,7 +14,7 @@ from typing import Any
 
 from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.observe.change import JsonObject
-from stowage_testbed.observe.pod_body import requests_of
+from stowage_testbed.observe.pod import requests_of
 from stowage_testbed.optimizer_service.service import running_service
 from stowage_testbed.policyday.arms import Arm, configured
 from stowage_testbed.policyday.descheduler import THRESHOLDS, Descheduler

@@ -8,7 +8,7 @@ from typing import Any
 
 from stowage_testbed.amounts.price import MICROS
 from stowage_testbed.api.label_selector import both
-from stowage_testbed.observe.pod_body import key_of
+from stowage_testbed.observe.pod import key_of
 from stowage_testbed.policyday.arms import Arm
 from stowage_testbed.policyday.figures import ArmFigures, WindowFigures, figures_of
 from stowage_testbed.policyday.policy import Policy

@@ -9,8 +9,7 @@ from stowage_testbed.metrics.record import PodRecord, RunRecord
 from stowage_testbed.metrics.state import NodeState
 from stowage_testbed.observe.audit import AuditEntry, read_binding_times_ns
 from stowage_testbed.observe.change import Change, JsonObject, Verb
-from stowage_testbed.observe.pod import read_pod
-from stowage_testbed.observe.pod_body import allocatable_of, requests_of
+from stowage_testbed.observe.pod import allocatable_of, read_pod
 from stowage_testbed.observe.receipt import CLOCK_NAME, Receipt
 from stowage_testbed.observe.timeline import (
     ANSWER_CLOCK,
@@ -114,8 +113,7 @@ def _make_pod_records(
     for line, receipts in zip(timelines, watched, strict=True):
         if (line.created and line.created > seen.stop) or (line.gone and line.gone <= seen.start):
             continue
-        body = bodies[line.uid]
-        pod = read_pod(body)
+        pod = read_pod(bodies[line.uid])
         bound_later = line.bound is not None and line.bound > seen.stop
         watched_s = receipts.created_to_bound_s
         yield PodRecord(
@@ -123,7 +121,7 @@ def _make_pod_records(
             name=line.name,
             workload=pod.workload,
             priority=pod.priority,
-            requests=requests_of(body),
+            requests=pod.requests,
             node="" if bound_later else line.node,
             created_s=_place_in_window(seen, line.created),
             bound_s=_place_in_window(seen, line.bound),

@@ -18,7 +18,7 @@ from typing_extensions import TypedDict
 from stowage_testbed.amounts.resources import NOTHING, Resources
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.cluster.node_pool import NodePool
-from stowage_testbed.observe.pod_body import requests_of
+from stowage_testbed.observe.pod import requests_of
 from stowage_testbed.scenario.expected import Expectations, ExpectedMoment
 from stowage_testbed.scenario.objects import ObjectSpec
 from stowage_testbed.scenario.steps.action import Step, count_most_pods

@@ -13,8 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from stowage_testbed.observe.change import JsonObject, name_of, namespace_of, uid_of
-from stowage_testbed.observe.pod import read_pod
-from stowage_testbed.observe.pod_body import FINISHED, node_of
+from stowage_testbed.observe.pod import FINISHED, node_of, read_pod
 from stowage_testbed.observe.receipt import NS_PER_S, Receipt
 from stowage_testbed.trace.format import How, Owner, PodBound, PodCame, PodEnded, PodLine, PodTemplate
 from stowage_testbed.trace.reducing import CONTROLLERS, identify, is_of_host, reduce_pod

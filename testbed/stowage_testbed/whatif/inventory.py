@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.observe.pod_body import FINISHED
+from stowage_testbed.observe.pod import FINISHED
 from stowage_testbed.simulate import Remark
 from stowage_testbed.toolchain.minors import nearest_minor
 

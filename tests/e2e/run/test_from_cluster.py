@@ -12,7 +12,7 @@ from stowage_testbed.api.client import Manifest
 from stowage_testbed.capture.capture import Capture, capture, make_neutral
 from stowage_testbed.capture.reading import read_api
 from stowage_testbed.capture.writing import write_scenario
-from stowage_testbed.observe.pod_body import node_of
+from stowage_testbed.observe.pod import node_of
 from stowage_testbed.run.listener import WindowListener
 from stowage_testbed.run.material import Material
 from stowage_testbed.run.outcome import ScenarioOutcome

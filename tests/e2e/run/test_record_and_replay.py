@@ -19,7 +19,7 @@ from step_environment import StepEnvironment
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.observe.audit import read_audit_entries
 from stowage_testbed.observe.change import Verb
-from stowage_testbed.observe.pod_body import node_of
+from stowage_testbed.observe.pod import node_of
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.harness import Harness
 from stowage_testbed.run.listener import Listener

@@ -26,7 +26,6 @@ from stowage_testbed.cluster.components import (
 from stowage_testbed.cluster.processes import is_alive, kill_one, resume
 from stowage_testbed.cluster.supervision import expect_ends, expecting_container_ends
 from stowage_testbed.observe.condition import Condition, ConditionResult
-from stowage_testbed.observe.pod_body import is_live_and_ready
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.steps.nodes import Interrupt
@@ -173,8 +172,8 @@ def _serves(namespace: str, restarts: int) -> Condition:
     """Hold when the scheduler was started again so often, and the release is ready."""
 
     def condition(state: State) -> ConditionResult:
-        pods, count = state.bodies("Pod", namespace), _count_restarts(state, namespace)
-        ready = bool(pods) and all(is_live_and_ready(body) for body in pods)
+        pods, count = state.all_pods(namespace), _count_restarts(state, namespace)
+        ready = bool(pods) and all(pod.live and pod.ready for pod in pods)
         words = f"the release is {'' if ready else 'not '}ready; {count} restarts"
         return ConditionResult(ready and count >= restarts, words)
 

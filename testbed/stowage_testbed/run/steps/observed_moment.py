@@ -9,8 +9,7 @@ from typing import Any
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 from stowage_testbed.observe.change import JsonObject, drop_bookkeeping, name_of
 from stowage_testbed.observe.plan import ObservedPlan
-from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.observe.pod_body import allocatable_of, is_live, node_of, priority_of, requests_of
+from stowage_testbed.observe.pod import allocatable_of
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.check import Moment, OptimizerRecord
@@ -66,12 +65,14 @@ def observe_state(state: State, scenario: Scenario, namespace: str) -> ClusterSt
 
     Both by name. What counts is what the API server has, not what the file asks for.
     """
-    pods = [body for body in state.bodies("Pod", namespace) if is_live(body)]
     return ClusterState(
         nodes=tuple(
             NodeState(name_of(body), allocatable_of(body)) for body in sorted(_list_nodes(state, scenario), key=name_of)
         ),
-        pods=tuple(_make_pod(body) for body in sorted(pods, key=name_of)),
+        pods=tuple(
+            PodState(pod.workload, pod.node or None, pod.requests, pod.priority, pod.name)
+            for pod in state.pods(namespace)
+        ),
     )
 
 
@@ -97,14 +98,3 @@ def _find_objects(state: State, context: StepContext, asked: Iterable[str]) -> d
     names = dict.fromkeys((*plans, *context.scenario.objects, *asked))
     seen = {name: context.find_observed(state, name) for name in names}
     return {name: body for name, body in seen.items() if body is not None}
-
-
-def _make_pod(body: JsonObject) -> PodState:
-    labels: dict[str, Any] = body["metadata"].get("labels") or {}
-    return PodState(
-        workload=labels.get(WORKLOAD_LABEL, ""),
-        node=node_of(body) or None,
-        requests=requests_of(body),
-        priority=priority_of(body),
-        name=name_of(body),
-    )

@@ -17,7 +17,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.invariants.selector import Selector
-from stowage_testbed.observe.pod_body import allocatable_of, requests_of
+from stowage_testbed.observe.pod import allocatable_of, requests_of
 
 PODS = [tame_pod(pod, "odd", "ns") for pod in chosen_of("Pod")]
 SNAPSHOT = pb.Snapshot(
