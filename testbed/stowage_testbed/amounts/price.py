@@ -24,13 +24,7 @@ _CENT = Decimal("0.01")
 
 
 def parse_price(text: str) -> int:
-    """Return a price in millionths: ``0.384``.
-
-    Raises
-    ------
-    QuantityError
-        It is no price above 0, is finer than a millionth, or is too much for a node.
-    """
+    """Return a price in millionths: ``0.384``; a QuantityError if it is 0 or less, too fine, or too much."""
     micros = amount(text) * MICROS
     if not 0 < micros <= MOST_MICROS:
         raise QuantityError(

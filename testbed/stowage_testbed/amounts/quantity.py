@@ -32,46 +32,22 @@ class QuantityError(StowageError, ValueError):
 
 
 def parse_cpu(quantity: str | float) -> int:
-    """Return an amount of CPU in milli-CPU: `4`, `0.5`, `100m`.
-
-    Raises
-    ------
-    QuantityError
-        Not a quantity, negative, or finer than one milli-CPU.
-    """
+    """Return an amount of CPU in milli-CPU: `4`, `0.5`, `100m`."""
     return _whole(amount(quantity) * 1000, quantity, "is finer than 1m; write whole milli-CPU, as in 100m")
 
 
 def parse_memory(quantity: str | float) -> int:
-    """Return an amount of memory in bytes: `4G`, `512Mi`, `128e6`.
-
-    Raises
-    ------
-    QuantityError
-        Not a quantity, negative, or not a whole number of bytes.
-    """
+    """Return an amount of memory in bytes: `4G`, `512Mi`, `128e6`."""
     return _whole(amount(quantity), quantity, "is no whole number of bytes; write 2G or 512Mi")
 
 
 def parse_count(quantity: str | float) -> int:
-    """Return an amount of something that is counted: pods, GPUs.
-
-    Raises
-    ------
-    QuantityError
-        Not a quantity, negative, or not a whole number.
-    """
+    """Return an amount of something that is counted: pods, GPUs."""
     return _whole(amount(quantity), quantity, "is no whole number")
 
 
 def amount(quantity: str | float) -> Decimal:
-    """Return the exact value of a quantity.
-
-    Raises
-    ------
-    QuantityError
-        The text does not follow Kubernetes' grammar.
-    """
+    """Return the exact value of a quantity; a QuantityError if the text does not follow Kubernetes' grammar."""
     match = _QUANTITY.fullmatch(str(quantity).strip())
     suffix = match["suffix"] if match else None
     if match is None or (suffix or "") not in _SUFFIXES:

@@ -52,13 +52,7 @@ class Resources(Mapping[str, int]):
 
     @classmethod
     def of_list(cls, quantities: Mapping[str, Any]) -> Self:
-        """Return what a Kubernetes resource list has, parts of a unit as whole ones.
-
-        Raises
-        ------
-        QuantityError
-            It has something that is no quantity.
-        """
+        """Return what a Kubernetes resource list has, parts of a unit as whole ones, or raise a QuantityError."""
         return cls({name: ceil(amount(value) * (1000 if name == CPU else 1)) for name, value in quantities.items()})
 
     def quantities(self) -> dict[str, str]:
@@ -143,26 +137,14 @@ def in_bytes(name: str) -> bool:
 
 
 def parse(name: str, quantity: str | float) -> int:
-    """Return an exact amount of a resource.
-
-    Raises
-    ------
-    QuantityError
-        Not a quantity, negative, or not a whole number of the resource's units.
-    """
+    """Return an exact amount of a resource; a QuantityError if it is none, negative, or no whole number."""
     if name == CPU:
         return parse_cpu(quantity)
     return parse_memory(quantity) if in_bytes(name) else parse_count(quantity)
 
 
 def parse_all(quantities: Mapping[str, str | float]) -> Resources:
-    """Return the exact amounts of a list.
-
-    Raises
-    ------
-    QuantityError
-        One is not the amount of its resource.
-    """
+    """Return the exact amounts of a list; raises what `parse` does."""
     return Resources({name: parse(name, quantities[name]) for name in quantities})
 
 

@@ -23,13 +23,7 @@ _SHOWN = 600
 
 
 class ApiRefusedError(StowageError):
-    """The API server refused a request.
-
-    Attributes
-    ----------
-    status, body
-        Of the answer.
-    """
+    """The API server refused a request, with a ``status`` and a ``body``."""
 
     def __init__(self, what: str, status: int, body: str) -> None:
         self.status, self.body = status, body
@@ -50,13 +44,7 @@ def _read_message(body: str) -> str:
 
 
 class ApiUnreachableError(StowageError):
-    """The API server gave no answer.
-
-    Attributes
-    ----------
-    cause
-        What came instead.
-    """
+    """The API server gave no answer; ``cause`` is what came instead."""
 
     def __init__(self, what: str, cause: str) -> None:
         self.cause = cause
@@ -69,18 +57,8 @@ class ApiUnreachableError(StowageError):
 def new_api_client(kubeconfig: Path | None = None, context: str | None = None) -> ApiClient:
     """Return a new client; the caller closes it.
 
-    Parameters
-    ----------
-    kubeconfig
-        Names the cluster; left out, kubectl's own choice: ``KUBECONFIG``, or the file
-        in the home folder.
-    context
-        Of the kubeconfig; its own choice without one.
-
-    Raises
-    ------
-    InputError
-        The kubeconfig names no cluster, or has no such context.
+    Without a kubeconfig, kubectl's own choice: ``KUBECONFIG``, or the file in the home folder; without a context,
+    the kubeconfig's own choice. Raises an InputError if it names no cluster, or has no such context.
     """
     from kubernetes import config  # noqa: PLC0415 - it takes long to import
 
@@ -112,21 +90,9 @@ def send(
 ) -> Any:  # urllib3's response; the client hands it on untyped
     """Send a request and return the response, of which the body is not read yet.
 
-    Parameters
-    ----------
-    what
-        The request in words, as in "create Pod web".
-    body
-        Plain objects, or text as it is.
-    content, accept
-        Media types of body and answer.
-
-    Raises
-    ------
-    ApiRefusedError
-        The server refused.
-    ApiUnreachableError
-        It gave no answer.
+    ``what`` is the request in words, as in "create Pod web"; ``body`` is plain objects, or text as it is;
+    ``content`` and ``accept`` are media types. Raises an ApiRefusedError, or an ApiUnreachableError if no answer
+    came.
     """
     # Whoever has a client has imported both already; `stowage --help` has not.
     from kubernetes.client import ApiException  # noqa: PLC0415
@@ -160,15 +126,7 @@ def ask(
     allowed: Collection[int] = (),
     **options: Any,
 ) -> dict[str, Any]:
-    """Send a request and return the JSON object of the answer.
-
-    Parameters
-    ----------
-    allowed
-        Refusals that are none; the answer is empty then.
-    options
-        As `send` takes them, which says the rest.
-    """
+    """Send a request as `send` does, and return the JSON object of the answer; ``allowed`` refusals are empty."""
     from urllib3.exceptions import HTTPError  # noqa: PLC0415 - as in `send`
 
     try:

@@ -41,13 +41,7 @@ class KindMissingError(ApiRefusedError):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of object.
-
-    Attributes
-    ----------
-    preferred
-        Its version is the one in which the server likes to show it.
-    """
+    """One kind of object; ``preferred`` in the version in which the server likes to show it."""
 
     api_version: str
     name: str
@@ -87,13 +81,7 @@ class Kind:
 
 
 class Kinds:
-    """All kinds of a cluster, asked for once and again when one is missing.
-
-    Parameters
-    ----------
-    api
-        Client of the cluster.
-    """
+    """All kinds of a cluster, asked for once and again when one is missing."""
 
     def __init__(self, api: ApiClient) -> None:
         # Else what is known of a client would keep it from going.
@@ -118,13 +106,9 @@ class Kinds:
     def find(self, name: str) -> Kind:
         """Return the kind of a name, as in ``Pod`` or ``apps/v1/Deployment``.
 
-        Without a version it is the one that the server prefers. Where several groups
-        have a kind of that name, the one that Kubernetes brings is meant.
-
-        Raises
-        ------
-        KindMissingError
-            The cluster serves no such kind, or several.
+        Without a version it is the one that the server prefers. Where several groups have a kind of that name,
+        the one that Kubernetes brings is meant. Raises a KindMissingError if the cluster serves no such kind,
+        or several.
         """
         for again in (False, True):
             if again or not self._all:
@@ -154,13 +138,7 @@ class Kinds:
         return found[0] if len(found) == 1 else None
 
     def of(self, manifest: Mapping[str, Any]) -> Kind:
-        """Return the kind of an object; one without version may be of any.
-
-        Raises
-        ------
-        KindMissingError
-            The cluster serves no such kind, or several.
-        """
+        """Return the kind of an object, or raise as `find` does; one without version may be of any."""
         return self.find(_name_of(manifest))
 
     def _why(self, name: str) -> str:

@@ -20,13 +20,7 @@ _OPERATORS = {"in": "In", "notin": "NotIn", "=": "In", "==": "In", "!=": "NotIn"
 
 
 def parse_selector(text: str) -> dict[str, Any]:
-    """Return a LabelSelector of requirements.
-
-    Raises
-    ------
-    InputError
-        It is none; says what of it.
-    """
+    """Return a LabelSelector of requirements; an InputError says what of the text is none."""
     parts = [_requirement(part.strip()) for part in _COMMA.split(text)]
     return {"matchExpressions": parts}
 

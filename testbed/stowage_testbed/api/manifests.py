@@ -51,32 +51,17 @@ def read_manifests(given: Given, folder: Path) -> list[Manifest]:
 
 
 def read_located_manifests(given: Given, folder: Path) -> list[Located]:
-    """Return the objects in the order in which they can be created.
+    """Return the objects of a path, YAML text, an object or several of these, in an order in which they can be created.
 
-    Parameters
-    ----------
-    given
-        A path, YAML text, an object, or several of these.
-    folder
-        Where relative paths begin.
-
-    Raises
-    ------
-    StowageError
-        Something is no object, and where; or there is no such file.
+    Relative paths begin in ``folder``. A StowageError says what is no object, and where; or that there is no such
+    file.
     """
     rank = {kind: place for place, kind in enumerate(_FIRST)}
     return sorted(_read(given, folder), key=lambda one: rank.get(one.manifest["kind"], len(rank)))
 
 
 def check_file(path: Path) -> Path:
-    """Return the path of a file that somebody names.
-
-    Raises
-    ------
-    StowageError
-        It is not there.
-    """
+    """Return the path of a file that somebody names; a StowageError if it is not there."""
     if not path.is_file():
         raise StowageError(f"there is no file {path}; paths begin in the folder of what names them")
     return path

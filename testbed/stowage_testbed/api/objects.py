@@ -32,15 +32,8 @@ def is_observed(body: Mapping[str, Any]) -> bool:
 class Objects:
     """The objects of a cluster by kind, name and namespace.
 
-    A kind is named as in ``Pod`` or ``apps/v1/Deployment``. Each method
-    raises what `ask` and `Kinds.find` raise.
-
-    Parameters
-    ----------
-    api
-        Client of the cluster.
-    timeout_s
-        How long one request may take; as long as the client allows without.
+    A kind is named as in ``Pod`` or ``apps/v1/Deployment``. Each method raises what `ask` and `Kinds.find` raise. A
+    request may take ``timeout_s``, or as long as the client allows.
     """
 
     def __init__(self, api: ApiClient, timeout_s: float | None = None) -> None:
@@ -173,17 +166,11 @@ class Objects:
             query = [("limit", str(PAGE)), ("continue", left)]
 
     def await_definition(self, name: str, timeout_s: float) -> None:
-        """Return when the kind that a CustomResourceDefinition brings can be used.
+        """Return when the kind that a CustomResourceDefinition brings can be used; a WaitTimeoutError says what lacks.
 
-        Its objects can then be listed. Where nobody has listed any, the definition may
-        stay for minutes when it is deleted: the server's finalizer finds that "storage
-        is (re)initializing", then a conflict with its own note of that, and takes that
-        for a change that will call it again (Kubernetes 1.36.3).
-
-        Raises
-        ------
-        WaitTimeoutError
-            The server did not take it up; says which conditions it has, or why not.
+        Its objects can then be listed. Where nobody has listed any, the definition may stay for minutes when it
+        is deleted: the server's finalizer finds that "storage is (re)initializing", then a conflict with its
+        own note of that, and takes that for a change that will call it again (Kubernetes 1.36.3).
         """
 
         def lacks() -> str:

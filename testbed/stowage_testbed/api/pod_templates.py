@@ -20,11 +20,10 @@ ENDS_IN = "stowage.dev/ends-in"
 
 
 def change_pods(manifest: Mapping[str, Any], change: Change) -> Manifest:
-    """Return an object in which what describes a pod is changed.
+    """Return an object in which what describes a pod is changed; ``change`` returns another pod.
 
-    That is the object itself if it is a Pod, and any ``template`` in it with
-    containers: of a controller, a CronJob, or a kind that nobody here knows. ``change`` returns
-    another pod, and leaves the one it gets alone.
+    That is the object itself if it is a Pod, and any ``template`` in it with containers: of a controller, a
+    CronJob, or a kind that nobody here knows.
     """
     if manifest["kind"] == "Pod":
         return change(dict(manifest))

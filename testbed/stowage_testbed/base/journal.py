@@ -43,14 +43,9 @@ class Journal(Generic[RecordT]):
             os.fsync(file.fileno())
 
     def records(self) -> list[RecordT]:
-        """Return every record.
+        """Return every record; a StowageError if a line is none.
 
         A last line without an end is what a killed process leaves: it is no record.
-
-        Raises
-        ------
-        StowageError
-            Another line is no record.
         """
         if not self._path.is_file():
             return []
@@ -67,13 +62,7 @@ class Journal(Generic[RecordT]):
 
 
 class TaskJournal(Generic[RecordT]):
-    """Rows by task, of a dataclass; a task that is here is not carried out again.
-
-    Raises
-    ------
-    StowageError
-        A line other than the last is no outcome.
-    """
+    """Rows by task, of a dataclass; a task that is here is not carried out again."""
 
     def __init__(self, path: Path, row_type: type[RecordT]) -> None:
         rows = tuple[row_type, ...]  # type: ignore[valid-type] # known at run time

@@ -27,13 +27,7 @@ PATIENCE = "STOWAGE_PATIENCE"
 
 
 def stretch(timeout_s: float) -> float:
-    """Return a deadline as this machine is given it.
-
-    Raises
-    ------
-    InputError
-        The variable is not a number of at least 1.
-    """
+    """Return a deadline as this machine is given it; an InputError if the variable is not a number of at least 1."""
     said = os.environ.get(PATIENCE) or "1"
     try:
         factor = float(said)
@@ -70,15 +64,9 @@ def wait_until(
     what
         The condition in words, as in "node n1 to be Ready".
     look
-        Reads the state. Its exceptions are not caught: a look that may fail says so
-        by returning a state.
-    holds
-        Returns whether the state is the one waited for.
+        Reads the state. Its exceptions are not caught: a look that may fail says so by returning a state.
     timeout_s, poll_s
-        Deadline from now, which `stretch` may put off, and pause between two looks, in
-        seconds.
-    clock
-        Source of time; the machine's own unless a test brings one.
+        Deadline from now, which `stretch` may put off, and pause between two looks.
 
     Raises
     ------

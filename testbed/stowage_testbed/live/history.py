@@ -39,13 +39,7 @@ def pack(numbers: array[int]) -> str:
 
 
 class History:
-    """The beginning and the log of one watch.
-
-    Parameters
-    ----------
-    most
-        Changes of pods that are kept.
-    """
+    """The beginning and the log of one watch, of at most so many changes of pods."""
 
     def __init__(self, most: int = MOST_ENTRIES) -> None:
         self._most = most
@@ -62,12 +56,7 @@ class History:
         self._pods = array("i", pods)
 
     def append(self, at_ms: int, nodes: Mapping[int, int], pods: Mapping[int, Iterable[int]]) -> set[int]:
-        """Take the changes of one moment by their rows.
-
-        Returns
-        -------
-        Rows of pods of which nothing is known any more, and which may be used again.
-        """
+        """Take the changes of one moment by their rows; return the rows of pods that may be used again."""
         for row, kind in nodes.items():
             self._node_log.extend((at_ms, row, kind))
         for row, columns in pods.items():
@@ -84,13 +73,7 @@ class History:
         )
 
     def past(self, until: tuple[int, int] | None = None) -> dict[str, object]:
-        """Return the beginning and the log, packed.
-
-        Parameters
-        ----------
-        until
-            What `entries` returned once: nothing that came later.
-        """
+        """Return the beginning and the log, packed; nothing that came after `entries` returned ``until``."""
         nodes, pods = self.entries() if until is None else until
         last_node = max(0, nodes - self._dropped[0]) * NODE_ENTRY
         last_pod = max(0, pods - self._dropped[1]) * POD_ENTRY

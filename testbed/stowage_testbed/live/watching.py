@@ -38,13 +38,7 @@ MOST_MESSAGES = 600
 
 
 class Messages:
-    """The last messages, for whoever has not had them yet.
-
-    Parameters
-    ----------
-    most
-        How many are kept.
-    """
+    """The last messages, for whoever has not had them yet."""
 
     def __init__(self, most: int = MOST_MESSAGES) -> None:
         self._lock = threading.Lock()
@@ -86,15 +80,7 @@ class Messages:
 
 
 class LiveWatch:
-    """What a cluster has, from when it is begun until it is stopped.
-
-    Parameters
-    ----------
-    api
-        Client of the cluster, which is only asked to list and to watch.
-    remark
-        Told what may not be seen.
-    """
+    """What a cluster has, from when it is begun until it is stopped; ``remark`` is told what may not be seen."""
 
     def __init__(self, api: ApiClient, remark: Callable[[str], object] = lambda _: None) -> None:
         self.messages = Messages()
@@ -113,13 +99,7 @@ class LiveWatch:
         return self._start.wall_ns // 1_000_000
 
     def begin(self) -> None:
-        """List what there is, and go on watching it.
-
-        Raises
-        ------
-        StowageError
-            Nodes or pods may not be listed, or the server does not answer.
-        """
+        """List what there is, and watch it; a StowageError if nodes or pods may not be listed, or no answer comes."""
         listed = self._watch(SHOWN)
         self._start = self._looked = self._watches.clock.now()
         self.state.begin(listed)

@@ -36,14 +36,9 @@ class AuditLogMissingError(StowageError):
 class AuditEntry:
     """One finished request.
 
-    Attributes
-    ----------
-    name
-        Of the pod that was made, where the server chose it.
-    received_ns, stage_ns
-        Wall time of request and answer in nanoseconds, from stamps with microseconds.
-    uid
-        The UID that an eviction insists on; empty if it takes whoever has the name.
+    ``name`` is that of the object that was made, where the server chose it. Times are wall time of request and
+    answer, from stamps with microseconds. ``uid`` is the UID that an eviction insists on; empty if it takes whoever
+    has the name.
     """
 
     verb: str
@@ -78,15 +73,7 @@ class AuditEntry:
 
 @dataclass(frozen=True, slots=True)
 class AuditMark:
-    """A place in a log that may be continued in another file.
-
-    Attributes
-    ----------
-    inode
-        The file, whatever it is called by now; 0 for the first one that there is.
-    offset
-        In bytes.
-    """
+    """A place in a log: a byte of the file ``inode``, whatever that is called by now; 0 is the first one."""
 
     inode: int = 0
     offset: int = 0
@@ -106,15 +93,8 @@ def find_audit_end(path: Path) -> AuditMark:
 class AuditReader:
     """Reads a log on, from wherever it was read to.
 
-    A log that has become too long is given another name, and goes on in a new file. The
-    oldest file is removed when there are too many.
-
-    Parameters
-    ----------
-    path
-        The log.
-    start
-        What `find_audit_end` gave earlier: a long run need not read a long log again.
+    A log that has become too long is given another name, and goes on in a new file. The oldest file is removed when
+    there are too many. ``start`` is what `find_audit_end` gave earlier: a long run need not read a long log again.
     """
 
     def __init__(self, path: Path, start: AuditMark = BEGINNING) -> None:
@@ -128,14 +108,8 @@ class AuditReader:
     def lines(self) -> Iterator[bytes]:
         """Yield the finished requests since the last call as they are in the log.
 
-        A last line that is still being written is left for the next call.
-
-        Raises
-        ------
-        AuditLogMissingError
-            There is no such file.
-        StowageError
-            Entries are gone that were not read yet.
+        A last line that is still being written is left for the next call. Raises an AuditLogMissingError if
+        there is no such file, and a StowageError if entries are gone that were not read yet.
         """
         if not self._files():
             raise AuditLogMissingError(self._path)

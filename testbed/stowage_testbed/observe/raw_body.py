@@ -74,13 +74,7 @@ class _Described(msgspec.Struct):
 
 
 class BodyFile:
-    """A file without a name, which is gone with the last body that lies in it.
-
-    Parameters
-    ----------
-    folder
-        Where it is made; without one, where temporary files are.
-    """
+    """A file without a name, which is gone with the last body that lies in it."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder or Path(tempfile.gettempdir())
@@ -100,13 +94,7 @@ class BodyFile:
         """Returns the object that begins at a byte, without managed fields."""
 
     def append(self, content: bytes | memoryview) -> int:
-        """Write at the end, and return where that was.
-
-        Raises
-        ------
-        StowageError
-            The disk is full.
-        """
+        """Write at the end, and return where that was; a StowageError if the disk is full."""
         with self._lock:
             at, left = self.length, memoryview(content)
             try:
@@ -128,13 +116,7 @@ class BodyFile:
 
 
 class BodyStore:
-    """Where an observer keeps the objects that it sees.
-
-    Parameters
-    ----------
-    folder
-        Where its files are made; without one, where temporary files are.
-    """
+    """Where an observer keeps the objects that it sees: files in a folder, or where temporary files are."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
@@ -148,8 +130,7 @@ class BodyStore:
     def roll(self) -> bool:
         """Begin a new file if the one in use is long; return whether it was.
 
-        The former one goes with the last body in it, so that who lives long must be
-        given to `move`.
+        The former one goes with the last body in it, so that who lives long must be given to `move`.
         """
         if self._file.length < ROLL_BYTES:
             return False
@@ -162,15 +143,7 @@ class BodyStore:
 
 
 class RawBody(Mapping[str, Any]):
-    """An object that lies in a file; reads like the parsed object.
-
-    Parameters
-    ----------
-    file, at, length
-        Where it lies.
-    names
-        What it is called, which is known without looking.
-    """
+    """An object that lies in a file, of which only names are known without looking; reads like the parsed object."""
 
     __slots__ = ("_at", "_digest", "_file", "_length", "name", "namespace", "uid")
 
@@ -185,14 +158,9 @@ class RawBody(Mapping[str, Any]):
         self.name = intern(names.name)
 
     def digest(self, read: Callable[[Mapping[str, Any]], T], form: Any) -> T:
-        """Return what ``read`` makes of the object, which it is asked only once.
+        """Return what ``read`` makes of as much of the object as ``form`` has, which it is asked only once.
 
         A body has room for one digest: its callers agree on one ``read``.
-
-        Parameters
-        ----------
-        form
-            A TypedDict of what ``read`` looks at: nothing else is parsed.
         """
         if self._digest is None:
             self._digest = read(self.decode(form))

@@ -39,13 +39,7 @@ class Receipt:
 
 
 class ReceiptClock:
-    """Stamps receipts: monotonic time, and wall time hung on it once.
-
-    Parameters
-    ----------
-    monotonic_ns, wall_ns
-        Sources of time in nanoseconds; the machine's own unless a test brings others.
-    """
+    """Stamps receipts: monotonic time, and wall time hung on it once."""
 
     def __init__(
         self, monotonic_ns: Callable[[], int] = time.monotonic_ns, wall_ns: Callable[[], int] = time.time_ns

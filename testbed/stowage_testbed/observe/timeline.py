@@ -44,8 +44,8 @@ TOLERANCE_S = 0.005
 class PodTimeline:
     """The moments of one pod; ``None`` is a moment that was not seen.
 
-    Of a pod that was there before the watch began no earlier moment is known:
-    ``created`` is ``None``, and ``bound`` too if it already had its node. From ``finished`` on it claims no room.
+    Of a pod that was there before the watch began no earlier moment is known: ``created`` is ``None``, and
+    ``bound`` too if it already had its node. From ``finished`` on it claims no room.
     """
 
     uid: str

@@ -17,20 +17,9 @@ FEW = 4
 class Figure:
     """One number of the benchmark.
 
-    Parameters
-    ----------
-    name, value, unit
-        ``value`` is None where nothing was measured.
-    target, met
-        As text, and whether the value meets it; None without a target or a value.
-    runs
-        How many measurements the value is made from.
-    spread
-        Quartiles, or the extremes where there are few; empty for counts and shares.
-    note
-        What must be known to read it.
-    prototype
-        The same figure of the measured study, as text.
+    ``value`` is None where nothing was measured, ``met`` without a target or a value. ``runs`` is how many
+    measurements the value is made from; ``spread`` has their quartiles, or the extremes where there are few, and is
+    empty for counts and shares. ``prototype`` is the same figure of the measured study, as text.
     """
 
     name: str

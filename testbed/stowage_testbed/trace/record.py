@@ -80,21 +80,11 @@ def record(
 ) -> Recorded:
     """Record a cluster into a trace until ``stop`` is set, or ``for_s`` seconds are over.
 
-    Parameters
-    ----------
-    namespaces
-        Only what is in these, beside what is in none; all without any.
-    began
-        Called when all that is there is recorded, and everything is watched.
-    remark
-        Called with each kind that cannot be recorded.
+    Only what is in ``namespaces``, beside what is in none; all without any. ``began`` is called when all that is
+    there is recorded, and everything is watched; ``remark`` with each kind that cannot be recorded.
 
-    Raises
-    ------
-    StowageError
-        The server does not answer at the beginning, or refuses what is needed.
-    OSError
-        The file cannot be written.
+    Raises a StowageError if the server does not answer at the beginning, or refuses what is needed, and an OSError
+    if the file cannot be written.
     """
     watches = Watches(api, patience_s=float("inf"), silence_s=SILENCE_S)
     kinds = choose_kinds(api, RECORDED)

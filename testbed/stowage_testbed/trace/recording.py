@@ -48,14 +48,8 @@ Key = tuple[str, str, str]
 class Recording:
     """Turns what watches report into lines, and gives them to ``write`` in order.
 
-    Parameters
-    ----------
-    began
-        The time 0.
-    kinds
-        What is watched, by the kind of its source.
-    namespaces
-        Only what is in these, and what is in none; all without any.
+    ``began`` is the time 0, ``kinds`` what is watched, by the kind of its source. Only what is in ``namespaces``,
+    and what is in none; all without any.
     """
 
     def __init__(

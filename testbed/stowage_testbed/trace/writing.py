@@ -17,12 +17,7 @@ MS = 3
 class TraceWriter:
     """Writes a trace line by line, compressed if its name ends in ``.gz``; at the end of its context it is whole.
 
-    Raises
-    ------
-    InputError
-        The name is none of a trace.
-    OSError
-        It cannot be written there.
+    Raises an InputError if the name is none of a trace, and an OSError if it cannot be written there.
     """
 
     def __init__(self, path: Path, header: Header) -> None:
