@@ -90,9 +90,8 @@ def send(
 ) -> Any:  # urllib3's response; the client hands it on untyped
     """Send a request and return the response, of which the body is not read yet.
 
-    ``what`` is the request in words, as in "create Pod web"; ``body`` is plain objects, or text as it is;
-    ``content`` and ``accept`` are media types. Raises an ApiRefusedError, or an ApiUnreachableError if no answer
-    came.
+    ``what`` is the request in words, as in "create Pod web"; ``body`` is plain objects, or text as it is; ``content``
+    and ``accept`` are media types. Raises an ApiRefusedError, or an ApiUnreachableError if no answer came.
     """
     # Whoever has a client has imported both already; `stowage --help` has not.
     from kubernetes.client import ApiException  # noqa: PLC0415

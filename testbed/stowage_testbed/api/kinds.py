@@ -106,9 +106,8 @@ class Kinds:
     def find(self, name: str) -> Kind:
         """Return the kind of a name, as in ``Pod`` or ``apps/v1/Deployment``.
 
-        Without a version it is the one that the server prefers. Where several groups have a kind of that name,
-        the one that Kubernetes brings is meant. Raises a KindMissingError if the cluster serves no such kind,
-        or several.
+        Without a version it is the one that the server prefers. Where several groups have a kind of that name, the one
+        that Kubernetes brings is meant. Raises a KindMissingError if the cluster serves no such kind, or several.
         """
         for again in (False, True):
             if again or not self._all:

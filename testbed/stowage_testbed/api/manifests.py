@@ -53,8 +53,7 @@ def read_manifests(given: Given, folder: Path) -> list[Manifest]:
 def read_located_manifests(given: Given, folder: Path) -> list[Located]:
     """Return the objects of a path, YAML text, an object or several of these, in an order in which they can be created.
 
-    Relative paths begin in ``folder``. A StowageError says what is no object, and where; or that there is no such
-    file.
+    Relative paths begin in ``folder``. A StowageError says what is no object, and where; or that there is no such file.
     """
     rank = {kind: place for place, kind in enumerate(_FIRST)}
     return sorted(_read(given, folder), key=lambda one: rank.get(one.manifest["kind"], len(rank)))

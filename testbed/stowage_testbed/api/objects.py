@@ -129,8 +129,7 @@ class Objects:
     def delete(self, kind: str, name: str, *, namespace: str = "", at_once: bool = False) -> None:
         """Delete an object; no error if it is not there, nor if its kind is not served.
 
-        Its dependents go as well, by the garbage collector. With ``at_once`` a pod gets
-        no time to end.
+        Its dependents go as well, by the garbage collector. With ``at_once`` a pod gets no time to end.
         """
         options: dict[str, Any] = {"propagationPolicy": "Background"}
         if at_once:
@@ -145,8 +144,7 @@ class Objects:
     def delete_all(self, kind: str, namespace: str = "") -> None:
         """Delete every object of a kind, in a namespace if the kind has them.
 
-        Pods go at once: nothing on a fake node needs time to end. Page by page, since
-        one request has a minute only.
+        Pods go at once: nothing on a fake node needs time to end. Page by page, since one request has a minute only.
         """
         options = {"gracePeriodSeconds": 0, "propagationPolicy": "Background"}
         query = [("limit", str(PAGE))]

@@ -6,9 +6,8 @@ from __future__ import annotations
 class StowageError(Exception):
     """What went wrong, and the way out.
 
-    Raised where the cause is known. A subclass exists where somebody catches it, or
-    where the exit code is another one. The command line prints the message without a
-    traceback and exits with ``exit_code``.
+    Raised where the cause is known. A subclass exists where somebody catches it, or where the exit code is another one.
+    The command line prints the message without a traceback and exits with ``exit_code``.
     """
 
     exit_code = 1

@@ -1,7 +1,6 @@
 """Records in a file, a line each: one is on disk before the next is made.
 
-Whoever measures for hours goes on from here after a kill. Several processes may write
-to one journal.
+Whoever measures for hours goes on from here after a kill. Several processes may write to one journal.
 """
 
 from __future__ import annotations

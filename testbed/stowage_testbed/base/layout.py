@@ -26,8 +26,7 @@ def shipped(name: str) -> Path:
 def cache_folder() -> Path:
     """Return the one folder outside the checkout that Stowage writes to.
 
-    ``STOWAGE_CACHE`` names it; without it, ``$XDG_CACHE_HOME/stowage`` or
-    ``~/.cache/stowage``.
+    ``STOWAGE_CACHE`` names it; without it, ``$XDG_CACHE_HOME/stowage`` or ``~/.cache/stowage``.
     """
     named = os.environ.get("STOWAGE_CACHE")
     if named:

@@ -1,8 +1,7 @@
 """What was seen, so that a slider can go back through it: a beginning, and changes.
 
-Everything is a whole number in an array. A pod is four of them, a change of it six, so
-that an hour of a hundred changes a second takes some megabytes. When the log is full,
-its oldest quarter becomes part of the beginning.
+Everything is a whole number in an array. A pod is four of them, a change of it six, so that an hour of a hundred
+changes a second takes some megabytes. When the log is full, its oldest quarter becomes part of the beginning.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """What the page knows of a cluster: tables of numbers and of the names they stand for.
 
-A change becomes a message for the browsers that look on, in which only what is new has
-a name. Rows are given to pods as they come, and again when nothing is known any more of
-who had one.
+A change becomes a message for the browsers that look on, in which only what is new has a name. Rows are given to pods
+as they come, and again when nothing is known any more of who had one.
 """
 
 from __future__ import annotations

@@ -82,8 +82,7 @@ def at_rest(namespace: str, count: int) -> Condition:
 def packed(namespace: str, count: int) -> Condition:
     """Hold at rest, when all pods are placed or no other plan is to be expected.
 
-    The newest plan tells: it found no improvement, or it was carried out and was
-    optimal.
+    The newest plan tells: it found no improvement, or it was carried out and was optimal.
     """
     is_at_rest = at_rest(namespace, count)
 

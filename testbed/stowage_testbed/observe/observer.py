@@ -27,9 +27,8 @@ PAUSES_PER_LOOK = 19
 
 
 GATHER_S = 0.02
-"""Changes that come amid others are applied so many seconds apart, many at a time: to
-wake two threads for each took as long as all the rest. Stamps are older than that, and
-a change after a pause is applied at once."""
+"""Changes that come amid others are applied so many seconds apart, many at a time: to wake two threads for each took as
+long as all the rest. Stamps are older than that, and a change after a pause is applied at once."""
 
 
 class Observer:

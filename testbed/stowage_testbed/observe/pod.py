@@ -251,9 +251,8 @@ def controller_of(body: JsonObject) -> Mapping[str, Any]:
 def requests_of(body: JsonObject) -> Resources:
     """Return what the pod takes, as the scheduler counts it.
 
-    Containers and sidecars together, or the largest init container with the sidecars
-    before it, whichever is more; in its stead what the pod as a whole asks for, where
-    it does; and the overhead. The pod itself counts as one.
+    Containers and sidecars together, or the largest init container with the sidecars before it, whichever is more; in
+    its stead what the pod as a whole asks for, where it does; and the overhead. The pod itself counts as one.
     """
     spec = body.get("spec") or {}
     running: Counter[str] = Counter()

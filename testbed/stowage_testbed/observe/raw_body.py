@@ -1,9 +1,8 @@
 """An object of the API kept as bytes on disk, and parsed when it is looked at.
 
-A parsed pod is a hundred and fifty objects, and a burst of pods makes millions, each of
-which the collector of garbage visits again and again: beside 3,000 pods that was half
-of what the harness took, in pauses of up to half a second. The bytes alone are more
-than a gigabyte after a few changes of 50,000 pods, so they lie in a file.
+A parsed pod is a hundred and fifty objects, and a burst of pods makes millions, each of which the collector of garbage
+visits again and again: beside 3,000 pods that was half of what the harness took, in pauses of up to half a second. The
+bytes alone are more than a gigabyte after a few changes of 50,000 pods, so they lie in a file.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ import msgspec
 from stowage_testbed.base.errors import StowageError
 
 T = TypeVar("T")
+FormT = TypeVar("FormT")
 
 HOT = 64
 """Objects that are kept parsed, as they are often read more than once."""
@@ -157,7 +157,7 @@ class RawBody(Mapping[str, Any]):
         self.namespace = intern(names.namespace)
         self.name = intern(names.name)
 
-    def digest(self, read: Callable[[Mapping[str, Any]], T], form: Any) -> T:
+    def digest(self, read: Callable[[FormT], T], form: type[FormT]) -> T:
         """Return what ``read`` makes of as much of the object as ``form`` has, which it is asked only once.
 
         A body has room for one digest: its callers agree on one ``read``.

@@ -1,8 +1,7 @@
 """The clock of this process: the moment at which a change is received.
 
-Object timestamps have whole seconds (trap T9), so every change is stamped when its
-bytes reach this process. Wall time is derived from the monotonic clock and one anchor:
-a correction of the machine's wall clock cannot bend an interval.
+Object timestamps have whole seconds (trap T9), so every change is stamped when its bytes reach this process. Wall time
+is derived from the monotonic clock and one anchor: a correction of the machine's wall clock cannot bend an interval.
 """
 
 from __future__ import annotations

@@ -311,8 +311,7 @@ class Stream:
         again, and a StowageError if the server answers with another error.
         """
         response = self._get([("watch", "true"), ("resourceVersion", self._version), ("allowWatchBookmarks", "true")])
-        # By this thread, however it ends: a socket left to the garbage collector may
-        # outlive the client.
+        # By this thread, however it ends: a socket left to the garbage collector may outlive the client.
         with closing(response):
             if response.status == HTTPStatus.GONE:
                 raise HistoryGoneError
@@ -324,8 +323,7 @@ class Stream:
             opened()
             for line, receipt in _stamp_lines(response, self._clock):
                 if self._closed:
-                    # A socket that was shut down gives its last bytes as they came,
-                    # which over TLS is noise.
+                    # A socket that was shut down gives its last bytes as they came, which over TLS is noise.
                     return
                 change = self._read(line, receipt)
                 if change is not None:
