@@ -183,17 +183,12 @@ def _list_served(api: ApiClient, root: str) -> Iterator[Kind]:
     for group in answer.get("items", ()):
         name = group.get("metadata", {}).get("name", "")
         for number, version in enumerate(group.get("versions", ())):
-            api_version = "/".join(filter(None, (name, version["version"])))
             for resource in version.get("resources", ()):
-                yield _make_kind(api_version, resource, preferred=number == 0)
-
-
-def _make_kind(api_version: str, resource: dict[str, Any], *, preferred: bool) -> Kind:
-    return Kind(
-        api_version=api_version,
-        name=resource["responseKind"]["kind"],
-        plural=resource["resource"],
-        namespaced=resource["scope"] == "Namespaced",
-        verbs=frozenset(resource["verbs"]),
-        preferred=preferred,
-    )
+                yield Kind(
+                    api_version="/".join(filter(None, (name, version["version"]))),
+                    name=resource["responseKind"]["kind"],
+                    plural=resource["resource"],
+                    namespaced=resource["scope"] == "Namespaced",
+                    verbs=frozenset(resource["verbs"]),
+                    preferred=number == 0,
+                )

@@ -8,17 +8,14 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from stowage_testbed.base.errors import StowageError
 
 RecordT = TypeVar("RecordT")
-
-BLOCK = 4096
 
 
 class Journal(Generic[RecordT]):
@@ -35,10 +32,16 @@ class Journal(Generic[RecordT]):
         """Write a record down; it is on disk on return."""
         line = msgspec.json.encode(record) + b"\n"
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        with self._path.open("a+b", buffering=0) as file, _alone(file):
-            _cut_off(file)
-            # The file is opened for appending, wherever it has been read.
-            _write(file, line)
+        with self._path.open("a+b", buffering=0) as file:
+            # Until the file is closed.
+            fcntl.flock(file, fcntl.LOCK_EX)
+            end = file.seek(0, os.SEEK_END)
+            if end and os.pread(file.fileno(), 1, end - 1) != b"\n":
+                # A last line without an end, to which this one would be glued.
+                file.truncate(self._path.read_bytes().rfind(b"\n") + 1)
+            left = memoryview(line)
+            while left:
+                left = left[file.write(left) :]
             os.fsync(file.fileno())
 
     def records(self) -> list[RecordT]:
@@ -83,30 +86,3 @@ class TaskJournal(Generic[RecordT]):
         """Write the outcome of a task down."""
         self._file.add(self._form(task_id, rows))
         self._rows[task_id] = rows
-
-
-@contextmanager
-def _alone(file: BinaryIO) -> Iterator[None]:
-    """Keep other writers out for the block."""
-    fcntl.flock(file, fcntl.LOCK_EX)
-    try:
-        yield
-    finally:
-        fcntl.flock(file, fcntl.LOCK_UN)
-
-
-def _write(file: BinaryIO, line: bytes) -> None:
-    """Write all of a line; one that the disk has no room for is cut off."""
-    left = memoryview(line)
-    while left:
-        left = left[file.write(left) :]
-
-
-def _cut_off(file: BinaryIO) -> None:
-    """Remove a last line without an end, to which the next one would be glued."""
-    begin, tail = file.seek(0, os.SEEK_END), b""
-    while begin and b"\n" not in tail:
-        end, begin = begin, max(0, begin - BLOCK)
-        file.seek(begin)
-        tail = file.read(end - begin) + tail
-    file.truncate(begin + tail.rfind(b"\n") + 1)

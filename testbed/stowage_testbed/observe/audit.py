@@ -54,21 +54,14 @@ class AuditEntry:
 
     def creates(self, resource: str, subresource: str) -> bool:
         """Return whether something of this kind was created with success."""
-        return (
-            self.verb == "create"
-            and self.resource == resource
-            and self.subresource == subresource
-            and self.code < HTTP_FIRST_FAILURE
-        )
+        return self.verb == "create" and self._succeeded(resource, subresource)
 
     def writes(self, resource: str, subresource: str) -> bool:
         """Return whether something of this kind was changed with success."""
-        return (
-            self.verb in {"patch", "update"}
-            and self.resource == resource
-            and self.subresource == subresource
-            and self.code < HTTP_FIRST_FAILURE
-        )
+        return self.verb in {"patch", "update"} and self._succeeded(resource, subresource)
+
+    def _succeeded(self, resource: str, subresource: str) -> bool:
+        return (self.resource, self.subresource) == (resource, subresource) and self.code < HTTP_FIRST_FAILURE
 
 
 @dataclass(frozen=True, slots=True)
