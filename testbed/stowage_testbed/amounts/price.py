@@ -36,10 +36,7 @@ def parse_price(text: str) -> int:
 
 
 def exact_price(micros: int, decimals: int = 2) -> str:
-    """Return all of a price, with so many decimals at least: ``12.384``, ``0.10``.
-
-    With none it is as the status of a plan has it: ``0.1``.
-    """
+    """Return all of a price, with so many decimals at least: ``12.384``, ``0.10``; with none ``0.1``."""
     whole, part = divmod(abs(micros), MICROS)
     rest = f"{part:06}".rstrip("0").ljust(decimals, "0")
     return f"{'-' if micros < 0 else ''}{whole}.{rest}".rstrip(".")

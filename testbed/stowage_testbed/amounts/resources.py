@@ -33,14 +33,8 @@ def order(names: Iterable[str]) -> list[str]:
 class Resources(Mapping[str, int]):
     """Amounts by resource, in the order of tables; what is not named is 0.
 
-    Equal amounts are equal, in whatever order they are given and whether or not zeros
-    are. What is left of a node that is overcommitted is negative.
-
-    Examples
-    --------
-    >>> node = Resources({"nvidia.com/gpu": 4}, cpu=32_000, memory=128 * 10**9)
-    >>> Resources(cpu=4000).fits(node - Resources(cpu=30_000))
-    False
+    Equal amounts are equal, whether or not zeros are given. What is left of a node that is overcommitted is
+    negative.
     """
 
     __slots__ = ("_amounts", "_hash")
@@ -60,10 +54,7 @@ class Resources(Mapping[str, int]):
         return {name: format_cpu(amount) if name == CPU else str(amount) for name, amount in self.items()}
 
     def fits(self, room: Resources) -> bool:
-        """Return whether there is enough of all that is asked for.
-
-        Of what is not asked for there may be too little, as on an overcommitted node.
-        """
+        """Return whether there is enough of all that is asked for; of other resources there may be too little."""
         return all(amount <= room[name] for name, amount in self.items())
 
     def without(self, *names: str) -> Resources:
@@ -123,10 +114,7 @@ def add_up(parts: Iterable[Resources]) -> Resources:
 
 
 def names_of(parts: Iterable[Resources]) -> tuple[str, ...]:
-    """Return cpu and memory, which every node has, and what else there is of.
-
-    Pods are left out: they are counted apart.
-    """
+    """Return cpu and memory, which every node has, and what else there is of; pods are counted apart."""
     further = {name for part in set(parts) for name in part}
     return tuple(order({CPU, MEMORY} | further - {PODS}))
 

@@ -46,9 +46,9 @@ class Objects:
     ) -> dict[str, Any]:
         """Create an object and return it as the server made it.
 
-        With ``or_keep`` an object of that name that is there already is left alone,
-        with ``dry_run`` none is made, but it is refused as it would be. If ``strict``,
-        a field that the server does not know is an error, and not passed over.
+        With ``or_keep`` an object of that name that is there already is left alone, with ``dry_run`` none is
+        made, but it is refused as it would be. If ``strict``, a field that the server does not know is an
+        error, and not passed over.
         """
         metadata = manifest["metadata"]
         path = self.kinds.of(manifest).path(metadata.get("namespace", ""))
@@ -84,10 +84,7 @@ class Objects:
         self._ask("POST", path, f"bind Pod {name} to {node}", binding)
 
     def list_all(self, kind: str, namespace: str = "") -> list[dict[str, Any]]:
-        """Return every object of a kind, of a namespace if one is given.
-
-        They are read page by page, without a burden on the server of a large cluster.
-        """
+        """Return every object of a kind, of a namespace if one is given, read page by page."""
         return list(self.each(kind, namespace))
 
     def each(self, kind: str, namespace: str = "") -> Iterator[dict[str, Any]]:

@@ -19,10 +19,7 @@ RecordT = TypeVar("RecordT")
 
 
 class Journal(Generic[RecordT]):
-    """Records of one type, in the order in which they were added.
-
-    The file is made with the first one; ``form`` is their type, a dataclass.
-    """
+    """Records of one type, a dataclass, in the order in which they were added; the file is made with the first one."""
 
     def __init__(self, path: Path, form: type[RecordT]) -> None:
         self._path = path
@@ -45,10 +42,7 @@ class Journal(Generic[RecordT]):
             os.fsync(file.fileno())
 
     def records(self) -> list[RecordT]:
-        """Return every record; a StowageError if a line is none.
-
-        A last line without an end is what a killed process leaves: it is no record.
-        """
+        """Return every record, but for a last line without an end, left by a killed process; or a StowageError."""
         if not self._path.is_file():
             return []
         whole, _, _ = self._path.read_bytes().rpartition(b"\n")

@@ -16,18 +16,12 @@ def checkout() -> Path | None:
 
 
 def shipped(name: str) -> Path:
-    """Return a folder that Stowage ships: ``charts``, ``scenarios`` or ``scheduler``.
-
-    It is the checkout's own, or what the wheel holds of it; nothing is written there.
-    """
+    """Return a folder that Stowage ships, as ``charts``: the checkout's own, or the wheel's; only to be read."""
     return (checkout() or _DATA) / name
 
 
 def cache_folder() -> Path:
-    """Return the one folder outside the checkout that Stowage writes to.
-
-    ``STOWAGE_CACHE`` names it; without it, ``$XDG_CACHE_HOME/stowage`` or ``~/.cache/stowage``.
-    """
+    """Return the one folder outside the checkout that Stowage writes to: ``STOWAGE_CACHE``, or one of the XDG cache."""
     named = os.environ.get("STOWAGE_CACHE")
     if named:
         return Path(named).expanduser().resolve()
@@ -43,8 +37,8 @@ def tools_folder() -> Path:
 def clusters_folder() -> Path:
     """Return the folder of the live clusters' work directories, one a cluster.
 
-    ``STOWAGE_CLUSTERS`` names a folder of the cache to have it in: what runs there
-    neither sees nor removes the clusters of others.
+    ``STOWAGE_CLUSTERS`` names a folder of the cache to have it in: what runs there neither sees nor removes the
+    clusters of others.
     """
     # kwokctl has a name of its own for the last part.
     return cache_folder() / os.environ.get("STOWAGE_CLUSTERS", "") / "clusters"

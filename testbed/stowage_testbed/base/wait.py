@@ -58,19 +58,9 @@ def wait_until(
 ) -> T:
     """Look until ``holds`` accepts the state, and return that state; what is needed and not well ends the wait.
 
-    Parameters
-    ----------
-    what
-        The condition in words, as in "node n1 to be Ready".
-    look
-        Reads the state. Its exceptions are not caught: a look that may fail says so by returning a state.
-    timeout_s, poll_s
-        Deadline from now, which `stretch` may put off, and pause between two looks.
-
-    Raises
-    ------
-    WaitTimeoutError
-        The deadline passed; carries the last state.
+    ``what`` is the condition in words, as in "node n1 to be Ready". Exceptions of ``look`` are not caught: one that
+    may fail says so by returning a state. The deadline counts from now, and `stretch` may put it off. Raises a
+    WaitTimeoutError, which carries the last state.
     """
     clock = clock or SystemClock()
     timeout_s = stretch(timeout_s)

@@ -70,10 +70,7 @@ def _rows(items: Iterable[JsonObject] | None, fields: Collection[str]) -> list[l
 
 
 def may_change_plans(api: ApiClient) -> bool:
-    """Return whether who is asked as may patch PackingPlans, as the API server itself answers.
-
-    Raises ApiRefusedError or ApiUnreachableError if it does not say.
-    """
+    """Return whether who is asked as may patch PackingPlans, as the API server itself answers."""
     review = {
         "apiVersion": _REVIEW,
         "kind": "SelfSubjectAccessReview",

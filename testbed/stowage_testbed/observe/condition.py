@@ -61,10 +61,7 @@ def pods_placed(namespace: str, count: int) -> Condition:
 
 
 def at_rest(namespace: str, count: int) -> Condition:
-    """Hold when no plan lives, and every pod is bound or found unschedulable.
-
-    A plan that failed or was given up makes the wait vain.
-    """
+    """Hold when no plan lives, and every pod is bound or found unschedulable; never after a plan that failed."""
     pods_are_decided = pods_decided(namespace, count)
 
     def condition(state: State) -> ConditionResult:
@@ -80,10 +77,7 @@ def at_rest(namespace: str, count: int) -> Condition:
 
 
 def packed(namespace: str, count: int) -> Condition:
-    """Hold at rest, when all pods are placed or no other plan is to be expected.
-
-    The newest plan tells: it found no improvement, or it was carried out and was optimal.
-    """
+    """Hold at rest, when all pods are placed, or the newest plan was optimal or found no improvement."""
     is_at_rest = at_rest(namespace, count)
 
     def condition(state: State) -> ConditionResult:

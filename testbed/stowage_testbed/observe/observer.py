@@ -32,11 +32,7 @@ long as all the rest. Stamps are older than that, and a change after a pause is 
 
 
 class Observer:
-    """Watches sources, each in a thread, into one state.
-
-    Use as a context manager: leaving it ends every watch. `watch` adds sources; ``cpu_ns`` returns what the calling
-    thread has had of a core.
-    """
+    """Watches sources, each in a thread, into one state, until its context ends."""
 
     def __init__(
         self,
@@ -134,30 +130,12 @@ class Observer:
         quiet_kinds: tuple[str, ...] = (),
         quiet_after: Receipt | None = None,
     ) -> None:
-        """Block until the condition holds.
+        """Block until the condition holds; raise a WaitTimeoutError with the last state, or UnreachableStateError.
 
-        The condition is looked at after every change, but for a pause that grows with
-        what a look costs: beside a burst of thousands of pods it would else take a core
-        from the very thing that is measured.
-
-        Parameters
-        ----------
-        what
-            The condition in words.
-        timeout_s
-            Deadline from now.
-        quiet_s, quiet_kinds, quiet_after
-            The state must also be stable: none of these kinds changed for so many seconds, which count from
-            ``quiet_after`` at the earliest: what was done then may not have shown itself yet.
-
-        Raises
-        ------
-        WaitTimeoutError
-            The deadline passed; carries the last state in words.
-        UnreachableStateError
-            The condition said that it can no longer be met.
-        StowageError
-            A watch broke off.
+        The condition is looked at after every change, but for a pause that grows with what a look costs: beside
+        a burst of thousands of pods it would else take a core from the very thing that is measured. With
+        ``quiet_s`` the state must also be stable: none of the ``quiet_kinds`` changed for so many seconds,
+        which count from ``quiet_after`` at the earliest, as what was done then may not have shown itself yet.
         """
         timeout_s = stretch(timeout_s)
         deadline_ns = self.clock.now().monotonic_ns + int(timeout_s * NS_PER_S)

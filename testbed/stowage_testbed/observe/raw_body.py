@@ -158,10 +158,7 @@ class RawBody(Mapping[str, Any]):
         self.name = intern(names.name)
 
     def digest(self, read: Callable[[FormT], T], form: type[FormT]) -> T:
-        """Return what ``read`` makes of as much of the object as ``form`` has, which it is asked only once.
-
-        A body has room for one digest: its callers agree on one ``read``.
-        """
+        """Return what ``read`` makes of as much as ``form`` has, once: all callers agree on one ``read``."""
         if self._digest is None:
             self._digest = read(self.decode(form))
         return cast("T", self._digest)

@@ -178,10 +178,7 @@ def _group(entries: Iterable[AuditEntry]) -> Answers:
 
 
 def _find_events(number: int, line: PodTimeline, answers: Answers) -> Iterable[_Event]:
-    """Yield the moments with the last request that can have been the reason.
-
-    A request that came in after the receipt cannot; names are used again.
-    """
+    """Yield the moments with the last request that came in before the receipt, and so can have been the reason."""
     # A pod may be created with its node.
     binding: Moment = "created" if line.bound == line.created else "bound"
     sources: Sequence[tuple[Moment, Receipt | None, Moment]] = (

@@ -90,12 +90,8 @@ class HistoryGoneError(Exception):
 class Watches:
     """Lists sources, then follows each in a thread of its own.
 
-    Parameters
-    ----------
-    patience_s
-        How long the server may be away before a watch counts as broken; it may be changed at any time.
-    silence_s
-        How long a connection may say nothing before it counts as lost; without it, as long as the connection stands.
+    A server may be away for ``patience_s``, which may be changed at any time, before a watch counts as broken, and
+    a connection may say nothing for ``silence_s``, or as long as it stands, before it counts as lost.
     """
 
     def __init__(

@@ -24,8 +24,8 @@ KIB = 1024
 class Footprint:
     """What processes took together; ``None`` where it could not be read.
 
-    The peaks of resident memory are added up, although they need not have been at one time. The time is user and system
-    time, of children that have ended too.
+    Peaks of resident memory are added up, although they need not have been at one time; the time is that of ended
+    children too.
     """
 
     peak_memory_bytes: int | None = None

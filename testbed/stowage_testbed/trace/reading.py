@@ -47,13 +47,9 @@ class Trace:
 class TraceReader:
     """Reads a trace as a stream: iterating it once yields its good lines.
 
-    ``issues`` has the broken lines that were skipped so far; `check` raises them. ``remark`` says why the trace ends
-    early; it is empty if it does not, or is not known to yet.
-
-    Raises
-    ------
-    InputError
-        There is no such file, or it is no trace of this version.
+    ``issues`` has the broken lines that were skipped so far; `check` raises them. ``remark`` says why the trace
+    ends early; it is empty if it does not, or is not known to yet. Raises an InputError if there is no such file,
+    or it is no trace of this version.
     """
 
     def __init__(self, path: Path) -> None:

@@ -136,10 +136,7 @@ def _without_job_labels(metadata: Manifest) -> Manifest:
 
 
 def reduce_pod_spec(spec: Mapping[str, Any]) -> Manifest:
-    """Return a pod's spec without what scheduling does not depend on.
-
-    The node that it has is left out as well, and what admission adds to every pod.
-    """
+    """Return what scheduling depends on of a pod, without its node, and what admission adds to every pod."""
     reduced = {key: spec[key] for key in _POD_FIELDS if spec.get(key) not in (None, [], {}, "", _DEFAULTS.get(key))}
     for key in ("initContainers", "containers"):
         if containers := spec.get(key):
@@ -169,10 +166,7 @@ def reduce_pod(pod: Mapping[str, Any]) -> PodTemplate:
 
 
 def is_of_host(spec: Mapping[str, Any]) -> bool:
-    """Return whether a pod may be on the node of a testbed that is no fake one.
-
-    It is the scheduler's own, which a replay starts anew.
-    """
+    """Return whether a pod may be on a testbed's own node: the scheduler's, which a replay starts anew."""
     return any(one.get("key") == HOST_LABEL for one in spec.get("tolerations") or ())
 
 
@@ -236,10 +230,7 @@ def _reduce_affinity(affinity: Mapping[str, Any]) -> Manifest:
 
 
 def _drop_merged_keys(term: Mapping[str, Any]) -> Manifest:
-    """Drop those label keys that the server has put into the selector already.
-
-    It refuses a term that has a key in both.
-    """
+    """Drop label keys that the server has put into the selector already: it refuses a term that has a key in both."""
     selector = term.get("labelSelector") or {}
     merged = {one["key"] for one in selector.get("matchExpressions") or ()}
     kept = dict(term)

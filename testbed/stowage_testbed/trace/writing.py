@@ -15,10 +15,7 @@ MS = 3
 
 
 class TraceWriter:
-    """Writes a trace line by line, compressed if its name ends in ``.gz``; at the end of its context it is whole.
-
-    Raises an InputError if the name is none of a trace, and an OSError if it cannot be written there.
-    """
+    """Writes a trace, compressed if its name ends in ``.gz``, whole at the end of its context, or raises."""
 
     def __init__(self, path: Path, header: Header) -> None:
         check_is_trace(path.name)
