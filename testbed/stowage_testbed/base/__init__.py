@@ -1,1 +1,1 @@
-"""What every room stands on: errors, waiting, files, child processes."""
+"""What every room stands on: errors, waiting, files, child processes. Begin with `errors.StowageError`."""

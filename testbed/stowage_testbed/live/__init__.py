@@ -1,1 +1,1 @@
-"""A page that shows a cluster as it is now, and as it was while somebody watched."""
+"""A page that shows a cluster as it is now, and as it was while somebody watched. Begin with `server.LiveServer`."""

@@ -1,1 +1,1 @@
-"""Watching a cluster from one process, on one clock."""
+"""What watches and the audit log report of a cluster, on one clock. Begin with `observer.Observer`."""

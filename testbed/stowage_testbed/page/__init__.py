@@ -1,1 +1,1 @@
-"""What all pages share: one way to make one that works offline, and nodes as bars."""
+"""One way to make every page, which then works offline: `offline.offline_page`."""

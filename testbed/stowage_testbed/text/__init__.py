@@ -1,1 +1,1 @@
-"""Tables and pages: what people read, wherever it is shown."""
+"""Tables, figures and lines that people read, wherever they are shown. Begin with `tables.Table`."""

@@ -1,1 +1,1 @@
-"""What came and went in a cluster over time: recorded, read, and made again."""
+"""What came and went in a cluster over time: recorded, read, and made again. Begin with `record.record`."""
