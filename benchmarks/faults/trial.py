@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks.faults.processes import RESTARTED, hold_s
 from stowage_testbed.helm import Release
 from stowage_testbed.invariants import History, check
-from stowage_testbed.invariants.eviction import SCHEDULER
+from stowage_testbed.invariants.history import SCHEDULER
 from stowage_testbed.observe.audit import (
     BEGINNING,
     AuditEntry,

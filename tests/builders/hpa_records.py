@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 
 from stowage_testbed.hpa.load import find, hold
 from stowage_testbed.hpa.model.load_window import Segment
-from stowage_testbed.hpa.record import HpaRecord
+from stowage_testbed.hpa.record import HpaRecord, PodCount, Replicas, segments
 from stowage_testbed.hpa.settings import FULL, Autoscaling, Find, Hold, RecoverySettings, Timing
-from stowage_testbed.hpa.timeline import PodCount, Replicas, segments
 
 QUICK = RecoverySettings(
     autoscaling=Autoscaling(scale_up_percent=900, scale_up_period_s=1),

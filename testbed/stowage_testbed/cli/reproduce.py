@@ -116,8 +116,7 @@ def thesis(
     """
     from stowage_testbed.cli.reproducing import numbers, rebuild, words  # noqa: PLC0415 - as above
     from stowage_testbed.reproduce.instance.rebuilding import choose_cells  # noqa: PLC0415
-    from stowage_testbed.reproduce.thesis.evaluation import STRATEGIES, THESIS, ThesisRequest  # noqa: PLC0415
-    from stowage_testbed.reproduce.thesis.instances import thesis_grid  # noqa: PLC0415
+    from stowage_testbed.reproduce.thesis import STRATEGIES, THESIS, ThesisRequest, thesis_grid  # noqa: PLC0415
 
     request = ThesisRequest(
         cells=choose_cells(cells or (), thesis_grid()),

@@ -26,7 +26,7 @@ from stowage_testbed.reproduce.paper.instances import Evaluation
 from stowage_testbed.reproduce.paper.live import run_live, sample_of
 from stowage_testbed.reproduce.sweep.execution import connect_to_dask, use_processes
 from stowage_testbed.reproduce.sweep.folder import SweepFolder
-from stowage_testbed.reproduce.thesis.evaluation import THESIS
+from stowage_testbed.reproduce.thesis import THESIS
 from stowage_testbed.run.tools import SIMULATOR, install_arms, install_needed
 
 

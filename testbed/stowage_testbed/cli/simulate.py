@@ -116,8 +116,7 @@ def _try_policy(
     file: Path, name: str, recorded: Trace, arms: Sequence[str], settings: Settings, *, proof_s: float
 ) -> Tried:
     from stowage_testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
-    from stowage_testbed.policyday.arms import find_arm  # noqa: PLC0415
-    from stowage_testbed.policyday.descheduler import TOOL  # noqa: PLC0415
+    from stowage_testbed.policyday.arms import TOOL, find_arm  # noqa: PLC0415
     from stowage_testbed.policyday.policy import read_policy  # noqa: PLC0415
     from stowage_testbed.policyday.trial import windows_of  # noqa: PLC0415
     from stowage_testbed.policyday.trying import try_policy  # noqa: PLC0415

@@ -23,12 +23,12 @@ from stowage_testbed.compare.tables import (
 from stowage_testbed.compare.verdicts import Verdict
 from stowage_testbed.compare.wording import name_clock, summarise
 from stowage_testbed.hpa.record import HpaRecord
+from stowage_testbed.metrics.catalogue import sum_requested
 from stowage_testbed.metrics.columns import list_node_columns, list_pod_columns, name_requested
 from stowage_testbed.metrics.latency import LATENCIES
 from stowage_testbed.metrics.over_time import count_waiting
 from stowage_testbed.metrics.record import RunRecord, find_placed_span, find_waiting_span
 from stowage_testbed.metrics.state import NodeState
-from stowage_testbed.metrics.utilisation import sum_requested
 from stowage_testbed.page.offline import BARS, offline_page
 
 HTML = "report.html"

@@ -1,15 +1,19 @@
-"""What is kept of one recovery run: all that its metrics and pictures are made from."""
+"""What is recorded of a recovery run, and what the watches saw of the autoscaler and of the pods over time."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any, Self
 
 from stowage_testbed.hpa.load import Recovery, recovery
-from stowage_testbed.hpa.model.load_window import LoadWindow
+from stowage_testbed.hpa.model.load_window import LoadWindow, Segment
 from stowage_testbed.hpa.settings import RecoverySettings
-from stowage_testbed.hpa.timeline import PodCount, Replicas
+from stowage_testbed.observe.change import Change, JsonObject, Verb
+from stowage_testbed.observe.pod import read_pod
+from stowage_testbed.observe.receipt import Receipt
+from stowage_testbed.observe.source import AUTOSCALERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +59,89 @@ class HpaRecord:
             replicas=tuple(Replicas(**point) for point in document["replicas"]),
             pods=tuple(PodCount(**point) for point in document["pods"]),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class PodCount:
+    """How many pods there are and how many are ready, from ``at_s`` on."""
+
+    at_s: float
+    total: int
+    ready: int
+
+
+@dataclass(frozen=True, slots=True)
+class Replicas:
+    """What the autoscaler says, from ``at_s`` on.
+
+    Usage is the mean that it has read, in percent of the request, if it has read any.
+    """
+
+    at_s: float
+    current: int
+    desired: int
+    cpu_percent: int | None
+
+
+def pod_counts(changes: Iterable[Change], namespace: str, origin: Receipt) -> tuple[PodCount, ...]:
+    """Return the pods of a namespace over time, a count for each change of it."""
+    pods: dict[str, bool] = {}
+    line: list[PodCount] = []
+    for change in changes:
+        if change.kind != "Pod" or change.namespace != namespace:
+            continue
+        if change.verb is Verb.DELETED:
+            pods.pop(change.uid, None)
+        else:
+            pod = read_pod(change.body)
+            # One that goes is taken out of the service before it ends.
+            pods[change.uid] = pod.ready and pod.live
+        at_s = change.receipt.seconds_since(origin)
+        count = PodCount(at_s, len(pods), sum(pods.values()))
+        if line and line[-1].at_s == at_s:
+            # A list shows everything at one moment.
+            line.pop()
+        if not line or (line[-1].total, line[-1].ready) != (count.total, count.ready):
+            line.append(count)
+    return tuple(line)
+
+
+def replicas(changes: Iterable[Change], namespace: str, origin: Receipt) -> tuple[Replicas, ...]:
+    """Return the autoscaler's numbers over time, one for each change of its status."""
+    line: list[Replicas] = []
+    for change in changes:
+        if change.kind != AUTOSCALERS.kind or change.namespace != namespace:
+            continue
+        status = change.body.get("status") or {}
+        if change.verb is Verb.DELETED or "currentReplicas" not in status:
+            continue
+        seen = Replicas(
+            at_s=change.receipt.seconds_since(origin),
+            current=status["currentReplicas"],
+            desired=status["desiredReplicas"],
+            cpu_percent=_cpu_percent(status),
+        )
+        line.append(seen)
+    return tuple(line)
+
+
+def segments(counts: Sequence[PodCount], start_s: float, end_s: float) -> tuple[Segment, ...]:
+    """Return the ready pods over a span, in order; none before the first count."""
+    bounds = [count.at_s for count in counts if start_s < count.at_s < end_s]
+    edges = [start_s, *bounds, end_s]
+    return tuple(
+        Segment(after - before, _ready_at(counts, before)) for before, after in pairwise(edges) if after > before
+    )
+
+
+def _ready_at(counts: Sequence[PodCount], at_s: float) -> int:
+    return next((c.ready for c in reversed(counts) if c.at_s <= at_s), 0)
+
+
+def _cpu_percent(status: JsonObject) -> int | None:
+    for metric in status.get("currentMetrics") or []:
+        # Before its first reading the autoscaler reports an empty metric.
+        current = (metric.get("resource") or {}).get("current") or {}
+        if current.get("averageUtilization") is not None:
+            return int(current["averageUtilization"])
+    return None

@@ -4,7 +4,7 @@
 and on hand-made bad histories, which prove that each rule can fail.
 """
 
-from stowage_testbed.invariants.check import check
 from stowage_testbed.invariants.history import History, Violation
+from stowage_testbed.invariants.rules import check
 
 __all__ = ["History", "Violation", "check"]

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from stowage_testbed.invariants.eviction import Evicted
-from stowage_testbed.invariants.history import History, Violation
+from stowage_testbed.invariants.facts import PodFacts, pod_facts
+from stowage_testbed.invariants.history import Evicted, History, Violation
 from stowage_testbed.invariants.selector import Selector, SelectorIndex
 from stowage_testbed.observe.change import Verb
 from stowage_testbed.observe.pod import Pod, key_of, read_pod

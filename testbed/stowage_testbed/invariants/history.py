@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from http import HTTPStatus
 from itertools import islice
 
-from stowage_testbed.invariants.eviction import Evicted, granted_evictions
+from stowage_testbed.invariants.facts import PodFacts, pod_facts
 from stowage_testbed.observe.audit import AuditEntry
-from stowage_testbed.observe.change import Change, JsonObject, Verb
-from stowage_testbed.observe.pod import Pod, read_pod
+from stowage_testbed.observe.change import Change, JsonObject, Verb, uid_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +84,134 @@ class History:
     def evictions(self) -> tuple[Evicted, ...]:
         """The evictions that were granted, in their order."""
         return tuple(granted_evictions(self.changes, self.facts, self.audit))
+
+
+SLACK_NS = 1_000_000_000
+"""How far watch receipt and audit log may be apart."""
+
+SCHEDULER = ":stowage"
+"""How the user name of a release's own account ends."""
+
+
+@dataclass(slots=True)
+class Life:
+    """One pod, from its first change to its last.
+
+    ``body`` is the pod before its deletion was under way, if it was seen then. ``granted_at`` is how many of the
+    history's changes come before the one that shows that an eviction was granted, which the server writes into the pod
+    before it deletes it, ``leaves_at`` the same for the one that shows its deletion. ``leaves_ns`` and ``gone_ns`` are
+    the wall times at which its deletion was seen to have begun, and to be done.
+    """
+
+    uid: str
+    body: JsonObject
+    seen_ns: int
+    granted_at: int | None = None
+    leaves_at: int | None = None
+    leaves_ns: int | None = None
+    gone_ns: int | None = None
+
+    def take(self, position: int, change: Change, facts: PodFacts) -> None:
+        """Take in the next change of the pod."""
+        at_ns = change.receipt.wall_ns
+        gone = change.verb is Verb.DELETED
+        if gone:
+            self.gone_ns = at_ns
+        if self.leaves_at is not None:
+            return
+        if self.granted_at is None and facts.granted:
+            self.granted_at = position
+        if gone or facts.terminating:
+            self.leaves_at, self.leaves_ns = position, at_ns
+        else:
+            self.body = change.body
+
+
+Bearers = dict[tuple[str, str], dict[str, Life]]
+"""The pods that had each namespace and name, one after the other, by UID."""
+
+
+def pod_lives(changes: Iterable[Change], facts: Iterable[PodFacts | None]) -> Bearers:
+    """Return every pod of a history, whose facts are given change by change."""
+    bearers: Bearers = {}
+    for position, (change, seen) in enumerate(zip(changes, facts, strict=True)):
+        if seen is None:
+            continue
+        of_name = bearers.setdefault((seen.namespace, seen.name), {})
+        life = of_name.get(seen.uid)
+        if life is None:
+            life = Life(seen.uid, change.body, change.receipt.wall_ns)
+            of_name[seen.uid] = life
+        life.take(position, change, seen)
+    return bearers
+
+
+@dataclass(frozen=True, slots=True)
+class Evicted:
+    """An eviction that was granted.
+
+    ``position`` is how many of the history's changes come before the pod leaves, ``granted`` how many come before the
+    server was seen to have granted it: a budget that comes later was not there to be asked.
+    """
+
+    entry: AuditEntry
+    body: JsonObject
+    position: int
+    granted: int
+
+    @property
+    def uid(self) -> str:
+        """The pod's UID."""
+        return uid_of(self.body)
+
+    @property
+    def key(self) -> str:
+        """The pod's ``namespace/name``."""
+        return f"{self.entry.namespace}/{self.entry.name}"
+
+    @property
+    def by_scheduler(self) -> bool:
+        """Whether the scheduler has asked for it, and not a user who drains a node."""
+        return self.entry.user.endswith(SCHEDULER)
+
+
+def granted_evictions(
+    changes: Sequence[Change], facts: Sequence[PodFacts | None], audit: Iterable[AuditEntry]
+) -> Iterator[Evicted]:
+    """Yield the evictions that were granted, in their order.
+
+    One of a pod that no watch ever saw is left out: there is nothing to say of it.
+    """
+    lives = pod_lives(changes, facts)
+    for entry in audit:
+        asked = (entry.verb, entry.resource, entry.subresource)
+        succeeded = HTTPStatus.OK <= entry.code < HTTPStatus.MULTIPLE_CHOICES
+        if asked != ("create", "pods", "eviction") or not succeeded:
+            continue
+        life = _victim(lives.get((entry.namespace, entry.name), {}), entry)
+        if life is not None:
+            # The watch may show the deletion before the eviction's answer is in the log.
+            position = life.leaves_at
+            if position is None:
+                position = bisect_right(changes, entry.stage_ns, key=lambda one: one.receipt.wall_ns)
+            granted = position if life.granted_at is None else life.granted_at
+            yield Evicted(entry, life.body, position, granted)
+
+
+def _victim(bearers: Mapping[str, Life], entry: AuditEntry) -> Life | None:
+    """Return which of the pods of that name was evicted.
+
+    The request may say it. If not, it is the one whose deletion was seen to begin
+    closest to the answer, of those that were there then.
+    """
+    if entry.uid:
+        return bearers.get(entry.uid)
+    early, late = entry.stage_ns - SLACK_NS, entry.stage_ns + SLACK_NS
+    there = [
+        life for life in bearers.values() if life.seen_ns <= late and (life.gone_ns is None or life.gone_ns >= early)
+    ]
+    return min(
+        there,
+        key=lambda life: SLACK_NS if life.leaves_ns is None else abs(life.leaves_ns - entry.stage_ns),
+        default=None,
+    )

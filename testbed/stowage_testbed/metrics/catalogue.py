@@ -1,20 +1,257 @@
-"""Every metric of a run, in one fixed order; the subjects with few of them stand here."""
+"""Every metric of a run, in one fixed order, and how it is measured, apart from latencies and inversions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from statistics import fmean
+from fractions import Fraction
+from statistics import fmean, pstdev
+from typing import Protocol, TypeVar
 
-from stowage_testbed.metrics.distribution import measure_distribution
-from stowage_testbed.metrics.fragmentation import measure_fragmentation
+from stowage_testbed.amounts.resources import CPU, MEMORY, PODS, Resources, in_bytes
+from stowage_testbed.hpa.model.load_window import replicas_needed
+from stowage_testbed.hpa.record import HpaRecord
+from stowage_testbed.metrics.free_room import FreeRoom
 from stowage_testbed.metrics.inversions import measure_inversions
 from stowage_testbed.metrics.latency import measure_latency, measure_throughput
-from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.metrics.over_time import count_waiting
-from stowage_testbed.metrics.record import RunRecord, find_state_at_end, note_unlogged
-from stowage_testbed.metrics.recovery import measure_hpa
-from stowage_testbed.metrics.utilisation import measure_utilisation
+from stowage_testbed.metrics.metric import Better, Metric
+from stowage_testbed.metrics.over_time import StepLine, add_up, count_waiting
+from stowage_testbed.metrics.packing import compute_utilisation, count_pods_per_node, sum_requested_per_node
+from stowage_testbed.metrics.record import (
+    RunRecord,
+    find_placed_span,
+    find_state_at_end,
+    find_state_at_start,
+    note_unlogged,
+)
+from stowage_testbed.observe.receipt import RESOLUTION_S
+
+TOP = 5
+"""The paper prints its five fullest nodes."""
+
+
+def measure_distribution(record: RunRecord) -> Iterator[Metric]:
+    """Yield spread, Jain's index and top-5 skew at the window's end.
+
+    Jain's index of a resource is over the requested amounts of the nodes that have it, as in the paper; between unequal
+    nodes that is not the same as over their utilisation.
+    """
+    state = find_state_at_end(record)
+    pods = list(count_pods_per_node(state).values())
+    n, nothing = len(record.nodes), "nothing is placed"
+    better: Mapping[str, Better] = {"std": "lower", "cv": "lower"}
+    for what, value in compute_spread(pods).items():
+        unit, note = "ratio" if what == "cv" else "pods", nothing if value is None else ""
+        yield Metric(f"pods_per_node_{what}", value, unit, better.get(what, "neither"), n, note=note)
+    requested = sum_requested_per_node(state)
+    unequal = len({node.resources.without(PODS) for node in record.nodes}) > 1
+    loads = {"pods": pods} | {
+        name: [requested[node.name][name] for node in record.nodes if node.resources[name]] for name in state.resources
+    }
+    for name, amounts in loads.items():
+        index = jain_index(amounts)
+        note = "of amounts, and the nodes are unequal" if unequal and name != "pods" else ""
+        note = nothing if index is None else note
+        yield Metric(
+            f"jain_{name}", None if index is None else float(index), "index", "higher", len(amounts), note=note
+        )
+    share = compute_top_share(pods, TOP)
+    note = f"needs more than {TOP} nodes and a pod" if share is None else ""
+    yield Metric("top5_share_pods", None if share is None else float(share), "ratio", "lower", n, note=note)
+
+
+def compute_spread(loads: Sequence[int]) -> dict[str, float | None]:
+    """Return least, most, mean, standard deviation and coefficient of variation.
+
+    The deviation is that of the whole population: there are no other nodes. ``None``
+    is what cannot be said without a node, or without a load.
+    """
+    if not loads:
+        return dict.fromkeys(("min", "max", "mean", "std", "cv"))
+    mean, std = fmean(loads), pstdev(loads)
+    return {"min": min(loads), "max": max(loads), "mean": mean, "std": std, "cv": std / mean if mean else None}
+
+
+def compute_top_share(loads: Sequence[int], count: int) -> Fraction | None:
+    """Return what share of the load lies on the ``count`` fullest nodes.
+
+    ``None`` where that is no finding: there are no more nodes, or there is no load.
+    """
+    if len(loads) <= count or not any(loads):
+        return None
+    return Fraction(sum(sorted(loads, reverse=True)[:count]), sum(loads))
+
+
+def jain_index(loads: Sequence[int]) -> Fraction | None:
+    """Return (sum of x)^2 / (n * sum of x^2): from 1/n (all on one) to 1 (all equal).
+
+    R. Jain, D. Chiu, W. Hawe, "A Quantitative Measure of Fairness and Discrimination
+    for Resource Allocation in Shared Computer Systems", DEC-TR-301, 1984, section 4.
+    ``None`` where nothing is loaded: there is nothing to share.
+    """
+    squares = sum(load * load for load in loads)
+    return Fraction(sum(loads) ** 2, len(loads) * squares) if squares else None
+
+
+_UNITS = {CPU: "milli", MEMORY: "bytes"}
+"""Those in the names of metrics; what others are counted in their own names say."""
+
+
+def find_largest_fit(room: FreeRoom, of: Iterable[Resources]) -> Resources | None:
+    """Return the largest shape that fits some node; ``None`` if none does.
+
+    The larger of two shapes is the one with the larger dominant share of the capacity;
+    equal ones are ordered by cpu, then memory, then what else nodes have.
+    """
+    capacity = {name: max(int(room.size[name].sum()), 1) for name in room.names}
+
+    def size(shape: Resources) -> tuple[Fraction, list[int]]:
+        shares = (Fraction(shape[name], capacity[name]) for name in room.names)
+        return max(shares), [shape[name] for name in room.names]
+
+    return max((one for one in of if room.fits(one).any()), key=size, default=None)
+
+
+def compute_fragmentation(room: FreeRoom, of: Mapping[Resources, int], resource: str) -> Fraction | None:
+    """Return the expected share of the free amount that the next pod cannot use.
+
+    ``of`` weighs each shape by its pods; those count that ask for the resource.
+    ``None`` where nothing is free or no pod asks for it.
+    """
+    askers = {shape: n for shape, n in of.items() if resource in shape}
+    free = room.free[resource]
+    total = int(free.sum()) * sum(askers.values())
+    if not total:
+        return None
+    lost = sum(int(free[~room.fits(shape)].sum()) * n for shape, n in askers.items())
+    return Fraction(lost, total)
+
+
+def measure_fragmentation(record: RunRecord) -> Iterator[Metric]:
+    """Yield largest free room, largest pod that fits, stranded and fragmented share at the window's end.
+
+    *Stranded* is what lies idle because another resource of its node is used up (Verma et al., "Large-scale cluster
+    management at Google with Borg", EuroSys 2015). *Fragmented* is the share of what is free that the next pod, drawn
+    from the scenario's pods that ask for it, cannot use where it lies (Weng et al., "Beware of Fragmentation", USENIX
+    ATC 2023, their measure F, with whole pods).
+    """
+    bound = find_state_at_end(record).bound
+    room = FreeRoom(
+        {node.name: node.resources for node in record.nodes}, ((str(pod.node), pod.requests) for pod in bound)
+    )
+    of = Counter(pod.requests for pod in record.pods)
+    fit = find_largest_fit(room, of)
+    n = len(record.nodes)
+    for resource in room.names:
+        unit = _UNITS.get(resource, "bytes" if in_bytes(resource) else "units")
+        named = f"{resource}_{unit}" if resource in _UNITS else resource
+        fitting = "" if fit else "no pod of the scenario fits any node"
+        for name, amount, note in (
+            (f"largest_free_{named}", int(room.free[resource].max(initial=0)), ""),
+            (f"largest_fit_{named}", fit[resource] if fit else 0, fitting),
+        ):
+            yield Metric(name, amount if n else None, unit, "higher", n, 1.0, note if n else "no nodes")
+        capacity = int(room.size[resource].sum())
+        idle = room.count_stranded(of, resource) / capacity if capacity else None
+        lost = compute_fragmentation(room, of, resource)
+        for name, share, why_none in (
+            (f"stranded_{resource}", idle, "no nodes"),
+            (f"fragmented_{resource}", None if lost is None else float(lost), "nothing is free, or no pod asks for it"),
+        ):
+            yield Metric(name, share, "ratio", "lower", n, note=why_none if share is None else "")
+
+
+class _Point(Protocol):
+    @property
+    def at_s(self) -> float: ...
+
+
+P = TypeVar("P", bound=_Point)
+
+CUT_SHORT = "HOLD was ended at the first recovery"
+
+
+def measure_hpa(record: HpaRecord) -> Iterator[Metric]:
+    """Yield the metrics of a run, the same names in the same order for every run.
+
+    Without a value is what did not happen; the note says why.
+    """
+    settings, windows, n = record.settings, record.hold, len(record.hold)
+    outcome, start_s = record.recovery.outcome, record.hold_start_s
+    reasons = {
+        "recovered": "",
+        "no_degradation": "the service never degraded",
+        "no_recovery_within_hold": f"not within {windows[-1].end_s - start_s:g} s (right-censored)",
+    }
+    recovered = outcome == "recovered"
+    ttr_s = record.recovery.ttr_s if recovered else None
+    yield Metric("ttr_s", ttr_s, "s", "lower", n, settings.hold.window_s, reasons[outcome])
+    yield Metric("recovered_runs", float(recovered), "runs", "higher", n, 1.0, outcome)
+
+    # When enough replicas were ready: TTR is a multiple of the window, and this the same moment without its rounding.
+    needed = replicas_needed(settings.service, settings.sla, record.clients, settings.autoscaling.max_replicas)
+    at_s, note = None, "not even the most replicas keep the SLA"
+    if needed is not None:
+        at_s, note = (
+            _find_first(record.pods, lambda count: count.ready >= needed),
+            f"{needed} ready replicas are needed",
+        )
+    capacity_s = None if at_s is None else max(at_s - start_s, 0.0)
+    yield Metric("t_capacity_s", capacity_s, "s", "lower", len(record.pods), RESOLUTION_S, note)
+
+    whole = settings.hold.whole or not recovered
+    note = "" if whole else CUT_SHORT
+    mean_s = fmean(window.p99_s for window in windows) if whole else None
+    kept = sum(window.ok for window in windows) / n if whole else None
+    yield Metric("p99_peak_s", max(window.p99_s for window in windows), "s", "lower", n)
+    yield Metric("p99_mean_s", mean_s, "s", "lower", n, note=note)
+    yield Metric("ok_rate", kept, "", "higher", n, note=note)
+    yield Metric("hold_clients", record.clients, "clients", "neither", len(record.find))
+
+    # When the autoscaler acted, in seconds of the run as in section 5.3.2.
+    first, most = settings.autoscaling.min_replicas, settings.autoscaling.max_replicas
+    moments = {
+        "t_scale_up_s": _find_first(record.replicas, lambda seen: seen.desired > first),
+        "t_desired_most_s": _find_first(record.replicas, lambda seen: seen.desired >= most),
+        "t_ready_most_s": _find_first(record.pods, lambda count: count.ready >= most),
+    }
+    for name, moment_s in moments.items():
+        note = "" if moment_s is not None else "did not happen"
+        yield Metric(name, moment_s, "s", "lower", len(record.replicas), RESOLUTION_S, note)
+
+
+def _find_first(line: Iterable[P], holds: Callable[[P], bool]) -> float | None:
+    return next((point.at_s for point in line if holds(point)), None)
+
+
+def sum_requested(record: RunRecord, resource: str) -> StepLine:
+    """Return what the bound pods request, from the window's start to its end."""
+    spans = ((find_placed_span(pod, record.window_s), pod) for pod in record.pods)
+    return add_up((span, pod.requests[resource]) for span, pod in spans if span is not None)
+
+
+def measure_utilisation(record: RunRecord) -> Iterator[Metric]:
+    """Yield utilisation at the end, its change, and its average, per resource.
+
+    For the average, the nodes are taken as there for the whole window.
+    """
+    before, after = (compute_utilisation(state) for state in (find_state_at_start(record), find_state_at_end(record)))
+    n, window_s = len(record.nodes), record.window_s
+    for resource, end in after.items():
+        capacity = sum(node.resources[resource] for node in record.nodes)
+        timed = capacity and window_s > 0
+        mean = sum_requested(record, resource).mean(window_s) / capacity if timed else None
+        # Only the average has to do with time.
+        blur = record.resolution_s / window_s if window_s else 0.0
+        for what, value, resolution in (
+            ("end", float(end) if n else None, 0.0),
+            ("delta", float(end - before[resource]) if n else None, 0.0),
+            ("mean", mean, blur),
+        ):
+            note = "no nodes" if not n else "no time passed" if value is None else ""
+            yield Metric(f"utilisation_{resource}_{what}", value, "ratio", "higher", n, resolution, note)
+
 
 CPU_TICK_S = 0.01
 """Linux counts CPU time in hundredths of a second."""

@@ -16,8 +16,7 @@ from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.pod import requests_of
 from stowage_testbed.optimizer_service.service import running_service
-from stowage_testbed.policyday.arms import Arm, configured
-from stowage_testbed.policyday.descheduler import THRESHOLDS, Descheduler
+from stowage_testbed.policyday.arms import THRESHOLDS, Arm, Descheduler, configured
 from stowage_testbed.policyday.policy import Policy, Window
 from stowage_testbed.simulate.trace_events import make_events, make_node
 from stowage_testbed.simulate.virtual_time import Event, PassedTime, World

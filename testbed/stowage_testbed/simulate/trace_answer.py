@@ -11,14 +11,13 @@ from typing import Any
 import msgspec
 
 from stowage_testbed.amounts.resources import Resources, add_up, names_of
-from stowage_testbed.metrics.catalogue import metrics_of
+from stowage_testbed.metrics.catalogue import metrics_of, sum_requested
 from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.metrics.over_time import count_waiting
 from stowage_testbed.metrics.packing import count_placed_by_priority
 from stowage_testbed.metrics.record import PodRecord, RunRecord, find_state_at_end
 from stowage_testbed.metrics.state import NodeState
-from stowage_testbed.metrics.utilisation import sum_requested
-from stowage_testbed.observe.pod import priority_of, requests_of
+from stowage_testbed.observe.pod_body import priority_of, requests_of
 from stowage_testbed.simulate.process import find_profile
 from stowage_testbed.simulate.trace_events import list_priorities, make_events, resolve_priority
 from stowage_testbed.simulate.virtual_time import PassedTime, pass_time

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.policyday.arms import find_arm
-from stowage_testbed.policyday.descheduler import Descheduler
+from stowage_testbed.policyday.arms import Descheduler, find_arm
 from stowage_testbed.policyday.policy import Policy, read_policy
 from stowage_testbed.policyday.trial import Settings, try_arm
 from stowage_testbed.policyday.trying import try_policy

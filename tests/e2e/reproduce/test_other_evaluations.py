@@ -18,8 +18,7 @@ from stowage_testbed.reproduce.boreas.running import (
 from stowage_testbed.reproduce.instance.rebuilding import choose_cells, losses
 from stowage_testbed.reproduce.instance.rows import PENDING
 from stowage_testbed.reproduce.sweep.execution import SweepListener
-from stowage_testbed.reproduce.thesis.evaluation import THESIS, ThesisEvaluation, ThesisRequest
-from stowage_testbed.reproduce.thesis.instances import thesis_grid
+from stowage_testbed.reproduce.thesis import THESIS, ThesisEvaluation, ThesisRequest, thesis_grid
 
 pytestmark = [pytest.mark.e2e, pytest.mark.nightly]
 

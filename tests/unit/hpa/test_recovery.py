@@ -16,11 +16,10 @@ from waiting_clock import WaitingClock
 from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.hpa.load import Recovery, find, hold, recovery
 from stowage_testbed.hpa.model.load_window import LoadWindow, Segment
-from stowage_testbed.hpa.record import HpaRecord
+from stowage_testbed.hpa.record import HpaRecord, PodCount, Replicas, pod_counts, replicas, segments
 from stowage_testbed.hpa.settings import FULL, Autoscaling, Find, Hold, RecoverySettings, Timing
-from stowage_testbed.hpa.timeline import PodCount, Replicas, pod_counts, replicas, segments
+from stowage_testbed.metrics.catalogue import measure_hpa
 from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.metrics.recovery import measure_hpa
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.observe.receipt import NS_PER_S, Receipt

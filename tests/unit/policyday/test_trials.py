@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from stowage_testbed.policyday.arms import find_arm
-from stowage_testbed.policyday.figures import figures_of
 from stowage_testbed.policyday.policy import Window
 from stowage_testbed.policyday.trial import IDLE_S, Autoscaler, Trial, WindowTold, nodes_in_use
-from stowage_testbed.policyday.trying import pods_as_they_may_move
+from stowage_testbed.policyday.trying import figures_of, pods_as_they_may_move
 from stowage_testbed.simulate.virtual_time import Life, PassedTime
 from stowage_testbed.trace.format import Header, Node, NodeSeen, Owner, PodCame
 from stowage_testbed.trace.reading import Trace

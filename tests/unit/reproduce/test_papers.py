@@ -34,16 +34,18 @@ from stowage_testbed.reproduce.paper.page import page
 from stowage_testbed.reproduce.paper.tables import headline_sentences, headline_table, live_table, table_1
 from stowage_testbed.reproduce.scorecache import BURST, RECOVERY, planned, recovery_table
 from stowage_testbed.reproduce.sweep.folder import Header
-from stowage_testbed.reproduce.thesis.evaluation import (
+from stowage_testbed.reproduce.thesis import (
     Outcome,
+    ThesisCase,
+    ThesisRow,
     ThesisSolved,
     outcome,
     share_table,
     thesis_figures,
+    thesis_grid,
     win_counts,
     win_table,
 )
-from stowage_testbed.reproduce.thesis.instances import ThesisCase, ThesisRow, thesis_grid
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from watch_server import WatchServer, a_pod, serving
 from watched_pods import NAMESPACE, life
 
 from stowage_testbed.base.wait import wait_until
-from stowage_testbed.invariants.settled import COUNTED
+from stowage_testbed.invariants.rules import COUNTED
 from stowage_testbed.metrics.record import PodRecord
 from stowage_testbed.observe.audit import BEGINNING
 from stowage_testbed.observe.condition import pods_gone

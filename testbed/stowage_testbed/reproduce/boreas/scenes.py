@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from stowage_testbed.amounts.resources import MOST_PODS, Resources
 from stowage_testbed.cluster import NodePool
 from stowage_testbed.cluster.node_pool import ZONE_LABEL
-from stowage_testbed.instances.constraint_mix import HOSTNAME
+from stowage_testbed.instances.case import HOSTNAME
 from stowage_testbed.instances.snapshot import REQUIRED
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.implied_steps import make_steps

@@ -10,7 +10,7 @@ from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.cluster.metrics_server.fake_kubelet import FakeKubelet
 from stowage_testbed.cluster.metrics_server.objects import USAGE, usage_object
 from stowage_testbed.hpa.model.load_window import Segment
-from stowage_testbed.hpa.timeline import PodCount, Replicas, pod_counts, replicas, segments
+from stowage_testbed.hpa.record import PodCount, Replicas, pod_counts, replicas, segments
 from stowage_testbed.observe.change import Change
 from stowage_testbed.observe.condition import ConditionResult
 from stowage_testbed.observe.observer import Observer

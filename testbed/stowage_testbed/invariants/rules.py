@@ -1,0 +1,350 @@
+"""`check`: no overcommit, allowed evictions only, and what holds of plans and at the end of a run."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from itertools import groupby
+
+from stowage_testbed.amounts.resources import Resources
+from stowage_testbed.invariants.budget import no_budget_broken
+from stowage_testbed.invariants.facts import PodFacts
+from stowage_testbed.invariants.history import History, Violation
+from stowage_testbed.invariants.reserved import no_plan_room_taken, no_room_left_held, reservations_balance
+from stowage_testbed.observe.change import Change, JsonObject, Verb, uid_of
+from stowage_testbed.observe.plan import read_plan
+from stowage_testbed.observe.pod_body import FINISHED, allocatable_of, controller_of, key_of, node_of, priority_of
+
+UNDER_WAY_NS = 500_000_000
+"""How long a pod that was sent to a node before it shrank may be on its way there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a node can give, and what it could give until just now."""
+
+    amounts: Resources
+    former: Resources
+    since_ns: int
+
+    def changed(self, amounts: Resources, now_ns: int) -> Room:
+        """Return the room after a change at ``now_ns``."""
+        if amounts == self.amounts:
+            return self
+        return Room(amounts, self.amounts, now_ns)
+
+    def of(self, resource: str, now_ns: int) -> int:
+        """Return how much there was for whoever comes at ``now_ns``."""
+        amount = self.amounts[resource]
+        if now_ns - self.since_ns > UNDER_WAY_NS:
+            return amount
+        return max(amount, self.former[resource])
+
+
+def no_overcommit(history: History) -> Iterator[Violation]:
+    """Yield the pods that came to a node without room for them.
+
+    A node that shrinks may be over its capacity until its pods go, but no other pod
+    may come that asks for what is short, unless it was bound before. Terminating pods
+    still take their room.
+    """
+    nodes: dict[str, Room] = {}
+    pods: dict[str, PodFacts] = {}
+    taken: dict[str, Counter[str]] = {}
+    for change, facts in zip(history.changes, history.facts, strict=True):
+        if change.kind == "Node":
+            _take_node(nodes, change)
+        if facts is None:
+            continue
+        known = pods.pop(facts.uid, None)
+        if known is not None and known.takes_room:
+            taken[known.node].subtract(known.requests)
+        if change.verb is Verb.DELETED:
+            continue
+        pods[facts.uid] = facts
+        if facts.takes_room:
+            taken.setdefault(facts.node, Counter()).update(facts.requests)
+        if _came(change.verb, facts, known):
+            yield from _short(change, facts, nodes, taken)
+
+
+def _take_node(nodes: dict[str, Room], change: Change) -> None:
+    if change.verb is Verb.DELETED:
+        nodes.pop(change.name, None)
+        return
+    amounts, now_ns = allocatable_of(change.body), change.receipt.monotonic_ns
+    known = nodes.get(change.name, Room(amounts, amounts, now_ns))
+    nodes[change.name] = known.changed(amounts, now_ns)
+
+
+def _came(verb: Verb, facts: PodFacts, known: PodFacts | None) -> bool:
+    """Return whether the pod has just come to its node.
+
+    When a pod that a list shows for the first time was bound is unknown. One that had
+    no node before was bound while no watch was open.
+    """
+    if known is None and verb is Verb.LISTED:
+        return False
+    return facts.takes_room and not (known and known.node)
+
+
+def _short(
+    change: Change, facts: PodFacts, nodes: Mapping[str, Room], taken: Mapping[str, Mapping[str, int]]
+) -> Iterator[Violation]:
+    room = nodes.get(facts.node)
+    if room is None:
+        return
+    for resource in facts.requests:
+        there = room.of(resource, change.receipt.monotonic_ns)
+        held = taken[facts.node][resource]
+        if held > there:
+            detail = f"{resource}: {held} of {there} taken"
+            yield Violation("overcommit", f"{facts.key} on {facts.node}", detail, change.receipt.wall_text())
+
+
+SYSTEM_CRITICAL = 2_000_000_000
+MIRROR = "kubernetes.io/config.mirror"
+SOURCE = "kubernetes.io/config.source"
+SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
+DO_NOT_MOVE = "stowage.dev/do-not-move"
+
+REPLACING = ("ReplicaSet", "ReplicationController", "StatefulSet", "Job")
+"""Controllers that make a new pod for one that was evicted, to run anywhere."""
+
+
+def _annotation(body: JsonObject, name: str) -> str | None:
+    """Return an annotation, which may be there and empty."""
+    value = (body["metadata"].get("annotations") or {}).get(name)
+    return None if value is None else str(value)
+
+
+def _phase(body: JsonObject) -> str:
+    return str((body.get("status") or {}).get("phase", "Pending"))
+
+
+def _opted_out(body: JsonObject) -> bool:
+    return (
+        _annotation(body, DO_NOT_MOVE) not in {None, "false"}
+        or _annotation(body, DO_NOT_DISRUPT) == "true"
+        or _annotation(body, SAFE_TO_EVICT) == "false"
+    )
+
+
+PROTECTED: dict[str, Callable[[JsonObject], bool]] = {
+    "in kube-system": lambda body: body["metadata"]["namespace"] == "kube-system",
+    "system-critical": lambda body: priority_of(body) >= SYSTEM_CRITICAL,
+    "of no controller": lambda body: not controller_of(body),
+    "of a DaemonSet": lambda body: controller_of(body).get("kind") == "DaemonSet",
+    "of an unknown controller": lambda body: controller_of(body).get("kind") not in {None, *REPLACING, "DaemonSet"},
+    "a mirror pod": lambda body: _annotation(body, MIRROR) is not None,
+    "a static pod": lambda body: _annotation(body, SOURCE) not in {None, "api"},
+    "opted out": _opted_out,
+    "bound to its node's disk": lambda body: any(
+        volume.get("hostPath") for volume in (body.get("spec") or {}).get("volumes") or ()
+    ),
+    "not bound": lambda body: not node_of(body),
+    "not started": lambda body: _phase(body) == "Pending",
+    "finished": lambda body: _phase(body) in FINISHED,
+}
+"""Written down a second time, apart from the scheduler's own rules."""
+
+
+def planned_evictions(history: History) -> Iterator[Violation]:
+    """Yield evictions by the scheduler of pods that no stored plan names.
+
+    The plan must have been written before: a process that dies after the eviction must
+    leave behind why it was made.
+    """
+    stored = _first_stored_ns(history)
+    for evicted in history.evictions:
+        if not evicted.by_scheduler:
+            continue
+        if evicted.uid not in stored:
+            detail = "no plan names it"
+        elif stored[evicted.uid] > evicted.entry.stage_ns:
+            detail = "it was evicted before its plan was stored"
+        else:
+            continue
+        yield Violation("planned-eviction", evicted.key, detail)
+
+
+def evicted_once(history: History) -> Iterator[Violation]:
+    """Yield pods of which more than one eviction was granted."""
+    counts = Counter((evicted.uid, evicted.key) for evicted in history.evictions)
+    for (_, key), count in counts.items():
+        if count > 1:
+            yield Violation("evicted-once", key, f"evicted {count} times")
+
+
+def no_protected_pod_evicted(history: History) -> Iterator[Violation]:
+    """Yield evictions by the scheduler of pods that it must never disrupt.
+
+    A user may evict each of them. A drain meets pods that have just been bound, and has
+    no reason to spare them.
+    """
+    for evicted in history.evictions:
+        if not evicted.by_scheduler:
+            continue
+        for why, applies in PROTECTED.items():
+            if applies(evicted.body):
+                yield Violation("protected", evicted.key, f"it is {why}")
+
+
+def _first_stored_ns(history: History) -> dict[str, int]:
+    """Return since when a plan that names it was stored, by the UID of each pod.
+
+    The watch shows what a status said, if a little late; the audit log shows when one
+    was written. The first status that names pods is the second one written: the first
+    says `Solving`.
+    """
+    written: dict[str, list[int]] = {}
+    for entry in history.audit:
+        if (entry.resource, entry.subresource, entry.code) == ("packingplans", "status", HTTPStatus.OK):
+            written.setdefault(entry.name, []).append(entry.stage_ns)
+    for times_ns in written.values():
+        times_ns.sort()
+    freed_ns: dict[str, int] = {}
+    since_ns: dict[str, int] = {}
+    stored: dict[str, int] = {}
+    for change in history.of("PackingPlan"):
+        if change.verb is Verb.DELETED:
+            freed_ns[change.name] = change.receipt.wall_ns
+            continue
+        # What was written before is of an earlier plan of that name.
+        since = since_ns.setdefault(change.uid, freed_ns.get(change.name, 0))
+        own = written.get(change.name, [])
+        second = bisect_right(own, since) + 1
+        at = min([change.receipt.wall_ns, *own[second : second + 1]])
+        status = change.body.get("status") or {}
+        for step in (*(status.get("moves") or ()), *(status.get("evictions") or ())):
+            stored[step["podUID"]] = min(at, stored.get(step["podUID"], at))
+    return stored
+
+
+COUNTED = ("ReplicaSet", "StatefulSet")
+LIVE = frozenset({"Solving", "Executing"})
+
+
+def no_pod_lost(history: History) -> Iterator[Violation]:
+    """Yield controllers that have fewer pods than they ask for."""
+    alive = Counter(pod.controller for pod in history.pods().values() if pod.live)
+    for kind in COUNTED:
+        for body in history.present(kind).values():
+            wanted = int((body.get("spec") or {}).get("replicas") or 0)
+            have = alive[uid_of(body)]
+            if have < wanted and not body["metadata"].get("deletionTimestamp"):
+                yield Violation("lost-pod", f"{kind} {key_of(body)}", f"{have} pods of {wanted}")
+
+
+def never_fewer_placed(history: History) -> Iterator[Violation]:
+    """Yield the first priority of which fewer pods run than before the first plan.
+
+    Read from the highest priority down: the first difference decides. Where pods were
+    added or taken away by others, or nodes changed, the two cannot be compared, and
+    nothing is said.
+    """
+    first = next((position for position, change in enumerate(history.changes) if shows_a_plan(change)), None)
+    if first is None or _disrupted_by_others(history):
+        return
+    before, after = history.pods(first).values(), history.pods().values()
+    if _count(before, placed=False) != _count(after, placed=False):
+        return
+    was, now = _count(before, placed=True), _count(after, placed=True)
+    for priority in sorted({*was, *now}, reverse=True):
+        if now[priority] > was[priority]:
+            return
+        if now[priority] < was[priority]:
+            yield Violation(
+                "fewer-placed", f"priority {priority}", f"{now[priority]} pods run, {was[priority]} did before"
+            )
+            return
+
+
+def _disrupted_by_others(history: History) -> bool:
+    """Return whether a node change after the first plan could cost placements."""
+    planned = False
+    seen: dict[str, object] = {}
+    for change in history.of("Node", "PackingPlan"):
+        if change.kind == "PackingPlan":
+            planned = planned or shows_a_plan(change)
+            continue
+        state = (
+            (change.body.get("status") or {}).get("allocatable"),
+            (change.body.get("spec") or {}).get("taints"),
+            (change.body.get("spec") or {}).get("unschedulable"),
+        )
+        gone = change.verb is Verb.DELETED
+        if planned and (gone or seen.get(change.name, state) != state):
+            return True
+        seen[change.name] = state
+    return False
+
+
+def _count(pods: Collection[PodFacts], *, placed: bool) -> Counter[int]:
+    """Return the pods of each priority, or those that have a node."""
+    return Counter(pod.priority for pod in pods if pod.live and (pod.node or not placed))
+
+
+def one_live_plan(history: History) -> Iterator[Violation]:
+    """Yield the moments at which a plan began while another one was live.
+
+    A list shows all plans of one moment: only what it shows together counts.
+    """
+    live: dict[str, str] = {}
+    for receipt, batch in groupby(history.of("PackingPlan"), lambda one: one.receipt):
+        before = frozenset(live)
+        for change in batch:
+            live.pop(change.name, None)
+            phase = (change.body.get("status") or {}).get("phase", "")
+            if phase in LIVE and change.verb is not Verb.DELETED:
+                live[change.name] = phase
+        for name in sorted(live.keys() - before):
+            if len(live) > 1:
+                others = ", ".join(sorted(live.keys() - {name}))
+                yield Violation("one-live-plan", name, f"{live[name]} while {others} was live", receipt.wall_text())
+
+
+def shows_a_plan(change: Change) -> bool:
+    """Return whether a change shows a plan of this run.
+
+    One that goes, or was over before anybody looked, may be of an earlier run.
+    """
+    if change.kind != "PackingPlan" or change.verb is Verb.DELETED:
+        return False
+    return change.verb is not Verb.LISTED or not read_plan(change.body).finished
+
+
+def no_plan_left_open(history: History) -> Iterator[Violation]:
+    """Yield plans that have not ended although the run has come to rest."""
+    for body in history.present("PackingPlan").values():
+        plan = read_plan(body)
+        if not plan.finished:
+            phase = plan.phase or "not taken up"
+            yield Violation("plan-left-open", plan.name, f"it is still {phase}")
+
+
+Rule = Callable[[History], Iterator[Violation]]
+
+RULES: tuple[Rule, ...] = (
+    no_overcommit,
+    no_budget_broken,
+    no_protected_pod_evicted,
+    planned_evictions,
+    evicted_once,
+    no_pod_lost,
+    never_fewer_placed,
+    reservations_balance,
+    no_plan_room_taken,
+    no_room_left_held,
+    one_live_plan,
+    no_plan_left_open,
+)
+
+
+def check(history: History) -> list[Violation]:
+    """Return every violation, rule by rule."""
+    return [violation for rule in RULES for violation in rule(history)]

@@ -1,1 +1,0 @@
-"""The evaluation of "Scheduling Optimization in Kubernetes", seed 002: solvers."""
