@@ -1,10 +1,8 @@
-"""An earlier comparison, kept as a small file, and a later one checked against it: `check`.
+"""An earlier comparison, saved as a small file, and a later one checked against it: `check`.
 
 The two were not interleaved and may be of two machines. So rounds are not pairs (Welch's interval instead of
-Student's), and times are scaled by the speed of the machine. How much of a time is the machine's is not known - a
-scheduler that waits for its client's rate limit waits as long on any machine - so the truth lies between none and all
-of it, and a verdict has to hold over that range. Times of a queue near its limit are not proportional to speed: if
-one machine is more than twice as fast as the other, times and rates are shown without a verdict.
+Student's), and times are scaled by the speed of the machine. How much of a time is the machine's is unknown, so a
+verdict has to hold whether none or all of it is. Beyond twice the speed, times and rates get no verdict.
 """
 
 from __future__ import annotations
@@ -93,11 +91,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What a comparison says against an earlier one.
-
-    ``slowdown`` is that of this machine against the earlier one, `None` if a speed is not known; nothing is scaled
-    then. ``missing`` names arms and metrics that the comparison lacks, and runs that failed in it and not before.
-    """
+    """A comparison against an earlier one; nothing is scaled where ``slowdown``, of this machine, is `None`."""
 
     checked: tuple[Checked, ...]
     slowdown: Slowdown | None
@@ -203,10 +197,7 @@ def _list_differences(before: Baseline, now: Baseline) -> Iterator[str]:
 
 
 def welch_interval(before: Series, now: Series, level: float) -> tuple[Scale, float, float] | None:
-    """Return scale, mean and half width of the change, which is missed with chance ``level``.
-
-    `None` if a side has fewer than two rounds, which show no spread.
-    """
+    """Return scale, mean and half width of the change, missed with chance ``level``; `None` below two rounds a side."""
     if min(len(before.values), len(now.values)) < FEWEST_ROUNDS:
         return None
     scale: Scale = "ratio" if all(value > 0 for value in (*before.values, *now.values)) else "difference"

@@ -70,10 +70,7 @@ def read_finished(folder: Path) -> Comparison:
 
 
 class Bundle:
-    """The folder of a comparison that is under way, made by `create` or `resume`.
-
-    Each file is there whole or not at all. ``comparison`` has the configurations and runs so far.
-    """
+    """The folder of a comparison under way, by `create` or `resume`; each file is written whole or not at all."""
 
     def __init__(self, folder: Path, comparison: Comparison) -> None:
         self.folder = folder

@@ -151,10 +151,7 @@ def thin(x: Sequence[float], y: Sequence[float], most: int = MOST_POINTS) -> Lin
 
 
 def distribution(records: Iterable[RunRecord], latency: str) -> Line:
-    """Return the share of pods that had waited at most x seconds, over all records.
-
-    Pods that never came to the end count as waiting for ever. Empty without samples.
-    """
+    """Return the share of pods that waited at most x seconds; those that never came to the end wait for ever."""
     found = [LATENCIES[latency](record) for record in records]
     samples = sorted(sample for one in found for sample in one.samples_s)
     if not samples:
@@ -290,10 +287,7 @@ def _round_line(line: Line) -> dict[str, list[float]]:
 
 
 class Placements(NamedTuple):
-    """The runs whose placements the page shows, in columns, and how many were too many.
-
-    Most runs share a cluster. A pod's class is its workload, priority and requests.
-    """
+    """The runs whose placements the page shows, in columns, and how many were too many; most share a cluster."""
 
     clusters: list[dict[str, Any]]
     runs: list[dict[str, Any]]

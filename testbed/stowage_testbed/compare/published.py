@@ -62,10 +62,7 @@ COLUMNS = (
 
 
 def burst_table(comparison: Comparison, limits: str) -> Table:
-    """Return latencies in ms and spread of every arm; empty without latencies.
-
-    The paper's lines are there when the workload is the paper's.
-    """
+    """Return latencies in ms and spread of every arm, beside the paper's lines when the workload is the paper's."""
     records, beside = comparison.records_of(limits), is_papers(comparison, limits)
     rows: list[tuple[str, ...]] = []
     notes: list[str] = []

@@ -28,13 +28,11 @@ COMPARISONS = Path("results/compare")
 
 @dataclass(frozen=True, slots=True)
 class CompareRequest:
-    """One scenario with a measured window, several schedulers, so many rounds.
+    """One scenario with a measured window, several schedulers (the first is the baseline), and a number of rounds.
 
-    The first arm is what the others are compared with. Client ``limits`` are in the order in which they are run. With
-    ``time_s`` rounds go on until each headline is decided, or no longer than this. Every scheduler places ``warm_up``
-    pods before its window opens; 0 measures it cold. ``allow_unfair`` compares arms also where they differ in more
-    than how they place pods. A comparison that is in the folder already is resumed. ``cluster`` names one that is up;
-    `None` makes one.
+    With ``time_s``, rounds go on until each headline is decided or the time is over. Every scheduler places ``warm_up``
+    pods before its window opens. ``allow_unfair`` also compares arms that differ in more than how they place pods. A
+    comparison in the folder is resumed. Without ``cluster``, one is started.
     """
 
     scenario: Scenario
@@ -111,11 +109,7 @@ class Turn(NamedTuple):
 
 
 def make_turns(limits: Sequence[str], arms: Sequence[str], rounds: int | None, seed: int) -> Iterator[Turn]:
-    """Yield every run, round by round; without a number of them for ever.
-
-    In a round each arm runs once under each kind of limits. Which one begins is drawn for the first round and rotates
-    from then on: over as many rounds as there are arms each of them has had every place.
-    """
+    """Yield every run, round by round, for ever without ``rounds``; the order of the arms is drawn, then rotates."""
     first = list(arms)
     random.Random(seed).shuffle(first)  # noqa: S311 - an order is no secret
     for number in count(1) if rounds is None else range(1, rounds + 1):

@@ -41,11 +41,7 @@ NOT_APPLICABLE = "-"
 
 
 def compare(request: CompareRequest, listener: CompareListener, clock: Clock | None = None) -> Comparison:
-    """Run a comparison, or resume one, and return it with its verdicts.
-
-    Rounds of which every run is in the folder are not made again; one with a run that
-    failed is.
-    """
+    """Run a comparison, or resume one, and return it with its verdicts; runs that failed are made again."""
     bundle = begin_bundle(request)
     todo = list_turns(request, bundle, listener, clock or SystemClock())
     total = None
@@ -66,10 +62,10 @@ def compare(request: CompareRequest, listener: CompareListener, clock: Clock | N
 
 
 def begin_bundle(request: CompareRequest) -> Bundle:
-    """Return the folder of this comparison, which is new or is resumed.
+    """Return the folder of this comparison, new or resumed.
 
-    An `InputError` if the scenario has no measured window, the arms differ in what decides and that was not allowed, or
-    the folder holds another comparison.
+    An `InputError` if the scenario has no measured window, the arms differ in more than placement and that was not
+    allowed, or the folder holds another comparison.
     """
     if not is_measured(request.scenario):
         raise InputError(
@@ -108,10 +104,7 @@ _SAME: Mapping[str, Callable[[Comparison], object]] = {
 
 
 def check_arms(request: CompareRequest) -> tuple[PreflightRow, ...]:
-    """Return what the arms differ in, by kind of client limits.
-
-    An `InputError` if they differ in what decides, and that was not allowed.
-    """
+    """Return what the arms differ in; an `InputError` if they differ in what decides, and that was not allowed."""
     rows: list[PreflightRow] = []
     for kind, limits in request.limits.items():
         found = compare_settings({arm.name: _settings_of(arm, limits) for arm in request.arms}, kind)
@@ -122,10 +115,7 @@ def check_arms(request: CompareRequest) -> tuple[PreflightRow, ...]:
 
 
 def compare_settings(settings: Mapping[str, ArmSettings], limits: str = "own") -> tuple[PreflightRow, ...]:
-    """Return what the arms have in common and what not, by what they say of themselves, before anything is started.
-
-    Client limits alone explain more than most schedulers differ by, so arms that have others are refused.
-    """
+    """Return what the arms have in common and what not, before anything is started."""
     rows = []
 
     def add(name: str, value: Callable[[ArmSettings], str], *, decides: bool = True) -> None:
@@ -197,11 +187,7 @@ def _make_comparison(request: CompareRequest, rows: tuple[PreflightRow, ...]) ->
 
 
 def list_turns(request: CompareRequest, bundle: Bundle, listener: CompareListener, clock: Clock) -> Iterator[Turn]:
-    """Yield the turns that are left, round by round.
-
-    Where each round is looked at, none begins once every headline is decided or the
-    time is over.
-    """
+    """Yield the turns that are left; with ``time_s``, until every headline is decided or the time is over."""
     begin_s, time_s = clock.now(), request.time_s
     rounds = request.rounds if time_s is None else None
     turns = make_turns(list(request.limits), [arm.name for arm in request.arms], rounds, request.seed)
@@ -228,10 +214,7 @@ def _is_decided(comparison: Comparison, listener: CompareListener) -> bool:
 
 
 def select_remaining(turns: Sequence[Turn], done: Collection[Key]) -> list[Turn]:
-    """Return the turns of every round that is not whole.
-
-    The runs of a round are pairs: one of today and one of last week are none.
-    """
+    """Return the turns of every incomplete round: the runs of a round are pairs, so all are made again."""
     broken = {(one.limits, one.round_number) for one in turns if one not in done}
     return [one for one in turns if (one.limits, one.round_number) in broken]
 

@@ -58,10 +58,7 @@ class WindowMeter(WindowListener):
 
 
 class ArmHarness(Harness):
-    """Has an arm serve, warmed up and measured, whatever the steps release.
-
-    Without ``limits`` the arm has its own. The folder takes its configuration and logs.
-    """
+    """Has an arm serve, warmed up and measured; its configuration and logs go to the folder."""
 
     is_released = False
     is_judged = False
@@ -168,11 +165,7 @@ def watch_plans(context: RunContext) -> None:
 
 
 def warm_up(context: RunContext, pod_overrides: PodOverrides, pods: int, namespace: str) -> None:
-    """Have so many small pods placed in a namespace of their own, and taken away.
-
-    The first burst after a start is the slow one of some schedulers: caches, connections and compiled rules come with
-    it.
-    """
+    """Place small pods in a namespace of their own and delete them: some schedulers' first burst is slow."""
     objects, timeouts = context.objects, context.timeouts
     workload = Workload("warm-up", pods, Resources(cpu=1, memory=1_000_000))
     make_namespace(context, namespace)

@@ -2,10 +2,10 @@
 
 If an arm is compared with itself, then in 19 of 20 comparisons not one headline may be called better or worse. The
 sample is the round: the change from baseline to arm is taken inside each round, as the logarithm of a ratio where all
-values are above zero, else as a difference. Student's interval of these changes counts a metric's resolution as part
-of its spread. Headlines share the allowed error, and what is shown hands its share on (Holm, Scandinavian Journal of
-Statistics 6, 1979). If every round is looked at, each look has a share of its own, and what the intervals of all
-looks have in common holds. A verdict is an interval that leaves out "no change"; there is no second rule.
+values are above zero, else as a difference. Student's interval of these changes counts a metric's resolution as part of
+its spread. Headlines share the allowed error, and what is shown hands its share on (Holm, Scandinavian Journal of
+Statistics 6, 1979). If every round is looked at, each look has a share of its own, and what the intervals of all looks
+have in common holds. A verdict is an interval that leaves out "no change"; there is no second rule.
 docs/explanation/comparisons.md has the reasons and the sources.
 """
 
@@ -65,11 +65,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRun:
-    """The metrics of one arm in one round.
-
-    Only runs of one kind of client limits are compared. A run with an ``error`` does not count, and neither does a
-    round whose runs were timed by different clocks.
-    """
+    """The metrics of one arm in one round; one with an ``error`` does not count, nor does a round with two clocks."""
 
     arm: str
     limits: str
@@ -83,10 +79,10 @@ class MeasuredRun:
 class Verdict:
     """One metric of one arm.
 
-    ``baseline`` and ``arm`` are means over the rounds that have both values, of which there are ``rounds``. The
-    change and its interval are on ``scale``, and `None` with fewer than two rounds; a ratio is the geometric mean of
-    the rounds'. ``confidence`` is that of this interval alone, at the last look. ``decided``: further rounds would
-    not tell more.
+    ``baseline`` and ``arm`` are means over the rounds that have both values, of which there are ``rounds``. The change
+    and its interval are on ``scale``, and `None` with fewer than two rounds; a ratio is the geometric mean of the
+    rounds'. ``confidence`` is that of this interval alone, at the last look. ``decided``: further rounds would not tell
+    more.
     """
 
     name: str
@@ -292,10 +288,7 @@ def _look_alone(pairs: _Pairs, level: float) -> _Look:
 
 
 def _look_once(rounds: Sequence[Round], headlines: Collection[str], error: float = ERROR_RATE) -> dict[str, _Look]:
-    """Return the headlines with intervals that share the error, step by step (Holm).
-
-    Headlines that are shown at their share keep that level, and what they had goes to the others.
-    """
+    """Return the headlines with intervals that share the error (Holm): what is shown hands its share on."""
     pairs = _pair(rounds, headlines)
     left = {
         name: one

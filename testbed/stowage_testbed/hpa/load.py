@@ -1,7 +1,4 @@
-"""FIND and HOLD: load on a service, what its clients saw, and whether it recovered.
-
-Algorithm 3 and section 5.2.2 of the second paper.
-"""
+"""FIND and HOLD (second paper, Algorithm 3 and section 5.2.2): load on a service, and whether it recovered."""
 
 from __future__ import annotations
 
@@ -21,22 +18,14 @@ CENSORED_S = -1.0
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """What became of the service during HOLD.
-
-    ``ttr_s`` is from the start of HOLD to the end of the window that made the streak
-    full; 0 where the service never degraded, -1 where it did not recover.
-    """
+    """What became of the service; ``ttr_s`` from the start of HOLD, 0 without degradation, -1 without recovery."""
 
     outcome: Outcome
     ttr_s: float
 
 
 def recovery(windows: Sequence[LoadWindow], streak: int) -> Recovery:
-    """Read the outcome from the windows of HOLD.
-
-    A service has recovered when it keeps the SLA for ``streak`` windows in a row after
-    a window in which it broke. Only the first recovery counts.
-    """
+    """Return the first recovery: the SLA kept for ``streak`` windows in a row after one in which it broke."""
     breached, kept = False, 0
     for window in windows:
         if not window.ok:
@@ -75,11 +64,7 @@ class LoadTarget(Protocol):
 
 
 def find(target: LoadTarget, settings: RecoverySettings) -> tuple[LoadWindow, ...]:
-    """Raise the load level by level until the SLA breaks, and return every level.
-
-    The last one's clients are what HOLD continues with: the first number that broke the
-    SLA, or the largest there is to try.
-    """
+    """Raise the load until the SLA breaks, and return every level; HOLD continues with the last one's clients."""
     plan = settings.find
     levels: list[LoadWindow] = []
     start_s = target.now_s()
@@ -107,10 +92,7 @@ def hold(target: LoadTarget, settings: RecoverySettings, clients: int) -> tuple[
 def _drive(
     target: LoadTarget, settings: RecoverySettings, clients: int, start_s: float, duration_s: float
 ) -> LoadWindow:
-    """Load the target, follow its replicas, and return what the clients saw.
-
-    The window begins at ``start_s`` of the target's clock; this returns at its end.
-    """
+    """Load the target from ``start_s`` on, follow its replicas, and return what the clients saw at the window's end."""
     end_s = start_s + duration_s
     while target.now_s() < end_s:
         ready = target.ready()

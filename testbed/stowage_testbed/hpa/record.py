@@ -18,11 +18,7 @@ from stowage_testbed.observe.source import AUTOSCALERS
 
 @dataclass(frozen=True, slots=True)
 class HpaRecord:
-    """One recovery run with one scheduler: the levels of FIND and the windows of HOLD.
-
-    Times are seconds from the start of FIND on the receipt clock. What was measured of the pods themselves is in the
-    `RunRecord` of the same run. Its window is HOLD: only pods created after its start have latencies (section 5.2.2).
-    """
+    """One recovery run: levels of FIND, windows of HOLD; times are receipt-clock seconds from the start of FIND."""
 
     settings: RecoverySettings
     find: tuple[LoadWindow, ...]
@@ -72,10 +68,7 @@ class PodCount:
 
 @dataclass(frozen=True, slots=True)
 class Replicas:
-    """What the autoscaler says, from ``at_s`` on.
-
-    Usage is the mean that it has read, in percent of the request, if it has read any.
-    """
+    """What the autoscaler says from ``at_s`` on; usage is the mean that it has read, in percent of the request."""
 
     at_s: float
     current: int

@@ -87,8 +87,8 @@ class Timing:
 class RecoverySettings:
     """Everything that decides a run, apart from the cluster and the scheduler.
 
-    Without ``aligned`` the load would start anywhere between two scrapes, and runs
-    would differ by up to a period for that reason alone.
+    Without ``aligned`` the load would start anywhere between two scrapes, and runs would differ by up to a period for
+    that reason alone.
     """
 
     service: WebService = field(default_factory=WebService)
@@ -112,10 +112,7 @@ class RecoverySettings:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Self:
-        """Return the settings of a document; what it leaves out has its default.
-
-        Raises a ValueError for what is no setting, or is out of range.
-        """
+        """Return the settings of a document, with defaults; a ValueError for what is no setting, or out of range."""
         from pydantic import TypeAdapter  # noqa: PLC0415 - it takes a while, and few need it
 
         return TypeAdapter(cls).validate_python(document, extra="forbid")

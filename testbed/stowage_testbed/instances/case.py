@@ -25,10 +25,7 @@ _SEED_BITS = 63
 
 
 class Family(StrEnum):
-    """Where the instances come from.
-
-    ``PAPER``: the paper's generator. ``MIX``: the same with constraints.
-    """
+    """``PAPER``: the paper's generator. ``MIX``: the same with constraints."""
 
     PAPER = "paper"
     MIX = "mix"
@@ -49,10 +46,7 @@ class Case:
 
     @property
     def policy(self) -> str:
-        """Return the policy by its name on the command line.
-
-        The paper's instances are solved as the paper does, the others as users would.
-        """
+        """Return the policy's name: paper instances are solved as the paper does, others as users would."""
         return "strict" if self.family is Family.MIX else "paper"
 
     def seed(self, attempt: int) -> int:

@@ -1,8 +1,4 @@
-"""From a scenario and the places of its pods to the contract's snapshot.
-
-Only what the benchmark's instances use is carried over. In a cluster the scheduler's own snapshot builder does this,
-for everything.
-"""
+"""From a scenario and the places of its pods to the contract's snapshot, as far as the benchmark's instances need."""
 
 from __future__ import annotations
 
@@ -20,15 +16,7 @@ REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def snapshot_of(scenario: Scenario, placements: Mapping[str, str | None]) -> pb.Snapshot:
-    """Return the snapshot of a filled cluster.
-
-    Parameters
-    ----------
-    scenario
-        Nodes and workload; each workload is one class.
-    placements
-        Node by pod, ``<workload>-<number>``; None if the pod is pending.
-    """
+    """Return the snapshot of a filled cluster; ``placements`` has the node of each ``<workload>-<number>``, or None."""
     snapshot = pb.Snapshot(
         id=f"{scenario.name}-{scenario.instance.seed if scenario.instance else 0}",
         nodes=_nodes(scenario),

@@ -1,8 +1,4 @@
-"""What must hold at every moment of a run, whatever went wrong in it.
-
-`check` is one pure function from a history to violations: it runs after every scenario,
-and on hand-made bad histories, which prove that each rule can fail.
-"""
+"""What must hold at every moment of a run: `check`, a pure function from a history to violations."""
 
 from stowage_testbed.invariants.history import History, Violation
 from stowage_testbed.invariants.rules import check

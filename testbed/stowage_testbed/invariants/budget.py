@@ -1,8 +1,4 @@
-"""No disruption budget is broken by an eviction.
-
-Budgets and pods are followed through the history once: what an eviction is judged by is
-a count that is kept as pods become ready and cease to be.
-"""
+"""No disruption budget is broken by an eviction; budgets and pods are followed through the history once."""
 
 from __future__ import annotations
 
@@ -27,11 +23,7 @@ class Demand:
 
 
 def no_budget_broken(history: History) -> Iterator[Violation]:
-    """Yield evictions that left a budget with fewer ready pods than it demands.
-
-    Counted are the pods that the budget selects and that were ready just before;
-    what is demanded is what the budget itself last said before the server granted it.
-    """
+    """Yield evictions that left fewer pods ready than a budget last demanded before the server granted them."""
     budgets = [_demand(history, position) for position in range(len(history.changes))]
     index = SelectorIndex(one.selector for one in budgets if one is not None)
     demands = _demands(history, budgets, index)
@@ -83,10 +75,7 @@ def _demands(history: History, budgets: Sequence[Demand | None], index: Selector
 def _counts(
     history: History, index: SelectorIndex, demands: Sequence[Sequence[Demand]]
 ) -> list[Counter[Selector] | None]:
-    """Return how many others were ready when each pod left, by what selects them.
-
-    Of a pod that was not ready itself it is ``None``: it takes nothing from a budget.
-    """
+    """Return how many others were ready when each pod left, by selector; ``None`` of a pod that was not ready."""
     counts: list[Counter[Selector] | None] = [None for _ in history.evictions]
     pods = _ReadyPods(index)
     for position, numbers in _in_turn(history, lambda evicted: evicted.position):
@@ -106,10 +95,7 @@ def _counts(
 
 
 def _in_turn(history: History, moment: Callable[[Evicted], int]) -> Iterator[tuple[int, list[int]]]:
-    """Yield every position of a history, and the evictions that come just before it.
-
-    The last position is behind the last change.
-    """
+    """Yield every position of a history, and one behind it, with the evictions that come just before it."""
     at: dict[int, list[int]] = {}
     for number, evicted in enumerate(history.evictions):
         at.setdefault(moment(evicted), []).append(number)

@@ -16,10 +16,7 @@ from stowage_testbed.observe.change import Change, JsonObject, Verb, uid_of
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A rule that a pod, node, plan or budget broke.
-
-    ``at`` is wall time, RFC 3339; empty for what is true of the end only.
-    """
+    """A rule that a pod, node, plan or budget broke; ``at`` is RFC 3339, empty for what is true at the end."""
 
     rule: str
     subject: str
@@ -35,11 +32,7 @@ class Violation:
 # Without slots: a cached property is kept in the object's own dictionary.
 @dataclass(frozen=True)
 class History:
-    """A run from its start until it came to rest.
-
-    Changes are in order of receipt; of one kind, that is the order in which they
-    happened. The audit has finished requests, in the order of their answers.
-    """
+    """A run until it came to rest: changes in order of receipt, audit entries in order of their answers."""
 
     changes: tuple[Change, ...]
     audit: tuple[AuditEntry, ...] = ()
@@ -49,10 +42,7 @@ class History:
         return (change for change in self.changes if change.kind in kinds)
 
     def present(self, kind: str, until: int | None = None) -> dict[str, JsonObject]:
-        """Return the objects of a kind that there are at an instant, by UID.
-
-        By then ``until`` of the changes have been received; left out, all.
-        """
+        """Return the objects of a kind by UID, after the first ``until`` changes, or after all."""
         bodies: dict[str, JsonObject] = {}
         for change in islice(self.changes, until):
             if change.kind != kind:
@@ -95,12 +85,10 @@ SCHEDULER = ":stowage"
 
 @dataclass(slots=True)
 class Life:
-    """One pod, from its first change to its last.
+    """One pod, from its first change to its last; ``body`` is the one before its deletion began.
 
-    ``body`` is the pod before its deletion was under way, if it was seen then. ``granted_at`` is how many of the
-    history's changes come before the one that shows that an eviction was granted, which the server writes into the pod
-    before it deletes it, ``leaves_at`` the same for the one that shows its deletion. ``leaves_ns`` and ``gone_ns`` are
-    the wall times at which its deletion was seen to have begun, and to be done.
+    ``granted_at`` and ``leaves_at`` count the changes before the one that shows the grant of an eviction, and the
+    deletion; ``leaves_ns`` and ``gone_ns`` are wall times at which the deletion was seen to begin, and to be done.
     """
 
     uid: str
@@ -148,11 +136,7 @@ def pod_lives(changes: Iterable[Change], facts: Iterable[PodFacts | None]) -> Be
 
 @dataclass(frozen=True, slots=True)
 class Evicted:
-    """An eviction that was granted.
-
-    ``position`` is how many of the history's changes come before the pod leaves, ``granted`` how many come before the
-    server was seen to have granted it: a budget that comes later was not there to be asked.
-    """
+    """A granted eviction; ``position`` and ``granted`` count the changes before the pod leaves, and the grant."""
 
     entry: AuditEntry
     body: JsonObject
@@ -178,10 +162,7 @@ class Evicted:
 def granted_evictions(
     changes: Sequence[Change], facts: Sequence[PodFacts | None], audit: Iterable[AuditEntry]
 ) -> Iterator[Evicted]:
-    """Yield the evictions that were granted, in their order.
-
-    One of a pod that no watch ever saw is left out: there is nothing to say of it.
-    """
+    """Yield the granted evictions in their order, but of pods that no watch ever saw."""
     lives = pod_lives(changes, facts)
     for entry in audit:
         asked = (entry.verb, entry.resource, entry.subresource)
@@ -199,11 +180,7 @@ def granted_evictions(
 
 
 def _victim(bearers: Mapping[str, Life], entry: AuditEntry) -> Life | None:
-    """Return which of the pods of that name was evicted.
-
-    The request may say it. If not, it is the one whose deletion was seen to begin
-    closest to the answer, of those that were there then.
-    """
+    """Return the pod that the request names by UID, else the one whose deletion began closest to the answer."""
     if entry.uid:
         return bearers.get(entry.uid)
     early, late = entry.stage_ns - SLACK_NS, entry.stage_ns + SLACK_NS

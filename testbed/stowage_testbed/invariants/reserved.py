@@ -27,10 +27,7 @@ BOUND_WITHIN_NS = 30 * NS_PER_S
 
 
 def reservations_balance(history: History) -> Iterator[Violation]:
-    """Yield reservations whose status is not the sum of the pods that took of them.
-
-    Only an owner on the reservation's node takes anything, whatever others say.
-    """
+    """Yield reservations whose status is not the sum of what owners on their node took of them."""
     bodies = history.present("Pod")
     claims: dict[str, list[Pod]] = {}
     for pod in history.pods().values():
@@ -127,11 +124,8 @@ class Executing:
         """Return whether the plan has a place for the pod on any node."""
         return any(one.expects(pod) for some in self.places.values() for one in some)
 
-    def needed(self, node: str, there: list[Pod], priority: int) -> Resources:
-        """Return what the places on a node take whose pods are still to come.
-
-        Only those that a pod of this priority must leave alone.
-        """
+    def needed(self, node: str, there: list[PodFacts], priority: int) -> Resources:
+        """Return what the open places on a node take that a pod of this priority must leave alone."""
         free = list(self.places.get(node, ()))
         for pod in there:
             if pod.reservation == self.uid:
@@ -188,8 +182,7 @@ class _ClusterState:
 def no_plan_room_taken(history: History) -> Iterator[Violation]:
     """Yield pods that were bound into room that a plan being carried out still needs.
 
-    A pod that is not the plan's, of whatever profile, may only take what is free beside it, unless its priority is
-    higher. Pods that may have been on their way when the plan began do not count.
+    Pods of a higher priority may take it, and those that may have been on their way when the plan began.
     """
     cluster = _ClusterState()
     for change, pod in zip(history.changes, history.facts, strict=True):

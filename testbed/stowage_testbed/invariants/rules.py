@@ -47,9 +47,7 @@ class Room:
 def no_overcommit(history: History) -> Iterator[Violation]:
     """Yield the pods that came to a node without room for them.
 
-    A node that shrinks may be over its capacity until its pods go, but no other pod
-    may come that asks for what is short, unless it was bound before. Terminating pods
-    still take their room.
+    On a node that shrank, pods may stay or arrive if they were bound before. Terminating pods still take their room.
     """
     nodes: dict[str, Room] = {}
     pods: dict[str, PodFacts] = {}
@@ -81,11 +79,7 @@ def _take_node(nodes: dict[str, Room], change: Change) -> None:
 
 
 def _came(verb: Verb, facts: PodFacts, known: PodFacts | None) -> bool:
-    """Return whether the pod has just come to its node.
-
-    When a pod that a list shows for the first time was bound is unknown. One that had
-    no node before was bound while no watch was open.
-    """
+    """Return whether the pod has just come to its node; of one that a list shows first, that is unknown."""
     if known is None and verb is Verb.LISTED:
         return False
     return facts.takes_room and not (known and known.node)
@@ -154,11 +148,7 @@ PROTECTED: dict[str, Callable[[JsonObject], bool]] = {
 
 
 def planned_evictions(history: History) -> Iterator[Violation]:
-    """Yield evictions by the scheduler of pods that no stored plan names.
-
-    The plan must have been written before: a process that dies after the eviction must
-    leave behind why it was made.
-    """
+    """Yield evictions by the scheduler of pods that no plan stored before the eviction names."""
     stored = _first_stored_ns(history)
     for evicted in history.evictions:
         if not evicted.by_scheduler:
@@ -181,11 +171,7 @@ def evicted_once(history: History) -> Iterator[Violation]:
 
 
 def no_protected_pod_evicted(history: History) -> Iterator[Violation]:
-    """Yield evictions by the scheduler of pods that it must never disrupt.
-
-    A user may evict each of them. A drain meets pods that have just been bound, and has
-    no reason to spare them.
-    """
+    """Yield evictions by the scheduler, not by users, of pods that it must never disrupt."""
     for evicted in history.evictions:
         if not evicted.by_scheduler:
             continue
@@ -195,12 +181,7 @@ def no_protected_pod_evicted(history: History) -> Iterator[Violation]:
 
 
 def _first_stored_ns(history: History) -> dict[str, int]:
-    """Return since when a plan that names it was stored, by the UID of each pod.
-
-    The watch shows what a status said, if a little late; the audit log shows when one
-    was written. The first status that names pods is the second one written: the first
-    says `Solving`.
-    """
+    """Return, by UID, when a plan naming the pod was first stored: its second status; the first says `Solving`."""
     written: dict[str, list[int]] = {}
     for entry in history.audit:
         if (entry.resource, entry.subresource, entry.code) == ("packingplans", "status", HTTPStatus.OK):
@@ -241,12 +222,7 @@ def no_pod_lost(history: History) -> Iterator[Violation]:
 
 
 def never_fewer_placed(history: History) -> Iterator[Violation]:
-    """Yield the first priority of which fewer pods run than before the first plan.
-
-    Read from the highest priority down: the first difference decides. Where pods were
-    added or taken away by others, or nodes changed, the two cannot be compared, and
-    nothing is said.
-    """
+    """Yield the first priority of which fewer pods run than before the first plan, unless others disrupted."""
     first = next((position for position, change in enumerate(history.changes) if shows_a_plan(change)), None)
     if first is None or _disrupted_by_others(history):
         return
@@ -290,10 +266,7 @@ def _count(pods: Collection[PodFacts], *, placed: bool) -> Counter[int]:
 
 
 def one_live_plan(history: History) -> Iterator[Violation]:
-    """Yield the moments at which a plan began while another one was live.
-
-    A list shows all plans of one moment: only what it shows together counts.
-    """
+    """Yield the moments at which a plan began while another was live; a list shows all plans of one moment."""
     live: dict[str, str] = {}
     for receipt, batch in groupby(history.of("PackingPlan"), lambda one: one.receipt):
         before = frozenset(live)
@@ -309,10 +282,7 @@ def one_live_plan(history: History) -> Iterator[Violation]:
 
 
 def shows_a_plan(change: Change) -> bool:
-    """Return whether a change shows a plan of this run.
-
-    One that goes, or was over before anybody looked, may be of an earlier run.
-    """
+    """Return whether a change shows a plan of this run, not one that goes or was finished when first listed."""
     if change.kind != "PackingPlan" or change.verb is Verb.DELETED:
         return False
     return change.verb is not Verb.LISTED or not read_plan(change.body).finished

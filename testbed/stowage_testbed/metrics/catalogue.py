@@ -32,11 +32,7 @@ TOP = 5
 
 
 def measure_distribution(record: RunRecord) -> Iterator[Metric]:
-    """Yield spread, Jain's index and top-5 skew at the window's end.
-
-    Jain's index of a resource is over the requested amounts of the nodes that have it, as in the paper; between unequal
-    nodes that is not the same as over their utilisation.
-    """
+    """Yield spread, Jain's index and top-5 skew at the window's end; the index is of amounts, as in the paper."""
     state = find_state_at_end(record)
     pods = list(count_pods_per_node(state).values())
     n, nothing = len(record.nodes), "nothing is placed"
@@ -62,11 +58,7 @@ def measure_distribution(record: RunRecord) -> Iterator[Metric]:
 
 
 def compute_spread(loads: Sequence[int]) -> dict[str, float | None]:
-    """Return least, most, mean, standard deviation and coefficient of variation.
-
-    The deviation is that of the whole population: there are no other nodes. ``None``
-    is what cannot be said without a node, or without a load.
-    """
+    """Return least, most, mean, population standard deviation and coefficient of variation; ``None`` if undefined."""
     if not loads:
         return dict.fromkeys(("min", "max", "mean", "std", "cv"))
     mean, std = fmean(loads), pstdev(loads)
@@ -74,22 +66,14 @@ def compute_spread(loads: Sequence[int]) -> dict[str, float | None]:
 
 
 def compute_top_share(loads: Sequence[int], count: int) -> Fraction | None:
-    """Return what share of the load lies on the ``count`` fullest nodes.
-
-    ``None`` where that is no finding: there are no more nodes, or there is no load.
-    """
+    """Return what share of the load lies on the ``count`` fullest nodes; ``None`` without more nodes, or a load."""
     if len(loads) <= count or not any(loads):
         return None
     return Fraction(sum(sorted(loads, reverse=True)[:count]), sum(loads))
 
 
 def jain_index(loads: Sequence[int]) -> Fraction | None:
-    """Return (sum of x)^2 / (n * sum of x^2): from 1/n (all on one) to 1 (all equal).
-
-    R. Jain, D. Chiu, W. Hawe, "A Quantitative Measure of Fairness and Discrimination
-    for Resource Allocation in Shared Computer Systems", DEC-TR-301, 1984, section 4.
-    ``None`` where nothing is loaded: there is nothing to share.
-    """
+    """Return (sum x)^2 / (n * sum x^2), 1/n to 1 (Jain, Chiu, Hawe, DEC-TR-301, 1984); ``None`` without load."""
     squares = sum(load * load for load in loads)
     return Fraction(sum(loads) ** 2, len(loads) * squares) if squares else None
 
@@ -99,11 +83,7 @@ _UNITS = {CPU: "milli", MEMORY: "bytes"}
 
 
 def find_largest_fit(room: FreeRoom, of: Iterable[Resources]) -> Resources | None:
-    """Return the largest shape that fits some node; ``None`` if none does.
-
-    The larger of two shapes is the one with the larger dominant share of the capacity;
-    equal ones are ordered by cpu, then memory, then what else nodes have.
-    """
+    """Return the shape with the largest dominant share that fits some node; ties by cpu, memory, other."""
     capacity = {name: max(int(room.size[name].sum()), 1) for name in room.names}
 
     def size(shape: Resources) -> tuple[Fraction, list[int]]:
@@ -114,11 +94,7 @@ def find_largest_fit(room: FreeRoom, of: Iterable[Resources]) -> Resources | Non
 
 
 def compute_fragmentation(room: FreeRoom, of: Mapping[Resources, int], resource: str) -> Fraction | None:
-    """Return the expected share of the free amount that the next pod cannot use.
-
-    ``of`` weighs each shape by its pods; those count that ask for the resource.
-    ``None`` where nothing is free or no pod asks for it.
-    """
+    """Return the expected share of what is free that the next pod asking for it cannot use, if defined."""
     askers = {shape: n for shape, n in of.items() if resource in shape}
     free = room.free[resource]
     total = int(free.sum()) * sum(askers.values())
@@ -173,10 +149,7 @@ CUT_SHORT = "HOLD was ended at the first recovery"
 
 
 def measure_hpa(record: HpaRecord) -> Iterator[Metric]:
-    """Yield the metrics of a run, the same names in the same order for every run.
-
-    Without a value is what did not happen; the note says why.
-    """
+    """Yield the metrics of a recovery run, always the same names in the same order (second paper, 5.2.2 and 5.3.2)."""
     settings, windows, n = record.settings, record.hold, len(record.hold)
     outcome, start_s = record.recovery.outcome, record.hold_start_s
     reasons = {
@@ -232,10 +205,7 @@ def sum_requested(record: RunRecord, resource: str) -> StepLine:
 
 
 def measure_utilisation(record: RunRecord) -> Iterator[Metric]:
-    """Yield utilisation at the end, its change, and its average, per resource.
-
-    For the average, the nodes are taken as there for the whole window.
-    """
+    """Yield utilisation at the end, its change, and its average over the nodes of the whole window, per resource."""
     before, after = (compute_utilisation(state) for state in (find_state_at_start(record), find_state_at_end(record)))
     n, window_s = len(record.nodes), record.window_s
     for resource, end in after.items():
@@ -260,10 +230,9 @@ PAGE_BYTES = 4096
 
 
 def metrics_of(record: RunRecord) -> tuple[Metric, ...]:
-    """Return the metrics of a run: for every record the same names in the same order.
+    """Return the metrics of a run: always the same names in the same order, those of a recovery last.
 
-    Where a service was overloaded, those of its recovery come last. A metric's name ends in its unit, unless it is a
-    ratio or an index. A run that failed has no values, only its reason: half of a burst is not a faster burst.
+    A name ends in its unit, unless it is a ratio or an index. A failed run has no values, only its reason.
     """
     of_recovery = measure_hpa(record.recovery) if record.recovery else ()
     metrics = (*(metric for measure in _MEASURES for metric in measure(record)), *of_recovery)
@@ -273,11 +242,7 @@ def metrics_of(record: RunRecord) -> tuple[Metric, ...]:
 
 
 def measure_waiting(record: RunRecord) -> Iterator[Metric]:
-    """Yield average over time and peak of the pods without a node.
-
-    By Little's law the average is the rate of arrivals times the mean time waited, so that runs are only to be compared
-    by it where their windows are alike.
-    """
+    """Yield average over time and peak of the pods without a node; compare them over like windows only."""
     line, n = count_waiting(record), len(record.pods)
     timed = record.window_s > 0
     # Each of the waits may be off by the resolution.

@@ -20,10 +20,7 @@ def list_node_columns(nodes: Sequence[NodeState], resources: Sequence[str]) -> d
 
 
 def list_pod_columns(pods: Sequence[PodRecord] | Sequence[PodState], nodes: Sequence[NodeState]) -> dict[str, Any]:
-    """Return the pods' names, kinds and nodes; -1 is none of the nodes.
-
-    A pod's kind is its workload, its priority and what it requests.
-    """
+    """Return the pods' names, kinds (workload, priority, requests) and nodes; -1 is none of the nodes."""
     places = {node.name: index for index, node in enumerate(nodes)}
     kinds: dict[tuple[Any, ...], int] = {}
     return {

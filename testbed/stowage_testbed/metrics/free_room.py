@@ -15,11 +15,10 @@ Marks = NDArray[np.bool_]
 
 
 class FreeRoom:
-    """Sizes and free amounts of nodes; only amounts count, not what else is asked for.
+    """Sizes and free amounts of nodes, by resource: arrays of shape (nodes,); nothing is free on an overcommitted node.
 
-    ``nodes`` has what each node has, by its name, ``held`` a node and what is taken there, for each pod; other nodes
-    are ignored. ``names`` are the resources in order, without pods; ``size`` and ``free``, of shape (nodes,), are there
-    for pods, too. Nothing is free where a node is overcommitted.
+    ``nodes`` has what each node has, by its name; ``held`` a node and what is taken there, for each pod. ``names`` are
+    the resources without pods.
     """
 
     def __init__(self, nodes: Mapping[str, Resources], held: Iterable[tuple[str, Resources]]) -> None:
@@ -43,11 +42,7 @@ class FreeRoom:
         return found
 
     def count_stranded(self, shapes: Iterable[Resources], resource: str) -> int:
-        """Return what is free on nodes that lack something else for every shape.
-
-        Only shapes that ask for the resource count; where none does it is idle, and
-        nothing else is to blame. A node that takes no more pods lacks pods.
-        """
+        """Return what is free on nodes that lack something else for every shape that asks for the resource."""
         others = {one.without(resource) for one in shapes if resource in one}
         if not others:
             return 0

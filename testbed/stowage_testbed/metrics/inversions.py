@@ -1,18 +1,10 @@
 """Priority inversions: a pod was placed where one that mattered more would have fitted.
 
-A pair (low, high) of pods is an inversion if
+A pair (low, high) is an inversion if ``high`` has the higher priority, was waiting when ``low`` was bound, and would
+have fitted on the node of ``low`` just before that moment. Two moments closer than the run's resolution have no order.
 
-- the priority of ``high`` is above that of ``low``,
-- ``high`` was waiting when ``low`` was bound: created before, neither bound nor gone,
-- and ``high`` was small enough for the node of ``low`` at that moment: in all that it
-  asks for and in number of pods, as the node was just before that moment.
-
-Two moments closer than the run's resolution have no order: bindings that a scheduler
-decided in the right order are sent at the same time and may arrive in the wrong one.
-
-What is approximate: of all that may keep a pod from a node only room is looked at, not
-its affinity, taints or ports; and the moment of the decision cannot be seen, so that a
-pod counts which came after it and before the binding.
+This is approximate: affinity, taints and ports are not considered, and the moment of the decision cannot be seen, so
+that a pod counts that arrived between it and the binding.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""T_sched, T_ready and T_post of the second paper (section 5.2.1), with their missing; and pods bound a second.
-
-A pod that was never bound has no T_sched. To leave it out without a word would make the worst scheduler look best, so
-every latency comes with the number of pods it lacks.
-"""
+"""T_sched, T_ready and T_post of the second paper (section 5.2.1), with how many pods lack each; throughput."""
 
 from __future__ import annotations
 
@@ -28,11 +24,7 @@ class Percentile:
 
 
 def percentile(samples: Sequence[float], rank: float) -> Percentile:
-    """Return the nearest-rank percentile: the smallest sample that covers ``rank`` %, from 0 up to 100 without it.
-
-    At least 100 / (100 - rank) samples are needed (100 for p99, 20 for p95, 1 for p0): with fewer, the percentile would
-    be the maximum by another name.
-    """
+    """Return the nearest-rank percentile, 0 <= ``rank`` < 100; it needs at least 100 / (100 - rank) samples."""
     if not 0 <= rank < 100:  # noqa: PLR2004 - a percentage
         raise ValueError(f"rank {rank:g} must lie from 0 up to, not including, 100")
     exact_rank = Fraction(str(rank))
@@ -112,8 +104,7 @@ FEWEST_SECONDS = 3
 def measure_throughput(record: RunRecord) -> Iterator[Metric]:
     """Yield the rate over the burst, from the first creation to the last binding, and peak and median of its seconds.
 
-    Seconds count from the first creation on, and those without a binding count too: to leave them out would raise the
-    median. The median is of those that were over before the last binding: the last one may have been cut short.
+    Seconds without a binding count too. The last one is left out of the median: it may have been cut short.
     """
     created_s = [pod.created_s for pod in record.pods if pod.created_s is not None]
     bound_s = [pod.bound_s for pod in record.pods if pod.created_s is not None and pod.bound_s is not None]

@@ -11,11 +11,9 @@ Better = Literal["lower", "higher", "neither"]
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric's value in one run.
+    """A metric's value in one run; ``None`` where ``note`` says why there is none.
 
-    ``name`` is as it is printed: the field's word and the unit, as in ``t_sched_p99_s``. ``value`` is ``None`` where
-    ``note`` says why there is none. ``n`` is the number of samples. ``resolution`` is what two values must differ by to
-    differ at all, in the metric's unit.
+    ``n`` is the number of samples; values that differ by less than ``resolution``, in the metric's unit, are equal.
     """
 
     name: str

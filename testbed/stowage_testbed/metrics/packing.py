@@ -12,21 +12,14 @@ from stowage_testbed.metrics.state import ClusterState
 
 
 def compute_utilisation(state: ClusterState) -> dict[str, Fraction]:
-    """Return, per resource, what the bound pods request of what the nodes have.
-
-    The sum of the requests of bound pods over the sum of what the workload's nodes can
-    give, as an exact fraction; 0 where the nodes have none of the resource.
-    """
+    """Return, per resource, the exact share of what the nodes have that bound pods request; 0 where they have none."""
     requested = add_up(pod.requests for pod in state.bound)
     there = add_up(node.resources for node in state.nodes)
     return {name: Fraction(requested[name], there[name]) if there[name] else Fraction(0) for name in state.resources}
 
 
 def count_placed_by_priority(state: ClusterState) -> dict[int, int]:
-    """Return how many pods of each priority are bound, the highest priority first.
-
-    Every priority of the workload is named, also where no pod of it is bound.
-    """
+    """Return how many pods of each priority of the workload are bound, the highest priority first."""
     placed = Counter(pod.priority for pod in state.bound)
     priorities = sorted({pod.priority for pod in state.pods}, reverse=True)
     return {priority: placed[priority] for priority in priorities}
@@ -60,11 +53,7 @@ def list_placements(state: ClusterState) -> dict[str, tuple[str, ...]]:
 
 
 def list_groups(state: ClusterState) -> tuple[tuple[str, ...], ...]:
-    """Return what shares a node: the workloads of each node's pods, all sorted.
-
-    The names of the nodes are left out, so that two placements which differ only by
-    exchanging equal nodes are the same.
-    """
+    """Return the workloads of each node's pods, sorted and without node names: equal nodes can be exchanged."""
     by_node: dict[str | None, list[str]] = {}
     for pod in state.bound:
         by_node.setdefault(pod.node, []).append(pod.workload)
@@ -72,23 +61,13 @@ def list_groups(state: ClusterState) -> tuple[tuple[str, ...], ...]:
 
 
 def hash_placement(state: ClusterState) -> str:
-    """Return the SHA-256 of the placement, in hexadecimal.
-
-    It covers one line ``workload<TAB>node<TAB>pods`` for each pair, sorted, with an
-    empty node for pending pods. Two states have one hash exactly when every workload
-    has equally many pods on every node.
-    """
+    """Return the SHA-256, in hexadecimal, of how many pods of each workload every node has."""
     pairs = Counter((pod.workload, pod.node or "") for pod in state.pods)
     lines = [f"{name}\t{node}\t{pods}\n" for (name, node), pods in pairs.items()]
     return hashlib.sha256("".join(sorted(lines)).encode()).hexdigest()
 
 
 def is_not_worse(before: Mapping[int, int], after: Mapping[int, int]) -> bool:
-    """Return whether ``after`` places at least as well as ``before``.
-
-    Both map a priority to its number of bound pods. Compared from the highest priority
-    down: the first priority whose numbers differ decides, as in the order of the
-    tiers of Algorithm 1.
-    """
+    """Return whether ``after`` binds at least as well: the first priority that differs decides, highest first."""
     priorities = sorted({*before, *after}, reverse=True)
     return [after.get(priority, 0) for priority in priorities] >= [before.get(priority, 0) for priority in priorities]

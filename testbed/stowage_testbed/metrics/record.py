@@ -17,18 +17,9 @@ from stowage_testbed.observe.receipt import CLOCK_NAME
 class PodRecord:
     """A pod that was there in the measured window.
 
-    Attributes
-    ----------
-    requests
-        What it takes of a node, the pod itself as one of pods.
-    node
-        Where it was bound last; empty for a pod that never was.
-    created_s, bound_s, ready_s, gone_s
-        Seconds from the window's start on the run's clock; ``None`` for what was not
-        seen. A pod that was there before has no ``created_s``.
-    watch_t_sched_s
-        From creation to binding as the watch received them; of both, whatever the clock
-        and the window are.
+    Times are seconds from the window's start on the run's clock, ``None`` for what was not seen: a pod that was there
+    before has no ``created_s``. ``watch_t_sched_s`` is creation to binding as the watch received them. ``requests``
+    counts the pod as one of pods, and ``node`` is where it was bound last.
     """
 
     uid: str
@@ -48,44 +39,12 @@ class PodRecord:
 class RunRecord:
     """One scenario, once, with one scheduler.
 
-    Attributes
-    ----------
-    arm
-        Name of the scheduler's arm.
-    limits
-        ``own`` or ``equal``: whether the arms kept their own client limits.
-    round_number
-        From 1; runs of one round follow each other and are a pair.
-    window_s
-        Length of the measured window in seconds.
-    clock
-        What the moments were read from: the API server's answers, or the watch.
-    resolution_s, watch_resolution_s
-        What two latencies must differ by to differ at all: on the run's clock, and as
-        the watch received them.
-    answers_late_s
-        How late answers were by the order of the writes, ninth decile; that is taken
-        off. ``None`` where the watch is the clock.
-    audit_lag_s
-        Median of receipt minus audit stamp; ``None`` where no event was in both.
-    audit_beyond
-        Creations and bindings whose lag is off the median by more than the tolerance:
-        on these the two clocks disagree (see `stowage_testbed.observe.timeline`).
-    audit_missing
-        Bindings that the watch saw and the audit log lacked when it was given up; what
-        comes from the log comes from the others alone.
-    api_pods
-        Pods that the API server counts at the end; ``None`` if they were not counted.
-    moves, evictions
-        Over all plans of the window.
-    bound_placed
-        Most pods that could have been placed, as proved by the optimiser.
-    peak_memory_bytes, cpu_s
-        Of the scheduler's processes together.
-    warm
-        Whether the scheduler had placed pods before the window began.
-    recovery
-        What was seen of a service that was overloaded, if one was.
+    Runs of one round, from 1, are a pair. ``resolution_s`` is what two latencies must differ by on the run's clock,
+    ``watch_resolution_s`` as the watch received them. ``answers_late_s``, the ninth decile, is taken off.
+    ``audit_lag_s`` is the median of receipt less audit stamp, ``audit_beyond`` how many events are off it
+    (`stowage_testbed.observe.agreement`), ``audit_missing`` how many bindings the log lacks. ``api_pods`` is the API
+    server's count at the end, ``bound_placed`` the proved most pods that could be placed. Memory and CPU time are of
+    all the scheduler's processes.
     """
 
     scenario_id: str
@@ -139,21 +98,14 @@ def note_unlogged(record: RunRecord) -> str:
 
 
 def bound_from_s(pod: PodRecord) -> float | None:
-    """Return since when the pod has had its node; ``None`` for one that never had.
-
-    A pod that was bound before the window began has had it since the window's start.
-    """
+    """Return since when the pod has had its node, in the window; ``None`` for one that never had."""
     if pod.bound_s is not None:
         return pod.bound_s
     return (pod.created_s or 0.0) if pod.node else None
 
 
 def find_waiting_span(pod: PodRecord, window_s: float) -> Span | None:
-    """Return when the pod had no node, as far as the window shows it.
-
-    From its creation to its binding; a pod that left unbound waited until then, and one
-    that is still there until the window's end.
-    """
+    """Return when the pod had no node within the window: from its creation to its binding, its end, or the window's."""
     end_s = bound_from_s(pod)
     if end_s is None:
         end_s = window_s if pod.gone_s is None else pod.gone_s

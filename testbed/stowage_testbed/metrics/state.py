@@ -17,13 +17,7 @@ class NodeState:
 
 @dataclass(frozen=True, slots=True)
 class PodState:
-    """A pod of the workload. ``node`` is None while it is pending.
-
-    ``requests`` has the pod itself too, as one of pods.
-
-    ``workload`` is the name that the scenario gives the pod's controller: names of
-    ReplicaSet pods are random and mean nothing from run to run.
-    """
+    """A pod of the workload, named as its controller in the scenario; ``requests`` counts it as one of pods."""
 
     workload: str
     node: str | None

@@ -34,8 +34,7 @@ MOST_ALLOCATED = {
 class Arm:
     """What acts in the windows: the descheduler's plugin, the policy by the optimiser's plans, or nothing.
 
-    With ``most_allocated`` the scheduler puts pods where least is free, otherwise as its profile says. With
-    ``is_killed`` its process is killed in each window, again and again.
+    With ``most_allocated`` the scheduler scores by it. With ``is_killed`` it is killed in each window, again and again.
     """
 
     name: str
@@ -72,17 +71,9 @@ WITH_OPTIMISER = {"default": "optimizer", "deterministic": "optimizer-determinis
 
 @contextmanager
 def configured(arm: Arm, profile: Path, arguments: Mapping[str, Any] | None = None) -> Iterator[Path]:
-    """Yield the KubeSchedulerConfiguration of an arm, made from a profile without the optimiser.
+    """Yield an arm's KubeSchedulerConfiguration, from a profile without the optimiser and the plugin's ``arguments``.
 
-    Parameters
-    ----------
-    arguments
-        Those of the optimiser's plugin, for arms that plan.
-
-    Raises
-    ------
-    InputError
-        The profile is not YAML of that kind, or an arm plans and the chart has no such profile with the optimiser.
+    An `InputError` if the profile is not of that kind, or the arm plans and the chart has none with the optimiser.
     """
     if arm.plans:
         if profile.stem not in WITH_OPTIMISER or profile != find_profile(profile.stem):
@@ -135,24 +126,10 @@ class Descheduler(LineProcess):
         super().__init__((tool_path(TOOL), "--arguments", arguments))
 
     def run_pass(self, state: Mapping[str, Any], evict: Callable[[str], str]) -> dict[str, int]:
-        """Have it look at a state and evict what it wants to.
+        """Have it look at a state, and return how many pods it did not evict, by reason.
 
-        Parameters
-        ----------
-        state
-            ``nodes``, ``pods`` and ``disruptionBudgets``, as Kubernetes' objects.
-        evict
-            Evicts a pod, ``namespace/name``, or returns why that is refused.
-
-        Returns
-        -------
-        dict
-            How many pods it wanted to evict, or looked at, and did not: by reason.
-
-        Raises
-        ------
-        StowageError
-            The process ended, or gave no answer in time.
+        ``evict`` evicts ``namespace/name``, or returns why that is refused. A `StowageError` if the process ended or is
+        late.
         """
         line: Mapping[str, Any] = state
         while True:

@@ -1,7 +1,4 @@
-"""A PackingPolicy as its manifest has it, and when its windows are open.
-
-Schedules are read by the rules of github.com/robfig/cron/v3, with which the controller reads them.
-"""
+"""A PackingPolicy's manifest and windows; schedules follow github.com/robfig/cron/v3, as in the controller."""
 
 from __future__ import annotations
 
@@ -76,20 +73,9 @@ class Policy(Struct, frozen=True):
         return {**self.manifest, "spec": {**spec, "approval": "Automatic"}}
 
     def windows(self, began: datetime, length_s: float, say: Callable[[str], object] = bool) -> tuple[Window, ...]:
-        """Return the windows that begin within so many seconds, in their order.
+        """Return the windows that begin within ``length_s`` seconds; one goes on although others begin meanwhile.
 
-        What lies behind the end is cut off. A window goes on to its end although others begin meanwhile; of those that
-        begin at once, the longest counts.
-
-        Parameters
-        ----------
-        say
-            Told of each schedule that never opens a window, and if no window opens within the time.
-
-        Raises
-        ------
-        InputError
-            The controller would refuse a schedule, or a time zone.
+        ``say`` is told what never opens. An `InputError` if the controller would refuse a schedule or a time zone.
         """
         found: list[Window] = []
         for number, one in enumerate(self.openings):
@@ -108,13 +94,7 @@ class Policy(Struct, frozen=True):
 
 
 def read_policy(path: Path) -> Policy:
-    """Return the policy of a file.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, is not YAML, or holds no PackingPolicy with windows.
-    """
+    """Return the policy of a file; an `InputError` if it holds no PackingPolicy with windows."""
     try:
         manifest = yaml.safe_load(path.read_bytes())
     except OSError as error:

@@ -48,19 +48,7 @@ Prove = Callable[[State], int | None]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How arms go through a trace.
-
-    Attributes
-    ----------
-    profile
-        The KubeSchedulerConfiguration of the world's scheduler, without the optimiser.
-    interval_s
-        Between two passes of the descheduler within a window.
-    thresholds
-        The descheduler's, in percent by resource.
-    autoscales
-        Whether empty nodes go, and come back when pods are pending.
-    """
+    """How arms replay a trace: a profile without the optimiser; the descheduler's seconds and percents."""
 
     profile: Path
     interval_s: float = INTERVAL_S
@@ -71,23 +59,7 @@ class Settings:
 
 @dataclass(slots=True)
 class WindowTold:
-    """What happened in a window.
-
-    Attributes
-    ----------
-    used_before, used_after
-        Nodes in use when it opened, and when it closed.
-    most_emptied
-        Proved limit on how many nodes could be emptied when it opened.
-    left
-        Of each pod that was moved, the node that it left.
-    gone
-        Nodes that the autoscaler took away, empty as they were, while it was open.
-    kept
-        Why pods or nodes were left as they are, as often as that was said.
-    runs
-        How often the policy says that it has opened.
-    """
+    """What happened in a window; ``left``: the node of each moved pod; ``gone``: those the autoscaler removed."""
 
     window: Window
     used_before: frozenset[str] = frozenset()
@@ -100,11 +72,7 @@ class WindowTold:
 
     @property
     def emptied(self) -> frozenset[str]:
-        """The nodes that were emptied by moving pods, and went or still were empty.
-
-        One that went, and came back as more pods came than the others have room for, was emptied all the same: what
-        could be emptied at most is proved without them.
-        """
+        """The nodes that were emptied by moving pods, also those that went and came back."""
         return (self.used_before & set(self.left)) - (self.used_after - self.gone)
 
     @property
@@ -138,15 +106,7 @@ def nodes_in_use(state: State) -> frozenset[str]:
 
 
 def try_arm(arm: Arm, day: Trace, policy: Policy, settings: Settings, prove: Prove = lambda _: None) -> Trial:
-    """Replay a trace with an arm.
-
-    Raises
-    ------
-    ToolMissingError
-        A tool is not installed.
-    StowageError
-        The scheduler, the descheduler or the optimiser failed.
-    """
+    """Replay a trace with an arm; a `StowageError` if the scheduler, the descheduler or the optimiser failed."""
     with ExitStack() as stack:
         arguments: dict[str, Any] = {}
         if arm.plans:

@@ -58,21 +58,9 @@ def try_policy(
     proof_s: float,
     say: Callable[[str], None],
 ) -> Tried:
-    """Replay a trace, which is called ``name``, once with each arm.
+    """Replay a trace, called ``name``, once with each arm; ``proof_s`` is the time for each window's proof.
 
-    Parameters
-    ----------
-    proof_s
-        Time for the proof at each window; with 0 nothing is proved.
-    say
-        Told of each arm that begins.
-
-    Raises
-    ------
-    InputError
-        The controller would refuse the policy's windows.
-    StowageError
-        As `try_arm` says.
+    An `InputError` if the controller would refuse the policy's windows, and errors as of `try_arm`.
     """
     prove = Prover(policy, proof_s) if proof_s else lambda _: None
     figures = []
@@ -90,10 +78,9 @@ def try_policy(
 
 
 class Prover:
-    """Computes how many nodes could be emptied at most as ``stowage defragment`` does, within what a policy allows.
+    """Computes how many nodes could be emptied at most, as ``stowage defragment`` does, within what a policy allows.
 
-    Pods that cool down when the window opens stay. The least gain is left aside: the bound holds with and without it.
-    The time limit is for each state.
+    Pods that cool down stay. The least gain is left aside. The time limit is for each state.
     """
 
     def __init__(self, policy: Policy, time_limit_s: float) -> None:
@@ -107,13 +94,7 @@ class Prover:
         self._options = Options(PlanLimits(time_limit_s, policy.max_moves, release), own, nodes=policy.nodes)
 
     def __call__(self, state: State) -> int | None:
-        """Return the most nodes that could be emptied; ``None`` if there are no pods.
-
-        Raises
-        ------
-        StowageError
-            The scheduler cannot read the objects, or the optimiser failed.
-        """
+        """Return the most nodes that could be emptied; ``None`` if there are no pods."""
         if not state["pods"]:
             return None
         objects = {
@@ -202,10 +183,8 @@ def _clock(at_s: float) -> str:
 class WindowFigures:
     """Figures of a window; times are seconds from the beginning of the trace.
 
-    ``most_emptied`` is proved for the cluster as it was when the window opened, and ``None`` where nothing was proved.
-    ``refused`` counts, by reason, how often a pod was left where it was; ``runs`` is how often the policy says that the
-    window has opened. ``returned`` are the emptied nodes that went, and came back while it was open, as more pods came
-    than the others have room for.
+    ``most_emptied`` is proved for the cluster as it was when the window opened. ``refused`` counts pods left in place,
+    by reason, ``runs`` how often the policy opened the window, ``returned`` emptied nodes that came back.
     """
 
     start_s: float
@@ -222,12 +201,9 @@ class WindowFigures:
 
 @dataclass(frozen=True, slots=True)
 class ArmFigures:
-    """Figures of a trace.
+    """Figures of a trace; nodes in use are averaged over time, and node hours and cost, in millionths, are of these.
 
-    Nodes in use are averaged over time; node hours and cost are of these, the cost in millionths, 0 where no node has a
-    price. ``moves_per_node`` is for each emptied node, ``None`` where none was. ``budgets_broken`` counts evictions
-    that left a budget with fewer pods than it asks for, ``moved_twice`` pods that were moved again within the
-    cool-down.
+    ``budgets_broken`` counts evictions below a budget, ``moved_twice`` pods moved again within the cool-down.
     """
 
     arm: str

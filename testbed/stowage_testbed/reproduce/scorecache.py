@@ -62,11 +62,7 @@ _RECOVERY_METRICS = (
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """One scenario for all arms, its rounds, and the metrics that become figures.
-
-    Client limits are equal; if ``own``, every arm runs with its own as well, as
-    different as they are.
-    """
+    """One scenario for all arms with equal client limits, if ``own`` also with their own, and its metrics."""
 
     name: str
     scenario: str
@@ -99,10 +95,7 @@ def planned(*, full: bool, rounds: int | None) -> tuple[Planned, ...]:
 def rebuild(
     comparisons: tuple[Planned, ...], scenarios: Path, results: Path, figures_file: Path, listener: CompareListener
 ) -> str:
-    """Compare what has not been compared yet, and return what a terminal shows.
-
-    Comparisons in the folder ``results`` are resumed. The figures go to a file, as JSON.
-    """
+    """Run or resume the comparisons in ``results``, write figures as JSON, and return what a terminal shows."""
     tables: list[Table] = []
     figures: list[Figure] = []
     for one in comparisons:

@@ -57,11 +57,7 @@ def thesis_grid() -> tuple[Cell, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ThesisCase:
-    """The ``number``-th instance of a cell.
-
-    If ``labelled``, with affinity and anti-affinity to labels of nodes: the thesis has
-    them in its program, and leaves them out of its evaluation (section 4.4.1).
-    """
+    """The ``number``-th instance of a cell, if ``labelled`` with node affinity (left out in section 4.4.1)."""
 
     cell: Cell
     number: int
@@ -188,11 +184,7 @@ class Outcome(StrEnum):
 
 
 def outcome(one: ThesisSolved) -> Outcome:
-    """Return what became of an instance: better means that more pods have a node.
-
-    An answer that is proved, and no better than the start, counts as nothing: the
-    thesis's plugin would discard it.
-    """
+    """Return what became of an instance; proved but no better than the start counts as nothing, as in the thesis."""
     start = one.instance.placed_by_priority(one.instance.start)
     if one.placed_by_priority <= start:
         return Outcome.NOTHING
@@ -206,10 +198,7 @@ def published_worth(one: ThesisSolved) -> tuple[int, int, int]:
 
 
 class WinCounts(NamedTuple):
-    """How often one solver is better than another: by pods added, removed, then moved.
-
-    It is faster in so many of the cases in which both are the same.
-    """
+    """How often one solver is better, by pods added, removed, then moved, and faster where both are the same."""
 
     better: int
     worse: int

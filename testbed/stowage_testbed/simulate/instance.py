@@ -18,34 +18,12 @@ Manifest = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """A cluster to be filled.
+    """A cluster to fill: ``v1`` nodes, pods in the order of arrival, and objects that the scheduler looks at.
 
-    Attributes
-    ----------
-    id
-        Names the instance in messages.
-    nodes
-        ``v1`` Nodes; without ``allocatable`` all of their capacity is.
-    pods
-        ``v1`` Pods in the order of arrival, with ``spec.priority`` where they have one.
-        A pod with ``spec.nodeName`` is placed already.
-    objects
-        What else the scheduler looks at, with ``apiVersion`` and ``kind``: Services and ReplicaSets, by which it
-        spreads pods without constraints of their own, namespaces, volumes and their claims, disruption budgets.
-    changes
-        What happens meanwhile, with the number of pods that it comes ``after``, and one of ``node`` (a ``v1`` Node),
-        ``nodeGone`` and ``podGone``.
-    arrival
-        ``InTurn``: each pod when the scheduler has come to rest. ``AtOnce``: all of them before it begins.
-    replace
-        Preempted pods come back, as their controllers would bring them.
-    once
-        Each pod is tried in its turn alone: one that gets no node then leaves again.
-    measure
-        Return a `Measurement`.
-    observed
-        The objects were read from a cluster. Objects that the scheduler cannot read are left out and named; in an
-        instance that was written for the simulation they are errors of the whole.
+    A pod with ``spec.nodeName`` is placed already. ``changes`` come ``after`` a number of pods, with one of ``node``,
+    ``nodeGone`` and ``podGone``. ``arrival`` is ``InTurn``, each pod when the scheduler has come to rest, or
+    ``AtOnce``. With ``replace``, preempted pods come back; with ``once``, a pod that gets no node leaves. In an
+    ``observed`` cluster, objects that the scheduler cannot read are left out and named; otherwise they are errors.
     """
 
     id: str
@@ -81,25 +59,11 @@ NO_PROTECTION = {
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Plans for a cluster in which nothing is scheduled.
+    """Plans for a cluster in which nothing is scheduled; without any, the answer is the snapshot alone.
 
-    Attributes
-    ----------
-    instance
-        The cluster as it is: a pod without ``spec.nodeName`` is pending.
-    plans
-        Without any, the answer is the snapshot alone.
-    policy
-        The policy that the plans must keep.
-    consolidates
-        The plans move pods to empty nodes, whatever they are worth by the policy.
-    forbidden
-        Pairs that earlier rehearsals refused: a pod as ``namespace/name``, for all like it, and the node.
-    arguments
-        Of the plugin PriorityOptimizer: protection rules and limits; others have their defaults.
-    continue_s
-        For how long the scheduler may place the pending pods: as things are, or after the first plan if that is
-        accepted. 0: it places none.
+    ``forbidden`` are pairs of ``namespace/name``, for all pods like it, and node. ``arguments`` are
+    PriorityOptimizer's. For ``continue_s`` the scheduler may place the pending pods, after the first plan if that is
+    accepted.
     """
 
     instance: Instance
@@ -137,19 +101,7 @@ class UnknownField(Struct, frozen=True):
 
 
 class Measurement(Struct, frozen=True):
-    """What an instance took, by the simulator's own clock.
-
-    Attributes
-    ----------
-    pods_s
-        From the arrival of the first pod until the scheduler came to rest, in seconds.
-    cpu_s
-        Processor time of the process meanwhile, in seconds.
-    arrived
-        Pods that arrived in that time.
-    counters
-        By how much the counters of Stowage's plugins grew, by name and labels.
-    """
+    """What an instance took: seconds from the first arrival to rest, CPU seconds, and growth of Stowage's counters."""
 
     pods_s: float = msgspec.field(name="podsSeconds")
     cpu_s: float = msgspec.field(name="cpuSeconds")
@@ -158,21 +110,10 @@ class Measurement(Struct, frozen=True):
 
 
 class Placements(Struct, frozen=True, rename="camel"):
-    """Where the pods of an instance are.
+    """Where the pods of an instance are, by ``namespace/name``.
 
-    Attributes
-    ----------
-    nodes
-        The node of each pod, by ``namespace/name``; ``None`` if it is pending.
-    evicted
-        Pods that preemption removed, also those that have come back.
-    awaiting
-        Pods that were placed, and whose volumes somebody has still to make.
-    left_out
-        Objects of an observed instance that take no part, or not the part that they should; also pods that the
-        scheduler failed on.
-    reasons
-        What keeps each pending pod in the scheduler's words, by ``namespace/name``.
+    ``evicted`` pods were preempted, also those that came back; ``awaiting`` ones lack a volume that somebody has to
+    make. ``left_out`` objects take no part; ``reasons`` has what keeps each pending pod, in the scheduler's words.
     """
 
     id: str
@@ -191,22 +132,9 @@ class Placements(Struct, frozen=True, rename="camel"):
 class PlanJudgement(Struct, frozen=True):
     """The scheduler's judgement of one plan.
 
-    Attributes
-    ----------
-    accepted
-        Whether it would carry the plan out.
-    reason
-        The typed refusal; ``rehearsal`` where a plugin refuses, ``limit`` where the plan disrupts more than a limit
-        allows, ``stale`` where a pod never gets its turn.
-    plugins
-        Those that refuse in the rehearsal; empty text where no single one is to blame.
-    pods
-        The UIDs of the pods that the plugins refuse, or whose disruption is one too many.
-    detail
-        What is wrong.
-    proved
-        Whether the plan shows that no other one is better for the cluster. The optimiser's proof is one about the
-        snapshot, which may lack something.
+    ``reason`` is ``rehearsal`` where ``plugins`` refuse ``pods`` (UIDs), ``limit`` where the plan disrupts too much,
+    ``stale`` where a pod never gets its turn. ``proved``: no other plan is better for the cluster, not only for the
+    snapshot.
     """
 
     accepted: bool
@@ -218,20 +146,7 @@ class PlanJudgement(Struct, frozen=True):
 
 
 class Continued(Struct, frozen=True):
-    """What the scheduler makes of the pending pods, without preempting any.
-
-    Attributes
-    ----------
-    nodes
-        The node of each pod that got one, by ``namespace/name``.
-    reasons
-        What keeps a pod, in the scheduler's words. Of equal pods one is tried until it has a node, and its reason is
-        that of all.
-    awaiting
-        Pods that got a node, and whose volumes somebody has still to make.
-    untried
-        How many pods' turn did not come in time.
-    """
+    """Where the scheduler places pending pods, without preemption; equal pods share a reason."""
 
     nodes: Mapping[str, str] = msgspec.field(name="placements", default_factory=dict)
     reasons: Mapping[str, str] = {}
@@ -240,10 +155,7 @@ class Continued(Struct, frozen=True):
 
 
 class Judgement(Struct, frozen=True):
-    """One judgement for each plan of a question.
-
-    ``continued`` is ``None`` if nobody asked for it, or the first plan is refused.
-    """
+    """One judgement for each plan; ``continued`` is ``None`` if not asked for, or the first plan is refused."""
 
     of_plans: tuple[PlanJudgement, ...] = msgspec.field(name="verdicts", default=())
     continued: Continued | None = None

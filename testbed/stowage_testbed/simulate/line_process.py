@@ -73,13 +73,7 @@ class LineProcess:
         return line
 
     def ask(self, line: bytes, about: str, limit_s: float, way_out: str) -> bytes:
-        """Send a line and return the next one that the process writes.
-
-        Raises
-        ------
-        StowageError
-            The process has ended, or wrote no line within ``limit_s`` seconds and was killed.
-        """
+        """Send a line and return the next one; a `StowageError` if the process has ended, or is late and was killed."""
         late = threading.Event()
 
         def stop() -> None:

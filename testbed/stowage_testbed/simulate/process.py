@@ -40,13 +40,7 @@ class ProfileMissingError(StowageError):
 
 
 def find_profile(name: str) -> Path:
-    """Return the KubeSchedulerConfiguration of a shipped profile.
-
-    Raises
-    ------
-    ProfileMissingError
-        The chart has no such profile.
-    """
+    """Return the KubeSchedulerConfiguration of a shipped profile; a `ProfileMissingError` if there is none."""
     file = PROFILE_FOLDER / f"{name}.yaml"
     if not file.is_file():
         known = sorted(other.stem for other in PROFILE_FOLDER.glob("*.yaml"))
@@ -61,28 +55,7 @@ class _Failure(msgspec.Struct):
 
 
 class _Scheduler(LineProcess):
-    """``stowage-simulate``, for as long as the ``with`` block lasts.
-
-    Parameters
-    ----------
-    config
-        A KubeSchedulerConfiguration, such as `find_profile` returns.
-    timeout_s
-        How long one instance may take, if it has no more than `ROOMY_BYTES`.
-    feature_gates
-        As kube-scheduler takes them.
-    environment
-        Variables that are set for the process, besides those of this one.
-    way_out
-        What the message advises when that took too long.
-    minor
-        Of Kubernetes, that the scheduler is of; the default one without.
-
-    Raises
-    ------
-    ToolMissingError
-        ``stowage-simulate`` is not installed.
-    """
+    """``stowage-simulate``, for as long as the ``with`` block lasts; ``timeout_s`` is for `ROOMY_BYTES`."""
 
     _options: ClassVar[tuple[str, ...]] = ()
 
@@ -112,22 +85,13 @@ class _Scheduler(LineProcess):
 
 
 class Simulator(_Scheduler):
-    """The scheduler without an API server, for as long as the ``with`` block lasts.
-
-    Examples
-    --------
-    >>> with Simulator(find_profile("deterministic")) as simulator:
-    ...     placements = simulator.place(instance)  # doctest: +SKIP
-    """
+    """The scheduler without an API server, for as long as the ``with`` block lasts."""
 
     def place(self, instance: Instance) -> Placements:
         """Return where the scheduler puts the instance's pods.
 
-        Raises
-        ------
-        StowageError
-            The instance has issues, or a plugin failed on it, and the simulator keeps running; or the process ended,
-            or was stopped because it took too long.
+        A `StowageError` if the instance has issues or a plugin failed, after which it runs on; or it ended, or was
+        late.
         """
         way_out = "repair what the reason names and run it again"
         placed = self._ask(instance.id, instance.content(), Placements, way_out)
@@ -141,10 +105,7 @@ class _Answer(Judgement, frozen=True, kw_only=True, rename="camel"):
 
 
 class SchedulerVerifier(_Scheduler):
-    """The scheduler's own checks of a plan, for as long as the ``with`` block lasts.
-
-    It decodes the plan as the plugin does, and rehearses it with the plugins of the profile.
-    """
+    """The scheduler's own checks of a plan: it decodes the plan and rehearses it with the plugins of the profile."""
 
     _options = ("--judge",)
 

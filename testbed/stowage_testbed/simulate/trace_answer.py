@@ -45,10 +45,7 @@ MOST_ROWS = 10
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Averages over one part of the window, which ends at ``until_s``.
-
-    Utilisation is the requested share of what the nodes of the end have, by resource.
-    """
+    """Averages over a part of the window; utilisation is the requested share of what the nodes of the end have."""
 
     until_s: float
     waiting_pods: float
@@ -57,19 +54,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class TraceAnswer:
-    """What came of a trace.
-
-    Attributes
-    ----------
-    passed
-        What became of each pod.
-    record
-        The same as the record of a measured run.
-    metrics
-        As of a live run. The note of a metric says if only a live run has it.
-    course
-        The window in `PARTS` equal parts; empty if no time passed.
-    """
+    """What came of a trace: pods, the record and metrics as of a live run, and averages over `PARTS` equal parts."""
 
     passed: PassedTime
     record: RunRecord
@@ -78,13 +63,7 @@ class TraceAnswer:
 
 
 def profile_file(profile: str) -> Path:
-    """Return the KubeSchedulerConfiguration of a profile: the name of one of the chart's, or a path of a YAML file.
-
-    Raises
-    ------
-    ProfileMissingError
-        The chart has no such profile.
-    """
+    """Return the file of a profile, by the name of one of the chart's (or a `ProfileMissingError`) or a YAML path."""
     file = Path(profile)
     return file if file.suffix in {".yaml", ".yml"} else find_profile(profile)
 
@@ -97,10 +76,7 @@ def simulate_trace(recorded: Trace, name: str, profile: str, *, minor: str | Non
 
 
 def make_record(recorded: Trace, passed: PassedTime, name: str, profile: str) -> RunRecord:
-    """Return the record of a window that is the whole trace.
-
-    Its nodes are those that are there at the end. Pods of the beginning were there before the window.
-    """
+    """Return the record of a window that is the whole trace; pods of the beginning were there before."""
     classes = list_priorities(recorded.lines)
     nodes: dict[str, NodeState] = {}
     kinds: dict[str, tuple[int, Resources]] = {}

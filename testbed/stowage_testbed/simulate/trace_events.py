@@ -1,8 +1,6 @@
 """From the lines of a trace to what happens in virtual time.
 
-No controller runs there. So what the recorded ones did is told: each pod comes when it
-came, and pods that were deleted go when they went. Only how long a pod runs counts from
-its binding, which may be later than it was, or earlier.
+No controller runs there, so pods come and go as recorded; only a running time counts from the binding.
 """
 
 from __future__ import annotations
@@ -127,11 +125,7 @@ def _make_arrival(life: Life) -> dict[str, Any]:
 
 
 def _is_taken(life: Life, end: trace.PodEnded) -> bool:
-    """Return whether the pod goes when it went, whatever became of it here.
-
-    A bare pod that another scheduler preempted stays; of one with a controller the
-    next comes as it came.
-    """
+    """Return whether the pod goes when it went; a bare pod that another scheduler preempted stays."""
     bare = life.came.owner is None
     return not _runs_to_its_end(life, end) and not (bare and end.how == "preempted")
 

@@ -25,24 +25,10 @@ _REMARKS = (b'{"plan":', b'{"window":', b'{"policy":', b'{"nodeGone":')
 
 
 class Life(Struct, frozen=True):
-    """What became of a pod; times are seconds from the beginning.
+    """What became of a pod, ``namespace/name`` of template ``of``; times are seconds from the beginning.
 
-    Attributes
-    ----------
-    pod
-        ``namespace/name``; a name may come again when the one before has ended.
-    of
-        The id of its template.
-    bound_s
-        ``None`` if it never had a node.
-    ended_s
-        ``None`` if it is there at the end.
-    how
-        How it ended: as the events say, or ``preempted`` by this scheduler, or ``node gone``.
-    reason
-        What kept it, in the scheduler's words, if it has no node.
-    replaces
-        The recorded pod that it is the replacement of.
+    ``how`` it ended is as the events say, ``preempted``, or ``node gone``; ``reason`` is what kept it without a node;
+    ``replaces`` is the recorded pod that it replaces.
     """
 
     pod: str
@@ -57,15 +43,7 @@ class Life(Struct, frozen=True):
 
 
 class Evictions(Struct, frozen=True, rename="camel"):
-    """How many evictions anybody asked for.
-
-    Attributes
-    ----------
-    within_cool_down
-        Of a pod that replaced one which was evicted less than the cool-down before.
-    budgets_broken
-        Disruption budgets that one left with fewer ready pods than they ask for.
-    """
+    """Evictions that anybody asked for; ``within_cool_down`` are of replacements, again within the cool-down."""
 
     evicted: int = 0
     refused: int = 0
@@ -74,20 +52,9 @@ class Evictions(Struct, frozen=True, rename="camel"):
 
 
 class PassedTime(Struct, frozen=True, rename="camel"):
-    """What became of all pods.
+    """What became of all pods, in the order in which they ended, then those at the end by name.
 
-    Attributes
-    ----------
-    lives
-        In the order in which they ended; then those that are there at the end, by name.
-    until_s
-        Time of the last event.
-    events, attempts
-        What happened, ends of pods included, and how often a pod was tried.
-    cpu_s, peak_memory_bytes
-        Of the process, which is the scheduler and what stands for the API server.
-    left_out, unknown_fields
-        What was not taken as it was written.
+    ``until_s`` is the time of the last event, ``attempts`` how often a pod was tried.
     """
 
     lives: tuple[Life, ...] = ()
@@ -107,20 +74,7 @@ class _LastLine(Struct):
 
 
 class World(LineProcess):
-    """A cluster in virtual time that somebody acts on, for as long as the ``with`` block lasts.
-
-    Parameters
-    ----------
-    config
-        A KubeSchedulerConfiguration, such as `find_profile` returns.
-    minor
-        Of Kubernetes, that the scheduler is of; the default one without.
-
-    Raises
-    ------
-    ToolMissingError
-        ``stowage-simulate`` is not installed.
-    """
+    """A cluster in virtual time that somebody acts on, for as long as the ``with`` block lasts."""
 
     def __init__(self, config: Path, *, minor: str | None = None) -> None:
         binary = tool_path("stowage-simulate", choose_minor(minor))
@@ -133,13 +87,7 @@ class World(LineProcess):
         self.write(self._encoder.encode(event))
 
     def tell_state(self, at_s: float) -> dict[str, Any]:
-        """Return ``nodes``, ``pods`` and ``disruptionBudgets`` as they are then.
-
-        Raises
-        ------
-        StowageError
-            An event was broken, or the process ended.
-        """
+        """Return ``nodes``, ``pods`` and ``disruptionBudgets``; a `StowageError` if an event was broken."""
         state: dict[str, Any] = self._find({"at": at_s, "state": True})["state"]
         return state
 

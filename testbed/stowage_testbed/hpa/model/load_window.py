@@ -56,11 +56,7 @@ class LoadWindow:
 
 
 def load_window(service: WebService, sla: Sla, clients: int, start_s: float, segments: Sequence[Segment]) -> LoadWindow:
-    """Return what ``clients`` clients see over the segments, which follow each other.
-
-    Every segment is taken as a steady state of its own; the window's percentile is
-    that of all its requests together.
-    """
+    """Return what ``clients`` see over the segments, each a steady state; the percentile is of all requests."""
     spans_s: dict[int, float] = {}
     for segment in segments:
         spans_s[segment.ready] = spans_s.get(segment.ready, 0.0) + segment.duration_s
@@ -81,11 +77,7 @@ def load_window(service: WebService, sla: Sla, clients: int, start_s: float, seg
 
 
 def replicas_needed(service: WebService, sla: Sla, clients: int, most: int) -> int | None:
-    """Return the fewest replicas, up to ``most``, that keep the SLA for ``clients``.
-
-    ``None`` if even ``most`` do not. More replicas never make it worse, so the first
-    that suffice are enough.
-    """
+    """Return the fewest replicas, up to ``most``, that keep the SLA for ``clients``; ``None`` if none do."""
     for replicas in range(1, most + 1):
         if load_window(service, sla, clients, 0.0, [Segment(1.0, replicas)]).ok:
             return replicas

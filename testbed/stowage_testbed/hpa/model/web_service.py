@@ -22,10 +22,7 @@ Routing = Literal["random", "balanced"]
 
 @dataclass(frozen=True, slots=True)
 class ServiceTime:
-    """Erlang distribution: the sum of ``stages`` equal exponential times.
-
-    One stage is the exponential distribution; the coefficient of variation is ``1 / sqrt(stages)``.
-    """
+    """Erlang distribution: the sum of ``stages`` equal exponential times; one stage is the exponential distribution."""
 
     mean_s: float
     stages: int = 1
@@ -54,10 +51,9 @@ class ServiceTime:
 class WebService:
     """What a request costs, and what a replica may use.
 
-    The defaults are php-apache's of the second paper (section 5.2.2): 200m requested
-    and 500m at most, with a request that takes 0.2 s of a replica it has for itself.
-    A request is served by one thread, so that a limit above 1000m would not make it
-    faster; its distribution is `ServiceTime`.
+    The defaults are php-apache's of the second paper (section 5.2.2): 200m requested and 500m at most, with a request
+    that takes 0.2 s of a replica it has for itself. A request is served by one thread, so that a limit above 1000m
+    would not make it faster; its distribution is `ServiceTime`.
     """
 
     cpu_s: Annotated[float, Interval(gt=0)] = 0.1
@@ -90,11 +86,7 @@ class WebService:
 
 @dataclass(frozen=True, slots=True)
 class SteadyState:
-    """What a number of clients gets from a number of ready replicas.
-
-    ``met`` is how probable it is that a request meets 0, 1, 2, ... others on its replica; empty without replicas.
-    ``requests_per_s`` end in a second, however they end. ``cpu_milli`` is what each ready replica uses.
-    """
+    """What clients get from ready replicas: ``met`` is the probability that a request meets 0, 1, 2, ... others."""
 
     service: WebService
     met: tuple[float, ...]
@@ -102,11 +94,7 @@ class SteadyState:
     cpu_milli: int
 
     def slower_than(self, limit_s: float) -> float:
-        """Return the share of requests that take longer than ``limit_s``.
-
-        No request takes longer than the time-out. Without a ready replica all take as
-        long as that.
-        """
+        """Return the share of requests that take longer than ``limit_s``; none longer than the time-out."""
         if limit_s >= self.service.timeout_s:
             return 0.0
         return self._slower_than(limit_s)
@@ -141,25 +129,14 @@ def steady_state(service: WebService, clients: int, replicas: int) -> SteadyStat
 
 
 def others(routing: Routing, clients: int, replicas: int) -> tuple[float, ...]:
-    """Return how probable it is that a request meets 0, 1, 2, ... others.
-
-    There is at least one client and one replica; every client has one request under
-    way, always. The sum is 1, the mean ``(clients - 1) / replicas`` for random routing,
-    and for balanced routing the least that is possible.
-    """
+    """Return the probability that a request meets 0, 1, 2, ... others on its replica."""
     if routing == "balanced":
         return _balanced(clients, replicas)
     return _random(clients, replicas)
 
 
 def _random(clients: int, replicas: int) -> tuple[float, ...]:
-    """Return the occupancy that an arriving request sees in a closed network.
-
-    With equal replicas all ways to spread the other requests over them are equally
-    probable (Gordon and Newell), and a request sees the network as it would be without
-    itself (arrival theorem). The chance of `n` or more others is then a ratio of
-    binomial coefficients, here as the product of its factors.
-    """
+    """Return what an arriving request sees: all ways to spread the others are equally probable (Gordon and Newell)."""
     rest = clients - 1
     at_least = [1.0]
     for n in range(rest):
@@ -168,11 +145,7 @@ def _random(clients: int, replicas: int) -> tuple[float, ...]:
 
 
 def _balanced(clients: int, replicas: int) -> tuple[float, ...]:
-    """Return the occupancy where every replica has its share, rounded up or down.
-
-    Busy replicas complete equally many requests, so a request is one of a crowded
-    replica as often as a busy replica is a crowded one.
-    """
+    """Return the occupancy where every replica has its share, rounded up or down."""
     share, crowded = divmod(clients, replicas)
     if share == 0:
         return (1.0,)

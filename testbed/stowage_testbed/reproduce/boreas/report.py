@@ -120,10 +120,7 @@ def _mean(seconds: Sequence[float]) -> str:
 
 
 def write_report(path: Path, figures_file: Path, request: BoreasRequest, rows: Sequence[DeploymentRow]) -> str:
-    """Write a table to the folder ``path`` and the figures to a file, as JSON.
-
-    Returns what a terminal shows.
-    """
+    """Write a table to the folder ``path`` and the figures as JSON; return what a terminal shows."""
     found = counted(request, rows)
     tables, figures = [boreas_table(found)], list(boreas_figures(found))
     facts = {"scope": request.document()}

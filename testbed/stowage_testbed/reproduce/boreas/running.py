@@ -70,10 +70,7 @@ Run = tuple[Arm, Scene, int]
 
 
 def arms() -> tuple[Arm, ...]:
-    """Return them all: the stock scheduler, ours in batches, and ours as installed, but sparing nobody.
-
-    Batches are all or nothing, on the fewest nodes; as installed, others move for new pods.
-    """
+    """Return the stock scheduler, ours in batches (all or nothing, fewest nodes), and ours, sparing nobody."""
     moves = {"timeLimitSeconds": SOLVE_S, **NO_PROTECTION}
     batches = {"trigger": "Batch", "strategy": "boreas", "batchSeconds": BATCH_S, **moves}
     return (
@@ -198,10 +195,9 @@ def _nodes_of(context: RunContext, scene: Scene) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class DeploymentRow:
-    """One scene of so many pods, deployed once.
+    """One scene, deployed once; ``where`` has ``app/node`` of each placed pod.
 
-    ``where`` has the node of each pod that has one, as ``app/node``, in order. ``took_s`` is from the first creation
-    until the watch showed the last node, with the time that a batch waits; 0 where pods were left out.
+    ``took_s`` is from the first creation until the watch showed the last node; 0 where pods were left out.
     """
 
     scene: str
@@ -246,11 +242,7 @@ class Deployment(Harness, Listener):
         self._began = self._observer.clock.now()
 
     def after(self, context: StepContext, step: Step) -> None:
-        """Wait until the pods have nodes, or it is known that some have none.
-
-        A pod that was left out may be tried again when another one has found its node,
-        so that quiet is waited for.
-        """
+        """Wait until the pods have nodes, or nothing changes any more: pods that were left out are retried."""
         namespace, pods = context.namespace, self._scene.pods
         if self._all_placed(namespace):
             self._took_s = self._observer.clock.now().seconds_since(self._began)

@@ -1,9 +1,8 @@
 """The paper's two tests, its two larger ones, and the operators that it leaves out.
 
-Seed 004: Lebesbye, Mauro, Turin, Yu, "Boreas - A Service Scheduler for Optimal
-Kubernetes Deployment", section 4. Sizes and demands are those of the authors' published
-test files: `github.com/torgeirl/boreas-scheduler`, folder ``deployments/2021-paper``,
-the tests 1 and 2.
+Seed 004: Lebesbye, Mauro, Turin, Yu, "Boreas - A Service Scheduler for Optimal Kubernetes Deployment", section 4. Sizes
+and demands are those of the authors' published test files: `github.com/torgeirl/boreas-scheduler`, folder
+``deployments/2021-paper``, the tests 1 and 2.
 """
 
 from __future__ import annotations
@@ -47,11 +46,7 @@ system's own pods take the rest (listing 1.1, and the authors' test files)."""
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One test, on so many nodes as the paper's, with zones dealt out in turn.
-
-    The workload is in the order in which its files are read; what is ``published`` are
-    the paper's own figures, if it has the scene.
-    """
+    """One test, its zones dealt out in turn, its workload in the order of its files, beside the paper's figures."""
 
     name: str
     about: str
@@ -71,11 +66,7 @@ class Scene:
         return NodePool(self.name, self.nodes, NODE, zones=self.zones)
 
     def scenario(self, arm: str, number: int) -> Scenario:
-        """Return its deployment by an arm for the how manieth time, all of it at once.
-
-        Namespaces outlive a run by seconds, so that each has a name of its own. KWOK
-        may overlook a node that comes back under a name that was used just before.
-        """
+        """Return its deployment at once; node names are new in each run, as KWOK may overlook a known one."""
         pool = replace(self.pool, name_prefix=f"{self.name}-{number}")
         names = tuple(one.name for one in self.workload)
         return Scenario(
@@ -108,10 +99,7 @@ def affinity(
     near_by: str = HOSTNAME,
     apart_by: str = HOSTNAME,
 ) -> dict[str, Any]:
-    """Return the part of a pod's spec that keeps it near some pods, and off others.
-
-    ``near_by`` and ``apart_by`` are topology keys: what counts as one place.
-    """
+    """Return a pod's (anti-)affinity to others; ``near_by`` and ``apart_by`` are topology keys."""
     found: dict[str, Any] = {}
     if near is not None:
         found["podAffinity"] = {REQUIRED: [_term(near, near_by)]}
@@ -201,10 +189,7 @@ def _shop(
     backends: Requirement | None = None,
     **pods: Mapping[str, Any],
 ) -> tuple[Workload, ...]:
-    """Return the shop of the affinity test, of 11 pods each time.
-
-    Relations name frontends and backends by their label, if not otherwise; ``pods`` has other parts of pods by app.
-    """
+    """Return the shop of the affinity test, 11 pods each time; ``pods`` has other parts of pods by app."""
     frontend = frontends or app_in("frontend")
     backend = backends or app_in("backend")
     parts = {"backend": affinity(near=frontend, apart=backend), "frontend": affinity(apart=frontend), **pods}

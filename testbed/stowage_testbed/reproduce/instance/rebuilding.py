@@ -1,7 +1,4 @@
-"""Rebuilding an evaluation that is a grid of cells: find its instances, solve them, keep the rows, show them.
-
-`Rebuilding` says how one paper's evaluation is rebuilt; its `rebuild` and `report` do it.
-"""
+"""Rebuilding an evaluation that is a grid of cells: `Rebuilding` finds, solves, saves and shows its instances."""
 
 from __future__ import annotations
 
@@ -32,11 +29,7 @@ TABLES = "tables.md"
 
 @dataclass(frozen=True, slots=True)
 class GridRequest(Generic[CaseT]):
-    """Cells, instances a cell, strategies and limits.
-
-    If ``deterministic``, work is counted in steps, not seconds: the same rows on any
-    machine, but for times.
-    """
+    """Cells, instances a cell, strategies and limits; if ``deterministic``, work is counted in steps on one core."""
 
     cells: tuple[Cell, ...]
     sample: int
@@ -120,11 +113,7 @@ SolvedT = TypeVar("SolvedT", bound=Solved[Any])
 
 @dataclass(frozen=True, slots=True)
 class Evaluation(Generic[SolvedT]):
-    """All results of a sweep, from which every table and figure is made.
-
-    Strategies and limits are in the order in which they are shown. ``missing`` counts, by cell, the cases that have no
-    instance on which the heuristic fails; ``failures`` says why tasks could not be carried out.
-    """
+    """All results of a sweep; ``missing`` counts cases without an instance by cell, ``failures`` is by task."""
 
     solved: tuple[SolvedT, ...]
     strategies: tuple[str, ...]
@@ -180,12 +169,7 @@ Shown = tuple[Sequence[Table], Sequence[Figure], str]
 
 @dataclass(frozen=True, slots=True)
 class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
-    """How one paper's evaluation is rebuilt.
-
-    ``request_of`` reads what was asked for from a folder's header. ``attempt`` returns the instance of a case's n-th
-    try, of which there are ``tries``. ``pair`` puts a result beside its instance, and ``show`` makes what is shown of
-    a folder.
-    """
+    """How one paper's evaluation is rebuilt; ``attempt`` returns the instance of a case's n-th try, of ``tries``."""
 
     kind: str
     row_type: type[InstanceT]
@@ -227,11 +211,7 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
     def report(
         self, path: Path, figures_file: Path, failures: Mapping[str, str] | None = None, minutes: float | None = None
     ) -> str:
-        """Write tables and figures of a folder, and return what a terminal shows.
-
-        ``failures`` says why, of each task that this call could not carry out in its
-        ``minutes``.
-        """
+        """Write tables and figures of a folder, and return what a terminal shows; ``failures`` has reasons by task."""
         header = SweepFolder(path).header()
         tables, figures, more = self.show(path, self.read(path, failures), header)
         facts = {"scope": header.scope, "minutes": minutes}
@@ -267,10 +247,7 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
 def write_tables(
     folder: Path, figures_file: Path, tables: Sequence[Table], figures: Sequence[Figure], facts: Mapping[str, Any]
 ) -> str:
-    """Write tables to a folder, and figures with the facts of run and machine to a file, as JSON.
-
-    Returns what a terminal shows.
-    """
+    """Write tables to a folder, and figures with facts to a JSON file; return what a terminal shows."""
     write_whole(folder / TABLES, markdown_text(tables))
     return f"{terminal_text(tables)}\n\n{write_figures(figures_file, figures, facts)}"
 

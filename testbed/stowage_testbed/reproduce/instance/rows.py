@@ -1,8 +1,4 @@
-"""Instances, and one attempt to improve on one, as rows; the tasks that make them.
-
-Pods and nodes are numbers: a pod its place in the order of arrival, a node its place in
-the order of names. `PENDING` stands for the node of a pod that has none.
-"""
+"""Instances and solves as rows, and their tasks; pods and nodes are numbers in the order of arrival and of names."""
 
 from __future__ import annotations
 
@@ -35,11 +31,7 @@ SEED = 1
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """An instance on which a heuristic leaves pods out.
-
-    It is the ``number``-th of its cell in the paper's grid, made from a ``seed`` of 63 bits after ``seeds_tried``.
-    Every plan begins with ``start``, where the heuristic leaves the pods; the largest priority matters most.
-    """
+    """An instance on which a heuristic leaves pods out; every plan begins with ``start``, where it left them."""
 
     case: str
     nodes: int
@@ -106,10 +98,10 @@ class TierRow:
 
 @dataclass(frozen=True, slots=True)
 class ResultRow:
-    """One strategy on one instance, from where a heuristic left the pods.
+    """One strategy on one instance; ``plan`` is where the pods are once it is carried out.
 
-    ``optimal``: it proved that no plan places more, and none as many with less disruption. ``plan`` is where the pods
-    are when the plan is carried out. ``wall_s`` is from the call to its last answer, ``solve_s`` the solve alone.
+    ``optimal``: it proved that no plan places more, and none as many with less disruption. ``wall_s`` is from the call
+    to its last answer, ``solve_s`` the solve alone.
     """
 
     case: str
@@ -184,10 +176,7 @@ class SelectTask(Generic[CaseT, InstanceT]):
 
 @dataclass(frozen=True, slots=True)
 class SolveTask:
-    """One strategy with one limit on one instance, under the paper's own policy.
-
-    If ``deterministic``, work is counted in steps on one core: the same plan anywhere.
-    """
+    """One strategy with one limit on one instance, by the paper's policy, or ``deterministic`` on one core."""
 
     case: Case
     instance: Instance

@@ -1,8 +1,7 @@
 """The paper's instances, on which the default scheduler fails, and the category of what became of each.
 
-As published: the deterministic scheduler, without preemption, gets the pods ReplicaSet
-by ReplicaSet; what it places whole is discarded. The paper walks one list of seeds; the
-instances here walk a list each, so that they can be found side by side.
+As published, the deterministic scheduler gets the pods ReplicaSet by ReplicaSet, and what it places whole is discarded.
+Here each instance walks a list of seeds of its own, so that they can be found side by side.
 """
 
 from __future__ import annotations
@@ -28,11 +27,9 @@ SEEDS_TRIED = 60
 
 @dataclass(frozen=True, slots=True)
 class InstanceRow(Instance):
-    """An instance on which the deterministic scheduler leaves pods pending; all its nodes are equal.
+    """An instance on which the deterministic scheduler leaves pods pending, in ``simulated_s``.
 
-    ``stock`` is where the stock scheduler leaves the pods, with preemption; a pod that was preempted and came back
-    counts as the same, and ``stock_preempted`` is how many were at least once. ``simulated_s`` is what the
-    deterministic scheduler took for the last seed.
+    ``stock`` is where the stock scheduler leaves the pods; ``stock_preempted`` counts those preempted at least once.
     """
 
     node_cpu_milli: int
@@ -85,11 +82,7 @@ class Category(StrEnum):
 
 
 class Baseline(StrEnum):
-    """What a plan is held against.
-
-    ``STOCK``: the stock scheduler with preemption, as published. ``DETERMINISTIC``: the
-    deterministic one without, whose placements the plan begins with.
-    """
+    """What a plan is compared with: the stock scheduler with preemption, as published, or where the plan begins."""
 
     STOCK = "stock"
     DETERMINISTIC = "deterministic"
@@ -101,12 +94,7 @@ def placements_of(instance: InstanceRow, baseline: Baseline) -> Where:
 
 
 def category(instance: InstanceRow, result: ResultRow, baseline: Baseline) -> Category:
-    """Return the category of a result.
-
-    Placements are compared as the paper's scripts do: pods placed of the highest
-    priority, then of the next. What is no better, and not proved to be the best, is a
-    failure; so is what is worse.
-    """
+    """Return the category: pods placed of the highest priority decide, then of the next, as in the paper's scripts."""
     theirs = placements_of(instance, baseline)
     if PENDING not in theirs:
         return Category.NO_CALLS

@@ -29,12 +29,10 @@ from stowage_testbed.simulate import Simulator, find_profile
 
 @dataclass(frozen=True, slots=True)
 class LiveRow:
-    """One instance, placed by the real scheduler and improved by a real plan.
+    """One instance on a cluster; ``difference`` is what the cluster placed otherwise than the simulation.
 
-    ``difference`` is what the cluster placed otherwise than the simulation; empty if nothing. ``simulated_s`` is the
-    median of a few simulations, ``cluster_s`` what the cluster took to make the nodes and to settle the pods, and
-    ``start_s`` its start, which the published runs make for each. ``planned`` counts pods placed by priority, the
-    highest first, as the sweep's plan says; ``executed`` those that run after the cluster's plan was carried out.
+    ``simulated_s`` is a median, ``cluster_s`` the time to make nodes and settle pods, ``start_s`` the cluster's start.
+    ``planned`` and ``executed`` count pods placed by priority: by the sweep's plan, and after the cluster's.
     """
 
     case: str
@@ -63,10 +61,7 @@ DRAW = 7
 
 
 def sample_of(evaluation: Evaluation, share: float) -> list[Categorised]:
-    """Return a share of the instances, at least one.
-
-    They come with the last strategy's result at its first limit.
-    """
+    """Return a share of the instances, at least one, with the last strategy's result at its first limit."""
     ones = evaluation.of(evaluation.strategies[-1], evaluation.limits_s[0])
     count = min(len(ones), max(1, round(share * len(ones))))
     drawn = random.Random(DRAW).sample(range(len(ones)), count)  # noqa: S311
@@ -163,10 +158,7 @@ class _OutcomeWriter(Listener):
 
 
 def difference(cluster: ClusterState, simulated: ClusterState) -> str:
-    """Return the first workload that the two place otherwise; empty if there is none.
-
-    Replicas of one ReplicaSet are interchangeable.
-    """
+    """Return the first workload placed otherwise, replicas being interchangeable; empty if there is none."""
     there, here = list_placements(cluster), list_placements(simulated)
     for workload in sorted(there.keys() | here.keys()):
         if there.get(workload, ()) != here.get(workload, ()):

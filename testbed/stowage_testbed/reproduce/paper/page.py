@@ -158,11 +158,7 @@ def figure_3(evaluation: Evaluation, strategy: str, baseline: Baseline) -> Figur
 
 
 def figure_4(evaluation: Evaluation, strategy: str, baseline: Baseline) -> Figure:
-    """Return one panel a usage, one stacked bar a size; the paper's other parameters.
-
-    They are 4 pods a node, 4 priorities and a limit of 10 s, or the longest that was
-    run.
-    """
+    """Return one panel a usage, one stacked bar a size: 4 pods a node, 4 priorities, 10 s or the longest limit."""
     found = evaluation.of(strategy, shown_limit(evaluation))
     figure = Figure(figsize=(9.5, 3.0), layout="constrained")
     (panels,) = figure.subplots(1, len(USAGES_PERCENT), sharey=True, squeeze=False)

@@ -1,8 +1,7 @@
 """The paper's tables, with our rows beside the published ones.
 
-Seed 000: Christensen, Giallorenzo, Mauro, "Priority Matters: Optimising Kubernetes
-Clusters Usage with Constraint-Based Pod Packing". Figure 3 and 4 are pictures, whose
-numbers the text does not give.
+Seed 000: Christensen, Giallorenzo, Mauro, "Priority Matters: Optimising Kubernetes Clusters Usage with Constraint-Based
+Pod Packing". Figure 3 and 4 are pictures, whose numbers the text does not give.
 """
 
 from __future__ import annotations

@@ -34,10 +34,7 @@ WORKERS_S = 60
 
 
 class Tools(ExitStack):
-    """The schedulers and the optimiser that tasks use: started when first asked for, ended with the ``with`` block.
-
-    A solve may use so many cores; 0 stands for all.
-    """
+    """Schedulers and optimiser, started when asked for, ended with the block; ``cores`` for a solve, 0 for all."""
 
     def __init__(self, cores: int = 0) -> None:
         super().__init__()
@@ -50,11 +47,7 @@ class Tools(ExitStack):
 
     @cached_property
     def stock(self) -> Simulator:
-        """The stock scheduler, with preemption, that takes one node after the other.
-
-        Side by side, its goroutines put nodes into an order of their own, which decides
-        ties.
-        """
+        """The stock scheduler with preemption, without parallelism, whose order of nodes would decide ties."""
         folder = self.enter_context(TemporaryDirectory(prefix="sto-stock-"))
         profile = yaml.safe_load(find_profile("default").read_text(encoding="utf-8"))
         path = Path(folder) / "stock.yaml"
@@ -110,10 +103,7 @@ class SweepListener:
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """Where ``count`` tasks are executed side by side, each with so many ``cores``.
-
-    ``start`` returns an executor, which ends with the ``with`` block; it is called again after an executor broke.
-    """
+    """Where ``count`` tasks run, each with ``cores``; ``start`` is called again after an executor broke."""
 
     count: int
     start: Callable[[], AbstractContextManager[Executor]]
@@ -143,10 +133,7 @@ def use_processes(count: int) -> Workers:
 
 @contextmanager
 def connect_to_dask(address: str) -> Iterator[Workers]:
-    """Yield the workers of the Dask scheduler at ``address``, a task a thread.
-
-    A `StowageError` if Dask is not installed, no scheduler answers, or it has no workers.
-    """
+    """Yield a Dask scheduler's workers, a task a thread; a `StowageError` without Dask, an answer or workers."""
     if find_spec("distributed") is None:
         raise StowageError("--dask needs Dask: pip install 'stowage[sweep]'")
     from distributed import Client  # noqa: PLC0415 - optional
@@ -173,10 +160,9 @@ def connect_to_dask(address: str) -> Iterator[Workers]:
 def execute(
     what: str, tasks: Sequence[Task[RowT]], journal: TaskJournal[RowT], workers: Workers, listener: SweepListener
 ) -> Mapping[str, str]:
-    """Execute each task that the journal does not hold; return why some failed.
+    """Execute each task that the journal does not hold; return why some failed, which are tried again next time.
 
-    Those are not in the journal, so that they are tried again next time. A task whose
-    worker dies is tried once more, alone: it may have died of a neighbour.
+    A task whose worker dies is tried once more, alone: it may have died of a neighbour.
     """
     missing = [task for task in tasks if task.id not in journal]
     failures: dict[str, str] = {}
