@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import groupby
+from itertools import groupby, product
 from math import log
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -180,10 +180,9 @@ def loads_of(comparison: Comparison) -> dict[str, Load]:
 
 def utilisation_over_time(record: RunRecord, resource: str) -> Line:
     """Return the requested share of what all nodes have, from 0 to 1."""
-    capacity = sum(node.resources[resource] for node in record.nodes)
+    capacity = max(sum(node.resources[resource] for node in record.nodes), 1)
     steps = sum_requested(record, resource)
-    shares = (value / max(capacity, 1) for value in steps.values)
-    return _draw_steps(zip(steps.times_s, shares, strict=True), record.window_s)
+    return _draw_steps(zip(steps.times_s, (value / capacity for value in steps.values), strict=True), record.window_s)
 
 
 def waiting_over_time(record: RunRecord) -> Line:
@@ -213,77 +212,55 @@ def _of_service(points: Callable[[HpaRecord], Iterable[tuple[float, float]]]) ->
 
 
 RECOVERY_LOADS = {
-    name: Load(meaning, share, _of_service(points))
-    for name, meaning, share, points in (
-        (
-            "desired",
-            "replicas that the autoscaler wants",
-            False,
-            lambda found: [(one.at_s, one.desired) for one in found.replicas],
-        ),
-        ("pods", "pods of the service", False, lambda found: [(one.at_s, one.total) for one in found.pods]),
-        ("ready", "ready pods of the service", False, lambda found: [(one.at_s, one.ready) for one in found.pods]),
-        (
-            "usage",
-            "CPU usage as the autoscaler reads it, share of the request",
-            True,
-            lambda found: [(r.at_s, r.cpu_percent / 100) for r in found.replicas if r.cpu_percent is not None],
-        ),
-        (
-            "p99",
-            "p99 latency of the service (s)",
-            False,
-            lambda found: [(one.start_s, one.p99_s) for one in found.hold],
-        ),
-        (
-            "errors",
-            "share of requests that timed out",
-            True,
-            lambda found: [(one.start_s, one.errors) for one in found.hold],
-        ),
-    )
+    "desired": Load(
+        "replicas that the autoscaler wants",
+        False,
+        _of_service(lambda r: [(one.at_s, one.desired) for one in r.replicas]),
+    ),
+    "pods": Load("pods of the service", False, _of_service(lambda r: [(one.at_s, one.total) for one in r.pods])),
+    "ready": Load("ready pods of the service", False, _of_service(lambda r: [(one.at_s, one.ready) for one in r.pods])),
+    "usage": Load(
+        "CPU usage as the autoscaler reads it, share of the request",
+        True,
+        _of_service(lambda r: [(one.at_s, one.cpu_percent / 100) for one in r.replicas if one.cpu_percent is not None]),
+    ),
+    "p99": Load("p99 latency of the service (s)", False, _of_service(lambda r: [(w.start_s, w.p99_s) for w in r.hold])),
+    "errors": Load(
+        "share of requests that timed out", True, _of_service(lambda r: [(w.start_s, w.errors) for w in r.hold])
+    ),
 }
 
 
 def latency_lines(comparison: Comparison) -> dict[str, list[dict[str, Any]]]:
-    """Return, for each latency, a line a run and one for all runs of an arm."""
+    """Return, for each latency, a line for all runs of an arm and one a run."""
     lines: dict[str, list[dict[str, Any]]] = {name: [] for name in LATENCIES}
-    for name in LATENCIES:
-        for limits in comparison.limits:
-            for arm in comparison.arm_names:
-                records = comparison.records_of(limits, arm)
-                if records:
-                    first = {**_locate(comparison, records[0]), "round": ALL_ROUNDS}
-                    lines[name].append({**first, **_round_line(distribution(records, name))})
-                lines[name] += [
-                    {**_locate(comparison, one), **_round_line(distribution([one], name))} for one in records
-                ]
+    for name, limits, arm in product(LATENCIES, comparison.limits, comparison.arm_names):
+        records = comparison.records_of(limits, arm)
+        if records:
+            lines[name].append(_place(comparison, records[0], distribution(records, name)) | {"round": ALL_ROUNDS})
+        lines[name] += [_place(comparison, one, distribution([one], name)) for one in records]
     return lines
 
 
 def load_lines(comparison: Comparison) -> dict[str, list[dict[str, Any]]]:
     """Return, for each load, a line a run."""
+    records = [one for one in comparison.records if not one.error]
     return {
-        name: [
-            {**_locate(comparison, record), **_round_line(load.line_of(record))}
-            for record in comparison.records
-            if not record.error
-        ]
+        name: [_place(comparison, one, load.line_of(one)) for one in records]
         for name, load in loads_of(comparison).items()
     }
 
 
-def _locate(comparison: Comparison, record: RunRecord) -> dict[str, int]:
-    """Return which run it is, by number."""
-    return {
+def _place(comparison: Comparison, record: RunRecord, line: Line | None = None) -> dict[str, Any]:
+    """Return which run it is, by number, with the points of a line."""
+    place: dict[str, Any] = {
         "arm": comparison.arm_names.index(record.arm),
         "limits": comparison.limits.index(record.limits),
         "round": record.round_number,
     }
-
-
-def _round_line(line: Line) -> dict[str, list[float]]:
-    return {"x": [round(x, LINE_DIGITS) for x in line.x], "y": [round(y, LINE_DIGITS) for y in line.y]}
+    if line is not None:
+        place |= {"x": [round(x, LINE_DIGITS) for x in line.x], "y": [round(y, LINE_DIGITS) for y in line.y]}
+    return place
 
 
 class Placements(NamedTuple):
@@ -304,7 +281,7 @@ def list_placements(comparison: Comparison, most_pods: int = MOST_PODS) -> Place
         placed = [find_placed_span(pod, record.window_s) if pod.node else None for pod in pods]
         runs.append(
             {
-                **_locate(comparison, record),
+                **_place(comparison, record),
                 "window": _round_time(record.window_s),
                 "cluster": clusters.setdefault(record.nodes, len(clusters)),
                 **list_pod_columns(pods, record.nodes),

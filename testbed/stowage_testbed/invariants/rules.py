@@ -30,19 +30,6 @@ class Room:
     former: Resources
     since_ns: int
 
-    def changed(self, amounts: Resources, now_ns: int) -> Room:
-        """Return the room after a change at ``now_ns``."""
-        if amounts == self.amounts:
-            return self
-        return Room(amounts, self.amounts, now_ns)
-
-    def of(self, resource: str, now_ns: int) -> int:
-        """Return how much there was for whoever comes at ``now_ns``."""
-        amount = self.amounts[resource]
-        if now_ns - self.since_ns > UNDER_WAY_NS:
-            return amount
-        return max(amount, self.former[resource])
-
 
 def no_overcommit(history: History) -> Iterator[Violation]:
     """Yield the pods that came to a node without room for them.
@@ -53,50 +40,37 @@ def no_overcommit(history: History) -> Iterator[Violation]:
     pods: dict[str, PodFacts] = {}
     taken: dict[str, Counter[str]] = {}
     for change, facts in zip(history.changes, history.facts, strict=True):
+        now_ns, gone = change.receipt.monotonic_ns, change.verb is Verb.DELETED
         if change.kind == "Node":
-            _take_node(nodes, change)
+            room = nodes.pop(change.name, None)
+            if not gone:
+                amounts = allocatable_of(change.body)
+                same = room is not None and room.amounts == amounts
+                nodes[change.name] = room if room and same else Room(amounts, room.amounts if room else amounts, now_ns)
         if facts is None:
             continue
         known = pods.pop(facts.uid, None)
         if known is not None and known.takes_room:
             taken[known.node].subtract(known.requests)
-        if change.verb is Verb.DELETED:
+        if gone:
             continue
         pods[facts.uid] = facts
-        if facts.takes_room:
-            taken.setdefault(facts.node, Counter()).update(facts.requests)
-        if _came(change.verb, facts, known):
-            yield from _short(change, facts, nodes, taken)
+        if not facts.takes_room:
+            continue
+        taken.setdefault(facts.node, Counter()).update(facts.requests)
+        # When a pod that a list shows for the first time was bound is unknown.
+        came = not known.node if known else change.verb is not Verb.LISTED
+        if came and facts.node in nodes:
+            yield from _short(nodes[facts.node], taken[facts.node], facts, change)
 
 
-def _take_node(nodes: dict[str, Room], change: Change) -> None:
-    if change.verb is Verb.DELETED:
-        nodes.pop(change.name, None)
-        return
-    amounts, now_ns = allocatable_of(change.body), change.receipt.monotonic_ns
-    known = nodes.get(change.name, Room(amounts, amounts, now_ns))
-    nodes[change.name] = known.changed(amounts, now_ns)
-
-
-def _came(verb: Verb, facts: PodFacts, known: PodFacts | None) -> bool:
-    """Return whether the pod has just come to its node; of one that a list shows first, that is unknown."""
-    if known is None and verb is Verb.LISTED:
-        return False
-    return facts.takes_room and not (known and known.node)
-
-
-def _short(
-    change: Change, facts: PodFacts, nodes: Mapping[str, Room], taken: Mapping[str, Mapping[str, int]]
-) -> Iterator[Violation]:
-    room = nodes.get(facts.node)
-    if room is None:
-        return
-    for resource in facts.requests:
-        there = room.of(resource, change.receipt.monotonic_ns)
-        held = taken[facts.node][resource]
-        if held > there:
-            detail = f"{resource}: {held} of {there} taken"
-            yield Violation("overcommit", f"{facts.key} on {facts.node}", detail, change.receipt.wall_text())
+def _short(room: Room, taken: Mapping[str, int], pod: PodFacts, change: Change) -> Iterator[Violation]:
+    under_way = change.receipt.monotonic_ns - room.since_ns <= UNDER_WAY_NS
+    for resource in pod.requests:
+        there = max(room.amounts[resource], room.former[resource]) if under_way else room.amounts[resource]
+        if taken[resource] > there:
+            detail = f"{resource}: {taken[resource]} of {there} taken"
+            yield Violation("overcommit", f"{pod.key} on {pod.node}", detail, change.receipt.wall_text())
 
 
 SYSTEM_CRITICAL = 2_000_000_000
