@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 
@@ -114,71 +115,53 @@ def rebuild(
 
 
 def comparison_figures(planned: Planned, comparison: Comparison) -> Iterator[Figure]:
-    """Yield each arm's metrics, and the changes from the baseline."""
+    """Yield each arm's metrics, the changes from the baseline, and what became of an overloaded service."""
     failed = [run for run in comparison.runs if run.error]
     yield figure(
-        f"{planned.name}: runs that failed",
-        "runs",
-        [float(bool(run.error)) for run in comparison.runs],
-        sum,
-        at_most(0),
-        spread=False,
-        note="; ".join(f"{run.arm}: {run.error}" for run in failed),
-    )
+        f"{planned.name}: runs that failed", "runs",
+        [float(bool(run.error)) for run in comparison.runs], sum, at_most(0),
+        spread=False, note="; ".join(f"{run.arm}: {run.error}" for run in failed),
+    )  # fmt: skip
     for limits in comparison.limits:
-        for arm in comparison.arm_names:
-            yield from _of_arm(planned, comparison, limits, arm)
-        for arm in comparison.others:
-            yield from _changes(planned, comparison, limits, arm)
-    yield from _outcomes(planned, comparison)
-
-
-def _of_arm(planned: Planned, comparison: Comparison, limits: str, arm: str) -> Iterator[Figure]:
-    for name in planned.metrics:
-        if metrics := comparison.metrics(limits, arm, name):
-            values = comparison.values(limits, arm, name)
-            yield figure(f"{planned.name}, {limits} limits: {arm}: {name}", metrics[0].unit, values, fmean)
-
-
-def _changes(planned: Planned, comparison: Comparison, limits: str, arm: str) -> Iterator[Figure]:
-    for name in RATED:
-        verdict = comparison.verdict(limits, arm, name)
-        if verdict is None or verdict.estimate is None:
-            continue
-        wanted = arm in OURS and name in NOT_SLOWER
-        yield Figure(
-            name=f"{planned.name}, {limits} limits: {arm} over default: {name}",
-            value=verdict.estimate,
-            unit="x" if verdict.scale == "ratio" else verdict.unit,
-            target="not worse" if wanted else "",
-            met=verdict.outcome != "worse" if wanted else None,
-            runs=verdict.rounds,
-            spread=tuple(end for end in (verdict.low, verdict.high) if end is not None),
-            note=verdict.outcome,
-        )
-
-
-def _outcomes(planned: Planned, comparison: Comparison) -> Iterator[Figure]:
-    """Yield what became of the service in each run, if one was overloaded."""
+        for arm, name in product(comparison.arm_names, planned.metrics):
+            if metrics := comparison.metrics(limits, arm, name):
+                values = comparison.values(limits, arm, name)
+                yield figure(f"{planned.name}, {limits} limits: {arm}: {name}", metrics[0].unit, values, fmean)
+        for arm, name in product(comparison.others, RATED):
+            verdict = comparison.verdict(limits, arm, name)
+            if verdict is None or verdict.estimate is None:
+                continue
+            wanted = arm in OURS and name in NOT_SLOWER
+            yield Figure(
+                name=f"{planned.name}, {limits} limits: {arm} over default: {name}",
+                value=verdict.estimate,
+                unit="x" if verdict.scale == "ratio" else verdict.unit,
+                target="not worse" if wanted else "",
+                met=verdict.outcome != "worse" if wanted else None,
+                runs=verdict.rounds,
+                spread=tuple(end for end in (verdict.low, verdict.high) if end is not None),
+                note=verdict.outcome,
+            )
     found = defaultdict[tuple[str, str], Counter[str]](Counter)
     for record in comparison.records:
         if record.recovery is not None:
-            outcome = record.recovery.recovery.outcome
-            found[record.arm, record.limits][outcome] += 1
+            found[record.arm, record.limits][record.recovery.recovery.outcome] += 1
     for (arm, limits), outcomes in found.items():
-        total = outcomes.total()
-        yield Figure(
-            f"{planned.name}, {limits} limits: {arm}: outcomes", float(total), "runs",
-            runs=total,
-            note=", ".join(sorted(f"{n} {outcome}" for outcome, n in outcomes.items())),
-        )  # fmt: skip
+        total, note = outcomes.total(), ", ".join(sorted(f"{n} {outcome}" for outcome, n in outcomes.items()))
+        yield Figure(f"{planned.name}, {limits} limits: {arm}: outcomes", float(total), "runs", runs=total, note=note)
 
 
 def recovery_table(comparison: Comparison) -> Table:
     """Return time to recovery, and how the service fared, by scheduler and limits."""
-    rows = [
-        row for limits in comparison.limits for arm in comparison.arm_names for row in _rows(comparison, limits, arm)
-    ]
+    rows: list[tuple[str, ...]] = []
+    for limits, arm in product(comparison.limits, comparison.arm_names):
+        means = {name: fmean(values) if (values := comparison.values(limits, arm, name)) else None for name in NAMES}
+        first = comparison.values(limits, comparison.baseline, "ttr_s")
+        cells = _cells(means, fmean(first) if first else None)
+        rows.append((f"{arm} ({limits} limits)", str(len(comparison.records_of(limits, arm))), *cells))
+        if arm in TABLE_4:
+            cells = _cells(TABLE_4[arm].values, TABLE_4["default"].values["ttr_s"])
+            rows.append((f"  paper: {TABLE_4[arm].scheduler}", "1", *cells))
     return Table(
         title="Recovery of an autoscaled service, beside the paper's Table 4",
         headers=HEADERS,
@@ -194,26 +177,10 @@ def recovery_table(comparison: Comparison) -> Table:
     )
 
 
-def _rows(comparison: Comparison, limits: str, arm: str) -> Iterator[tuple[str, ...]]:
-    means = {name: fmean(values) if (values := comparison.values(limits, arm, name)) else None for name in NAMES}
-    first = comparison.values(limits, comparison.baseline, "ttr_s")
-    base = fmean(first) if first else None
-    name = f"{arm} ({limits} limits)"
-    yield (name, str(len(comparison.records_of(limits, arm))), *_cells(means, base))
-    published = TABLE_4.get(arm)
-    if published is not None:
-        cells = _cells(published.values, TABLE_4["default"].values["ttr_s"])
-        yield (f"  paper: {published.scheduler}", "1", *cells)
-
-
 def _cells(values: Mapping[str, float | None], base: float | None) -> list[str]:
+    shown = []
+    for name in NAMES:
+        value, digits = values[name], 0 if name in {"ttr_s", "t_ready_most_s"} else 3
+        shown.append(MISSING if value is None else f"{value:.{digits}f}")
     ttr_s = values["ttr_s"]
-    ratio = MISSING if ttr_s is None or not base else f"x{ttr_s / base:.2f}"
-    ttr, *others = (_shown(name, values[name]) for name in NAMES)
-    return [ttr, ratio, *others]
-
-
-def _shown(name: str, value: float | None) -> str:
-    if value is None:
-        return MISSING
-    return f"{value:.0f}" if name in {"ttr_s", "t_ready_most_s"} else f"{value:.3f}"
+    return [shown[0], MISSING if ttr_s is None or not base else f"x{ttr_s / base:.2f}", *shown[1:]]

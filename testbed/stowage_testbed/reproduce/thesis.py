@@ -76,21 +76,16 @@ class ThesisCase:
     def scenario(self, attempt: int) -> Scenario:
         """Return nodes and workload of the ``attempt``-th try."""
         scenario = replace(self._case.scenario(attempt), name=self.id)
-        return _labelled(scenario, self.seed(attempt)) if self.labelled else scenario
+        if not self.labelled:
+            return scenario
+        draw = Random(self.seed(attempt))  # noqa: S311 - not for secrets
+        (pool,) = scenario.nodes
+        workload = tuple(_add_demand(one, draw.random()) for one in scenario.workload)
+        return replace(scenario, nodes=(replace(pool, zones=LABELS),), workload=workload)
 
     @property
     def _case(self) -> Case:
         return Case(Family.PAPER, self.cell, self.number)
-
-
-def _labelled(scenario: Scenario, seed: int) -> Scenario:
-    draw = Random(seed)  # noqa: S311 - not for secrets
-    (pool,) = scenario.nodes
-    return replace(
-        scenario,
-        nodes=(replace(pool, zones=LABELS),),
-        workload=tuple(_add_demand(one, draw.random()) for one in scenario.workload),
-    )
 
 
 def _add_demand(workload: Workload, chosen: float) -> Workload:
@@ -262,26 +257,16 @@ def share_table(evaluation: ThesisEvaluation) -> Table:
 
 def win_table(evaluation: ThesisEvaluation) -> Table:
     """Return how often one solver is better than another, the published first."""
-    rows = [
-        (
-            "OR-Tools (published)", "Z3", "1 and 10 s",
-            str(Z3_BETTER + OR_TOOLS_BETTER + SAME), str(OR_TOOLS_BETTER),
-            str(Z3_BETTER), str(SAME), "", "",
-        )
-    ]  # fmt: skip
-    for limit_s in evaluation.limits_s:
-        for one, other in _duels(evaluation):
-            pairs = evaluation.pairs(one, other, limit_s)
-            if not pairs:
-                continue
-            found = win_counts(pairs)
-            rows.append(
-                (
-                    one, other, f"{limit_s:g} s", str(len(pairs)), str(found.better),
-                    str(found.worse), str(found.same), str(found.faster),
-                    ", ".join(losses(pairs)) or "none",
-                )
-            )  # fmt: skip
+    total = str(Z3_BETTER + OR_TOOLS_BETTER + SAME)
+    counts = (str(OR_TOOLS_BETTER), str(Z3_BETTER), str(SAME))
+    rows: list[tuple[str, ...]] = [("OR-Tools (published)", "Z3", "1 and 10 s", total, *counts, "", "")]
+    known = evaluation.strategies
+    duels = [(OR_TOOLS, Z3), *WITH_SYMMETRY.items(), *((DEFAULT_STRATEGY, one) for one in known)]
+    for limit_s, (one, other) in product(evaluation.limits_s, duels):
+        pairs = evaluation.pairs(one, other, limit_s)
+        if one in known and other in known and one != other and pairs:
+            worse = ", ".join(losses(pairs)) or "none"
+            rows.append((one, other, f"{limit_s:g} s", str(len(pairs)), *map(str, win_counts(pairs)), worse))
     return Table(
         title="One solver against another, on the same instances and with one limit",
         headers=DUEL_HEADERS,
@@ -295,53 +280,35 @@ def win_table(evaluation: ThesisEvaluation) -> Table:
     )
 
 
-def _duels(evaluation: ThesisEvaluation) -> list[tuple[str, str]]:
-    wanted = [
-        (OR_TOOLS, Z3),
-        *((plain, symmetric) for plain, symmetric in WITH_SYMMETRY.items()),
-        *((DEFAULT_STRATEGY, one) for one in evaluation.strategies),
-    ]
-    known = evaluation.strategies
-    return [(one, other) for one, other in wanted if one in known and other in known and one != other]
-
-
 def thesis_figures(evaluation: ThesisEvaluation) -> Iterator[Figure]:
     """Yield shares by solver, OR-Tools against Z3, and ours against all."""
     yield Figure("thesis: instances", evaluation.instances, "instances")
     yield failures_figure("thesis: tasks that could not be carried out", evaluation)
+    total = OR_TOOLS_BETTER + Z3_BETTER + SAME
     for limit_s in evaluation.limits_s:
         for strategy in evaluation.strategies:
-            yield from _shares(evaluation, strategy, limit_s)
-        yield from _or_tools_against_z3(evaluation, limit_s)
+            found = evaluation.of(strategy, limit_s)
+            name = f"thesis: {strategy} at {limit_s:g} s"
+            for wanted in (Outcome.OPTIMAL, Outcome.BETTER):
+                hits = [float(outcome(one) is wanted) for one in found]
+                yield figure(f"{name}: {wanted}", "%", hits, share_percent, spread=False)
+            yield figure(f"{name}: mean call", "s", [one.result.wall_s for one in found], fmean)
+        pairs = evaluation.pairs(OR_TOOLS, Z3, limit_s)
+        counts = win_counts(pairs)
+        for word, count, published in (
+            ("OR-Tools better", counts.better, OR_TOOLS_BETTER),
+            ("Z3 better", counts.worse, Z3_BETTER),
+            ("same", counts.same, SAME),
+        ):
+            yield Figure(
+                f"thesis: OR-Tools against Z3 at {limit_s:g} s: {word}",
+                100 * count / len(pairs) if pairs else None, "%", runs=len(pairs),
+                prototype=f"{100 * published / total:.1f} % (with time as a last word)",
+            )  # fmt: skip
         for strategy in evaluation.strategies:
             if strategy != DEFAULT_STRATEGY:
                 name = f"thesis: ours at {limit_s:g} s: worse than {strategy}, tier by tier"
                 yield losses_figure(name, evaluation.pairs(DEFAULT_STRATEGY, strategy, limit_s))
-
-
-def _shares(evaluation: ThesisEvaluation, strategy: str, limit_s: float) -> Iterator[Figure]:
-    found = evaluation.of(strategy, limit_s)
-    name = f"thesis: {strategy} at {limit_s:g} s"
-    for wanted in (Outcome.OPTIMAL, Outcome.BETTER):
-        hits = [float(outcome(one) is wanted) for one in found]
-        yield figure(f"{name}: {wanted}", "%", hits, share_percent, spread=False)
-    yield figure(f"{name}: mean call", "s", [o.result.wall_s for o in found], fmean)
-
-
-def _or_tools_against_z3(evaluation: ThesisEvaluation, limit_s: float) -> Iterator[Figure]:
-    pairs = evaluation.pairs(OR_TOOLS, Z3, limit_s)
-    found = win_counts(pairs)
-    total = OR_TOOLS_BETTER + Z3_BETTER + SAME
-    for word, count, published in (
-        ("OR-Tools better", found.better, OR_TOOLS_BETTER),
-        ("Z3 better", found.worse, Z3_BETTER),
-        ("same", found.same, SAME),
-    ):
-        yield Figure(
-            f"thesis: OR-Tools against Z3 at {limit_s:g} s: {word}",
-            100 * count / len(pairs) if pairs else None, "%", runs=len(pairs),
-            prototype=f"{100 * published / total:.1f} % (with time as a last word)",
-        )  # fmt: skip
 
 
 def show(_: Path, evaluation: ThesisEvaluation, __: Header) -> Shown:

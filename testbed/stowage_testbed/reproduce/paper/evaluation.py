@@ -90,18 +90,14 @@ SHARES = {
 
 
 def evaluation_figures(evaluation: Evaluation, live: Sequence[LiveRow]) -> Iterator[Figure]:
-    """Yield the shares, our strategy against the paper's, and the live sample."""
-    yield from _share_figures(evaluation)
-    yield from _rivalry_figures(evaluation)
-    yield from _instance_figures(evaluation)
-    yield from _live_figures(live)
-
-
-def _share_figures(evaluation: Evaluation) -> Iterator[Figure]:
+    """Yield the shares, our strategy against the paper's, the instances, and the live sample."""
     for limit_s, strategy, found in evaluation.groups():
         name = f"{strategy} at {limit_s:g} s"
         for baseline in Baseline:
-            published = _published(limit_s) if baseline is Baseline.STOCK else {}
+            published: dict[str, str] = {}
+            if baseline is Baseline.STOCK and limit_s in HEADLINES:
+                better, optimal = HEADLINES[limit_s]
+                published = {"better": f"> {better:g} %", "default proved optimal": f"> {optimal:g} %"}
             for what, wanted in SHARES.items():
                 yield figure(
                     f"{name} against {baseline}: {what}", "%",
@@ -111,38 +107,21 @@ def _share_figures(evaluation: Evaluation) -> Iterator[Figure]:
         calls = [one.result.wall_s for one in found]
         yield figure(f"{name}: mean call", "s", calls, fmean)
         yield figure(f"{name}: longest call", "s", calls, max)
-
-
-def _published(limit_s: float) -> dict[str, str]:
-    if limit_s not in HEADLINES:
-        return {}
-    better, optimal = HEADLINES[limit_s].better, HEADLINES[limit_s].default_optimal
-    return {"better": f"> {better:g} %", "default proved optimal": f"> {optimal:g} %"}
-
-
-def _rivalry_figures(evaluation: Evaluation) -> Iterator[Figure]:
-    """Yield how often ours ends worse than the paper's strategy, in the same time."""
     for limit_s in evaluation.limits_s:
         pairs = evaluation.pairs(DEFAULT_STRATEGY, STRATEGY, limit_s)
         yield losses_figure(f"ours at {limit_s:g} s: worse than the paper's strategy", pairs)
-        yield figure(
-            f"ours at {limit_s:g} s: better than the paper's strategy", "instances",
-            [float(ours.worth > theirs.worth) for ours, theirs in pairs], sum,
-            spread=False,
-        )  # fmt: skip
-
-
-def _instance_figures(evaluation: Evaluation) -> Iterator[Figure]:
+        wins = [float(ours.worth > theirs.worth) for ours, theirs in pairs]
+        name = f"ours at {limit_s:g} s: better than the paper's strategy"
+        yield figure(name, "instances", wins, sum, spread=False)
     yield Figure("instances", evaluation.instances, "instances")
     missing = evaluation.missing
-    yield Figure(
-        "cases without such an instance", float(sum(missing.values())), "cases",
-        note=", ".join(f"{cell}: {count}" for cell, count in missing.items()),
-    )  # fmt: skip
+    note = ", ".join(f"{cell}: {count}" for cell, count in missing.items())
+    yield Figure("cases without such an instance", float(sum(missing.values())), "cases", note=note)
     yield failures_figure("tasks that could not be carried out", evaluation)
     yield Figure("stock scheduler places all (No Calls)", no_calls_percent(evaluation), "%")
     took = {one.instance.case: one.instance.simulated_s for one in evaluation.solved}
     yield figure("simulation of one instance", "s", list(took.values()), median)
+    yield from _live_figures(live)
 
 
 def _live_figures(live: Sequence[LiveRow]) -> Iterator[Figure]:

@@ -60,6 +60,8 @@ BAR = 0.8
 
 def page(evaluation: Evaluation, live: tuple[LiveRow, ...], header: Header) -> str:
     """Return the evaluation as HTML that loads nothing from anywhere."""
+    solved, limit = evaluation.solved, f"{shown_limit(evaluation):g} s"
+    failures = [one.result.optimal and one.category(Baseline.STOCK) is Category.FAILURES for one in solved]
     with mpl.rc_context(SETTINGS):
         return offline_page(
             "paper",
@@ -69,38 +71,29 @@ def page(evaluation: Evaluation, live: tuple[LiveRow, ...], header: Header) -> s
             limits=", ".join(f"{limit:g} s" for limit in evaluation.limits_s),
             sentences=headline_sentences(evaluation),
             headlines=[headline_table(evaluation, one) for one in Baseline],
-            figures_3=_figures_3(evaluation),
-            figures_4=_figures_4(evaluation),
+            figures_3=[
+                _picture(
+                    f"Strategy {strategy}, against the {baseline} scheduler; one bar a limit, usages together.",
+                    figure_3(evaluation, strategy, baseline),
+                )
+                for baseline in Baseline
+                for strategy in evaluation.strategies
+            ],
+            figures_4=[
+                _picture(
+                    f"Strategy {strategy} at {limit}, against the stock scheduler; 4 pods a node, 4 priorities.",
+                    figure_4(evaluation, strategy, Baseline.STOCK),
+                )
+                for strategy in evaluation.strategies
+            ],
             table_1=table_1(evaluation),
             live=live_table(live),
             stock=_describe_stock(evaluation),
             calls=_describe_calls(evaluation),
-            optimal_failures=_count_optimal_failures(evaluation),
-            cores=" or ".join(map(str, sorted({one.result.cores for one in evaluation.solved}))) or "no",
+            optimal_failures=sum(failures),
+            cores=" or ".join(map(str, sorted({one.result.cores for one in solved}))) or "no",
             seeds_tried=SEEDS_TRIED,
         )
-
-
-def _figures_3(evaluation: Evaluation) -> list[tuple[str, str]]:
-    return [
-        _picture(
-            f"Strategy {strategy}, against the {baseline} scheduler; one bar a limit, usages together.",
-            figure_3(evaluation, strategy, baseline),
-        )
-        for baseline in Baseline
-        for strategy in evaluation.strategies
-    ]
-
-
-def _figures_4(evaluation: Evaluation) -> list[tuple[str, str]]:
-    return [
-        _picture(
-            f"Strategy {strategy} at {shown_limit(evaluation):g} s, against the stock "
-            "scheduler; 4 pods a node, 4 priorities.",
-            figure_4(evaluation, strategy, Baseline.STOCK),
-        )
-        for strategy in evaluation.strategies
-    ]
 
 
 def _picture(caption: str, figure: Figure) -> tuple[str, str]:
@@ -203,10 +196,6 @@ def _describe_stock(evaluation: Evaluation) -> str:
         f"the deterministic one in {better} ({100 * better / len(instances):.0f} %); it "
         f"preempts {fmean(one.stock_preempted for one in instances):.1f} pods an instance."
     )
-
-
-def _count_optimal_failures(evaluation: Evaluation) -> int:
-    return sum(one.result.optimal and one.category(Baseline.STOCK) is Category.FAILURES for one in evaluation.solved)
 
 
 def _describe_calls(evaluation: Evaluation) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
 from statistics import fmean, median
 from typing import NamedTuple
 
@@ -80,10 +81,27 @@ HEADLINE_HEADERS = (
 
 def headline_table(evaluation: Evaluation, baseline: Baseline) -> Table:
     """Return the shares of every strategy and limit, the published ones first."""
+    rows: list[tuple[str, ...]] = [
+        ("published", f"{limit_s:g} s", "9600", f"> {one.better:g} %", "-", f"> {one.default_optimal:g} %", *"----")
+        for limit_s, one in HEADLINES.items()
+        if baseline is Baseline.STOCK and limit_s in evaluation.limits_s
+    ]
+    for limit_s, strategy, found in evaluation.groups():
+        known = shares(found, baseline)
+        if known is None:
+            continue
+        called, default = 1 - known[Category.NO_CALLS], known[Category.DEFAULT_OPTIMAL]
+        better = known[Category.BETTER] + known[Category.BETTER_OPTIMAL]
+        columns = (
+            better, known[Category.BETTER_OPTIMAL], default, known[Category.NO_CALLS], known[Category.FAILURES],
+            better / called if called else None, default / called if called else None,
+        )  # fmt: skip
+        percent = ("-" if share is None else f"{100 * share:.1f} %" for share in columns)
+        rows.append((strategy, f"{limit_s:g} s", str(len(found)), *percent))
     return Table(
         title=f"Shares of all instances, {MEANINGS[baseline]}",
         headers=HEADLINE_HEADERS,
-        rows=(*_published(evaluation, baseline), *_ours(evaluation, baseline)),
+        rows=tuple(rows),
         notes=(
             "Better: more pods of a higher priority have a node. Where called: of the "
             "instances on which the baseline leaves a pod pending.",
@@ -113,37 +131,6 @@ def headline_sentences(evaluation: Evaluation) -> Iterator[str]:
             )
 
 
-def _published(evaluation: Evaluation, baseline: Baseline) -> Iterator[tuple[str, ...]]:
-    if baseline is not Baseline.STOCK:
-        return
-    for limit_s, headline in HEADLINES.items():
-        if limit_s in evaluation.limits_s:
-            yield (
-                "published", f"{limit_s:g} s", "9600", f"> {headline.better:g} %", "-",
-                f"> {headline.default_optimal:g} %", "-", "-", "-", "-",
-            )  # fmt: skip
-
-
-def _ours(evaluation: Evaluation, baseline: Baseline) -> Iterator[tuple[str, ...]]:
-    for limit_s, strategy, found in evaluation.groups():
-        known = shares(found, baseline)
-        if known is None:
-            continue
-        called = 1 - known[Category.NO_CALLS]
-        better = known[Category.BETTER] + known[Category.BETTER_OPTIMAL]
-        columns = (
-            better,
-            known[Category.BETTER_OPTIMAL],
-            known[Category.DEFAULT_OPTIMAL],
-            known[Category.NO_CALLS],
-            known[Category.FAILURES],
-            better / called if called else None,
-            known[Category.DEFAULT_OPTIMAL] / called if called else None,
-        )
-        percent = ("-" if share is None else f"{100 * share:.1f} %" for share in columns)
-        yield (strategy, f"{limit_s:g} s", str(len(found)), *percent)
-
-
 LIVE_HEADERS = (
     "instance", "placements", "simulated", "cluster", "ratio", "with its start",
     "planned by priority", "runs by priority", "moves", "evictions",
@@ -159,14 +146,21 @@ def live_table(rows: Sequence[LiveRow]) -> Table:
     return Table(
         title="A sample on the real cluster, with its plans carried out",
         headers=LIVE_HEADERS,
-        rows=tuple(_live_row(row) for row in rows),
+        rows=tuple(
+            (
+                row.case, row.difference or "equal", f"{1000 * row.simulated_s:.0f} ms",
+                f"{row.cluster_s:.1f} s", f"{ratio(row):.0f}", f"{full_ratio(row):.0f}",
+                "+".join(map(str, row.planned)), "+".join(map(str, row.executed)), str(row.moves), str(row.evictions),
+            )
+            for row in rows
+        ),
         notes=(
             f"{equal} of {len(rows)} are placed as the simulation says, ReplicaSet by "
             f"ReplicaSet. The cluster took {median(map(ratio, rows)):.0f} times as "
             f"long (median), {median(map(full_ratio, rows)):.0f} times with a start of "
             "its own for each instance, as published.",
         ),
-    )
+    )  # fmt: skip
 
 
 def ratio(row: LiveRow) -> float:
@@ -177,21 +171,6 @@ def ratio(row: LiveRow) -> float:
 def full_ratio(row: LiveRow) -> float:
     """Return how many times the simulation's time a fresh cluster would take."""
     return (row.cluster_s + row.start_s) / row.simulated_s
-
-
-def _live_row(row: LiveRow) -> tuple[str, ...]:
-    return (
-        row.case,
-        row.difference or "equal",
-        f"{1000 * row.simulated_s:.0f} ms",
-        f"{row.cluster_s:.1f} s",
-        f"{ratio(row):.0f}",
-        f"{full_ratio(row):.0f}",
-        "+".join(map(str, row.planned)),
-        "+".join(map(str, row.executed)),
-        str(row.moves),
-        str(row.evictions),
-    )
 
 
 COLUMNS = tuple((pods, nodes) for pods in PODS_PER_NODE for nodes in NODES)
@@ -213,24 +192,31 @@ METRICS = (
 def table_1(evaluation: Evaluation) -> Table:
     """Return means over the calls, with four priorities, by usage and size."""
     limit_s = shown_limit(evaluation)
+    groups = defaultdict[tuple[str, int, int, int], list[Categorised]](list)
+    for one in evaluation.solved:
+        found = one.instance
+        called = one.category(Baseline.STOCK) is not Category.NO_CALLS
+        if called and one.result.limit_s == limit_s and found.priorities == TABLE_1_PRIORITIES:
+            groups[one.result.strategy, found.usage_percent, found.pods_per_node, found.nodes].append(one)
+    rows: list[tuple[str, ...]] = []
+    for usage, metric in product(USAGES_PERCENT, METRICS):
+        printed = dict(zip(TABLE_1_COLUMNS, metric.published[usage], strict=True))
+        cells = (f"{printed[size]:.1f}" if size in printed else "-" for size in COLUMNS)
+        rows.append((f"{usage} %", metric.name, "published", *cells))
+        for strategy in evaluation.strategies:
+            means = (_mean(groups[strategy, usage, *size], metric) for size in COLUMNS)
+            rows.append(("", "", strategy, *means))
     return Table(
         title=f"Table 1, {TABLE_1_PRIORITIES} priorities, limit {limit_s:g} s",
-        headers=(
-            "usage", "metric", "who",
-            *(f"{nodes} nodes, {pods} a node" for pods, nodes in COLUMNS),
-        ),
-        rows=tuple(_rows(evaluation, limit_s)),
+        headers=("usage", "metric", "who", *(f"{nodes} nodes, {pods} a node" for pods, nodes in COLUMNS)),
+        rows=tuple(rows),
         notes=(
             "Means over the instances on which the stock scheduler leaves a pod "
             "pending; utilisation is held against the stock scheduler's. The text of "
             "the published table has kept six of eight columns.",
-            *(
-                ()
-                if limit_s == TABLE_1_LIMIT_S
-                else (f"The published durations are at {TABLE_1_LIMIT_S:g} s.",)
-            ),
+            *(() if limit_s == TABLE_1_LIMIT_S else (f"The published durations are at {TABLE_1_LIMIT_S:g} s.",)),
         ),
-    )  # fmt: skip
+    )
 
 
 def shown_limit(evaluation: Evaluation) -> float:
@@ -238,35 +224,6 @@ def shown_limit(evaluation: Evaluation) -> float:
     if TABLE_1_LIMIT_S in evaluation.limits_s:
         return TABLE_1_LIMIT_S
     return max(evaluation.limits_s)
-
-
-def _rows(evaluation: Evaluation, limit_s: float) -> Iterator[tuple[str, ...]]:
-    for usage in USAGES_PERCENT:
-        for metric in METRICS:
-            kept = dict(zip(TABLE_1_COLUMNS, metric.published[usage], strict=True))
-            yield (
-                f"{usage} %", metric.name, "published",
-                *(f"{kept[size]:.1f}" if size in kept else "-" for size in COLUMNS),
-            )  # fmt: skip
-            for strategy in evaluation.strategies:
-                groups = _groups(evaluation.of(strategy, limit_s), usage)
-                yield (
-                    "", "", strategy,
-                    *(_mean(groups.get(size, ()), metric) for size in COLUMNS),
-                )  # fmt: skip
-
-
-def _groups(categorised: Sequence[Categorised], usage_percent: int) -> dict[tuple[int, int], list[Categorised]]:
-    groups = defaultdict[tuple[int, int], list[Categorised]](list)
-    for one in categorised:
-        instance = one.instance
-        if (
-            instance.usage_percent == usage_percent
-            and instance.priorities == TABLE_1_PRIORITIES
-            and one.category(Baseline.STOCK) is not Category.NO_CALLS
-        ):
-            groups[instance.pods_per_node, instance.nodes].append(one)
-    return groups
 
 
 def _mean(group: Sequence[Categorised], metric: _Metric) -> str:
