@@ -265,6 +265,16 @@ def _verdict(before: Series, now: Series, level: float, slower: Slowdown | None)
 
 def check_table(found: Check) -> Table:
     """Return a line for each metric of each arm."""
+    slower = found.slowdown
+    note = "The speed of a machine is not known: nothing is scaled, and a verdict may be the machine's."
+    if slower:
+        factor = max(slower.factor, 1 / slower.factor)
+        note = (
+            f"This machine is {factor:.2f} times {'slower' if slower.factor >= 1 else 'faster'} than that of the "
+            f"baseline ({', '.join(slower.works)}). Before and now are as measured; changes of times and rates are "
+            "taken after scaling, and their intervals hold whether none or all of a time is the machine's."
+            + (f" Beyond {FARTHEST:g} times, times and rates are not judged." if factor > FARTHEST else "")
+        )
     return Table(
         title="Against the baseline",
         headers=("limits", "arm", "metric", "unit", "before", "now", "change [interval]", "verdict"),
@@ -282,19 +292,5 @@ def check_table(found: Check) -> Table:
             for one in found.checked
             for verdict in (one.verdict,)
         ),
-        notes=(_note_speed(found.slowdown), *(f"Not in this comparison: {one}." for one in found.missing)),
-    )
-
-
-def _note_speed(slower: Slowdown | None) -> str:
-    if slower is None:
-        return "The speed of a machine is not known: nothing is scaled, and a verdict may be the machine's."
-    side = "slower" if slower.factor >= 1 else "faster"
-    factor = max(slower.factor, 1 / slower.factor)
-    return (
-        f"This machine is {factor:.2f} times {side} than that of the baseline "
-        f"({', '.join(slower.works)}). Before and now are as measured; changes of "
-        "times and rates are taken after scaling, and their intervals hold whether "
-        "none or all of a time is the machine's."
-        + (f" Beyond {FARTHEST:g} times, times and rates are not judged." if factor > FARTHEST else "")
+        notes=(note, *(f"Not in this comparison: {one}." for one in found.missing)),
     )

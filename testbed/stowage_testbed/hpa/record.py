@@ -10,7 +10,7 @@ from typing import Any, Self
 from stowage_testbed.hpa.load import Recovery, recovery
 from stowage_testbed.hpa.model.load_window import LoadWindow, Segment
 from stowage_testbed.hpa.settings import RecoverySettings
-from stowage_testbed.observe.change import Change, JsonObject, Verb
+from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.pod import read_pod
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.source import AUTOSCALERS
@@ -108,33 +108,19 @@ def replicas(changes: Iterable[Change], namespace: str, origin: Receipt) -> tupl
         status = change.body.get("status") or {}
         if change.verb is Verb.DELETED or "currentReplicas" not in status:
             continue
-        seen = Replicas(
-            at_s=change.receipt.seconds_since(origin),
-            current=status["currentReplicas"],
-            desired=status["desiredReplicas"],
-            cpu_percent=_cpu_percent(status),
-        )
-        line.append(seen)
+        # Before its first reading the autoscaler reports an empty metric.
+        current = ((one.get("resource") or {}).get("current") or {} for one in status.get("currentMetrics") or [])
+        usages = (int(one["averageUtilization"]) for one in current if one.get("averageUtilization") is not None)
+        at_s = change.receipt.seconds_since(origin)
+        line.append(Replicas(at_s, status["currentReplicas"], status["desiredReplicas"], next(usages, None)))
     return tuple(line)
 
 
 def segments(counts: Sequence[PodCount], start_s: float, end_s: float) -> tuple[Segment, ...]:
     """Return the ready pods over a span, in order; none before the first count."""
-    bounds = [count.at_s for count in counts if start_s < count.at_s < end_s]
-    edges = [start_s, *bounds, end_s]
+    edges = [start_s, *(count.at_s for count in counts if start_s < count.at_s < end_s), end_s]
     return tuple(
-        Segment(after - before, _ready_at(counts, before)) for before, after in pairwise(edges) if after > before
+        Segment(after - before, next((one.ready for one in reversed(counts) if one.at_s <= before), 0))
+        for before, after in pairwise(edges)
+        if after > before
     )
-
-
-def _ready_at(counts: Sequence[PodCount], at_s: float) -> int:
-    return next((c.ready for c in reversed(counts) if c.at_s <= at_s), 0)
-
-
-def _cpu_percent(status: JsonObject) -> int | None:
-    for metric in status.get("currentMetrics") or []:
-        # Before its first reading the autoscaler reports an empty metric.
-        current = (metric.get("resource") or {}).get("current") or {}
-        if current.get("averageUtilization") is not None:
-            return int(current["averageUtilization"])
-    return None

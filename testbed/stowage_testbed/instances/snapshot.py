@@ -17,9 +17,18 @@ REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 def snapshot_of(scenario: Scenario, placements: Mapping[str, str | None]) -> pb.Snapshot:
     """Return the snapshot of a filled cluster; ``placements`` has the node of each ``<workload>-<number>``, or None."""
+    sizes = {name: pool.resources for pool in scenario.nodes for name in pool.node_names()}
     snapshot = pb.Snapshot(
         id=f"{scenario.name}-{scenario.instance.seed if scenario.instance else 0}",
-        nodes=_nodes(scenario),
+        nodes=[
+            pb.Node(
+                name=node["metadata"]["name"],
+                allocatable=message_of(sizes[node["metadata"]["name"]]),
+                labels=node["metadata"]["labels"],
+                taints=[pb.Taint(**taint) for taint in node["spec"]["taints"]],
+            )
+            for node in make_nodes(scenario)
+        ],
         pod_classes=[_pod_class(workload) for workload in scenario.workload],
     )
     for workload in scenario.workload:
@@ -34,22 +43,6 @@ def snapshot_of(scenario: Scenario, placements: Mapping[str, str | None]) -> pb.
                 movable=True,
             )
     return snapshot
-
-
-def _nodes(scenario: Scenario) -> list[pb.Node]:
-    sizes = {name: pool.resources for pool in scenario.nodes for name in pool.node_names()}
-    nodes = []
-    for manifest in make_nodes(scenario):
-        name = manifest["metadata"]["name"]
-        nodes.append(
-            pb.Node(
-                name=name,
-                allocatable=message_of(sizes[name]),
-                labels=manifest["metadata"]["labels"],
-                taints=[pb.Taint(**taint) for taint in manifest["spec"]["taints"]],
-            )
-        )
-    return nodes
 
 
 def _pod_class(workload: Workload) -> pb.PodClass:

@@ -182,7 +182,9 @@ def _read_field(field: str, first: int, last: int, names: Sequence[str]) -> tupl
             begin, end = first, last
             is_star |= step == 1
         else:
-            begin, *ends = (_read_value(one, first, names, part) for one in bounds)
+            begin, *ends = (
+                names.index(one.lower()) + first if one.lower() in names else _read_number(one, part) for one in bounds
+            )
             # A single value with a step goes on to the last.
             end = ends[0] if ends else (last if steps else begin)
         if not first <= begin <= end <= last:
@@ -191,11 +193,6 @@ def _read_field(field: str, first: int, last: int, names: Sequence[str]) -> tupl
             raise ValueError(f"{part} has a step of 0")
         values.update(range(begin, end + 1, step))
     return frozenset(values), is_star
-
-
-def _read_value(text: str, first: int, names: Sequence[str], part: str) -> int:
-    name = text.lower()
-    return names.index(name) + first if name in names else _read_number(text, part)
 
 
 def _read_number(text: str, part: str) -> int:

@@ -271,16 +271,13 @@ def used_by_node(lives: Iterable[Life], until_s: float, left_out: frozenset[str]
         if life.bound_s is not None and life.of not in left_out:
             end_s = until_s if life.ended_s is None else life.ended_s
             spans.setdefault(life.node, []).append((life.bound_s, end_s))
-    return {node: _covered_s(sorted(held)) for node, held in spans.items()}
-
-
-def _covered_s(spans: Iterable[tuple[float, float]]) -> float:
-    """Return how long at least one of the spans lasts; they come in order."""
-    total_s, reached_s = 0.0, 0.0
-    for begin_s, end_s in spans:
-        total_s += max(0.0, end_s - max(begin_s, reached_s))
-        reached_s = max(reached_s, end_s)
-    return total_s
+    used_s = dict.fromkeys(spans, 0.0)
+    for node, held in spans.items():
+        reached_s = 0.0
+        for begin_s, end_s in sorted(held):
+            used_s[node] += max(0.0, end_s - max(begin_s, reached_s))
+            reached_s = max(reached_s, end_s)
+    return used_s
 
 
 def count_moved_twice(lives: Iterable[Life], cool_down_s: float) -> int:

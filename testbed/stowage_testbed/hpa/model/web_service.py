@@ -131,25 +131,17 @@ def steady_state(service: WebService, clients: int, replicas: int) -> SteadyStat
 def others(routing: Routing, clients: int, replicas: int) -> tuple[float, ...]:
     """Return the probability that a request meets 0, 1, 2, ... others on its replica."""
     if routing == "balanced":
-        return _balanced(clients, replicas)
-    return _random(clients, replicas)
-
-
-def _random(clients: int, replicas: int) -> tuple[float, ...]:
-    """Return what an arriving request sees: all ways to spread the others are equally probable (Gordon and Newell)."""
+        # A request is one of a crowded replica as often as a busy replica is a crowded one.
+        share, crowded = divmod(clients, replicas)
+        if not share:
+            return (1.0,)
+        ends = (1 - crowded / replicas, crowded / replicas) if crowded else (1.0,)
+        return (*[0.0] * (share - 1), *ends)
+    # All ways to spread the other requests are equally probable (Gordon and Newell), and a request sees the network
+    # as it would be without itself (arrival theorem): the chance of `n` or more others is a ratio of binomial
+    # coefficients, here as the product of its factors.
     rest = clients - 1
     at_least = [1.0]
     for n in range(rest):
         at_least.append(at_least[-1] * (rest - n) / (rest - n + replicas - 1))
     return tuple(more - most for more, most in pairwise((*at_least, 0.0)))
-
-
-def _balanced(clients: int, replicas: int) -> tuple[float, ...]:
-    """Return the occupancy where every replica has its share, rounded up or down."""
-    share, crowded = divmod(clients, replicas)
-    if share == 0:
-        return (1.0,)
-    probability = [0.0] * (share + 1)
-    probability[share - 1] = 1 - crowded / replicas
-    probability[share] = crowded / replicas
-    return tuple(probability) if crowded else tuple(probability[:share])

@@ -82,10 +82,26 @@ HEADERS = (
 
 def boreas_table(found: Sequence[Counted]) -> Table:
     """Return a row a scene and scheduler."""
+    rows = []
+    for one in found:
+        scene, whole, (percent, theirs_s) = one.scene, one.whole, one.published
+        used = sorted(row.nodes_used for row in whole)
+        solve, took = (
+            f"{fmean(seconds):.2f} s" if seconds else "none"
+            for seconds in ([row.solve_s for row in whole], [row.took_s for row in whole])
+        )
+        rows.append(
+            (
+                f"{scene.name} ({scene.about})", str(scene.nodes), str(scene.pods), one.arm.name,
+                f"{len(whole)} of {len(one.rows)}", "" if percent is None else f"{percent:g} %",
+                "-".join(str(nodes) for nodes in dict.fromkeys((*used[:1], *used[-1:]))) or "none",
+                solve if plans(one.arm) else "", "" if theirs_s is None else f"{theirs_s:.2f} s", took,
+            )
+        )  # fmt: skip
     return Table(
         title="Boreas: deployments that need to be planned whole",
         headers=HEADERS,
-        rows=tuple(_row(one) for one in found),
+        rows=tuple(rows),
         notes=(
             "Deployed whole: every pod got a node, of so many runs. All Deployments "
             "are created at once, as `kubectl create -f` of the authors' folders does. "
@@ -95,28 +111,6 @@ def boreas_table(found: Sequence[Counted]) -> Table:
             "scheduler weighs nodes otherwise, so that its counts need not be theirs.",
         ),
     )
-
-
-def _row(one: Counted) -> tuple[str, ...]:
-    percent, theirs_s = one.published
-    used = sorted(row.nodes_used for row in one.whole)
-    ends = (str(nodes) for nodes in dict.fromkeys((*used[:1], *used[-1:])))
-    return (
-        f"{one.scene.name} ({one.scene.about})",
-        str(one.scene.nodes),
-        str(one.scene.pods),
-        one.arm.name,
-        f"{len(one.whole)} of {len(one.rows)}",
-        "" if percent is None else f"{percent:g} %",
-        "-".join(ends) or "none",
-        _mean([row.solve_s for row in one.whole]) if plans(one.arm) else "",
-        "" if theirs_s is None else f"{theirs_s:.2f} s",
-        _mean([row.took_s for row in one.whole]),
-    )
-
-
-def _mean(seconds: Sequence[float]) -> str:
-    return f"{fmean(seconds):.2f} s" if seconds else "none"
 
 
 def write_report(path: Path, figures_file: Path, request: BoreasRequest, rows: Sequence[DeploymentRow]) -> str:

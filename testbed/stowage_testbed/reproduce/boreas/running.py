@@ -22,7 +22,6 @@ from stowage_testbed.observe.condition import objects_gone, pods_decided, pods_p
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.source import PACKING_PLANS
-from stowage_testbed.observe.state import State
 from stowage_testbed.reproduce.boreas.scenes import RUNS, Scene, scenes
 from stowage_testbed.reproduce.sweep.execution import SweepListener
 from stowage_testbed.reproduce.sweep.folder import SweepFolder, frame_of, write_frame
@@ -260,7 +259,11 @@ class Deployment(Harness, Listener):
             arm=self._arm.name,
             number=self._number,
             pods=self._scene.pods,
-            where=self._observer.read(lambda state: _where(state, material.namespace)),
+            where=self._observer.read(
+                lambda state: tuple(
+                    sorted(f"{pod.workload}/{pod.node}" for pod in state.pods(material.namespace) if pod.bound)
+                )
+            ),
             took_s=self._took_s,
             solves=len(outcome.plans),
             solve_s=sum(plan.solve_s for plan in outcome.plans),
@@ -294,8 +297,3 @@ def deploy(context: RunContext, scene: Scene, arm: Arm, number: int) -> Deployme
 
 def _last_change(observer: Observer) -> Receipt | None:
     return observer.read(lambda state: state.last_change("Pod"))
-
-
-def _where(state: State, namespace: str) -> tuple[str, ...]:
-    pods = [pod for pod in state.pods(namespace) if pod.bound]
-    return tuple(sorted(f"{pod.workload}/{pod.node}" for pod in pods))

@@ -68,11 +68,9 @@ class Case(Protocol):
 
     def seed(self, attempt: int) -> int:
         """Return what the ``attempt``-th try to find it is generated from."""
-        ...
 
     def scenario(self, attempt: int) -> Scenario:
         """Return nodes and workload of the ``attempt``-th try."""
-        ...
 
 
 CaseT = TypeVar("CaseT", bound=Case)

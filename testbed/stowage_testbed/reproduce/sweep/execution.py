@@ -72,11 +72,9 @@ class Task(Protocol[RowT_co]):
     @property
     def id(self) -> str:
         """Return its name, which no other task of the sweep has."""
-        ...
 
     def execute(self, tools: Tools) -> tuple[RowT_co, ...]:
         """Return its rows: the same on any machine, except for times."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,31 +101,23 @@ class SweepFolder:
     def opened(self, kind: str, scope: dict[str, Any]) -> Iterator[None]:
         """Keep others out for the block, and write the header; a `StowageError` for rows of another kind or program."""
         with self.alone():
-            self._begin(kind, scope)
+            made_by, facts = program(), machine()
+            machines: tuple[str, ...] = ()
+            if (self.path / HEADER).is_file():
+                before = self.header()
+                found = find_differences(made_by, before.program)
+                if before.kind != kind:
+                    found.append(f"it reproduces {before.kind}, not {kind}")
+                if found:
+                    raise StowageError(
+                        f"{self.path} holds results that cannot be resumed: {'; '.join(found)}; name another folder "
+                        "with --results, or remove this one"
+                    )
+                machines = before.machines
+            gib = facts["memory_bytes"] / 2**30
+            here = f"{facts['system']}, {facts['cpus']} cores, {gib:.0f} GiB, Python {facts['python']}"
+            self.write_header(Header(kind, made_by, scope, tuple(dict.fromkeys((*machines, here)))))
             yield
-
-    def _begin(self, kind: str, scope: dict[str, Any]) -> None:
-        made_by = program()
-        machines: tuple[str, ...] = (_this_machine(),)
-        if (self.path / HEADER).is_file():
-            before = self.header()
-            found = find_differences(made_by, before.program)
-            if before.kind != kind:
-                found.append(f"it reproduces {before.kind}, not {kind}")
-            if found:
-                raise StowageError(
-                    f"{self.path} holds results that cannot be resumed: "
-                    f"{'; '.join(found)}; name another folder with --results, or "
-                    "remove this one"
-                )
-            machines = tuple(dict.fromkeys((*before.machines, *machines)))
-        self.write_header(Header(kind, made_by, scope, machines))
-
-
-def _this_machine() -> str:
-    facts = machine()
-    gib = facts["memory_bytes"] / 2**30
-    return f"{facts['system']}, {facts['cpus']} cores, {gib:.0f} GiB, Python {facts['python']}"
 
 
 _PLAIN: dict[type, Any] = {bool: pl.Boolean, float: pl.Float64, int: pl.Int64, str: pl.String}
