@@ -133,10 +133,8 @@ def direction_table(comparison: Comparison, limits: str) -> Table:
 
 
 def _compare_directions(ratio: float, verdict: Verdict) -> str:
-    neutral = UNCHANGED[verdict.scale]
-    if verdict.estimate is None or verdict.low is None or verdict.high is None:
-        return "ours shows none"
-    if verdict.low <= neutral <= verdict.high:
+    neutral, low, high = UNCHANGED[verdict.scale], verdict.low, verdict.high
+    if verdict.estimate is None or low is None or high is None or low <= neutral <= high:
         return "ours shows none"
     if abs(ratio - 1) < NO_DIRECTION:
         return "the paper's shows none"

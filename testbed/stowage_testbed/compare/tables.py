@@ -119,22 +119,22 @@ def verdict_rows(comparison: Comparison, limits: str) -> tuple[Row, ...]:
                 found[metric.name] = metric
     headlines = comparison.question.headlines
     names = dict.fromkeys((*(name for name in headlines if name in found), *found))
+
+    def cell(arm: str, metric: Metric) -> Cell:
+        values = comparison.values(limits, arm, metric.name)
+        mean = show_value(fmean(values) if values else None, metric.unit)
+        return Cell(mean, show_spread(values, metric.unit), comparison.verdict(limits, arm, metric.name))
+
     return tuple(
         Row(
             name=name,
             unit="MiB" if found[name].unit == "bytes" else found[name].unit,
             arrow=ARROWS[found[name].better],
             headline=name in headlines,
-            cells=tuple(_make_cell(comparison, limits, arm, found[name]) for arm in comparison.arm_names),
+            cells=tuple(cell(arm, found[name]) for arm in comparison.arm_names),
         )
         for name in names
     )
-
-
-def _make_cell(comparison: Comparison, limits: str, arm: str, metric: Metric) -> Cell:
-    values = comparison.values(limits, arm, metric.name)
-    mean = show_value(fmean(values) if values else None, metric.unit)
-    return Cell(mean, show_spread(values, metric.unit), comparison.verdict(limits, arm, metric.name))
 
 
 def list_notes(comparison: Comparison, limits: str) -> Iterable[str]:

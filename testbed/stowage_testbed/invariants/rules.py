@@ -94,14 +94,6 @@ def _phase(body: JsonObject) -> str:
     return str((body.get("status") or {}).get("phase", "Pending"))
 
 
-def _opted_out(body: JsonObject) -> bool:
-    return (
-        _annotation(body, DO_NOT_MOVE) not in {None, "false"}
-        or _annotation(body, DO_NOT_DISRUPT) == "true"
-        or _annotation(body, SAFE_TO_EVICT) == "false"
-    )
-
-
 PROTECTED: dict[str, Callable[[JsonObject], bool]] = {
     "in kube-system": lambda body: body["metadata"]["namespace"] == "kube-system",
     "system-critical": lambda body: priority_of(body) >= SYSTEM_CRITICAL,
@@ -110,7 +102,11 @@ PROTECTED: dict[str, Callable[[JsonObject], bool]] = {
     "of an unknown controller": lambda body: controller_of(body).get("kind") not in {None, *REPLACING, "DaemonSet"},
     "a mirror pod": lambda body: _annotation(body, MIRROR) is not None,
     "a static pod": lambda body: _annotation(body, SOURCE) not in {None, "api"},
-    "opted out": _opted_out,
+    "opted out": lambda body: (
+        _annotation(body, DO_NOT_MOVE) not in {None, "false"}
+        or _annotation(body, DO_NOT_DISRUPT) == "true"
+        or _annotation(body, SAFE_TO_EVICT) == "false"
+    ),
     "bound to its node's disk": lambda body: any(
         volume.get("hostPath") for volume in (body.get("spec") or {}).get("volumes") or ()
     ),

@@ -79,11 +79,11 @@ def write_record(record: RunRecord) -> bytes:
 
 def read_record(text: bytes) -> RunRecord:
     """Return the record that `write_record` wrote, or raise a MsgspecError."""
-    return msgspec.json.decode(text, type=RunRecord, dec_hook=_read_resources)
 
+    def read_resources(_: type, plain: Any) -> Resources:
+        return Resources(msgspec.convert(plain, dict[str, int]))
 
-def _read_resources(_: type, plain: Any) -> Resources:
-    return Resources(msgspec.convert(plain, dict[str, int]))
+    return msgspec.json.decode(text, type=RunRecord, dec_hook=read_resources)
 
 
 Span = tuple[float, float]
@@ -92,9 +92,7 @@ Span = tuple[float, float]
 
 def note_unlogged(record: RunRecord) -> str:
     """Return how many bindings the audit log lacks, in words; empty for none."""
-    if not record.audit_missing:
-        return ""
-    return f"{record.audit_missing} bindings are not in the audit log"
+    return f"{record.audit_missing} bindings are not in the audit log" if record.audit_missing else ""
 
 
 def bound_from_s(pod: PodRecord) -> float | None:

@@ -148,7 +148,14 @@ def make_tables(tried: Tried) -> Iterator[Table]:
             f"time; moved twice is within {tried.cool_down_s / 3600:g} h.",
         ),
     )  # fmt: skip
-    windows = (_window_row(arm, one) for arm in tried.arms for one in arm.windows)
+    windows = (
+        (
+            _clock(one.start_s), _clock(one.end_s), arm.arm, str(one.nodes_before), str(one.nodes_after),
+            str(one.emptied) + ("" if one.most_emptied is None else f" ({one.most_emptied})"), str(one.moves),
+        )
+        for arm in tried.arms
+        for one in arm.windows
+    )  # fmt: skip
     yield Table(
         "Windows",
         ("from", "until", "arm", "nodes\nbefore", "after", "emptied\n(at most)", "moves"),
@@ -165,13 +172,6 @@ def make_tables(tried: Tried) -> Iterator[Table]:
     )
     if reasons:
         yield Table("What was left where it was", ("arm", "times", "why"), reasons)
-
-
-def _window_row(arm: ArmFigures, one: WindowFigures) -> tuple[str, ...]:
-    most = "" if one.most_emptied is None else f" ({one.most_emptied})"
-    emptied = f"{one.emptied}{most}"
-    times = (_clock(one.start_s), _clock(one.end_s))
-    return (*times, arm.arm, str(one.nodes_before), str(one.nodes_after), emptied, str(one.moves))
 
 
 def _clock(at_s: float) -> str:

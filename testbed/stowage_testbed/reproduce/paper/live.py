@@ -161,9 +161,10 @@ def difference(cluster: ClusterState, simulated: ClusterState) -> str:
     """Return the first workload placed otherwise, replicas being interchangeable; empty if there is none."""
     there, here = list_placements(cluster), list_placements(simulated)
     for workload in sorted(there.keys() | here.keys()):
-        if there.get(workload, ()) != here.get(workload, ()):
+        on_cluster, in_simulation = there.get(workload, ()), here.get(workload, ())
+        if on_cluster != in_simulation:
             return (
-                f"{workload}: {', '.join(there.get(workload, ())) or 'no node'} on the "
-                f"cluster, {', '.join(here.get(workload, ())) or 'no node'} simulated"
+                f"{workload}: {', '.join(on_cluster) or 'no node'} on the cluster, "
+                f"{', '.join(in_simulation) or 'no node'} simulated"
             )
     return ""
