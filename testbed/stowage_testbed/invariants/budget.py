@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from stowage_testbed.invariants.facts import PodFacts, pod_facts
 from stowage_testbed.invariants.history import Evicted, History, Violation
 from stowage_testbed.invariants.selector import Selector, SelectorIndex
 from stowage_testbed.observe.change import Verb

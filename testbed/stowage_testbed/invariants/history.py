@@ -9,9 +9,9 @@ from functools import cached_property
 from http import HTTPStatus
 from itertools import islice
 
-from stowage_testbed.invariants.facts import PodFacts, pod_facts
 from stowage_testbed.observe.audit import AuditEntry
 from stowage_testbed.observe.change import Change, JsonObject, Verb, uid_of
+from stowage_testbed.observe.pod import Pod, read_pod
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Life:
     leaves_ns: int | None = None
     gone_ns: int | None = None
 
-    def take(self, position: int, change: Change, facts: PodFacts) -> None:
+    def take(self, position: int, change: Change, facts: Pod) -> None:
         """Take in the next change of the pod."""
         at_ns = change.receipt.wall_ns
         gone = change.verb is Verb.DELETED
@@ -107,7 +107,7 @@ class Life:
             self.gone_ns = at_ns
         if self.leaves_at is not None:
             return
-        if self.granted_at is None and facts.granted:
+        if self.granted_at is None and facts.evicted:
             self.granted_at = position
         if gone or facts.terminating:
             self.leaves_at, self.leaves_ns = position, at_ns
@@ -119,7 +119,7 @@ Bearers = dict[tuple[str, str], dict[str, Life]]
 """The pods that had each namespace and name, one after the other, by UID."""
 
 
-def pod_lives(changes: Iterable[Change], facts: Iterable[PodFacts | None]) -> Bearers:
+def pod_lives(changes: Iterable[Change], facts: Iterable[Pod | None]) -> Bearers:
     """Return every pod of a history, whose facts are given change by change."""
     bearers: Bearers = {}
     for position, (change, seen) in enumerate(zip(changes, facts, strict=True)):
@@ -160,7 +160,7 @@ class Evicted:
 
 
 def granted_evictions(
-    changes: Sequence[Change], facts: Sequence[PodFacts | None], audit: Iterable[AuditEntry]
+    changes: Sequence[Change], facts: Sequence[Pod | None], audit: Iterable[AuditEntry]
 ) -> Iterator[Evicted]:
     """Yield the granted evictions in their order, but of pods that no watch ever saw."""
     lives = pod_lives(changes, facts)

@@ -124,7 +124,7 @@ class Executing:
         """Return whether the plan has a place for the pod on any node."""
         return any(one.expects(pod) for some in self.places.values() for one in some)
 
-    def needed(self, node: str, there: list[PodFacts], priority: int) -> Resources:
+    def needed(self, node: str, there: list[Pod], priority: int) -> Resources:
         """Return what the open places on a node take that a pod of this priority must leave alone."""
         free = list(self.places.get(node, ()))
         for pod in there:

@@ -11,12 +11,11 @@ from itertools import groupby
 
 from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.invariants.budget import no_budget_broken
-from stowage_testbed.invariants.facts import PodFacts
 from stowage_testbed.invariants.history import History, Violation
 from stowage_testbed.invariants.reserved import no_plan_room_taken, no_room_left_held, reservations_balance
 from stowage_testbed.observe.change import Change, JsonObject, Verb, uid_of
 from stowage_testbed.observe.plan import read_plan
-from stowage_testbed.observe.pod_body import FINISHED, allocatable_of, controller_of, key_of, node_of, priority_of
+from stowage_testbed.observe.pod import FINISHED, Pod, allocatable_of, controller_of, key_of, node_of, priority_of
 
 UNDER_WAY_NS = 500_000_000
 """How long a pod that was sent to a node before it shrank may be on its way there."""
@@ -37,7 +36,7 @@ def no_overcommit(history: History) -> Iterator[Violation]:
     On a node that shrank, pods may stay or arrive if they were bound before. Terminating pods still take their room.
     """
     nodes: dict[str, Room] = {}
-    pods: dict[str, PodFacts] = {}
+    pods: dict[str, Pod] = {}
     taken: dict[str, Counter[str]] = {}
     for change, facts in zip(history.changes, history.facts, strict=True):
         now_ns, gone = change.receipt.monotonic_ns, change.verb is Verb.DELETED
@@ -64,7 +63,7 @@ def no_overcommit(history: History) -> Iterator[Violation]:
             yield from _short(nodes[facts.node], taken[facts.node], facts, change)
 
 
-def _short(room: Room, taken: Mapping[str, int], pod: PodFacts, change: Change) -> Iterator[Violation]:
+def _short(room: Room, taken: Mapping[str, int], pod: Pod, change: Change) -> Iterator[Violation]:
     under_way = change.receipt.monotonic_ns - room.since_ns <= UNDER_WAY_NS
     for resource in pod.requests:
         there = max(room.amounts[resource], room.former[resource]) if under_way else room.amounts[resource]
@@ -182,7 +181,7 @@ LIVE = frozenset({"Solving", "Executing"})
 
 def no_pod_lost(history: History) -> Iterator[Violation]:
     """Yield controllers that have fewer pods than they ask for."""
-    alive = Counter(pod.controller for pod in history.pods().values() if pod.live)
+    alive = Counter(pod.owner_uid for pod in history.pods().values() if pod.live)
     for kind in COUNTED:
         for body in history.present(kind).values():
             wanted = int((body.get("spec") or {}).get("replicas") or 0)
@@ -230,7 +229,7 @@ def _disrupted_by_others(history: History) -> bool:
     return False
 
 
-def _count(pods: Collection[PodFacts], *, placed: bool) -> Counter[int]:
+def _count(pods: Collection[Pod], *, placed: bool) -> Counter[int]:
     """Return the pods of each priority, or those that have a node."""
     return Counter(pod.priority for pod in pods if pod.live and (pod.node or not placed))
 

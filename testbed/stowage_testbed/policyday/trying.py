@@ -17,7 +17,7 @@ from stowage_testbed.policyday.policy import Policy
 from stowage_testbed.policyday.trial import EVICTED, Settings, State, Trial, try_arm
 from stowage_testbed.simulate import find_profile
 from stowage_testbed.simulate.virtual_time import Life
-from stowage_testbed.text.table import Table
+from stowage_testbed.text.tables import Table
 from stowage_testbed.trace.format import NodeSeen, PodCame
 from stowage_testbed.trace.reading import Trace
 from stowage_testbed.whatif.emptying import Options, defragmentation_of

@@ -17,7 +17,7 @@ from stowage_testbed.metrics.over_time import count_waiting
 from stowage_testbed.metrics.packing import count_placed_by_priority
 from stowage_testbed.metrics.record import PodRecord, RunRecord, find_state_at_end
 from stowage_testbed.metrics.state import NodeState
-from stowage_testbed.observe.pod_body import priority_of, requests_of
+from stowage_testbed.observe.pod import priority_of, requests_of
 from stowage_testbed.simulate.process import find_profile
 from stowage_testbed.simulate.trace_events import list_priorities, make_events, resolve_priority
 from stowage_testbed.simulate.virtual_time import PassedTime, pass_time

@@ -16,7 +16,7 @@ from history_builder import HistoryBuilder
 from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.invariants import History, check
 from stowage_testbed.invariants.rules import RULES, Rule
-from stowage_testbed.observe.pod_body import requests_of
+from stowage_testbed.observe.pod import requests_of
 
 HISTORIES = yaml.safe_load(Path(__file__).with_name("histories.yaml").read_text())
 SOUND, BROKEN = HISTORIES["sound"], HISTORIES["broken"]
