@@ -30,11 +30,11 @@ from stowage_testbed.cluster.components import (
     ETCD,
     KWOK,
     component_process,
+    kill_one,
     spawn_component,
 )
-from stowage_testbed.cluster.etcd import NO_SPACE, ask_etcd
 from stowage_testbed.cluster.ports import listens, port_beside
-from stowage_testbed.cluster.processes import kill_one
+from stowage_testbed.cluster.probes import NO_SPACE, ask_etcd
 from stowage_testbed.cluster.supervision import expect_ends, watch_again
 from stowage_testbed.helm.values import api_server_url
 

@@ -22,8 +22,8 @@ from stowage_testbed.base.child import end_child
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster.base import Cluster
+from stowage_testbed.cluster.components import kill_one, marked_environment, resume
 from stowage_testbed.cluster.ports import port_beside
-from stowage_testbed.cluster.processes import kill_one, marked_environment, resume
 from stowage_testbed.helm import Release
 from stowage_testbed.observe.change import Change
 from stowage_testbed.observe.pod import read_pod

@@ -22,11 +22,10 @@ from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.objects import Objects, make_manifest
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import POLL_S, wait_until
-from stowage_testbed.cluster.components import CONTROLLER_MANAGER, KWOK, component_process
+from stowage_testbed.cluster.components import CONTROLLER_MANAGER, KWOK, component_process, is_alive, kill_one
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.kwokctl_config import ExtraArgs
 from stowage_testbed.cluster.node_pool import NodePool
-from stowage_testbed.cluster.processes import is_alive, kill_one
 from stowage_testbed.observe.receipt import ReceiptClock
 from stowage_testbed.run.steps.pacing import Due, Pacer
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from stowage_testbed.base import layout
 from stowage_testbed.base.wait import HANG_S, wait_until
-from stowage_testbed.cluster.processes import processes_of
+from stowage_testbed.cluster.components import processes_of
 
 STOWAGE = (sys.executable, "-X", "faulthandler", "-c")
 MAIN = "from stowage_testbed.cli import main; main()"

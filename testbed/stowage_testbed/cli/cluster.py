@@ -15,10 +15,9 @@ from stowage_testbed.cluster import KwokBinaryCluster, create_nodes
 from stowage_testbed.cluster.backend import CANNOT, Backend, Need
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.choice import new_cluster
-from stowage_testbed.cluster.claim import remove_cluster
 from stowage_testbed.cluster.components import SCHEDULER, has_ended, log_file
 from stowage_testbed.cluster.interruption import ending_cleanly, take_down, uninterrupted
-from stowage_testbed.cluster.listing import find_cluster, list_clusters, purge_clusters
+from stowage_testbed.cluster.listing import find_cluster, list_clusters, purge_clusters, remove_cluster
 from stowage_testbed.cluster.node_pool import NodePool
 
 DEFAULT_NODES = "{count: 3, cpu: 4, memory: 16Gi}"
@@ -75,7 +74,7 @@ def up(
     page: Annotated[bool, typer.Option("--page", help="Then show it in a browser until Ctrl-C.")] = False,
 ) -> None:
     """Bring a cluster up and leave it running until `stowage down`."""
-    from stowage_testbed.cluster.node_spec import parse_node_specs  # noqa: PLC0415 - only here
+    from stowage_testbed.cluster.node_pool import parse_node_specs  # noqa: PLC0415 - only here
 
     usual = () if scheduler is Scheduler.NONE else (DEFAULT_NODES,)
     pools = parse_node_specs(nodes or usual)

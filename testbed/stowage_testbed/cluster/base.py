@@ -11,9 +11,9 @@ from stowage_testbed.api.client import new_api_client
 from stowage_testbed.base import layout
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cluster.backend import CLUSTER_TOOLS, Backend
-from stowage_testbed.cluster.claim import check_name, claim_cluster, remove_cluster
 from stowage_testbed.cluster.host_pods import ON_THIS_MACHINE, ReleaseLocation
 from stowage_testbed.cluster.interruption import uninterrupted
+from stowage_testbed.cluster.listing import check_name, claim_cluster, remove_cluster
 from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
 from stowage_testbed.toolchain import choose_minor, install_tools, tool_path
 

@@ -1,7 +1,11 @@
-"""Which clusters there are, in what state, and which of them are leftovers."""
+"""Clusters by name: claim one, list them, and remove what is left over."""
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -11,9 +15,122 @@ from filelock import FileLock
 from stowage_testbed.base import layout
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.backend import Backend
-from stowage_testbed.cluster.claim import check_name, cluster_folders, is_leftover, remove_cluster, remove_drafts
-from stowage_testbed.cluster.owner import read_owner
+from stowage_testbed.cluster.components import API_SERVER, HOST_PODS, component_process, end_gently, kill_processes
+from stowage_testbed.cluster.kind.containers import containers_run, remove_containers
+from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
+from stowage_testbed.cluster.ports import choose_ports
 from stowage_testbed.images.docker_engine import EngineUnreachableError
+
+_DRAFT = ".claim-"
+_GENTLE_S = 5.0
+_NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
+_LONGEST_NAME = 30
+
+
+def check_name(name: str) -> str:
+    """Return ``name`` if it may be a cluster's, as it becomes a folder.
+
+    The length is bounded because Unix sockets live below that folder, and a socket's whole path has room for 107 bytes.
+    """
+    if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
+        raise StowageError(
+            f"{name!r} cannot name a cluster: write 1 to {_LONGEST_NAME} lower-case "
+            "letters, digits and dashes, with a letter or digit at both ends"
+        )
+    return name
+
+
+def claim_cluster(
+    workdir: Path, api_port: int | None, claim_id: str, backend: Backend = Backend.KWOK_BINARY, minor: str | None = None
+) -> Owner:
+    """Make the cluster's folder this process's own, with ports nobody else has.
+
+    A leftover of the same name is cleaned away first.
+    """
+    clusters = workdir.parent
+    clusters.mkdir(parents=True, exist_ok=True)
+    with FileLock(clusters / ".lock"):
+        remove_drafts(clusters)
+        if workdir.exists():
+            _refuse_live(workdir)
+            remove_cluster(workdir)
+        owners = [read_owner(folder) for folder in cluster_folders(clusters)]
+        taken = {port for owner in owners if owner for port in owner.ports.all()}
+        ports = choose_ports(api_port, taken, start=os.getpid())
+        owner = Owner.this_process(ports, claim_id, backend, minor)
+        # The folder appears with its owner in it, in one step: a reader never finds
+        # a cluster that seems to have none.
+        draft = Path(tempfile.mkdtemp(prefix=_DRAFT, dir=clusters))
+        try:
+            for folder in ("logs", "pids", "mnt"):
+                (draft / folder).mkdir()
+            write_owner(draft, owner)
+            draft.rename(workdir)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+    return owner
+
+
+def remove_cluster(workdir: Path) -> None:
+    """End every process of a cluster, the release's first, and remove its folder."""
+    host_pods = component_process(workdir, HOST_PODS)
+    if host_pods is not None:
+        end_gently(host_pods, _GENTLE_S)
+    kill_processes(workdir.name, workdir)
+    owner = read_owner(workdir)
+    if owner is not None and owner.backend is Backend.KIND:
+        remove_containers(owner, workdir.name)
+    shutil.rmtree(workdir, ignore_errors=True)
+
+
+def remove_drafts(clusters: Path) -> None:
+    """Remove what a process left that was killed in the middle of a claim.
+
+    The caller holds the lock, so no claim is going on.
+    """
+    for draft in clusters.glob(f"{_DRAFT}*"):
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def is_leftover(workdir: Path) -> bool:
+    """Return whether a cluster's folder is of no use to anybody.
+
+    Its owner is dead, or it was kept but does not run any more, as after a reboot.
+    """
+    owner = read_owner(workdir)
+    if owner is None:
+        return True
+    if owner.kept:
+        return not _runs(owner, workdir)
+    return not owner.is_alive()
+
+
+def _runs(owner: Owner, workdir: Path) -> bool:
+    if owner.backend is Backend.KWOK_BINARY:
+        return component_process(workdir, API_SERVER) is not None
+    return containers_run(owner, workdir.name)
+
+
+def cluster_folders(clusters: Path) -> list[Path]:
+    """Return the folders of all clusters, live or not, by name."""
+    if not clusters.is_dir():
+        return []
+    return sorted(path for path in clusters.iterdir() if path.is_dir() and not path.name.startswith("."))
+
+
+def _refuse_live(workdir: Path) -> None:
+    owner = read_owner(workdir)
+    if owner is None or is_leftover(workdir):
+        return
+    if owner.kept:
+        raise StowageError(
+            f"cluster {workdir.name!r} is up already; use it, choose another name, or run: stowage down {workdir.name}"
+        )
+    raise StowageError(
+        f"cluster {workdir.name!r} belongs to process {owner.pid}, which is still "
+        "running; wait for it, or choose another name"
+    )
+
 
 State = Literal["up", "owned", "leftover"]
 

@@ -24,14 +24,15 @@ from stowage_testbed.cluster.components import (
     HOST_PODS,
     METRICS_SERVER,
     SCHEDULER,
+    belongs_to,
     component_process,
+    kill_processes,
     log_file,
     was_started,
 )
-from stowage_testbed.cluster.etcd import NO_SPACE, etcd_health
 from stowage_testbed.cluster.kwokctl_config import ETCD_SOCKET
 from stowage_testbed.cluster.owner import read_owner
-from stowage_testbed.cluster.processes import belongs_to, kill_processes
+from stowage_testbed.cluster.probes import NO_SPACE, etcd_health
 from stowage_testbed.hostpods.ended import EndedContainers
 
 WATCHED = (*CONTROL_PLANE, SCHEDULER, METRICS_SERVER, HOST_PODS)

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 
 from stowage_testbed.cluster.base import Cluster
-from stowage_testbed.cluster.processes import kill_one, processes_of
+from stowage_testbed.cluster.components import kill_one, processes_of
 from stowage_testbed.compare.arms.program import ArmEndedError
 from stowage_testbed.run.arm import Arm, PodOverrides, RunningArm
 

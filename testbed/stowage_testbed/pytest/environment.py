@@ -12,8 +12,7 @@ from stowage_testbed.api.kinds import kinds_of
 from stowage_testbed.api.manifests import SUFFIXES, check_file
 from stowage_testbed.base import health
 from stowage_testbed.cluster.base import Cluster
-from stowage_testbed.cluster.node_pool import NodePool
-from stowage_testbed.cluster.node_spec import parse_node_specs
+from stowage_testbed.cluster.node_pool import NodePool, parse_node_specs
 from stowage_testbed.cluster.nodes import create_nodes
 from stowage_testbed.compare.arms.registry import choose_arms
 from stowage_testbed.compare.session import refuse_second_scheduler

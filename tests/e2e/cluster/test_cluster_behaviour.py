@@ -17,11 +17,10 @@ from release_environment import listening
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster import Cluster, KwokBinaryCluster, NodePool, Taint, create_nodes
-from stowage_testbed.cluster.components import CONTROLLER_MANAGER, ETCD, component_process
-from stowage_testbed.cluster.etcd import ask_etcd
+from stowage_testbed.cluster.components import CONTROLLER_MANAGER, ETCD, component_process, processes_of
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.kwokctl_config import ETCD_SOCKET
-from stowage_testbed.cluster.processes import processes_of
+from stowage_testbed.cluster.probes import ask_etcd
 
 pytestmark = pytest.mark.e2e
 

@@ -31,12 +31,12 @@ from stowage_testbed.cluster.components import (
     component_process,
     has_ended,
     pid_file,
+    processes_of,
 )
 from stowage_testbed.cluster.host_pods import start_host_pods
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.listing import find_cluster
 from stowage_testbed.cluster.owner import read_owner
-from stowage_testbed.cluster.processes import processes_of
 from stowage_testbed.cluster.supervision import supervised
 
 pytestmark = pytest.mark.e2e

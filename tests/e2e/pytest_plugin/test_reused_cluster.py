@@ -49,7 +49,7 @@ AFTER = (
     + """
 import pytest
 from kubernetes.client import CoreV1Api, SchedulingV1Api
-from stowage_testbed.cluster.processes import processes_of
+from stowage_testbed.cluster.components import processes_of
 from stowage_testbed.base.errors import StowageError
 
 def test_nothing_is_left(stowage_cluster):

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from stowage_testbed.cluster import NodePool
-from stowage_testbed.cluster.node_spec import parse_node_specs
+from stowage_testbed.cluster.node_pool import parse_node_specs
 from stowage_testbed.helm.values import merge_values
 from stowage_testbed.scenario.instances import generate
 

@@ -13,10 +13,8 @@ from cryptography import x509
 
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.metrics_server import server
-from stowage_testbed.cluster.metrics_server.fake_kubelet import FakeKubelet
-from stowage_testbed.cluster.metrics_server.objects import read_manifests, usage_object
-from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, NodePoolError, Taint
-from stowage_testbed.cluster.node_spec import parse_node_specs
+from stowage_testbed.cluster.metrics_server.objects import FakeKubelet, read_manifests, usage_object
+from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, NodePoolError, Taint, parse_node_specs
 from stowage_testbed.cluster.service_account import write_private
 
 BAD = yaml.safe_load(Path(__file__).with_name("node_specs.yaml").read_text("utf-8"))

@@ -16,12 +16,12 @@ import yaml
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S
 from stowage_testbed.cluster import kwokctl_config
-from stowage_testbed.cluster.api_probe import ApiProbe
 from stowage_testbed.cluster.components import CONTROL_PLANE, HOST_PODS, log_file, pid_file
-from stowage_testbed.cluster.kind import config as kind_config
+from stowage_testbed.cluster.kind import cluster as kind_cluster
+from stowage_testbed.cluster.kwok_binary import Startup
 from stowage_testbed.cluster.kwokctl_config import AUDIT_POLICY, merged_arguments, metrics_arguments, render_config
 from stowage_testbed.cluster.ports import Ports
-from stowage_testbed.cluster.startup import Startup
+from stowage_testbed.cluster.probes import ApiProbe
 from stowage_testbed.scenario.subset import find_differences
 from stowage_testbed.toolchain.location import binary_file
 from stowage_testbed.toolchain.manifest import load_manifest
@@ -92,7 +92,7 @@ def configurations(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Any]]:
     monkeypatch.setattr(kwokctl_config, "tool_path", lambda name, *_: f"/tools/{name}")
     metrics, ports = merged_arguments(metrics_arguments(ONE), OWN), Ports(1, 2, 3, 4, 5)
     audit = ONE / "audit.log"
-    text = kind_config.render_config("x", "image", 6000, audit)
+    text = kind_cluster.render_config("x", "image", 6000, audit)
     kind = yaml.safe_load(text)
     patches = kind["nodes"][0]["kubeadmConfigPatches"]
     kind["nodes"][0]["kubeadmConfigPatches"] = [yaml.safe_load(p) for p in patches]

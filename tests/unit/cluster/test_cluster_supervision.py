@@ -27,10 +27,9 @@ from stowage_testbed.base.child import run_child
 from stowage_testbed.base.clock import SystemClock
 from stowage_testbed.base.errors import RunEndedError, StowageError
 from stowage_testbed.base.wait import wait_until
-from stowage_testbed.cluster.components import ETCD, HOST_PODS, log_file, pid_file
+from stowage_testbed.cluster.components import ETCD, HOST_PODS, belongs_to, log_file, marked_environment, pid_file
 from stowage_testbed.cluster.interruption import ending_cleanly, running_cluster
 from stowage_testbed.cluster.kwokctl_config import ETCD_SOCKET
-from stowage_testbed.cluster.processes import belongs_to, marked_environment
 from stowage_testbed.cluster.supervision import (
     expect_ends,
     expecting_container_ends,

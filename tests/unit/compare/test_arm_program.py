@@ -20,8 +20,8 @@ from stowage_testbed.base import health
 from stowage_testbed.base.clock import SystemClock
 from stowage_testbed.base.errors import RunEndedError, StowageError
 from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.cluster.components import is_alive
 from stowage_testbed.cluster.ports import port_beside
-from stowage_testbed.cluster.processes import is_alive
 from stowage_testbed.compare.arms.program import (
     READY,
     ArmEndedError,

@@ -1,34 +1,250 @@
-"""A cluster from kind: the control plane on one node, which is a container."""
+"""A cluster from kind: the control plane on one node, which is a container, beside nodes that are fake."""
 
 from __future__ import annotations
 
 import base64
+import json
 import os
 import subprocess
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 import yaml
 
 from stowage_testbed.api.objects import Objects
-from stowage_testbed.cluster.api_probe import ApiProbe
+from stowage_testbed.base.wait import WaitTimeoutError, wait_until
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.base import Cluster
-from stowage_testbed.cluster.components import KWOK, component_failed, log_file, spawn_component
-from stowage_testbed.cluster.host_pods import ReleaseLocation
-from stowage_testbed.cluster.kind.config import render_config
+from stowage_testbed.cluster.components import (
+    KWOK,
+    component_failed,
+    has_ended,
+    log_file,
+    marked_environment,
+    spawn_component,
+)
+from stowage_testbed.cluster.host_pods import HOST_TAINT, ReleaseLocation
 from stowage_testbed.cluster.kind.containers import create_network, kind_name
-from stowage_testbed.cluster.kind.images import node_image, release_images
-from stowage_testbed.cluster.kind.node import prepare_node
-from stowage_testbed.cluster.kind.startup import KIND, NodeStartup
-from stowage_testbed.cluster.kwokctl_config import FAKE_NODES_ONLY, STAGES
+from stowage_testbed.cluster.kwok_binary import is_empty, start_timeout
+from stowage_testbed.cluster.kwokctl_config import (
+    AUDIT_ARGUMENTS,
+    AUDIT_POLICY,
+    CONTROLLER_ARGUMENTS,
+    ETCD_ARGUMENTS,
+    FAKE_NODES_ONLY,
+    STAGES,
+)
 from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
-from stowage_testbed.cluster.ports import LOOPBACK, Ports
-from stowage_testbed.cluster.processes import marked_environment
+from stowage_testbed.cluster.ports import LOOPBACK, Ports, listens
+from stowage_testbed.cluster.probes import ApiProbe
 from stowage_testbed.cluster.service_account import write_private
-from stowage_testbed.images.docker_engine import check_engine
+from stowage_testbed.images.docker_engine import DockerCommandError, check_engine, docker, image_id
+from stowage_testbed.images.recipe import ImageMissingError, check_image, is_published, recipe_of, recipes
 from stowage_testbed.toolchain import tool_path
+
+_POLICY_INSIDE = "/etc/kubernetes/audit-policy.yaml"
+
+_LOGS_INSIDE = "/var/log/stowage"
+"""Where the API server's container sees the cluster's logs: the folder and not the one file, as kubeadm would have it,
+since a file that is mounted cannot be renamed when it has become too long."""
+
+# As kwokctl starts them with `disableQPSLimits`: no scenario should measure these.
+_NO_LIMITS_API_SERVER = {
+    "max-requests-inflight": "0",
+    "max-mutating-requests-inflight": "0",
+    "enable-priority-and-fairness": "false",
+}
+_NO_LIMITS_CONTROLLERS = {"kube-api-qps": "5000", "kube-api-burst": "10000"}
+
+# Names and services of the cluster are not needed: the release knows its API server by
+# address, and nothing runs on fake nodes.
+_INIT = {"kind": "InitConfiguration", "skipPhases": ["preflight", "addon/coredns", "addon/kube-proxy"]}
+# Refused by default from 1.35 on, and not removed in 1.36.
+_KUBELET = {"kind": "KubeletConfiguration", "failCgroupV1": False}
+
+
+def render_config(name: str, image: str, api_port: int, audit_log: Path) -> str:
+    """Return the configuration of one cluster with one node; the ``audit_log`` exists, in a folder of logs alone."""
+    node = {
+        "role": "control-plane",
+        "image": image,
+        "extraMounts": [
+            _mount(AUDIT_POLICY, _POLICY_INSIDE, read_only=True),
+            _mount(audit_log.parent, _LOGS_INSIDE, read_only=False),
+        ],
+        "kubeadmConfigPatches": [yaml.safe_dump(patch) for patch in (_cluster(audit_log.name), _INIT, _KUBELET)],
+    }
+    return yaml.safe_dump(
+        {
+            "kind": "Cluster",
+            "apiVersion": "kind.x-k8s.io/v1alpha4",
+            "name": name,
+            "networking": {"apiServerAddress": LOOPBACK, "apiServerPort": api_port, "kubeProxyMode": "none"},
+            "nodes": [node],
+        }
+    )
+
+
+def _mount(host: Path, inside: str, *, read_only: bool) -> Mapping[str, object]:
+    return {"hostPath": str(host), "containerPath": inside, "readOnly": read_only}
+
+
+def _cluster(audit_log: str) -> Mapping[str, object]:
+    audit = {"audit-policy-file": _POLICY_INSIDE, "audit-log-path": f"{_LOGS_INSIDE}/{audit_log}"}
+    return {
+        "kind": "ClusterConfiguration",
+        "apiServer": {
+            "extraArgs": _list({**audit, **AUDIT_ARGUMENTS, **_NO_LIMITS_API_SERVER}),
+            "extraVolumes": [
+                _volume("audit-policy", _POLICY_INSIDE, "File", read_only=True),
+                _volume("audit-log", _LOGS_INSIDE, "Directory", read_only=False),
+            ],
+        },
+        "controllerManager": {"extraArgs": _list({**CONTROLLER_ARGUMENTS, **_NO_LIMITS_CONTROLLERS})},
+        "etcd": {"local": {"extraArgs": _list(ETCD_ARGUMENTS)}},
+    }
+
+
+def _volume(name: str, path: str, kind: str, *, read_only: bool) -> Mapping[str, object]:
+    return {"name": name, "hostPath": path, "mountPath": path, "readOnly": read_only, "pathType": kind}
+
+
+def _list(arguments: Mapping[str, str]) -> list[Mapping[str, str]]:
+    return [{"name": name, "value": value} for name, value in arguments.items()]
+
+
+def node_image(minor: str) -> str:
+    """Return a node of a minor that the engine has: one of ours, which somebody had to build, or kind's own.
+
+    Raises `ImageMissingError` if neither is there, and kind's cannot be pulled.
+    """
+    recipe = recipe_of("node", minor)
+    if image_id(recipe.reference):
+        return recipe.reference
+    if is_published(recipe):
+        return recipe.published
+    raise ImageMissingError(recipe)
+
+
+def release_images(minor: str) -> list[str]:
+    """Return the release's images, in a checkout of its sources and no others; raises `ImageMissingError`."""
+    wanted = [one for one in recipes(minor).values() if one.group == "release"]
+    for recipe in wanted:
+        check_image(recipe)
+    return [recipe.reference for recipe in wanted]
+
+
+_SCHEDULER_MANIFEST = "/etc/kubernetes/manifests/kube-scheduler.yaml"
+_SCHEDULER = "kube-scheduler"
+_HOSTNAME = "kubernetes.io/hostname"
+
+
+def prepare_node(objects: Objects, node: str, timeout_s: float) -> str:
+    """Prepare a node once it is Ready, and return its address.
+
+    Workload is kept off it. What kind brings by itself stays on it, or goes: pods of DaemonSets would be made for every
+    fake node, and those that nobody needs here would be placed there by the scheduler under test. kind's own scheduler
+    goes last.
+    """
+    wait_until(
+        f"node {node} to be Ready",
+        lambda: dict(_conditions(objects, node)),
+        lambda seen: seen.get("Ready") == "True",
+        timeout_s=timeout_s,
+    )
+    taint = {"key": HOST_TAINT, "effect": "NoSchedule"}
+    objects.patch("Node", node, {"spec": {"taints": [taint]}})
+    pinned = {"spec": {"template": {"spec": {"nodeSelector": {_HOSTNAME: node}}}}}
+    for one in objects.list_all("DaemonSet"):
+        meta = one["metadata"]
+        objects.patch("DaemonSet", meta["name"], pinned, namespace=meta["namespace"])
+    for one in objects.list_all("Deployment"):
+        meta = one["metadata"]
+        objects.delete("Deployment", meta["name"], namespace=meta["namespace"])
+    docker("exec", node, "rm", "--force", _SCHEDULER_MANIFEST)
+    wait_until(
+        "kind's own scheduler to end", lambda: _scheduler_pods(objects), lambda names: not names, timeout_s=timeout_s
+    )
+    addresses = objects.read("Node", node)["status"]["addresses"]
+    return next(str(one["address"]) for one in addresses if one["type"] == "InternalIP")
+
+
+def _conditions(objects: Objects, node: str) -> Iterator[tuple[str, str]]:
+    for body in objects.list_all("Node"):
+        if body["metadata"]["name"] == node:
+            for condition in body["status"].get("conditions") or ():
+                yield condition["type"], condition["status"]
+
+
+def _scheduler_pods(objects: Objects) -> list[str]:
+    return [
+        pod["metadata"]["name"]
+        for pod in objects.list_all("Pod", "kube-system")
+        if (pod["metadata"].get("labels") or {}).get("component") == _SCHEDULER
+    ]
+
+
+KIND = "kind"
+"""The tool, and the name of its log."""
+
+_POLL_S = 0.1
+_TAIL_LINES = 3
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStartup:
+    """The waits of one cluster whose control plane is on ``node``, a container.
+
+    Each may take ``timeout_s``.
+    """
+
+    workdir: Path
+    node: str
+    ports: Ports
+    timeout_s: float
+
+    def settle(self, probe: ApiProbe) -> None:
+        """Wait until API server, controllers and KWOK are at work."""
+        self._wait("the API server", probe.ready, lambda said: said == "ok")
+        self._wait("service accounts", probe.namespaces_without_account, is_empty)
+        try:
+            wait_until("KWOK", self._kwok_listens, bool, timeout_s=self.timeout_s, poll_s=_POLL_S)
+        except WaitTimeoutError as error:
+            raise start_timeout(self.workdir, error, KWOK) from error
+
+    def _kwok_listens(self) -> bool:
+        self._check_node()
+        if has_ended(self.workdir, KWOK):
+            raise component_failed(self.workdir, KWOK)
+        return listens(self.ports.kwok_controller)
+
+    def _wait(self, what: str, look: Callable[[], _T], holds: Callable[[_T], bool]) -> None:
+        def seen() -> _T:
+            self._check_node()
+            return look()
+
+        try:
+            wait_until(what, seen, holds, timeout_s=self.timeout_s, poll_s=_POLL_S)
+        except WaitTimeoutError as error:
+            tail = self._log("--tail", str(_TAIL_LINES)).splitlines()
+            raise start_timeout(self.workdir, error, self.node, tail) from error
+
+    def _check_node(self) -> None:
+        state = json.loads(docker("inspect", "--format", "{{json .State}}", self.node))
+        # Docker may be about to start it again.
+        if state["Restarting"] or state["Status"] in {"exited", "dead"}:
+            log_file(self.workdir, KIND).write_text(self._log(), encoding="utf-8")
+            raise component_failed(self.workdir, KIND)
+
+    def _log(self, *options: str) -> str:
+        try:
+            return docker("logs", *options, self.node, merge=True)
+        except DockerCommandError as error:
+            return error.said
+
 
 LEASE_S = 200
 """As kwokctl says: a fake node does not die, and each renewal is a request."""

@@ -14,10 +14,10 @@ from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.wait import WaitTimeoutError, wait_until
 from stowage_testbed.cluster.components import METRICS_SERVER, component_failed, has_ended, spawn_component
 from stowage_testbed.cluster.host_pods import HOST_NODE
+from stowage_testbed.cluster.kwok_binary import start_timeout
 from stowage_testbed.cluster.metrics_server.objects import read_manifests
 from stowage_testbed.cluster.ports import LOOPBACK, port_beside
 from stowage_testbed.cluster.service_account import write_account_kubeconfig, write_private
-from stowage_testbed.cluster.startup import start_timeout
 from stowage_testbed.toolchain import tool_path
 
 if TYPE_CHECKING:

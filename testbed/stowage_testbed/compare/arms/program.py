@@ -22,7 +22,7 @@ import psutil
 from stowage_testbed.base.child import end_child, log_tail
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S, WaitTimeoutError, wait_until
-from stowage_testbed.cluster.processes import is_alive, kill_one, marked_environment
+from stowage_testbed.cluster.components import is_alive, kill_one, marked_environment
 
 READY = "ready"
 READY_TIMEOUT_S = HANG_S

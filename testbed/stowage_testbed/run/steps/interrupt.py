@@ -22,8 +22,10 @@ from stowage_testbed.cluster.components import (
     HOST_PODS,
     KWOK,
     component_process,
+    is_alive,
+    kill_one,
+    resume,
 )
-from stowage_testbed.cluster.processes import is_alive, kill_one, resume
 from stowage_testbed.cluster.supervision import expect_ends, expecting_container_ends
 from stowage_testbed.observe.condition import Condition, ConditionResult
 from stowage_testbed.observe.state import State

@@ -21,9 +21,8 @@ from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.base.errors import RunEndedError, StowageError
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster import KwokBinaryCluster
-from stowage_testbed.cluster.components import API_SERVER, HOST_PODS, pid_file
+from stowage_testbed.cluster.components import API_SERVER, HOST_PODS, is_alive, pid_file
 from stowage_testbed.cluster.node_pool import NodePool
-from stowage_testbed.cluster.processes import is_alive
 from stowage_testbed.hpa.settings import FULL, Find, Timing
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.receipt import Receipt, ReceiptClock
