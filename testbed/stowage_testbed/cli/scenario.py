@@ -95,7 +95,7 @@ def schema(write: Annotated[Path | None, typer.Option(help="Write to this file i
 def _row(scenario: Scenario) -> list[object]:
     return [
         scenario.scenario_id,
-        len(scenario.first_nodes),
+        len(scenario.first_nodes) + len(scenario.node_objects),
         scenario.pod_count,
         " ".join(scenario.labels),
         scenario.description,

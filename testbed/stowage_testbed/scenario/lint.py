@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, fields
 from itertools import chain
 from typing import Any
 
-from stowage_testbed.amounts.resources import CPU, MEMORY, PODS, names_of
+from stowage_testbed.amounts.quantity import QuantityError
+from stowage_testbed.amounts.resources import CPU, MEMORY, PODS, Resources, names_of
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.scenario.expected import Bounds, ExpectedMoment
 from stowage_testbed.scenario.model import SCALED, Scenario
@@ -102,7 +103,7 @@ def _sources(one: Content) -> Found:
 def _workloads(one: Content) -> Found:
     """Workloads have names of their own, one source of requests, and fit on some node."""
     seen: set[str] = set()
-    sizes = [pool.resources for _, pool in one.pools]
+    sizes = _list_sizes(one)
     for number, workload in enumerate(one.file.workload):
         place = ("workload", number)
         if workload.name in seen:
@@ -123,6 +124,16 @@ def _workloads(one: Content) -> Found:
             "`expect`"
         )
         yield place, message, False
+
+
+def _list_sizes(one: Content) -> list[Resources]:
+    """Return what each kind of node has; nothing where a node leaves that to KWOK, and where one cannot be read."""
+    try:
+        given = [each.allocatable for each in one.scenario.node_objects]
+    except QuantityError:
+        return []
+    known = [size for size in given if size is not None]
+    return [*(pool.resources for _, pool in one.pools), *known] if len(known) == len(given) else []
 
 
 def _nodes(one: Content) -> Found:
@@ -155,7 +166,8 @@ def _releases(one: Content) -> Found:
 
 def _expectations(one: Content) -> Found:
     """Something is expected, of resources that there are, and of metrics that are measured."""
-    known = names_of([*(pool.resources for _, pool in one.pools), *(pool.resources for pool in one.scenario.nodes)])
+    sizes = _list_sizes(one)
+    known = names_of([*sizes, *(pool.resources for pool in one.scenario.nodes)])
     for place, moment in one.moments:
         said = [each.name for each in fields(ExpectedMoment) if getattr(moment, each.name) is not None]
         since = moment.since if isinstance(moment, Check) else ""
@@ -163,7 +175,7 @@ def _expectations(one: Content) -> Found:
             yield place, f"{spell(place, '')} is empty; fill it or remove it", False
         for key, shares in (("utilisation", moment.utilisation), ("utilisation_delta", moment.utilisation_delta)):
             for name in shares or ():
-                if name not in known and one.pools:
+                if name not in known and sizes:
                     yield (*place, key, name), f"no node has {name!r}; known are {', '.join(known)}", True
     if one.file.expect.end.utilisation_delta is not None:
         message = "a change counts from a checkpoint; write a step `check` with `since`"

@@ -226,8 +226,7 @@ class _Making:
         if trace is None:
             return action
         recorded = make_recorded_replay(trace, speed=action.speed, limit=action.limit)
-        nodes = [one for one in self.objects.values() if one.kind == "Node"]
-        if self.file.nodes or self.file.instance or nodes:
+        if self.file.nodes or self.file.instance or any(one.is_node for one in self.objects.values()):
             recorded = recorded.without_nodes()
             if action.placed == "as-recorded":
                 self.add(
@@ -262,6 +261,10 @@ def _read_document(document: Document, variant: str | None) -> tuple[Scenario | 
     nodes, workload = _make_world(file)
     bursts = {one.workload for one in file.steps if isinstance(one, Burst)}
     written = making.make_steps([one.name for one in workload if one.name not in bursts])
+    if file.instance is None:
+        # Those of files are known only now.
+        count = sum(pool.count for pool in nodes) + sum(one.is_node for one in making.objects.values())
+        workload = tuple(one.make(count) for one in file.workload)
     chosen = isinstance(file.steps[0], Release)
     changed = file.variants.get(variant or "")
     defaults = {name: one.default for name, one in file.parameters.items()}
@@ -292,10 +295,8 @@ def _read_document(document: Document, variant: str | None) -> tuple[Scenario | 
 
 
 def _make_world(file: ScenarioFile) -> tuple[tuple[NodePool, ...], tuple[Workload, ...]]:
-    count = sum(pool.count for pool in file.nodes)
-    workload = tuple(one.make(count) for one in file.workload)
     if file.instance is None:
-        return file.nodes, workload
+        return file.nodes, tuple(one.make() for one in file.workload)
     spec = file.instance
     drawn = generate(spec.seed, spec.nodes, spec.pods_per_node, spec.priorities, spec.usage)
     return (drawn.node_pool(),), drawn.workload

@@ -356,8 +356,13 @@ class Scenario:
     def node_names(self) -> tuple[str, ...]:
         """Return the names of all nodes, also those that steps and traces bring."""
         own = [name for pool in self.node_pools for name in pool.node_names()]
-        given = [one.object_name for one in self.objects.values() if one.kind == "Node"]
+        given = [one.object_name for one in self.node_objects]
         return (*own, *given, *list_replayed_nodes(self.steps))
+
+    @property
+    def node_objects(self) -> tuple[ObjectSpec, ...]:
+        """Return the nodes among the objects."""
+        return tuple(one for one in self.objects.values() if one.is_node)
 
     @property
     def first_nodes(self) -> tuple[Manifest, ...]:

@@ -12,11 +12,13 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
+from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.kinds import Kind
 from stowage_testbed.api.manifests import SUFFIXES, read_located_manifests
 from stowage_testbed.api.pod_templates import add_labels, change_pods
 from stowage_testbed.base.errors import StowageError
+from stowage_testbed.cluster.node_pool import annotate_fake
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 
 _REPLICATED = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"})
@@ -58,6 +60,18 @@ class ObjectSpec:
         return str(self.manifest["metadata"].get("namespace", ""))
 
     @property
+    def is_node(self) -> bool:
+        """Whether it is one of Kubernetes' own nodes."""
+        return self.kind == "Node" and "/" not in str(self.manifest.get("apiVersion", "v1"))
+
+    @property
+    def allocatable(self) -> Resources | None:
+        """What pods may take of the node, None where it does not say; raises `QuantityError`."""
+        status = self.manifest.get("status") or {}
+        quantities = status.get("allocatable") or status.get("capacity")
+        return Resources.of_list(quantities) if quantities else None
+
+    @property
     def pods(self) -> int:
         """How many pods come with it, as far as its manifest says.
 
@@ -91,6 +105,8 @@ class ObjectSpec:
         metadata = dict(body["metadata"])
         if kind.namespaced:
             metadata.setdefault("namespace", namespace)
+        if self.is_node:
+            metadata["annotations"] = annotate_fake(self.object_name) | (metadata.get("annotations") or {})
         return {**body, "metadata": metadata}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stowage_testbed.amounts.resources import NOTHING
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
@@ -20,7 +21,7 @@ def make_instance(scenario: Scenario) -> Instance:
     """
     return Instance(
         scenario.scenario_id,
-        tuple(make_nodes(scenario)),
+        (*make_nodes(scenario), *({"apiVersion": "v1", **one.manifest} for one in scenario.node_objects)),
         tuple(_own(pod) for pod in make_pods(scenario, NAMESPACE)),
         # What a ReplicaSet is, and what a Deployment makes.
         tuple({**make_controller(workload, NAMESPACE), "kind": "ReplicaSet"} for workload in scenario.workload),
@@ -60,7 +61,6 @@ def simulate(scenario: Scenario, simulator: Simulator) -> ClusterState:
                 name=name,
             )
         )
-    return ClusterState(
-        nodes=tuple(NodeState(name, pool.resources) for pool in scenario.nodes for name in pool.node_names()),
-        pods=tuple(states),
-    )
+    own = [NodeState(name, pool.resources) for pool in scenario.nodes for name in pool.node_names()]
+    given = [NodeState(one.object_name, one.allocatable or NOTHING) for one in scenario.node_objects]
+    return ClusterState(nodes=(*own, *given), pods=tuple(states))

@@ -10,9 +10,10 @@ import yaml
 from amounts import asked, size
 from typer.testing import CliRunner
 
+from stowage_testbed.api.kinds import Kind
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli import app
-from stowage_testbed.cluster.node_pool import NodePool
+from stowage_testbed.cluster.node_pool import NodePool, annotate_fake
 from stowage_testbed.scenario.catalogue import find_shipped_folder, select
 from stowage_testbed.scenario.errors import ScenarioIssuesError
 from stowage_testbed.scenario.load import find_files, load_file, load_folder
@@ -191,3 +192,42 @@ def test_a_file_that_cannot_be_applied_is_told_when_the_scenario_is_read(
         loaded(tmp_path, shop, file=file)
 
     assert ":20:12:" in str(caught.value)
+
+
+NODE_OBJECT = """\
+version: 1
+name: test/node-object
+description: A node among the objects.
+nodes:
+- {count: 1, cpu: 1, memory: 1G}
+workload:
+- {name: agent, kind: DaemonSet, cpu: 100m}
+- {name: large, kind: Deployment, replicas: 1, cpu: 3, requests: {example.com/gpu: 1}}
+objects:
+  big:
+    apiVersion: v1
+    kind: Node
+    metadata: {name: big-node, annotations: {team: a}}
+    status: {capacity: {cpu: 4, memory: 8G, pods: 110, example.com/gpu: 2}}
+  other: {apiVersion: example.com/v1, kind: Node, metadata: {name: no-node}}
+steps:
+- apply: [big, other, agent, large]
+- wait: {for: bound}
+- cordon: [big-node]
+expect:
+  end: {placed: 3, utilisation: {example.com/gpu: 0.5}}
+"""
+
+
+def test_a_node_among_the_objects_counts_as_a_node_and_runs(tmp_path: Path) -> None:
+    """KWOK plays the nodes that have its annotation, and pods fit on them as on others."""
+    path = tmp_path / "test" / "node-object.yaml"
+    path.parent.mkdir()
+    path.write_text(NODE_OBJECT, "utf-8")
+    scenario = load_file(path)[0]
+    kind = Kind("v1", "Node", "nodes", namespaced=False, verbs=frozenset(), preferred=True)
+    made = scenario.objects["big"].in_namespace(kind, "ns")
+
+    assert scenario.node_names == ("node-0", "big-node")
+    assert scenario.pods_by_name["agent"] == len(scenario.node_names)
+    assert made["metadata"]["annotations"] == {**annotate_fake("big-node"), "team": "a"}
