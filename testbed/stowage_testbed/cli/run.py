@@ -64,7 +64,7 @@ def run(
     from stowage_testbed.run.request import RunRequest, choose_scenarios  # noqa: PLC0415
     from stowage_testbed.run.tools import install_needed, list_tools  # noqa: PLC0415
     from stowage_testbed.run.workers.number import choose_jobs  # noqa: PLC0415
-    from stowage_testbed.scenario.of_trace import make_scenario_of_trace  # noqa: PLC0415
+    from stowage_testbed.scenario.from_trace import make_scenario_of_trace  # noqa: PLC0415
     from stowage_testbed.toolchain import choose_minor  # noqa: PLC0415
 
     with reading_input():

@@ -26,8 +26,8 @@ from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.material import Material
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.run.steps.context import StepContext
+from stowage_testbed.scenario.from_trace import make_scenario_of_trace
 from stowage_testbed.scenario.load import load_file
-from stowage_testbed.scenario.of_trace import make_scenario_of_trace
 from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.trace.format import Owner, PodCame, PodEnded, Scaled, WatchLost
 from stowage_testbed.trace.reading import Trace, read_trace

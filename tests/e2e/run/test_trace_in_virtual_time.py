@@ -15,7 +15,7 @@ import pytest
 from step_environment import StepEnvironment
 
 from stowage_testbed.base.wait import HANG_S
-from stowage_testbed.scenario.of_trace import make_scenario_of_trace
+from stowage_testbed.scenario.from_trace import make_scenario_of_trace
 from stowage_testbed.simulate.trace_answer import simulate_trace
 from stowage_testbed.trace.format import (
     Header,

@@ -22,7 +22,7 @@ from stowage_testbed.cluster.kwok_binary import Startup
 from stowage_testbed.cluster.kwokctl_config import AUDIT_POLICY, merged_arguments, metrics_arguments, render_config
 from stowage_testbed.cluster.ports import Ports
 from stowage_testbed.cluster.probes import ApiProbe
-from stowage_testbed.scenario.subset import find_differences
+from stowage_testbed.scenario.check import find_differences
 from stowage_testbed.toolchain.location import binary_file
 from stowage_testbed.toolchain.manifest import load_manifest
 

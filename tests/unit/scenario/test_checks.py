@@ -11,11 +11,18 @@ import yaml
 from amounts import GPU, size, taken
 
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
-from stowage_testbed.scenario.check import CheckResult, Moment, OptimizerRecord, check_metrics, check_moment
+from stowage_testbed.scenario.check import (
+    CheckResult,
+    Difference,
+    Moment,
+    OptimizerRecord,
+    check_metrics,
+    check_moment,
+    find_differences,
+)
 from stowage_testbed.scenario.expected import ExpectedMoment, MetricBound
 from stowage_testbed.scenario.expression import Expression, ExpressionError
 from stowage_testbed.scenario.reading import read
-from stowage_testbed.scenario.subset import Difference, find_differences
 from stowage_testbed.scenario.yaml_file import Document
 
 GB = 10**9

@@ -15,13 +15,13 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli import app
 from stowage_testbed.cluster.node_pool import NodePool, annotate_fake
 from stowage_testbed.scenario.catalogue import find_shipped_folder, select
+from stowage_testbed.scenario.check import find_differences
 from stowage_testbed.scenario.errors import ScenarioIssuesError
 from stowage_testbed.scenario.load import find_files, load_file, load_folder
 from stowage_testbed.scenario.manifests import make_controllers, make_nodes, make_pods, make_priority_classes
 from stowage_testbed.scenario.model import Scenario, Workload, WrittenWorkload
 from stowage_testbed.scenario.reading import read
 from stowage_testbed.scenario.starter import write_starter
-from stowage_testbed.scenario.subset import find_differences
 from stowage_testbed.scenario.yaml_file import Document
 
 GOOD = Path(__file__).parent / "good"

@@ -18,7 +18,7 @@ from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.receipt import NS_PER_S, Receipt
 from stowage_testbed.observe.source import DEPLOYMENTS, JOBS, NODES, PODS
 from stowage_testbed.observe.watches import Arrival, Interrupted, Relisted, Resumed
-from stowage_testbed.scenario.subset import find_differences
+from stowage_testbed.scenario.check import find_differences
 from stowage_testbed.trace import format as trace
 from stowage_testbed.trace.recording import HOLD_S, LONGEST_HOLD_S, Recording
 from stowage_testbed.trace.reducing import reduce_object

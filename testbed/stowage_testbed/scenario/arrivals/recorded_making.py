@@ -11,12 +11,13 @@ from typing import Any
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.pod_templates import add_labels, change_pods, spell_lifetime
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.scenario.arrivals.node_changes import make_node_manifest, make_node_patches
-from stowage_testbed.scenario.arrivals.object_changes import (
+from stowage_testbed.scenario.arrivals.changes import (
     BINDINGS,
     Key,
     keep_binding,
     make_merge_patch,
+    make_node_manifest,
+    make_node_patches,
     name_key,
     name_kind,
 )
