@@ -48,24 +48,16 @@ FURTHER = (
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was read of a cluster.
-
-    Attributes
-    ----------
-    objects
-        By kind; a kind of nobody's of Kubernetes has its group, as in ``Queue.acme.com``.
-    asked
-        Further kinds that somebody named, whose definitions are among the objects.
-    unread
-        Kinds that may not be listed.
-    unreadable
-        How many items of the files are no objects.
-    """
+    """What was read of a cluster."""
 
     objects: Mapping[str, tuple[Manifest, ...]]
+    """By kind; one that is not Kubernetes' own has its group, as in ``Queue.acme.com``."""
     asked: tuple[str, ...] = ()
+    """Further kinds that somebody named, whose definitions are among the objects."""
     unread: tuple[str, ...] = ()
+    """Kinds that may not be listed."""
     unreadable: int = 0
+    """How many items of the files are no objects."""
 
     def of(self, kind: str) -> tuple[Manifest, ...]:
         """Return the objects of a kind: of Kubernetes', or of ``acme.com/v1/Queue``."""

@@ -123,23 +123,11 @@ class Cluster(ABC):
             write_owner(self.workdir, owner.as_kept())
 
     def tool_path(self, name: str) -> Path:
-        """Return the installed binary of a tool, of the cluster's own minor.
-
-        Raises
-        ------
-        StowageError
-            There is no such tool of this minor, or it is not installed.
-        """
+        """Return the installed binary of a tool, of the cluster's own minor."""
         return tool_path(name, self.minor)
 
     def check_minor(self, asked: str | None) -> str:
-        """Return the cluster's minor, which is that asked for where one is.
-
-        Raises
-        ------
-        InputError
-            It is another one.
-        """
+        """Return the cluster's minor; refuse another one that was asked for."""
         if asked is not None and asked != self.minor:
             raise InputError(
                 f"cluster {self.name} is of Kubernetes {self.minor}, not {asked}; "

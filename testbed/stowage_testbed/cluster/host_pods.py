@@ -15,23 +15,13 @@ HOST_TAINT = "stowage.dev/host"
 
 @dataclass(frozen=True, slots=True)
 class ReleaseLocation:
-    """The one node of a cluster that is no fake one.
-
-    Attributes
-    ----------
-    node
-        Its name; it has the taint `HOST_TAINT`.
-    containers
-        Whether pods run as containers of their images there; if not, as processes of
-        this machine.
-    api_server_url
-        What the API server is called from there; empty where it is what the kubeconfig
-        says.
-    """
+    """The one node of a cluster that is no fake one; it has the taint `HOST_TAINT`."""
 
     node: str = HOST_NODE
     containers: bool = False
+    """Whether pods run there as containers of their images; if not, as processes of this machine."""
     api_server_url: str = ""
+    """The API server's address from there; empty where it is the kubeconfig's."""
 
 
 ON_THIS_MACHINE = ReleaseLocation()

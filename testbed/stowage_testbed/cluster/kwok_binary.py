@@ -314,13 +314,7 @@ class KwokBinaryCluster(Cluster):
             server.start(api, self.kubeconfig)
 
     def start_again(self) -> None:
-        """Start again what has ended of the control plane, for whatever reason.
-
-        Raises
-        ------
-        StowageError
-            There is no such cluster; or as for ``up``, and it is left as it is.
-        """
+        """Start again what has ended of the control plane; raises as `up` does, and leaves the cluster as it is."""
         owner = read_owner(self.workdir)
         if owner is None:
             raise cluster_missing(self.name)

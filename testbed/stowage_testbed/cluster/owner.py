@@ -20,37 +20,22 @@ _ONLY_MINOR = "1.36"
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The process that started a cluster.
-
-    Attributes
-    ----------
-    pid, started_s
-        The process, and its start in seconds since the epoch: an id alone may have
-        been reused.
-    kept
-        The cluster outlives its process: nobody owns it but the user.
-    claim_id
-        Distinguishes this claim of the name from every other one.
-    ports
-        What the cluster listens on, so that clusters started at the same time differ.
-    engine
-        The Docker engine of its containers, as ``DOCKER_HOST`` names it; empty for
-        Docker's own choice.
-    node_address
-        Of the one node that is no fake one, where it is a container.
-    minor
-        Of Kubernetes. Clusters that do not say it are from when there was one.
-    """
+    """The process that started a cluster."""
 
     pid: int
     started_s: float
+    """Seconds since the epoch: a process id alone may have been reused."""
     kept: bool
+    """The cluster outlives its process: nobody owns it but the user."""
     claim_id: str
     ports: Ports
     backend: Backend = Backend.KWOK_BINARY
     engine: str = ""
+    """The Docker engine of its containers, as ``DOCKER_HOST`` names it; empty for Docker's own choice."""
     node_address: str = ""
+    """Of the one node that is no fake one, where it is a container."""
     minor: str = _ONLY_MINOR
+    """Clusters that do not say it are from when there was one."""
 
     @classmethod
     def this_process(

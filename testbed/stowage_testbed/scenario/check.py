@@ -116,30 +116,20 @@ NO_PLANS = OptimizerRecord(solves=0, moves=0, evictions=0, optimal=False)
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What was there at one moment.
-
-    Attributes
-    ----------
-    objects
-        Objects as JSON by the scenario's name for them; one that is not there is left
-        out.
-    workload_of
-        The workload of each pod, by the pod's name.
-    events
-        What the API's events say of objects, the latest last, by the object's name.
-    before
-        What it must not be worse than: the state at a checkpoint before.
-    values
-        Everything that expressions read, by the name that they have for it.
-    """
+    """What was there at one moment."""
 
     state: ClusterState
     plans: OptimizerRecord = NO_PLANS
     objects: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Objects as JSON by the scenario's name for them; one that is not there is left out."""
     workload_of: Mapping[str, str] = field(default_factory=dict)
+    """The workload of each pod, by the pod's name."""
     events: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """What the API's events say of objects, the latest last, by the object's name."""
     before: ClusterState | None = None
+    """What it must not be worse than: the state at a checkpoint before."""
     values: Mapping[str, Any] = field(default_factory=dict)
+    """Everything that expressions read, by the name that they have for it."""
 
 
 def check_moment(expect: ExpectedMoment, moment: Moment, tolerance: float) -> Iterator[CheckResult]:
@@ -197,13 +187,6 @@ def check_metrics(
 
     The message says where the bound comes from: if it does not hold, the bound itself
     may be wrong.
-
-    Parameters
-    ----------
-    bounds, values
-        By the metric's name.
-    notes
-        Why a metric has no value.
     """
     for name, bound in bounds.items():
         value = values.get(name)

@@ -116,13 +116,7 @@ def make_pod_spec(workload: Workload) -> Manifest:
 
 
 def make_bare_pod(workload: Workload, name: str, namespace: str, lifetime_s: float | None = None) -> Manifest:
-    """Return a pod like a workload's, without a controller.
-
-    Parameters
-    ----------
-    lifetime_s
-        How long it runs, where that is not what the workload says.
-    """
+    """Return a pod like a workload's, without a controller, that runs for ``lifetime_s`` if given."""
     if lifetime_s is not None:
         workload = replace(workload, runs_s=lifetime_s)
     metadata = _make_pod_metadata(workload)

@@ -28,21 +28,13 @@ _OWN_GROUPS = frozenset({"", "apps", "batch"})
 
 @dataclass(frozen=True, slots=True)
 class ObjectSpec:
-    """An object besides the workload.
-
-    Attributes
-    ----------
-    name
-        What the scenario calls it.
-    manifest
-        As it is written; its ``apiVersion`` may be missing, and its namespace.
-    place
-        Where it stands: ``file:line`` of a file of manifests, else the scenario's line.
-    """
+    """An object besides the workload, by the name that the scenario has for it."""
 
     name: str
     manifest: Mapping[str, Any]
+    """As it is written; its ``apiVersion`` may be missing, and its namespace."""
     place: str = ""
+    """Where it stands: ``file:line`` of a file of manifests, else the scenario's line."""
 
     @property
     def kind(self) -> str:
@@ -92,13 +84,7 @@ class ObjectSpec:
         return 0
 
     def in_namespace(self, kind: Kind, namespace: str) -> Manifest:
-        """Return the object to create; its pods count as a workload of its name.
-
-        Parameters
-        ----------
-        namespace
-            Where it goes if its kind has namespaces and it names none.
-        """
+        """Return the object to create, in its own namespace or this one; its pods count as a workload of its name."""
         version = {"apiVersion": kind.api_version}
         labelled = partial(add_labels, labels={WORKLOAD_LABEL: self.name})
         body = change_pods({**version, **self.manifest}, labelled)
@@ -127,18 +113,6 @@ def read_objects(path: str, folder: Path, taken: Collection[str]) -> list[Object
     A scenario calls them as they are called, or ``kind-name`` where something else is
     called so already. One with a ``generateName`` only is called so, and numbered from
     the second on: a run is to have the names of the one before.
-
-    Parameters
-    ----------
-    folder
-        Where the path begins.
-    taken
-        Names that the scenario has already.
-
-    Raises
-    ------
-    StowageError
-        There is no such file, or something in it is no object with a name.
     """
     found: dict[str, ObjectSpec] = {}
     for located in read_located_manifests(Path(path), folder):

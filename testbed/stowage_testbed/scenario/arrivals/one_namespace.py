@@ -41,17 +41,7 @@ def shorten(name: str, longest: int = LONGEST_NAME) -> str:
 
 
 class OneNamespace:
-    """Rewrites objects of a trace, or of a cluster.
-
-    Parameters
-    ----------
-    labels
-        The labels of each namespace.
-    used
-        The namespaces of which there is anything.
-    objects
-        All that there are; those of StatefulSets know what their claims are called.
-    """
+    """Rewrites objects of a trace, or of a cluster; StatefulSets among ``objects`` say what their claims are called."""
 
     def __init__(
         self, labels: Mapping[str, Mapping[str, str]], used: Collection[str], objects: Iterable[Manifest] = ()

@@ -50,14 +50,9 @@ _NEVER_S = 1e6
 
 
 def make_recorded_replay(trace: Trace, *, speed: float = 1.0, limit: int | None = None) -> RecordedReplay:
-    """Return what replays a trace.
+    """Return what replays a trace, with all times divided by ``speed``.
 
-    Parameters
-    ----------
-    speed
-        All times are divided by it.
-    limit
-        Only so many pods, the first ones, and nothing after the last of them.
+    With a ``limit`` there are only the first so many pods, and nothing after the last of them.
     """
     lines = list(_cut(trace.lines, limit))
     maker = _Maker(trace.header.namespaces, lines, speed)
