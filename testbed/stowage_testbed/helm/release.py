@@ -9,7 +9,7 @@ from typing import Any
 from kubernetes.client import ApiException, CoreV1Api
 
 from stowage_testbed.cluster.base import Cluster
-from stowage_testbed.hostpods.manifest import SHORT_UID
+from stowage_testbed.hostpods.api import SHORT_UID
 
 TAIL_BYTES = 16_384
 

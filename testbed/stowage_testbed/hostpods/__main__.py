@@ -10,9 +10,8 @@ import signal
 from pathlib import Path
 
 from stowage_testbed.hostpods.api import ApiServer
-from stowage_testbed.hostpods.backoff import BackoffLimits
-from stowage_testbed.hostpods.clock import LoopClock
 from stowage_testbed.hostpods.kubelet import HostKubelet, HostNode
+from stowage_testbed.hostpods.waiting import BackoffLimits, LoopClock
 
 
 def arguments() -> argparse.Namespace:

@@ -1,10 +1,11 @@
-"""The API server, asked by path and answering with plain JSON objects."""
+"""The API server, asked by path and answering with plain JSON objects, and the watch on a node's pods."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Collection, Iterator, Mapping
+import logging
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
@@ -13,10 +14,32 @@ from typing import Any
 import urllib3
 
 from stowage_testbed.api.client import JSON, ApiRefusedError, ApiUnreachableError, ask, new_api_client, send
-from stowage_testbed.hostpods.manifest import Manifest
+from stowage_testbed.base.clock import Clock
+
+Manifest = Mapping[str, Any]
+"""One decoded JSON object. A kubelet passes objects on; it does not own their model."""
 
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 REQUEST_TIMEOUT_S = 60.0
+SHORT_UID = 8
+PODS = "/api/v1/pods"
+WATCH_S = 300
+RECONNECT_S = 0.5
+
+_log = logging.getLogger(__name__)
+
+
+def short_uid(pod: Manifest) -> str:
+    """Return the part of the pod's UID that names its folder.
+
+    Eight characters keep the paths of Unix sockets under the kernel's 108 bytes.
+    """
+    return str(pod["metadata"]["uid"])[:SHORT_UID]
+
+
+def pod_key(pod: Manifest) -> str:
+    """Return ``namespace/name``, for logs and messages."""
+    return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
 
 
 class ApiServer:
@@ -39,14 +62,9 @@ class ApiServer:
         content: str = JSON,
         allowed: Collection[int] = (),
     ) -> Manifest:
-        """Send one request and return the object in the answer.
+        """Return the object in the answer to a request; empty where the server refused with a status ``allowed``.
 
-        It is empty where the server refused with one of the statuses ``allowed``.
-
-        Raises
-        ------
-        ApiRefusedError, ApiUnreachableError
-            The server said no; the server said nothing.
+        Raises `ApiRefusedError` when the server said no, `ApiUnreachableError` when it said nothing.
         """
         options: dict[str, Any] = {"content": content, "allowed": allowed}
         return await asyncio.to_thread(self._ask, method, path, body, **options)
@@ -58,7 +76,7 @@ class ApiServer:
     def stream(self, path: str, query: Mapping[str, str]) -> Iterator[Manifest]:
         """Yield the lines of a watch; blocks, so a thread of its own must call it."""
         what = f"GET {path}"
-        with _answering(what):
+        with _unreachable_if_overloaded(what):
             response = send(self._client, "GET", path, what, query=[*query.items()])
         try:
             pending = b""
@@ -72,20 +90,71 @@ class ApiServer:
 
     def _ask(self, method: str, path: str, *body: Any, **options: Any) -> Manifest:
         what = f"{method} {path}"
-        with _answering(what):
+        with _unreachable_if_overloaded(what):
             return ask(self._client, method, path, what, *body, timeout_s=REQUEST_TIMEOUT_S, **options)
 
 
 @contextmanager
-def _answering(what: str) -> Iterator[None]:
-    """Take a server that is overloaded or broken for one that has not answered."""
+def _unreachable_if_overloaded(what: str) -> Iterator[None]:
     try:
         yield
     except ApiRefusedError as error:
-        overloaded = error.status == HTTPStatus.TOO_MANY_REQUESTS
-        if overloaded or error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            cause = f"{error.status}: {error.body}"
-            raise ApiUnreachableError(what, cause) from error
+        if error.status == HTTPStatus.TOO_MANY_REQUESTS or error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise ApiUnreachableError(what, f"{error.status}: {error.body}") from error
         raise
     except ValueError as error:  # half an answer
         raise ApiUnreachableError(what, str(error)) from error
+
+
+class PodWatch:
+    """Lists a node's pods, then watches from there; lists again when the server forgot the place.
+
+    From the watching thread it calls ``listed`` with every pod after each listing, and ``changed`` with ``ADDED``,
+    ``MODIFIED`` or ``DELETED`` and the pod after each change.
+    """
+
+    def __init__(
+        self,
+        api: ApiServer,
+        node: str,
+        listed: Callable[[list[Manifest]], None],
+        changed: Callable[[str, Manifest], None],
+    ) -> None:
+        self._api = api
+        self._selector = {"fieldSelector": f"spec.nodeName={node}"}
+        self._listed = listed
+        self._changed = changed
+
+    def run(self, clock: Clock) -> None:
+        """Watch for ever; a server that is away is asked again."""
+        version = None
+        while True:
+            try:
+                version = self._follow(version or self._list())
+            except (ApiRefusedError, ApiUnreachableError) as error:
+                _log.warning("pods cannot be watched, trying again: %s", error)
+                version = None
+                clock.pause(RECONNECT_S)
+
+    def _list(self) -> str:
+        answer = self._api.list(PODS, self._selector)
+        self._listed(list(answer["items"]))
+        return str(answer["metadata"]["resourceVersion"])
+
+    def _follow(self, version: str) -> str | None:
+        """Hand on changes until the watch ends; ``None`` asks for a new listing."""
+        query = {
+            **self._selector,
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": version,
+            "timeoutSeconds": str(WATCH_S),
+        }
+        for event in self._api.stream(PODS, query):
+            if event["type"] == "ERROR":  # most of all 410 Gone: the place is forgotten
+                _log.info("listing anew: %s", event["object"].get("message"))
+                return None
+            version = event["object"]["metadata"]["resourceVersion"]
+            if event["type"] != "BOOKMARK":
+                self._changed(event["type"], event["object"])
+        return version

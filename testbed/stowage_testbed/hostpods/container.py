@@ -1,29 +1,44 @@
-"""One container: kept running until its pod ends."""
+"""One container: its command as a process, with its probes, kept running until its pod ends."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 
-from stowage_testbed.hostpods.attempt import Attempt, PodSandbox, start_attempt
-from stowage_testbed.hostpods.backoff import Backoff
-from stowage_testbed.hostpods.cancelling import cancel_and_wait
+from stowage_testbed.base.whole_file import write_whole
+from stowage_testbed.hostpods.api import Manifest, pod_key
 from stowage_testbed.hostpods.ended import EndedContainer, EndedContainers
-from stowage_testbed.hostpods.errors import HostPodsError
-from stowage_testbed.hostpods.manifest import Manifest, pod_key
-from stowage_testbed.hostpods.states import ContainerRecord, Running, Terminated, Waiting
+from stowage_testbed.hostpods.probes import Outcome, Probed, Prober
+from stowage_testbed.hostpods.process import Command, ContainerProcess, container_environment, expand, start_process
+from stowage_testbed.hostpods.status import ContainerRecord, Running, State, Terminated, Waiting
+from stowage_testbed.hostpods.volumes import Mounts
+from stowage_testbed.hostpods.waiting import Backoff, BackoffLimits, HostPodsError, LoopClock, cancel_and_wait
 
 DEFAULT_GRACE_S = 30
 
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class PodSandbox:
+    """Where a pod's containers run: its folder, its mounts, and the node around it."""
+
+    folder: Path
+    mounts: Mounts
+    api_url: str
+    clock: LoopClock
+    backoff: BackoffLimits
+
+
 class ContainerRunner:
     """Starts a container, and starts it again with back-off.
 
-    The record is the container's line in the status; only this runner and its attempts
-    write it. ``changed`` is called after each change.
+    The record is the container's line in the status, which only this runner writes; ``changed`` is called after each
+    change.
     """
 
     def __init__(
@@ -35,79 +50,155 @@ class ContainerRunner:
         *,
         changed: Callable[[], None],
     ) -> None:
-        self._pod = pod
-        self._container = container
         self.record = record
-        self._sandbox = sandbox
-        self._changed = changed
+        self._pod, self._container, self._sandbox, self._changed = pod, container, sandbox, changed
+        self._grace_s: float = pod["spec"].get("terminationGracePeriodSeconds", DEFAULT_GRACE_S)
         self._backoff = Backoff(sandbox.backoff)
-        self._stopping = asyncio.Event()
-        self._attempt: Attempt | None = None
-        self._idle = asyncio.Event()
+        self._stopping, self._idle = asyncio.Event(), asyncio.Event()
         self._idle.set()
+        # Of the present run:
+        self._process: ContainerProcess | None = None
+        self._ended = asyncio.Event()
+        self._ending: asyncio.Task[None] | None = None
+        self._unhealthy = ""
 
     async def run(self) -> None:
         """Keep it running; return when it was asked to stop."""
+        clock = self._sandbox.clock
         while not self._stopping.is_set():
-            began = self._sandbox.clock.now()
+            began = clock.now()
             self._idle.clear()
-            await self._try_once()
+            try:
+                await self._run_once()
+            except HostPodsError as error:
+                _log.warning("container %s waits: %s", self.record.name, error)
+                self._show(Waiting(error.reason, str(error)))
             self._idle.set()
             if not self._stopping.is_set():
-                await self._back_off(self._sandbox.clock.now() - began)
+                await self._back_off(clock.now() - began)
 
     async def stop(self, grace_s: float) -> None:
         """End the container for good; after the grace period by force."""
         self._stopping.set()
-        if self._attempt is not None:
-            await self._attempt.end(grace_s)
+        if self._process is not None:
+            await self._end(self._process, grace_s)
         await self._idle.wait()
 
-    async def _try_once(self) -> None:
-        """Run once, from start to end, or show why it could not be started."""
-        grace_s = self._pod["spec"].get("terminationGracePeriodSeconds", DEFAULT_GRACE_S)
-        try:
-            attempt = await start_attempt(self._container, self._sandbox, grace_s, self.record, self._changed)
-        except HostPodsError as error:
-            _log.warning("container %s waits: %s", self.record.name, error)
-            self._show(Waiting(error.reason, str(error)))
-            return
-        self._attempt = attempt
-        since = self._sandbox.clock.wall()
-        _log.info("container %s runs as %d", self.record.name, attempt.process.pid)
+    async def _run_once(self) -> None:
+        """Run from the start of the process to its end; a `HostPodsError` if it cannot be started."""
+        clock, record = self._sandbox.clock, self.record
+        process, probed = await self._start()
+        self._process, self._ended, self._ending, self._unhealthy = process, asyncio.Event(), None, ""
+        since = clock.wall()
+        _log.info("container %s runs as %d", record.name, process.pid)
         self._show(Running(since))
         if self._stopping.is_set():  # asked to stop while starting
-            attempt.process.kill()
-        ended = await attempt.run()
-        self._attempt = None
-        _log.info("container %s ended with %d", self.record.name, ended.code)
-        meant = self._stopping.is_set() or attempt.unhealthy_reason
-        if self.record.ready and not meant:
-            folder, name = self._sandbox.folder, self.record.name
-            log = f"{folder}/{name}.log"
-            end = EndedContainer(pod_key(self._pod), name, ended.code, log)
-            EndedContainers(folder.parents[1]).add(end)
-        self.record.ready = self.record.started = False
-        until = self._sandbox.clock.wall()
-        self._show(Terminated(ended.code, since, until, attempt.unhealthy_reason))
+            process.kill()
+        probing = asyncio.create_task(self._watch_health(process, probed))
+        code = (await process.wait()).code
+        self._ended.set()
+        await cancel_and_wait(probing)
+        self._process = None
+        _log.info("container %s ended with %d", record.name, code)
+        if record.ready and not self._stopping.is_set() and not self._unhealthy:
+            end = EndedContainer(pod_key(self._pod), record.name, code, str(self._log_file))
+            EndedContainers(self._sandbox.folder.parents[1]).add(end)
+        record.ready = record.started = False
+        self._show(Terminated(code, since, clock.wall(), self._unhealthy))
+
+    @property
+    def _log_file(self) -> Path:
+        return self._sandbox.folder / f"{self.record.name}.log"
+
+    async def _start(self) -> tuple[ContainerProcess, Probed]:
+        """Start the command with its mounts, variables and log."""
+        container, sandbox = self._container, self._sandbox
+        name = container["name"]
+        if not container.get("command"):
+            raise HostPodsError(
+                "ImageHasNoHostCommand",
+                f"container {name!r} has no command: host pods run commands of this "
+                f"machine, never image {container.get('image', '')!r}; set the container's "
+                "command to a local program",
+            )
+        sandbox.mounts.link(container)
+        env = container_environment(container, sandbox.api_url)
+        argv = [expand(word, env) for word in (*container["command"], *container.get("args", ()))]
+        cwd = Path(container.get("workingDir") or sandbox.folder)
+        process = await start_process(Command(argv, env, cwd), self._log_file)
+        # Whole at once: others may read it at any moment.
+        write_whole(sandbox.folder / f"{name}.pid", f"{process.pid}\n")
+        return process, Probed(container, env, cwd)
+
+    def _end(self, process: ContainerProcess, grace_s: float) -> asyncio.Task[None]:
+        """Send SIGTERM, and kill after the grace period; once is enough."""
+        ended = self._ended
+
+        async def end() -> None:
+            process.terminate()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(grace_s):
+                    await ended.wait()
+            if not ended.is_set():
+                process.kill()
+                await ended.wait()
+
+        if self._ending is None:
+            self._ending = asyncio.create_task(end())
+        return self._ending
+
+    async def _watch_health(self, process: ContainerProcess, probed: Probed) -> None:
+        """Run the startup probe, then the others side by side."""
+
+        def prober(kind: str, on_failure: Callable[[str], None] = lambda _: None) -> Prober | None:
+            probe = probed.container.get(f"{kind}Probe")
+            return probe and Prober(kind, probe, probed, self._sandbox.clock, on_failure)
+
+        def end_unhealthy(prober: Prober, seen: Outcome) -> None:
+            if self._ending is None:
+                self._unhealthy = f"{prober.kind} probe failed: {seen.message}"
+                _log.warning("container %s is ended: %s", self.record.name, self._unhealthy)
+                self._end(process, prober.probe.get("terminationGracePeriodSeconds", self._grace_s))
+
+        if startup := prober("startup", self._show_failure):
+            await startup.until_success(lambda seen: end_unhealthy(startup, seen))
+        _log.info("container %s is up", self.record.name)
+        self.record.started = True
+        self._changed()
+        async with asyncio.TaskGroup() as probes:
+            if readiness := prober("readiness", self._show_failure):
+                probes.create_task(readiness.run(lambda ok, _: self._show_ready(ok)))
+            else:
+                self._show_ready(True)
+            if liveness := prober("liveness"):
+                probes.create_task(liveness.run(lambda ok, seen: None if ok else end_unhealthy(liveness, seen)))
 
     async def _back_off(self, ran_s: float) -> None:
         """Wait as long as the back-off requires, or until asked to stop."""
         delay_s = self._backoff.after_run(ran_s)
-        ended = isinstance(self.record.state, Terminated)
-        if isinstance(self.record.state, Terminated):
-            self.record.last = self.record.state
+        ended = self.record.state if isinstance(self.record.state, Terminated) else None
+        if ended:
+            self.record.last = ended
             if delay_s:
-                message = f"back-off {delay_s:g} s before container is started again"
-                self._show(Waiting("CrashLoopBackOff", message))
-        pause = asyncio.create_task(self._sandbox.clock.pause(delay_s))
-        stop = asyncio.create_task(self._stopping.wait())
-        await asyncio.wait({pause, stop}, return_when=asyncio.FIRST_COMPLETED)
-        for waiting in (pause, stop):
-            await cancel_and_wait(waiting)
+                self._show(Waiting("CrashLoopBackOff", f"back-off {delay_s:g} s before container is started again"))
+        waits = [asyncio.create_task(one) for one in (self._sandbox.clock.pause(delay_s), self._stopping.wait())]
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        for one in waits:
+            await cancel_and_wait(one)
         if ended and not self._stopping.is_set():
             self.record.restarts += 1
 
-    def _show(self, state: Waiting | Running | Terminated) -> None:
+    def _show(self, state: State) -> None:
         self.record.state = state
         self._changed()
+
+    def _show_ready(self, ready: bool) -> None:
+        if self.record.ready != ready:
+            self.record.ready = ready
+            self.record.probe_failure = "" if ready else self.record.probe_failure
+            self._changed()
+
+    def _show_failure(self, message: str) -> None:
+        if self.record.probe_failure != message:
+            self.record.probe_failure = message
+            self._changed()

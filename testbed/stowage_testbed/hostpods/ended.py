@@ -1,8 +1,4 @@
-"""The containers that ended without being asked to, for those that rely on them.
-
-One line of JSON each, in the work directory: clients of the API server learn of an
-end late, or not at all if the pod's folder has gone meanwhile.
-"""
+"""The containers that ended without being asked to, for those that rely on them."""
 
 from __future__ import annotations
 
@@ -10,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stowage_testbed.base.journal import Journal
-
-_FILE = "ended-containers.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +19,13 @@ class EndedContainer:
 
 
 class EndedContainers:
-    """The record of one work directory."""
+    """The containers of one work directory that ended without being asked to, for those that rely on them.
+
+    Clients of the API server learn of an end late, or not at all if the pod's folder has gone meanwhile.
+    """
 
     def __init__(self, workdir: Path) -> None:
-        self._journal = Journal(workdir / _FILE, EndedContainer)
+        self._journal = Journal(workdir / "ended-containers.jsonl", EndedContainer)
         self._read = 0
 
     def add(self, ended: EndedContainer) -> None:

@@ -10,19 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stowage_testbed.base.clock import SystemClock
-from stowage_testbed.hostpods.api import ApiServer
-from stowage_testbed.hostpods.attempt import PodSandbox
-from stowage_testbed.hostpods.backoff import BackoffLimits
-from stowage_testbed.hostpods.cancelling import cancel_and_wait
-from stowage_testbed.hostpods.clock import LoopClock
-from stowage_testbed.hostpods.manifest import Manifest, pod_key, short_uid
-from stowage_testbed.hostpods.mounts import Mounts
+from stowage_testbed.hostpods.api import ApiServer, Manifest, PodWatch, pod_key, short_uid
+from stowage_testbed.hostpods.container import PodSandbox
 from stowage_testbed.hostpods.node import NodeHeartbeat
 from stowage_testbed.hostpods.pod import PodRunner
 from stowage_testbed.hostpods.supported import unenforced_settings
-from stowage_testbed.hostpods.volume_writing import remove_tree
-from stowage_testbed.hostpods.volumes import Volumes
-from stowage_testbed.hostpods.watch import PodWatch
+from stowage_testbed.hostpods.volumes import Mounts, Volumes, remove_tree
+from stowage_testbed.hostpods.waiting import BackoffLimits, LoopClock, cancel_and_wait
 
 KEPT_FOLDERS = 20
 """Of pods that are gone: their logs stay for a while."""

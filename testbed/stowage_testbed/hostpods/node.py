@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 
 from stowage_testbed.api.client import MERGE_PATCH, ApiRefusedError, ApiUnreachableError
-from stowage_testbed.hostpods.api import STRATEGIC_PATCH, ApiServer
-from stowage_testbed.hostpods.clock import LoopClock, micro_timestamp, timestamp
-from stowage_testbed.hostpods.manifest import Manifest
+from stowage_testbed.hostpods.api import STRATEGIC_PATCH, ApiServer, Manifest
+from stowage_testbed.hostpods.waiting import LoopClock, timestamp
 
 HOST_LABEL = "stowage.dev/host"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
@@ -61,7 +60,7 @@ class NodeHeartbeat:
         spec = {
             "holderIdentity": self.name,
             "leaseDurationSeconds": LEASE_S,
-            "renewTime": micro_timestamp(self.clock.wall()),
+            "renewTime": timestamp(self.clock.wall(), "microseconds"),
         }
         lease = await self.api.call(
             "PATCH", f"{LEASES}/{self.name}", {"spec": spec}, content=MERGE_PATCH, allowed={HTTPStatus.NOT_FOUND}

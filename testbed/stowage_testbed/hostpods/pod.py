@@ -1,48 +1,59 @@
-"""One pod's life: volumes, containers, and an orderly end."""
+"""One pod's life: volumes, containers, an orderly end, and what the API server learns of it."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from http import HTTPStatus
 
 from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.hostpods.api import ApiServer
-from stowage_testbed.hostpods.attempt import PodSandbox
-from stowage_testbed.hostpods.backoff import Backoff
-from stowage_testbed.hostpods.cancelling import cancel_and_wait
-from stowage_testbed.hostpods.container import DEFAULT_GRACE_S, ContainerRunner
-from stowage_testbed.hostpods.errors import HostPodsError
-from stowage_testbed.hostpods.events import EventReporter
-from stowage_testbed.hostpods.manifest import Manifest, pod_key
-from stowage_testbed.hostpods.reporter import StatusReporter
-from stowage_testbed.hostpods.states import Running, Waiting, first_record
-from stowage_testbed.hostpods.status import PodState, StatusComposer
+from stowage_testbed.hostpods.api import STRATEGIC_PATCH, ApiServer, Manifest, pod_key
+from stowage_testbed.hostpods.container import DEFAULT_GRACE_S, ContainerRunner, PodSandbox
+from stowage_testbed.hostpods.status import (
+    ContainerRecord,
+    PodState,
+    Running,
+    State,
+    StatusComposer,
+    Terminated,
+    Waiting,
+    first_record,
+)
 from stowage_testbed.hostpods.supported import asks_for_the_host, unsupported_fields
 from stowage_testbed.hostpods.volumes import Volumes
+from stowage_testbed.hostpods.waiting import Backoff, HostPodsError, cancel_and_wait, timestamp
 
 VOLUME_REFRESH_S = 30.0
 """How often tokens and ConfigMaps are looked at again."""
+RETRY_S = 0.5
+COMPONENT = "stowage-hostpods"
 
+_GONE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT})
+"""Answers about a pod that is not there, or whose name is another's."""
+_NO_EVENT = frozenset({"ContainerCreating", "PodInitializing"})
 _NOT_FILLED = (HostPodsError, ApiRefusedError, ApiUnreachableError)
 
 _log = logging.getLogger(__name__)
 
 
 class PodRunner:
-    """Runs one pod until it is deleted."""
+    """Runs one pod until it is deleted.
+
+    The API server gets the newest status, where several changes in a row may become one message, and each new state of
+    a container as an event. The pod's UID is a precondition of every message.
+    """
 
     def __init__(self, pod: Manifest, api: ApiServer, sandbox: PodSandbox, volumes: Volumes) -> None:
-        self._pod = pod
-        self._sandbox = sandbox
-        self._volumes = volumes
+        self._pod, self._api, self._sandbox, self._volumes = pod, api, sandbox, volumes
+        self._path = f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}"
         self._clock = sandbox.clock
-        self._deleted = asyncio.Event()
-        self._volumes_ready = False
-        self._finished = False
+        self._deleted, self._changes = asyncio.Event(), asyncio.Event()
+        self._volumes_ready = self._finished = False
         self._composer = StatusComposer(self._clock.wall())
-        self._reporter = StatusReporter(api, self._clock, pod, self._status)
-        self._events = EventReporter(api, self._clock)
+        self._sent: Manifest | None = None
+        self._reported: dict[str, State] = {}
+        self._events: set[asyncio.Task[None]] = set()
         former = {status["name"]: status for status in pod.get("status", {}).get("containerStatuses", ())}
         self._runners = [
             ContainerRunner(
@@ -63,17 +74,22 @@ class PodRunner:
 
     async def run(self) -> None:
         """Return when the pod has been deleted, here and on the API server."""
-        reporting = asyncio.create_task(self._reporter.run())
+        reporting = asyncio.create_task(self._report())
         living = asyncio.create_task(self._live())
         await self._deleted.wait()
         default_s = self._pod["spec"].get("terminationGracePeriodSeconds")
         grace_s = self._pod["metadata"].get("deletionGracePeriodSeconds", default_s)
         grace_s = DEFAULT_GRACE_S if grace_s is None else grace_s
         _log.info("pod %s ends, grace %g s", pod_key(self._pod), grace_s)
-        await self._end(living, grace_s)
+        await asyncio.gather(*(runner.stop(grace_s) for runner in self._runners))
+        await cancel_and_wait(living)
+        self._finished = True
+        self._sandbox.mounts.unlink()
+        self._volumes.remove()
         await cancel_and_wait(reporting)
-        await self._reporter.flush()
-        await self._reporter.remove_pod()
+        await self._flush()
+        body = {"gracePeriodSeconds": 0, "preconditions": {"uid": self._pod["metadata"]["uid"]}}
+        await self._insist("deleted", "DELETE", self._path, body)
         _log.info("pod %s is gone", pod_key(self._pod))
 
     async def abandon(self, grace_s: float) -> None:
@@ -81,19 +97,15 @@ class PodRunner:
         await asyncio.gather(*(runner.stop(grace_s) for runner in self._runners))
         self._sandbox.mounts.unlink()
 
-    async def _end(self, living: asyncio.Task[None], grace_s: float) -> None:
-        """Stop everything and clear away what only the pod used."""
-        await asyncio.gather(*(runner.stop(grace_s) for runner in self._runners))
-        await cancel_and_wait(living)
-        self._finished = True
-        self._sandbox.mounts.unlink()
-        self._volumes.remove()
-
     async def _live(self) -> None:
         """Bring the pod up and keep it, unless it asks for what is not played here."""
         if not asks_for_the_host(self._pod):
-            _log.info("nothing is started of pod %s", pod_key(self._pod))
-            self._pretend()
+            _log.info("nothing is started of pod %s, which is ready as on a fake node", pod_key(self._pod))
+            self._volumes_ready = True
+            for runner in self._runners:
+                runner.record.state = Running(self._clock.wall())
+                runner.record.started = runner.record.ready = True
+            self._changed()
             return
         if refused := unsupported_fields(self._pod):
             message = (
@@ -103,25 +115,17 @@ class PodRunner:
             _log.warning("pod %s is refused: %s", pod_key(self._pod), message)
             self._all_wait(Waiting("NotSupportedOnHost", message))
             return
-        self._reporter.changed()
+        self._changes.set()
         await self._first_fill()
         async with asyncio.TaskGroup() as keeping:
             keeping.create_task(self._refresh_volumes())
             for runner in self._runners:
                 keeping.create_task(runner.run())
 
-    def _pretend(self) -> None:
-        """Report what a fake node would."""
-        self._volumes_ready = True
-        for runner in self._runners:
-            runner.record.state = Running(self._clock.wall())
-            runner.record.started = runner.record.ready = True
-        self._changed()
-
     async def _first_fill(self) -> None:
         """Fill the volumes; whatever is missing may still come."""
         backoff = Backoff(self._sandbox.backoff)
-        while True:
+        while not self._volumes_ready:
             try:
                 await self._volumes.fill(self._pod)
             except _NOT_FILLED as error:
@@ -131,7 +135,6 @@ class PodRunner:
             else:
                 self._volumes_ready = True
                 self._all_wait(Waiting("PodInitializing"))
-                return
 
     async def _refresh_volumes(self) -> None:
         while True:
@@ -148,21 +151,86 @@ class PodRunner:
 
     def _changed(self) -> None:
         for runner in self._runners:
-            self._events.report(self._pod, runner.record)
-        self._reporter.changed()
+            self._report_event(runner.record)
+        self._changes.set()
+
+    async def _report(self) -> None:
+        while True:
+            await self._changes.wait()
+            self._changes.clear()
+            await self._flush()
 
     def _status(self) -> Manifest:
-        state = PodState(
-            volumes_ready=self._volumes_ready,
-            containers=[runner.record for runner in self._runners],
-            finished=self._finished,
-        )
+        containers = [runner.record for runner in self._runners]
+        state = PodState(self._volumes_ready, containers, self._finished)
         return self._composer.compose(self._pod, state, self._clock.wall())
+
+    async def _flush(self) -> None:
+        """Send the status as it is now, unless the server has it already."""
+        while (status := self._status()) != self._sent:
+            body = {"metadata": {"uid": self._pod["metadata"]["uid"]}, "status": status}
+            await self._insist("updated", "PATCH", f"{self._path}/status", body, STRATEGIC_PATCH)
+            self._sent = status
+
+    async def _insist(self, done: str, method: str, path: str, body: Manifest, content: str = "") -> None:
+        """Ask the server until it answers."""
+        options = {"content": content} if content else {}
+        while True:
+            try:
+                if not await self._api.call(method, path, body, allowed=_GONE, **options):
+                    _log.info("%s is gone, so it is not %s", pod_key(self._pod), done)
+                return
+            except ApiUnreachableError as error:
+                _log.warning("%s not %s: %s", pod_key(self._pod), done, error)
+                await self._clock.pause(RETRY_S)
+
+    def _report_event(self, record: ContainerRecord) -> None:
+        """Report a container's state once, as `kubectl describe` shows it; best effort, as events are."""
+        if self._reported.get(record.name) == record.state:
+            return
+        self._reported[record.name] = record.state
+        match record.state:
+            case Waiting(reason, message) if reason not in _NO_EVENT:
+                said = ("Warning", reason, message)
+            case Running():
+                said = ("Normal", "Started", "container started")
+            case Terminated(code=code, message=message) if code or message:
+                said = ("Warning", "Ended", f"container ended with {code}. {message}".rstrip(". "))
+            case _:
+                return
+        task = asyncio.create_task(self._post_event(record.name, *said))
+        self._events.add(task)
+        task.add_done_callback(self._events.discard)
+
+    async def _post_event(self, container: str, kind: str, reason: str, message: str) -> None:
+        metadata = self._pod["metadata"]
+        now = timestamp(self._clock.wall())
+        event = {
+            "metadata": {"generateName": f"{metadata['name']}."},
+            "involvedObject": {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "name": metadata["name"],
+                "namespace": metadata["namespace"],
+                "uid": metadata["uid"],
+                "fieldPath": f"spec.containers{{{container}}}",
+            },
+            "type": kind,
+            "reason": reason,
+            "message": message,
+            "firstTimestamp": now,
+            "lastTimestamp": now,
+            "count": 1,
+            "source": {"component": COMPONENT},
+        }
+        try:
+            await self._api.call("POST", f"/api/v1/namespaces/{metadata['namespace']}/events", event)
+        except (ApiRefusedError, ApiUnreachableError) as error:
+            _log.info("no event for %s: %s", pod_key(self._pod), error)
 
 
 def _reason(error: StowageError) -> str:
     """Return the word for why a pod's volumes could not be filled."""
     if isinstance(error, HostPodsError):
         return error.reason
-    refused = isinstance(error, ApiRefusedError)
-    return "ApiServerRefused" if refused else "ApiServerUnreachable"
+    return "ApiServerRefused" if isinstance(error, ApiRefusedError) else "ApiServerUnreachable"

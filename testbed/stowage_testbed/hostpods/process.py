@@ -1,23 +1,54 @@
-"""One command as a process that cannot outlive the daemon."""
+"""One command as a process that cannot outlive the daemon, and its variables."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import json
+import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from stowage_testbed.hostpods.errors import HostPodsError
+from stowage_testbed.hostpods.api import Manifest
+from stowage_testbed.hostpods.waiting import HostPodsError
 
 LAUNCHER = Path(__file__).with_name("launch.py")
 LOG_CAP_BYTES = 10 * 1024 * 1024
 """A log is turned over at this size, as a kubelet does by default."""
 OUTPUT_CAP_BYTES = 4096
 KILLED_CODE = 137
+HOST_VARIABLES = ("PATH", "LANG")
+"""All that a process inherits from this machine, in place of an image's own."""
+
+_REFERENCE = re.compile(r"\$(?:\$|\((?P<name>[^()\s]+)\))")
+
+
+def container_environment(container: Manifest, api_url: str) -> dict[str, str]:
+    """Return the variables in the kubelet's order: those of the node, then ``env``."""
+    address = urlsplit(api_url)
+    port = str(address.port or 443)
+    variables = {
+        **{name: os.environ[name] for name in HOST_VARIABLES if name in os.environ},
+        "KUBERNETES_SERVICE_HOST": address.hostname or "",
+        "KUBERNETES_SERVICE_PORT": port,
+        "KUBERNETES_SERVICE_PORT_HTTPS": port,
+    }
+    for entry in container.get("env", ()):
+        variables[entry["name"]] = expand(entry.get("value", ""), variables)
+    return variables
+
+
+def expand(text: str, variables: Mapping[str, str]) -> str:
+    """Replace Kubernetes' own ``$(NAME)`` in values, commands and arguments.
+
+    A name without a value stays as it is, and ``$$(NAME)`` means a literal ``$(NAME)``, as the API's reference has it.
+    """
+    return _REFERENCE.sub(lambda match: variables.get(match["name"], match[0]) if match["name"] else "$", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +98,9 @@ class ContainerProcess:
 
 
 async def start_process(command: Command, log: Path | None) -> ContainerProcess:
-    """Start a command under a launcher of its own.
+    """Start a command under a launcher of its own; a `HostPodsError` has the operating system's reason if it refuses.
 
     Its output is appended to the log; without one, its last 4 KiB come with the exit.
-
-    Raises
-    ------
-    HostPodsError
-        The operating system refused; the message has its reason.
     """
     order = {
         "argv": list(command.argv),
@@ -109,13 +135,7 @@ async def start_process(command: Command, log: Path | None) -> ContainerProcess:
 
 
 async def run_to_end(command: Command, timeout_s: float) -> Exit | None:
-    """Run a command to its end; ``None`` when it was killed at the time-out.
-
-    Raises
-    ------
-    HostPodsError
-        The operating system refused to start it.
-    """
+    """Run a command to its end; ``None`` when it was killed at the time-out. Raises as `start_process` does."""
     process = await start_process(command, None)
     waiting = asyncio.ensure_future(process.wait())
     try:
@@ -132,8 +152,7 @@ async def run_to_end(command: Command, timeout_s: float) -> Exit | None:
 async def _answer(launcher: asyncio.subprocess.Process) -> dict[str, Any] | None:
     assert launcher.stdout is not None  # noqa: S101 - started with a pipe
     with contextlib.suppress(ConnectionResetError):
-        line = await launcher.stdout.readline()
-        if line:
+        if line := await launcher.stdout.readline():
             answer: dict[str, Any] = json.loads(line)
             return answer
     return None

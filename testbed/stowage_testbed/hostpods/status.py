@@ -1,4 +1,4 @@
-"""The pod's status, composed from its containers' records."""
+"""A pod's status: the states of its containers, and what follows from them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,101 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from stowage_testbed.hostpods.clock import timestamp
-from stowage_testbed.hostpods.manifest import POD_IP, Manifest
-from stowage_testbed.hostpods.states import ContainerRecord, Running, Terminated
+from stowage_testbed.hostpods.api import Manifest
+from stowage_testbed.hostpods.waiting import timestamp
+
+POD_IP = "127.0.0.1"
+"""Host pods share the host's loopback interface and listen nowhere else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Not started yet, or not again yet."""
+
+    reason: str
+    message: str = ""
+
+    def manifest(self) -> Manifest:
+        """Return the state as the API writes it."""
+        return {"waiting": {"reason": self.reason, "message": self.message}}
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """Started and not ended."""
+
+    since: datetime
+
+    def manifest(self) -> Manifest:
+        """Return the state as the API writes it."""
+        return {"running": {"startedAt": timestamp(self.since)}}
+
+
+@dataclass(frozen=True, slots=True)
+class Terminated:
+    """Ended."""
+
+    code: int
+    since: datetime
+    until: datetime
+    message: str = ""
+
+    def manifest(self) -> Manifest:
+        """Return the state as the API writes it."""
+        ended = {
+            "exitCode": self.code,
+            "reason": "Completed" if self.code == 0 else "Error",
+            "startedAt": timestamp(self.since),
+            "finishedAt": timestamp(self.until),
+            "message": self.message,
+        }
+        return {"terminated": ended}
+
+
+State = Waiting | Running | Terminated
+
+
+@dataclass(slots=True)
+class ContainerRecord:
+    """One container's line in the pod's status.
+
+    ``probe_failure`` is the message of the last failed startup or readiness probe.
+    """
+
+    name: str
+    image: str
+    state: State
+    last: Terminated | None = None
+    restarts: int = 0
+    started: bool = False
+    ready: bool = False
+    probe_failure: str = ""
+
+    def manifest(self) -> Manifest:
+        """Return the container's status as the API writes it."""
+        return {
+            "name": self.name,
+            "image": self.image,
+            "imageID": "",
+            "state": self.state.manifest(),
+            "lastState": self.last.manifest() if self.last else {},
+            "restartCount": self.restarts,
+            "started": self.started,
+            "ready": self.ready,
+        }
+
+
+def first_record(container: Manifest, former: Manifest | None) -> ContainerRecord:
+    """Return a container's first record.
+
+    ``former`` is its status from before the daemon was started, if it had one: what ran then ended together with the
+    daemon and counts as a restart.
+    """
+    record = ContainerRecord(container["name"], container.get("image", ""), Waiting("ContainerCreating"))
+    if former is not None:
+        ran = "waiting" not in former.get("state", {"waiting": {}})
+        record.restarts = former.get("restartCount", 0) + int(ran)
+    return record
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,14 +111,15 @@ class PodState:
     containers: Sequence[ContainerRecord]
     finished: bool
 
-
-def phase(state: PodState) -> str:
-    """Return the phase that follows from the state."""
-    if state.finished:
-        succeeded = all(isinstance(record.state, Terminated) and record.state.code == 0 for record in state.containers)
-        return "Succeeded" if succeeded else "Failed"
-    began = [record.last is not None or isinstance(record.state, Running | Terminated) for record in state.containers]
-    return "Running" if all(began) else "Pending"
+    @property
+    def phase(self) -> str:
+        """The pod's phase, as a kubelet computes it."""
+        states = [record.state for record in self.containers]
+        if self.finished:
+            succeeded = all(isinstance(state, Terminated) and state.code == 0 for state in states)
+            return "Succeeded" if succeeded else "Failed"
+        began = all(one.last or not isinstance(one.state, Waiting) for one in self.containers)
+        return "Running" if began else "Pending"
 
 
 @dataclass(slots=True)
@@ -38,32 +131,27 @@ class StatusComposer:
 
     def compose(self, pod: Manifest, state: PodState, now: datetime) -> Manifest:
         """Return the status as the API writes it."""
+        unready = [record for record in state.containers if not record.ready]
+        ready = not unready and not state.finished
+        why = f"containers with unready status: {[record.name for record in unready]}" if unready else ""
+        why += "".join(f"; {record.name}: {record.probe_failure}" for record in unready if record.probe_failure)
         return {
             "observedGeneration": pod["metadata"].get("generation", 0),
-            "phase": phase(state),
+            "phase": state.phase,
             "startTime": timestamp(self.started),
             "hostIP": POD_IP,
             "hostIPs": [{"ip": POD_IP}],
             "podIP": POD_IP,
             "podIPs": [{"ip": POD_IP}],
-            "conditions": self._conditions(state, now),
+            "conditions": [
+                self._condition("PodReadyToStartContainers", state.volumes_ready, now),
+                self._condition("Initialized", state.volumes_ready, now),
+                self._condition("Ready", ready, now, why),
+                self._condition("ContainersReady", ready, now, why),
+                self._condition("PodScheduled", True, now),
+            ],
             "containerStatuses": [record.manifest() for record in state.containers],
         }
-
-    def _conditions(self, state: PodState, now: datetime) -> list[Manifest]:
-        lacking = [record for record in state.containers if not record.ready]
-        unready = [record.name for record in lacking]
-        ready = not unready and not state.finished
-        words = [f"; {r.name}: {r.probe_failure}" for r in lacking if r.probe_failure]
-        why = f"containers with unready status: {unready}" if unready else ""
-        why += "".join(words)
-        return [
-            self._condition("PodReadyToStartContainers", state.volumes_ready, now),
-            self._condition("Initialized", state.volumes_ready, now),
-            self._condition("Ready", ready, now, why),
-            self._condition("ContainersReady", ready, now, why),
-            self._condition("PodScheduled", True, now),
-        ]
 
     def _condition(self, kind: str, holds: bool, now: datetime, why_not: str = "") -> Manifest:
         status = "True" if holds else "False"

@@ -8,32 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stowage_testbed.hostpods.manifest import Manifest
+from stowage_testbed.hostpods.api import Manifest
 from stowage_testbed.hostpods.node import HOST_LABEL
 
-_POD = (
+_POD = [
     "initContainers",
     "ephemeralContainers",
     "readinessGates",
     "activeDeadlineSeconds",
     "hostAliases",
     "resourceClaims",
-)
+]
 _CONTAINER = ("envFrom", "lifecycle", "restartPolicy", "volumeDevices")
 _PROBES = ("startupProbe", "livenessProbe", "readinessProbe")
 _PROBED_BY = ("exec", "httpGet")
 _VOLUMES = ("emptyDir", "configMap", "secret", "projected")
 _PROJECTED = ("configMap", "secret", "serviceAccountToken")
 _PROBE_SETTINGS = frozenset(
-    {
-        "initialDelaySeconds",
-        "timeoutSeconds",
-        "periodSeconds",
-        "successThreshold",
-        "failureThreshold",
-        "terminationGracePeriodSeconds",
-    }
-)
+    f"{one}Seconds" for one in ("initialDelay", "timeout", "period", "terminationGracePeriod")
+) | {"successThreshold", "failureThreshold"}
 
 
 def asks_for_the_host(pod: Manifest) -> bool:

@@ -15,18 +15,21 @@ from host_builders import API_URL, JumpingClock, MemoryApi, a_container, a_place
 
 from stowage_testbed.api.client import ApiUnreachableError
 from stowage_testbed.base.wait import HANG_S
-from stowage_testbed.hostpods.api import ApiServer
-from stowage_testbed.hostpods.environment import container_environment, expand
-from stowage_testbed.hostpods.errors import HostPodsError
-from stowage_testbed.hostpods.manifest import Manifest
-from stowage_testbed.hostpods.mounts import Mounts
+from stowage_testbed.hostpods.api import ApiServer, Manifest, PodWatch
 from stowage_testbed.hostpods.pod import PodRunner
-from stowage_testbed.hostpods.states import ContainerRecord, Running, State, Terminated, Waiting
-from stowage_testbed.hostpods.status import PodState, StatusComposer, phase
+from stowage_testbed.hostpods.process import container_environment, expand
+from stowage_testbed.hostpods.status import (
+    ContainerRecord,
+    PodState,
+    Running,
+    State,
+    StatusComposer,
+    Terminated,
+    Waiting,
+)
 from stowage_testbed.hostpods.supported import unsupported_fields
-from stowage_testbed.hostpods.volume_writing import FileContent, remove_tree, write_atomically
-from stowage_testbed.hostpods.volumes import Volumes
-from stowage_testbed.hostpods.watch import PodWatch
+from stowage_testbed.hostpods.volumes import FileContent, Mounts, Volumes, remove_tree, write_atomically
+from stowage_testbed.hostpods.waiting import HostPodsError
 
 PLAIN = a_container("true")
 
@@ -314,7 +317,7 @@ def test_the_phase_follows_the_containers() -> None:
         (a_state(DONE, FAILED, finished=True), "Failed"),
         (a_state(DONE, WAITING, finished=True), "Failed"),
     ):
-        assert phase(state) == expected
+        assert state.phase == expected
 
 
 def conditions(composer: StatusComposer, state: PodState, now: datetime) -> dict[str, Manifest]:
