@@ -14,16 +14,6 @@ from stowage_testbed.hostpods.kubelet import HostKubelet, HostNode
 from stowage_testbed.hostpods.waiting import BackoffLimits, LoopClock
 
 
-def arguments() -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(prog="python -m stowage_testbed.hostpods")
-    parser.add_argument("--kubeconfig", type=Path, required=True)
-    parser.add_argument("--workdir", type=Path, required=True)
-    parser.add_argument("--node", required=True)
-    parser.add_argument("--backoff-maximum-s", type=float, default=BackoffLimits().maximum_s)
-    return parser.parse_args()
-
-
 async def serve(options: argparse.Namespace) -> None:
     """Run the kubelet until SIGTERM or SIGINT."""
     stop = asyncio.Event()
@@ -41,10 +31,14 @@ async def serve(options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Set up logging and serve."""
+    """Read the command line and serve."""
+    parser = argparse.ArgumentParser(prog="python -m stowage_testbed.hostpods")
+    parser.add_argument("--kubeconfig", type=Path, required=True)
+    parser.add_argument("--workdir", type=Path, required=True)
+    parser.add_argument("--node", required=True)
+    parser.add_argument("--backoff-maximum-s", type=float, default=BackoffLimits().maximum_s)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    options = arguments()
-    asyncio.run(serve(options))
+    asyncio.run(serve(parser.parse_args()))
     # The watching thread may block in a read that will never be answered.
     os._exit(0)
 

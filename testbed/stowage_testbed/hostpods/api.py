@@ -117,8 +117,8 @@ class PodWatch:
         self,
         api: ApiServer,
         node: str,
-        listed: Callable[[list[Manifest]], None],
-        changed: Callable[[str, Manifest], None],
+        listed: Callable[[list[Manifest]], object],
+        changed: Callable[[str, Manifest], object],
     ) -> None:
         self._api = api
         self._selector = {"fieldSelector": f"spec.nodeName={node}"}

@@ -1,11 +1,11 @@
-"""The daemon's heart: one runner for each pod of the node."""
+"""The kubelet of one node: a runner for each of its pods."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class HostNode:
-    """What the kubelet works with."""
+    """The node, and what its kubelet works with."""
 
     api: ApiServer
     name: str
@@ -38,7 +38,7 @@ class HostNode:
 
 
 class HostKubelet:
-    """Runs the pods of one node."""
+    """Runs the pods of one node, one runner each."""
 
     def __init__(self, node: HostNode) -> None:
         self._node = node
@@ -62,19 +62,14 @@ class HostKubelet:
         await cancel_and_wait(keeping)
 
     def _start_watching(self, stop: asyncio.Event) -> None:
-        """Watch in a thread: the client's streams block.
-
-        A daemon that has gone blind must not pretend to work: it stops.
-        """
+        """Watch in a thread, as the client's streams block; a daemon that has gone blind stops."""
         loop = asyncio.get_running_loop()
-
-        def in_loop(handle: Callable[..., None]) -> Callable[..., None]:
-            def hand_over(*seen: object) -> None:
-                loop.call_soon_threadsafe(handle, *seen)
-
-            return hand_over
-
-        watch = PodWatch(self._node.api, self._node.name, in_loop(self._listed), in_loop(self._seen))
+        watch = PodWatch(
+            self._node.api,
+            self._node.name,
+            lambda pods: loop.call_soon_threadsafe(self._listed, pods),
+            lambda kind, pod: loop.call_soon_threadsafe(self._seen, kind, pod),
+        )
 
         def watch_or_stop() -> None:
             try:
@@ -99,36 +94,30 @@ class HostKubelet:
         if kind == "DELETED":
             if runner is not None:
                 runner.vanished()
-            return
-        if runner is None:
-            if pod.get("status", {}).get("phase") in ("Succeeded", "Failed"):
-                return
-            runner = self._begin(uid, pod)
-        runner.update(pod)
+        elif runner is not None:
+            runner.update(pod)
+        elif pod.get("status", {}).get("phase") not in ("Succeeded", "Failed"):
+            self._begin(uid, pod)
 
-    def _begin(self, uid: str, pod: Manifest) -> PodRunner:
-        _log.info("pod %s begins in %s", pod_key(pod), short_uid(pod))
+    def _begin(self, uid: str, pod: Manifest) -> None:
+        node, folder = self._node, self._pods / short_uid(pod)
+        _log.info("pod %s begins in %s", pod_key(pod), folder.name)
         if ignored := unenforced_settings(pod):
             _log.info("not enforced on the host: %s", ", ".join(ignored))
-        runner = self._runners[uid] = self._runner(pod)
+        folder.mkdir(exist_ok=True)
+        volumes = Volumes(folder / "volumes", node.api, node.clock)
+        mounts = Mounts(node.workdir / "mnt", volumes.folder)
+        sandbox = PodSandbox(folder, mounts, node.api.url, node.clock, node.backoff)
+        runner = self._runners[uid] = PodRunner(pod, node.api, sandbox, volumes)
+        runner.update(pod)
         task = self._tasks[uid] = asyncio.create_task(runner.run(), name=pod_key(pod))
         task.add_done_callback(lambda done: self._ended(uid, done))
-        return runner
 
     def _ended(self, uid: str, task: asyncio.Task[None]) -> None:
         self._runners.pop(uid, None)
         self._tasks.pop(uid, None)
         if not task.cancelled() and (error := task.exception()):
             _log.error("pod %s failed the daemon", task.get_name(), exc_info=error)
-
-    def _runner(self, pod: Manifest) -> PodRunner:
-        node = self._node
-        folder = self._pods / short_uid(pod)
-        folder.mkdir(exist_ok=True)
-        volumes = Volumes(folder / "volumes", node.api, node.clock)
-        mounts = Mounts(node.workdir / "mnt", volumes.folder)
-        sandbox = PodSandbox(folder, mounts, node.api.url, node.clock, node.backoff)
-        return PodRunner(pod, node.api, sandbox, volumes)
 
 
 def _forget_old_folders(pods: Path, *, keep: Collection[str]) -> None:

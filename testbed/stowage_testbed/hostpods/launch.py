@@ -72,35 +72,12 @@ def control_process(option: int, value: int) -> None:
     ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
 
 
-def start(order: dict[str, Any]) -> subprocess.Popen[bytes]:
-    """Start the command in a session of its own, without standard input."""
-    return subprocess.Popen(
-        order["argv"],
-        env=order["env"],
-        cwd=order["cwd"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-        # Safe: this process has one thread only.
-        preexec_fn=lambda: control_process(  # noqa: PLW1509
-            PR_SET_PDEATHSIG, signal.SIGKILL
-        ),
-    )
-
-
-def children() -> list[int]:
-    """Return the processes whose parent this is, adopted ones included."""
-    listing = Path(f"/proc/self/task/{os.getpid()}/children").read_text("ascii")
-    return [int(pid) for pid in listing.split()]
-
-
 def kill_descendants() -> None:
-    """Kill until none is left: orphans turn up here when their parent dies."""
-    while remaining := children():
+    """Kill until none is left: orphans turn up among the children of this subreaper when their parent dies."""
+    while remaining := Path(f"/proc/self/task/{os.getpid()}/children").read_text("ascii").split():
         for pid in remaining:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+                os.kill(int(pid), signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(-1, 0)
 
@@ -109,12 +86,9 @@ def reap(main_pid: int) -> int | None:
     """Collect ended children; return the main one's exit code once it has ended."""
     code = None
     with contextlib.suppress(ChildProcessError):
-        while True:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-            if pid == 0:
-                break
-            if pid == main_pid:
-                raw = os.waitstatus_to_exitcode(status)
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            if ended[0] == main_pid:
+                raw = os.waitstatus_to_exitcode(ended[1])
                 code = raw if raw >= 0 else SIGNAL_BASE - raw
     return code
 
@@ -172,16 +146,26 @@ class Supervisor:
 def main() -> None:
     """Carry out one order."""
     line = b""
-    while not line.endswith(b"\n"):
-        byte = os.read(0, 1)
-        if not byte:
+    while not line.endswith(b"\n"):  # byte by byte: what follows the line is for the supervisor
+        if not (byte := os.read(0, 1)):
             return
         line += byte
-    order = json.loads(line)
+    order: dict[str, Any] = json.loads(line)
     control_process(PR_SET_CHILD_SUBREAPER, 1)
     log = Log(order["log"], order["cap_bytes"])
     try:
-        process = start(order)
+        # In a session of its own, without standard input.
+        process = subprocess.Popen(
+            order["argv"],
+            env=order["env"],
+            cwd=order["cwd"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            # Safe: this process has one thread only.
+            preexec_fn=lambda: control_process(PR_SET_PDEATHSIG, signal.SIGKILL),  # noqa: PLW1509
+        )
     except OSError as error:
         report(error=f"{error.strerror}: {error.filename}")
         return

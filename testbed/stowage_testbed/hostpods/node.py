@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http import HTTPStatus
 
 from stowage_testbed.api.client import MERGE_PATCH, ApiRefusedError, ApiUnreachableError
@@ -21,24 +21,14 @@ RETRY_S = 0.2
 _log = logging.getLogger(__name__)
 
 
-def host_capacity() -> Manifest:
-    """Return this machine's CPUs and memory as the node's capacity."""
-    memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return {"cpu": str(os.cpu_count() or 1), "memory": str(memory_bytes), "ephemeral-storage": "10Gi", "pods": "110"}
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class NodeHeartbeat:
     """Creates the node and keeps it Ready, also after it was deleted."""
 
     api: ApiServer
     name: str
     clock: LoopClock
-    capacity: Manifest = field(default_factory=host_capacity)
-    since: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "since", timestamp(self.clock.wall()))
+    _since: str = ""
 
     async def run(self) -> None:
         """Renew for ever."""
@@ -72,10 +62,15 @@ class NodeHeartbeat:
         await self.api.call("POST", path, body, allowed={HTTPStatus.CONFLICT})
 
     def _status(self) -> Manifest:
+        """Return this machine's CPUs and memory as the node's capacity, and that it is Ready."""
         now = timestamp(self.clock.wall())
+        self._since = self._since or now
+        memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        cpus = str(os.cpu_count() or 1)
+        capacity = {"cpu": cpus, "memory": str(memory_bytes), "ephemeral-storage": "10Gi", "pods": "110"}
         return {
-            "capacity": self.capacity,
-            "allocatable": self.capacity,
+            "capacity": capacity,
+            "allocatable": capacity,
             "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
             "nodeInfo": {"kubeletVersion": "v0.0.0-hostpods", "containerRuntimeVersion": "hostpods://1"},
             "conditions": [
@@ -85,7 +80,7 @@ class NodeHeartbeat:
                     "reason": "HostPodsReady",
                     "message": "host pods run as local processes",
                     "lastHeartbeatTime": now,
-                    "lastTransitionTime": self.since,
+                    "lastTransitionTime": self._since,
                 }
             ],
         }
