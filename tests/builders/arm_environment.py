@@ -13,7 +13,7 @@ from kubernetes.client import ApiClient, ApiextensionsV1Api, CoreV1Api, CustomOb
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster import Cluster
 from stowage_testbed.cluster.components import processes_of
-from stowage_testbed.compare.arms.account import LABEL, NAMESPACE
+from stowage_testbed.compare.arms.serving import LABEL, NAMESPACE
 from stowage_testbed.run.arm import PodOverrides
 
 BIND_TIMEOUT_S = HANG_S

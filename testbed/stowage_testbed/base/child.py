@@ -35,6 +35,50 @@ def run_child(
             raise
 
 
+class Child:
+    """A process beside this one, with a log, and a session of its own: no interrupt from the keyboard ends it.
+
+    ``tied`` gives it a standard input that is never written to, for a program that ends with it: it then ends with this
+    process, also if that is killed. Raises `OSError` if the command cannot be run.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        log: Path,
+        environment: Mapping[str, str] | None = None,
+        folder: Path | None = None,
+        *,
+        tied: bool = False,
+    ) -> None:
+        self.log = log
+        with log.open("ab") as output:
+            self._process = subprocess.Popen(
+                list(command),
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.PIPE if tied else subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self.pid = self._process.pid
+
+    def exit_code(self) -> int | None:
+        """Return the code with which it has ended, `None` while it runs."""
+        return self._process.poll()
+
+    def end(self, patience_s: float) -> None:
+        """Ask it to end, kill it after ``patience_s``, and collect its end."""
+        end_child(self._process, patience_s)
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+
+    def log_end(self, lines: int = TAIL_LINES) -> str:
+        """Return the end of its log as an error message shows it."""
+        return "\n".join(log_tail(self.log, lines)) or "(it wrote nothing)"
+
+
 def end_child(process: subprocess.Popen[bytes], patience_s: float) -> None:
     """Ask a child to end, kill it after ``patience_s``, and collect its end."""
     process.terminate()

@@ -2,34 +2,148 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from contextlib import AbstractContextManager
+import os
+import re
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from annotated_types import Gt, Interval, MinLen
 
 from stowage_testbed.base.errors import InputError, StowageError
-from stowage_testbed.cluster.base import Cluster
-from stowage_testbed.cluster.ports import port_beside
-from stowage_testbed.compare.arms.account import KUBECONFIG, Rights
-from stowage_testbed.compare.arms.file_rules import ArmFile, configuration_text, filled, rule_issues, used
+from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.compare.arms.kube_scheduler import DEFAULT_LIMITS
 from stowage_testbed.compare.arms.program import Program, digest, http_readiness
-from stowage_testbed.compare.arms.serving import own_folder, serving
-from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides, RunningArm
+from stowage_testbed.compare.arms.serving import STOCK_SCHEDULER, ArmRelease, Place, ReleasedArm, Rights
+from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides
 from stowage_testbed.scenario.errors import Issue
 from stowage_testbed.scenario.reading import read
-from stowage_testbed.scenario.yaml_file import compose, read_node
+from stowage_testbed.scenario.steps.action import Where
+from stowage_testbed.scenario.types import READ, Filled, Label, Some, Written
+from stowage_testbed.scenario.yaml_file import compose, read_node, suggest_known
 from stowage_testbed.toolchain import choose_minor
+
+PLACEHOLDERS = ("kubeconfig", "config", "port", "folder", "qps", "burst")
+
+_ANY = re.compile(r"\{([A-Za-z][A-Za-z0-9_-]*)\}")
+_KNOWN = re.compile(r"\{(" + "|".join(PLACEHOLDERS) + r")\}")
+
+
+def _used(texts: Collection[str]) -> set[str]:
+    """Return the placeholders that some texts have."""
+    return {match[1] for text in texts for match in _KNOWN.finditer(text)}
+
+
+def _unknown(text: str) -> Iterator[str]:
+    """Yield what looks like a placeholder of a text, and is none."""
+    for match in _ANY.finditer(text):
+        if match[1] not in PLACEHOLDERS:
+            yield match[1]
+
+
+def _filled(text: str, values: Mapping[str, object]) -> str:
+    """Return a text with the known placeholders replaced; other braces are kept."""
+    return _KNOWN.sub(lambda match: str(values[match[1]]), text)
+
+
+def _arm_name(value: str) -> str:
+    if not re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,28}[a-z0-9])?", value):
+        raise ValueError(
+            f"{value!r} cannot name an arm: lower-case letters, digits and '-' inside, at most 30, as in my-scheduler"
+        )
+    return value
+
+
+def _loopback(value: str) -> str:
+    address = urlsplit(value)
+    if address.scheme not in {"http", "https"} or address.hostname != LOOPBACK:
+        raise ValueError(
+            f"{value!r} is no address on {LOOPBACK}; nothing of an arm listens "
+            f"elsewhere: write for example https://{LOOPBACK}:{{port}}/readyz"
+        )
+    return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """Rights beyond those of roles, as in a ClusterRole."""
+
+    apiGroups: tuple[str, ...] | None = None  # noqa: N815
+    resources: tuple[str, ...] | None = None
+    resourceNames: tuple[str, ...] | None = None  # noqa: N815
+    nonResourceURLs: tuple[str, ...] | None = None  # noqa: N815
+    verbs: Annotated[tuple[str, ...], MinLen(1)]
 
 
 @dataclass(frozen=True, slots=True)
-class FileArm:
+class Declared:
+    """How a scheduler runs, for the check that the arms are a fair comparison."""
+
+    version: Filled = "unknown"
+    """Shown beside its name."""
+    qps: Annotated[float, Gt(0)] | None = None
+    """Requests a second that its client may make, and {qps} unless limits are given; left out where there is no
+    limit."""
+    burst: Some | None = None
+    """Requests that its client may make at once, and {burst} unless limits are given; left out where there is no
+    limit."""
+    parallelism: Some | None = None
+    """Goroutines or threads that look at nodes side by side; left out for a scheduler without."""
+    sampledPercent: Annotated[int, Interval(ge=1, le=100)] | None = None  # noqa: N815
+    """The share of nodes that it scores; left out for kube-scheduler's adaptive default."""
+    featureGates: Mapping[str, bool] = field(default_factory=dict)  # noqa: N815
+    """Feature gates as they are in effect, OpportunisticBatching among them."""
+    webhooks: tuple[Filled, ...] = ()
+    """Admission webhooks that come with it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArmFile:
+    """A scheduler to compare with others, and how it is started."""
+
+    __pydantic_config__ = READ
+
+    name: Annotated[str, Written(str, _arm_name)]
+    """The word for it in tables."""
+    binary: Filled = ""
+    """The program; a relative path begins at this file's folder."""
+    image: Filled = ""
+    """A container image with the program."""
+    arguments: tuple[str, ...]
+    """Its arguments. {kubeconfig}, {config}, {port}, {folder}, {qps} and {burst} stand for the file with its
+    credentials, that with its configuration, a free port of 127.0.0.1, its own folder, and its client limits."""
+    configuration: Filled = ""
+    """The text of its configuration file, with the same placeholders."""
+    configurationFile: Filled = ""  # noqa: N815
+    """A file to take the configuration from; a relative path begins at this file's folder."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Further variables of its environment, with the same placeholders. KUBECONFIG is set."""
+    schedulerName: Label  # noqa: N815
+    """The spec.schedulerName of the pods that it places."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels that its pods need."""
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    """Annotations that its pods need."""
+    ready: Annotated[str, Written(str, _loopback)]
+    """The address on 127.0.0.1 that answers 200 once it schedules, as in https://127.0.0.1:{port}/readyz."""
+    clusterRoles: tuple[Filled, ...] = STOCK_SCHEDULER  # noqa: N815
+    """Roles of the cluster that its account is given; by default those of Kubernetes' own scheduler."""
+    rules: tuple[Rule, ...] = ()
+    """Rights beyond these roles, as in a ClusterRole."""
+    settings: Declared = field(default_factory=Declared)
+    """How it runs, for the check that the arms are a fair comparison."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileArm(ReleasedArm):
     """A scheduler that its file describes.
 
     ``binary`` is an executable file; ``declared`` are its settings, as the user declares them. Arguments, environment,
-    configuration and ``ready`` have placeholders: see `stowage_testbed.compare.arms.file_rules`. The configuration is
-    empty for a scheduler without a configuration file.
+    configuration and ``ready`` have placeholders, see `ArmFile`. The configuration is empty for a scheduler without a
+    configuration file.
     """
 
     name: str
@@ -63,38 +177,37 @@ class FileArm:
         """
         if limits is None:
             return self.declared
-        taken = used(self._texts())
+        taken = _used(self._texts())
         return replace(
             self.declared,
             qps=limits.qps if "qps" in taken else self.declared.qps,
             burst=limits.burst if "burst" in taken else self.declared.burst,
         )
 
-    def running(
-        self, cluster: Cluster, folder: Path, limits: ClientLimits | None
-    ) -> AbstractContextManager[RunningArm]:
-        """Start it and stop it at the end; on entry it serves."""
-        folder = own_folder(folder)
-        kubeconfig, config = folder / KUBECONFIG, folder / "configuration"
+    def release(self, place: Place, limits: ClientLimits | None) -> ArmRelease:
+        """Return its program, with the placeholders filled in."""
+        config = place.folder / "configuration"
         run = self.settings(limits)
         values: dict[str, object] = {
-            "kubeconfig": kubeconfig,
+            "kubeconfig": place.kubeconfig,
             "config": config,
-            "folder": folder,
-            "port": port_beside(cluster.name),
+            "folder": place.folder,
+            "port": place.port,
             "qps": f"{run.qps or DEFAULT_LIMITS.qps:g}",
             "burst": run.burst or DEFAULT_LIMITS.burst,
         }
-        text = filled(self.configuration, values)
+        text = _filled(self.configuration, values)
         config.write_text(text, "utf-8")
-        environment = {name: filled(value, values) for name, value in self.environment.items()}
         program = Program(
             "scheduler",
-            [str(self.binary), *(filled(word, values) for word in self.arguments)],
-            {"KUBECONFIG": str(kubeconfig), **environment},
-            partial(http_readiness, filled(self.ready, values)),
+            [str(self.binary), *(_filled(word, values) for word in self.arguments)],
+            {
+                "KUBECONFIG": str(place.kubeconfig),
+                **{name: _filled(value, values) for name, value in self.environment.items()},
+            },
+            partial(http_readiness, _filled(self.ready, values)),
         )
-        return serving(self.name, cluster, folder, self.rights, programs=[program], configuration=text)
+        return ArmRelease(programs=[program], configuration=text, rights=self.rights)
 
     def _texts(self) -> list[str]:
         return [*self.arguments, *self.environment.values(), self.configuration]
@@ -113,11 +226,11 @@ def load_arm_file(path: Path) -> FileArm:
     document = read_node(path, root)
     file, found = read(ArmFile, document, "the arm file")
     data = document.data if isinstance(document.data, Mapping) else {}
-    rules = rule_issues(data, folder)
+    rules = _rule_issues(data, folder)
     issues += [*found, *(document.issue(place, message, of_key=of_key) for place, message, of_key in rules)]
     if file is None or issues:
         raise _issues_error(issues)
-    return _arm(file, configuration_text(data, folder) or "", folder)
+    return _arm(file, _configuration_text(data, folder) or "", folder)
 
 
 def _unreadable(path: Path, cause: str) -> InputError:
@@ -154,3 +267,102 @@ def _arm(file: ArmFile, configuration: str, folder: Path) -> FileArm:
         configuration=configuration,
         environment=file.environment,
     )
+
+
+Data = Mapping[str, Any]
+
+
+def _rule_issues(data: Data, folder: Path) -> Iterator[tuple[Where, str, bool]]:
+    """Yield what is wrong beyond single values; ``folder`` is the file's own."""
+    yield from _program(data, folder)
+    yield from _configuration(data, folder)
+    yield from _placeholders(data)
+    yield from _port(data)
+
+
+def _configuration_text(data: Data, folder: Path) -> str | None:
+    """Return the configuration, wherever it stands; ``None`` if there is none."""
+    text, file = data.get("configuration"), data.get("configurationFile")
+    if isinstance(text, str):
+        return text
+    if not isinstance(file, str):
+        return None
+    try:
+        return (folder / file).read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _program(data: Data, folder: Path) -> Iterator[tuple[Where, str, bool]]:
+    if "image" in data:
+        message = "images are not run; take the program out of the image and name it with `binary`"
+        yield ("image",), message, True
+    elif "binary" not in data:
+        message = "the arm file lacks the key 'binary'; add it. The program to start."
+        yield (), message, False
+    binary = data.get("binary")
+    if not isinstance(binary, str):
+        return
+    file = folder / binary
+    if not file.is_file():
+        yield ("binary",), f"there is no file {file}; build it, or correct it", False
+    elif not os.access(file, os.X_OK):
+        message = f"{file} cannot be run; make it executable: chmod +x {file}"
+        yield ("binary",), message, False
+
+
+def _configuration(data: Data, folder: Path) -> Iterator[tuple[Where, str, bool]]:
+    file = data.get("configurationFile")
+    if "configuration" in data and "configurationFile" in data:
+        message = "the configuration stands in the file already; keep one of the two"
+        yield ("configurationFile",), message, True
+    elif isinstance(file, str) and _configuration_text(data, folder) is None:
+        message = f"there is no readable text in {folder / file}; correct the path"
+        yield ("configurationFile",), message, False
+    named = _used([text for _, text in _started_with(data)])
+    given = [key for key in ("configuration", "configurationFile") if key in data]
+    if given and "config" not in named:
+        message = "nothing takes the configuration; add an argument with {config}"
+        yield (given[0],), message, True
+    if not given and "config" in named:
+        for place, text in _started_with(data):
+            if "config" in _used([text]):
+                message = "there is no configuration for {config}; add `configuration`"
+                yield place, message, False
+
+
+def _placeholders(data: Data) -> Iterator[tuple[Where, str, bool]]:
+    for place, text in (*_started_with(data), *_ready(data)):
+        for name in _unknown(text):
+            way_out = suggest_known(name, PLACEHOLDERS)
+            yield place, f"no placeholder is called {{{name}}}; {way_out}", False
+
+
+def _port(data: Data) -> Iterator[tuple[Where, str, bool]]:
+    texts = [text for _, text in _started_with(data)]
+    if any(name for text in texts for name in _unknown(text)):
+        return  # one of them may be meant for it
+    texts.append(str(data.get("configuration", "")))
+    for place, text in _ready(data):
+        if "port" in _used([text]) and "port" not in _used(texts):
+            message = "nothing tells the program {port}; add an argument with it"
+            yield place, message, False
+
+
+def _started_with(data: Data) -> Iterator[tuple[Where, str]]:
+    """Yield the texts of the command line and of the environment with their places."""
+    arguments, environment = data.get("arguments"), data.get("environment")
+    if isinstance(arguments, list):
+        for number, text in enumerate(arguments):
+            if isinstance(text, str):
+                yield ("arguments", number), text
+    if isinstance(environment, Mapping):
+        for name, text in environment.items():
+            if isinstance(text, str):
+                yield ("environment", name), text
+
+
+def _ready(data: Data) -> Iterator[tuple[Where, str]]:
+    text = data.get("ready")
+    if isinstance(text, str):
+        yield ("ready",), text

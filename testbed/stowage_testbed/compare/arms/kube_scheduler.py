@@ -7,8 +7,7 @@ built from. Its manager, which brings webhooks, and its node agent are left out,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,12 +15,18 @@ from typing import Any
 
 import yaml
 
-from stowage_testbed.cluster.base import Cluster
-from stowage_testbed.cluster.ports import LOOPBACK, port_beside
-from stowage_testbed.compare.arms.account import KUBECONFIG, NAMESPACE, STOCK_SCHEDULER, Rights, custom_resources
+from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.compare.arms.program import Program, digest, http_readiness
-from stowage_testbed.compare.arms.serving import own_folder, serving
-from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides, RunningArm
+from stowage_testbed.compare.arms.serving import (
+    NAMESPACE,
+    STOCK_SCHEDULER,
+    ArmRelease,
+    Place,
+    ReleasedArm,
+    Resources,
+    Rights,
+)
+from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides
 from stowage_testbed.toolchain import choose_minor, tool_build, tool_data, tool_path
 from stowage_testbed.toolchain.manifest import load_manifest
 
@@ -79,13 +84,12 @@ def settings_of(
 
 
 @dataclass(frozen=True, slots=True)
-class KubeSchedulerArm:
+class KubeSchedulerArm(ReleasedArm):
     """A scheduler with kube-scheduler's flags and configuration file.
 
     ``tool`` names its binary in the toolchain; ``config`` and ``rights`` return what its project ships. ``gates``
     returns the feature gates in effect, with its own client limits and with given ones. It answers at ``ready_path``
-    once it schedules. ``equal_flags`` are given with client limits only: they make arms equal. ``prepare`` puts on
-    the cluster what it needs, and removes what no other arm uses.
+    once it schedules. ``equal_flags`` are given with client limits only: they make arms equal.
     """
 
     name: str
@@ -97,7 +101,7 @@ class KubeSchedulerArm:
     ready_path: str = "/readyz"
     flags: tuple[str, ...] = ()
     equal_flags: tuple[str, ...] = ()
-    prepare: Callable[[Cluster], AbstractContextManager[object]] = nullcontext
+    resources: Callable[[], Resources | None] = lambda: None
     notes: tuple[str, ...] = ()
     minor: str = field(default_factory=choose_minor)
 
@@ -119,42 +123,26 @@ class KubeSchedulerArm:
             gates = {**gates, BATCHING: False}
         return settings_of(self.config(), version, limits, gates, self.notes)
 
-    @contextmanager
-    def running(self, cluster: Cluster, folder: Path, limits: ClientLimits | None) -> Iterator[RunningArm]:
-        """Start it and stop it at the end; on entry it serves."""
-        folder = own_folder(folder)
-        config = installed_config(self.config(), folder / KUBECONFIG, limits)
-        text = yaml.safe_dump(config, sort_keys=False)
-        (folder / "scheduler.yaml").write_text(text, "utf-8")
-        with (
-            self.prepare(cluster),
-            serving(
-                self.name,
-                cluster,
-                folder,
-                self.rights(),
-                programs=[self._program(folder, cluster, limits)],
-                configuration=text,
-            ) as running,
-        ):
-            yield running
-
-    def _program(self, folder: Path, cluster: Cluster, limits: ClientLimits | None) -> Program:
-        port = port_beside(cluster.name)
-        known = self.minor not in WITHOUT_BATCHING
+    def release(self, place: Place, limits: ClientLimits | None) -> ArmRelease:
+        """Return its program with its configuration."""
+        text = yaml.safe_dump(installed_config(self.config(), place.kubeconfig, limits), sort_keys=False)
+        file = place.folder / "scheduler.yaml"
+        file.write_text(text, "utf-8")
+        port = place.port
         command = [
             str(tool_path(self.tool, self.minor)),
-            f"--config={folder / 'scheduler.yaml'}",
+            f"--config={file}",
             f"--bind-address={LOOPBACK}",
             f"--secure-port={port}",
             # Readiness is answered without authentication.
             f"--authorization-always-allow-paths={self.ready_path}",
             f"--v={LOG_LEVEL}",
             *self.flags,
-            *(self.equal_flags if limits and known else ()),
+            *(self.equal_flags if limits and self.minor not in WITHOUT_BATCHING else ()),
         ]
         ready = partial(http_readiness, f"https://{LOOPBACK}:{port}{self.ready_path}")
-        return Program("scheduler", command, {}, ready)
+        programs = [Program("scheduler", command, {}, ready)]
+        return ArmRelease(programs=programs, configuration=text, rights=self.rights(), resources=self.resources())
 
 
 def plain_config(scheduler_name: str) -> Config:
@@ -195,9 +183,7 @@ def koordinator_arm() -> KubeSchedulerArm:
         # By default it serves on every interface.
         flags=("--port=0",),
         # It makes three quotas for itself when it starts.
-        prepare=lambda cluster: custom_resources(
-            cluster, tool_data(KOORDINATOR) / "config/crd/bases", "ElasticQuota", namespace=NAMESPACE
-        ),
+        resources=lambda: Resources(tool_data(KOORDINATOR) / "config/crd/bases", ("ElasticQuota",), NAMESPACE),
         notes=("built on the scheduling framework of Kubernetes 1.35",),
     )
 

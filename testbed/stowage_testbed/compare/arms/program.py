@@ -7,7 +7,6 @@ import hashlib
 import http.client
 import os
 import ssl
-import subprocess
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,7 +18,7 @@ from urllib.parse import urlsplit
 
 import psutil
 
-from stowage_testbed.base.child import end_child, log_tail
+from stowage_testbed.base.child import Child
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S, WaitTimeoutError, wait_until
 from stowage_testbed.cluster.components import is_alive, kill_one, marked_environment
@@ -49,23 +48,12 @@ class ArmEndedError(StowageError):
         super().__init__(f"arm {arm} ended by itself with {code}; its log ends with:\n{log}")
 
 
-def clean_environment(home: Path) -> dict[str, str]:
-    """Return an environment in which nothing of the user's is read or written.
-
-    A proxy, a KUBECONFIG or a GOMAXPROCS of the user's would reach some of the arms and
-    not the others.
-    """
-    found = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
-    return {**found, "HOME": str(home)}
-
-
 def http_readiness(url: str, process: psutil.Process) -> str:
     """Return `READY`, or why ``process`` does not serve yet.
 
-    Its port must be its own, or that of what it has started: whatever else listens
-    there would answer in its place, and the program could not. The address is on the
-    loopback interface. The certificate is not verified: it is one that the program made
-    for itself a moment ago.
+    Its port must be its own, or that of what it has started: whatever else listens there would answer in its place, and
+    the program could not. The address is on the loopback interface. The certificate is not verified: it is one that the
+    program made for itself a moment ago.
     """
     if beyond := listens_beyond(process):
         return f"it listens on {beyond}, which others can reach; bind it to 127.0.0.1"
@@ -107,10 +95,10 @@ def _opener() -> urllib.request.OpenerDirector:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What is run, and how it is known to serve.
+    """What is run, and how it is known to serve: ``ready`` returns `READY`, or what is still missing.
 
-    Its environment comes on top of the clean one that every program gets; ``ready``
-    returns `READY`, or what is still missing.
+    Its environment comes on top of PATH and LANG: a proxy, a KUBECONFIG or a GOMAXPROCS of the user's would reach some
+    of the arms and not the others.
     """
 
     name: str
@@ -124,10 +112,8 @@ class ArmProcess:
 
     def __init__(self, arm: str, program: Program, folder: Path) -> None:
         self.log = folder / f"{program.name}.log"
-        self._arm = arm
-        self._program = program
-        self._folder = folder
-        self._child: subprocess.Popen[bytes] | None = None
+        self._arm, self._program, self._folder = arm, program, folder
+        self._child: Child | None = None
 
     @property
     def pid(self) -> int:
@@ -139,29 +125,34 @@ class ArmProcess:
 
         The removal of the cluster in ``workdir`` finds it, should this process die.
         """
-        environment = {**clean_environment(self._folder), **self._program.environment}
+        program = self._program
+        inherited = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+        environment = marked_environment(workdir, {**inherited, "HOME": str(self._folder), **program.environment})
         try:
-            with self.log.open("ab") as log:
-                self._child = subprocess.Popen(
-                    list(self._program.command),
-                    cwd=self._folder,
-                    env=marked_environment(workdir, environment),
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                    # An interrupt from the keyboard is ours to handle, not its.
-                    start_new_session=True,
-                )
+            child = self._child = Child(program.command, self.log, environment, self._folder)
         except OSError as error:
-            command = self._program.command[0]
-            raise self._failure(f"{command} cannot be run: {error.strerror}") from error
-        self._wait_ready(timeout_s)
+            why = f"{program.command[0]} cannot be run: {error.strerror}"
+            raise StowageError(f"arm {self._arm} did not start: {why}") from error
+
+        def state() -> str:
+            if (code := child.exit_code()) is not None:
+                raise self._failure(f"{program.name} ended with {code}")
+            try:
+                return program.ready(psutil.Process(child.pid))
+            except psutil.Error as error:
+                # It ends just now; the next look sees that.
+                return str(error)
+
+        try:
+            wait_until(f"{program.name} to be ready", state, lambda answer: answer == READY, timeout_s=timeout_s)
+        except WaitTimeoutError as error:
+            raise self._failure(str(error)) from error
 
     def check(self) -> None:
         """Raise `ArmEndedError` if it does not run any more."""
-        code = self._running().poll()
+        code = self._running().exit_code()
         if code is not None:
-            raise ArmEndedError(self._arm, code, self._log_end())
+            raise ArmEndedError(self._arm, code, self._running().log_end(LOG_LINES))
 
     def end(self) -> None:
         """End it and all that it has started; harmless if it never was."""
@@ -171,7 +162,7 @@ class ArmProcess:
             children = psutil.Process(self._child.pid).children(recursive=True)
         except psutil.NoSuchProcess:
             children = []
-        end_child(self._child, END_PATIENCE_S)
+        self._child.end(END_PATIENCE_S)
         for child in children:
             kill_one(child)
         # A port or a folder of theirs may be wanted again at once.
@@ -182,31 +173,11 @@ class ArmProcess:
             timeout_s=HANG_S,
         )
 
-    def _wait_ready(self, timeout_s: float) -> None:
-        child = self._running()
-
-        def state() -> str:
-            code = child.poll()
-            if code is not None:
-                raise self._failure(f"{self._program.name} ended with {code}")
-            try:
-                return self._program.ready(psutil.Process(child.pid))
-            except psutil.Error as error:
-                # It ends just now; the next look sees that.
-                return str(error)
-
-        try:
-            wait_until(f"{self._program.name} to be ready", state, lambda answer: answer == READY, timeout_s=timeout_s)
-        except WaitTimeoutError as error:
-            raise self._failure(str(error)) from error
-
     def _failure(self, why: str) -> StowageError:
-        return StowageError(f"arm {self._arm} did not start: {why}; its log ends with:\n{self._log_end()}")
+        end = self._running().log_end(LOG_LINES)
+        return StowageError(f"arm {self._arm} did not start: {why}; its log ends with:\n{end}")
 
-    def _log_end(self) -> str:
-        return "\n".join(log_tail(self.log, LOG_LINES)) or "(it wrote nothing)"
-
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _running(self) -> Child:
         if self._child is None:
             raise RuntimeError("a program is looked at after its start only")
         return self._child

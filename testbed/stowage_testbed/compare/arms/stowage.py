@@ -11,9 +11,7 @@ arm alone.
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -25,17 +23,15 @@ import yaml
 from stowage_optimizer.cli.probe import probe
 from stowage_testbed.base.wait import HANG_S
 from stowage_testbed.cluster.backend import RELEASE_TOOLS, SCHEDULER
-from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.ports import LOOPBACK
-from stowage_testbed.compare.arms.account import KUBECONFIG, NAMESPACE, Rights, Rule, custom_resources
 from stowage_testbed.compare.arms.kube_scheduler import BATCHING, installed_config, settings_of
 from stowage_testbed.compare.arms.program import READY, Program, digest, http_readiness
-from stowage_testbed.compare.arms.serving import own_folder, serving
+from stowage_testbed.compare.arms.serving import NAMESPACE, ArmRelease, Place, ReleasedArm, Resources, Rights
 from stowage_testbed.helm.command import run_helm
 from stowage_testbed.helm.install import CHART
 from stowage_testbed.helm.values import Values, merge_values, testbed_values, values_refused
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
-from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides, RunningArm
+from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides
 from stowage_testbed.simulate import find_profile
 from stowage_testbed.toolchain import choose_minor, tool_build
 from stowage_testbed.toolchain.manifest import load_manifest
@@ -50,45 +46,7 @@ _PROBE_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class RenderedChart:
-    """The parts of the chart that processes are made from.
-
-    The scheduler's configuration, the rights of its account, and the containers of its
-    pod by name: ``scheduler`` and, if the profile has it, ``optimizer``.
-    """
-
-    config: dict[str, Any]
-    rules: tuple[Rule, ...]
-    containers: Mapping[str, Mapping[str, Any]]
-
-
-def render_chart(cluster: Cluster, values: Values, file: Path) -> RenderedChart:
-    """Render the chart with values, which are written to ``file``; a `StowageError` if it refuses them.
-
-    The configuration with its plugin arguments, the rights and the command lines are
-    the chart's own, so that nothing of it is written twice.
-    """
-    file.write_text(yaml.safe_dump(values), "utf-8")
-    arguments = ["template", "stowage", str(CHART), "--values", str(file)]
-    # Helm renders without asking the cluster, and assumes an old version by default.
-    kubernetes = find_minor(cluster.minor).kubernetes
-    arguments += ["--kube-version", kubernetes, "--namespace", NAMESPACE]
-    done = run_helm(cluster, arguments, HANG_S)
-    if done.returncode:
-        raise values_refused(file, done.stderr)
-    documents = [one for one in yaml.safe_load_all(done.stdout) if one]
-    ((config_map,), (deployment,), (role,)) = (
-        [one for one in documents if one["kind"] == kind] for kind in ("ConfigMap", "Deployment", "ClusterRole")
-    )
-    return RenderedChart(
-        yaml.safe_load(config_map["data"]["scheduler.yaml"]),
-        tuple(role["rules"]),
-        {one["name"]: one for one in deployment["spec"]["template"]["spec"]["containers"]},
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class StowageArm:
+class StowageArm(ReleasedArm):
     """Our scheduler with one profile of the chart, and further Helm values."""
 
     name: str
@@ -120,40 +78,72 @@ class StowageArm:
         notes = ("the optimiser runs beside it",) if _with_optimizer(config) else ()
         return settings_of(config, version, limits, {BATCHING: batching}, notes)
 
-    @contextmanager
-    def running(self, cluster: Cluster, folder: Path, limits: ClientLimits | None) -> Iterator[RunningArm]:
-        """Start it and stop it at the end; on entry it serves."""
-        folder = own_folder(folder)
-        if _with_optimizer(_profile(self.profile)):
-            compile_optimizer()
-        # A socket's path may have 107 characters, and the folder's alone has more.
-        with tempfile.TemporaryDirectory(prefix="stowage-") as short:
-            chart = render_chart(cluster, self._values(cluster, folder, Path(short), limits), folder / "values.yaml")
-            config = installed_config(chart.config, folder / KUBECONFIG, limits)
-            text = yaml.safe_dump(config, sort_keys=False)
-            (folder / "scheduler.yaml").write_text(text, "utf-8")
-            programs = _programs(chart, Path(short))
-            rights = Rights(rules=chart.rules)
-            with (
-                custom_resources(cluster, CHART / "crds", "PackingPlan", "Reservation"),
-                serving(self.name, cluster, folder, rights, programs=programs, configuration=text) as running,
-            ):
-                yield running
-
-    def _values(self, cluster: Cluster, folder: Path, socket_folder: Path, limits: ClientLimits | None) -> Values:
+    def release(self, place: Place, limits: ClientLimits | None) -> ArmRelease:
+        """Return the containers of the chart's pod with the chart's own configuration, rights and command lines."""
         profile = _profile(self.profile)
-        temporary = folder / "temporary"
-        temporary.mkdir(exist_ok=True)
-        gates = {BATCHING: False} if limits else {}
-        own = {
-            "schedulerName": self.pod_overrides.scheduler_name,
-            "scheduler": {"featureGates": gates},
-            # As the stock scheduler may, whose role allows it always.
-            "rbac": {"allowPreemption": _preempts(profile)},
-            "paths": {"config": str(folder), "socket": str(socket_folder), "temporary": str(temporary)},
+        if _with_optimizer(profile):
+            compile_optimizer()
+        rendered = self._rendered(place, profile, limits)
+        config = yaml.safe_load(rendered["ConfigMap"]["data"]["scheduler.yaml"])
+        text = yaml.safe_dump(installed_config(config, place.kubeconfig, limits), sort_keys=False)
+        (place.folder / "scheduler.yaml").write_text(text, "utf-8")
+        containers = {one["name"]: one for one in rendered["Deployment"]["spec"]["template"]["spec"]["containers"]}
+        (port,) = (
+            word.removeprefix("--secure-port=")
+            for word in containers["scheduler"]["args"]
+            if word.startswith("--secure-port=")
+        )
+        ready = {
+            "optimizer": partial(_optimizer_readiness, place.short / "optimizer.sock"),
+            "scheduler": partial(http_readiness, f"https://{LOOPBACK}:{port}/readyz"),
         }
-        needed = testbed_values(cluster, profile=self.profile, optimizer_enabled=_with_optimizer(profile))
-        return merge_values(merge_values(needed, own), self.values)
+        programs = [
+            Program(
+                name,
+                [*one["command"], *one["args"]],
+                {variable["name"]: variable["value"] for variable in one.get("env", ())},
+                ready[name],
+            )
+            # The scheduler calls the optimiser, which therefore comes first.
+            for name in ("optimizer", "scheduler")
+            if (one := containers.get(name))
+        ]
+        return ArmRelease(
+            programs=programs,
+            configuration=text,
+            rights=Rights(rules=tuple(rendered["ClusterRole"]["rules"])),
+            resources=Resources(CHART / "crds", ("PackingPlan", "Reservation")),
+        )
+
+    def _rendered(self, place: Place, profile: Mapping[str, Any], limits: ClientLimits | None) -> dict[str, Any]:
+        """Render the chart, and return its ConfigMap, Deployment and ClusterRole by kind, of which there is one each.
+
+        The values are written to the arm's folder; a `StowageError` if the chart refuses them.
+        """
+        temporary = place.folder / "temporary"
+        temporary.mkdir(exist_ok=True)
+        own: Values = {
+            "schedulerName": self.pod_overrides.scheduler_name,
+            "scheduler": {"featureGates": {BATCHING: False} if limits else {}},
+            # As the stock scheduler may, whose role allows it always.
+            "rbac": {"allowPreemption": "DefaultPreemption" not in _multi_point(profile, "disabled")},
+            "paths": {"config": str(place.folder), "socket": str(place.short), "temporary": str(temporary)},
+        }
+        needed = testbed_values(place.cluster, profile=self.profile, optimizer_enabled=_with_optimizer(profile))
+        file = place.folder / "values.yaml"
+        file.write_text(yaml.safe_dump(merge_values(merge_values(needed, own), self.values)), "utf-8")
+        # Helm renders without asking the cluster, and assumes an old version by default.
+        version = find_minor(place.cluster.minor).kubernetes
+        arguments = ["template", "stowage", str(CHART), "--values", str(file)]
+        arguments += ["--kube-version", version, "--namespace", NAMESPACE]
+        done = run_helm(place.cluster, arguments, HANG_S)
+        if done.returncode:
+            raise values_refused(file, done.stderr)
+        documents = [one for one in yaml.safe_load_all(done.stdout) if one]
+        found = {}
+        for kind in ("ConfigMap", "Deployment", "ClusterRole"):
+            (found[kind],) = (one for one in documents if one["kind"] == kind)
+        return found
 
 
 def stowage_arm() -> StowageArm:
@@ -164,26 +154,6 @@ def stowage_arm() -> StowageArm:
 def score_cache_arm() -> StowageArm:
     """Return the arm with the score cache."""
     return StowageArm("stowage-score-cache", "score-cache")
-
-
-def _programs(chart: RenderedChart, socket_folder: Path) -> Sequence[Program]:
-    arguments = chart.containers["scheduler"]["args"]
-    (port,) = (word.removeprefix("--secure-port=") for word in arguments if word.startswith("--secure-port="))
-    ready = {
-        "optimizer": partial(_optimizer_readiness, socket_folder / "optimizer.sock"),
-        "scheduler": partial(http_readiness, f"https://{LOOPBACK}:{port}/readyz"),
-    }
-    return [
-        Program(
-            name,
-            [*one["command"], *one["args"]],
-            {variable["name"]: variable["value"] for variable in one.get("env", ())},
-            ready[name],
-        )
-        # The scheduler calls the optimiser, which therefore comes first.
-        for name in ("optimizer", "scheduler")
-        if (one := chart.containers.get(name))
-    ]
 
 
 def _optimizer_readiness(socket: Path, _: psutil.Process) -> str:
@@ -205,10 +175,6 @@ def _profile(name: str) -> dict[str, Any]:
 
 def _with_optimizer(config: Mapping[str, Any]) -> bool:
     return "PriorityOptimizer" in _multi_point(config, "enabled")
-
-
-def _preempts(config: Mapping[str, Any]) -> bool:
-    return "DefaultPreemption" not in _multi_point(config, "disabled")
 
 
 def _multi_point(config: Mapping[str, Any], which: str) -> set[str]:

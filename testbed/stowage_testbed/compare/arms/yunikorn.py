@@ -6,20 +6,16 @@ interface on every network interface, which nothing can switch off.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 
 import yaml
 
-from stowage_testbed.cluster.base import Cluster
-from stowage_testbed.cluster.ports import LOOPBACK, port_beside
-from stowage_testbed.compare.arms.account import KUBECONFIG, NAMESPACE, Rights
+from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.compare.arms.kube_scheduler import BATCHING
 from stowage_testbed.compare.arms.program import Program, http_readiness
-from stowage_testbed.compare.arms.serving import own_folder, serving
-from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides, RunningArm
+from stowage_testbed.compare.arms.serving import NAMESPACE, ArmRelease, Place, ReleasedArm, Rights
+from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides
 from stowage_testbed.toolchain import choose_minor, tool_build, tool_data, tool_path
 from stowage_testbed.toolchain.manifest import load_manifest
 
@@ -37,7 +33,7 @@ _NOTES = (
 
 
 @dataclass(frozen=True, slots=True)
-class YunikornArm:
+class YunikornArm(ReleasedArm):
     """YuniKorn, which schedules by queues and applications."""
 
     name: str = NAME
@@ -66,38 +62,25 @@ class YunikornArm:
             notes=_NOTES,
         )
 
-    def running(
-        self, cluster: Cluster, folder: Path, limits: ClientLimits | None
-    ) -> AbstractContextManager[RunningArm]:
-        """Start it and stop it at the end; on entry it serves."""
-        folder = own_folder(folder)
-        data = _configuration(limits)
+    def release(self, place: Place, limits: ClientLimits | None) -> ArmRelease:
+        """Return its program with its project's own queues, and client limits where they are given."""
+        manifests = tool_data(TOOL) / "deployments/scheduler"
+        data: dict[str, str] = yaml.safe_load((manifests / "yunikorn-configs.yaml").read_text("utf-8"))["data"]
+        if limits is not None:
+            # Its limits are whole numbers.
+            data = {**data, "kubernetes.qps": str(round(limits.qps)), "kubernetes.burst": str(limits.burst)}
         text = yaml.safe_dump(data, sort_keys=False)
-        (folder / "yunikorn.yaml").write_text(text, "utf-8")
-        port = port_beside(cluster.name)
+        (place.folder / "yunikorn.yaml").write_text(text, "utf-8")
+        port = place.port
         program = Program(
             "scheduler",
             [str(tool_path(TOOL)), f"--port={port}"],
-            {"KUBECONFIG": str(folder / KUBECONFIG), "NAMESPACE": NAMESPACE},
+            {"KUBECONFIG": str(place.kubeconfig), "NAMESPACE": NAMESPACE},
             partial(http_readiness, f"http://{LOOPBACK}:{port}/readyz"),
         )
-        return serving(
-            self.name,
-            cluster,
-            folder,
-            Rights.of_file(tool_data(TOOL) / "deployments/scheduler/yunikorn-rbac.yaml"),
+        return ArmRelease(
             programs=[program],
             configuration=text,
+            rights=Rights.of_file(manifests / "yunikorn-rbac.yaml"),
             config_maps={_CONFIG_MAP: data},
         )
-
-
-def _configuration(limits: ClientLimits | None) -> dict[str, str]:
-    """Return the project's own queues, with client limits where they are given."""
-    file = tool_data(TOOL) / "deployments/scheduler/yunikorn-configs.yaml"
-    data: dict[str, str] = yaml.safe_load(file.read_text("utf-8"))["data"]
-    if limits is None:
-        return data
-    # Its limits are whole numbers.
-    qps = str(round(limits.qps))
-    return {**data, "kubernetes.qps": qps, "kubernetes.burst": str(limits.burst)}
