@@ -22,12 +22,7 @@ def helm_folder(cluster: Cluster) -> Path:
 def run_helm(cluster: Cluster, arguments: list[str], timeout_s: float) -> subprocess.CompletedProcess[str]:
     """Run Helm against a cluster; the caller looks at its exit code.
 
-    Raises
-    ------
-    ToolMissingError
-        Helm is not installed.
-    TimeoutExpired
-        Helm did not keep its own time-out.
+    Raises `ToolMissingError` if Helm is not installed, `TimeoutExpired` if it did not keep its own time-out.
     """
     folder = helm_folder(cluster)
     environment = {

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from stowage_testbed.helm.release import Release, last_lines
 
@@ -20,10 +18,7 @@ _QUOTED = re.compile(r'"([^"]+)"')
 
 @dataclass(slots=True)
 class CrashLoop:
-    """Looks for a container that ends again and again: more waiting is in vain.
-
-    ``container`` is the first one that has; empty as long as none has.
-    """
+    """Looks for a container that ends again and again: ``container`` is the first that has, and empty before."""
 
     release: Release
     container: str = field(default="", init=False)
@@ -47,33 +42,27 @@ class CrashLoop:
 def diagnose(release: Release) -> str:
     """Return pods, their containers' states and the last lines of their logs."""
     lines: list[str] = []
-    pods = release.pods()
-    for pod in pods:
-        lines += _pod_lines(pod)
-    for container, log in sorted(release.logs().items()):
-        lines.append(f"  last lines of {container} ({log}):")
-        lines += [f"    {line}" for line in last_lines(log, LOG_LINES)]
-    if not pods:
+    for pod in release.pods():
+        status = pod.status
+        lines.append(f"  {pod.metadata.name}: {status.phase} on node {pod.spec.node_name}")
+        lines += [
+            f"  not ready: {one.message}" for one in status.conditions or () if one.type == "Ready" and one.message
+        ]
+        for container in status.container_statuses or ():
+            shown = container.state.waiting or container.state.terminated
+            why = f"{shown.reason}: {shown.message or ''}" if shown else "running"
+            ended = container.last_state.terminated if container.last_state else None
+            former = f", last ended with {ended.exit_code}" if ended else ""
+            lines.append(
+                f"  container {container.name}: {why.rstrip(': ')}, ready: "
+                f"{container.ready}, restarts: {container.restart_count}{former}"
+            )
+    if not lines:
         lines.append(f"  none in namespace {release.namespace}; see the events there")
+    for name, log in sorted(release.logs().items()):
+        lines.append(f"  last lines of {name} ({log}):")
+        lines += [f"    {line}" for line in last_lines(log, LOG_LINES)]
     return "\n".join(lines)
-
-
-def _pod_lines(pod: Any) -> Iterator[str]:
-    status = pod.status
-    yield f"  {pod.metadata.name}: {status.phase} on node {pod.spec.node_name}"
-    for condition in status.conditions or ():
-        if condition.type == "Ready" and condition.message:
-            yield f"  not ready: {condition.message}"
-    for container in status.container_statuses or ():
-        state = container.state
-        shown = state.waiting or state.terminated
-        why = f"{shown.reason}: {shown.message or ''}" if shown else "running"
-        ended = container.last_state.terminated if container.last_state else None
-        former = f", last ended with {ended.exit_code}" if ended else ""
-        yield (
-            f"  container {container.name}: {why.rstrip(': ')}, ready: "
-            f"{container.ready}, restarts: {container.restart_count}{former}"
-        )
 
 
 def said_last(log: list[str]) -> str:
@@ -87,8 +76,7 @@ def said_last(log: list[str]) -> str:
 def profile_issue(profile: Path, said: str) -> str:
     """Return ``file:line: error`` if the error names something of the profile.
 
-    The scheduler quotes fields as paths, as in ``profiles[0].plugins``, and plugins by
-    name.
+    The scheduler quotes fields as paths, as in ``profiles[0].plugins``, and plugins by name.
     """
     lines = profile.read_text("utf-8").splitlines()
     for quoted in _QUOTED.findall(said):

@@ -50,10 +50,9 @@ def install_release(
     Raises
     ------
     StowageError
-        The chart refuses the values, each of which is named; the release is not ready
-        in time, with pod states and log lines; a container ends again and again, with
-        the profile's line if that is why; Helm failed otherwise; or a program is not
-        installed.
+        The chart refuses the values, each of which is named; the release is not ready in time, with pod states and log
+        lines; a container ends again and again, with the profile's line if that is why; Helm failed otherwise; or a
+        program is not installed.
     """
     needed = testbed_values(cluster, profile=profile, optimizer_enabled=optimizer_enabled)
     if optimizer_enabled and not cluster.release_location.containers:
@@ -62,16 +61,19 @@ def install_release(
     file = helm_folder(cluster) / f"{namespace}-{name}.yaml"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(yaml.safe_dump(merge_values(needed, values or {})), "utf-8")
-    _ensure_namespace(cluster, namespace)
+    with cluster.api_client() as client:
+        objects = Objects(client)
+        objects.create(make_manifest("v1", "Namespace", namespace), or_keep=True)
+        # So marked, it refuses pods outside the standard.
+        objects.patch("Namespace", namespace, {"metadata": {"labels": _LABELS}})
     _upgrade(release, chart, file, timeout_s, chart / "profiles" / f"{profile}.yaml")
     return release
 
 
 def prepare_install(cluster: Cluster, values: Mapping[str, object]) -> Path:
-    """Put the chart and its values for `helm install` by hand into a cluster's folder.
+    """Put the chart and its values for `helm install` by hand into a cluster's folder; return the values' file.
 
-    ``values`` go over those that the testbed needs. Returns their file, beside which
-    the chart is. Raises as `testbed_values` does.
+    ``values`` go over those that the testbed needs. Raises as `testbed_values` does.
     """
     needed = testbed_values(cluster, profile="optimizer", optimizer_enabled=True)
     file = cluster.workdir / "helm-values.yaml"
@@ -83,12 +85,8 @@ def prepare_install(cluster: Cluster, values: Mapping[str, object]) -> Path:
 def uninstall_release(release: Release, *, timeout_s: float = RELEASE_TIMEOUT_S) -> None:
     """Remove a release and wait until its pods, and so their processes, are gone.
 
-    Raises
-    ------
-    StowageError
-        Helm failed; a release that does not exist is not a failure.
-    WaitTimeoutError
-        A pod did not end.
+    Raises `StowageError` if Helm failed, for which a missing release is no failure, and `WaitTimeoutError` if a pod
+    did not end.
     """
     _uninstall(release, timeout_s)
     wait_until(
@@ -119,8 +117,7 @@ def _upgrade(release: Release, chart: Path, values_file: Path, timeout_s: float,
     arguments = ["upgrade", release.name, str(chart), "--install"]
     arguments += ["--namespace", release.namespace, "--values", str(values_file)]
     arguments += ["--timeout", f"{timeout_s}s", "--history-max", "3"]
-    # Reading the schema takes Helm longer than all the rest. Tests of the chart install
-    # it as users do, with that.
+    # Reading the schema takes Helm longer than all the rest. Tests of the chart install it as users do, with that.
     arguments.append("--disable-openapi-validation")
     done = run_helm(release.cluster, arguments, timeout_s)
     if _INTERRUPTED in done.stderr:
@@ -134,26 +131,17 @@ def _upgrade(release: Release, chart: Path, values_file: Path, timeout_s: float,
     crash_loop = CrashLoop(release)
     if await_serving(release, ends - monotonic(), crash_loop.found):
         return
-    if crash_loop.container:
-        raise _crashed(release, crash_loop.container, profile)
-    raise StowageError(
-        f"release {release.name} was not ready within {timeout_s:g} s; its pods:\n{diagnose(release)}\n{_LOOK_CLOSER}"
-    )
-
-
-def _crashed(release: Release, container: str, profile: Path) -> StowageError:
-    said = said_last(last_lines(release.logs()[container], LOG_LINES))
-    cause = profile_issue(profile, said) or said
-    why = f":\n{cause}\n" if cause else "; "
-    return StowageError(
-        f"container {container} of release {release.name} ends again and again{why}"
-        f"its pods:\n{diagnose(release)}\n{_LOOK_CLOSER}"
-    )
+    why = f"release {release.name} was not ready within {timeout_s:g} s; "
+    if container := crash_loop.container:
+        said = said_last(last_lines(release.logs()[container], LOG_LINES))
+        cause = profile_issue(profile, said) or said
+        why = f"container {container} of release {release.name} ends again and again"
+        why += f":\n{cause}\n" if cause else "; "
+    raise StowageError(f"{why}its pods:\n{diagnose(release)}\n{_LOOK_CLOSER}")
 
 
 def _uninstall(release: Release, timeout_s: float) -> None:
-    arguments = ["uninstall", release.name, "--namespace", release.namespace]
-    arguments += ["--ignore-not-found"]
+    arguments = ["uninstall", release.name, "--namespace", release.namespace, "--ignore-not-found"]
     done = run_helm(release.cluster, arguments, timeout_s)
     if done.returncode != 0:
         raise _helm_failed("uninstall", done.stderr)
@@ -161,12 +149,3 @@ def _uninstall(release: Release, timeout_s: float) -> None:
 
 def _helm_failed(action: str, output: str) -> StowageError:
     return StowageError(f"helm {action} failed: {output.strip()}; is the cluster up and reachable?")
-
-
-def _ensure_namespace(cluster: Cluster, name: str) -> None:
-    """Create the namespace, and mark it: pods outside the standard are refused."""
-    marked = {"metadata": {"labels": _LABELS}}
-    with cluster.api_client() as client:
-        objects = Objects(client)
-        objects.create(make_manifest("v1", "Namespace", name), or_keep=True)
-        objects.patch("Namespace", name, marked)

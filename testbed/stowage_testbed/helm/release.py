@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,17 +43,16 @@ class PodLog:
 
     def text(self) -> str:
         """Ask the node for it."""
-        return self._read(previous=True) + self._read(previous=False)
-
-    def _read(self, *, previous: bool) -> str:
+        texts = []
         with self.cluster.api_client() as client:
-            try:
-                said = CoreV1Api(client).read_namespaced_pod_log(
-                    self.pod, self.namespace, container=self.container, previous=previous
-                )
-            except ApiException:
-                return ""  # it has not begun, or there was no life before
-        return str(said or "")
+            for previous in (True, False):
+                # It may not have begun, or there was no life before.
+                with suppress(ApiException):
+                    said = CoreV1Api(client).read_namespaced_pod_log(
+                        self.pod, self.namespace, container=self.container, previous=previous
+                    )
+                    texts.append(str(said or ""))
+        return "".join(texts)
 
     def __str__(self) -> str:
         """Return how a user reads it."""
@@ -80,19 +80,13 @@ class Release:
         """Return the release's pods, the newest first."""
         mine = f"app.kubernetes.io/instance={self.name}"
         with self.cluster.api_client() as client:
-            core = CoreV1Api(client)
-            answer = core.list_namespaced_pod(self.namespace, label_selector=mine)
-        found: list[Any] = answer.items
-        # Every pod that was read has metadata; the client's types leave that open.
+            found: list[Any] = CoreV1Api(client).list_namespaced_pod(self.namespace, label_selector=mine).items
         return sorted(found, key=lambda pod: pod.metadata.creation_timestamp, reverse=True)
 
     def pod_folder(self) -> Path | None:
         """Return the newest pod's folder, if there is a pod."""
-        pods = self.pods()
-        if not pods:
-            return None
-        uid = str(pods[0].metadata.uid)
-        return self.cluster.workdir / "hostpods" / uid[:SHORT_UID]
+        uids = [str(pod.metadata.uid) for pod in self.pods()[:1]]
+        return self.cluster.workdir / "hostpods" / uids[0][:SHORT_UID] if uids else None
 
     def log_files(self) -> dict[str, Path]:
         """Return the newest pod's log files by container name."""

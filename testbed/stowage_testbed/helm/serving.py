@@ -21,28 +21,18 @@ if TYPE_CHECKING:
 LOOK_EVERY_S = 1.0
 """So often it is asked whether there is still hope, which takes requests."""
 
-_BUSY = frozenset(
-    {
-        HTTPStatus.TOO_MANY_REQUESTS,
-        HTTPStatus.INTERNAL_SERVER_ERROR,
-        HTTPStatus.SERVICE_UNAVAILABLE,
-        HTTPStatus.GATEWAY_TIMEOUT,
-    }
+_BUSY = (
+    *(HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.INTERNAL_SERVER_ERROR),
+    *(HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT),
 )
 """What a server answers that has much to do, or has only just started."""
 _AGAIN_S = 0.2
 
 
 def await_serving(release: Release, timeout_s: float, hopeless: Callable[[], bool]) -> bool:
-    """Return whether the release serves as it was asked to.
+    """Return whether the release serves as it was asked to: not once the time is over, or waiting is ``hopeless``.
 
-    False once the time is over, or waiting is ``hopeless``, which is asked now and
-    then.
-
-    Raises
-    ------
-    ApiRefusedError, ApiUnreachableError
-        The release cannot be watched.
+    Raises `ApiRefusedError` or `ApiUnreachableError` if it cannot be watched.
     """
     ends = monotonic() + timeout_s
     with release.cluster.api_client() as api:

@@ -17,18 +17,11 @@ from stowage_testbed.cluster.ports import LOOPBACK, port_beside
 Values = dict[str, object]
 
 SCHEDULER_NAME = "default-scheduler"
-"""A testbed cluster has no scheduler of its own: the release serves the pods that name
-nobody."""
+"""A testbed cluster has no scheduler of its own: the release serves the pods that name nobody."""
 
 
 def testbed_values(cluster: Cluster, *, profile: str, optimizer_enabled: bool) -> Values:
-    """Return the values that the testbed needs, whatever else is asked for.
-
-    Raises
-    ------
-    StowageError
-        A program that the release runs is not installed.
-    """
+    """Return the values that the testbed needs; a `StowageError` if a program that the release runs is missing."""
     where = cluster.release_location
     needed: Values = {
         "profile": profile,
@@ -39,15 +32,11 @@ def testbed_values(cluster: Cluster, *, profile: str, optimizer_enabled: bool) -
         "placement": {"nodeName": where.node, "tolerations": [{"key": HOST_TAINT, "operator": "Exists"}]},
     }
     if where.containers:
-        return merge_values(needed, _in_containers(where.api_server_url))
+        # The images are on the node already; there may be no registry.
+        image = {"image": {"pullPolicy": "Never"}}
+        own: Values = {"apiServer": {"url": where.api_server_url}, "scheduler": image, "optimizer": image}
+        return merge_values(needed, own)
     return merge_values(needed, _as_processes(cluster))
-
-
-def _in_containers(api_server: str) -> Values:
-    """Return what a release in containers needs besides."""
-    # The images are on the node already; there may be no registry.
-    image = {"image": {"pullPolicy": "Never"}}
-    return {"apiServer": {"url": api_server}, "scheduler": image, "optimizer": image}
 
 
 def _program_of(cluster: Cluster, name: str) -> Path:
@@ -65,6 +54,11 @@ def _program_of(cluster: Cluster, name: str) -> Path:
 
 def _as_processes(cluster: Cluster) -> Values:
     """Return what a release needs whose containers are processes of this machine."""
+    optimizer = Path(sys.executable).with_name("stowage-optimizer")
+    if not optimizer.is_file():
+        raise StowageError(
+            f"{optimizer} does not exist; install the project into this environment, as `make setup` does"
+        )
     return {
         "apiServer": {"url": api_server_url(cluster.kubeconfig)},
         "scheduler": {
@@ -73,7 +67,7 @@ def _as_processes(cluster: Cluster) -> Values:
             "securePort": port_beside(cluster.name),
         },
         "optimizer": {
-            "command": [str(_optimizer_command())],
+            "command": [str(optimizer)],
             # A probe loads Python and gRPC, which shows in measurements on few cores.
             # On a busy machine that takes longer than on a node that keeps CPU for it.
             "probes": {"periodSeconds": 30, "timeoutSeconds": 30},
@@ -100,13 +94,6 @@ def api_server_url(kubeconfig: Path) -> str:
     """Return the API server's address from the kubeconfig's only cluster."""
     content = yaml.safe_load(kubeconfig.read_text("utf-8"))
     return str(content["clusters"][0]["cluster"]["server"])
-
-
-def _optimizer_command() -> Path:
-    file = Path(sys.executable).with_name("stowage-optimizer")
-    if not file.is_file():
-        raise StowageError(f"{file} does not exist; install the project into this environment, as `make setup` does")
-    return file
 
 
 def values_refused(values_file: Path, issues: str) -> StowageError:

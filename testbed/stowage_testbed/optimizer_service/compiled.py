@@ -23,15 +23,9 @@ _TAIL_LINES = 15
 
 
 def compile_optimizer() -> None:
-    """Compile the hot loops, unless that was done for these files already.
+    """Compile the hot loops, unless that was done for these files already; a `StowageError` carries what was said.
 
-    It takes ten seconds on two cores, says so on stderr, and is remembered in the cache
-    folder.
-
-    Raises
-    ------
-    StowageError
-        It failed; carries the last lines of what was said.
+    It takes ten seconds on two cores, says so on stderr, and is remembered in the cache folder.
     """
     done = layout.cache_folder() / "compiled" / _mark()
     if done.exists():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -17,13 +16,13 @@ import grpc
 from stowage_optimizer.cli.probe import probe
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
-from stowage_testbed.base.child import end_child
+from stowage_testbed.base.child import Child
 from stowage_testbed.base.errors import StowageError
 
 COMMAND = (sys.executable, "-c", "from stowage_optimizer.cli import main; main()", "serve")
 READY_LIMIT_S = 120.0
 STOP_LIMIT_S = 20.0
-LOG_SHOWN = 2000
+LOG_LINES = 20
 
 GRACE_S = 30.0
 """Beyond its time limit a call is given this, and is then an error of the service."""
@@ -31,10 +30,7 @@ GRACE_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class RunningService:
-    """A service that is ready, ``ready_s`` after its start.
-
-    The solver's processes are children of its own.
-    """
+    """A service that is ready, ``ready_s`` after its start; the solver's processes are children of its own."""
 
     pid: int
     stub: pb_grpc.OptimizerStub
@@ -47,13 +43,7 @@ class RunningService:
 
 
 def last_answer(stub: pb_grpc.OptimizerStub, request: pb.SolveRequest) -> pb.SolveUpdate:
-    """Return the last answer to a request.
-
-    Raises
-    ------
-    StowageError
-        The call failed, or ended without one.
-    """
+    """Return the last answer to a request; a `StowageError` if the call failed, or ended without one."""
     # A solve that hangs is killed by the service, which says so.
     timeout_s = request.options.time_limit_s + GRACE_S
     last = None
@@ -82,43 +72,29 @@ def call_failed(case: str, arm: str, why: str) -> StowageError:
 
 @contextmanager
 def running_service(code_cache: Path | None = None) -> Iterator[RunningService]:
-    """Start the service and stop it afterwards.
+    """Start the service and stop it afterwards; a `StowageError` if it ended, or took longer than `READY_LIMIT_S`.
 
     Compiled code is looked for in ``code_cache``; None leaves it to the service.
-
-    Raises
-    ------
-    StowageError
-        It ended, or took longer than `READY_LIMIT_S`.
     """
     environment = dict(os.environ)
     if code_cache is not None:
         environment["NUMBA_CACHE_DIR"] = str(code_cache)
     with tempfile.TemporaryDirectory(prefix="sto-") as folder:
-        socket, log = Path(folder) / "o.sock", Path(folder) / "log"
+        socket = Path(folder) / "o.sock"
         started = time.monotonic()
-        with log.open("w", encoding="utf-8") as messages:
-            process = subprocess.Popen(
-                [*COMMAND, "--socket", str(socket), "--end-with-stdin"],
-                # Never written to: it ends with this process, also if that is killed.
-                stdin=subprocess.PIPE,
-                stderr=messages,
-                env=environment,
-            )
+        command = [*COMMAND, "--socket", str(socket), "--end-with-stdin"]
+        child = Child(command, Path(folder) / "log", environment, tied=True)
         try:
             state = probe(socket, READY_LIMIT_S, wait=True)
             ready_s = time.monotonic() - started
             if state != "SERVING":
                 raise StowageError(
                     f"the optimiser's service did not get ready: {state}; its log ends "
-                    f"with:\n{log.read_text()[-LOG_SHOWN:]}\n"
+                    f"with:\n{child.log_end(LOG_LINES)}\n"
                     "start `stowage-optimizer serve` by hand to see why"
                 )
             options = [("grpc.max_receive_message_length", -1)]
             with grpc.insecure_channel(f"unix:{socket}", options) as channel:
-                stub = pb_grpc.OptimizerStub(channel)
-                yield RunningService(process.pid, stub, ready_s, socket)
+                yield RunningService(child.pid, pb_grpc.OptimizerStub(channel), ready_s, socket)
         finally:
-            end_child(process, STOP_LIMIT_S)
-            if process.stdin is not None:
-                process.stdin.close()
+            child.end(STOP_LIMIT_S)
