@@ -37,11 +37,9 @@ def _used(texts: Collection[str]) -> set[str]:
     return {match[1] for text in texts for match in _KNOWN.finditer(text)}
 
 
-def _unknown(text: str) -> Iterator[str]:
-    """Yield what looks like a placeholder of a text, and is none."""
-    for match in _ANY.finditer(text):
-        if match[1] not in PLACEHOLDERS:
-            yield match[1]
+def _unknown(text: str) -> list[str]:
+    """Return what looks like a placeholder of a text, and is none."""
+    return [match[1] for match in _ANY.finditer(text) if match[1] not in PLACEHOLDERS]
 
 
 def _filled(text: str, values: Mapping[str, object]) -> str:
@@ -167,7 +165,7 @@ class FileArm(ReleasedArm):
         try:
             program = self.binary.read_bytes()
         except OSError as error:
-            raise _unreadable(self.binary, str(error.strerror)) from error
+            raise InputError(f"cannot read the program {self.binary}: {error.strerror}") from error
         return digest([program, *self._texts(), repr(self.declared)])
 
     def settings(self, limits: ClientLimits | None) -> ArmSettings:
@@ -233,10 +231,6 @@ def load_arm_file(path: Path) -> FileArm:
     return _arm(file, _configuration_text(data, folder) or "", folder)
 
 
-def _unreadable(path: Path, cause: str) -> InputError:
-    return InputError(f"cannot read the arm file {path}: {cause}")
-
-
 def _issues_error(issues: Collection[Issue]) -> InputError:
     found = sorted(set(issues))
     noun = "issue" if len(found) == 1 else "issues"
@@ -270,14 +264,8 @@ def _arm(file: ArmFile, configuration: str, folder: Path) -> FileArm:
 
 
 Data = Mapping[str, Any]
-
-
-def _rule_issues(data: Data, folder: Path) -> Iterator[tuple[Where, str, bool]]:
-    """Yield what is wrong beyond single values; ``folder`` is the file's own."""
-    yield from _program(data, folder)
-    yield from _configuration(data, folder)
-    yield from _placeholders(data)
-    yield from _port(data)
+RuleIssue = tuple[Where, str, bool]
+"""Where it is, what is wrong, and whether the key is meant and not its value."""
 
 
 def _configuration_text(data: Data, folder: Path) -> str | None:
@@ -293,76 +281,48 @@ def _configuration_text(data: Data, folder: Path) -> str | None:
         return None
 
 
-def _program(data: Data, folder: Path) -> Iterator[tuple[Where, str, bool]]:
+def _rule_issues(data: Data, folder: Path) -> Iterator[RuleIssue]:
+    """Yield what is wrong beyond single values, of which any may be wrong; ``folder`` is the file's own."""
+    binary, config_file = data.get("binary"), data.get("configurationFile")
     if "image" in data:
-        message = "images are not run; take the program out of the image and name it with `binary`"
-        yield ("image",), message, True
+        yield ("image",), "images are not run; take the program out of the image and name it with `binary`", True
     elif "binary" not in data:
-        message = "the arm file lacks the key 'binary'; add it. The program to start."
-        yield (), message, False
-    binary = data.get("binary")
-    if not isinstance(binary, str):
-        return
-    file = folder / binary
-    if not file.is_file():
-        yield ("binary",), f"there is no file {file}; build it, or correct it", False
-    elif not os.access(file, os.X_OK):
-        message = f"{file} cannot be run; make it executable: chmod +x {file}"
-        yield ("binary",), message, False
-
-
-def _configuration(data: Data, folder: Path) -> Iterator[tuple[Where, str, bool]]:
-    file = data.get("configurationFile")
+        yield (), "the arm file lacks the key 'binary'; add it. The program to start.", False
+    if isinstance(binary, str):
+        file = folder / binary
+        if not file.is_file():
+            yield ("binary",), f"there is no file {file}; build it, or correct it", False
+        elif not os.access(file, os.X_OK):
+            yield ("binary",), f"{file} cannot be run; make it executable: chmod +x {file}", False
     if "configuration" in data and "configurationFile" in data:
-        message = "the configuration stands in the file already; keep one of the two"
-        yield ("configurationFile",), message, True
-    elif isinstance(file, str) and _configuration_text(data, folder) is None:
-        message = f"there is no readable text in {folder / file}; correct the path"
-        yield ("configurationFile",), message, False
-    named = _used([text for _, text in _started_with(data)])
-    given = [key for key in ("configuration", "configurationFile") if key in data]
-    if given and "config" not in named:
-        message = "nothing takes the configuration; add an argument with {config}"
-        yield (given[0],), message, True
-    if not given and "config" in named:
-        for place, text in _started_with(data):
-            if "config" in _used([text]):
-                message = "there is no configuration for {config}; add `configuration`"
-                yield place, message, False
+        yield ("configurationFile",), "the configuration stands in the file already; keep one of the two", True
+    elif isinstance(config_file, str) and _configuration_text(data, folder) is None:
+        yield ("configurationFile",), f"there is no readable text in {folder / config_file}; correct the path", False
+    yield from _placeholder_issues(data)
 
 
-def _placeholders(data: Data) -> Iterator[tuple[Where, str, bool]]:
-    for place, text in (*_started_with(data), *_ready(data)):
-        for name in _unknown(text):
-            way_out = suggest_known(name, PLACEHOLDERS)
-            yield place, f"no placeholder is called {{{name}}}; {way_out}", False
-
-
-def _port(data: Data) -> Iterator[tuple[Where, str, bool]]:
-    texts = [text for _, text in _started_with(data)]
-    if any(name for text in texts for name in _unknown(text)):
-        return  # one of them may be meant for it
-    texts.append(str(data.get("configuration", "")))
-    for place, text in _ready(data):
-        if "port" in _used([text]) and "port" not in _used(texts):
-            message = "nothing tells the program {port}; add an argument with it"
-            yield place, message, False
-
-
-def _started_with(data: Data) -> Iterator[tuple[Where, str]]:
-    """Yield the texts of the command line and of the environment with their places."""
-    arguments, environment = data.get("arguments"), data.get("environment")
+def _placeholder_issues(data: Data) -> Iterator[RuleIssue]:
+    """Yield what is wrong with the placeholders in the command line, the environment and the address."""
+    arguments, environment, address = data.get("arguments"), data.get("environment"), data.get("ready")
+    found: list[tuple[Where, Any]] = []
     if isinstance(arguments, list):
-        for number, text in enumerate(arguments):
-            if isinstance(text, str):
-                yield ("arguments", number), text
+        found += [(("arguments", number), text) for number, text in enumerate(arguments)]
     if isinstance(environment, Mapping):
-        for name, text in environment.items():
-            if isinstance(text, str):
-                yield ("environment", name), text
-
-
-def _ready(data: Data) -> Iterator[tuple[Where, str]]:
-    text = data.get("ready")
-    if isinstance(text, str):
-        yield ("ready",), text
+        found += [(("environment", name), text) for name, text in environment.items()]
+    started_with = [(place, text) for place, text in found if isinstance(text, str)]
+    ready = [(("ready",), address)] if isinstance(address, str) else []
+    for place, text in (*started_with, *ready):
+        for name in _unknown(text):
+            yield place, f"no placeholder is called {{{name}}}; {suggest_known(name, PLACEHOLDERS)}", False
+    texts = [text for _, text in started_with]
+    given = [key for key in ("configuration", "configurationFile") if key in data]
+    if given and "config" not in _used(texts):
+        yield (given[0],), "nothing takes the configuration; add an argument with {config}", True
+    for place, text in () if given else started_with:
+        if "config" in _used([text]):
+            yield place, "there is no configuration for {config}; add `configuration`", False
+    # One that is misspelt may be meant for the port.
+    misspelt = any(_unknown(text) for text in texts)
+    told = _used([*texts, str(data.get("configuration", ""))])
+    if ready and "port" in _used([ready[0][1]]) and "port" not in told and not misspelt:
+        yield ("ready",), "nothing tells the program {port}; add an argument with it", False
