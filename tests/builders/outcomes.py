@@ -9,16 +9,23 @@ from typing import Any
 from amounts import GPU, asked, size, taken
 
 from stowage_testbed.cluster.node_pool import NodePool
-from stowage_testbed.metrics.packing import compute_utilisation, hash_placement
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 from stowage_testbed.observe.plan import ObservedPlan, read_plan
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.report.evidence import EvidenceWriter
-from stowage_testbed.run.divergence import find_divergences
-from stowage_testbed.run.latency import make_latency
 from stowage_testbed.run.material import Material
-from stowage_testbed.run.outcome import CheckpointRecord, RunOutcome, ScenarioOutcome, StepRecord, Window
+from stowage_testbed.run.outcome import (
+    CheckpointRecord,
+    RunOutcome,
+    ScenarioOutcome,
+    StepRecord,
+    Window,
+    find_divergences,
+    make_checkpoint,
+    make_latency,
+    make_outcome,
+)
 from stowage_testbed.scenario.check import CheckResult
 from stowage_testbed.scenario.implied_steps import AFTER, BEFORE, imply_steps
 from stowage_testbed.scenario.model import Scenario, Workload
@@ -46,15 +53,7 @@ def a_checkpoint(
         tuple(PodState(workload, place or None, requests) for workload, places in nodes.items() for place in places),
     )
     waited_s = [0.001 * number for number in range(1, 11)]
-    return CheckpointRecord(
-        name=name,
-        state=state,
-        utilisation=compute_utilisation(state),
-        placement_hash=hash_placement(state),
-        latency=make_latency(waited_s, [0.002, 0.005]),
-        duration_s=1.5,
-        is_planned=is_planned,
-    )
+    return make_checkpoint(name, state, make_latency(waited_s, [0.002, 0.005]), 1.5, is_planned=is_planned)
 
 
 def an_outcome(
@@ -85,8 +84,8 @@ def an_outcome(
     checkpoints = [a_checkpoint(nodes, gpus=gpus)] if settled else []
     if after:
         checkpoints.append(a_checkpoint(after, AFTER, gpus=gpus, is_planned=True))
-    return ScenarioOutcome(
-        scenario=scenario,
+    return make_outcome(
+        scenario,
         checkpoints=tuple(checkpoints),
         checks=checks if settled else (),
         durations_s={BEFORE: 1.5},
@@ -112,9 +111,9 @@ def a_stepped_outcome(
         steps=(step,),
         path=path,
     )
-    return ScenarioOutcome(
-        scenario=scenario,
-        steps=(StepRecord(step, 0.5, facts or {}, error),),
+    return make_outcome(
+        scenario,
+        steps=(StepRecord(step.number, step.kind, step.line, step.action.in_words(), 0.5, facts or {}, error),),
         checkpoints=(a_checkpoint(nodes or {"web": ["n1", ""]}, END),),
         window=Window(Receipt(10**9, 0), Receipt(3 * 10**9, 0)),
         error=error,
@@ -126,10 +125,10 @@ def a_stepped_outcome(
 def a_run(*outcomes: ScenarioOutcome, error: str = "") -> RunOutcome:
     """Return a run with these outcomes."""
     return RunOutcome(
-        run_id="20260101-000000-ab12",
+        run="20260101-000000-ab12",
         started="2026-01-01T00:00:00+00:00",
         cluster="run-ab12",
-        outcomes=outcomes,
+        scenarios=outcomes,
         divergences=find_divergences(outcomes),
         durations_s={"cluster up": 4.0, "scenarios": 2.0},
         error=error,
@@ -165,10 +164,10 @@ def a_material(audit_log: Path) -> Material:
 
 def saved_bundle(folder: Path, run: RunOutcome, environment: Mapping[str, Any] | None = None) -> Path:
     """Write a run's bundle as `stowage run` does, and return its folder."""
-    bundle = Bundle(folder, run.run_id, environment or {})
+    bundle = Bundle(folder, run.run, environment or {})
     evidence = EvidenceWriter(bundle.folder, lambda _line: None)
-    bundle.run_started(run.run_id, len(run.outcomes))
-    for outcome in run.outcomes:
+    bundle.run_started(run.run, len(run.scenarios))
+    for outcome in run.scenarios:
         for listener in (bundle, evidence):
             listener.scenario_finished(outcome, a_material(folder / "audit.log"))
     bundle.run_finished(run)

@@ -55,8 +55,8 @@ def report(
 
 
 def _show_run(folder: Path, markdown: Path | None) -> None:
-    from stowage_testbed.report.saved import read_run  # noqa: PLC0415 - as above
     from stowage_testbed.report.showing import MARKDOWN, write_markdown, write_screen  # noqa: PLC0415
+    from stowage_testbed.run.outcome import read_run  # noqa: PLC0415 - as above
 
     run = read_run(folder)
     text = write_markdown(run)

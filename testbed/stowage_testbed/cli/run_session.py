@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -12,11 +13,9 @@ from stowage_testbed.base.errors import InputError
 from stowage_testbed.base.files import write_whole
 from stowage_testbed.cli.main import FAILED
 from stowage_testbed.report.bundle import Bundle, write_json
-from stowage_testbed.report.document import make_run_document
 from stowage_testbed.report.evidence import EvidenceWriter
 from stowage_testbed.report.junit import write_junit
 from stowage_testbed.report.progress import LiveProgress
-from stowage_testbed.report.saved import SavedRun, make_saved_run
 from stowage_testbed.report.showing import MARKDOWN, show_run, write_markdown
 from stowage_testbed.run.context import make_run_id
 from stowage_testbed.run.listener import Listener, Listeners
@@ -78,7 +77,7 @@ class RunSession(Listener):
             return outcome.error_code
         if outcome.passed:
             return 0
-        failed = [one for one in outcome.outcomes if not one.passed]
+        failed = [one for one in outcome.scenarios if not one.passed]
         refused = failed and all(one.refused for one in failed)
         return InputError.exit_code if refused else FAILED
 
@@ -88,23 +87,23 @@ class RunSession(Listener):
 
     def run_finished(self, outcome: RunOutcome) -> None:
         """Write the files and show what is in them."""
-        run = make_saved_run(outcome, self._environment)
-        shown = write_markdown(run)
+        outcome = replace(outcome, environment=self._environment)
+        shown = write_markdown(outcome)
         write_whole(self._bundle.folder / MARKDOWN, shown)
         append_step_summary(shown, os.environ)
         if self._junit is not None:
             write_junit(outcome, self._junit)
         if self._json_file is not None:
-            document = make_run_document(outcome, self._environment)
+            document = outcome.document()
             if self._json_file == STDOUT:
                 typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
             else:
                 write_json(self._json_file, document)
-        self.show(outcome, run)
+        self.show(outcome)
 
-    def show(self, outcome: RunOutcome, run: SavedRun) -> None:
+    def show(self, outcome: RunOutcome) -> None:
         """Print what came of it."""
-        text = show_run(run, outcome.outcomes, self.folder)
+        text = show_run(outcome, self.folder)
         typer.echo(f"\n{text}", err=self._json_file == STDOUT)
 
 

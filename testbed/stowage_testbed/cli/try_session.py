@@ -11,7 +11,6 @@ from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli.run_session import RunSession
 from stowage_testbed.cluster.backend import TOOLS, Backend
 from stowage_testbed.report.before_after import draw_comparison, write_page
-from stowage_testbed.report.saved import SavedRun
 from stowage_testbed.run.outcome import RunOutcome
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.tools import install_needed
@@ -48,12 +47,12 @@ class TrySession(RunSession):
         scenario = tried_scenario(nodes, seed)
         return self.run(RunRequest((scenario,), keep_cluster=keep_cluster, minor=self._minor))
 
-    def show(self, outcome: RunOutcome, run: SavedRun) -> None:
+    def show(self, outcome: RunOutcome) -> None:
         """Print nodes before and after, where the page is, and what to do next."""
         if not outcome.passed:
-            super().show(outcome, run)
+            super().show(outcome)
             return
-        (one,) = outcome.outcomes
+        (one,) = outcome.scenarios
         page = write_page(one, self.folder)
         Console().print("\n", draw_comparison(one), sep="")
         typer.echo(f"\npage: {page.resolve().as_uri()}\n\n{NEXT}")

@@ -138,7 +138,7 @@ class TurnListener(Listener):
         errors = [outcome.skipped, outcome.error, *failed]
         record = outcome.record
         if record is None:
-            record = RunRecord(outcome.scenario.scenario_id, arm, limits, number, nodes=(), pods=(), window_s=0.0)
+            record = RunRecord(outcome.scenario_id, arm, limits, number, nodes=(), pods=(), window_s=0.0)
             if not any(errors):
                 errors.append("no window was measured: `measure: start` or `measure: stop` was not reached")
         footprint = self._harness.footprint

@@ -25,13 +25,16 @@ class ObservedTier:
     optimal: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedPlan:
-    """One plan as last seen; ``phase`` is empty until the scheduler takes it up."""
+    """One plan as last seen; ``phase`` is empty until the scheduler takes it up.
 
-    uid: str
+    A run's document leaves out what only its cluster knows it by: ``uid`` and ``created``.
+    """
+
+    uid: str = ""
     name: str
-    created: str
+    created: str = ""
     trigger: str
     execution_mode: str
     phase: str

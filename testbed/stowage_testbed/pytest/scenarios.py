@@ -16,9 +16,8 @@ from stowage_testbed.observe.observer import Observer
 from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.report.evidence import EvidenceWriter
 from stowage_testbed.run.context import RunContext, make_run_id
-from stowage_testbed.run.divergence import find_divergences
 from stowage_testbed.run.listener import Listeners
-from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
+from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome, find_divergences
 from stowage_testbed.run.request import DEFAULT_VARIANT
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.scenario.catalogue import select
@@ -77,10 +76,10 @@ def scenario_session(cluster: Cluster, results: Path, beforehand: Callable[[], N
             bundle.folder.mkdir(parents=True, exist_ok=True)
             bundle.run_finished(
                 RunOutcome(
-                    run_id=run_id,
+                    run=run_id,
                     started=started,
                     cluster=cluster.name,
-                    outcomes=outcomes,
+                    scenarios=outcomes,
                     divergences=find_divergences(outcomes),
                     durations_s={},
                 )

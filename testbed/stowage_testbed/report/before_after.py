@@ -59,8 +59,7 @@ def _write_sentences(outcome: ScenarioOutcome, before: CheckpointRecord, after: 
         f"waiting: {before.pending} before, {after.pending} after"
     )
     shares = (
-        f"{resource} {float(before.utilisation[resource]):.1%} before, "
-        f"{float(after.utilisation.get(resource, 0)):.1%} after"
+        f"{resource} {before.utilisation[resource]:.1%} before, {after.utilisation.get(resource, 0):.1%} after"
         for resource in before.state.resources
     )
     yield f"requested: {'; '.join(shares)}"
@@ -75,7 +74,7 @@ def write_page(outcome: ScenarioOutcome, folder: Path) -> Path:
         "run",
         scripts=SCRIPTS,
         data=_make_data(before, after),
-        name=outcome.scenario.scenario_id,
+        name=outcome.scenario_id,
         sentences=tuple(_write_sentences(outcome, before, after)),
         gained=_list_gained(before.state, after.state),
         resources=[*((one, name_requested(one)) for one in before.state.resources), ("pods", "pods")],

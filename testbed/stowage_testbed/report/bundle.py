@@ -6,19 +6,18 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import yaml
 
-from stowage_testbed.report.document import make_run_document, make_scenario_document
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.material import Material
-from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
+from stowage_testbed.run.outcome import RUN_FILE, RunOutcome, ScenarioOutcome, ScenarioResult
 from stowage_testbed.scenario.steps.kinds import list_replayed_files
 
-RUN_FILE = "run.json"
 EVENTS_FILE = "events.jsonl"
 
 
@@ -47,14 +46,14 @@ class Bundle(Listener):
         """Write the scenario's outcome and its records."""
         folder = self.folder / name_scenario_folder(outcome)
         folder.mkdir(parents=True, exist_ok=True)
-        write_json(folder / "outcome.json", make_scenario_document(outcome))
+        write_json(folder / "outcome.json", outcome.document())
         with (folder / EVENTS_FILE).open("wb") as file:
             for change in material.changes:
                 file.write(msgspec.json.encode(change.record()) + b"\n")
-        if outcome.scenario.path is not None:
-            shutil.copyfile(outcome.scenario.path, folder / "scenario.yaml")
-            for name in list_replayed_files(outcome.scenario.steps):
-                source = outcome.scenario.path.parent / name
+        if outcome.source.path is not None:
+            shutil.copyfile(outcome.source.path, folder / "scenario.yaml")
+            for name in list_replayed_files(outcome.source.steps):
+                source = outcome.source.path.parent / name
                 shutil.copyfile(source, folder / source.name)
         texts = {f"values-{profile}": yaml.safe_dump(dict(values)) for profile, values in material.values.items()}
         for profile, config in material.scheduler_config.items():
@@ -65,14 +64,14 @@ class Bundle(Listener):
     def run_finished(self, outcome: RunOutcome) -> None:
         """Write the run's document."""
         hashes: dict[str, str] = {}
-        for one in outcome.outcomes:
+        for one in outcome.scenarios:
             folder = self.folder / name_scenario_folder(one)
             for name in _list_configs(folder, one):
-                what = f"{one.scenario.scenario_id}: {name.removesuffix('.yaml')}"
+                what = f"{one.scenario_id}: {name.removesuffix('.yaml')}"
                 content = (folder / Path(name).name).read_bytes()
                 hashes[what] = hashlib.sha256(content).hexdigest()
         environment = {**self._environment, "config_hashes": hashes}
-        write_json(self.folder / RUN_FILE, make_run_document(outcome, environment))
+        write_json(self.folder / RUN_FILE, replace(outcome, environment=environment).document())
 
 
 def _list_configs(folder: Path, outcome: ScenarioOutcome) -> Iterator[str]:
@@ -82,14 +81,14 @@ def _list_configs(folder: Path, outcome: ScenarioOutcome) -> Iterator[str]:
     """
     if (folder / "scenario.yaml").is_file():
         yield "scenario.yaml"
-        yield from list_replayed_files(outcome.scenario.steps)
+        yield from list_replayed_files(outcome.source.steps)
     for kind in ("values", "scheduler"):
         yield from sorted(one.name for one in folder.glob(f"{kind}-*.yaml"))
 
 
-def name_scenario_folder(outcome: ScenarioOutcome) -> Path:
+def name_scenario_folder(outcome: ScenarioResult) -> Path:
     """Return a scenario run's folder inside the run's folder."""
-    return name_round_folder(outcome.scenario.scenario_id, outcome.repeat)
+    return name_round_folder(outcome.scenario_id, outcome.repeat)
 
 
 def name_round_folder(scenario_id: str, repeat: int) -> Path:

@@ -23,7 +23,7 @@ def write_evidence(folder: Path, outcome: ScenarioOutcome, material: Material) -
     """Write the evidence of a failed scenario and return its folder."""
     folder.mkdir(parents=True, exist_ok=True)
     failures = [
-        f"{outcome.scenario.scenario_id}, round {outcome.repeat}",
+        f"{outcome.scenario_id}, round {outcome.repeat}",
         *([f"error: {outcome.error}"] if outcome.error else []),
         *outcome.failures,
         *(plan.in_words() for plan in outcome.plans),
@@ -123,4 +123,4 @@ class EvidenceWriter(Listener):
         if outcome.passed:
             return
         folder = write_evidence(self._folder / name_scenario_folder(outcome), outcome, material)
-        self._say(f"{outcome.scenario.scenario_id} failed; its evidence is in {folder}")
+        self._say(f"{outcome.scenario_id} failed; its evidence is in {folder}")

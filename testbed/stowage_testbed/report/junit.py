@@ -11,23 +11,23 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from stowage_testbed.report.limits import take_first_lines
-from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
+from stowage_testbed.run.outcome import RunResult, ScenarioResult
 
 # What XML 1.0 cannot hold, not even escaped.
 _FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def make_junit(outcome: RunOutcome) -> str:
+def make_junit(outcome: RunResult) -> str:
     """Return the run as a JUnit document."""
     suite = ET.Element("testsuite", name="stowage", timestamp=outcome.started)
-    for item in outcome.outcomes:
+    for item in outcome.scenarios:
         suite.append(_make_case(item))
     for one in outcome.divergences:
-        name = f"{one.scenario_id} round {one.repeat}"
+        name = f"{one.scenario} round {one.repeat}"
         case = ET.SubElement(suite, "testcase", classname="stowage.determinism", name=name)
         _add_problem(case, "failure", [one.in_words()])
     if outcome.error:
-        case = ET.SubElement(suite, "testcase", classname="stowage.run", name=outcome.run_id)
+        case = ET.SubElement(suite, "testcase", classname="stowage.run", name=outcome.run)
         _add_problem(case, "error", [outcome.error])
     _count(suite, sum(outcome.durations_s.values()))
     root = ET.Element("testsuites")
@@ -36,16 +36,15 @@ def make_junit(outcome: RunOutcome) -> str:
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def write_junit(outcome: RunOutcome, path: Path) -> None:
+def write_junit(outcome: RunResult, path: Path) -> None:
     """Write the run as a JUnit file, with its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(make_junit(outcome), encoding="utf-8")
 
 
-def _make_case(outcome: ScenarioOutcome) -> ET.Element:
-    scenario = outcome.scenario
-    topic, _, behaviour = scenario.name.rpartition("/")
-    variant = f"@{scenario.variant}" if scenario.variant else ""
+def _make_case(outcome: ScenarioResult) -> ET.Element:
+    topic, _, behaviour = outcome.scenario.rpartition("/")
+    variant = f"@{outcome.variant}" if outcome.variant else ""
     duration_s = sum(outcome.durations_s.values())
     case = ET.Element(
         "testcase",

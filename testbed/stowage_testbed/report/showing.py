@@ -10,9 +10,8 @@ from typing import Any
 from tabulate import tabulate
 
 from stowage_testbed.metrics.state import ClusterState
-from stowage_testbed.report.saved import SavedRun
 from stowage_testbed.report.tables import make_tables
-from stowage_testbed.run.outcome import ScenarioOutcome
+from stowage_testbed.run.outcome import RunOutcome, RunResult, ScenarioOutcome
 from stowage_testbed.text.tables import escaped, markdown_text, plain, terminal_text
 
 MOST_NODES = 8
@@ -22,12 +21,11 @@ PENDING = "(pending)"
 
 def make_placement_table(outcome: ScenarioOutcome) -> str:
     """Return each node's workloads at the checkpoints; empty for a large scenario."""
-    scenario = outcome.scenario
     reached = outcome.checkpoints
     if not reached or max(len(one.state.nodes) for one in reached) > MOST_NODES:
         return ""
     present = {pod.workload for one in reached for pod in one.state.pods}
-    order = [one.name for one in scenario.workload if one.name in present]
+    order = [one.name for one in outcome.source.workload if one.name in present]
     order += sorted(present - set(order))
     if len(order) > MOST_WORKLOADS:
         return ""
@@ -40,7 +38,7 @@ def make_placement_table(outcome: ScenarioOutcome) -> str:
     ]
     headings = ("node", *(one.name for one in reached))
     table = tabulate(rows, headers=headings, tablefmt="simple")
-    return f"{scenario.scenario_id}\n{table}"
+    return f"{outcome.scenario_id}\n{table}"
 
 
 def _make_cells(state: ClusterState, order: list[str]) -> dict[str, str]:
@@ -61,31 +59,23 @@ MARKDOWN = "report.md"
 COMMIT_SHOWN = 12
 
 
-def write_markdown(run: SavedRun) -> str:
+def write_markdown(run: RunResult) -> str:
     """Return how the run ended, and the tables under it."""
     heading = f"# Stowage: {escaped(_sum_up(run, ', '))}\n\n"
     said = "".join(f"- {escaped(line)}\n" for line in _list_facts(run))
     return f"{heading}{said}\n{markdown_text(make_tables(run))}"
 
 
-def write_screen(run: SavedRun) -> str:
+def write_screen(run: RunResult) -> str:
     """Return the same for a terminal."""
     said = "\n".join(plain(line) for line in (*_list_facts(run), _sum_up(run, ", ")))
     return "\n\n".join(part for part in (_write_tables(run), said) if part)
 
 
-def show_run(run: SavedRun, outcomes: tuple[ScenarioOutcome, ...], folder: Path) -> str:
-    """Return what stands on the terminal when a run is over.
-
-    Parameters
-    ----------
-    outcomes
-        For the placements of small scenarios.
-    folder
-        Of the bundle.
-    """
+def show_run(run: RunOutcome, folder: Path) -> str:
+    """Return what stands on the terminal when a run is over; the folder is the bundle's."""
     # Later rounds must place alike; if one does not, the failures show it.
-    placements = [make_placement_table(one) for one in outcomes if one.repeat == 1]
+    placements = [make_placement_table(one) for one in run.scenarios if one.repeat == 1]
     error = f"the run ended early: {run.error}" if run.error else ""
     kubernetes = run.environment.get("kubernetes")
     on = f" on Kubernetes {kubernetes}" if kubernetes else ""
@@ -94,12 +84,12 @@ def show_run(run: SavedRun, outcomes: tuple[ScenarioOutcome, ...], folder: Path)
     return "\n\n".join(part for part in parts if part)
 
 
-def _write_tables(run: SavedRun) -> str:
+def _write_tables(run: RunResult) -> str:
     """Return the tables with what went wrong last, next to the prompt."""
     return terminal_text(reversed(make_tables(run)))
 
 
-def _sum_up(run: SavedRun, between: str) -> str:
+def _sum_up(run: RunResult, between: str) -> str:
     ran = [one for one in run.scenarios if not one.skipped]
     passed = sum(one.passed for one in ran)
     result = "passed" if run.passed else "FAILED"
@@ -108,7 +98,7 @@ def _sum_up(run: SavedRun, between: str) -> str:
     return f"{said}, {skipped} skipped" if skipped else said
 
 
-def _list_facts(run: SavedRun) -> list[str]:
+def _list_facts(run: RunResult) -> list[str]:
     took_s = sum(run.durations_s.values())
     lines = [f"run {run.run}, started {run.started}, {took_s:.1f} s"]
     if kubernetes := run.environment.get("kubernetes"):
@@ -122,7 +112,7 @@ def _list_facts(run: SavedRun) -> list[str]:
     return lines
 
 
-def _show_timing(run: SavedRun) -> str:
+def _show_timing(run: RunResult) -> str:
     """Return the seconds of the run and, summed over scenarios, of each step."""
     steps: dict[str, float] = {}
     for one in run.scenarios:

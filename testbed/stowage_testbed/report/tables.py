@@ -9,7 +9,7 @@ from stowage_testbed.metrics.latency import SUMMARY_RANKS
 from stowage_testbed.report.bundle import name_round_folder
 from stowage_testbed.report.evidence import FAILED
 from stowage_testbed.report.limits import limit
-from stowage_testbed.report.saved import SavedLatency, SavedRun, SavedScenario
+from stowage_testbed.run.outcome import Latency, RunResult, ScenarioResult
 from stowage_testbed.text.tables import Table
 
 MILLI = 1000
@@ -18,12 +18,12 @@ HASH_SHOWN = 10
 PERCENTILES = tuple(f"p{rank:g}" for rank in SUMMARY_RANKS)
 
 
-def make_tables(run: SavedRun) -> tuple[Table, ...]:
+def make_tables(run: RunResult) -> tuple[Table, ...]:
     """Return the tables that have something to say: first what went wrong, then all."""
     return tuple(limit(table) for table in _make_tables(run) if table.rows)
 
 
-def _make_tables(run: SavedRun) -> Iterator[Table]:
+def _make_tables(run: RunResult) -> Iterator[Table]:
     failed = [one for one in run.scenarios if not one.passed]
     yield _tabulate_checks(failed)
     yield _tabulate_reasons("Not carried through", ((one, one.error) for one in failed))
@@ -33,7 +33,7 @@ def _make_tables(run: SavedRun) -> Iterator[Table]:
     yield _tabulate_scenarios(run.scenarios)
 
 
-def _tabulate_checks(failed: Sequence[SavedScenario]) -> Table:
+def _tabulate_checks(failed: Sequence[ScenarioResult]) -> Table:
     rows = [
         (
             *_identify(one),
@@ -51,12 +51,12 @@ def _tabulate_checks(failed: Sequence[SavedScenario]) -> Table:
     return Table("Failed checks", headers[:shown], tuple(row[:shown] for row in rows))
 
 
-def _tabulate_reasons(title: str, why: Iterable[tuple[SavedScenario, str]]) -> Table:
+def _tabulate_reasons(title: str, why: Iterable[tuple[ScenarioResult, str]]) -> Table:
     rows = tuple((*_identify(one), reason) for one, reason in why if reason)
     return Table(title, ("scenario", "round", "why"), rows)
 
 
-def _tabulate_divergences(run: SavedRun) -> Table:
+def _tabulate_divergences(run: RunResult) -> Table:
     return Table(
         title="Rounds that placed otherwise than the first",
         headers=("scenario", "round", "first workload that differs", "then", "now"),
@@ -73,7 +73,7 @@ def _tabulate_divergences(run: SavedRun) -> Table:
     )
 
 
-def _tabulate_evidence(failed: Sequence[SavedScenario]) -> Table:
+def _tabulate_evidence(failed: Sequence[ScenarioResult]) -> Table:
     return Table(
         title="Evidence",
         headers=("scenario", "round", "folder in the results"),
@@ -82,9 +82,9 @@ def _tabulate_evidence(failed: Sequence[SavedScenario]) -> Table:
     )
 
 
-def _tabulate_scenarios(scenarios: Sequence[SavedScenario]) -> Table:
+def _tabulate_scenarios(scenarios: Sequence[ScenarioResult]) -> Table:
     """Return a line a scenario: its first round that failed, else its first round."""
-    rounds: dict[str, list[SavedScenario]] = {}
+    rounds: dict[str, list[ScenarioResult]] = {}
     for one in scenarios:
         rounds.setdefault(one.scenario_id, []).append(one)
     reached = [one.utilisation for run in scenarios for one in run.checkpoints]
@@ -103,7 +103,7 @@ def _tabulate_scenarios(scenarios: Sequence[SavedScenario]) -> Table:
     )  # fmt: skip
 
 
-def _make_row(rounds: Sequence[SavedScenario], resources: Sequence[str]) -> tuple[str, ...]:
+def _make_row(rounds: Sequence[ScenarioResult], resources: Sequence[str]) -> tuple[str, ...]:
     shown = next((one for one in rounds if not one.passed), rounds[0])
     checkpoints = shown.checkpoints
     latency = checkpoints[0].latency if checkpoints else None
@@ -125,7 +125,7 @@ def _make_row(rounds: Sequence[SavedScenario], resources: Sequence[str]) -> tupl
     )
 
 
-def _show_result(shown: SavedScenario, rounds: Sequence[SavedScenario]) -> str:
+def _show_result(shown: ScenarioResult, rounds: Sequence[ScenarioResult]) -> str:
     if shown.skipped:
         return "skipped"
     failed = len(shown.failed_checks)
@@ -150,12 +150,12 @@ def _show_shares(shares: Sequence[float]) -> str:
     return f"{first:.1f} → {last:.1f} ({last - first:+.1f})"
 
 
-def _show_percentiles(latency: SavedLatency) -> str:
+def _show_percentiles(latency: Latency) -> str:
     found = (latency.percentiles_s.get(name) for name in PERCENTILES)
     return "/".join(NOTHING if one is None else f"{one * MILLI:.0f}" for one in found)
 
 
-def _show_hash(rounds: Sequence[SavedScenario]) -> str:
+def _show_hash(rounds: Sequence[ScenarioResult]) -> str:
     """Return the beginning of the rounds' one hash, or how many there are."""
     different = {one.checkpoints[0].placement_hash for one in rounds if one.checkpoints}
     if len(different) > 1:
@@ -163,7 +163,7 @@ def _show_hash(rounds: Sequence[SavedScenario]) -> str:
     return next(iter(different), NOTHING)[:HASH_SHOWN]
 
 
-def _note_latency(scenarios: Sequence[SavedScenario]) -> str:
+def _note_latency(scenarios: Sequence[ScenarioResult]) -> str:
     """Return what the reader must know of the latencies."""
     latencies = [one.checkpoints[0].latency for one in scenarios if one.checkpoints]
     if not latencies:
@@ -183,7 +183,7 @@ def _show_range_ms(seconds: Sequence[float]) -> str:
     return f"{low} ms" if low == high else f"{low} to {high} ms"
 
 
-def _note_late_pods(scenarios: Sequence[SavedScenario]) -> Iterator[str]:
+def _note_late_pods(scenarios: Sequence[ScenarioResult]) -> Iterator[str]:
     """Yield each step that did something later than it should have."""
     for one in scenarios:
         for step in one.steps:
@@ -198,5 +198,5 @@ def _note_late_pods(scenarios: Sequence[SavedScenario]) -> Iterator[str]:
                 )
 
 
-def _identify(one: SavedScenario) -> tuple[str, str]:
+def _identify(one: ScenarioResult) -> tuple[str, str]:
     return one.scenario_id, str(one.repeat)

@@ -1,22 +1,127 @@
-"""What came of a run: values that tables, bundles and tests are made from."""
+"""What came of a run.
+
+A `RunResult` is what `run.json` says. Tables, JUnit and pages are made from it, right after the run or years later.
+While the run lasts, `RunOutcome` adds what only its process has.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from fractions import Fraction
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
 
-from stowage_testbed.base.errors import StowageError
+import msgspec
+
+from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.hpa.record import HpaRecord
+from stowage_testbed.metrics.latency import SUMMARY_RANKS, percentile
 from stowage_testbed.metrics.metric import Metric
+from stowage_testbed.metrics.packing import compute_utilisation, count_pods_per_node, hash_placement, list_placements
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.metrics.state import ClusterState
+from stowage_testbed.observe.agreement import summarise_lags
 from stowage_testbed.observe.plan import ObservedPlan
-from stowage_testbed.observe.receipt import Receipt
-from stowage_testbed.run.latency import Latency
+from stowage_testbed.observe.receipt import CLOCK_NAME, RESOLUTION_S, Receipt
 from stowage_testbed.scenario.check import CheckResult
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.steps.action import Step
+from stowage_testbed.scenario.steps.waiting import END, FAILED
+
+FORMAT = "stowage.dev/run/v2"
+RUN_FILE = "run.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Created-to-bound latencies of the `n` pods whose two moments were both seen, in seconds.
+
+    Two latencies differ if they do so by more than `resolution_s`: the spread of the watch's lag behind the audit log,
+    and never less than a receipt's own resolution. `audit_lag_s` is the median of that lag, if anything was bound.
+    A percentile with too small an `n` is ``None``, and `left_out` says why.
+    """
+
+    n: int
+    what: str = "pod created to bound"
+    clock: str = CLOCK_NAME
+    resolution_s: float = RESOLUTION_S
+    audit_lag_s: float | None = None
+    percentiles_s: Mapping[str, float | None] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+
+
+def make_latency(samples_s: Sequence[float], audit_lags_s: Sequence[float]) -> Latency:
+    """Return the percentiles of one latency a pod; lags are watch receipt minus audit stamp of the same bindings."""
+    lags = summarise_lags(audit_lags_s)
+    found = [percentile(samples_s, rank) for rank in SUMMARY_RANKS]
+    return Latency(
+        n=len(samples_s),
+        resolution_s=lags.resolution_s,
+        audit_lag_s=lags.median_lag_s,
+        percentiles_s={f"p{one.rank:g}": one.value for one in found},
+        left_out=tuple(one.reason for one in found if one.reason),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """One step that was begun, how long it took, and why it failed if it did.
+
+    `facts` is what else is worth knowing, as in how many pods came late.
+    """
+
+    number: int
+    kind: str
+    line: int
+    what: str
+    duration_s: float
+    facts: Mapping[str, float] = field(default_factory=dict)
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointResult:
+    """Pods and nodes at a checkpoint, and figures of what led to it.
+
+    Latency and duration are of the measured window, if it was closed since the checkpoint before; else of all since
+    then. `is_planned` says whether an optimiser served, then or before.
+    """
+
+    name: str
+    placed: int
+    pending: int
+    utilisation: Mapping[str, float]
+    placement_hash: str
+    placements: Mapping[str, tuple[str, ...]]
+    pods_per_node: Mapping[str, int]
+    latency: Latency
+    duration_s: float
+    is_planned: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointRecord(CheckpointResult):
+    """A checkpoint with its pods and nodes."""
+
+    state: ClusterState
+
+
+def make_checkpoint(
+    name: str, state: ClusterState, latency: Latency, duration_s: float, *, is_planned: bool
+) -> CheckpointRecord:
+    """Return the figures of a state."""
+    return CheckpointRecord(
+        name=name,
+        placed=len(state.bound),
+        pending=len(state.pending),
+        utilisation={resource: float(share) for resource, share in compute_utilisation(state).items()},
+        placement_hash=hash_placement(state),
+        placements=list_placements(state),
+        pods_per_node=count_pods_per_node(state),
+        latency=latency,
+        duration_s=duration_s,
+        is_planned=is_planned,
+        state=state,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,123 +140,44 @@ class Window:
         """Return whether a moment lies in it."""
         return self.start <= moment <= self.stop
 
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {
+            "start": self.start.wall_text(),
+            "stop": self.stop.wall_text(),
+            "start_monotonic_ns": self.start.monotonic_ns,
+            "stop_monotonic_ns": self.stop.monotonic_ns,
+            "length_s": self.length_s,
+        }
 
-@dataclass(frozen=True, slots=True)
-class StepRecord:
-    """One step that was begun.
 
-    Attributes
-    ----------
-    duration_s
-        Until it was done or failed.
-    facts
-        What else is worth knowing, as in how many pods came late.
-    error
-        Why it failed; empty if it did not.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioResult:
+    """One scenario run once; `repeat` counts rounds from 1.
+
+    Steps are those that were begun, checkpoints those that were reached. `error` says why the scenario could not be
+    carried through, `skipped` what the cluster lacks that it needs. Durations of steps stand under the checkpoint that
+    they led to.
     """
 
-    step: Step
-    duration_s: float
-    facts: Mapping[str, float] = field(default_factory=dict)
-    error: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class CheckpointRecord:
-    """Pods and nodes at a checkpoint, and figures of what led to it.
-
-    Attributes
-    ----------
-    is_planned
-        Whether an optimiser served, then or before.
-    latency, duration_s
-        Of the measured window, if it was closed since the checkpoint before; else of
-        all since then.
-    """
-
-    name: str
-    state: ClusterState
-    utilisation: Mapping[str, Fraction]
-    placement_hash: str
-    latency: Latency
-    duration_s: float
-    is_planned: bool = False
-
-    @property
-    def placed(self) -> int:
-        """Number of pods that have a node."""
-        return len(self.state.bound)
-
-    @property
-    def pending(self) -> int:
-        """Number of pods that have none."""
-        return len(self.state.pending)
-
-
-@dataclass(frozen=True, slots=True)
-class ScenarioOutcome:
-    """One scenario run once.
-
-    Attributes
-    ----------
-    repeat
-        Which round it was, from 1.
-    steps
-        Those that were begun, in order.
-    checkpoints
-        Those that were reached, in order.
-    checks
-        Of the steps and checkpoints, of the metrics, and of the invariants.
-    window, record
-        What was measured; ``None`` if no step said so, or it was not reached.
-    metrics
-        Of the window that the steps measured; empty without one.
-    recovery
-        What was recorded of a service that was overloaded, if one was.
-    evidence
-        What the scenario's `catch` names, by file name; empty if nothing failed.
-    plans
-        The PackingPlans, in order.
-    error
-        Why the scenario could not be carried through; empty if it was.
-    refused
-        Whether the API server does not take what the scenario writes.
-    skipped
-        What the cluster lacks that the scenario needs; empty if it was run.
-    durations_s
-        Seconds by what they were spent on, in order; those of steps by the checkpoint
-        that they led to.
-    """
-
-    scenario: Scenario
+    scenario: str
     repeat: int
-    steps: tuple[StepRecord, ...] = ()
-    checkpoints: tuple[CheckpointRecord, ...] = ()
-    checks: tuple[CheckResult, ...] = ()
-    window: Window | None = None
-    record: RunRecord | None = None
-    metrics: tuple[Metric, ...] = ()
-    recovery: HpaRecord | None = None
-    evidence: Mapping[str, str] = field(default_factory=dict)
-    plans: tuple[ObservedPlan, ...] = ()
+    variant: str | None = None
+    seed: int | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     error: str = ""
-    refused: bool = False
     skipped: str = ""
+    steps: tuple[StepRecord, ...] = ()
+    checkpoints: tuple[CheckpointResult, ...] = ()
+    checks: tuple[CheckResult, ...] = ()
+    metrics: tuple[Metric, ...] = ()
+    plans: tuple[ObservedPlan, ...] = ()
     durations_s: Mapping[str, float] = field(default_factory=dict)
 
-    def checkpoint(self, name: str) -> CheckpointRecord:
-        """Return a checkpoint by its name.
-
-        Raises
-        ------
-        StowageError
-            It was not reached; names those that were.
-        """
-        reached = {one.name: one for one in self.checkpoints}
-        if name not in reached:
-            known = ", ".join(reached) or "none"
-            raise StowageError(f"checkpoint {name} was not reached; reached: {known}")
-        return reached[name]
+    @property
+    def scenario_id(self) -> str:
+        """The scenario with its variant."""
+        return f"{self.scenario}@{self.variant}" if self.variant else self.scenario
 
     @property
     def failed_checks(self) -> tuple[CheckResult, ...]:
@@ -169,6 +195,11 @@ class ScenarioOutcome:
         return not self.error and not self.failed_checks
 
     @property
+    def is_planned(self) -> bool:
+        """Whether plans could be made in it."""
+        return any(one.is_planned for one in self.checkpoints)
+
+    @property
     def moves(self) -> int:
         """Pods that changed their node, over all plans."""
         return sum(plan.moves for plan in self.plans if plan.executes)
@@ -183,23 +214,85 @@ class ScenarioOutcome:
         """Whether the last plan was proved optimal; ``None`` without a plan."""
         return self.plans[-1].optimal if self.plans else None
 
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON values, with what follows from them."""
+        plain = _write(self, ScenarioResult, checkpoints=[_write(one, CheckpointResult) for one in self.checkpoints])
+        for plan in plain["plans"]:
+            # Only its cluster knows it by these.
+            del plan["uid"], plan["created"]
+        derived = ("passed", "moves", "evictions", "optimal")
+        return plain | {name: getattr(self, name) for name in derived}
+
+
+def _write(value: Any, kind: type[Any], **written: Any) -> dict[str, Any]:
+    """Return the fields of a kind as JSON values, in their order; some are written already."""
+    names = [one.name for one in fields(kind)]
+    return {name: written[name] if name in written else msgspec.to_builtins(getattr(value, name)) for name in names}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioOutcome(ScenarioResult):
+    """A result with what its process still has.
+
+    `window` and `record` are what was measured: ``None`` if no step said so, or it was not reached. `recovery` is of a
+    service that was overloaded. `evidence` is what the scenario's `catch` names, by file name. `refused` says whether
+    the API server does not take what the scenario writes.
+    """
+
+    source: Scenario
+    checkpoints: tuple[CheckpointRecord, ...] = ()
+    window: Window | None = None
+    record: RunRecord | None = None
+    recovery: HpaRecord | None = None
+    evidence: Mapping[str, str] = field(default_factory=dict)
+    refused: bool = False
+
+    def checkpoint(self, name: str) -> CheckpointRecord:
+        """Return a checkpoint by its name; `StowageError` names those that were reached if it was not."""
+        reached = {one.name: one for one in self.checkpoints}
+        if name not in reached:
+            known = ", ".join(reached) or "none"
+            raise StowageError(f"checkpoint {name} was not reached; reached: {known}")
+        return reached[name]
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON values: evidence by its names only."""
+        return ScenarioResult.document(self) | {
+            "window": self.window and self.window.document(),
+            "recovery": self.recovery and self.recovery.document(),
+            "evidence": sorted(self.evidence),
+        }
+
+
+def make_outcome(scenario: Scenario, repeat: int, **more: Any) -> ScenarioOutcome:
+    """Return the outcome of a scenario's round with the fields that are known."""
+    return ScenarioOutcome(
+        source=scenario,
+        scenario=scenario.name,
+        variant=scenario.variant,
+        repeat=repeat,
+        seed=scenario.instance.seed if scenario.instance else None,
+        parameters=dict(scenario.parameters),
+        **more,
+    )
+
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """Two rounds of one scenario that did not place alike."""
+    """Two rounds of one scenario that did not place alike, and the first workload that differs."""
 
-    scenario_id: str
+    scenario: str
     repeat: int
-    first_hash: str
-    other_hash: str
     workload: str
     first_nodes: tuple[str, ...]
     other_nodes: tuple[str, ...]
+    first_hash: str = ""
+    other_hash: str = ""
 
     def in_words(self) -> str:
         """Return what differs, in one line."""
         return (
-            f"{self.scenario_id}: round {self.repeat} placed otherwise than round 1: "
+            f"{self.scenario}: round {self.repeat} placed otherwise than round 1: "
             f"the first workload that differs is {self.workload}, "
             f"then on {', '.join(self.first_nodes) or 'no node'}, "
             f"now on {', '.join(self.other_nodes) or 'no node'} "
@@ -207,24 +300,92 @@ class Divergence:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class RunOutcome:
+def find_divergences(outcomes: Iterable[ScenarioOutcome]) -> tuple[Divergence, ...]:
+    """Compare every round's first checkpoint with that of the scenario's first round.
+
+    Only those that a file names, or has before it lets the optimiser pack: what a plan makes of them, and when a
+    measured run ends, is not the same in every round.
+    """
+    first: dict[str, CheckpointRecord] = {}
+    found: list[Divergence] = []
+    for outcome in outcomes:
+        reached = next(iter(outcome.checkpoints), None)
+        if reached is None or reached.is_planned or reached.name in {END, FAILED}:
+            continue
+        before = first.setdefault(outcome.scenario_id, reached)
+        if before.placement_hash != reached.placement_hash:
+            then, now = before.placements, reached.placements
+            order = [one.name for one in outcome.source.workload]
+            name = next((one for one in order if then.get(one) != now.get(one)), "")
+            found.append(
+                Divergence(
+                    scenario=outcome.scenario_id,
+                    repeat=outcome.repeat,
+                    workload=name,
+                    first_nodes=then.get(name, ()),
+                    other_nodes=now.get(name, ()),
+                    first_hash=before.placement_hash,
+                    other_hash=reached.placement_hash,
+                )
+            )
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
     """All scenarios of a run, and whether their rounds agree.
 
-    ``error`` says why a run ended early; the outcomes are then those that were had.
-    ``error_code`` is what the command exits with for that.
+    `error` says why a run ended early; the scenarios are then those that were finished. `environment` has versions and
+    the machine.
     """
 
-    run_id: str
+    run: str
     started: str
-    cluster: str
-    outcomes: tuple[ScenarioOutcome, ...]
-    divergences: tuple[Divergence, ...]
-    durations_s: Mapping[str, float]
+    cluster: str = ""
     error: str = ""
-    error_code: int = 1
+    durations_s: Mapping[str, float]
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    scenarios: tuple[ScenarioResult, ...]
+    divergences: tuple[Divergence, ...]
 
     @property
     def passed(self) -> bool:
         """Whether every scenario passed and all rounds placed alike."""
-        return not self.error and not self.divergences and all(outcome.passed for outcome in self.outcomes)
+        return not self.error and not self.divergences and all(one.passed for one in self.scenarios)
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON values, which `read_run` reads."""
+        scenarios = [one.document() for one in self.scenarios]
+        return {"format": FORMAT, "passed": self.passed, **_write(self, RunResult, scenarios=scenarios)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOutcome(RunResult):
+    """A run with what its process still has; `error_code` is what the command exits with for `error`."""
+
+    scenarios: tuple[ScenarioOutcome, ...]
+    error_code: int = 1
+
+
+def read_run(folder: Path) -> RunResult:
+    """Return the run of a results bundle; `InputError` if there is none, or it cannot be read."""
+    path = folder / RUN_FILE
+    if not path.is_file():
+        raise InputError(
+            f"{folder} holds neither a run (run.json) nor a comparison (compare.json); "
+            "name the folder that `stowage run` or `stowage compare` printed at its end"
+        )
+    try:
+        document = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+        run = msgspec.convert(document, RunResult)
+    except msgspec.MsgspecError as error:
+        raise _make_error(path, str(error)) from error
+    if document.get("format") != FORMAT:
+        raise _make_error(path, f"format {document.get('format')!r}, this reads {FORMAT!r}")
+    return run
+
+
+def _make_error(path: Path, cause: str) -> InputError:
+    return InputError(
+        f"{path} cannot be read: {cause}; put it back as it was written, or run the scenarios again with this version"
+    )

@@ -6,9 +6,8 @@ from datetime import UTC, datetime
 
 from stowage_testbed.base.clock import Clock
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.run.divergence import find_divergences
 from stowage_testbed.run.listener import Listener, Listeners, Writers, write_nothing
-from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
+from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome, find_divergences
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.run.session import open_context
@@ -99,10 +98,10 @@ class Runner:
 
     def _finish(self, error: str = "", code: int = 1) -> RunOutcome:
         outcome = RunOutcome(
-            run_id=self._run_id,
+            run=self._run_id,
             started=self._started,
             cluster=self._cluster,
-            outcomes=tuple(self._outcomes),
+            scenarios=tuple(self._outcomes),
             divergences=find_divergences(self._outcomes),
             durations_s=dict(self._stopwatch.durations_s),
             error=error,

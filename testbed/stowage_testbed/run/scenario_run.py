@@ -15,7 +15,7 @@ from stowage_testbed.run.environment import clear, find_taken_node, name_namespa
 from stowage_testbed.run.harness import Harness
 from stowage_testbed.run.invariant_checks import check_invariants
 from stowage_testbed.run.listener import Listener
-from stowage_testbed.run.outcome import ScenarioOutcome
+from stowage_testbed.run.outcome import ScenarioOutcome, make_outcome
 from stowage_testbed.run.problem import PROBLEMS, in_words
 from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.steps.context import StepContext
@@ -48,7 +48,7 @@ def run_scenario(
     """
     if missing := find_missing(context.cluster.backend, scenario):
         listener.run_progress(f"{scenario.scenario_id}: skipped: {missing}")
-        return ScenarioOutcome(scenario, repeat, skipped=missing)
+        return make_outcome(scenario, repeat, skipped=missing)
     listener.scenario_started(scenario, repeat)
     recorder, harness = RunRecorder(context, listener), harness or Harness()
     needed = needing_host_pods if harness.is_supervised else nullcontext
@@ -58,7 +58,7 @@ def run_scenario(
         taken = in_words(problem)
     if taken:
         # Nothing is made, and so nothing is cleared: the nodes are somebody's own.
-        outcome = ScenarioOutcome(scenario, repeat, error=taken)
+        outcome = make_outcome(scenario, repeat, error=taken)
         listener.scenario_ended(outcome)
         listener.scenario_finished(outcome, recorder.material(name_namespace(context, scenario, repeat)))
         return outcome
@@ -86,7 +86,7 @@ def run_scenario(
 def _carry_out(
     context: RunContext, scenario: Scenario, repeat: int, recorder: RunRecorder, harness: Harness
 ) -> ScenarioOutcome:
-    outcome = ScenarioOutcome(scenario, repeat)
+    outcome = make_outcome(scenario, repeat)
     errors: list[str] = []
     try:
         with recorder.step("prepare"):

@@ -177,7 +177,7 @@ def test_what_was_recorded_happens_again(context: RunContext, tmp_path: Path) ->
 
     assert tasks <= set(replayed.came_s)
     assert len(replayed.came_s) == len(recorded.came_s) == len(came)
-    replay = next(one for one in second.steps if one.step.kind == "replay")
+    replay = next(one for one in second.steps if one.kind == "replay")
     check_times(measure_distances_s(trace, replayed.came_s))
     assert replay.facts["refused"] == 0
 

@@ -78,7 +78,7 @@ def test_what_the_server_does_not_take_is_told_in_its_words(
 
     outcome = environment.play(f"steps: [apply: [web, {path}]]\nexpect: {{end: {{placed: 0}}}}\n")
 
-    assert not any(one.error == "" for one in outcome.steps if one.step.line)
+    assert not any(one.error == "" for one in outcome.steps if one.line)
     assert f"{path}:1: " in outcome.error
     assert words in outcome.error
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.report.junit import make_junit
-from stowage_testbed.report.saved import make_saved_run
 from stowage_testbed.report.showing import write_screen
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import RunOutcome
@@ -44,8 +44,8 @@ def test_every_smoke_scenario_passes(outcome: RunOutcome) -> None:
     """From files to verified placements; a run that stops early is no short one."""
     chosen = choose_scenarios((), folder=SCENARIOS, labels=["smoke"])
 
-    assert outcome.passed, write_screen(make_saved_run(outcome, {}))
-    assert [item.scenario.scenario_id for item in outcome.outcomes] == [scenario.scenario_id for scenario in chosen]
+    assert outcome.passed, write_screen(outcome)
+    assert [item.scenario_id for item in outcome.scenarios] == [scenario.scenario_id for scenario in chosen]
 
 
 @pytest.mark.nightly
@@ -56,21 +56,19 @@ def test_the_other_minors_place_alike(outcome: RunOutcome, minor: str) -> None:
 
     other = Runner(RunRequest(chosen, minor=minor), "smoke-e2e1", Listener()).run()
 
-    assert other.passed, write_screen(make_saved_run(other, {}))
+    assert other.passed, write_screen(other)
     assert _first_hashes(other) == _first_hashes(outcome)
 
 
 def _first_hashes(outcome: RunOutcome) -> dict[str, str]:
     return {
-        one.scenario.scenario_id: one.checkpoints[0].placement_hash
-        for one in outcome.outcomes
-        if one.scenario.scenario_id not in BY_LOT
+        one.scenario_id: one.checkpoints[0].placement_hash for one in outcome.scenarios if one.scenario_id not in BY_LOT
     }
 
 
 def test_every_pod_that_was_bound_has_a_latency(outcome: RunOutcome) -> None:
     """A watch that misses a pod would bend the percentiles."""
-    first = [item.checkpoints[0] for item in outcome.outcomes if item.checkpoints]
+    first = [item.checkpoints[0] for item in outcome.scenarios if item.checkpoints]
 
     assert {BEFORE, END} < {one.name for one in first}
     for one in first:
@@ -83,7 +81,7 @@ def test_every_pod_that_was_bound_has_a_latency(outcome: RunOutcome) -> None:
 
 def test_a_measured_window_lies_between_its_steps(outcome: RunOutcome) -> None:
     """Metrics are of the burst, not of what came before it."""
-    (burst,) = (item for item in outcome.outcomes if item.scenario.scenario_id == "burst/deployment-200@small")
+    (burst,) = (item for item in outcome.scenarios if item.scenario_id == "burst/deployment-200@small")
 
     assert burst.window is not None
     (end,) = burst.checkpoints
@@ -100,7 +98,7 @@ def test_the_bundle_holds_events_and_configuration(outcome: RunOutcome, bundle: 
     document = json.loads((bundle.folder / "run.json").read_text())
 
     assert document["passed"] is True
-    assert len(document["scenarios"]) == len(outcome.outcomes)
+    assert len(document["scenarios"]) == len(outcome.scenarios)
     folder = bundle.folder / "paper-figure-1" / "round-1"
     lines = (folder / "events.jsonl").read_text().splitlines()
     changes = [json.loads(line) for line in lines]
@@ -112,7 +110,7 @@ def test_the_bundle_holds_events_and_configuration(outcome: RunOutcome, bundle: 
 
 def test_the_reports_can_be_made(outcome: RunOutcome) -> None:
     """Real outcomes are richer than the ones that unit tests make up."""
-    shown = write_screen(make_saved_run(outcome, environment()))
+    shown = write_screen(replace(outcome, environment=environment()))
 
     assert "paper/figure-1" in shown
     assert "figure-1 round 1" in make_junit(outcome)

@@ -81,8 +81,8 @@ def test_a_bundle_shows_steps_and_window_and_holds_the_trace(tmp_path: Path) -> 
     trace.write_text("{}\n")
     path.write_text("name: burst/small\n")
     outcome = a_stepped_outcome(facts={"pods": 2}, path=path)
-    replay = replace(outcome.scenario.steps[0], action=Replay("trace.jsonl"))
-    replayed = replace(outcome, scenario=replace(outcome.scenario, steps=(replay,)))
+    replay = replace(outcome.source.steps[0], action=Replay("trace.jsonl"))
+    replayed = replace(outcome, source=replace(outcome.source, steps=(replay,)))
     bundle = Bundle(tmp_path / "results", "run-1", {})
 
     bundle.scenario_finished(replayed, a_material(tmp_path / "audit.log"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -22,10 +23,9 @@ from stowage_testbed.report import progress as progress_module
 from stowage_testbed.report.junit import make_junit
 from stowage_testbed.report.limits import MOST_CHARACTERS, MOST_LINES
 from stowage_testbed.report.progress import LiveProgress
-from stowage_testbed.report.saved import make_saved_run, read_run
 from stowage_testbed.report.showing import make_placement_table, show_run, write_markdown, write_screen
 from stowage_testbed.report.tables import make_tables
-from stowage_testbed.run.outcome import ScenarioOutcome
+from stowage_testbed.run.outcome import ScenarioOutcome, read_run
 from stowage_testbed.scenario.check import CheckResult
 
 RUNS = yaml.safe_load(Path(__file__).with_name("runs.yaml").read_text("utf-8"))
@@ -37,7 +37,7 @@ def saved(folder: Path, *outcomes: ScenarioOutcome) -> Path:
 
 
 def markdown_of(*outcomes: ScenarioOutcome) -> str:
-    return write_markdown(make_saved_run(a_run(*outcomes), ENVIRONMENT))
+    return write_markdown(replace(a_run(*outcomes), environment=ENVIRONMENT))
 
 
 def edited(folder: Path, **changes: Any) -> Path:
@@ -65,9 +65,8 @@ def outcome_of(row: Mapping[str, Any]) -> ScenarioOutcome:
 def test_reports_say_what_came_of_a_run(what: str) -> None:
     """The way to the cause begins with the difference, not with a log."""
     case = RUNS[what]
-    run = a_run(*map(outcome_of, case["outcomes"]), error=case.get("error", ""))
-    saved_run = make_saved_run(run, ENVIRONMENT)
-    text = write_markdown(saved_run)
+    run = replace(a_run(*map(outcome_of, case["outcomes"]), error=case.get("error", "")), environment=ENVIRONMENT)
+    text = write_markdown(run)
     junit = ET.fromstring(make_junit(run))[0]  # noqa: S314 - our own
 
     assert [one for one in case.get("markdown", ()) if one not in text] == []
@@ -79,13 +78,13 @@ def test_reports_say_what_came_of_a_run(what: str) -> None:
         names = [f"{one.get('classname')} {one.get('name')}" for one in junit]
         assert names == case["cases"]
     if "cells" in case:
-        table = make_tables(saved_run)[-1]
+        table = make_tables(run)[-1]
         for row, cells in zip(table.rows, case["cells"], strict=True):
             assert cells.items() <= dict(zip(table.headers, row, strict=True)).items()
         notes = "\n".join(table.notes)
         assert [one for one in case.get("notes", ()) if one not in notes] == []
     if "placements" in case:
-        lines = make_placement_table(run.outcomes[0]).splitlines()[3:]
+        lines = make_placement_table(run.scenarios[0]).splitlines()[3:]
         assert [line.split() for line in lines] == case["placements"]
 
 
@@ -168,7 +167,7 @@ def test_reports_and_progress_have_the_first_lines_and_the_document_all(tmp_path
     run = a_run(an_outcome(checks=checks))
     junit = ET.fromstring(make_junit(run)).findtext(".//failure")  # noqa: S314 - our own
     stream, folder = io.StringIO(), saved_bundle(tmp_path, run)
-    LiveProgress(Console(file=stream, width=200)).scenario_ended(run.outcomes[0])
+    LiveProgress(Console(file=stream, width=200)).scenario_ended(run.scenarios[0])
 
     for text in (junit or "", stream.getvalue()):
         lines = text.splitlines()
@@ -189,7 +188,7 @@ def test_a_cell_that_names_every_node_is_cut() -> None:
     ]
     run = a_run(*rounds)
 
-    for text in (make_junit(run), write_markdown(make_saved_run(run, {}))):
+    for text in (make_junit(run), write_markdown(run)):
         assert "characters; all are in run.json" in text
         assert max(map(len, text.splitlines())) < 4 * MOST_CHARACTERS
 
@@ -197,7 +196,7 @@ def test_a_cell_that_names_every_node_is_cut() -> None:
 def test_the_screen_ends_with_what_went_wrong_and_the_verdict() -> None:
     """The second question after "did it fail" is "what did it do instead"."""
     run = a_run(an_outcome(checks=(FAILED,)), error="interrupted")
-    text = show_run(make_saved_run(run, {}), run.outcomes, Path("results"))
+    text = show_run(run, Path("results"))
     assert "pod c is pending" in text
     assert text.index("Scenarios") < text.index("Failed checks")
     assert "the run ended early: interrupted" in text
@@ -211,7 +210,7 @@ def shown(*, terminal: bool) -> str:
     outcome = an_outcome(checks=(FAILED,))
     progress.run_started("run-1", 1)
     progress.run_progress("cluster run-ab12: up")
-    progress.scenario_started(outcome.scenario, 1)
+    progress.scenario_started(outcome.source, 1)
     progress.scenario_progress("waits for 3 pods")
     progress.scenario_ended(outcome)
     progress.run_finished(a_run(outcome))

@@ -27,11 +27,9 @@ from stowage_testbed.observe.receipt import NS_PER_S, Receipt
 from stowage_testbed.observe.source import CORE_SOURCES, PODS, REPLICA_SETS
 from stowage_testbed.run import catching_up
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.divergence import find_divergences
 from stowage_testbed.run.invariant_checks import WATCHED, check_invariants
-from stowage_testbed.run.latency import make_latency
 from stowage_testbed.run.listener import Listener
-from stowage_testbed.run.outcome import ScenarioOutcome
+from stowage_testbed.run.outcome import ScenarioOutcome, find_divergences, make_latency
 from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.steps.observed_moment import sum_up_plans
 from stowage_testbed.run.window_record import find_proved_bound
@@ -40,7 +38,7 @@ from stowage_testbed.scenario.check import OptimizerRecord
 SOON_S = 10.0
 BINDINGS = 6
 MOMENT = "2026-01-01T00:00:01.000001Z"
-SCENARIO = an_outcome().scenario
+SCENARIO = an_outcome().source
 START = Receipt(0, 1_767_225_600 * NS_PER_S)
 """2026-01-01T00:00:00Z, when the window begins."""
 
@@ -93,7 +91,7 @@ def test_the_resolution_is_the_watch_s(times_s: list[float], lags_s: list[float]
         assert latency.audit_lag_s == pytest.approx(median(lags_s))
     else:
         assert latency.audit_lag_s is None
-        assert all(item.value is None for item in latency.percentiles)
+        assert set(latency.percentiles_s.values()) == {None}
 
 
 def test_moves_are_summed_over_plans() -> None:

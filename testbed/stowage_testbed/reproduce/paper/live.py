@@ -130,11 +130,11 @@ class _OutcomeWriter(Listener):
 
     def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
         """Hold it against the simulation, and write it down."""
-        one = self._sample[outcome.scenario.name]
+        one = self._sample[outcome.scenario]
         took = []
         for _ in range(SIMULATIONS):
             began = perf_counter()
-            simulated = simulate(outcome.scenario, self._simulator)
+            simulated = simulate(outcome.source, self._simulator)
             took.append(perf_counter() - began)
         reached = {one.name: one for one in outcome.checkpoints}
         before, after = reached.get(BEFORE), reached.get(AFTER)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from stowage_testbed.metrics.packing import compute_utilisation, hash_placement
 from stowage_testbed.observe.audit import AuditLogMissingError, read_audit_entries, read_binding_times_ns
 from stowage_testbed.observe.timeline import (
     PodTimeline,
@@ -10,8 +9,7 @@ from stowage_testbed.observe.timeline import (
     measure_binding_lags_s,
     read_pod_timelines,
 )
-from stowage_testbed.run.latency import Latency, make_latency
-from stowage_testbed.run.outcome import CheckpointRecord
+from stowage_testbed.run.outcome import Latency, make_checkpoint, make_latency
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.observed_moment import observe_state
 
@@ -30,13 +28,11 @@ def note_checkpoint(context: StepContext, name: str) -> None:
         changes = [one for one in changes if window.holds(one.receipt)]
         duration_s = window.length_s
     context.checkpoints.append(
-        CheckpointRecord(
-            name=name,
-            state=state,
-            utilisation=compute_utilisation(state),
-            placement_hash=hash_placement(state),
-            latency=_make_latency(context, read_pod_timelines(changes, namespace)),
-            duration_s=duration_s,
+        make_checkpoint(
+            name,
+            state,
+            _make_latency(context, read_pod_timelines(changes, namespace)),
+            duration_s,
             is_planned=context.is_planned,
         )
     )

@@ -89,7 +89,7 @@ def _record(context: StepContext, step: Step, counts_for: str) -> StepRecord:
         where = f"{step}" if file is None or not step.line else f"{step} of {file}"
         error = f"{where} failed: {error}"
     lasted_s = clock.now().seconds_since(began)
-    return StepRecord(step, lasted_s, dict(context.facts), error)
+    return StepRecord(step.number, step.kind, step.line, step.action.in_words(), lasted_s, dict(context.facts), error)
 
 
 def _keep_evidence(context: StepContext, error: str) -> None:
