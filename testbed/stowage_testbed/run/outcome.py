@@ -20,9 +20,9 @@ from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.metrics.packing import compute_utilisation, count_pods_per_node, hash_placement, list_placements
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.metrics.state import ClusterState
-from stowage_testbed.observe.agreement import summarise_lags
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.receipt import CLOCK_NAME, RESOLUTION_S, Receipt
+from stowage_testbed.observe.timeline import summarise_lags
 from stowage_testbed.scenario.check import CheckResult
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.waiting import END, FAILED
