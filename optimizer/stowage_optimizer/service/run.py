@@ -165,7 +165,8 @@ class Run:
                     continue
                 update = pb.SolveUpdate.FromString(message)
                 if update.last:
-                    return update
+                    # A failure comes without a plan; the one before it may not have been taken yet.
+                    return update if update.HasField("plan") else self._instead(update.end_reason, update.message)
                 self._take(update)
         except (EOFError, OSError):
             return self._ended()

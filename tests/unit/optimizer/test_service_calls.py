@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from multiprocessing import Pipe
 from pathlib import Path
 from queue import SimpleQueue
 from typing import cast
@@ -24,10 +25,12 @@ from stowage_optimizer.service.errors import CallRefusedError
 from stowage_optimizer.service.outbox import Outbox
 from stowage_optimizer.service.run import Run
 from stowage_optimizer.service.server import LONGEST_PATH_BYTES, claim
+from stowage_optimizer.service.settings import READ
 from stowage_optimizer.service.solving import answer_after_s, checking_s, grace_s, kill_after_s, reading_limit_s
 from stowage_optimizer.service.turns import Turns
 from stowage_optimizer.service.updates import last_update
 from stowage_optimizer.service.vetting import PlanGate, Vetting
+from stowage_optimizer.service.workers import ChildProcess
 from stowage_testbed.base.wait import HANG_S
 
 
@@ -308,6 +311,39 @@ def test_of_late_plans_only_the_first_and_the_last_are_checked() -> None:
 
     assert last.last
     assert last.plan == a_plan("first")
+
+
+class FakeChild:
+    """A child whose messages are all there before anybody takes one."""
+
+    def __init__(self, *updates: pb.SolveUpdate) -> None:
+        self.connection, self.own_end = Pipe()
+        for message in (READ, *(update.SerializeToString() for update in updates)):
+            self.own_end.send_bytes(message)
+
+    def kill(self) -> None:
+        """Do nothing: it has ended."""
+
+    def close(self) -> None:
+        """Close both ends."""
+        self.connection.close()
+        self.own_end.close()
+
+
+def test_a_failure_takes_no_plan_along_that_nobody_has_taken_yet() -> None:
+    """The snapshot may still be indexed for the checks when the strategy fails."""
+    plan = pb.SolveUpdate(plan=a_plan("found"), strategy="s")
+    failure = pb.SolveUpdate(end_reason=pb.END_REASON_ERROR, message="out of memory", last=True)
+    ended = threading.Event()
+    limits = {"reading_limit_s": LONG_S, "time_limit_s": LONG_S, "kill_after_s": LONG_S}
+    child = cast("ChildProcess", FakeChild(plan, failure))
+    run = Run(child, b"", **limits, on_end=ended.set, prepare=lambda: None)
+    assert ended.wait(LONG_S)
+
+    *_, last = run.updates()
+
+    assert (last.end_reason, last.message) == (pb.END_REASON_ERROR, "out of memory")
+    assert (last.plan, last.strategy) == (a_plan("found"), "s")
 
 
 class Letters:
