@@ -17,6 +17,8 @@ Manifest = dict[str, Any]
 
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
+APPLY = "application/apply-patch+yaml"
 
 _SHOWN = 600
 """Characters of an answer that are shown."""

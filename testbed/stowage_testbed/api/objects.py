@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from stowage_testbed.api.client import MERGE_PATCH, ApiRefusedError, Manifest, ask
+from stowage_testbed.api.client import APPLY, MERGE_PATCH, STRATEGIC_MERGE_PATCH, ApiRefusedError, Manifest, ask
 from stowage_testbed.api.kinds import DEFINITION, kinds_of
 from stowage_testbed.base.wait import wait_until
 
@@ -59,12 +60,42 @@ class Objects:
         query += [("dryRun", "All")] if dry_run else []
         return self._ask("POST", path, what, manifest, allowed=allowed, query=query)
 
+    def apply(self, manifest: Manifest, *, manager: str) -> dict[str, Any]:
+        """Create or change an object by server-side apply, and return it as the server has it.
+
+        Fields that an earlier manifest of this manager had, and this one lacks, go. An object whose name the
+        server chooses is created, and so is a Node: its status would not be applied.
+        """
+        metadata, kind = manifest["metadata"], self.kinds.of(manifest)
+        name = metadata.get("name")
+        if not name or (kind.name == "Node" and not self.exists("Node", name)):
+            return self.create(manifest, strict=True)
+        path = kind.path(metadata.get("namespace", ""), name)
+        query = [("fieldManager", manager), ("force", "true"), ("fieldValidation", "Strict")]
+        return self._ask("PATCH", path, f"apply {kind.name} {name}", json.dumps(manifest), content=APPLY, query=query)
+
     def patch(
-        self, kind: str, name: str, change: Mapping[str, Any], *, namespace: str = "", subresource: str = ""
+        self,
+        kind: str,
+        name: str,
+        change: Mapping[str, Any],
+        *,
+        namespace: str = "",
+        subresource: str = "",
+        strategic: bool = False,
     ) -> dict[str, Any]:
-        """Merge a change into an object, or into its subresource."""
+        """Merge a change into an object, or into its subresource.
+
+        If ``strategic``, lists are merged by the keys of their elements, where the kind has such keys.
+        """
         path = self._path(kind, namespace, name, subresource)
-        return self._ask("PATCH", path, f"change {kind} {name}", change, content=MERGE_PATCH)
+        what = f"change {kind} {name}"
+        if strategic:
+            unsupported = {HTTPStatus.UNSUPPORTED_MEDIA_TYPE}  # a custom resource
+            made = self._ask("PATCH", path, what, change, content=STRATEGIC_MERGE_PATCH, allowed=unsupported)
+            if made:
+                return made
+        return self._ask("PATCH", path, what, change, content=MERGE_PATCH)
 
     def evict(self, name: str, *, namespace: str, uid: str) -> None:
         """Ask for a pod to be evicted; a budget may refuse it."""

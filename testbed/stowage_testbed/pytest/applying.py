@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
 from http import HTTPStatus
@@ -18,8 +17,6 @@ from stowage_testbed.pytest.environment import SessionEnvironment
 from stowage_testbed.pytest.plain import plain
 from stowage_testbed.run.arm import PodOverrides, override_pod
 
-APPLY = "application/apply-patch+yaml"
-_MANAGER = [("fieldManager", "stowage-pytest"), ("force", "true")]
 _LONGEST = 50
 _NOBODYS = frozenset({None, "", "default-scheduler"})
 
@@ -87,13 +84,11 @@ class Applier:
             what = f"create {kind.name} {metadata['generateName']}"
             return ask(api, "POST", kind.path(namespace), what, body)
         path = kind.path(namespace, metadata["name"])
-        what = f"apply {kind.name} {metadata['name']}"
         if namespace != self._namespace:
-            there = ask(api, "GET", path, what, allowed={HTTPStatus.NOT_FOUND})
+            there = ask(api, "GET", path, f"read {path}", allowed={HTTPStatus.NOT_FOUND})
             if not there:
                 self._outside.append(path)
-        text = json.dumps(body)
-        return ask(api, "PATCH", path, what, text, content=APPLY, query=_MANAGER)
+        return Objects(api).apply(body, manager="stowage-pytest")
 
 
 def with_overrides_for(manifest: Manifest, pod_overrides: PodOverrides | None) -> Manifest:

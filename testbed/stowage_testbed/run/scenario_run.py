@@ -124,7 +124,7 @@ def _complete(outcome: ScenarioOutcome, steps: StepContext, *, failed: bool) -> 
     outcome = replace(outcome, record=record, metrics=metrics)
     # Unless the step that failed says it all.
     of_end = () if failed else tuple(_check_end(steps, outcome))
-    invariants = check_invariants(steps.run, steps.recorder)
+    invariants = check_invariants(steps.run, steps.recorder, steps.scenario.expect.allow)
     return replace(outcome, checks=(*outcome.checks, *of_end, *invariants))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import isclose
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from annotated_types import Ge, MinLen
 from typing_extensions import TypedDict
@@ -236,6 +236,8 @@ class Expectations:
     """Allowed distance of every utilisation figure."""
     allow_unplaceable: bool = False
     """Accept pods that fit on no empty node; without it they are an error."""
+    allow: tuple[Literal["lost-pod", "fewer-placed", "overcommit"], ...] = ()
+    """Rules that Kubernetes itself breaks here, as where a StatefulSet cannot make a pod again."""
     metrics: Mapping[MetricName, MetricBound] = field(default_factory=dict)
     """Bounds on metrics of the measured window, by the metric's name."""
     that: tuple[WrittenExpression, ...] = ()

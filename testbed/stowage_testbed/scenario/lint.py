@@ -323,7 +323,8 @@ def _order(one: Content) -> Found:
             if sort in ("node", "template", "checkpoint"):
                 continue
             if isinstance(step.action, Apply | Place):
-                if name in there:
+                changed = isinstance(step.action, Apply) and name in step.action.changes
+                if name in there and not changed:
                     message = f"{name!r} was applied already in line {there[name]}; delete it before"
                     yield _refine(one.data, step.place(*place), name), message, False
             elif name not in there:
@@ -367,7 +368,9 @@ def _order_of_nodes(one: Content) -> Found:
 
 def _counts(one: Content) -> Found:
     """No expectation counts more pods than the scenario has."""
-    scaled = any(each.kind == "HorizontalPodAutoscaler" for each in one.scenario.objects.values())
+    kinds = {each.kind for each in one.scenario.objects.values()} | {each.kind for each in one.scenario.workload}
+    # How many pods these make is known only when they run.
+    scaled = not kinds.isdisjoint({"HorizontalPodAutoscaler", "CronJob"})
     if scaled or list_replayed_nodes(one.steps) or any(actions_of(one.steps, Replay)):
         return
     _, most = count_most_pods([step.action for step in one.steps], one.scenario.pods_by_name)

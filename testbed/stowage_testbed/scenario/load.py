@@ -193,14 +193,22 @@ class _Making:
             place = ("steps", number - 1, action.kind)
             made: Action = action
             if isinstance(action, Apply):
-                made = replace(action, names=tuple(self._expand(action.names, place, controllers)))
+                changes: dict[str, ObjectSpec] = {}
+                names = tuple(self._expand(action.names, place, controllers, changes))
+                made = replace(action, names=names, changes=changes)
             elif isinstance(action, Replay):
                 made = self._replay(action, place)
             steps.append(Step(number, self.document.line(("steps", number - 1)), made))
         return steps
 
-    def _expand(self, names: tuple[str, ...], place: tuple[str | int, ...], controllers: list[str]) -> Iterator[str]:
-        """Yield names with those of the objects in files, which are taken along."""
+    def _expand(
+        self,
+        names: tuple[str, ...],
+        place: tuple[str | int, ...],
+        controllers: list[str],
+        changes: dict[str, ObjectSpec],
+    ) -> Iterator[str]:
+        """Yield names with those of the objects in files, which are taken along; earlier ones go into ``changes``."""
         if names == (ALL,):
             yield from controllers
             return
@@ -213,11 +221,12 @@ class _Making:
                 if name in self._files:
                     found = name_again(self._files[name], taken)
                 else:
-                    found = self._files[name] = read_objects(name, self.folder, taken)
+                    found = self._files[name] = read_objects(name, self.folder, taken, self.objects)
             except StowageError as error:
                 self.add(place, str(error))
                 continue
-            self.objects |= {one.name: one for one in found}
+            changes.update({one.name: one for one in found if one.name in self.objects})
+            self.objects |= {one.name: one for one in found if one.name not in self.objects}
             yield from (one.name for one in found)
 
     def _replay(self, action: Replay, place: tuple[str | int, ...]) -> Replay:

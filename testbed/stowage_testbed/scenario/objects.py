@@ -107,20 +107,26 @@ def is_file(name: str) -> bool:
     return name.endswith("/") or Path(name).suffix in SUFFIXES
 
 
-def read_objects(path: str, folder: Path, taken: Collection[str]) -> list[ObjectSpec]:
+def read_objects(path: str, folder: Path, taken: Collection[str], made: Mapping[str, ObjectSpec]) -> list[ObjectSpec]:
     """Return the objects of a file or folder, in an order in which they can be made.
 
+    One that is among those ``made`` by earlier files has the same name: it changes that.
     A scenario calls them as they are called, or ``kind-name`` where something else is
     called so already. One with a ``generateName`` only is called so, and numbered from
     the second on: a run is to have the names of the one before.
     """
     found: dict[str, ObjectSpec] = {}
+    same = {_identify(one): one.name for one in made.values()}
     for located in read_located_manifests(Path(path), folder):
         one = located.manifest
         name = str(one["metadata"].get("name", ""))
         spec = ObjectSpec(name, one, located.place)
         if not name:
             spec = _give_name(spec, {*found, *taken})
+        elif _identify(spec) in same:
+            spec = replace(spec, name=same[_identify(spec)])
+            found[spec.name] = spec
+            continue
         elif name in found or name in taken:
             spec = replace(spec, name=f"{one['kind'].lower()}-{name}")
         if spec.name in found or spec.name in taken:
@@ -130,6 +136,11 @@ def read_objects(path: str, folder: Path, taken: Collection[str]) -> list[Object
             )
         found[spec.name] = spec
     return list(found.values())
+
+
+def _identify(one: ObjectSpec) -> tuple[str, str, str, str]:
+    group = str(one.manifest.get("apiVersion", "")).rpartition("/")[0]
+    return group, one.kind, one.namespace, str(one.manifest["metadata"].get("name", ""))
 
 
 def name_again(objects: Iterable[ObjectSpec], taken: Collection[str]) -> list[ObjectSpec]:

@@ -16,7 +16,8 @@ from stowage_testbed.run.manual_plan import make_manual_plan
 from stowage_testbed.run.steps.conditions import some_pods
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.manifests import make_controllers
-from stowage_testbed.scenario.steps.applying import Apply, ApplyInTurn, AskForPlan, Delete, Evict, Scale, Usage
+from stowage_testbed.scenario.model import SCALED
+from stowage_testbed.scenario.steps.applying import Apply, ApplyInTurn, AskForPlan, Delete, Evict, Patch, Scale, Usage
 
 USAGE_CPU = "kwok.x-k8s.io/usage-cpu"
 USAGE_MEMORY = "kwok.x-k8s.io/usage-memory"
@@ -26,7 +27,7 @@ USAGE_MEMORY = "kwok.x-k8s.io/usage-memory"
 def apply(context: StepContext, step: Apply) -> None:
     """Create workloads and objects in their order."""
     for name in step.names:
-        workload, item = context.workload(name), context.object(name)
+        workload, item = context.workload(name), step.changes.get(name) or context.object(name)
         if workload is not None:
             for manifest in make_controllers(workload, context.namespace):
                 context.create(manifest)
@@ -68,16 +69,26 @@ def scale(context: StepContext, step: Scale) -> None:
     """
     workload = context.existing_workload(step.workload)
     context.objects.patch(workload.kind, workload.name, {"spec": {"replicas": step.to}}, namespace=context.namespace)
-    wait_until(
-        f"the controller of {workload.kind} {workload.name} to see the new number of pods",
-        lambda: context.objects.read(workload.kind, workload.name, namespace=context.namespace),
-        is_observed,
-        timeout_s=HANG_S,
-    )
-    wanted = _list_replicas(context.objects.list_all("ReplicaSet", context.namespace))
-    context.wait_for(
-        "the watch to show the new number of pods", _replicas_are(context.namespace, wanted), timeout_s=HANG_S
-    )
+    _await_taken_over(context, workload.kind, workload.name, context.namespace)
+
+
+def patch(context: StepContext, step: Patch) -> None:
+    """Change an object, or each controller of a workload; a controller has taken the change over on return."""
+    workload, item = context.workload(step.object), context.object(step.object)
+    targets: list[tuple[str, str, str]]
+    if workload is not None:
+        targets = [(workload.kind, name, context.namespace) for name in workload.controller_names]
+    elif item is not None:
+        targets = [(item.kind, item.object_name, item.namespace or context.namespace)]
+    else:
+        kind, _, name = step.object.partition("/")
+        targets = [(kind, name, context.namespace)]
+    for kind, name, namespace in targets:
+        context.objects.patch(
+            kind, name, step.change, namespace=namespace, subresource=step.subresource, strategic=True
+        )
+        if kind in SCALED:
+            _await_taken_over(context, kind, name, namespace)
 
 
 def evict(context: StepContext, step: Evict) -> None:
@@ -132,6 +143,18 @@ def ask_for_plan(context: StepContext, step: AskForPlan) -> None:
     context.objects.create(
         make_manual_plan({"name": step.plan}, execution_mode=step.execution_mode, time_limit_s=time_limit_s)
     )
+
+
+def _await_taken_over(context: StepContext, kind: str, name: str, namespace: str) -> None:
+    """Wait until a controller has seen what was changed, and the watch the new numbers of pods."""
+    wait_until(
+        f"the controller of {kind} {name} to see the change",
+        lambda: context.objects.read(kind, name, namespace=namespace),
+        is_observed,
+        timeout_s=HANG_S,
+    )
+    wanted = _list_replicas(context.objects.list_all("ReplicaSet", namespace))
+    context.wait_for("the watch to show the new number of pods", _replicas_are(namespace, wanted), timeout_s=HANG_S)
 
 
 def _list_pods(state: State, context: StepContext, workload: str) -> list[Pod]:

@@ -147,17 +147,16 @@ class StepContext:
 
     def _offer(self, manifest: Manifest, *, dry_run: bool) -> None:
         asked = apply_overrides(manifest, self.harness.pod_overrides)
+        if not dry_run:
+            self.objects.apply(asked, manager="stowage")
+            return
         try:
-            made = self.objects.create(asked, strict=True, dry_run=dry_run)
+            made = self.objects.create(asked, strict=True, dry_run=True)
         except ApiRefusedError as error:
-            if not dry_run:
-                raise
             # What else is refused now may be allowed when other objects are there.
             if error.status in MALFORMED:
                 self.refused = True
                 raise
-            return
-        if not dry_run:
             return
         dropped = list(_list_dropped(asked.get("spec"), made.get("spec"), "spec"))
         if dropped:

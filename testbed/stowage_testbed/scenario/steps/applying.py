@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 
 from annotated_types import Gt, Interval, Le, MinLen
 
-from stowage_testbed.scenario.objects import is_file
+from stowage_testbed.scenario.objects import ObjectSpec, is_file
 from stowage_testbed.scenario.steps.action import Action, Demand, Where, join_names, write_plain
-from stowage_testbed.scenario.types import Anything, AppliedNames, Cpu, Label, Memory, Of, Some, Sort, Written
+from stowage_testbed.scenario.types import Anything, AppliedNames, Cpu, Hidden, Label, Memory, Of, Some, Sort, Written
 
 ALL = "all"
 """In the place of names: every workload that no burst is made of."""
@@ -22,12 +22,19 @@ class Apply(Action):
 
     A path, of a YAML file or with a slash at its end of a folder, stands for the
     objects there, and begins in the folder of the scenario. Those with a
-    ``generateName`` only are others each time.
+    ``generateName`` only are others each time. A manifest of an object that is there
+    already changes it, as `kubectl apply --server-side` does.
+
+    Attributes
+    ----------
+    changes
+        What the files say of objects that earlier steps have created, by name.
     """
 
     kind = "apply"
     bare = True
     names: AppliedNames
+    changes: Annotated[Mapping[str, ObjectSpec], Hidden()] = field(default_factory=dict, repr=False)
 
     def in_words(self) -> str:
         """Return what it does, whether names or files are written."""
@@ -40,7 +47,9 @@ class Apply(Action):
                 yield place, name, sort
 
     def ask(self, demand: Demand) -> None:
-        demand.apply(self.names)
+        demand.apply(name for name in self.names if name not in self.changes)
+        for name, changed in self.changes.items():
+            demand.set(name, changed.pods)
 
     @property
     def brings(self) -> tuple[str, ...]:
@@ -87,6 +96,31 @@ class Scale(Action):
 
     def ask(self, demand: Demand) -> None:
         demand.set(self.workload, self.to)
+
+
+@dataclass(frozen=True, slots=True)
+class Patch(Action):
+    """Change any part of an object, as `kubectl patch` does: a rollout, a gate, a resize, a quota, a node's label.
+
+    Lists whose elements Kubernetes tells apart by a key, such as containers, are merged element by element.
+    """
+
+    kind = "patch"
+    object: Annotated[str, Of("applied")]
+    """A workload or object of the scenario, or `Kind/name`, as in `Node/node-0` or `Pod/db-1`."""
+    change: Annotated[Anything, MinLen(1)]
+    """The fields that it shall have; null removes one."""
+    subresource: Literal["", "status", "resize", "scale"] = ""
+    """The part of the API that takes the change; `resize` for the resources of a running pod."""
+
+    def uses(self) -> Iterator[tuple[Where, str, Sort]]:
+        """Yield the name, unless it names any object of the cluster."""
+        return (one for one in Action.uses(self) if "/" not in one[1])
+
+    def ask(self, demand: Demand) -> None:
+        replicas = (self.change.get("spec") or {}).get("replicas")
+        if isinstance(replicas, int):
+            demand.set(self.object, replicas)
 
 
 @dataclass(frozen=True, slots=True)
