@@ -48,11 +48,14 @@ class Held:
     read: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Expression:
     """An expression that holds or does not."""
 
     text: str
+
+    def __repr__(self) -> str:
+        return repr(self.text)
 
     def __post_init__(self) -> None:
         _compile(self.text)
