@@ -53,6 +53,11 @@ def test_a_wrong_value_is_refused_by_name(setting: str, message: str) -> None:
         render("profile=optimizer", setting)
 
 
+def test_a_chart_that_depends_on_this_one_may_switch_it_on() -> None:
+    """Helm hands the value of a condition on to the chart itself."""
+    assert render("enabled=true", "global.team=a") == render()
+
+
 def test_all_faults_are_reported_at_once() -> None:
     """One fault a try makes many tries."""
     with pytest.raises(ChartRefusedError) as refused:
@@ -66,7 +71,7 @@ def test_every_value_is_in_the_schema_and_the_other_way_round() -> None:
     """A value without a type, or a type without a value, is out of date."""
 
     def compare(where: str, value: Manifest, described: Manifest) -> None:
-        known = described["properties"].keys() - {"global"}
+        known = described["properties"].keys() - ({"global", "enabled"} if where == "values" else set())
         optional = known if where.endswith("resources") else set()
         assert value.keys() | optional == known, where
         assert described["additionalProperties"] is False, where

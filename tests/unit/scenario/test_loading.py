@@ -22,6 +22,8 @@ from stowage_testbed.scenario.manifests import make_controllers, make_nodes, mak
 from stowage_testbed.scenario.model import Scenario, Workload, WrittenWorkload
 from stowage_testbed.scenario.reading import read
 from stowage_testbed.scenario.starter import write_starter
+from stowage_testbed.scenario.steps.action import Demand
+from stowage_testbed.scenario.steps.applying import Apply
 from stowage_testbed.scenario.yaml_file import Document
 
 GOOD = Path(__file__).parent / "good"
@@ -192,6 +194,31 @@ def test_a_file_that_cannot_be_applied_is_told_when_the_scenario_is_read(
         loaded(tmp_path, shop, file=file)
 
     assert ":20:12:" in str(caught.value)
+
+
+def test_a_second_manifest_of_an_object_changes_it(tmp_path: Path) -> None:
+    """Its pods are not more, and waits go on naming them as before."""
+    web = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "shop"}, "spec": {"replicas": 3}}
+    first, second = (yaml.safe_dump({**web, "spec": {"replicas": replicas, "paused": True}}) for replicas in (3, 2))
+    folder = tmp_path / "good"
+    folder.mkdir()
+    (folder / "first.yaml").write_text(first)
+    (folder / "second.yaml").write_text(second)
+    text = (
+        "version: 1\nname: good/rollout\ndescription: d\nnodes: [{count: 1, cpu: 4, memory: 4G}]\n"
+        "steps: [{apply: first.yaml}, {apply: second.yaml}, {wait: {for: bound, of: shop}}]\n"
+        "expect: {end: {placed: 3}}\n"
+    )
+    (folder / "rollout.yaml").write_text(text)
+    (scenario,) = load_file(folder / "rollout.yaml")
+    applied = [step.action for step in scenario.steps if isinstance(step.action, Apply)]
+    demand = Demand(scenario.pods_by_name)
+
+    assert [one.names for one in applied] == [("shop",), ("shop",)]
+    assert applied[1].changes["shop"].manifest["spec"]["replicas"] == 2
+    for one, pods in zip(applied, (3, 2), strict=True):
+        one.ask(demand)
+        assert demand.asked == {"shop": pods}
 
 
 NODE_OBJECT = """\
