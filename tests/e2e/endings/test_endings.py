@@ -120,9 +120,7 @@ TWO = ("run", VAIN, TOO, "--jobs", "2")
 ROWS = {
     "Ctrl-C while its cluster comes up": Row(RUN, UP, signalled(signal.SIGINT), 130),
     "its terminal is closed while Helm waits": Row(RUN, SERVE, signalled(signal.SIGHUP), 129),
-    "SIGTERM while the optimiser packs": Row(
-        ("run", "paper/figure-1"), "): pack:", signalled(signal.SIGTERM), 143
-    ),
+    "SIGTERM while the optimiser packs": Row(("run", "paper/figure-1"), "): pack:", signalled(signal.SIGTERM), 143),
     "Ctrl-C while two clusters come up": Row(TWO, UP, signalled(signal.SIGINT), 130, clusters=2),
     "killed with its workers left": Row(TWO, WAITS, lambda run: run.process.kill(), -signal.SIGKILL, clusters=2),
     "a worker is killed": Row(TWO, WAITS, worker_killed, ENDED, "early: worker process ", clusters=2),
