@@ -23,8 +23,7 @@ from stowage_testbed.base.child import log_tail, quoted_log
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.cluster.base import Cluster
-from stowage_testbed.cluster.components import API_SERVER, CONTROLLER_MANAGER
-from stowage_testbed.cluster.host_pods import HOST_TAINT
+from stowage_testbed.cluster.components import API_SERVER, CONTROLLER_MANAGER, HOST_TAINT
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.compare.arms.kube_scheduler import SCHEDULER_NAME, default_arm
 from stowage_testbed.helm import install_release

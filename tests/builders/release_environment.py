@@ -12,7 +12,7 @@ from kubernetes.client import ApiClient, ApiException, CoreV1Api
 
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster import Cluster
-from stowage_testbed.cluster.host_pods import HOST_NODE, HOST_TAINT
+from stowage_testbed.cluster.components import HOST_NODE, HOST_TAINT
 
 NOT_FOUND = 404
 

@@ -6,6 +6,7 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Self
 
 from stowage_testbed.base import health
 
@@ -67,6 +68,19 @@ class Child:
     def exit_code(self) -> int | None:
         """Return the code with which it has ended, `None` while it runs."""
         return self._process.poll()
+
+    def wait(self) -> int:
+        """Wait for its end, and return its exit code."""
+        return self._process.wait()
+
+    def __enter__(self) -> Self:
+        """Let it live for the block at most."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Kill it, if it still runs."""
+        self._process.kill()
+        self.end(0)
 
     def end(self, patience_s: float) -> None:
         """Ask it to end, kill it after ``patience_s``, and collect its end."""

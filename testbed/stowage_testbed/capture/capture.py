@@ -14,7 +14,7 @@ from stowage_testbed.capture.nodes import OF_CONDITIONS, CapturedNodes, capture_
 from stowage_testbed.capture.objects import capture_objects, rename_nodes, settle_runtime_class
 from stowage_testbed.capture.reading import FURTHER, Found
 from stowage_testbed.capture.workloads import HOSTNAME, CapturedWorkload, Note, capture_pods, require
-from stowage_testbed.cluster.host_pods import HOST_TAINT
+from stowage_testbed.cluster.components import HOST_TAINT
 from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, Taint
 from stowage_testbed.scenario.arrivals.one_namespace import OneNamespace
 from stowage_testbed.trace.format import PodTemplate

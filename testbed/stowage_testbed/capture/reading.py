@@ -12,7 +12,7 @@ from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.kinds import DEFINITION, KindMissingError
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.cluster.host_pods import HOST_TAINT
+from stowage_testbed.cluster.components import HOST_TAINT
 from stowage_testbed.observe.pod import node_of
 from stowage_testbed.simulate import Remark
 from stowage_testbed.whatif.inventory import kind_of

@@ -25,7 +25,7 @@ def doctor(
 
     Exits with 1 if one that was named does not, or if none works.
     """
-    from stowage_testbed.cluster.fitness import fitness_of  # noqa: PLC0415 - only here
+    from stowage_testbed.cluster.choice import fitness_of  # noqa: PLC0415 - only here
 
     found = [fitness_of(one, minor=kubernetes) for one in backends or list(Backend)]
     if as_json:

@@ -11,7 +11,7 @@ from stowage_testbed.api.client import new_api_client
 from stowage_testbed.base import layout
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cluster.backend import CLUSTER_TOOLS, Backend
-from stowage_testbed.cluster.host_pods import ON_THIS_MACHINE, ReleaseLocation
+from stowage_testbed.cluster.components import ReleaseLocation
 from stowage_testbed.cluster.interruption import uninterrupted
 from stowage_testbed.cluster.listing import check_name, claim_cluster, remove_cluster
 from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
@@ -27,19 +27,9 @@ READY_TIMEOUT_S = 120.0
 class Cluster(ABC):
     """A Kubernetes control plane with fake nodes; its folder holds all of it.
 
-    Parameters
-    ----------
-    name
-        Unique among this user's clusters.
-    api_port
-        Port of the API server on 127.0.0.1; a free one without.
-    minor
-        Of Kubernetes, as in ``1.37``; the default one without.
-
-    Raises
-    ------
-    StowageError
-        ``name`` cannot be a cluster's, or there is no such minor.
+    Its ``name`` is unique among this user's clusters. The API server gets a free port of 127.0.0.1 unless ``api_port``
+    is given, and the default minor of Kubernetes unless one is named, as in ``1.37``. Raises a StowageError if ``name``
+    cannot be a cluster's, or there is no such minor.
     """
 
     backend: ClassVar[Backend]
@@ -72,18 +62,13 @@ class Cluster(ABC):
     @property
     def release_location(self) -> ReleaseLocation:
         """Where the pods of a Helm release run."""
-        return ON_THIS_MACHINE
+        return ReleaseLocation()
 
     def up(self) -> None:
         """Start, and leave nothing behind if that fails or is interrupted.
 
-        Tools that are missing are installed, which takes minutes and is shown.
-
-        Raises
-        ------
-        StowageError
-            The name or the port is taken, a tool cannot be installed, the control plane
-            did not become ready, or Docker refuses something.
+        Tools that are missing are installed, which takes minutes and is shown. Raises a StowageError if the name or the
+        port is taken, a tool cannot be installed, the control plane did not become ready, or Docker refuses something.
         """
         self._check()
         self._claim_id = secrets.token_hex(8)

@@ -8,8 +8,12 @@ it.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -34,7 +38,8 @@ def processes_of(workdir: Path) -> list[psutil.Process]:
         if process.pid not in found and belongs_to(process, workdir):
             found[process.pid] = process
             # A release's container has an environment of its own, without the mark.
-            found |= {child.pid: child for child in _descendants(process)}
+            with suppress(psutil.NoSuchProcess):
+                found |= {child.pid: child for child in process.children(recursive=True)}
     found.pop(os.getpid(), None)
     return list(found.values())
 
@@ -66,29 +71,23 @@ def kill_processes(name: str, workdir: Path) -> None:
 
 def kill_one(process: psutil.Process) -> None:
     """Kill a process unless it has ended; psutil checks that the id is still its."""
-    try:
+    with suppress(psutil.NoSuchProcess, psutil.TimeoutExpired):
         process.kill()
         # Collects the end of a child of this process; others are not waited for.
         process.wait(0)
-    except (psutil.NoSuchProcess, psutil.TimeoutExpired):
-        return
 
 
 def resume(process: psutil.Process) -> None:
     """Let a stopped process go on; harmless if it runs, or has ended meanwhile."""
-    try:
+    with suppress(psutil.NoSuchProcess):
         process.resume()
-    except psutil.NoSuchProcess:
-        return
 
 
 def end_gently(process: psutil.Process, timeout_s: float) -> None:
     """Ask a process to end, and wait for that at most ``timeout_s``."""
-    try:
+    with suppress(psutil.NoSuchProcess, psutil.TimeoutExpired):
         process.terminate()
         process.wait(timeout_s)
-    except (psutil.NoSuchProcess, psutil.TimeoutExpired):
-        return
 
 
 def belongs_to(process: psutil.Process, workdir: Path) -> bool:
@@ -108,14 +107,6 @@ def is_alive(process: psutil.Process) -> bool:
         return False
 
 
-def _descendants(process: psutil.Process) -> list[psutil.Process]:
-    try:
-        children: list[psutil.Process] = process.children(recursive=True)
-    except psutil.NoSuchProcess:
-        return []
-    return children
-
-
 ETCD = "etcd"
 API_SERVER = "kube-apiserver"
 CONTROLLER_MANAGER = "kube-controller-manager"
@@ -123,6 +114,7 @@ KWOK = "kwok-controller"
 HOST_PODS = "hostpods"
 METRICS_SERVER = "metrics-server"
 SCHEDULER = "kube-scheduler"
+KWOKCTL = "kwokctl"
 
 CONTROL_PLANE = (ETCD, API_SERVER, CONTROLLER_MANAGER, KWOK)
 """In the order of their dependence: the first that ended is the cause."""
@@ -138,8 +130,8 @@ def log_file(workdir: Path, component: str) -> Path:
     return workdir / "logs" / f"{component}.log"
 
 
-def spawn_component(workdir: Path, component: str, command: Sequence[str]) -> None:
-    """Start a component in a session of its own; its output goes to its log.
+def spawn_component(workdir: Path, component: str, command: Sequence[str], flags: Mapping[str, object]) -> None:
+    """Start a component in a session of its own, with ``--name=value`` for each flag; its output goes to its log.
 
     Spawned, not opened as a child: it is found by its mark like every other process of the cluster in ``workdir``.
     """
@@ -147,7 +139,7 @@ def spawn_component(workdir: Path, component: str, command: Sequence[str]) -> No
     write = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     pid = os.posix_spawn(
         command[0],
-        tuple(command),
+        (*command, *(f"--{name}={value}" for name, value in flags.items())),
         marked_environment(workdir, os.environ),
         file_actions=[
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
@@ -162,13 +154,11 @@ def spawn_component(workdir: Path, component: str, command: Sequence[str]) -> No
 def component_process(workdir: Path, component: str) -> psutil.Process | None:
     """Return a component's process, or None if it has none or it has ended."""
     pid = _written_pid(workdir, component)
-    if pid is None:
-        return None
-    try:
-        process = psutil.Process(pid)
-    except psutil.NoSuchProcess:
-        return None
-    return process if is_alive(process) else None
+    if pid is not None:
+        with suppress(psutil.NoSuchProcess):
+            process = psutil.Process(pid)
+            return process if is_alive(process) else None
+    return None
 
 
 def was_started(workdir: Path, component: str) -> bool:
@@ -178,8 +168,7 @@ def was_started(workdir: Path, component: str) -> bool:
 
 def has_ended(workdir: Path, component: str) -> bool:
     """Return whether a component was started and does not run any more."""
-    started = was_started(workdir, component)
-    return started and component_process(workdir, component) is None
+    return was_started(workdir, component) and component_process(workdir, component) is None
 
 
 def _written_pid(workdir: Path, component: str) -> int | None:
@@ -197,3 +186,42 @@ def component_failed(workdir: Path, component: str) -> StowageError:
         f"cluster {workdir.name!r} did not start: {component} ended. Its last lines "
         f"({log.name}):\n  {quoted_log(log_tail(log))}"
     )
+
+
+def start_timeout(
+    workdir: Path, timeout: WaitTimeoutError[Any], component: str, tail: Sequence[str] | None = None
+) -> StowageError:
+    """Return the error that a cluster was not ready in time; the end of a component's log is read unless given."""
+    lines = log_tail(log_file(workdir, component)) if tail is None else tail
+    return StowageError(
+        f"cluster {workdir.name!r} was not ready within {timeout.timeout_s:g} s: "
+        f"{timeout}. The last lines of {component}:\n  {quoted_log(lines)}\n"
+        "on a slow or busy machine run it again"
+    )
+
+
+HOST_NODE = "stowage-host"
+HOST_TAINT = "stowage.dev/host"
+"""Keeps the workload off the node that the release runs on."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseLocation:
+    """The one node of a cluster that is no fake one, where a Helm release runs; it has the taint `HOST_TAINT`."""
+
+    node: str = HOST_NODE
+    containers: bool = False
+    """Whether pods run there as containers of their images; if not, as processes of this machine."""
+    api_server_url: str = ""
+    """The API server's address from there; empty where it is the kubeconfig's."""
+
+
+def start_host_pods(workdir: Path, kubeconfig: Path, longest_backoff_s: float | None = None) -> None:
+    """Start the daemon that plays kubelet, which registers its node by itself.
+
+    A container that ended is started again after ``longest_backoff_s`` at most; after the daemon's own default without.
+    """
+    flags: dict[str, object] = {"node": HOST_NODE, "kubeconfig": kubeconfig, "workdir": workdir}
+    if longest_backoff_s is not None:
+        flags["backoff-maximum-s"] = longest_backoff_s
+    spawn_component(workdir, HOST_PODS, [sys.executable, "-m", "stowage_testbed.hostpods"], flags)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import yaml
@@ -39,10 +39,9 @@ between two looks at the log."""
 ETCD_ARGUMENTS: Mapping[str, str] = {"unsafe-no-fsync": "true"}
 
 ETCD_SOCKET = "etcd.sock"
-ETCD_PEER_SOCKET = "etcd-peer.sock"
 
 _SOCKETS_ONLY: ExtraArgs = {
-    ETCD: {"listen-client-urls": f"unix://{ETCD_SOCKET}", "listen-peer-urls": f"unix://{ETCD_PEER_SOCKET}"},
+    ETCD: {"listen-client-urls": f"unix://{ETCD_SOCKET}", "listen-peer-urls": "unix://etcd-peer.sock"},
     API_SERVER: {"etcd-servers": f"unix://{ETCD_SOCKET}"},
 }
 """Etcd asks nobody who they are, and whoever writes a pod into it has a command run as this user: it listens in the
@@ -68,6 +67,13 @@ def render_config(minor: str, ports: Ports, extra_args: ExtraArgs) -> str:
     ``extra_args`` come on top of kwokctl's own.
     """
     arguments = merged_arguments(_EXTRA_ARGS, extra_args)
+    patches = []
+    for component, own in arguments.items():
+        given = [{"key": key, "value": value} for key, value in own.items()]
+        # kwokctl gives these itself, with other values.
+        sockets = _SOCKETS_ONLY.get(component, {}).items()
+        replaced = [{"key": key, "value": value, "override": True} for key, value in sockets]
+        patches.append({"name": component, "extraArgs": [*given, *replaced]})
     config = {
         "apiVersion": "config.kwok.x-k8s.io/v1alpha1",
         "kind": "KwokctlConfiguration",
@@ -79,10 +85,18 @@ def render_config(minor: str, ports: Ports, extra_args: ExtraArgs) -> str:
             "disableQPSLimits": True,
             "disable": ["kube-scheduler"],
             "kubeAuditPolicy": str(AUDIT_POLICY),
-            **_binaries(minor),
-            **_ports(ports),
+            "runtime": "binary",
+            "etcdBinary": str(tool_path("etcd", minor)),
+            "kubeApiserverBinary": str(tool_path("kube-apiserver", minor)),
+            "kubeControllerManagerBinary": str(tool_path("kube-controller-manager", minor)),
+            "kwokControllerBinary": str(tool_path("kwok")),
+            "kubeApiserverPort": ports.kube_apiserver,
+            "etcdPort": ports.etcd,
+            "etcdPeerPort": ports.etcd_peer,
+            "kubeControllerManagerPort": ports.kube_controller_manager,
+            "kwokControllerPort": ports.kwok_controller,
         },
-        "componentsPatches": [_patch(component, arguments) for component in arguments],
+        "componentsPatches": patches,
     }
     return yaml.safe_dump(config) + "---\n" + STAGES.read_text(encoding="utf-8")
 
@@ -90,30 +104,6 @@ def render_config(minor: str, ports: Ports, extra_args: ExtraArgs) -> str:
 def config_file(workdir: Path) -> Path:
     """Return where a cluster's configuration is."""
     return workdir / "kwokctl.yaml"
-
-
-def _binaries(minor: str) -> Mapping[str, str]:
-    return {
-        "runtime": "binary",
-        "etcdBinary": str(tool_path("etcd", minor)),
-        "kubeApiserverBinary": str(tool_path("kube-apiserver", minor)),
-        "kubeControllerManagerBinary": str(tool_path("kube-controller-manager", minor)),
-        "kwokControllerBinary": str(tool_path("kwok")),
-    }
-
-
-def _ports(ports: Ports) -> Mapping[str, int]:
-    return {
-        "kubeApiserverPort": ports.kube_apiserver,
-        "etcdPort": ports.etcd,
-        "etcdPeerPort": ports.etcd_peer,
-        "kubeControllerManagerPort": ports.kube_controller_manager,
-        "kwokControllerPort": ports.kwok_controller,
-    }
-
-
-_PROXY_USER = "kwok-admin"
-"""Name in the certificate that kwokctl gives the API server to proxy with."""
 
 
 def metrics_arguments(workdir: Path) -> ExtraArgs:
@@ -126,7 +116,8 @@ def metrics_arguments(workdir: Path) -> ExtraArgs:
         KWOK: {"enable-crds": "Metric,ClusterResourceUsage"},
         API_SERVER: {
             "requestheader-client-ca-file": str(workdir / "pki" / "ca.crt"),
-            "requestheader-allowed-names": _PROXY_USER,
+            # In the certificate that kwokctl gives the API server to proxy with.
+            "requestheader-allowed-names": "kwok-admin",
             "requestheader-username-headers": "X-Remote-User",
             "requestheader-group-headers": "X-Remote-Group",
             "requestheader-extra-headers-prefix": "X-Remote-Extra-",
@@ -141,17 +132,3 @@ def merged_arguments(*layers: ExtraArgs) -> ExtraArgs:
         for component, values in layer.items():
             arguments.setdefault(component, {}).update(values)
     return arguments
-
-
-def _patch(component: str, extra: ExtraArgs) -> Mapping[str, object]:
-    # kwokctl gives these itself, with other values.
-    replaced = _arguments(_SOCKETS_ONLY, component)
-    return {
-        "name": component,
-        "extraArgs": [*_arguments(extra, component), *({**one, "override": True} for one in replaced)],
-    }
-
-
-def _arguments(layer: ExtraArgs, component: str) -> Iterator[Mapping[str, object]]:
-    for key, value in layer.get(component, {}).items():
-        yield {"key": key, "value": value}

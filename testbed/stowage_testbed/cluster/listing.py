@@ -1,4 +1,4 @@
-"""Clusters by name: claim one, list them, and remove what is left over."""
+"""Clusters by name: claim one, list them, and remove what is left over, on a Docker engine too."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from stowage_testbed.base import layout
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.components import API_SERVER, HOST_PODS, component_process, end_gently, kill_processes
-from stowage_testbed.cluster.kind.containers import containers_run, remove_containers
 from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
 from stowage_testbed.cluster.ports import choose_ports
-from stowage_testbed.images.docker_engine import EngineUnreachableError
+from stowage_testbed.images.docker_engine import EngineUnreachableError, docker, engine_unavailable_reason
 
 _DRAFT = ".claim-"
 _GENTLE_S = 5.0
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 _LONGEST_NAME = 30
+KIND_LABEL = "io.x-k8s.kind.cluster"
 
 
 def check_name(name: str) -> str:
@@ -52,7 +52,9 @@ def claim_cluster(
     with FileLock(clusters / ".lock"):
         remove_drafts(clusters)
         if workdir.exists():
-            _refuse_live(workdir)
+            former = read_owner(workdir)
+            if former is not None and not is_leftover(workdir):
+                raise _refuse_live(workdir.name, former)
             remove_cluster(workdir)
         owners = [read_owner(folder) for folder in cluster_folders(clusters)]
         taken = {port for owner in owners if owner for port in owner.ports.all()}
@@ -84,10 +86,7 @@ def remove_cluster(workdir: Path) -> None:
 
 
 def remove_drafts(clusters: Path) -> None:
-    """Remove what a process left that was killed in the middle of a claim.
-
-    The caller holds the lock, so no claim is going on.
-    """
+    """Remove what a process left that was killed in the middle of a claim; the caller holds the lock."""
     for draft in clusters.glob(f"{_DRAFT}*"):
         shutil.rmtree(draft, ignore_errors=True)
 
@@ -100,15 +99,11 @@ def is_leftover(workdir: Path) -> bool:
     owner = read_owner(workdir)
     if owner is None:
         return True
-    if owner.kept:
-        return not _runs(owner, workdir)
-    return not owner.is_alive()
-
-
-def _runs(owner: Owner, workdir: Path) -> bool:
+    if not owner.kept:
+        return not owner.is_alive()
     if owner.backend is Backend.KWOK_BINARY:
-        return component_process(workdir, API_SERVER) is not None
-    return containers_run(owner, workdir.name)
+        return component_process(workdir, API_SERVER) is None
+    return not containers_run(owner, workdir.name)
 
 
 def cluster_folders(clusters: Path) -> list[Path]:
@@ -118,17 +113,11 @@ def cluster_folders(clusters: Path) -> list[Path]:
     return sorted(path for path in clusters.iterdir() if path.is_dir() and not path.name.startswith("."))
 
 
-def _refuse_live(workdir: Path) -> None:
-    owner = read_owner(workdir)
-    if owner is None or is_leftover(workdir):
-        return
+def _refuse_live(name: str, owner: Owner) -> StowageError:
     if owner.kept:
-        raise StowageError(
-            f"cluster {workdir.name!r} is up already; use it, choose another name, or run: stowage down {workdir.name}"
-        )
-    raise StowageError(
-        f"cluster {workdir.name!r} belongs to process {owner.pid}, which is still "
-        "running; wait for it, or choose another name"
+        return StowageError(f"cluster {name!r} is up already; use it, choose another name, or run: stowage down {name}")
+    return StowageError(
+        f"cluster {name!r} belongs to process {owner.pid}, which is still running; wait for it, or choose another name"
     )
 
 
@@ -149,7 +138,21 @@ class ClusterEntry:
 
 def list_clusters() -> list[ClusterEntry]:
     """Return every cluster by name."""
-    return [_entry(folder) for folder in cluster_folders(layout.clusters_folder())]
+    entries = []
+    for folder in cluster_folders(layout.clusters_folder()):
+        owner = read_owner(folder)
+        state: State = "leftover" if is_leftover(folder) else "owned" if owner and not owner.kept else "up"
+        entries.append(
+            ClusterEntry(
+                name=folder.name,
+                workdir=folder,
+                state=state,
+                owner_pid=owner.pid if owner and state == "owned" else None,
+                api_port=owner.ports.kube_apiserver if owner else None,
+                backend=owner.backend if owner else None,
+            )
+        )
+    return entries
 
 
 def find_cluster(name: str) -> ClusterEntry:
@@ -187,18 +190,38 @@ def purge_clusters(*, everything: bool = False) -> list[str]:
     return [folder.name for folder in doomed if not folder.exists()]
 
 
-def _entry(folder: Path) -> ClusterEntry:
-    owner = read_owner(folder)
-    state: State = "up"
-    if is_leftover(folder):
-        state = "leftover"
-    elif owner is not None and not owner.kept:
-        state = "owned"
-    return ClusterEntry(
-        name=folder.name,
-        workdir=folder,
-        state=state,
-        owner_pid=owner.pid if owner and state == "owned" else None,
-        api_port=owner.ports.kube_apiserver if owner else None,
-        backend=owner.backend if owner else None,
-    )
+def kind_name(cluster: str) -> str:
+    """Return what kind calls a cluster: its label's value and its network's name."""
+    return f"stowage-{cluster}"
+
+
+def containers(cluster: str, *, running: bool = False, engine: str = "") -> list[str]:
+    """Return the names of a cluster's containers."""
+    label = f"label={KIND_LABEL}={kind_name(cluster)}"
+    which = () if running else ("--all",)
+    listing = ("ps", *which, "--filter", label, "--format", "{{.Names}}")
+    return sorted(docker(*listing, engine=engine).split())
+
+
+def containers_run(owner: Owner, cluster: str) -> bool:
+    """Return whether containers of a cluster run; an engine that is away runs none."""
+    if engine_unavailable_reason(owner.engine):
+        return False
+    return bool(containers(cluster, running=True, engine=owner.engine))
+
+
+def remove_containers(owner: Owner, cluster: str) -> None:
+    """Remove a cluster's containers, their volumes and their network."""
+    if reason := engine_unavailable_reason(owner.engine):
+        raise EngineUnreachableError(
+            f"the containers of cluster {cluster!r} cannot be removed, as the Docker "
+            f"engine {owner.engine or 'of this machine'} does not answer ({reason}); "
+            "start it, or remove the cluster's folder by hand if the engine is gone "
+            "for good"
+        )
+    if names := containers(cluster, engine=owner.engine):
+        docker("rm", "--force", "--volumes", *names, engine=owner.engine)
+    network = kind_name(cluster)
+    listing = ("network", "ls", "--quiet", "--filter", f"name=^{network}$")
+    if docker(*listing, engine=owner.engine):
+        docker("network", "rm", network, engine=owner.engine)

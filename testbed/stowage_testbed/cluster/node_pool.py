@@ -23,6 +23,7 @@ METRICS_PATH_ANNOTATION = "metrics.k8s.io/resource-metrics-path"
 """Where metrics-server asks: one KWOK answers for every node."""
 
 MOST_NODES = 100_000
+_STRICT = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
 
 Effect = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
 """What a taint does to pods that do not tolerate it."""
@@ -39,6 +40,8 @@ class NodePoolError(StowageError):
 @dataclass(frozen=True, slots=True)
 class Taint:
     """One taint of a node pool."""
+
+    __pydantic_config__ = _STRICT
 
     key: Annotated[str, MinLen(1)]
     """The taint's key."""
@@ -111,7 +114,6 @@ def metrics_path(node: str) -> str:
 
 
 EXAMPLE = "{prefix: gpu, count: 3, cpu: 4, memory: 8Gi, zones: [a, b]}"
-_STRICT = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
 
 
 def _amount(name: str, quantity: Any) -> int:
@@ -124,13 +126,6 @@ def _amount(name: str, quantity: Any) -> int:
     return amount
 
 
-class _Taint(BaseModel):
-    model_config = _STRICT
-    key: Annotated[str, Field(min_length=1)]
-    effect: Effect
-    value: str = ""
-
-
 class _Pool(BaseModel):
     model_config = _STRICT
     prefix: Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]{0,40}[a-z0-9])?$")] = "node"
@@ -140,8 +135,8 @@ class _Pool(BaseModel):
     pods: Annotated[int, BeforeValidator(partial(_amount, PODS))] = MOST_PODS
     resources: dict[str, Any] = {}
     labels: dict[str, str] = {}
-    taints: list[_Taint] = []
-    zones: list[str] = []
+    taints: tuple[Taint, ...] = ()
+    zones: tuple[str, ...] = ()
 
     @field_validator("resources")
     @classmethod
@@ -154,8 +149,8 @@ class _Pool(BaseModel):
             count=self.count,
             resources=Resources({**self.resources, CPU: self.cpu, MEMORY: self.memory, PODS: self.pods}),
             labels=self.labels,
-            taints=tuple(Taint(one.key, one.effect, one.value) for one in self.taints),
-            zones=tuple(self.zones),
+            taints=self.taints,
+            zones=self.zones,
         )
 
 

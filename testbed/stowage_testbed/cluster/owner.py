@@ -42,16 +42,9 @@ class Owner:
         cls, ports: Ports, claim_id: str, backend: Backend = Backend.KWOK_BINARY, minor: str | None = None
     ) -> Owner:
         """Return the record of the running process."""
-        return cls(
-            os.getpid(),
-            psutil.Process().create_time(),
-            kept=False,
-            claim_id=claim_id,
-            ports=ports,
-            backend=backend,
-            engine=os.environ.get("DOCKER_HOST", ""),
-            minor=minor or _ONLY_MINOR,
-        )
+        engine, minor = os.environ.get("DOCKER_HOST", ""), minor or _ONLY_MINOR
+        began_s = psutil.Process().create_time()
+        return cls(os.getpid(), began_s, False, claim_id, ports, backend, engine, minor=minor)
 
     def is_alive(self) -> bool:
         """Return whether the very process that started the cluster still runs."""

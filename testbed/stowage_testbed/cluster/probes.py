@@ -25,10 +25,7 @@ _NAMESPACES = frozenset({"default", "kube-system", "kube-public", "kube-node-lea
 
 @dataclass(frozen=True, slots=True)
 class ApiProbe:
-    """Asks single things as the cluster's administrator.
-
-    ``context`` holds its certificates; loading them takes longer than a request.
-    """
+    """Asks single things as the cluster's administrator, whose certificates ``context`` holds."""
 
     port: int
     context: ssl.SSLContext

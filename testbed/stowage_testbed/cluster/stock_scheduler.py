@@ -34,9 +34,7 @@ def start_stock_scheduler(cluster: Cluster) -> None:
         # One instance needs no election, which costs seconds at the start.
         "leader-elect": "false",
     }
-    program = str(cluster.tool_path("stowage-scheduler"))
-    options = [f"--{name}={value}" for name, value in flags.items()]
-    spawn_component(cluster.workdir, SCHEDULER, [program, *options])
+    spawn_component(cluster.workdir, SCHEDULER, [str(cluster.tool_path("stowage-scheduler"))], flags)
 
     def serves() -> bool:
         if has_ended(cluster.workdir, SCHEDULER):

@@ -11,7 +11,7 @@ import yaml
 
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.base import Cluster
-from stowage_testbed.cluster.host_pods import HOST_TAINT
+from stowage_testbed.cluster.components import HOST_TAINT
 from stowage_testbed.cluster.ports import LOOPBACK, port_beside
 
 Values = dict[str, object]

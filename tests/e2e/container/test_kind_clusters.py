@@ -13,8 +13,7 @@ import pytest
 
 from stowage_testbed.base import layout
 from stowage_testbed.cluster.interruption import running_cluster
-from stowage_testbed.cluster.kind.cluster import KindCluster
-from stowage_testbed.cluster.kind.containers import create_network
+from stowage_testbed.cluster.kind import KindCluster, create_network
 from stowage_testbed.cluster.listing import find_cluster, purge_clusters
 from stowage_testbed.images.docker_engine import DockerCommandError, EngineUnreachableError, docker
 
@@ -52,7 +51,7 @@ def test_a_killed_owner_s_containers_are_purged() -> None:
     name = a_name()
     code = (
         "import os, signal;"
-        "from stowage_testbed.cluster.kind.cluster import KindCluster;"
+        "from stowage_testbed.cluster.kind import KindCluster;"
         f"KindCluster({name!r}).up(); os.kill(os.getpid(), signal.SIGKILL)"
     )
     subprocess.run(["python", "-c", code], check=False)

@@ -32,8 +32,8 @@ from stowage_testbed.cluster.components import (
     has_ended,
     pid_file,
     processes_of,
+    start_host_pods,
 )
-from stowage_testbed.cluster.host_pods import start_host_pods
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.listing import find_cluster
 from stowage_testbed.cluster.owner import read_owner

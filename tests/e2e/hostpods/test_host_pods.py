@@ -10,8 +10,7 @@ import pytest
 from release_environment import ReleaseEnvironment, is_ready, processes_in, state
 
 from stowage_testbed.base.wait import HANG_S, wait_until
-from stowage_testbed.cluster.components import HOST_PODS, component_process, pid_file
-from stowage_testbed.cluster.host_pods import start_host_pods
+from stowage_testbed.cluster.components import HOST_PODS, component_process, pid_file, start_host_pods
 
 pytestmark = pytest.mark.e2e
 

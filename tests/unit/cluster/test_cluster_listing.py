@@ -21,10 +21,9 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli import app
 from stowage_testbed.cluster import KwokBinaryCluster
 from stowage_testbed.cluster.backend import Backend
-from stowage_testbed.cluster.choice import existing_cluster, new_cluster
+from stowage_testbed.cluster.choice import existing_cluster, fitness_of, new_cluster
 from stowage_testbed.cluster.components import API_SERVER, kill_processes, marked_environment, pid_file, processes_of
-from stowage_testbed.cluster.fitness import fitness_of
-from stowage_testbed.cluster.kind.cluster import write_certificates
+from stowage_testbed.cluster.kind import write_certificates
 from stowage_testbed.cluster.listing import check_name, claim_cluster, list_clusters, purge_clusters
 from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
 from stowage_testbed.cluster.ports import FIRST, LAST, Ports, choose_ports, port_beside

@@ -12,8 +12,8 @@ from amounts import size
 from cryptography import x509
 
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.cluster.metrics_server import server
-from stowage_testbed.cluster.metrics_server.objects import FakeKubelet, read_manifests, usage_object
+from stowage_testbed.cluster import metrics_server as server
+from stowage_testbed.cluster.metrics_server import FakeKubelet, read_manifests, usage_object
 from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, NodePoolError, Taint, parse_node_specs
 from stowage_testbed.cluster.service_account import write_private
 

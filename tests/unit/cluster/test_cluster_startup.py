@@ -15,9 +15,9 @@ import yaml
 
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S
+from stowage_testbed.cluster import kind as kind_cluster
 from stowage_testbed.cluster import kwokctl_config
 from stowage_testbed.cluster.components import CONTROL_PLANE, HOST_PODS, log_file, pid_file
-from stowage_testbed.cluster.kind import cluster as kind_cluster
 from stowage_testbed.cluster.kwok_binary import Startup
 from stowage_testbed.cluster.kwokctl_config import AUDIT_POLICY, merged_arguments, metrics_arguments, render_config
 from stowage_testbed.cluster.ports import Ports

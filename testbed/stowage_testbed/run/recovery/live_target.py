@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.wait import WaitTimeoutError
-from stowage_testbed.cluster.metrics_server.objects import USAGE, FakeKubelet, usage_object
+from stowage_testbed.cluster.metrics_server import USAGE, FakeKubelet, usage_object
 from stowage_testbed.hpa.model.load_window import Segment
 from stowage_testbed.hpa.record import PodCount, Replicas, pod_counts, replicas, segments
 from stowage_testbed.observe.change import Change

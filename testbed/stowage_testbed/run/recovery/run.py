@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.cluster.metrics_server.objects import FakeKubelet
+from stowage_testbed.cluster.metrics_server import FakeKubelet
 from stowage_testbed.hpa.load import find, hold
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.hpa.settings import RecoverySettings

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,20 +13,21 @@ from typing import TypeVar
 import yaml
 
 from stowage_testbed.api.objects import Objects
+from stowage_testbed.base.child import Child
 from stowage_testbed.base.wait import WaitTimeoutError, wait_until
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.components import (
+    HOST_TAINT,
     KWOK,
+    ReleaseLocation,
     component_failed,
     has_ended,
     log_file,
     marked_environment,
     spawn_component,
+    start_timeout,
 )
-from stowage_testbed.cluster.host_pods import HOST_TAINT, ReleaseLocation
-from stowage_testbed.cluster.kind.containers import create_network, kind_name
-from stowage_testbed.cluster.kwok_binary import is_empty, start_timeout
 from stowage_testbed.cluster.kwokctl_config import (
     AUDIT_ARGUMENTS,
     AUDIT_POLICY,
@@ -36,6 +36,7 @@ from stowage_testbed.cluster.kwokctl_config import (
     FAKE_NODES_ONLY,
     STAGES,
 )
+from stowage_testbed.cluster.listing import KIND_LABEL, kind_name
 from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
 from stowage_testbed.cluster.ports import LOOPBACK, Ports, listens
 from stowage_testbed.cluster.probes import ApiProbe
@@ -196,10 +197,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class NodeStartup:
-    """The waits of one cluster whose control plane is on ``node``, a container.
-
-    Each may take ``timeout_s``.
-    """
+    """The waits of one cluster whose control plane is on ``node``, a container; each may take ``timeout_s``."""
 
     workdir: Path
     node: str
@@ -209,17 +207,18 @@ class NodeStartup:
     def settle(self, probe: ApiProbe) -> None:
         """Wait until API server, controllers and KWOK are at work."""
         self._wait("the API server", probe.ready, lambda said: said == "ok")
-        self._wait("service accounts", probe.namespaces_without_account, is_empty)
+        self._wait("service accounts", probe.namespaces_without_account, lambda lacking: not lacking)
+
+        def kwok_listens() -> bool:
+            self._check_node()
+            if has_ended(self.workdir, KWOK):
+                raise component_failed(self.workdir, KWOK)
+            return listens(self.ports.kwok_controller)
+
         try:
-            wait_until("KWOK", self._kwok_listens, bool, timeout_s=self.timeout_s, poll_s=_POLL_S)
+            wait_until("KWOK", kwok_listens, bool, timeout_s=self.timeout_s, poll_s=_POLL_S)
         except WaitTimeoutError as error:
             raise start_timeout(self.workdir, error, KWOK) from error
-
-    def _kwok_listens(self) -> bool:
-        self._check_node()
-        if has_ended(self.workdir, KWOK):
-            raise component_failed(self.workdir, KWOK)
-        return listens(self.ports.kwok_controller)
 
     def _wait(self, what: str, look: Callable[[], _T], holds: Callable[[_T], bool]) -> None:
         def seen() -> _T:
@@ -306,6 +305,17 @@ class KindCluster(Cluster):
         _run_kind(self.workdir, self._kind_name, [*arguments, "--name", self._kind_name])
 
 
+def create_network(cluster: str) -> None:
+    """Create the network that kind would create, bound to loopback.
+
+    What a container of it publishes is then not offered to other machines.
+    """
+    name = kind_name(cluster)
+    label = f"--label={KIND_LABEL}={name}"
+    loopback = "--opt=com.docker.network.bridge.host_binding_ipv4=127.0.0.1"
+    docker("network", "create", label, loopback, name)
+
+
 def _run_kind(workdir: Path, network: str, arguments: Sequence[str]) -> None:
     """Run kind for the cluster in ``workdir`` to its end; its output goes to its log.
 
@@ -313,19 +323,10 @@ def _run_kind(workdir: Path, network: str, arguments: Sequence[str]) -> None:
     """
     kept = {key: value for key, value in os.environ.items() if key != "KUBECONFIG"}
     kept |= {"HOME": str(workdir), "KIND_EXPERIMENTAL_DOCKER_NETWORK": network}
-    with log_file(workdir, KIND).open("ab") as output:
-        done = subprocess.run(
-            [str(tool_path(KIND)), *arguments],
-            env=marked_environment(workdir, kept),
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            # An interrupt from the keyboard is ours to handle, not its.
-            start_new_session=True,
-            check=False,
-        )
-    if done.returncode:
-        raise component_failed(workdir, KIND)
+    command = [str(tool_path(KIND)), *arguments]
+    with Child(command, log_file(workdir, KIND), marked_environment(workdir, kept)) as kind:
+        if kind.wait():
+            raise component_failed(workdir, KIND)
 
 
 def _start_kwok(workdir: Path, kubeconfig: Path, ports: Ports) -> None:
@@ -340,8 +341,7 @@ def _start_kwok(workdir: Path, kubeconfig: Path, ports: Ports) -> None:
         "node-port": str(ports.kwok_controller),
         "node-lease-duration-seconds": str(LEASE_S),
     }
-    options = [f"--{name}={value}" for name, value in arguments.items()]
-    spawn_component(workdir, KWOK, [str(tool_path("kwok")), *options])
+    spawn_component(workdir, KWOK, [str(tool_path("kwok"))], arguments)
 
 
 def write_certificates(kubeconfig: Path, workdir: Path) -> None:

@@ -1,0 +1,212 @@
+"""The resource metrics API of a cluster, from KWOK's simulated usage.
+
+The real metrics-server runs as a local process. It scrapes KWOK, which plays every fake node's kubelet, and serves
+``metrics.k8s.io`` behind the API server, where the HorizontalPodAutoscaler and ``kubectl top`` find it.
+"""
+
+from __future__ import annotations
+
+import base64
+import http.client
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import yaml
+
+from stowage_testbed.api.client import Manifest
+from stowage_testbed.api.objects import Objects
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import WaitTimeoutError, wait_until
+from stowage_testbed.cluster.components import (
+    HOST_NODE,
+    METRICS_SERVER,
+    component_failed,
+    has_ended,
+    spawn_component,
+    start_timeout,
+)
+from stowage_testbed.cluster.node_pool import metrics_path
+from stowage_testbed.cluster.owner import read_owner
+from stowage_testbed.cluster.ports import LOOPBACK, port_beside
+from stowage_testbed.cluster.probes import ApiProbe
+from stowage_testbed.cluster.service_account import write_account_kubeconfig, write_private
+from stowage_testbed.toolchain import tool_path
+
+if TYPE_CHECKING:
+    from kubernetes.client import ApiClient
+
+NAMESPACE = "kube-system"
+HOST = f"{METRICS_SERVER}.{NAMESPACE}.svc"
+"""The name that the API server expects in its certificate."""
+_API_SERVICE = "v1beta1.metrics.k8s.io"
+USAGE = "usage"
+CPU_ANNOTATION = "kwok.x-k8s.io/usage-cpu"
+MEMORY_ANNOTATION = "kwok.x-k8s.io/usage-memory"
+MEMORY = "64Mi"
+"""What every pod uses; metrics-server takes a container without memory for gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class FakeKubelet:
+    """The kubelets of all fake nodes of one cluster: KWOK.
+
+    KWOK adds up CPU seconds only when it is asked, and then as if the usage of that moment had lasted since it was
+    asked before. Whoever changes the usage therefore reads the meters first, so that what was used until then is booked
+    as it was.
+    """
+
+    probe: ApiProbe
+
+    @classmethod
+    def of(cls, workdir: Path) -> FakeKubelet:
+        """Return the fake kubelets of the cluster in ``workdir``."""
+        owner = read_owner(workdir)
+        if owner is None or not (workdir / METRICS_SERVER).is_dir():
+            raise StowageError(
+                f"cluster {workdir.name!r} measures no usage; bring one up that does with: stowage up NAME --metrics"
+            )
+        return cls(ApiProbe.of(workdir, owner.ports.kwok_controller))
+
+    def read_meters(self, nodes: Iterable[str]) -> None:
+        """Scrape these nodes, so that their usage until now is booked."""
+        for node in nodes:
+            try:
+                status, body = self.probe.get(metrics_path(node))
+                answer = "" if status == http.HTTPStatus.OK else f"{status} {body.strip()[:200]}"
+            except (OSError, http.client.HTTPException) as error:
+                answer = str(error)
+            if answer:
+                raise StowageError(
+                    f"the fake kubelet of node {node!r} gave no reading ({answer}); "
+                    "see logs/kwok-controller.log in the cluster's folder"
+                )
+
+
+def read_manifests(name: str) -> list[Manifest]:
+    """Return the documents of ``<name>.yaml``."""
+    return list(yaml.safe_load_all(Path(__file__).with_name(f"{name}.yaml").read_text(encoding="utf-8")))
+
+
+def serve_usage_api(objects: Objects, timeout_s: float) -> None:
+    """Create the kinds, wait until they are served, and describe a fake kubelet.
+
+    Pods use no CPU, unless their annotations say so, until it is set.
+
+    To be done before KWOK asks for them: it repeats a failed list only after seconds.
+    """
+    definitions = read_manifests("usage-crds")
+    for definition in definitions:
+        objects.create(definition)
+    for definition in definitions:
+        objects.await_definition(definition["metadata"]["name"], timeout_s)
+    for manifest in (*read_manifests("kubelet-metrics"), usage_object({})):
+        objects.create(manifest)
+
+
+def usage_object(cpu_milli: Mapping[str, int]) -> Manifest:
+    """Return what KWOK simulates, given each pod's CPU by namespace; others use none.
+
+    KWOK takes the first of several objects that match a pod, in an order that means nothing. So there is one for the
+    whole cluster: what a pod's annotations say, else what is set for its namespace, else nothing.
+    """
+    cpu = 'Quantity("0")'
+    for namespace, milli in cpu_milli.items():
+        mine = f'pod.metadata.namespace == "{namespace}"'
+        cpu = f'{mine} ? Quantity("{milli}m") : {cpu}'
+    usage = {
+        "cpu": {"expression": _annotated(CPU_ANNOTATION, cpu)},
+        "memory": {"expression": _annotated(MEMORY_ANNOTATION, f'Quantity("{MEMORY}")')},
+    }
+    return {
+        "apiVersion": "kwok.x-k8s.io/v1alpha1",
+        "kind": "ClusterResourceUsage",
+        "metadata": {"name": USAGE},
+        "spec": {"usages": [{"usage": usage}]},
+    }
+
+
+def _annotated(annotation: str, otherwise: str) -> str:
+    annotations = "pod.metadata.annotations"
+    return f'"{annotation}" in {annotations} ? Quantity({annotations}["{annotation}"]) : ({otherwise})'
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The files that metrics-server starts with; its certificate is checked with ``ca_bundle`` (base64)."""
+
+    kubeconfig: Path
+    certificate: Path
+    key: Path
+    ca_bundle: str
+
+
+def make_identity(api: ApiClient, admin: Path, folder: Path) -> Identity:
+    """Write the files into a new ``folder``, readable by this user only; ``admin`` is an administrator's kubeconfig."""
+    import trustme  # noqa: PLC0415 - it takes long to import, and few clusters need it
+
+    folder.mkdir(mode=0o700)
+    authority = trustme.CA()
+    issued = authority.issue_cert(HOST)
+    ca_bundle = base64.b64encode(authority.cert_pem.bytes()).decode()
+    identity = Identity(folder / "kubeconfig.yaml", folder / "tls.crt", folder / "tls.key", ca_bundle)
+    write_private(identity.certificate, issued.cert_chain_pems[0].bytes())
+    write_private(identity.key, issued.private_key_pem.bytes())
+    write_account_kubeconfig(api, admin, NAMESPACE, METRICS_SERVER, identity.kubeconfig)
+    return identity
+
+
+def start_metrics_server(
+    api: ApiClient, kubeconfig: Path, *, kubelet_port: int, resolution_s: int, timeout_s: float
+) -> None:
+    """Start metrics-server on the cluster of ``kubeconfig``, and return when the API server serves ``metrics.k8s.io``.
+
+    KWOK answers on ``kubelet_port`` for every fake node, and is scraped every ``resolution_s``: a new pod has a reading
+    after its second scrape, or after its first if it is more than 10 s old then.
+    """
+    workdir = kubeconfig.parent
+    port = port_beside(workdir.name)
+    *account, registration = read_manifests(METRICS_SERVER)
+    objects = Objects(api)
+    for manifest in account:
+        objects.create(manifest)
+    identity = make_identity(api, kubeconfig, workdir / METRICS_SERVER)
+    flags = {
+        "bind-address": LOOPBACK,
+        "secure-port": port,
+        "tls-cert-file": identity.certificate,
+        "tls-private-key-file": identity.key,
+        "kubeconfig": identity.kubeconfig,
+        "authentication-kubeconfig": identity.kubeconfig,
+        "authorization-kubeconfig": identity.kubeconfig,
+        "metric-resolution": f"{resolution_s}s",
+        # Less than nine tenths of the resolution, or it would not start.
+        "kubelet-request-timeout": f"{resolution_s // 2}s",
+        "kubelet-preferred-address-types": "InternalIP",
+        "kubelet-port": kubelet_port,
+        "kubelet-certificate-authority": workdir / "pki" / "ca.crt",
+        # The node that the release's own pods run on has no kubelet.
+        "node-selector": f"kubernetes.io/hostname!={HOST_NODE}",
+    }
+    spawn_component(workdir, METRICS_SERVER, [str(tool_path(METRICS_SERVER))], flags)
+    registration["spec"]["service"]["port"] = port
+    registration["spec"]["caBundle"] = identity.ca_bundle
+    objects.create(registration)
+
+    def availability() -> str:
+        if has_ended(workdir, METRICS_SERVER):
+            raise component_failed(workdir, METRICS_SERVER)
+        status = objects.read("APIService", _API_SERVICE).get("status") or {}
+        found = (one for one in status.get("conditions") or () if one["type"] == "Available")
+        return next((f"{one['status']}: {one['message']}" for one in found), "not looked at")
+
+    try:
+        wait_until(
+            "the API server to reach metrics-server",
+            availability,
+            lambda seen: seen.startswith("True"),
+            timeout_s=timeout_s,
+        )
+    except WaitTimeoutError as error:
+        raise start_timeout(workdir, error, METRICS_SERVER) from error
