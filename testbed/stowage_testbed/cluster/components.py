@@ -20,6 +20,7 @@ import psutil
 from stowage_testbed.base.child import log_tail, quoted_log
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S, WaitTimeoutError, wait_until
+from stowage_testbed.hostpods import HOST_LABEL
 
 MARK = "STOWAGE_CLUSTER_FOLDER"
 
@@ -201,8 +202,7 @@ def start_timeout(
 
 
 HOST_NODE = "stowage-host"
-HOST_TAINT = "stowage.dev/host"
-"""Keeps the workload off the node that the release runs on."""
+HOST_TAINT = HOST_LABEL
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from string import Template
 from typing import TypeVar
 
 import yaml
@@ -45,12 +46,6 @@ from stowage_testbed.images.docker_engine import DockerCommandError, check_engin
 from stowage_testbed.images.recipe import ImageMissingError, check_image, is_published, recipe_of, recipes
 from stowage_testbed.toolchain import tool_path
 
-_POLICY_INSIDE = "/etc/kubernetes/audit-policy.yaml"
-
-_LOGS_INSIDE = "/var/log/stowage"
-"""Where the API server's container sees the cluster's logs: the folder and not the one file, as kubeadm would have it,
-since a file that is mounted cannot be renamed when it has become too long."""
-
 # As kwokctl starts them with `disableQPSLimits`: no scenario should measure these.
 _NO_LIMITS_API_SERVER = {
     "max-requests-inflight": "0",
@@ -58,69 +53,34 @@ _NO_LIMITS_API_SERVER = {
     "enable-priority-and-fairness": "false",
 }
 _NO_LIMITS_CONTROLLERS = {"kube-api-qps": "5000", "kube-api-burst": "10000"}
-
-# Names and services of the cluster are not needed: the release knows its API server by
-# address, and nothing runs on fake nodes.
-_INIT = {"kind": "InitConfiguration", "skipPhases": ["preflight", "addon/coredns", "addon/kube-proxy"]}
-# Refused by default from 1.35 on, and not removed in 1.36.
-_KUBELET = {"kind": "KubeletConfiguration", "failCgroupV1": False}
+_TEMPLATE = Path(__file__).with_name("kind-config.yaml")
 
 
 def render_config(name: str, image: str, api_port: int, audit_log: Path) -> str:
     """Return the configuration of one cluster with one node; the ``audit_log`` exists, in a folder of logs alone."""
-    node = {
-        "role": "control-plane",
+    audit = {
+        "audit-policy-file": "/etc/kubernetes/audit-policy.yaml",
+        "audit-log-path": f"/var/log/stowage/{audit_log.name}",
+    }
+    arguments = {
+        "api_server_arguments": {**audit, **AUDIT_ARGUMENTS, **_NO_LIMITS_API_SERVER},
+        "controller_arguments": {**CONTROLLER_ARGUMENTS, **_NO_LIMITS_CONTROLLERS},
+        "etcd_arguments": ETCD_ARGUMENTS,
+    }
+    values: dict[str, object] = {
+        "name": name,
         "image": image,
-        "extraMounts": [
-            _mount(AUDIT_POLICY, _POLICY_INSIDE, read_only=True),
-            _mount(audit_log.parent, _LOGS_INSIDE, read_only=False),
-        ],
-        "kubeadmConfigPatches": [yaml.safe_dump(patch) for patch in (_cluster(audit_log.name), _INIT, _KUBELET)],
+        "api_port": api_port,
+        "audit_policy": str(AUDIT_POLICY),
+        "logs": str(audit_log.parent),
+        **{key: [{"name": one, "value": value} for one, value in own.items()] for key, own in arguments.items()},
     }
-    return yaml.safe_dump(
-        {
-            "kind": "Cluster",
-            "apiVersion": "kind.x-k8s.io/v1alpha4",
-            "name": name,
-            "networking": {"apiServerAddress": LOOPBACK, "apiServerPort": api_port, "kubeProxyMode": "none"},
-            "nodes": [node],
-        }
-    )
-
-
-def _mount(host: Path, inside: str, *, read_only: bool) -> Mapping[str, object]:
-    return {"hostPath": str(host), "containerPath": inside, "readOnly": read_only}
-
-
-def _cluster(audit_log: str) -> Mapping[str, object]:
-    audit = {"audit-policy-file": _POLICY_INSIDE, "audit-log-path": f"{_LOGS_INSIDE}/{audit_log}"}
-    return {
-        "kind": "ClusterConfiguration",
-        "apiServer": {
-            "extraArgs": _list({**audit, **AUDIT_ARGUMENTS, **_NO_LIMITS_API_SERVER}),
-            "extraVolumes": [
-                _volume("audit-policy", _POLICY_INSIDE, "File", read_only=True),
-                _volume("audit-log", _LOGS_INSIDE, "Directory", read_only=False),
-            ],
-        },
-        "controllerManager": {"extraArgs": _list({**CONTROLLER_ARGUMENTS, **_NO_LIMITS_CONTROLLERS})},
-        "etcd": {"local": {"extraArgs": _list(ETCD_ARGUMENTS)}},
-    }
-
-
-def _volume(name: str, path: str, kind: str, *, read_only: bool) -> Mapping[str, object]:
-    return {"name": name, "hostPath": path, "mountPath": path, "readOnly": read_only, "pathType": kind}
-
-
-def _list(arguments: Mapping[str, str]) -> list[Mapping[str, str]]:
-    return [{"name": name, "value": value} for name, value in arguments.items()]
+    # JSON is YAML that stands in one line.
+    return Template(_TEMPLATE.read_text("utf-8")).substitute({key: json.dumps(one) for key, one in values.items()})
 
 
 def node_image(minor: str) -> str:
-    """Return a node of a minor that the engine has: one of ours, which somebody had to build, or kind's own.
-
-    Raises `ImageMissingError` if neither is there, and kind's cannot be pulled.
-    """
+    """Return kind's node of a minor that the engine has, ours or kind's; raises `ImageMissingError` without one."""
     recipe = recipe_of("node", minor)
     if image_id(recipe.reference):
         return recipe.reference
@@ -149,12 +109,16 @@ def prepare_node(objects: Objects, node: str, timeout_s: float) -> str:
     fake node, and those that nobody needs here would be placed there by the scheduler under test. kind's own scheduler
     goes last.
     """
-    wait_until(
-        f"node {node} to be Ready",
-        lambda: dict(_conditions(objects, node)),
-        lambda seen: seen.get("Ready") == "True",
-        timeout_s=timeout_s,
-    )
+
+    def conditions() -> dict[str, str]:
+        of = [one["status"] for one in objects.list_all("Node") if one["metadata"]["name"] == node]
+        return {one["type"]: one["status"] for status in of for one in status.get("conditions") or ()}
+
+    def scheduler_pods() -> list[str]:
+        pods = [one["metadata"] for one in objects.list_all("Pod", "kube-system")]
+        return [one["name"] for one in pods if (one.get("labels") or {}).get("component") == _SCHEDULER]
+
+    wait_until(f"node {node} to be Ready", conditions, lambda seen: seen.get("Ready") == "True", timeout_s=timeout_s)
     taint = {"key": HOST_TAINT, "effect": "NoSchedule"}
     objects.patch("Node", node, {"spec": {"taints": [taint]}})
     pinned = {"spec": {"template": {"spec": {"nodeSelector": {_HOSTNAME: node}}}}}
@@ -165,26 +129,9 @@ def prepare_node(objects: Objects, node: str, timeout_s: float) -> str:
         meta = one["metadata"]
         objects.delete("Deployment", meta["name"], namespace=meta["namespace"])
     docker("exec", node, "rm", "--force", _SCHEDULER_MANIFEST)
-    wait_until(
-        "kind's own scheduler to end", lambda: _scheduler_pods(objects), lambda names: not names, timeout_s=timeout_s
-    )
+    wait_until("kind's own scheduler to end", scheduler_pods, lambda names: not names, timeout_s=timeout_s)
     addresses = objects.read("Node", node)["status"]["addresses"]
     return next(str(one["address"]) for one in addresses if one["type"] == "InternalIP")
-
-
-def _conditions(objects: Objects, node: str) -> Iterator[tuple[str, str]]:
-    for body in objects.list_all("Node"):
-        if body["metadata"]["name"] == node:
-            for condition in body["status"].get("conditions") or ():
-                yield condition["type"], condition["status"]
-
-
-def _scheduler_pods(objects: Objects) -> list[str]:
-    return [
-        pod["metadata"]["name"]
-        for pod in objects.list_all("Pod", "kube-system")
-        if (pod["metadata"].get("labels") or {}).get("component") == _SCHEDULER
-    ]
 
 
 KIND = "kind"
@@ -252,10 +199,7 @@ _API_SERVER_PORT = 6443
 
 
 class KindCluster(Cluster):
-    """kubeadm's control plane on kind's node, and KWOK's nodes beside it.
-
-    The release's pods run as containers of their images on kind's node; the workload lands on fake nodes.
-    """
+    """kubeadm's control plane on kind's node, where the release's pods are containers, and KWOK's nodes beside it."""
 
     backend = Backend.KIND
 
@@ -269,11 +213,7 @@ class KindCluster(Cluster):
 
     @property
     def _node(self) -> str:
-        return f"{self._kind_name}-control-plane"
-
-    @property
-    def _kind_name(self) -> str:
-        return kind_name(self.name)
+        return f"{kind_name(self.name)}-control-plane"
 
     def _check(self) -> None:
         check_engine()
@@ -293,8 +233,7 @@ class KindCluster(Cluster):
         # The API server adds to a file that is there, which is then the user's own.
         self.audit_log.touch()
         config = self.workdir / "kind.yaml"
-        port = owner.ports.kube_apiserver
-        text = render_config(self._kind_name, image, port, self.audit_log)
+        text = render_config(kind_name(self.name), image, owner.ports.kube_apiserver, self.audit_log)
         config.write_text(text, encoding="utf-8")
         create_network(self.name)
         create = ["create", "cluster", "--config", str(config), "--retain"]
@@ -302,31 +241,22 @@ class KindCluster(Cluster):
         write_certificates(self.kubeconfig, self.workdir)
 
     def _kind(self, arguments: Sequence[str]) -> None:
-        _run_kind(self.workdir, self._kind_name, [*arguments, "--name", self._kind_name])
+        """Run kind to its end, kept away from the user's own files; its nodes join a network that exists."""
+        name = kind_name(self.name)
+        kept = {key: value for key, value in os.environ.items() if key != "KUBECONFIG"}
+        kept |= {"HOME": str(self.workdir), "KIND_EXPERIMENTAL_DOCKER_NETWORK": name}
+        command = [str(tool_path(KIND)), *arguments, "--name", name]
+        with Child(command, log_file(self.workdir, KIND), marked_environment(self.workdir, kept)) as kind:
+            if kind.wait():
+                raise component_failed(self.workdir, KIND)
 
 
 def create_network(cluster: str) -> None:
-    """Create the network that kind would create, bound to loopback.
-
-    What a container of it publishes is then not offered to other machines.
-    """
+    """Create the network that kind would create, bound to loopback: nothing is offered to other machines."""
     name = kind_name(cluster)
     label = f"--label={KIND_LABEL}={name}"
     loopback = "--opt=com.docker.network.bridge.host_binding_ipv4=127.0.0.1"
     docker("network", "create", label, loopback, name)
-
-
-def _run_kind(workdir: Path, network: str, arguments: Sequence[str]) -> None:
-    """Run kind for the cluster in ``workdir`` to its end; its output goes to its log.
-
-    It is kept away from the user's own files; its nodes join ``network``, which exists.
-    """
-    kept = {key: value for key, value in os.environ.items() if key != "KUBECONFIG"}
-    kept |= {"HOME": str(workdir), "KIND_EXPERIMENTAL_DOCKER_NETWORK": network}
-    command = [str(tool_path(KIND)), *arguments]
-    with Child(command, log_file(workdir, KIND), marked_environment(workdir, kept)) as kind:
-        if kind.wait():
-            raise component_failed(workdir, KIND)
 
 
 def _start_kwok(workdir: Path, kubeconfig: Path, ports: Ports) -> None:
@@ -347,12 +277,9 @@ def _start_kwok(workdir: Path, kubeconfig: Path, ports: Ports) -> None:
 def write_certificates(kubeconfig: Path, workdir: Path) -> None:
     """Write the administrator's certificates into the folder, as kwokctl does."""
     content = yaml.safe_load(kubeconfig.read_text("utf-8"))
-    (cluster,), (user,) = content["clusters"], content["users"]
+    data = {**content["clusters"][0]["cluster"], **content["users"][0]["user"]}
+    names = {"ca.crt": "certificate-authority", "admin.crt": "client-certificate", "admin.key": "client-key"}
     pki = workdir / "pki"
     pki.mkdir(mode=0o700)
-    for name, data in (
-        ("ca.crt", cluster["cluster"]["certificate-authority-data"]),
-        ("admin.crt", user["user"]["client-certificate-data"]),
-        ("admin.key", user["user"]["client-key-data"]),
-    ):
-        write_private(pki / name, base64.b64decode(data))
+    for file, name in names.items():
+        write_private(pki / file, base64.b64decode(data[f"{name}-data"]))

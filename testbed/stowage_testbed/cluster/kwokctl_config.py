@@ -62,10 +62,7 @@ _EXTRA_ARGS: ExtraArgs = {
 
 
 def render_config(minor: str, ports: Ports, extra_args: ExtraArgs) -> str:
-    """Return the configuration of a cluster of a minor: options, arguments, stages.
-
-    ``extra_args`` come on top of kwokctl's own.
-    """
+    """Return the configuration of a cluster of a minor, with ``extra_args`` on top of kwokctl's own."""
     arguments = merged_arguments(_EXTRA_ARGS, extra_args)
     patches = []
     for component, own in arguments.items():
@@ -107,11 +104,7 @@ def config_file(workdir: Path) -> Path:
 
 
 def metrics_arguments(workdir: Path) -> ExtraArgs:
-    """Return the further arguments of a cluster with metrics.
-
-    KWOK reads its metrics and usages from the API. The API server tells metrics-server who really asks, so that both
-    authorise the same user.
-    """
+    """Return further arguments for metrics: KWOK reads usages from the API, and metrics-server learns who asks."""
     return {
         KWOK: {"enable-crds": "Metric,ClusterResourceUsage"},
         API_SERVER: {

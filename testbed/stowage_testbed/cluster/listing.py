@@ -28,10 +28,7 @@ KIND_LABEL = "io.x-k8s.kind.cluster"
 
 
 def check_name(name: str) -> str:
-    """Return ``name`` if it may be a cluster's, as it becomes a folder.
-
-    The length is bounded because Unix sockets live below that folder, and a socket's whole path has room for 107 bytes.
-    """
+    """Return ``name`` if it may be a cluster's: a folder, and short, as a socket's path has room for 107 bytes."""
     if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
         raise StowageError(
             f"{name!r} cannot name a cluster: write 1 to {_LONGEST_NAME} lower-case "
@@ -43,10 +40,7 @@ def check_name(name: str) -> str:
 def claim_cluster(
     workdir: Path, api_port: int | None, claim_id: str, backend: Backend = Backend.KWOK_BINARY, minor: str | None = None
 ) -> Owner:
-    """Make the cluster's folder this process's own, with ports nobody else has.
-
-    A leftover of the same name is cleaned away first.
-    """
+    """Make the cluster's folder this process's own, with ports nobody else has; a leftover of its name goes first."""
     clusters = workdir.parent
     clusters.mkdir(parents=True, exist_ok=True)
     with FileLock(clusters / ".lock"):
@@ -92,10 +86,7 @@ def remove_drafts(clusters: Path) -> None:
 
 
 def is_leftover(workdir: Path) -> bool:
-    """Return whether a cluster's folder is of no use to anybody.
-
-    Its owner is dead, or it was kept but does not run any more, as after a reboot.
-    """
+    """Return whether a cluster is of no use: its owner is dead, or it was kept and does not run any more."""
     owner = read_owner(workdir)
     if owner is None:
         return True

@@ -54,11 +54,7 @@ def create_ready(api: ApiClient, manifests: Sequence[Manifest], *, timeout_s: fl
 
 
 def _delete_leases(objects: Objects, names: Collection[str]) -> None:
-    """Delete the leases of nodes that had these names before.
-
-    KWOK would go on with them. Then the garbage collector takes them away, since their owner is gone, and nobody plays
-    the new nodes' pods for most of a minute.
-    """
+    """Delete leases of former nodes of these names: while KWOK goes on with them, nobody plays the new nodes' pods."""
     for lease in objects.list_all("Lease", _LEASES):
         name = lease["metadata"]["name"]
         if name in names:
@@ -99,10 +95,7 @@ def _wait_ready(api: ApiClient, names: Sequence[str], timeout_s: float) -> None:
 
 
 def _is_schedulable(node: V1Node) -> bool:
-    """Return whether a node is Ready and has lost the taint it was born with.
-
-    Admission taints every new node; the controller manager takes that back only after it has seen the node Ready.
-    """
+    """Return whether a node is Ready and the controller manager has taken back the taint that admission gave it."""
     conditions = (node.status.conditions if node.status else None) or []
     taints = (node.spec.taints if node.spec else None) or []
     ready = any(c.type == "Ready" and c.status == "True" for c in conditions)

@@ -44,10 +44,7 @@ class Ports:
 
 
 def choose_ports(api_port: int | None, taken: Collection[int], start: int) -> Ports:
-    """Choose free ports, the API server's own if one was asked for.
-
-    Ports that other clusters have chosen are ``taken``, bound already or not.
-    """
+    """Choose free ports that no other cluster has ``taken``, the API server's own if one was asked for."""
     if api_port is not None and (api_port in taken or not _is_free(api_port)):
         raise StowageError(
             f"port {api_port} of {LOOPBACK} is in use by {_holder(api_port)}; "
@@ -64,20 +61,14 @@ def choose_ports(api_port: int | None, taken: Collection[int], start: int) -> Po
 
 
 def port_beside(cluster: str) -> int:
-    """Return a free port for a process beside a cluster, given the cluster's name.
-
-    Clusters begin to look at different places.
-    """
+    """Return a free port for a process beside a cluster; clusters begin to look at different places."""
     for port in _reserve(_rotated(BESIDE, crc32(cluster.encode())), 1):
         return port
     raise _exhausted(BESIDE.start, BESIDE.stop)
 
 
 def _reserve(ports: Iterable[int], number: int) -> list[int]:
-    """Return the first that are free, and that nobody has chosen in the last minute.
-
-    Whoever chooses one binds it seconds later, and others choose meanwhile.
-    """
+    """Return the first that are free and were not chosen in the last minute, as they are bound seconds later."""
     folder = layout.cache_folder() / "ports"
     folder.mkdir(parents=True, exist_ok=True)
     chosen: list[int] = []

@@ -19,11 +19,7 @@ _TIMEOUT_S = 60.0
 
 
 def start_stock_scheduler(cluster: Cluster) -> None:
-    """Start kube-scheduler with every setting at its default, and wait until it serves.
-
-    The program is Stowage's build, whose plugins are off unless a profile names them: a cluster needs no further tool
-    for it.
-    """
+    """Start kube-scheduler, in Stowage's build with every setting at its default, and wait until it serves."""
     port = port_beside(cluster.name)
     flags = {
         "kubeconfig": cluster.kubeconfig,

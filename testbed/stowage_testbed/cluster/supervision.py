@@ -78,10 +78,7 @@ class ClusterHealth:
         self._containers.new()
 
     def look(self) -> None:
-        """Raise `RunEndedError` if something that is needed is not well.
-
-        A cluster of this process's own is killed then: whoever else waits for its answers, waits no more.
-        """
+        """Raise `RunEndedError` if something needed is not well; a cluster of this process's own is killed then."""
         with self._lock:
             if self._is_ending:
                 return  # this is the wait for its processes to end

@@ -14,10 +14,8 @@ from stowage_testbed.base import layout
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cluster.base import Cluster
-from stowage_testbed.helm.command import helm_folder, run_helm
-from stowage_testbed.helm.diagnosis import LOG_LINES, CrashLoop, diagnose, profile_issue, said_last
-from stowage_testbed.helm.release import Release, last_lines
-from stowage_testbed.helm.serving import await_serving
+from stowage_testbed.helm.release import Release, helm_folder, last_lines, run_helm
+from stowage_testbed.helm.serving import LOG_LINES, CrashLoop, await_serving, diagnose, profile_issue, said_last
 from stowage_testbed.helm.values import merge_values, testbed_values, values_refused
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
 
@@ -45,14 +43,9 @@ def install_release(
 ) -> Release:
     """Install the chart, or change the release, and wait until it is ready.
 
-    Its ``values`` go over those that the testbed needs; the namespace is created.
-
-    Raises
-    ------
-    StowageError
-        The chart refuses the values, each of which is named; the release is not ready in time, with pod states and log
-        lines; a container ends again and again, with the profile's line if that is why; Helm failed otherwise; or a
-        program is not installed.
+    Its ``values`` go over those that the testbed needs; the namespace is created. Raises a StowageError if the chart
+    refuses the values, each of which is named; if the release is not ready in time, with pod states and log lines; if a
+    container ends again and again, with the profile's line if that is why; or if a program is not installed.
     """
     needed = testbed_values(cluster, profile=profile, optimizer_enabled=optimizer_enabled)
     if optimizer_enabled and not cluster.release_location.containers:
@@ -71,10 +64,7 @@ def install_release(
 
 
 def prepare_install(cluster: Cluster, values: Mapping[str, object]) -> Path:
-    """Put the chart and its values for `helm install` by hand into a cluster's folder; return the values' file.
-
-    ``values`` go over those that the testbed needs. Raises as `testbed_values` does.
-    """
+    """Put the chart and its values, with ``values`` on top, into a cluster's folder; return the values' file."""
     needed = testbed_values(cluster, profile="optimizer", optimizer_enabled=True)
     file = cluster.workdir / "helm-values.yaml"
     file.write_text(yaml.safe_dump(merge_values(needed, values)), "utf-8")

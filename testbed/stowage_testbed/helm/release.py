@@ -1,7 +1,9 @@
-"""One installed release, and where its traces are: pods, processes, logs."""
+"""One installed release, where its traces are (pods, processes, logs), and Helm, which leaves none elsewhere."""
 
 from __future__ import annotations
 
+import os
+import subprocess
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,10 +11,14 @@ from typing import Any
 
 from kubernetes.client import ApiException, CoreV1Api
 
+from stowage_testbed.base.child import run_child
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.hostpods.api import SHORT_UID
+from stowage_testbed.toolchain import tool_path
 
 TAIL_BYTES = 16_384
+OVERTIME_S = 30.0
+"""What Helm may take beyond its own time-out before it is killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +29,7 @@ class FileLog:
 
     def text(self) -> str:
         """Return it as it is now; empty if nothing is available."""
-        if not self.file.is_file():
-            return ""
-        return self.file.read_text(encoding="utf-8", errors="replace")
+        return self.file.read_text(encoding="utf-8", errors="replace") if self.file.is_file() else ""
 
     def __str__(self) -> str:
         """Return where it is."""
@@ -104,10 +108,27 @@ class Release:
         }
 
     def process_ids(self) -> dict[str, int]:
-        """Return the newest pod's main processes by container name.
-
-        A container that waits for its next start shows its former process.
-        """
+        """Return the newest pod's main processes by container name; one that waits for its start shows its former."""
         folder = self.pod_folder()
         files = folder.glob("*.pid") if folder else ()
         return {file.stem: int(file.read_text("ascii")) for file in files}
+
+
+def helm_folder(cluster: Cluster) -> Path:
+    """Return the folder of Helm's own files for a cluster."""
+    return cluster.workdir / "helm"
+
+
+def run_helm(cluster: Cluster, arguments: list[str], timeout_s: float) -> subprocess.CompletedProcess[str]:
+    """Run Helm against a cluster; raises `TimeoutExpired` if it did not keep its own time-out."""
+    folder = helm_folder(cluster)
+    environment = {
+        "PATH": os.environ.get("PATH", ""),
+        "HELM_CACHE_HOME": str(folder / "cache"),
+        "HELM_CONFIG_HOME": str(folder / "config"),
+        "HELM_DATA_HOME": str(folder / "data"),
+        "HELM_NO_PLUGINS": "1",
+        "HOME": str(folder),
+        "KUBECONFIG": str(cluster.kubeconfig),
+    }
+    return run_child([str(tool_path("helm")), *arguments], timeout_s + OVERTIME_S, environment)

@@ -1,11 +1,14 @@
-"""Waiting until a release serves, by a watch: Helm's own wait looks every 2 s."""
+"""Waiting until a release serves, by a watch as Helm's own wait looks every 2 s, and why one does not."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from math import ceil
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +16,7 @@ from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError, Man
 from stowage_testbed.api.objects import is_observed
 from stowage_testbed.base import health
 from stowage_testbed.base.clock import SystemClock
-from stowage_testbed.helm.release import Release
+from stowage_testbed.helm.release import Release, last_lines
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
@@ -27,6 +30,12 @@ _BUSY = (
 )
 """What a server answers that has much to do, or has only just started."""
 _AGAIN_S = 0.2
+LOG_LINES = 15
+RESTARTS = 3
+"""Ends by themselves after which a container counts as broken."""
+
+_ERROR = re.compile(r'^[EF]\d{4} .*\berr="(?P<said>(?:[^"\\]|\\.)*)"')
+_QUOTED = re.compile(r'"([^"]+)"')
 
 
 def await_serving(release: Release, timeout_s: float, hopeless: Callable[[], bool]) -> bool:
@@ -77,3 +86,67 @@ def serves(deployment: Manifest) -> bool:
     wanted = deployment["spec"]["replicas"]
     counts = (status.get(f"{name}eplicas", 0) for name in ("r", "updatedR", "availableR"))
     return is_observed(deployment) and all(count == wanted for count in counts)
+
+
+@dataclass(slots=True)
+class CrashLoop:
+    """Looks for a container that ends again and again: ``container`` is the first that has, and empty before."""
+
+    release: Release
+    container: str = field(default="", init=False)
+    _before: dict[tuple[str, str], int] = field(default_factory=dict, init=False)
+
+    def found(self) -> bool:
+        """Look at the newest pod, which may be an old one that goes, for what has ended since the first look at it."""
+        for pod in self.release.pods()[:1]:
+            for status in pod.status.container_statuses or ():
+                key = (pod.metadata.uid, status.name)
+                ended = status.restart_count - self._before.setdefault(key, status.restart_count)
+                if not status.ready and ended >= RESTARTS:
+                    self.container = status.name
+        return bool(self.container)
+
+
+def diagnose(release: Release) -> str:
+    """Return pods, their containers' states and the last lines of their logs."""
+    lines: list[str] = []
+    for pod in release.pods():
+        status = pod.status
+        lines.append(f"  {pod.metadata.name}: {status.phase} on node {pod.spec.node_name}")
+        lines += [
+            f"  not ready: {one.message}" for one in status.conditions or () if one.type == "Ready" and one.message
+        ]
+        for container in status.container_statuses or ():
+            shown = container.state.waiting or container.state.terminated
+            why = f"{shown.reason}: {shown.message or ''}" if shown else "running"
+            ended = container.last_state.terminated if container.last_state else None
+            former = f", last ended with {ended.exit_code}" if ended else ""
+            lines.append(
+                f"  container {container.name}: {why.rstrip(': ')}, ready: "
+                f"{container.ready}, restarts: {container.restart_count}{former}"
+            )
+    if not lines:
+        lines.append(f"  none in namespace {release.namespace}; see the events there")
+    for name, log in sorted(release.logs().items()):
+        lines.append(f"  last lines of {name} ({log}):")
+        lines += [f"    {line}" for line in last_lines(log, LOG_LINES)]
+    return "\n".join(lines)
+
+
+def said_last(log: list[str]) -> str:
+    """Return the last error in a log of klog's; empty if there is none."""
+    for line in reversed(log):
+        if match := _ERROR.match(line):
+            return re.sub(r"\\(.)", r"\1", match["said"])
+    return ""
+
+
+def profile_issue(profile: Path, said: str) -> str:
+    """Return ``file:line: error`` if the error quotes a field's path or a plugin's name of the profile."""
+    lines = profile.read_text("utf-8").splitlines()
+    for quoted in _QUOTED.findall(said):
+        name = re.escape(quoted.rpartition(".")[2])
+        for number, line in enumerate(lines, start=1):
+            if re.search(rf"\b{name}\b", line.partition("#")[0]):
+                return f"{profile}:{number}: {said}; fix the profile"
+    return ""

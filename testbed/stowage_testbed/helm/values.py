@@ -80,13 +80,11 @@ def _as_processes(cluster: Cluster) -> Values:
 
 def merge_values(base: Mapping[str, object], over: Mapping[str, object]) -> Values:
     """Return ``base`` with the entries of ``over``, maps merged as Helm merges them."""
-    merged = dict(base)
-    for key, value in over.items():
-        former = merged.get(key)
+    merged = {**base, **over}
+    for key, former in base.items():
+        value = over.get(key)
         if isinstance(former, Mapping) and isinstance(value, Mapping):
             merged[key] = merge_values(former, value)
-        else:
-            merged[key] = value
     return merged
 
 

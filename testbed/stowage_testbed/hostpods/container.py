@@ -35,11 +35,7 @@ class PodSandbox:
 
 
 class ContainerRunner:
-    """Starts a container, and starts it again with back-off.
-
-    The record is the container's line in the status, which only this runner writes; ``changed`` is called after each
-    change.
-    """
+    """Starts a container, and again with back-off; writes its record, and calls ``changed`` after each change."""
 
     def __init__(
         self,

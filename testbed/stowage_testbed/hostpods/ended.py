@@ -19,10 +19,7 @@ class EndedContainer:
 
 
 class EndedContainers:
-    """The containers of one work directory that ended without being asked to, for those that rely on them.
-
-    Clients of the API server learn of an end late, or not at all if the pod's folder has gone meanwhile.
-    """
+    """The containers of a work directory that ended unasked, of which the API server's clients learn late or never."""
 
     def __init__(self, workdir: Path) -> None:
         self._journal = Journal(workdir / "ended-containers.jsonl", EndedContainer)

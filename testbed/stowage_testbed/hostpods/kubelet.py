@@ -1,27 +1,41 @@
-"""The kubelet of one node: a runner for each of its pods."""
+"""The kubelet of one node, which it keeps Ready: a runner for each of its pods."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import math
+import os
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 
+from urllib3.exceptions import HTTPError
+
+from stowage_testbed.api.client import MERGE_PATCH, ApiRefusedError, ApiUnreachableError
 from stowage_testbed.base.clock import SystemClock
-from stowage_testbed.hostpods.api import ApiServer, Manifest, PodWatch, pod_key, short_uid
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.hostpods import HOST_LABEL
+from stowage_testbed.hostpods.api import STRATEGIC_PATCH, ApiServer, Manifest, pod_key, short_uid
 from stowage_testbed.hostpods.container import PodSandbox
-from stowage_testbed.hostpods.node import NodeHeartbeat
-from stowage_testbed.hostpods.pod import PodRunner
-from stowage_testbed.hostpods.supported import unenforced_settings
+from stowage_testbed.hostpods.pod import PodRunner, unenforced_settings
 from stowage_testbed.hostpods.volumes import Mounts, Volumes, remove_tree
-from stowage_testbed.hostpods.waiting import BackoffLimits, LoopClock, cancel_and_wait
+from stowage_testbed.hostpods.waiting import BackoffLimits, LoopClock, cancel_and_wait, timestamp
+from stowage_testbed.observe.change import Change
+from stowage_testbed.observe.source import PODS, Source
+from stowage_testbed.observe.watches import SILENCE_S, Broken, Relisted, Watches
 
 KEPT_FOLDERS = 20
 """Of pods that are gone: their logs stay for a while."""
 SHUTDOWN_GRACE_S = 3.0
 """What containers get when the daemon ends, whatever their pods say."""
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+RENEW_S = 10.0
+LEASE_S = 40
+RETRY_S = 0.2
+"""Pause after a failed renewal, so that a server that comes back sees the node soon."""
 
 _log = logging.getLogger(__name__)
 
@@ -42,16 +56,16 @@ class HostKubelet:
 
     def __init__(self, node: HostNode) -> None:
         self._node = node
-        self._heartbeat = NodeHeartbeat(node.api, node.name, node.clock)
         self._runners: dict[str, PodRunner] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._pods = node.workdir / "hostpods"
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until asked to stop; no process of a pod is left then."""
+        node = self._node
         self._pods.mkdir(parents=True, exist_ok=True)
-        (self._node.workdir / "mnt").mkdir(exist_ok=True)
-        keeping = asyncio.create_task(self._heartbeat.run())
+        (node.workdir / "mnt").mkdir(exist_ok=True)
+        keeping = asyncio.create_task(keep_ready(node.api, node.name, node.clock))
         keeping.add_done_callback(lambda _: stop.set())
         self._start_watching(stop)
         await stop.wait()
@@ -62,18 +76,37 @@ class HostKubelet:
         await cancel_and_wait(keeping)
 
     def _start_watching(self, stop: asyncio.Event) -> None:
-        """Watch in a thread, as the client's streams block; a daemon that has gone blind stops."""
+        """Watch in a thread, as streams block, and ask a server that is away again; a daemon that is blind stops."""
         loop = asyncio.get_running_loop()
-        watch = PodWatch(
-            self._node.api,
-            self._node.name,
-            lambda pods: loop.call_soon_threadsafe(self._listed, pods),
-            lambda kind, pod: loop.call_soon_threadsafe(self._seen, kind, pod),
-        )
+        source = Source(PODS.kind, PODS.path, f"spec.nodeName={self._node.name}")
+
+        def show(listed: Iterable[Change]) -> None:
+            pods: list[Manifest] = [dict(change.body) for change in listed]
+            loop.call_soon_threadsafe(self._listed, pods)
+
+        def watch() -> None:
+            watches = Watches(self._node.api.client, patience_s=math.inf, silence_s=SILENCE_S)
+            while True:
+                try:
+                    show(watches.list_source(source))
+                    break
+                except (StowageError, HTTPError, OSError) as error:
+                    _log.warning("pods cannot be watched, trying again: %s", error)
+                    SystemClock().pause(RETRY_S)
+            watches.follow()
+            while True:
+                for arrival in watches.take_all():
+                    match arrival:
+                        case Change(verb=verb, body=body):
+                            loop.call_soon_threadsafe(self._seen, verb.value, dict(body))
+                        case Relisted(listed=listed):
+                            show(listed)
+                        case Broken(error=broken):
+                            raise broken
 
         def watch_or_stop() -> None:
             try:
-                watch.run(SystemClock())
+                watch()
             finally:
                 loop.call_soon_threadsafe(stop.set)
 
@@ -126,3 +159,53 @@ def _forget_old_folders(pods: Path, *, keep: Collection[str]) -> None:
     old.sort(key=lambda folder: folder.stat().st_mtime, reverse=True)
     for folder in old[KEPT_FOLDERS:]:
         remove_tree(folder)
+
+
+async def keep_ready(api: ApiServer, name: str, clock: LoopClock) -> None:
+    """Create a node, and keep it Ready and its lease fresh for ever, also after it was deleted."""
+    since = timestamp(clock.wall())
+    while True:
+        pause_s = RENEW_S
+        try:
+            await _renew(api, name, clock, since)
+        except (ApiRefusedError, ApiUnreachableError) as error:
+            _log.warning("node %s cannot be renewed: %s", name, error)
+            pause_s = RETRY_S
+        await clock.pause(pause_s)
+
+
+async def _renew(api: ApiServer, name: str, clock: LoopClock, since: str) -> None:
+    """Create what is missing, then report this machine's CPUs and memory, and Ready, and renew the lease."""
+    labels = {HOST_LABEL: "true", "kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}
+    taint = {"key": HOST_LABEL, "value": "true", "effect": "NoSchedule"}
+    node = {"metadata": {"name": name, "labels": labels}, "spec": {"taints": [taint]}}
+    await api.call("POST", "/api/v1/nodes", node, allowed={HTTPStatus.CONFLICT})
+    memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    cpus = str(os.cpu_count() or 1)
+    capacity = {"cpu": cpus, "memory": str(memory_bytes), "ephemeral-storage": "10Gi", "pods": "110"}
+    ready = {
+        "type": "Ready",
+        "status": "True",
+        "reason": "HostPodsReady",
+        "message": "host pods run as local processes",
+        "lastHeartbeatTime": timestamp(clock.wall()),
+        "lastTransitionTime": since,
+    }
+    status = {
+        "capacity": capacity,
+        "allocatable": capacity,
+        "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+        "nodeInfo": {"kubeletVersion": "v0.0.0-hostpods", "containerRuntimeVersion": "hostpods://1"},
+        "conditions": [ready],
+    }
+    await api.call("PATCH", f"/api/v1/nodes/{name}/status", {"status": status}, content=STRATEGIC_PATCH)
+    spec = {
+        "holderIdentity": name,
+        "leaseDurationSeconds": LEASE_S,
+        "renewTime": timestamp(clock.wall(), "microseconds"),
+    }
+    lease = await api.call(
+        "PATCH", f"{LEASES}/{name}", {"spec": spec}, content=MERGE_PATCH, allowed={HTTPStatus.NOT_FOUND}
+    )
+    if not lease:
+        await api.call("POST", LEASES, {"metadata": {"name": name}, "spec": spec}, allowed={HTTPStatus.CONFLICT})

@@ -1,13 +1,14 @@
-"""One pod's life: volumes, containers, an orderly end, and what the API server learns of it."""
+"""One pod's life: whether it is played, volumes, containers, an orderly end, and what the API server learns of it."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Iterator
 from http import HTTPStatus
 
 from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError
-from stowage_testbed.base.errors import StowageError
+from stowage_testbed.hostpods import HOST_LABEL
 from stowage_testbed.hostpods.api import STRATEGIC_PATCH, ApiServer, Manifest, pod_key
 from stowage_testbed.hostpods.container import DEFAULT_GRACE_S, ContainerRunner, PodSandbox
 from stowage_testbed.hostpods.status import (
@@ -20,7 +21,6 @@ from stowage_testbed.hostpods.status import (
     Waiting,
     first_record,
 )
-from stowage_testbed.hostpods.supported import asks_for_the_host, unsupported_fields
 from stowage_testbed.hostpods.volumes import Volumes
 from stowage_testbed.hostpods.waiting import Backoff, HostPodsError, cancel_and_wait, timestamp
 
@@ -130,7 +130,9 @@ class PodRunner:
                 await self._volumes.fill(self._pod)
             except _NOT_FILLED as error:
                 _log.warning("pod %s waits: %s", pod_key(self._pod), error)
-                self._all_wait(Waiting(_reason(error), str(error)))
+                refused = "ApiServerRefused" if isinstance(error, ApiRefusedError) else "ApiServerUnreachable"
+                reason = error.reason if isinstance(error, HostPodsError) else refused
+                self._all_wait(Waiting(reason, str(error)))
                 await self._clock.pause(backoff.after_run(0.0))
             else:
                 self._volumes_ready = True
@@ -161,8 +163,8 @@ class PodRunner:
             await self._flush()
 
     def _status(self) -> Manifest:
-        containers = [runner.record for runner in self._runners]
-        state = PodState(self._volumes_ready, containers, self._finished)
+        records = [runner.record for runner in self._runners]
+        state = PodState(self._volumes_ready, records, self._finished)
         return self._composer.compose(self._pod, state, self._clock.wall())
 
     async def _flush(self) -> None:
@@ -229,8 +231,72 @@ class PodRunner:
             _log.info("no event for %s: %s", pod_key(self._pod), error)
 
 
-def _reason(error: StowageError) -> str:
-    """Return the word for why a pod's volumes could not be filled."""
-    if isinstance(error, HostPodsError):
-        return error.reason
-    return "ApiServerRefused" if isinstance(error, ApiRefusedError) else "ApiServerUnreachable"
+# A field that would change what the containers do, and is not played, is refused: a pod that ran without it would prove
+# nothing.
+_POD = (
+    *("initContainers", "ephemeralContainers", "readinessGates"),
+    *("activeDeadlineSeconds", "hostAliases", "resourceClaims"),
+)
+_CONTAINER = ("envFrom", "lifecycle", "restartPolicy", "volumeDevices")
+_PROBES = ("startupProbe", "livenessProbe", "readinessProbe")
+_PROBED_BY = ("exec", "httpGet")
+_VOLUMES = ("emptyDir", "configMap", "secret", "projected")
+_PROJECTED = ("configMap", "secret", "serviceAccountToken")
+_PROBE_SETTINGS = frozenset(
+    f"{one}Seconds" for one in ("initialDelay", "timeout", "period", "terminationGracePeriod")
+) | {"successThreshold", "failureThreshold"}
+
+
+def asks_for_the_host(pod: Manifest) -> bool:
+    """Return whether a pod names the host's taint; daemons that tolerate any may be anybody's."""
+    return any(one.get("key") == HOST_LABEL for one in pod["spec"].get("tolerations", ()))
+
+
+def unsupported_fields(pod: Manifest) -> list[str]:
+    """Return the fields of a pod that are not played, with a container's or volume's name in place of its number."""
+    spec = pod["spec"]
+    found = [f"spec.{field}" for field in _POD if spec.get(field)]
+    if (policy := spec.get("restartPolicy", "Always")) != "Always":
+        found.append(f"spec.restartPolicy: {policy}")
+    for container in spec["containers"]:
+        found += _of_container(container, f"spec.containers[{container['name']}]")
+    for volume in spec.get("volumes", ()):
+        found += _of_volume(volume, f"spec.volumes[{volume['name']}]")
+    return found
+
+
+def _of_container(container: Manifest, path: str) -> Iterator[str]:
+    yield from (f"{path}.{field}" for field in _CONTAINER if container.get(field))
+    for variable in container.get("env", ()):
+        if "valueFrom" in variable:
+            yield f"{path}.env[{variable['name']}].valueFrom"
+    for mount in container.get("volumeMounts", ()):
+        for field in ("subPath", "subPathExpr"):
+            if mount.get(field):
+                yield f"{path}.volumeMounts[{mount['name']}].{field}"
+    for kind in _PROBES:
+        for field in container.get(kind, {}).keys() - _PROBE_SETTINGS:
+            if field not in _PROBED_BY:
+                yield f"{path}.{kind}.{field}"
+        if container.get(kind, {}).get("httpGet", {}).get("httpHeaders"):
+            yield f"{path}.{kind}.httpGet.httpHeaders"
+
+
+def _of_volume(volume: Manifest, path: str) -> Iterator[str]:
+    yield from (f"{path}.{kind}" for kind in volume if kind not in ("name", *_VOLUMES))
+    for source in volume.get("projected", {}).get("sources", ()):
+        for kind in source:
+            if kind not in _PROJECTED:
+                yield f"{path}.projected.sources.{kind}"
+
+
+def unenforced_settings(pod: Manifest) -> list[str]:
+    """Return what isolates a container elsewhere and not here, to be taken note of."""
+    spec = pod["spec"]
+    found = [f"pod.{setting}" for setting in spec.get("securityContext", {})]
+    for container in spec["containers"]:
+        name = container["name"]
+        found += [f"{name}.{one}" for one in container.get("securityContext", {})]
+        if "limits" in container.get("resources", {}):
+            found.append(f"{name}.resources.limits")
+    return sorted(found)

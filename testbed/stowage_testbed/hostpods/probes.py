@@ -104,10 +104,7 @@ class Thresholds:
 
 @dataclass(slots=True)
 class Prober:
-    """Probes every period and reports its verdicts, with the API's own defaults.
-
-    ``on_failure`` receives each new failure message, long before there is a verdict.
-    """
+    """Probes every period, with the API's own defaults; ``on_failure`` receives each new failure message at once."""
 
     kind: str
     probe: Manifest

@@ -98,10 +98,7 @@ class ContainerProcess:
 
 
 async def start_process(command: Command, log: Path | None) -> ContainerProcess:
-    """Start a command under a launcher of its own; a `HostPodsError` has the operating system's reason if it refuses.
-
-    Its output is appended to the log; without one, its last 4 KiB come with the exit.
-    """
+    """Start a command; its output is appended to the log, or the end of it comes with the exit."""
     order = {
         "argv": list(command.argv),
         "env": dict(command.env),

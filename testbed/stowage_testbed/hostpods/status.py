@@ -62,10 +62,7 @@ State = Waiting | Running | Terminated
 
 @dataclass(slots=True)
 class ContainerRecord:
-    """One container's line in the pod's status.
-
-    ``probe_failure`` is the message of the last failed startup or readiness probe.
-    """
+    """A container's line in the pod's status; ``probe_failure`` is of the last failed startup or readiness probe."""
 
     name: str
     image: str
@@ -91,11 +88,7 @@ class ContainerRecord:
 
 
 def first_record(container: Manifest, former: Manifest | None) -> ContainerRecord:
-    """Return a container's first record.
-
-    ``former`` is its status from before the daemon was started, if it had one: what ran then ended together with the
-    daemon and counts as a restart.
-    """
+    """Return a container's first record; what ran in its ``former`` status ended with the daemon, and was restarted."""
     record = ContainerRecord(container["name"], container.get("image", ""), Waiting("ContainerCreating"))
     if former is not None:
         ran = "waiting" not in former.get("state", {"waiting": {}})

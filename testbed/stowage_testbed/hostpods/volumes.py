@@ -170,10 +170,7 @@ class Mounts:
     volumes: Path
 
     def link(self, container: Manifest) -> None:
-        """Make the container's mount paths show its volumes.
-
-        A `HostPodsError` names a path outside the root, or one that another pod or a file holds.
-        """
+        """Make the container's mount paths show its volumes; a `HostPodsError` names a path that it cannot have."""
         for mount in container.get("volumeMounts", ()):
             self._link_one(Path(mount["mountPath"]), self.volumes / mount["name"])
 

@@ -41,11 +41,7 @@ def timestamp(moment: datetime, timespec: str = "seconds") -> str:
 
 
 async def cancel_and_wait(task: asyncio.Task[Any]) -> None:
-    """Cancel a task and return when it has ended; an error of the task is raised.
-
-    Suppressing ``CancelledError`` around ``await task`` would also swallow the cancellation of the caller, which then
-    never ends.
-    """
+    """Cancel a task and return when it has ended, also if the caller is cancelled; an error of the task is raised."""
     task.cancel()
     await asyncio.wait({task})
     if not task.cancelled():
@@ -54,11 +50,7 @@ async def cancel_and_wait(task: asyncio.Task[Any]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class BackoffLimits:
-    """The shape of the waiting times, in seconds.
-
-    A kubelet starts at 10 s and stops doubling at 300 s; a testbed's user waits for the outcome, so the defaults are
-    shorter and the shape is the same.
-    """
+    """The waiting times in seconds: of a kubelet's shape (10 s, doubling to 300 s), and shorter."""
 
     initial_s: float = 1.0
     maximum_s: float = 30.0

@@ -9,6 +9,7 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 
@@ -43,24 +44,12 @@ _PAUSE_PROGRAM = "./usr/bin/catatonit"
 def build_image(recipe: Recipe, base: str = "") -> None:
     """Build an image, with what it is built on, unless the engine has it of these sources.
 
-    Parameters
-    ----------
-    base
-        Image to build on, which the engine or a registry has; the recipe's own without.
-
-    Raises
-    ------
-    RecipesMissingError
-        This is no checkout.
-    StowageError
-        No engine answers, a program is not installed, or a step failed.
+    Another ``base`` is one that the engine or a registry has. Raises a RecipesMissingError if this is no checkout, and
+    a StowageError if no engine answers, a program is not installed, or a step failed.
     """
     checkout = recipes_home()
-    try:
+    with suppress(ImageMissingError):
         check_image(recipe, base)
-    except ImageMissingError:
-        pass
-    else:
         return
     key = content_key(recipe, checkout, base)
     if recipe.base and not base:

@@ -30,21 +30,10 @@ class DockerCommandError(StowageError):
 
 
 def docker(*arguments: str, timeout_s: float = TIMEOUT_S, engine: str = "", merge: bool = False) -> str:
-    """Run one command and return what it prints, without the last line's end.
+    """Run one command and return what it prints, without the last line's end; ``merge`` adds its standard error.
 
-    Parameters
-    ----------
-    engine
-        Which one, as ``DOCKER_HOST`` names it; without, that of the environment.
-    merge
-        Return what it prints on standard error, too.
-
-    Raises
-    ------
-    DockerCommandError
-        It was refused; carries what Docker said.
-    EngineUnreachableError
-        There is no command line of Docker, or it hangs.
+    The ``engine`` is named as in ``DOCKER_HOST``; without, it is that of the environment. Raises a DockerCommandError
+    with what Docker said, and an EngineUnreachableError if Docker is not there or hangs.
     """
     program = shutil.which(DOCKER)
     if program is None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from sys import intern
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -178,31 +178,19 @@ class _Target(msgspec.Struct):
     name: str = ""
 
 
-class _User(msgspec.Struct):
-    username: str = ""
+class _Object(msgspec.Struct):
+    metadata: _Target = msgspec.field(default_factory=_Target)
 
 
-class _Answer(msgspec.Struct):
-    code: int = 0
-
-
-class _Named(msgspec.Struct):
-    name: str = ""
-
-
-class _Made(msgspec.Struct):
-    metadata: _Named = msgspec.field(default_factory=_Named)
-
-
-class _Record(msgspec.Struct):
+class _Record(msgspec.Struct, rename="camel"):
     verb: str
-    stageTimestamp: str  # noqa: N815 - as the API has it
-    requestReceivedTimestamp: str = ""  # noqa: N815
-    objectRef: _Target | None = None  # noqa: N815
-    user: _User = msgspec.field(default_factory=_User)
-    responseStatus: _Answer | None = None  # noqa: N815
-    requestObject: msgspec.Raw = msgspec.Raw(b"null")  # noqa: N815
-    responseObject: _Made | None = None  # noqa: N815
+    stage_timestamp: str
+    request_received_timestamp: str = ""
+    object_ref: _Target | None = None
+    user: dict[str, Any] = msgspec.field(default_factory=dict)
+    response_status: dict[str, Any] | None = None
+    request_object: msgspec.Raw = msgspec.Raw(b"null")
+    response_object: _Object | None = None
 
 
 class _Preconditions(msgspec.Struct):
@@ -213,16 +201,13 @@ class _DeleteOptions(msgspec.Struct):
     preconditions: _Preconditions | None = None
 
 
-class _Eviction(msgspec.Struct):
-    deleteOptions: _DeleteOptions | None = None  # noqa: N815
-
-
-_NOBODY = _Target()
+class _Eviction(msgspec.Struct, rename="camel"):
+    delete_options: _DeleteOptions | None = None
 
 
 def _read_entry(line: bytes) -> AuditEntry:
     record = msgspec.json.decode(line, type=_Record)
-    target, made = record.objectRef or _NOBODY, record.responseObject
+    target, made = record.object_ref or _Target(), record.response_object
     name = target.name or (made.metadata.name if made else "")
     # A log of a large run has a few of these words, and each name several times.
     return AuditEntry(
@@ -231,11 +216,11 @@ def _read_entry(line: bytes) -> AuditEntry:
         subresource=intern(target.subresource),
         namespace=intern(target.namespace),
         name=intern(name),
-        user=intern(record.user.username),
-        code=record.responseStatus.code if record.responseStatus else 0,
-        stage_ns=_parse_nanoseconds(record.stageTimestamp),
-        uid=_read_demanded_uid(record.requestObject),
-        received_ns=_parse_nanoseconds(record.requestReceivedTimestamp or record.stageTimestamp),
+        user=intern(record.user.get("username", "")),
+        code=(record.response_status or {}).get("code", 0),
+        stage_ns=_parse_nanoseconds(record.stage_timestamp),
+        uid=_read_demanded_uid(record.request_object),
+        received_ns=_parse_nanoseconds(record.request_received_timestamp or record.stage_timestamp),
     )
 
 
@@ -245,7 +230,7 @@ def _read_demanded_uid(request: msgspec.Raw) -> str:
     except msgspec.ValidationError:
         # Whoever may evict may send anything; the server has refused it then.
         return ""
-    options = asked.deleteOptions if asked else None
+    options = asked.delete_options if asked else None
     demanded = options.preconditions if options else None
     return intern(demanded.uid or "") if demanded else ""
 

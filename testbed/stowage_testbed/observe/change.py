@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from stowage_testbed.observe.raw_body import RawBody
 from stowage_testbed.observe.receipt import Receipt
+from stowage_testbed.text.tables import plain_table
+
+EVENT_COLUMNS = ("time", "from", "reason", "about", "message")
 
 JsonObject = Mapping[str, Any]
 """An object of the API as parsed JSON."""
@@ -80,3 +83,19 @@ def drop_bookkeeping(body: dict[str, Any]) -> dict[str, Any]:
     metadata = dict(body.get("metadata", {}))
     metadata.pop("managedFields", None)
     return {**body, "metadata": metadata}
+
+
+def write_event_table(bodies: Iterable[JsonObject]) -> str:
+    """Return events of the API as a table that people read, in their order in time, one a line."""
+    rows = [
+        [
+            body.get("eventTime") or body.get("firstTimestamp") or "-",
+            body.get("reportingComponent") or (body.get("source") or {}).get("component", "-"),
+            body.get("reason", "-"),
+            f"{body['involvedObject'].get('kind', '')}/{body['involvedObject'].get('name', '')}",
+            body.get("message", ""),
+        ]
+        for body in bodies
+    ]
+    rows.sort(key=lambda row: str(row[0]))
+    return plain_table(EVENT_COLUMNS, rows) + "\n"

@@ -41,10 +41,9 @@ def pods_decided(namespace: str, count: int) -> Condition:
 
     def condition(state: State) -> ConditionResult:
         pods = state.pods(namespace)
-        decided = [pod for pod in pods if pod.bound or pod.unschedulable]
+        decided = sum(pod.bound or pod.unschedulable for pod in pods)
         leaving = any(pod.terminating for pod in state.all_pods(namespace))
-        holds = len(pods) == count == len(decided) and not leaving
-        return ConditionResult(holds, pods_in_words(pods, count))
+        return ConditionResult(len(pods) == count == decided and not leaving, pods_in_words(pods, count))
 
     return condition
 
@@ -54,8 +53,7 @@ def pods_placed(namespace: str, count: int) -> Condition:
 
     def condition(state: State) -> ConditionResult:
         pods = state.pods(namespace)
-        placed = sum(pod.bound for pod in pods)
-        return ConditionResult(len(pods) == count == placed, pods_in_words(pods, count))
+        return ConditionResult(len(pods) == count == sum(pod.bound for pod in pods), pods_in_words(pods, count))
 
     return condition
 
@@ -65,13 +63,11 @@ def at_rest(namespace: str, count: int) -> Condition:
     pods_are_decided = pods_decided(namespace, count)
 
     def condition(state: State) -> ConditionResult:
-        plans = state.plans()
-        decided = pods_are_decided(state)
+        plans, decided = state.plans(), pods_are_decided(state)
         words = f"{decided.state}; {plans_in_words(plans)}"
-        broken = [plan for plan in plans if plan.broken]
-        if broken:
+        if broken := [plan for plan in plans if plan.broken]:
             return ConditionResult(False, words, error=broken[-1].in_words())
-        return ConditionResult(decided.holds and all(p.finished for p in plans), words)
+        return ConditionResult(decided.holds and all(plan.finished for plan in plans), words)
 
     return condition
 
@@ -93,10 +89,10 @@ def plan_finished(name: str) -> Condition:
     """Hold when the named plan is finished."""
 
     def condition(state: State) -> ConditionResult:
-        found = [plan for plan in state.plans() if plan.name == name]
-        if not found:
-            return ConditionResult(False, f"plan {name} is not there")
-        return ConditionResult(found[0].finished, found[0].in_words())
+        for plan in state.plans():
+            if plan.name == name:
+                return ConditionResult(plan.finished, plan.in_words())
+        return ConditionResult(False, f"plan {name} is not there")
 
     return condition
 
@@ -116,9 +112,8 @@ def object_there(kind: str, namespace: str, name: str) -> Condition:
     """Hold when an object is there."""
 
     def condition(state: State) -> ConditionResult:
-        names = [name_of(body) for body in state.bodies(kind, namespace)]
-        words = f"{kind}s in {namespace}: {_join_names(sorted(names))}"
-        return ConditionResult(name in names, words)
+        names = sorted(name_of(body) for body in state.bodies(kind, namespace))
+        return ConditionResult(name in names, f"{kind}s in {namespace}: {_join_names(names)}")
 
     return condition
 

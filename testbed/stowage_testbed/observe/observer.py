@@ -110,10 +110,7 @@ class Observer:
         return sorted(journal, key=lambda change: change.receipt)
 
     def restart_journal(self) -> list[Change]:
-        """Forget the changes so far, and return what is there as a list shows it.
-
-        What is forgotten leaves the disk with whoever still holds a change of it.
-        """
+        """Forget the changes so far, which may leave the disk then, and return what is there as a list shows it."""
         with self._changed:
             self._journal = []
             if self._watches.store.roll():

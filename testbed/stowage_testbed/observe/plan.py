@@ -27,10 +27,7 @@ class ObservedTier:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedPlan:
-    """One plan as last seen; ``phase`` is empty until the scheduler takes it up.
-
-    A run's document leaves out what only its cluster knows it by: ``uid`` and ``created``.
-    """
+    """One plan as last seen, without ``phase`` until the scheduler takes it up; a run's document has no ``uid``."""
 
     uid: str = ""
     name: str

@@ -118,25 +118,25 @@ class _Owner(msgspec.Struct):
     controller: bool | None = None
 
 
-class _Metadata(msgspec.Struct):
+class _Metadata(msgspec.Struct, rename="camel"):
     uid: str = ""
     namespace: str | None = None
     name: str = ""
     labels: msgspec.Raw = msgspec.Raw(b"null")
     annotations: msgspec.Raw = msgspec.Raw(b"null")
-    deletionTimestamp: str | None = None  # noqa: N815 - as the API has it
-    ownerReferences: list[_Owner] | None = None  # noqa: N815
+    deletion_timestamp: str | None = None
+    owner_references: list[_Owner] | None = None
 
 
-class _Container(msgspec.Struct):
+class _Container(msgspec.Struct, rename="camel"):
     resources: msgspec.Raw = msgspec.Raw(b"null")
-    restartPolicy: str | None = None  # noqa: N815
+    restart_policy: str | None = None
 
 
-class _Spec(msgspec.Struct):
-    nodeName: str | None = None  # noqa: N815
+class _Spec(msgspec.Struct, rename="camel"):
+    node_name: str | None = None
     priority: int | None = None
-    initContainers: list[_Container] | None = None  # noqa: N815
+    init_containers: list[_Container] | None = None
     containers: list[_Container] | None = None
     resources: msgspec.Raw = msgspec.Raw(b"null")
     overhead: msgspec.Raw = msgspec.Raw(b"null")
@@ -172,7 +172,7 @@ def read_pod(body: JsonObject) -> Pod:
 
 def _read(pod: _Pod) -> Pod:
     metadata, spec, status = pod.metadata, pod.spec or _NO_SPEC, pod.status or _NO_STATUS
-    owner = next((one for one in metadata.ownerReferences or () if one.controller), _NO_OWNER)
+    owner = next((one for one in metadata.owner_references or () if one.controller), _NO_OWNER)
     conditions = {(one.type, one.status): one for one in status.conditions or ()}
     waiting = conditions.get(("PodScheduled", "False"), _NO_CONDITION)
     disrupted = conditions.get(("DisruptionTarget", "True"), _NO_CONDITION)
@@ -186,14 +186,14 @@ def _read(pod: _Pod) -> Pod:
         owner_kind=intern(owner.kind),
         owner_name=intern(owner.name),
         owner_uid=intern(owner.uid),
-        node=intern(spec.nodeName or ""),
+        node=intern(spec.node_name or ""),
         phase=intern(status.phase or "Pending"),
         priority=spec.priority or 0,
         requests=_share_requests(
             # A container's other fields differ from pod to pod of one template.
-            msgspec.json.encode((spec.initContainers, spec.containers, spec.resources, spec.overhead))
+            msgspec.json.encode((spec.init_containers, spec.containers, spec.resources, spec.overhead))
         ),
-        terminating=bool(metadata.deletionTimestamp),
+        terminating=bool(metadata.deletion_timestamp),
         ready=("Ready", "True") in conditions,
         evicted=disrupted.reason == "EvictionByEvictionAPI",
         waiting_reason=intern(waiting.reason or ""),

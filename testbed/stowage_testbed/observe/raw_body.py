@@ -128,10 +128,7 @@ class BodyStore:
         return RawBody(file, file.append(raw), len(raw), names)
 
     def roll(self) -> bool:
-        """Begin a new file if the one in use is long; return whether it was.
-
-        The former one goes with the last body in it, so that who lives long must be given to `move`.
-        """
+        """Begin a new file if the one in use is long; what lives long must be given to `move` then."""
         if self._file.length < ROLL_BYTES:
             return False
         self._file = BodyFile(self._folder)

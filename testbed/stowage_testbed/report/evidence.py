@@ -10,8 +10,7 @@ import yaml
 from tabulate import tabulate
 
 from stowage_testbed.observe.audit import AuditLogMissingError, AuditReader
-from stowage_testbed.observe.change import JsonObject
-from stowage_testbed.observe.event_table import write_event_table
+from stowage_testbed.observe.change import JsonObject, write_event_table
 from stowage_testbed.observe.pod import allocatable_of, read_pod
 from stowage_testbed.report.bundle import name_scenario_folder
 from stowage_testbed.run.listener import Listener

@@ -115,12 +115,8 @@ class GoBuilder:
     def build(self, tool: Tool, target: Path, progress: ToolProgress) -> None:
         """Build a tool into the file ``target``, with its module's data and its origin beside it.
 
-        Raises
-        ------
-        StowageError
-            Go refused, or the tool's module does not hold its data.
-        OSError
-            ENOSPC: the disk filled up.
+        Raises a StowageError if Go refused, or the tool's module does not hold its data, and an OSError, ENOSPC, if the
+        disk filled up.
         """
         module = [f"-modfile={tool.module_file}", f"-tags={tool.tags}"]
         progress.begin("waiting")

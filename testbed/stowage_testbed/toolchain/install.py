@@ -7,8 +7,6 @@ import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -29,7 +27,6 @@ from stowage_testbed.toolchain.minors import choose_minor
 from stowage_testbed.toolchain.progress import ToolProgress, say, telling
 from stowage_testbed.toolchain.release import (
     DownloadError,
-    Releases,
     SourceKind,
     ToolSource,
     choose_source,
@@ -56,14 +53,8 @@ def install_tools(
     Those of Kubernetes are of a minor, the default one unless another is named. Where no tool is named, those of the
     group are meant. Without a source that of the environment is used; our own tools are built unless a release has the
     very sources that are here. Stderr gets a line that says what is missing and how to install it beforehand, and then
-    how far it is.
-
-    Raises
-    ------
-    StowageError
-        A name is unknown, a source does not give a tool, or the disk is full.
-    ToolMissingError
-        A tool is missing where the source is to install nothing.
+    how far it is. Raises a StowageError if a name is unknown, a source does not give a tool, or the disk is full, and
+    a ToolMissingError where the source is to install nothing.
     """
     manifest = load_manifest()
     minor = choose_minor(minor)
@@ -92,7 +83,6 @@ def install_missing(tools: Sequence[Tool], manifest: Manifest, source: ToolSourc
     needed = needed_bytes(tools, built, manifest)
     if _free_bytes() < needed:
         raise _no_space(needed)
-    installation = _Installation(source.kind, releases, builder)
     progress = {tool.name: ToolProgress(tool.name, builder.ended.is_set) for tool in tools}
 
     def line(elapsed_s: float) -> str:
@@ -101,10 +91,26 @@ def install_missing(tools: Sequence[Tool], manifest: Manifest, source: ToolSourc
         words = ", ".join(active) or "waiting"
         return f"tools: {elapsed_s:.0f} s, {installed} of {len(tools)} installed; {words}"
 
+    def put(tool: Tool, target: Path) -> None:
+        release = releases.found.get(tool.name)
+        if release is not None:
+            try:
+                take_release(release, target, progress[tool.name])
+                return
+            except DownloadError as error:
+                if source.kind is SourceKind.RELEASE or builder.ended.is_set():
+                    raise
+                say(f"{tool.name}: {error}; its Go module is built")
+        builder.build(tool, target, progress[tool.name])
+
+    def install(tool: Tool) -> None:
+        install_one(tool, put, is_ended=builder.ended.is_set)
+        progress[tool.name].begin("installed")
+
     try:
         # The first that fails ends the others.
         with telling(line), ThreadPoolExecutor(len(tools)) as pool:
-            running = [pool.submit(installation.install, tool, progress[tool.name]) for tool in tools]
+            running = [pool.submit(install, tool) for tool in tools]
             try:
                 for one in as_completed(running):
                     one.result()
@@ -115,29 +121,6 @@ def install_missing(tools: Sequence[Tool], manifest: Manifest, source: ToolSourc
         if error.errno != errno.ENOSPC:
             raise
         raise _no_space(needed) from error
-
-
-@dataclass(frozen=True, slots=True)
-class _Installation:
-    kind: SourceKind
-    releases: Releases
-    builder: GoBuilder
-
-    def install(self, tool: Tool, progress: ToolProgress) -> None:
-        install_one(tool, partial(self._put, progress), is_ended=self.builder.ended.is_set)
-        progress.begin("installed")
-
-    def _put(self, progress: ToolProgress, tool: Tool, target: Path) -> None:
-        release = self.releases.found.get(tool.name)
-        if release is not None:
-            try:
-                take_release(release, target, progress)
-                return
-            except DownloadError as error:
-                if self.kind is SourceKind.RELEASE or self.builder.ended.is_set():
-                    raise
-                say(f"{tool.name}: {error}; its Go module is built")
-        self.builder.build(tool, target, progress)
 
 
 def install_one(
@@ -200,12 +183,10 @@ def _unbuilt(tools: Sequence[Tool], manifest: Manifest) -> list[Space]:
     asked = {(tool.group, tool.minor) for tool in tools}
     # Where there are tools of Kubernetes, their room is that of the whole group.
     asked -= {(group, "") for group, minor in asked if minor}
-    return [manifest.space[group] for group, minor in asked if not _was_installed(group, minor, manifest)]
-
-
-def _was_installed(group: str, minor: str, manifest: Manifest) -> bool:
-    tools = (tool for tool in manifest.all_tools if (tool.group, tool.minor) == (group, minor))
-    return any(any(tool_folder(tool).glob(f"{tool.version}-*/*")) for tool in tools)
+    installed = {
+        (tool.group, tool.minor) for tool in manifest.all_tools if any(tool_folder(tool).glob(f"{tool.version}-*/*"))
+    }
+    return [manifest.space[group] for group, _ in asked - installed]
 
 
 def _free_bytes() -> int:

@@ -47,14 +47,8 @@ def tool_path(name: str, minor: str = "") -> Path:
     """Return the installed binary of a tool, where it is one of Kubernetes of a minor.
 
     A build of this checkout is held for as long as this process lives: hours of runs must not lose it to builds of
-    other checkouts.
-
-    Raises
-    ------
-    ToolMissingError
-        The tool is not installed in the version that this Stowage wants.
-    StowageError
-        The manifest has no such tool, or not of this minor.
+    other checkouts. Raises a ToolMissingError if it is not installed in the version that this Stowage wants, and a
+    StowageError if the manifest has no such tool, or not of this minor.
     """
     tool = load_manifest().tool(name, minor)
     file = binary_file(tool)
@@ -67,10 +61,7 @@ def tool_path(name: str, minor: str = "") -> Path:
 
 
 def tool_build(name: str, minor: str = "") -> str:
-    """Return the version of a tool and the hash of what it is made of; raises as `tool_path`.
-
-    What was measured with another build, or with a release, is not mixed in.
-    """
+    """Return a tool's version and the hash of what it is made of, by which measurements are told apart."""
     file = tool_path(name, minor)
     return file.parent.name + ("+release" if source_of(file) == RELEASE else "")
 

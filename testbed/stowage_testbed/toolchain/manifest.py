@@ -107,10 +107,7 @@ class Manifest:
         return {tool.name: tool for tool in self.all_tools if tool.minor in {"", minor}}
 
     def tool(self, name: str, minor: str = "") -> Tool:
-        """Return a tool by name, where it is one of Kubernetes that of a minor.
-
-        Raises `StowageError` if there is none, and `ValueError` if a minor is needed and none was named.
-        """
+        """Return a tool by name, of a minor if it is one of Kubernetes; raises `StowageError` if there is none."""
         same = {tool.minor: tool for tool in self.all_tools if tool.name == name}
         if not same:
             names = dict.fromkeys(tool.name for tool in self.all_tools)

@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 LINE_EVERY_S = 3.0
@@ -36,11 +36,9 @@ def telling(line: Callable[[float], str]) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def saying_for_how_long(what: str) -> Iterator[None]:
+def saying_for_how_long(what: str) -> AbstractContextManager[None]:
     """Say every few seconds for how long the block has been running."""
-    with telling(lambda elapsed_s: f"{what}: {elapsed_s:.0f} s"):
-        yield
+    return telling(lambda elapsed_s: f"{what}: {elapsed_s:.0f} s")
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from typing import Any
 
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.kinds import Kind
-from stowage_testbed.hostpods.node import HOST_LABEL
+from stowage_testbed.hostpods import HOST_LABEL
 from stowage_testbed.observe.change import Change, JsonObject, Verb, name_of, namespace_of, uid_of
 from stowage_testbed.observe.pod import read_pod
 from stowage_testbed.observe.receipt import NS_PER_S, Receipt

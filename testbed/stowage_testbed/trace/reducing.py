@@ -13,7 +13,7 @@ from typing import Any
 
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.pod_templates import LIFETIME, change_pods
-from stowage_testbed.hostpods.node import HOST_LABEL
+from stowage_testbed.hostpods import HOST_LABEL
 from stowage_testbed.trace.format import Node, Owner, PodTemplate
 
 IMAGE = "pause"

@@ -14,9 +14,9 @@ from release_environment import ReleaseEnvironment, is_ready
 
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.helm import Release, install_release
-from stowage_testbed.helm.command import helm_folder, run_helm
-from stowage_testbed.helm.diagnosis import diagnose
 from stowage_testbed.helm.install import CHART
+from stowage_testbed.helm.release import helm_folder, run_helm
+from stowage_testbed.helm.serving import diagnose
 from stowage_testbed.toolchain import tool_path
 
 pytestmark = [pytest.mark.e2e, pytest.mark.smoke]

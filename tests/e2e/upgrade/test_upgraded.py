@@ -23,8 +23,8 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cli.plan_control import PlanApi
 from stowage_testbed.helm import Release, install_release, uninstall_release
-from stowage_testbed.helm.command import run_helm
 from stowage_testbed.helm.install import CHART
+from stowage_testbed.helm.release import run_helm
 from stowage_testbed.helm.serving import await_serving
 from stowage_testbed.simulate import NO_PROTECTION
 

@@ -11,9 +11,8 @@ import pytest
 
 from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.helm import install
-from stowage_testbed.helm.diagnosis import RESTARTS, CrashLoop, profile_issue, said_last
 from stowage_testbed.helm.install import uninstall_release
-from stowage_testbed.helm.serving import serves
+from stowage_testbed.helm.serving import RESTARTS, CrashLoop, profile_issue, said_last, serves
 
 if TYPE_CHECKING:
     from stowage_testbed.helm.release import Release

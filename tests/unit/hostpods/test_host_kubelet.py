@@ -1,10 +1,10 @@
-"""What of a pod is played on the host and how: volumes, status, and the watch."""
+"""What of a pod is played on the host and how: volumes and status."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,9 @@ import pytest
 import yaml
 from host_builders import API_URL, JumpingClock, MemoryApi, a_container, a_place, a_pod
 
-from stowage_testbed.api.client import ApiUnreachableError
 from stowage_testbed.base.wait import HANG_S
-from stowage_testbed.hostpods.api import ApiServer, Manifest, PodWatch
-from stowage_testbed.hostpods.pod import PodRunner
+from stowage_testbed.hostpods.api import Manifest
+from stowage_testbed.hostpods.pod import PodRunner, unsupported_fields
 from stowage_testbed.hostpods.process import container_environment, expand
 from stowage_testbed.hostpods.status import (
     ContainerRecord,
@@ -27,7 +26,6 @@ from stowage_testbed.hostpods.status import (
     Terminated,
     Waiting,
 )
-from stowage_testbed.hostpods.supported import unsupported_fields
 from stowage_testbed.hostpods.volumes import FileContent, Mounts, Volumes, remove_tree, write_atomically
 from stowage_testbed.hostpods.waiting import HostPodsError
 
@@ -371,97 +369,3 @@ def test_an_ended_container_shows_its_code_and_times() -> None:
         "finishedAt": "2026-01-01T00:00:05Z",
         "message": "liveness probe failed",
     }
-
-
-Event = tuple[str, Manifest]
-
-
-class ScriptOverError(Exception):
-    """Ends the watch, which would otherwise go on for ever."""
-
-
-def listed(name: str, version: int) -> dict[str, Any]:
-    return {"metadata": {"name": name, "resourceVersion": str(version)}}
-
-
-class Script(ApiServer):
-    """Answers listings and watches in order, and notes what was asked."""
-
-    def __init__(self, *answers: list[Event] | Exception | Manifest) -> None:
-        self._answers = list(answers)
-        self.asked: list[str] = []
-
-    def _next(self) -> Any:
-        if not self._answers:
-            raise ScriptOverError
-        answer = self._answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    def list(self, path: str, query: Mapping[str, str]) -> Manifest:
-        """Answer a listing."""
-        self.asked.append(f"list {query['fieldSelector']}")
-        answer: Manifest = self._next()
-        return answer
-
-    def stream(self, path: str, query: Mapping[str, str]) -> Iterator[Manifest]:
-        """Answer a watch."""
-        self.asked.append(f"watch {query['resourceVersion']}")
-        for kind, thing in self._next():
-            yield {"type": kind, "object": thing}
-
-
-class NoPause:
-    """Time that stands still."""
-
-    def now(self) -> float:
-        """Return the same moment."""
-        return 0.0
-
-    def pause(self, seconds: float) -> None:
-        """Return at once."""
-
-
-def watch(script: Script) -> list[tuple[str, Any]]:
-    """Run the script to its end; return what the kubelet would have received."""
-    heard: list[tuple[str, Any]] = []
-    pods = PodWatch(
-        script,
-        "host",
-        lambda pods: heard.append(("LIST", [p["metadata"]["name"] for p in pods])),
-        lambda kind, pod: heard.append((kind, pod["metadata"]["name"])),
-    )
-    with pytest.raises(ScriptOverError):
-        pods.run(NoPause())
-    return heard
-
-
-def listing(version: int, *names: str) -> Manifest:
-    return {"metadata": {"resourceVersion": str(version)}, "items": [listed(name, version) for name in names]}
-
-
-def test_a_watch_goes_on_where_the_last_one_ended() -> None:
-    """Bookmarks count too: they keep a quiet watch from falling behind."""
-    events: list[Event] = [("ADDED", listed("b", 6)), ("BOOKMARK", listed("", 9))]
-    script = Script(listing(5, "a"), events, [("DELETED", listed("a", 11))])
-
-    heard = watch(script)
-
-    assert heard == [("LIST", ["a"]), ("ADDED", "b"), ("DELETED", "a")]
-    watches = ["watch 5", "watch 9", "watch 11"]
-    assert script.asked == ["list spec.nodeName=host", *watches]
-
-
-GONE = {"code": 410, "message": "too old resource version"}
-AWAY = ApiUnreachableError("GET /api/v1/pods", "refused")
-
-
-def test_a_watch_that_broke_off_begins_with_a_listing() -> None:
-    """What happened in between shows only there; a server may be away for a while."""
-    forgetful = Script(listing(5, "a"), [("ERROR", GONE)], listing(50, "b"))
-    absent = Script(AWAY, listing(5), AWAY, listing(7, "c"))
-
-    assert watch(forgetful) == [("LIST", ["a"]), ("LIST", ["b"])]
-    assert forgetful.asked[-1] == "watch 50"
-    assert watch(absent) == [("LIST", []), ("LIST", ["c"])]

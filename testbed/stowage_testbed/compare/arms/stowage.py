@@ -27,8 +27,8 @@ from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.compare.arms.kube_scheduler import BATCHING, installed_config, settings_of
 from stowage_testbed.compare.arms.program import READY, Program, digest, http_readiness
 from stowage_testbed.compare.arms.serving import NAMESPACE, ArmRelease, Place, ReleasedArm, Resources, Rights
-from stowage_testbed.helm.command import run_helm
 from stowage_testbed.helm.install import CHART
+from stowage_testbed.helm.release import run_helm
 from stowage_testbed.helm.values import Values, merge_values, testbed_values, values_refused
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
 from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides

@@ -8,8 +8,7 @@ from typing import Any
 import yaml
 
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.observe.change import JsonObject, drop_bookkeeping
-from stowage_testbed.observe.event_table import write_event_table
+from stowage_testbed.observe.change import JsonObject, drop_bookkeeping, write_event_table
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.model import CatchItem
 
