@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from stowage_testbed.api.client import JSON
-from stowage_testbed.hostpods.api import ApiServer, Manifest
 from stowage_testbed.hostpods.container import PodSandbox
+from stowage_testbed.hostpods.node import ApiServer, BackoffLimits, LoopClock, Manifest
 from stowage_testbed.hostpods.volumes import Mounts
-from stowage_testbed.hostpods.waiting import BackoffLimits, LoopClock
 
 API_URL = "https://127.0.0.1:6443"
 

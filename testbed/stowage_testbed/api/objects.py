@@ -123,15 +123,9 @@ class Objects:
         # A list does not say of its items what they are.
         one = self.kinds.find(kind)
         header = {"apiVersion": one.api_version, "kind": one.name}
-        path, query = one.path(namespace), [("limit", str(PAGE))]
-        while True:
-            page = self._ask("GET", path, f"list every {kind}", query=query)
+        for page in self._pages("GET", one.path(namespace), f"list every {kind}"):
             for item in page.get("items") or []:
                 yield {**header, **item}
-            left = page["metadata"].get("continue")
-            if not left:
-                return
-            query = [("limit", str(PAGE)), ("continue", left)]
 
     def count(self, kind: str, namespace: str = "") -> int:
         """Return how many objects there are, of which only one is listed."""
@@ -175,21 +169,10 @@ class Objects:
         Pods go at once: nothing on a fake node needs time to end. Page by page, since one request has a minute only.
         """
         options = {"gracePeriodSeconds": 0, "propagationPolicy": "Background"}
-        query = [("limit", str(PAGE))]
-        served = self.kinds.find_served(kind)
-        while served is not None:
-            page = self._ask(
-                "DELETE",
-                served.path(namespace),
-                f"delete every {kind}",
-                options,
-                allowed={HTTPStatus.NOT_FOUND},
-                query=query,
-            )
-            left = page.get("metadata", {}).get("continue")
-            if not left:
-                return
-            query = [("limit", str(PAGE)), ("continue", left)]
+        if served := self.kinds.find_served(kind):
+            path, missing = served.path(namespace), {HTTPStatus.NOT_FOUND}
+            for _ in self._pages("DELETE", path, f"delete every {kind}", options, allowed=missing):
+                pass
 
     def await_definition(self, name: str, timeout_s: float) -> None:
         """Return when the kind that a CustomResourceDefinition brings can be used; a WaitTimeoutError says what lacks.
@@ -219,6 +202,16 @@ class Objects:
             return ""
 
         wait_until(f"{DEFINITION} {name} to be established", lacks, lambda lacking: not lacking, timeout_s=timeout_s)
+
+    def _pages(self, method: str, path: str, what: str, body: Any = None, **options: Any) -> Iterator[dict[str, Any]]:
+        query = [("limit", str(PAGE))]
+        while True:
+            page = self._ask(method, path, what, body, query=query, **options)
+            yield page
+            left = page.get("metadata", {}).get("continue")
+            if not left:
+                return
+            query = [("limit", str(PAGE)), ("continue", left)]
 
     def _path(self, kind: str, namespace: str = "", name: str = "", subresource: str = "") -> str:
         return self.kinds.find(kind).path(namespace, name, subresource)

@@ -13,7 +13,7 @@ from kubernetes.client import ApiException, CoreV1Api
 
 from stowage_testbed.base.child import run_child
 from stowage_testbed.cluster.base import Cluster
-from stowage_testbed.hostpods.api import SHORT_UID
+from stowage_testbed.hostpods.node import SHORT_UID
 from stowage_testbed.toolchain import tool_path
 
 TAIL_BYTES = 16_384

@@ -9,9 +9,8 @@ import os
 import signal
 from pathlib import Path
 
-from stowage_testbed.hostpods.api import ApiServer
 from stowage_testbed.hostpods.kubelet import HostKubelet, HostNode
-from stowage_testbed.hostpods.waiting import BackoffLimits, LoopClock
+from stowage_testbed.hostpods.node import ApiServer, BackoffLimits, LoopClock
 
 
 async def serve(options: argparse.Namespace) -> None:

@@ -10,13 +10,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stowage_testbed.base.files import write_whole
-from stowage_testbed.hostpods.api import Manifest, pod_key
 from stowage_testbed.hostpods.ended import EndedContainer, EndedContainers
+from stowage_testbed.hostpods.node import (
+    Backoff,
+    BackoffLimits,
+    HostPodsError,
+    LoopClock,
+    Manifest,
+    cancel_and_wait,
+    pod_key,
+)
 from stowage_testbed.hostpods.probes import Outcome, Probed, Prober
 from stowage_testbed.hostpods.process import Command, ContainerProcess, container_environment, expand, start_process
 from stowage_testbed.hostpods.status import ContainerRecord, Running, State, Terminated, Waiting
 from stowage_testbed.hostpods.volumes import Mounts
-from stowage_testbed.hostpods.waiting import Backoff, BackoffLimits, HostPodsError, LoopClock, cancel_and_wait
 
 DEFAULT_GRACE_S = 30
 

@@ -18,11 +18,20 @@ from stowage_testbed.api.client import MERGE_PATCH, ApiRefusedError, ApiUnreacha
 from stowage_testbed.base.clock import SystemClock
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.hostpods import HOST_LABEL
-from stowage_testbed.hostpods.api import STRATEGIC_PATCH, ApiServer, Manifest, pod_key, short_uid
 from stowage_testbed.hostpods.container import PodSandbox
+from stowage_testbed.hostpods.node import (
+    STRATEGIC_PATCH,
+    ApiServer,
+    BackoffLimits,
+    LoopClock,
+    Manifest,
+    cancel_and_wait,
+    pod_key,
+    short_uid,
+    timestamp,
+)
 from stowage_testbed.hostpods.pod import PodRunner, unenforced_settings
 from stowage_testbed.hostpods.volumes import Mounts, Volumes, remove_tree
-from stowage_testbed.hostpods.waiting import BackoffLimits, LoopClock, cancel_and_wait, timestamp
 from stowage_testbed.observe.change import Change
 from stowage_testbed.observe.source import PODS, Source
 from stowage_testbed.observe.watches import SILENCE_S, Broken, Relisted, Watches

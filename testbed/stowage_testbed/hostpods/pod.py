@@ -9,8 +9,17 @@ from http import HTTPStatus
 
 from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError
 from stowage_testbed.hostpods import HOST_LABEL
-from stowage_testbed.hostpods.api import STRATEGIC_PATCH, ApiServer, Manifest, pod_key
 from stowage_testbed.hostpods.container import DEFAULT_GRACE_S, ContainerRunner, PodSandbox
+from stowage_testbed.hostpods.node import (
+    STRATEGIC_PATCH,
+    ApiServer,
+    Backoff,
+    HostPodsError,
+    Manifest,
+    cancel_and_wait,
+    pod_key,
+    timestamp,
+)
 from stowage_testbed.hostpods.status import (
     ContainerRecord,
     PodState,
@@ -22,7 +31,6 @@ from stowage_testbed.hostpods.status import (
     first_record,
 )
 from stowage_testbed.hostpods.volumes import Volumes
-from stowage_testbed.hostpods.waiting import Backoff, HostPodsError, cancel_and_wait, timestamp
 
 VOLUME_REFRESH_S = 30.0
 """How often tokens and ConfigMaps are looked at again."""

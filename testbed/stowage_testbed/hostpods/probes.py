@@ -11,10 +11,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from stowage_testbed.hostpods.api import Manifest
+from stowage_testbed.hostpods.node import HostPodsError, LoopClock, Manifest
 from stowage_testbed.hostpods.process import Command, expand, run_to_end
 from stowage_testbed.hostpods.status import POD_IP
-from stowage_testbed.hostpods.waiting import HostPodsError, LoopClock
 
 DEFAULT_PERIOD_S = 10
 QUICK_S = 0.1

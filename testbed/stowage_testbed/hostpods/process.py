@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from stowage_testbed.hostpods.api import Manifest
-from stowage_testbed.hostpods.waiting import HostPodsError
+from stowage_testbed.hostpods.node import HostPodsError, Manifest
 
 LAUNCHER = Path(__file__).with_name("launch.py")
 LOG_CAP_BYTES = 10 * 1024 * 1024

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from stowage_testbed.hostpods.api import Manifest
-from stowage_testbed.hostpods.waiting import timestamp
+from stowage_testbed.hostpods.node import Manifest, timestamp
 
 POD_IP = "127.0.0.1"
 """Host pods share the host's loopback interface and listen nowhere else."""
@@ -20,20 +19,12 @@ class Waiting:
     reason: str
     message: str = ""
 
-    def manifest(self) -> Manifest:
-        """Return the state as the API writes it."""
-        return {"waiting": {"reason": self.reason, "message": self.message}}
-
 
 @dataclass(frozen=True, slots=True)
 class Running:
     """Started and not ended."""
 
     since: datetime
-
-    def manifest(self) -> Manifest:
-        """Return the state as the API writes it."""
-        return {"running": {"startedAt": timestamp(self.since)}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +36,20 @@ class Terminated:
     until: datetime
     message: str = ""
 
-    def manifest(self) -> Manifest:
-        """Return the state as the API writes it."""
-        ended = {
-            "exitCode": self.code,
-            "reason": "Completed" if self.code == 0 else "Error",
-            "startedAt": timestamp(self.since),
-            "finishedAt": timestamp(self.until),
-            "message": self.message,
-        }
-        return {"terminated": ended}
-
 
 State = Waiting | Running | Terminated
+
+
+def _write(state: State) -> Manifest:
+    """Return a state as the API writes it."""
+    match state:
+        case Waiting(reason, message):
+            return {"waiting": {"reason": reason, "message": message}}
+        case Running(since):
+            return {"running": {"startedAt": timestamp(since)}}
+        case Terminated(code, since, until, message):
+            ended = {"exitCode": code, "reason": "Error" if code else "Completed", "message": message}
+            return {"terminated": {**ended, "startedAt": timestamp(since), "finishedAt": timestamp(until)}}
 
 
 @dataclass(slots=True)
@@ -79,8 +71,8 @@ class ContainerRecord:
             "name": self.name,
             "image": self.image,
             "imageID": "",
-            "state": self.state.manifest(),
-            "lastState": self.last.manifest() if self.last else {},
+            "state": _write(self.state),
+            "lastState": _write(self.last) if self.last else {},
             "restartCount": self.restarts,
             "started": self.started,
             "ready": self.ready,

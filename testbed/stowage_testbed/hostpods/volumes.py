@@ -11,8 +11,7 @@ from datetime import datetime, timedelta
 from http import HTTPStatus
 from pathlib import Path
 
-from stowage_testbed.hostpods.api import ApiServer, Manifest
-from stowage_testbed.hostpods.waiting import HostPodsError, LoopClock
+from stowage_testbed.hostpods.node import ApiServer, HostPodsError, LoopClock, Manifest
 
 DEFAULT_LIFETIME_S = 3600
 RENEW_AT = 0.8

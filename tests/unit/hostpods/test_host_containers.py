@@ -22,13 +22,12 @@ import pytest
 from host_builders import JumpingClock, a_container, a_place, a_pod
 
 from stowage_testbed.base.wait import HANG_S, wait_until
-from stowage_testbed.hostpods.api import Manifest
 from stowage_testbed.hostpods.container import ContainerRunner
 from stowage_testbed.hostpods.launch import Log
+from stowage_testbed.hostpods.node import Backoff, BackoffLimits, LoopClock, Manifest, cancel_and_wait
 from stowage_testbed.hostpods.probes import Outcome, Probed, Prober, Thresholds
 from stowage_testbed.hostpods.process import Command, ContainerProcess, Exit, run_to_end, start_process
 from stowage_testbed.hostpods.status import Running, Terminated, Waiting, first_record
-from stowage_testbed.hostpods.waiting import Backoff, BackoffLimits, LoopClock, cancel_and_wait
 
 
 def in_a_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:

@@ -14,7 +14,7 @@ import yaml
 from host_builders import API_URL, JumpingClock, MemoryApi, a_container, a_place, a_pod
 
 from stowage_testbed.base.wait import HANG_S
-from stowage_testbed.hostpods.api import Manifest
+from stowage_testbed.hostpods.node import HostPodsError, Manifest
 from stowage_testbed.hostpods.pod import PodRunner, unsupported_fields
 from stowage_testbed.hostpods.process import container_environment, expand
 from stowage_testbed.hostpods.status import (
@@ -27,7 +27,6 @@ from stowage_testbed.hostpods.status import (
     Waiting,
 )
 from stowage_testbed.hostpods.volumes import FileContent, Mounts, Volumes, remove_tree, write_atomically
-from stowage_testbed.hostpods.waiting import HostPodsError
 
 PLAIN = a_container("true")
 
