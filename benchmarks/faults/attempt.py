@@ -33,8 +33,7 @@ from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.run.steps.context import StepContext
-from stowage_testbed.scenario.implied_steps import make_steps
-from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.model import Scenario, make_steps
 from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.scenario.steps.applying import Apply, ApplyInTurn
 

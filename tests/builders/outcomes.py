@@ -27,8 +27,7 @@ from stowage_testbed.run.outcome import (
     make_outcome,
 )
 from stowage_testbed.scenario.check import CheckResult
-from stowage_testbed.scenario.implied_steps import AFTER, BEFORE, imply_steps
-from stowage_testbed.scenario.model import Scenario, Workload
+from stowage_testbed.scenario.model import AFTER, BEFORE, Scenario, Workload, imply_steps
 from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.scenario.steps.arriving import Burst
 from stowage_testbed.scenario.steps.waiting import END

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,8 +21,7 @@ from stowage_testbed.trace.format import PodTemplate
 from stowage_testbed.whatif.inventory import kind_of
 
 _OWN_DOMAINS = re.compile(r"(^|\.)(kubernetes\.io|k8s\.io|stowage\.dev)$")
-_OPEN_VALUES = frozenset({"kubernetes.io/os", "kubernetes.io/arch"})
-"""Labels whose values say nothing of anybody."""
+_OPEN_VALUES = frozenset({"kubernetes.io/os", "kubernetes.io/arch"})  # Labels whose values say nothing of anybody
 
 _NAMES = frozenset(
     {
@@ -43,7 +42,7 @@ _NAMES = frozenset(
     }
 )
 _LABELS = frozenset({"labels", "matchLabels", "nodeSelector"})
-_KEYS = frozenset({"matchLabelKeys", "mismatchLabelKeys"})
+_KEYS = frozenset({"matchLabelKeys", "mismatchLabelKeys", "topologyKeys"})
 _NUMBERS = frozenset({"Gt", "Lt"})
 _HARMLESS = re.compile(r"[\d.]+[A-Za-z]*|([A-Z][a-z]+)+")
 _KEPT = re.compile(r"(system-.*|kubernetes\.io/no-provisioner|)")
@@ -77,10 +76,7 @@ class Words:
         return old if key in _OPEN_VALUES or not old else self.name(old, "value")
 
     def scrub(self, value: Any) -> Any:
-        """Return what nobody here knows the meaning of, without its words.
-
-        Amounts, and words in capitals such as Kubernetes has for a choice, stay.
-        """
+        """Return unknown values without their words; amounts, and words in capitals as of a choice, stay."""
         if isinstance(value, list):
             return [self.scrub(one) for one in value]
         if isinstance(value, dict):
@@ -94,10 +90,7 @@ class Words:
         return {self.key(key): self.value(key, value) for key, value in old.items()}
 
     def replace_all(self, value: Any) -> Any:
-        """Return plain values with other words wherever Kubernetes has names in them.
-
-        What is neither name nor label is Kubernetes' own word, or a number.
-        """
+        """Return plain values with other words wherever Kubernetes has names in them."""
         if isinstance(value, list):
             return [self.replace_all(one) for one in value]
         if not isinstance(value, dict):
@@ -115,8 +108,6 @@ class Words:
             return [self.key(one) for one in part]
         if name == "topologyKey":
             return self.key(part)
-        if name == "topologyKeys":
-            return [self.key(one) for one in part]
         return self.replace_all(part)
 
     def _requirement(self, value: Mapping[str, Any]) -> dict[str, Any]:
@@ -132,17 +123,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """What a scenario has of a cluster.
-
-    Attributes
-    ----------
-    objects
-        Manifests in an order in which they can be made, before the pods.
-    quotas
-        Manifests for after the pods: a quota that was lowered lets go on what runs.
-    notes
-        What is not so in the scenario.
-    """
+    """What a scenario has of a cluster: manifests in order, quotas for after the pods, and notes on what is not so."""
 
     nodes: CapturedNodes
     workloads: tuple[CapturedWorkload, ...]
@@ -165,7 +146,9 @@ def capture(found: Found) -> Capture:
     """Return what scheduling depends on, nodes and workloads under their new names."""
     workloads, notes = capture_pods(found)
     workloads = [settle_runtime_class(one, found) for one in workloads]
-    nodes = capture_nodes(found.of("Node"), set(_list_keys(found, workloads)))
+    asking = ("PersistentVolume", "StorageClass", "RuntimeClass", "ResourceSlice")
+    bodies = (*(one.template.spec for one in workloads), *(one for kind in asking for one in found.of(kind)))
+    nodes = capture_nodes(found.of("Node"), {HOSTNAME, *_list_asked(list(bodies))})
     used = {one.namespace for one in workloads}
     labels = {one["metadata"]["name"]: one["metadata"].get("labels") or {} for one in found.of("Namespace")}
     in_one = OneNamespace({**{name: {} for name in used}, **labels}, used)
@@ -188,21 +171,19 @@ def _settle(one: CapturedWorkload, nodes: CapturedNodes, in_one: OneNamespace) -
         # Many tolerate every taint: they are kept off the node that a run has besides.
         spec = require(spec, {"key": HOST_TAINT, "operator": "DoesNotExist"})
     taints = sorted({taint.key for pool in nodes.pools for taint in pool.taints} & {*OF_CONDITIONS.values()})
-    if tolerated := [key for key in taints if one.kind == "DaemonSet" or _tolerates(spec, key)]:
+    # In the place of taints that a pod tolerates are others.
+    its = {
+        OF_CONDITIONS.get(one.get("key", ""))
+        for one in spec.get("tolerations") or ()
+        if (one.get("effect") or "NoSchedule") == "NoSchedule"
+    }
+    if tolerated := [key for key in taints if one.kind == "DaemonSet" or key in its]:
         more = [{"key": key, "operator": "Exists"} for key in tolerated]
         spec["tolerations"] = [*spec.get("tolerations", ()), *more]
     return replace(
         one,
         template=PodTemplate(dict(pod["metadata"]["labels"]), template.annotations, spec),
         nodes=tuple(nodes.names.get(node, "") for node in one.nodes),
-    )
-
-
-def _tolerates(spec: Mapping[str, Any], key: str) -> bool:
-    """Return whether pods tolerate a taint in whose place another one is."""
-    return any(
-        OF_CONDITIONS.get(one.get("key", "")) == key and (one.get("effect") or "NoSchedule") == "NoSchedule"
-        for one in spec.get("tolerations") or ()
     )
 
 
@@ -274,16 +255,6 @@ def _rename_object(one: Manifest, names: dict[str, str], plain: Words) -> Manife
 
 
 _HEAD = ("apiVersion", "kind", "metadata")
-
-
-def _list_keys(found: Found, workloads: Sequence[CapturedWorkload]) -> Iterator[str]:
-    """Yield the labels of nodes that pods, volumes or devices ask about."""
-    yield HOSTNAME
-    for one in workloads:
-        yield from _list_asked(one.template.spec)
-    for kind in ("PersistentVolume", "StorageClass", "RuntimeClass", "ResourceSlice"):
-        for body in found.of(kind):
-            yield from _list_asked(body)
 
 
 def _list_asked(value: Any) -> Iterable[str]:

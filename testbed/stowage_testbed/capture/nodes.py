@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain, takewhile, zip_longest
+from itertools import zip_longest
 from typing import Any
 
 from stowage_testbed.amounts.resources import PODS, Resources
@@ -26,14 +27,12 @@ OF_CONDITIONS = {
 _ALWAYS = frozenset({ZONE_LABEL, "topology.kubernetes.io/region", "kubernetes.io/arch", INSTANCE_TYPE})
 _LONGEST_PREFIX = 40
 _ATTACHED = "attachable-volumes-"
+_LETTERS = "bcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True, slots=True)
 class CapturedNodes:
-    """The nodes of a scenario, and what each was called.
-
-    The new name of each node is by its old one; cordoned are new names.
-    """
+    """The nodes of a scenario; each new name is by its old one, and cordoned are new names."""
 
     pools: tuple[NodePool, ...]
     names: Mapping[str, str]
@@ -41,10 +40,7 @@ class CapturedNodes:
 
 
 def capture_nodes(nodes: Iterable[Manifest], read_labels: Collection[str]) -> CapturedNodes:
-    """Return the nodes, folded into kinds.
-
-    Labels that neither pods nor volumes ask about, and that not every cluster has, are left out.
-    """
+    """Return the nodes, folded into kinds, without labels that nothing asks about and not every cluster has."""
     alike = defaultdict[tuple[Any, ...], list[tuple[str, str]]](list)
     closed = set[str]()
     for body in sorted(nodes, key=lambda one: str(one["metadata"]["name"])):
@@ -55,9 +51,10 @@ def capture_nodes(nodes: Iterable[Manifest], read_labels: Collection[str]) -> Ca
             if key in _ALWAYS or (key in read_labels and key != HOSTNAME)
         }
         zone = labels.pop(ZONE_LABEL, "")
-        alike[tuple(sorted(labels.items())), _read_taints(node.taints), _read_room(node.allocatable)].append(
-            (name, zone)
-        )
+        offered = {key: amount for key, amount in node.allocatable.items() if not key.startswith(_ATTACHED)}
+        # Amounts of nothing are no offer.
+        room = Resources({key: size for key, size in Resources.of_list(offered).items() if size or key == PODS})
+        alike[tuple(sorted(labels.items())), _read_taints(node.taints), room].append((name, zone))
         if node.unschedulable:
             closed.add(name)
     pools, names = list[NodePool](), dict[str, str]()
@@ -75,14 +72,6 @@ def capture_nodes(nodes: Iterable[Manifest], read_labels: Collection[str]) -> Ca
             names |= dict(zip(members, pool.node_names(), strict=True))
     cordoned = tuple(sorted(names[one] for one in closed))
     return CapturedNodes(tuple(pools), names, cordoned)
-
-
-def _read_room(allocatable: Mapping[str, str]) -> Resources:
-    """Return what a node offers; amounts of nothing are no offer."""
-    amounts = Resources.of_list(
-        {name: amount for name, amount in allocatable.items() if not name.startswith(_ATTACHED)}
-    )
-    return Resources({name: amount for name, amount in amounts.items() if amount or name == PODS})
 
 
 def _read_taints(taints: Iterable[Mapping[str, Any]]) -> tuple[Taint, ...]:
@@ -112,28 +101,12 @@ def _deal_zones(ones: Iterable[tuple[str, str]]) -> Iterable[tuple[tuple[str, ..
 
 def _choose_prefix(labels: Mapping[str, str], members: list[str], pools: Iterable[NodePool]) -> str:
     """Return what a kind of node is called: by its type, or by what names share."""
-    word = labels.get(INSTANCE_TYPE) or _share_prefix(members)
+    word = labels.get(INSTANCE_TYPE) or os.path.commonprefix(members)  # noqa: RUF071 - as texts
     if len(members) == 1 and INSTANCE_TYPE not in labels:
         word = re.sub(r"[-0-9]+$", "", word)
     plain = re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-")[:_LONGEST_PREFIX]
     prefix = plain.strip("-") or "node"
     taken = {pool.name_prefix for pool in pools}
-    numbered = (f"{prefix}-{letter}" for letter in _letters())
-    free = (one for one in chain([prefix], numbered) if one not in taken)
-    return next(free)
-
-
-def _share_prefix(names: Sequence[str]) -> str:
-    """Return what all names begin with."""
-    first, last = min(names), max(names)
-    pairs = zip(first, last, strict=False)
-    shared = list(takewhile(lambda pair: pair[0] == pair[1], pairs))
-    return first[: len(shared)]
-
-
-def _letters() -> Iterable[str]:
-    """Yield b, c and on: with a number a prefix would look like a node's name."""
-    letters = "bcdefghijklmnopqrstuvwxyz"
-    yield from letters
-    for one in letters:
-        yield from (one + other for other in letters)
+    # With a number a prefix would look like a node's name.
+    letters = (*_LETTERS, *(one + other for one in _LETTERS for other in _LETTERS))
+    return next(one for one in (prefix, *(f"{prefix}-{letter}" for letter in letters)) if one not in taken)

@@ -155,10 +155,7 @@ def _list_limits(found: Found, names: Mapping[str, str], drivers: set[str]) -> I
 
 
 def settle_runtime_class(workload: CapturedWorkload, found: Found) -> CapturedWorkload:
-    """Return a workload whose pods name a class only if it comes along.
-
-    Admission gives them the class's overhead, and refuses any other.
-    """
+    """Return a workload whose pods name a class only if it comes along; admission gives them its overhead."""
     spec = dict(workload.template.spec)
     known = {one["metadata"]["name"] for one in found.of("RuntimeClass")}
     if spec.get("runtimeClassName") not in known:

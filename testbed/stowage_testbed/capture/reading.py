@@ -80,13 +80,9 @@ class Found:
 
 
 def read_api(client: ApiClient, asked: Sequence[str] = ()) -> Found:
-    """Return what a cluster holds; nothing but lists is asked for.
+    """Return what a cluster lists.
 
-    Raises
-    ------
-    StowageError
-        No server answers, nodes or pods may not be listed, or a kind that was asked
-        for is not served.
+    Raises a StowageError if it does not answer, or does not list nodes, pods, or what was asked for.
     """
     objects = Objects(client, TIMEOUT_S)
     found, refused = list_kinds(objects, (*NEEDED, *asked), FURTHER, {}, dict)

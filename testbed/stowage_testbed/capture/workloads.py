@@ -15,7 +15,14 @@ from stowage_testbed.capture.reading import Found
 from stowage_testbed.observe.pod import FINISHED, node_of, read_pod
 from stowage_testbed.scenario.types import LONGEST_LABEL
 from stowage_testbed.trace.format import PodTemplate
-from stowage_testbed.trace.reducing import JOB_LABELS, TOPOLOGY_LABELS, find_owner, identify, reduce_pod_spec
+from stowage_testbed.trace.reducing import (
+    JOB_LABELS,
+    TOPOLOGY_LABELS,
+    find_owner,
+    identify,
+    only_filled,
+    reduce_pod_spec,
+)
 
 HASH_LABEL = "pod-template-hash"
 _MADE_LABELS = (
@@ -33,11 +40,8 @@ _MADE_LABELS = (
 """Labels that controllers give to their pods, and the server to those with a node."""
 
 HOSTNAME = "kubernetes.io/hostname"
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-"""Of an affinity the part that nodes have to meet."""
-
-NAMED = 3
-"""Things that a note names."""
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"  # Of an affinity the part that nodes have to meet
+NAMED = 3  # Things that a note names
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +62,10 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class CapturedWorkload:
-    """Equal pods of one controller, or without any, in the order of their names.
+    """Equal pods of one controller, or of none, in the order of their names.
 
-    A pod without a node has an empty one, and a message of the scheduler. The claims are
-    the templates of a StatefulSet; several equal controllers may share the pods.
+    A pod without a node has an empty one, and a message of the scheduler. The claims are the templates of a
+    StatefulSet; several equal controllers may share the pods.
     """
 
     kind: str
@@ -96,7 +100,8 @@ def capture_pods(found: Found) -> tuple[list[CapturedWorkload], list[Note]]:
     listed = {one["metadata"]["name"] for one in found.of("Node")}
     families = defaultdict[tuple[str, str, str], list[Manifest]](list)
     notes = defaultdict[str, list[str]](list)
-    for pod in sorted(found.of("Pod"), key=_in_order):
+    # Those with numbers come in the numbers' order.
+    for pod in sorted(found.of("Pod"), key=lambda one: (_key(one)[0], len(_key(one)[1]), _key(one)[1])):
         name = "/".join(_key(pod))
         kind, namespace, owner = _find_family(pod, deployments)
         if (pod.get("status") or {}).get("phase") in FINISHED:
@@ -190,7 +195,13 @@ def _take_own(
     volumes = spec.pop("volumes", [])
     own = list[Manifest]()
     if kind == "DaemonSet":
-        spec = _drop_pin(spec)
+        affinity = dict(spec.get("affinity") or {})
+        on_nodes = dict(affinity.pop("nodeAffinity", None) or {})
+        terms = (on_nodes.pop(REQUIRED, None) or {}).get("nodeSelectorTerms", ())
+        if kept := [one for term in terms if (one := _without(term, "matchFields"))]:
+            on_nodes[REQUIRED] = {"nodeSelectorTerms": kept}
+        affinity |= only_filled(nodeAffinity=on_nodes)
+        spec = {**spec, "affinity": affinity} if affinity else _without(spec, "affinity")
     elif kind == "StatefulSet":
         namespace, name = _key(pod)
         for volume in [*volumes]:
@@ -205,19 +216,6 @@ def _take_own(
         # A pod in its place may have the claim by now, and it is bound as it is.
         volumes = [one for one in volumes if "persistentVolumeClaim" not in one]
     return {**spec, "volumes": volumes} if volumes else spec, tuple(own)
-
-
-def _drop_pin(spec: Manifest) -> Manifest:
-    """Return the spec of a DaemonSet's pod as that of any of its pods."""
-    affinity = dict(spec.get("affinity") or {})
-    on_nodes = dict(affinity.pop("nodeAffinity", None) or {})
-    terms = (on_nodes.pop(REQUIRED, None) or {}).get("nodeSelectorTerms", ())
-    kept = [one for term in terms if (one := _without(term, "matchFields"))]
-    if kept:
-        on_nodes[REQUIRED] = {"nodeSelectorTerms": kept}
-    if on_nodes:
-        affinity["nodeAffinity"] = on_nodes
-    return {**spec, "affinity": affinity} if affinity else _without(spec, "affinity")
 
 
 def _pinned_to(spec: Mapping[str, Any]) -> str:
@@ -238,10 +236,9 @@ def require(spec: Manifest, expression: Mapping[str, Any]) -> Manifest:
 
 
 def _count_resize(pod: Manifest) -> Manifest:
-    """Return a pod that requests what the scheduler counts while a resize of it is not finished.
+    """Return a pod that requests what the scheduler counts while it is resized: the most of asked, allocated and real.
 
-    That is the most of what is asked for, allocated and in effect; what is asked for
-    does not count where it is infeasible.
+    What is asked for does not count where it is infeasible.
     """
     status = pod.get("status") or {}
     told = {one["name"]: one for one in status.get("containerStatuses") or ()}
@@ -273,10 +270,7 @@ def _size(quantity: Any) -> Decimal:
 
 
 def _undo_merging(spec: Any) -> Any:
-    """Return a spec without what the server took over from a pod's own labels.
-
-    Of each key in ``matchLabelKeys`` it writes the pod's value into the selector.
-    """
+    """Return a spec without what the server wrote into selectors for each key in ``matchLabelKeys``."""
     if isinstance(spec, list):
         return [_undo_merging(one) for one in spec]
     if not isinstance(spec, dict):
@@ -307,12 +301,6 @@ def _number_names(workloads: Iterable[CapturedWorkload]) -> list[CapturedWorkloa
 
 def _key(one: Manifest) -> tuple[str, str]:
     return one["metadata"].get("namespace") or "", one["metadata"]["name"]
-
-
-def _in_order(pod: Manifest) -> tuple[str, int, str]:
-    """Return a pod's place: those with numbers in the numbers' order."""
-    namespace, name = _key(pod)
-    return namespace, len(name), name
 
 
 def _without(value: Mapping[str, Any], *names: str) -> Manifest:

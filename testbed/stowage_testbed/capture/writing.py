@@ -25,12 +25,8 @@ from stowage_testbed.text.lines import count
 
 FILE = "cluster.yaml"
 OBJECTS = "objects.yaml"
-QUOTAS = "quotas.yaml"
-"""Applied last: a quota that was lowered refuses pods that run, if they come after it."""
-
-LARGEST_PRIORITY = 1_000_000_000
-"""Of a class that users may make; Kubernetes' own are above it."""
-
+QUOTAS = "quotas.yaml"  # Applied last: a quota that was lowered refuses pods that run, if they come after it
+LARGEST_PRIORITY = 1_000_000_000  # Of a class that users may make; Kubernetes' own are above it
 _HEAD = "A cluster as it was found by `stowage scenario from-cluster`."
 _FOLDED = frozenset({"Deployment", "ReplicaSet"})
 _BUSY_S = 86400
@@ -41,10 +37,7 @@ _WIDTH = 116
 def write_scenario(captured: Capture, folder: Path) -> Path:
     """Write a scenario into a folder, which is its topic, and return its path.
 
-    Raises
-    ------
-    InputError
-        The folder's name is no topic, or it holds such a scenario already.
+    Raises an InputError if the folder's name is no topic, or it holds such a scenario.
     """
     path, beside = folder / FILE, {folder / OBJECTS: captured.objects, folder / QUOTAS: captured.quotas}
     if not is_label(folder.resolve().name):

@@ -9,7 +9,7 @@ import typer
 
 from stowage_testbed.cli.main import app
 from stowage_testbed.cli.scenario import SCENARIOS
-from stowage_testbed.scenario.starter import SCHEMA_FILE, write_starter
+from stowage_testbed.scenario.schema import SCHEMA_FILE, write_starter
 
 
 @app.command()

@@ -10,7 +10,7 @@ from tabulate import tabulate
 
 from stowage_testbed.cli.main import app
 from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS
-from stowage_testbed.scenario.catalogue import find_shipped_folder, select
+from stowage_testbed.scenario.load import find_shipped_folder, select
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.schema import explain_scenario, explain_word, is_word, write_editor_schema
 

@@ -14,9 +14,8 @@ from stowage_testbed.report.before_after import draw_comparison, write_page
 from stowage_testbed.run.outcome import RunOutcome
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.tools import install_needed
-from stowage_testbed.scenario.implied_steps import imply_steps
 from stowage_testbed.scenario.instances import generate
-from stowage_testbed.scenario.model import OptimizerSettings, Scenario
+from stowage_testbed.scenario.model import OptimizerSettings, Scenario, imply_steps
 
 PODS_PER_NODE = 8
 PRIORITIES = 3

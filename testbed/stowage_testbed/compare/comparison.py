@@ -15,7 +15,7 @@ from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.run.arm import ArmSettings
-from stowage_testbed.scenario.headlines import GENERAL, OF_RECOVERY
+from stowage_testbed.scenario.model import GENERAL, OF_RECOVERY
 
 ALL_HEADLINES = Question((*GENERAL, *OF_RECOVERY))
 """What is asked of a comparison that was made before scenarios had headlines."""

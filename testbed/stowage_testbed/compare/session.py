@@ -32,7 +32,7 @@ from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.run.session import open_cluster
 from stowage_testbed.run.stopwatch import Stopwatch
-from stowage_testbed.scenario.headlines import choose_headlines, is_measured
+from stowage_testbed.scenario.model import choose_headlines
 from stowage_testbed.toolchain.environment import environment
 from stowage_testbed.toolchain.minors import find_minor
 
@@ -67,7 +67,7 @@ def begin_bundle(request: CompareRequest) -> Bundle:
     An `InputError` if the scenario has no measured window, the arms differ in more than placement and that was not
     allowed, or the folder holds another comparison.
     """
-    if not is_measured(request.scenario):
+    if not request.scenario.is_measured:
         raise InputError(
             f"{request.scenario.scenario_id} measures nothing: it needs `steps` with "
             "`measure: start` and `measure: stop`, as "

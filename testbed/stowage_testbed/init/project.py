@@ -7,8 +7,7 @@ from importlib import metadata, resources
 from pathlib import Path
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.scenario.schema import write_editor_schema
-from stowage_testbed.scenario.starter import SCHEMA_FILE, make_starter
+from stowage_testbed.scenario.schema import SCHEMA_FILE, make_starter, write_editor_schema
 
 SCENARIO = "web/scale-up"
 SCENARIO_FILE = Path("scenarios") / f"{SCENARIO}.yaml"

@@ -16,9 +16,8 @@ from stowage_testbed.amounts.resources import CPU, MEMORY, PODS, Resources
 from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, Taint
 from stowage_testbed.instances.cell import Cell
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.scenario.implied_steps import imply_steps
 from stowage_testbed.scenario.instances import generate
-from stowage_testbed.scenario.model import Scenario, Workload
+from stowage_testbed.scenario.model import Scenario, Workload, imply_steps
 
 _SEED_BYTES = 8
 _SEED_BITS = 63

@@ -76,19 +76,16 @@ class History:
         return tuple(granted_evictions(self.changes, self.facts, self.audit))
 
 
-SLACK_NS = 1_000_000_000
-"""How far watch receipt and audit log may be apart."""
-
-SCHEDULER = ":stowage"
-"""How the user name of a release's own account ends."""
+SLACK_NS = 1_000_000_000  # How far watch receipt and audit log may be apart
+SCHEDULER = ":stowage"  # How the user name of a release's own account ends
 
 
 @dataclass(slots=True)
 class Life:
     """One pod, from its first change to its last; ``body`` is the one before its deletion began.
 
-    ``granted_at`` and ``leaves_at`` count the changes before the one that shows the grant of an eviction, and the
-    deletion; ``leaves_ns`` and ``gone_ns`` are wall times at which the deletion was seen to begin, and to be done.
+    ``granted_at`` and ``leaves_at`` count the changes before its eviction is granted, and it leaves; ``_ns`` are wall
+    times.
     """
 
     uid: str

@@ -13,17 +13,10 @@ from stowage_testbed.observe.change import Change, JsonObject, Verb
 from stowage_testbed.observe.pod import Pod, allocatable_of, controller_of, key_of, node_of
 from stowage_testbed.observe.receipt import NS_PER_S
 
-KEPT_OUT = "the room that is free is reserved for others"
-"""What the plugin Reservations says of a node that it refuses."""
-
-REPORTED_AFTER_NS = 5 * NS_PER_S
-"""How long a pod may still report room that is free again: it is retried at once."""
-
-UNDER_WAY_NS = NS_PER_S // 2
-"""How late a new pod or a changed node may be reported."""
-
-BOUND_WITHIN_NS = 30 * NS_PER_S
-"""How long the binding of a pod may take that was decided before the plan began."""
+KEPT_OUT = "the room that is free is reserved for others"  # What the plugin Reservations says of a node that it refuses
+REPORTED_AFTER_NS = 5 * NS_PER_S  # How long a pod may still report room that is free again: it is retried at once
+UNDER_WAY_NS = NS_PER_S // 2  # How late a new pod or a changed node may be reported
+BOUND_WITHIN_NS = 30 * NS_PER_S  # How long the binding of a pod may take that was decided before the plan began
 
 
 def reservations_balance(history: History) -> Iterator[Violation]:

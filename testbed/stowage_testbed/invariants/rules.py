@@ -17,8 +17,7 @@ from stowage_testbed.observe.change import Change, JsonObject, Verb, uid_of
 from stowage_testbed.observe.plan import read_plan
 from stowage_testbed.observe.pod import FINISHED, Pod, allocatable_of, controller_of, key_of, node_of, priority_of
 
-UNDER_WAY_NS = 500_000_000
-"""How long a pod that was sent to a node before it shrank may be on its way there."""
+UNDER_WAY_NS = 500_000_000  # How long a pod that was sent to a node before it shrank may be on its way there
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +30,7 @@ class Room:
 
 
 def no_overcommit(history: History) -> Iterator[Violation]:
-    """Yield the pods that came to a node without room for them.
-
-    On a node that shrank, pods may stay or arrive if they were bound before. Terminating pods still take their room.
-    """
+    """Yield the pods that came to a node without room; on one that shrank they may arrive if they were bound before."""
     nodes: dict[str, Room] = {}
     pods: dict[str, Pod] = {}
     taken: dict[str, Counter[str]] = {}
@@ -267,7 +263,6 @@ def no_plan_left_open(history: History) -> Iterator[Violation]:
 
 
 Rule = Callable[[History], Iterator[Violation]]
-
 RULES: tuple[Rule, ...] = (
     no_overcommit,
     no_budget_broken,

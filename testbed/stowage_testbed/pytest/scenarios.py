@@ -20,8 +20,7 @@ from stowage_testbed.run.listener import Listeners
 from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome, find_divergences
 from stowage_testbed.run.request import DEFAULT_VARIANT
 from stowage_testbed.run.scenario_run import run_scenario
-from stowage_testbed.scenario.catalogue import select
-from stowage_testbed.scenario.load import load_file
+from stowage_testbed.scenario.load import load_file, select
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.toolchain.environment import environment
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cluster.backend import Backend
-from stowage_testbed.scenario.catalogue import select
+from stowage_testbed.scenario.load import select
 from stowage_testbed.scenario.model import Scenario
 
 DEFAULT_VARIANT = "default"
@@ -64,7 +64,7 @@ def choose_scenarios(
     Parameters
     ----------
     asked, folder, labels
-        As `stowage_testbed.scenario.catalogue.select` takes them.
+        As `stowage_testbed.scenario.load.select` takes them.
     variant
         Only this variant of each scenario; ``default`` is the run without one.
 

@@ -36,53 +36,34 @@ class Difference:
 
 
 def find_differences(wanted: Any, found: Any, path: str = "") -> Iterator[Difference]:
-    """Yield the fields of ``found`` that are not as ``wanted`` has them.
+    """Yield the fields that are not as ``wanted`` has them.
 
-    What is not named is not looked at. Elements of a list are matched by the field that
-    tells them apart, if all that are wanted have one; else a list must be as long and
-    its elements alike in turn.
+    What is not named is not looked at. Elements of a list are matched by the field that tells them apart, if all that
+    are wanted have one; else in turn.
     """
     if isinstance(wanted, Mapping) and isinstance(found, Mapping):
         for key, value in wanted.items():
             inner = f"{path}.{key}" if path else str(key)
             yield from find_differences(value, found.get(key), inner)
     elif isinstance(wanted, list) and isinstance(found, list):
-        yield from _compare_lists(wanted, found, path)
+        maps = bool(wanted) and all(isinstance(one, Mapping) for one in wanted)
+        tells_apart = (one for one in NAMES if maps and len({str(e[one]) for e in wanted if one in e}) == len(wanted))
+        if name := next(tells_apart, ""):
+            there = {one.get(name): one for one in found if isinstance(one, Mapping)}
+            for one in wanted:
+                yield from find_differences(one, there.get(one[name]), f"{path}[{one[name]}]")
+        elif len(wanted) != len(found):
+            yield Difference(path, wanted, found)
+        else:
+            for at, (one, other) in enumerate(zip(wanted, found, strict=True)):
+                yield from find_differences(one, other, f"{path}[{at}]")
     elif wanted != found:
         yield Difference(path, wanted, found)
 
 
-def _compare_lists(wanted: Sequence[Any], found: Sequence[Any], path: str) -> Iterator[Difference]:
-    name = _find_name_field(wanted)
-    if name is not None:
-        there = {one.get(name): one for one in found if isinstance(one, Mapping)}
-        for one in wanted:
-            inner = f"{path}[{one[name]}]"
-            yield from find_differences(one, there.get(one[name]), inner)
-    elif len(wanted) != len(found):
-        yield Difference(path, list(wanted), list(found))
-    else:
-        for at, (one, other) in enumerate(zip(wanted, found, strict=True)):
-            yield from find_differences(one, other, f"{path}[{at}]")
-
-
-def _find_name_field(elements: Sequence[Any]) -> str | None:
-    """Return the field that tells all elements apart; None if there is none."""
-    if not elements or not all(isinstance(one, Mapping) for one in elements):
-        return None
-    for name in NAMES:
-        if len({str(one.get(name)) for one in elements if name in one}) == len(elements):
-            return name
-    return None
-
-
-Values = Mapping[str, float | None]
-"""By the names of `stowage_testbed.metrics`; None where there is no value."""
-
+Values = Mapping[str, float | None]  # By the names of `stowage_testbed.metrics`; None where there is no value
 NO_NOTES: Mapping[str, str] = {}
-
-_EVENTS = 3
-"""Events that are told of an object that is not as expected."""
+_EVENTS = 3  # Events that are told of an object that is not as expected
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +79,7 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class OptimizerRecord:
-    """What the PackingPlans of one run say.
-
-    ``moves`` and ``evictions`` are summed over the plans, ``solves`` counts them, and
-    ``optimal`` is of the last one. ``phases`` counts them by their phase.
-    """
+    """What the plans of a run say: ``moves`` and ``evictions`` are sums, ``optimal`` is of the last plan."""
 
     solves: int
     moves: int
@@ -133,22 +110,29 @@ class Moment:
 
 
 def check_moment(expect: ExpectedMoment, moment: Moment, tolerance: float) -> Iterator[CheckResult]:
-    """Yield a result for each thing that is expected.
-
-    Always checked is that the moment is not worse than the one before it, if there is
-    one: placed by priority, compared from the highest priority down.
-    """
+    """Yield a result for each thing that is expected, and whether it is not worse than the moment before, if any."""
     yield from check_state(expect, moment.state, tolerance)
-    yield from _check_plans(expect, moment.plans)
+    record = moment.plans
+    for name, bounds, count in (
+        ("moves", expect.moves, record.moves),
+        ("evictions", expect.evictions, record.evictions),
+        ("solves", expect.solves, record.solves),
+    ):
+        if bounds is not None:
+            yield _check_bounds(name, bounds, count)
+    if expect.phases is not None:
+        yield _check_equal("phases of plans", _drop_zeros(expect.phases), dict(record.phases))
+    if expect.optimal is not None:
+        yield _check_equal("optimal", expect.optimal, record.optimal)
     for name, wanted in expect.objects.items():
         body = moment.objects.get(name)
         if body is None or not wanted.there:
-            there = body is not None
-            yield _check_equal(f"{name} is there", wanted.there, there)
-        else:
-            said = moment.events.get(str(body["metadata"]["name"]), ())
-            for result in _check_object(name, wanted, body, moment.workload_of):
-                yield _add_events(result, said)
+            yield _check_equal(f"{name} is there", wanted.there, body is not None)
+            continue
+        events = "; ".join(moment.events.get(str(body["metadata"]["name"]), ())[-_EVENTS:])
+        for result in _check_object(name, wanted, body, moment.workload_of):
+            told = events and not result.passed
+            yield replace(result, message=f"{result.message} (events: {events})") if told else result
     yield from check_expressions(expect.that, moment.values)
     if moment.before is not None:
         yield from _check_change(expect, moment.before, moment.state, tolerance)
@@ -163,17 +147,13 @@ def check_state(expect: ExpectedMoment, state: ClusterState, tolerance: float) -
     if expect.placements is not None:
         found = list_placements(state)
         for workload, nodes in expect.placements.items():
-            name = f"placements of {workload}"
-            yield _check_equal(name, list(nodes), list(found.get(workload, ())))
+            yield _check_equal(f"placements of {workload}", list(nodes), list(found.get(workload, ())))
     if expect.groups is not None:
-        yield _check_equal(
-            "groups", [list(group) for group in expect.groups], [list(group) for group in list_groups(state)]
-        )
+        yield _check_equal("groups", [*map(list, expect.groups)], [*map(list, list_groups(state))])
     if expect.placed_by_priority is not None:
-        found_placed = count_placed_by_priority(state)
+        placed = count_placed_by_priority(state)
         for priority, bounds in expect.placed_by_priority.items():
-            count = found_placed.get(priority, 0)
-            yield _check_bounds(f"placed of priority {priority}", bounds, count)
+            yield _check_bounds(f"placed of priority {priority}", bounds, placed.get(priority, 0))
     if expect.utilisation is not None:
         yield from _check_close("utilisation", expect.utilisation, compute_utilisation(state), tolerance)
     if expect.pods_per_node is not None:
@@ -183,10 +163,9 @@ def check_state(expect: ExpectedMoment, state: ClusterState, tolerance: float) -
 def check_metrics(
     bounds: Mapping[str, MetricBound], values: Values, notes: Mapping[str, str] = NO_NOTES
 ) -> Iterator[CheckResult]:
-    """Yield a result for each bound; a metric without a value does not keep it.
+    """Yield a result for each bound.
 
-    The message says where the bound comes from: if it does not hold, the bound itself
-    may be wrong.
+    A metric without a value does not keep it. The message says where a bound comes from.
     """
     for name, bound in bounds.items():
         value = values.get(name)
@@ -213,24 +192,11 @@ def check_metrics(
 def check_expressions(expressions: Iterable[Expression], values: Mapping[str, Any]) -> Iterator[CheckResult]:
     """Yield a result for each expression, with what it has read where it fails."""
     for one in expressions:
-        held = one.look(values)
-        message = "" if held.holds else f"{one.text} does not hold: {held.read}"
-        actual = "true" if held.holds else held.read
-        yield CheckResult(one.text, held.holds, "true", actual, message)
-
-
-def _check_plans(expect: ExpectedMoment, record: OptimizerRecord) -> Iterator[CheckResult]:
-    for name, bounds, count in (
-        ("moves", expect.moves, record.moves),
-        ("evictions", expect.evictions, record.evictions),
-        ("solves", expect.solves, record.solves),
-    ):
-        if bounds is not None:
-            yield _check_bounds(name, bounds, count)
-    if expect.phases is not None:
-        yield _check_equal("phases of plans", _drop_zeros(expect.phases), dict(record.phases))
-    if expect.optimal is not None:
-        yield _check_equal("optimal", expect.optimal, record.optimal)
+        read = one.look(values)
+        if read is None:
+            yield CheckResult(one.text, True, "true", "true")
+        else:
+            yield CheckResult(one.text, False, "true", read, f"{one.text} does not hold: {read}")
 
 
 def _check_object(
@@ -257,18 +223,9 @@ def _check_object(
         )
     wrong = list(find_differences(wanted.has, body))
     for one in wrong:
-        there = "none" if one.found is None else one.found
-        yield _check_equal(f"{one.path} of {name}", one.wanted, there)
+        yield _check_equal(f"{one.path} of {name}", one.wanted, "none" if one.found is None else one.found)
     if wanted.has and not wrong:
         yield _check_equal(f"{', '.join(wanted.has)} of {name}", True, True)
-
-
-def _add_events(result: CheckResult, said: Sequence[str]) -> CheckResult:
-    """Return a result that tells the object's latest events, if it failed."""
-    if result.passed or not said:
-        return result
-    events = "; ".join(said[-_EVENTS:])
-    return replace(result, message=f"{result.message} (events: {events})")
 
 
 def _check_change(
@@ -313,9 +270,7 @@ def _check_every_node(bounds: Bounds, state: ClusterState) -> CheckResult:
     counts = count_pods_per_node(state)
     astray = {node: count for node, count in counts.items() if not bounds.holds(count)}
     low, high = min(counts.values(), default=0), max(counts.values(), default=0)
-    actual = str(low) if low == high else f"{low} to {high}"
-    if astray:
-        actual += f" {_show(astray)}"
+    actual = (str(low) if low == high else f"{low} to {high}") + (f" {_show(astray)}" if astray else "")
     return _make_result("pods_per_node", not astray, str(bounds), actual)
 
 

@@ -1,7 +1,4 @@
-"""What a scenario expects of a moment and its objects, of its end, and of what was measured.
-
-``None`` is not checked.
-"""
+"""What a scenario expects of a moment, of its end, and of what was measured; ``None`` is not checked."""
 
 from __future__ import annotations
 
@@ -31,8 +28,7 @@ from stowage_testbed.scenario.types import (
     allow_more,
 )
 
-ROUNDING = 0.05
-"""How far a bound may lie from the worst value times the margin."""
+ROUNDING = 0.05  # How far a bound may lie from the worst value times the margin
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +71,7 @@ Range = Annotated[Bounds, Written(Count | Bounds, Bounds.of)]
 class WrittenObject(TypedDict, total=False):
     """What must hold of one object, as a file has it.
 
-    Besides the words here, any part of the object as Kubernetes has it; it must have at
-    least so much.
+    Besides the words here, any part of the object as Kubernetes has it; it must have at least so much.
     """
 
     there: bool
@@ -107,13 +102,7 @@ class ExpectedObject:
 
     @classmethod
     def of(cls, written: WrittenObject) -> Self:
-        """Return what a file has.
-
-        Raises
-        ------
-        ValueError
-            It has nothing.
-        """
+        """Return what a file has; raises a ValueError if that is nothing."""
         if not written:
             raise ValueError("is empty; fill it or remove it")
         has: dict[str, Any] = {**written}
@@ -129,11 +118,8 @@ class ExpectedObject:
 
 
 def _sort(values: Iterable[Any]) -> tuple[Any, ...]:
-    return tuple(sorted(values))
-
-
-def _sort_groups(groups: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
-    return _sort(map(_sort, groups))
+    """Return values in order, each of which is a text, or texts in order, too."""
+    return tuple(sorted(one if isinstance(one, str) else _sort(one) for one in values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +133,7 @@ class ExpectedMoment:
     placements: Mapping[str, Annotated[tuple[str, ...], Written(tuple[str, ...], _sort)]] | None = None
     """The nodes of a workload's bound pods, one entry a pod, in any order."""
     groups: (
-        Annotated[tuple[tuple[str, ...], ...], Written(tuple[Annotated[tuple[str, ...], MinLen(1)], ...], _sort_groups)]
-        | None
+        Annotated[tuple[tuple[str, ...], ...], Written(tuple[Annotated[tuple[str, ...], MinLen(1)], ...], _sort)] | None
     ) = None
     """What shares a node, whatever the node is called: for each node with pods, the workloads of its pods, one entry a
     pod."""

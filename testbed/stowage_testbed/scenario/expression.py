@@ -1,7 +1,4 @@
-"""Expressions in CEL, the language of Kubernetes' own validation rules.
-
-They read what there is at a moment; one that does not hold says what it read.
-"""
+"""Expressions in CEL, the language of Kubernetes' own validation rules; one that fails says what it read."""
 
 from __future__ import annotations
 
@@ -13,24 +10,17 @@ from typing import Any
 
 import cel
 
-from stowage_testbed.amounts.quantity import QuantityError, amount
+from stowage_testbed.amounts.quantity import amount
 from stowage_testbed.base.errors import StowageError
 
 _AT = re.compile(r"<input>:(\d+):(\d+): *(.*)")
 _LOGIC = ("&&", "||")
 _COMPARED = ("==", "!=", "<=", ">=", "<", ">")
-_SHOWN = 200
-"""Characters of a value that are shown."""
+_SHOWN = 200  # Characters of a value that are shown
 
 
 class ExpressionError(StowageError, ValueError):
-    """A text is no expression.
-
-    Attributes
-    ----------
-    column
-        Where it goes wrong, from 1.
-    """
+    """A text is no expression from this column on, counted from 1."""
 
     def __init__(self, text: str, why: str, column: int) -> None:
         self.column = column
@@ -38,14 +28,6 @@ class ExpressionError(StowageError, ValueError):
             f"{text!r} is no CEL expression, from its character {column} on: {why}; "
             "write one as in pods.all(p, has(p.spec.nodeName))"
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """What became of an expression; ``read`` is what a failed one has read."""
-
-    holds: bool
-    read: str = ""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -60,22 +42,18 @@ class Expression:
     def __post_init__(self) -> None:
         _compile(self.text)
 
-    def look(self, values: Mapping[str, Any]) -> Held:
-        """Return whether it holds of these values, and if not what it has read.
-
-        Whatever keeps it from an answer, such as a field that is not there, is a
-        failure that says so.
-        """
+    def look(self, values: Mapping[str, Any]) -> str | None:
+        """Return None if it holds of these values; else what it has read, or what keeps it from an answer."""
         try:
             answer = _evaluate(self.text, values)
         except KeyError as error:
-            return Held(False, f"there is no {error}")
+            return f"there is no {error}"
         except _FAILURES as error:
-            return Held(False, str(error).partition("\n")[0])
+            return str(error).partition("\n")[0]
         if answer is True:
-            return Held(True)
+            return None
         read = [] if answer is False else [f"it is {_show(answer)}, not true or false"]
-        return Held(False, "; ".join([*read, *_read(self.text, values)]))
+        return "; ".join([*read, *_read(self.text, values)])
 
 
 _FAILURES = (ValueError, RuntimeError, IndexError, KeyError, TypeError)
@@ -130,16 +108,8 @@ def _compile(text: str) -> cel.Program:
 
 
 def _evaluate(text: str, values: Mapping[str, Any]) -> Any:
-    functions: dict[str, Callable[..., Any]] = {"amount": _parse_amount, "sum": sum}
+    functions: dict[str, Callable[..., Any]] = {"amount": lambda quantity: float(amount(quantity)), "sum": sum}
     return _compile(text).execute(cel.Context(dict(values), functions))
-
-
-def _parse_amount(quantity: str | float) -> float:
-    """Return a quantity as a number: cores, bytes, a count."""
-    try:
-        return float(amount(quantity))
-    except QuantityError as error:
-        raise ValueError(str(error)) from error
 
 
 def _show(value: Any) -> str:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.base.files import write_whole
-from stowage_testbed.scenario.arrivals.recorded import RecordedReplay
 from stowage_testbed.scenario.arrivals.recorded_making import make_recorded_replay
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import Scenario
@@ -18,8 +17,7 @@ from stowage_testbed.scenario.types import LONGEST_LABEL
 from stowage_testbed.trace.format import SUFFIXES
 from stowage_testbed.trace.reading import read_trace
 
-TOPIC = "traces"
-"""The topic of such scenarios, and the folder that they stand in."""
+TOPIC = "traces"  # The topic of such scenarios, and the folder that they stand in
 
 _TEXT = """\
 # Made of {file}, whose sha256 is {digest}.
@@ -40,29 +38,17 @@ _WAIT = "  - wait: {for: settled, count: 1}\n"
 
 
 def make_scenario_of_trace(trace: Path, folder: Path, speed: float = 1.0) -> Scenario:
-    """Write the scenario of a trace, and return it.
+    """Write the scenario of a trace into a folder, and return it.
 
-    Its nodes are the trace's. The measured window closes when all that was recorded has
-    happened, and every pod has a node or was found unschedulable.
-
-    Parameters
-    ----------
-    folder
-        Where it is written, below a folder of its topic.
-    speed
-        How many times as fast as it was recorded.
-
-    Raises
-    ------
-    InputError
-        The trace cannot be read, has broken lines, or no nodes; or the scenario cannot
-        be written.
+    Its nodes are the trace's. The measured window closes when all has happened, and each pod has a node or was found
+    unschedulable. Raises an InputError if the trace is broken or has no nodes, or the scenario cannot be written.
     """
     replay = make_recorded_replay(read_trace(trace), speed=speed)
     if not replay.first.nodes:
         raise InputError(
             f"{trace} has no nodes at its beginning; write a scenario with `nodes` and a step `replay` of it"
         )
+    made = (*replay.first.pods, *(one.body for one in replay.deeds))
     name = _name(trace, speed)
     path = folder / TOPIC / f"{name}.yaml"
     text = _TEXT.format(
@@ -73,7 +59,8 @@ def make_scenario_of_trace(trace: Path, folder: Path, speed: float = 1.0) -> Sce
         speed=speed,
         # JSON's way of quoting is YAML's too.
         path=json.dumps(os.path.relpath(trace, path.parent)),
-        wait=_WAIT if _is_all_decided(replay) else "",
+        # There must be pods at the end, on all of which the scheduler decides.
+        wait=_WAIT if replay.left and not any("schedulingGates" in (one.get("spec") or {}) for one in made) else "",
     )
     try:
         write_whole(path, text)
@@ -88,10 +75,3 @@ def _name(trace: Path, speed: float) -> str:
     factor = "" if speed == 1 else f"-x{speed:g}"
     text = trace.name.removesuffix(suffix).lower() + factor
     return re.sub(r"[^a-z0-9]+", "-", text).strip("-")[:LONGEST_LABEL] or "trace"
-
-
-def _is_all_decided(replay: RecordedReplay) -> bool:
-    """Return whether there are pods at the end, and the scheduler decides on all."""
-    made = (*replay.first.pods, *(one.body for one in replay.deeds))
-    gated = any("schedulingGates" in (one.get("spec") or {}) for one in made)
-    return bool(replay.left) and not gated

@@ -1,10 +1,9 @@
 """Generated instances, seed for seed those of the paper's evaluation.
 
-The paper ("Evaluation"): CPU and memory of each ReplicaSet are drawn from [100, 1000],
-its size from [1, 4], its priority at random; all nodes are equal, and their capacity
-follows from the total demand and the target usage. What the text leaves open (the
-random streams, rounding, units) follows the published data set, so that a seed gives
-the very pods that were published for it.
+The paper ("Evaluation"): CPU and memory of each ReplicaSet are drawn from [100, 1000], its size from [1, 4], its
+priority at random; all nodes are equal, and their capacity follows from the total demand and the target usage. What the
+text leaves open (the random streams, rounding, units) follows the published data set, so that a seed gives the very
+pods that were published for it.
 """
 
 from __future__ import annotations
@@ -18,12 +17,8 @@ from stowage_testbed.amounts.resources import CPU, MEMORY, Resources
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.scenario.model import InstanceSpec, Workload
 
-SIZE_RANGE = (1, 4)
-"""Pods per ReplicaSet."""
-
-CPU_MILLI_RANGE = (100, 1000)
-"""CPU request of one pod, in milli-CPU."""
-
+SIZE_RANGE = (1, 4)  # Pods per ReplicaSet
+CPU_MILLI_RANGE = (100, 1000)  # CPU request of one pod, in milli-CPU
 MEMORY_BYTES_RANGE = (100 * 10**6, 1000 * 10**6)
 """Memory request of one pod, in bytes: the data set's MB are 10^6 bytes."""
 
@@ -50,28 +45,21 @@ class Instance:
 
 
 def generate(seed: int, nodes: int, pods_per_node: int, priorities: int, usage: float) -> Instance:
-    """Generate one instance.
+    """Generate an instance.
 
-    Parameters
-    ----------
-    seed
-        0 up to 2^128 - 1; the published ones have 63 bits.
-    nodes, pods_per_node
-        Number of nodes, and pods per node on average: their product is the number of
-        pods.
-    priorities
-        Number of priorities: values 1 to ``priorities``, the largest matters most.
-    usage
-        Total demand over total capacity, the same for CPU and memory: 0.95, 1.05.
-
-    Raises
-    ------
-    ValueError
-        A parameter is not positive, or the seed is out of range.
+    ``usage`` is demand over capacity, as in 0.95. Raises a ValueError for a parameter that is not positive, or a seed
+    beyond 128 bits.
     """
     spec = InstanceSpec(seed, nodes, pods_per_node, priorities, usage)
-    _refuse_nonsense(spec)
-    sizes = _draw_sizes(_make_stream(seed, "rs-sizes"), nodes * pods_per_node)
+    for name in ("nodes", "pods_per_node", "priorities", "usage"):
+        if getattr(spec, name) <= 0:
+            raise ValueError(f"{name} must be more than 0, not {getattr(spec, name)}")
+    if not 0 <= seed < 2 ** (8 * _SEED_BYTES):
+        raise ValueError(f"seed must lie from 0 to 2^128 - 1, not {seed}")
+    draw_size, left, sizes = _make_stream(seed, "rs-sizes"), nodes * pods_per_node, list[int]()
+    while left:
+        sizes.append(draw_size.randint(*(min(end, left) for end in SIZE_RANGE)))
+        left -= sizes[-1]
     draw_cpu, draw_memory = _make_stream(seed, "rs-cpu"), _make_stream(seed, "rs-mem")
     draw_priority = _make_stream(seed, "base")
     sets = []
@@ -96,37 +84,14 @@ def generate(seed: int, nodes: int, pods_per_node: int, priorities: int, usage: 
     )
 
 
-def _refuse_nonsense(spec: InstanceSpec) -> None:
-    for name in ("nodes", "pods_per_node", "priorities", "usage"):
-        if getattr(spec, name) <= 0:
-            raise ValueError(f"{name} must be more than 0, not {getattr(spec, name)}")
-    if not 0 <= spec.seed < 2 ** (8 * _SEED_BYTES):
-        raise ValueError(f"seed must lie from 0 to 2^128 - 1, not {spec.seed}")
-
-
 def _make_stream(seed: int, label: str) -> random.Random:
     """Return the random stream of a label: streams of one seed are independent."""
     digest = hashlib.blake2b(seed.to_bytes(_SEED_BYTES, "big") + b"\0" + label.encode(), digest_size=16).digest()
     return random.Random(int.from_bytes(digest, "big"))  # noqa: S311 - not a secret
 
 
-def _draw_sizes(draw: random.Random, pods: int) -> list[int]:
-    sizes: list[int] = []
-    smallest, largest = SIZE_RANGE
-    left = pods
-    while left:
-        size = draw.randint(min(smallest, left), min(largest, left))
-        sizes.append(size)
-        left -= size
-    return sizes
-
-
 def _compute_capacity(demands: list[tuple[int, int]], spec: InstanceSpec) -> int:
-    """Return one node's capacity for the demands ``(pods, request)``.
-
-    Rounded up twice, first the total and then each node's part, and never less than
-    the largest pod.
-    """
+    """Return one node's capacity, rounded up twice: the total, then each part; never less than the largest pod."""
     total = sum(pods * request for pods, request in demands)
     wanted = -(-total // Fraction(str(spec.usage)))
     largest = max(request for _, request in demands)

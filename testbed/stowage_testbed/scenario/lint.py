@@ -1,7 +1,4 @@
-"""What no type can say: whether the parts of one scenario fit each other.
-
-`lint` yields issues with their places in the file; each rule is a function of its own.
-"""
+"""What no type can say: whether the parts of one scenario fit each other. Each rule is a function of its own."""
 
 from __future__ import annotations
 
@@ -35,16 +32,9 @@ _OPTIMISER = "add `scheduler: {profile: optimizer, optimizer: true}`"
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """One run of a file.
+    """One run of a file, with its plain values.
 
-    Attributes
-    ----------
-    data
-        The plain values, parameters filled in.
-    steps
-        Those that the file has.
-    whole
-        Whether all files that it names could be read: only then can a name be unknown.
+    ``whole`` if all files that it names could be read: else no name is unknown.
     """
 
     scenario: Scenario
@@ -335,12 +325,10 @@ def _order(one: Content) -> Found:
         for name in step.action.removes:
             there.pop(name, None)
         step.action.ask(demand)
-        wait = step.action
-        if isinstance(wait, Wait) and wait.for_ not in ("gone", "phase") and wait.count is None:
-            asked = demand.of(wait.of) if wait.of else demand.total
-            if not asked:
-                message = "the steps before have asked for no pod; write `count`, or wait later"
-                yield step.place(), message, False
+        match step.action:
+            case Wait(for_=what, count=None, of=of) if what not in ("gone", "phase"):
+                if not sum(demand[name] for name in of or demand):
+                    yield step.place(), "the steps before have asked for no pod; write `count`, or wait later", False
     for number, workload in enumerate(one.file.workload):
         if workload.name not in used:
             message = f"workload {workload.name!r} is used by no step; apply it or remove it"

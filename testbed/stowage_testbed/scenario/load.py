@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+import difflib
+import fnmatch
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+from stowage_testbed.base import layout
 from stowage_testbed.base.errors import InputError, StowageError
-from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.scenario.arrivals.recorded_making import make_recorded_replay
-from stowage_testbed.scenario.errors import Issue, ScenarioIssuesError
 from stowage_testbed.scenario.instances import generate
 from stowage_testbed.scenario.lint import Content, lint
-from stowage_testbed.scenario.model import Scenario, Workload
+from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.objects import ObjectSpec, is_file, make_object_spec, name_again, read_objects
 from stowage_testbed.scenario.reading import describe, read
 from stowage_testbed.scenario.scenario_file import ScenarioFile
-from stowage_testbed.scenario.steps.action import Action, Step
+from stowage_testbed.scenario.steps.action import Action, Step, Where
 from stowage_testbed.scenario.steps.applying import ALL, Apply, Release
 from stowage_testbed.scenario.steps.arriving import Burst, Replay
 from stowage_testbed.scenario.steps.waiting import END, Checkpoint
 from stowage_testbed.scenario.yaml_file import (
     Document,
     Filling,
+    Issue,
+    ScenarioIssuesError,
     check_parameters,
     compose,
     read_node,
@@ -32,9 +35,7 @@ from stowage_testbed.scenario.yaml_file import (
 from stowage_testbed.trace.format import SUFFIXES
 from stowage_testbed.trace.reading import Trace, TraceReader
 
-MANIFESTS = "manifests"
-"""Name of folders that hold no scenarios."""
-
+MANIFESTS = "manifests"  # Name of folders that hold no scenarios
 Deadlines = Callable[[Scenario, str, int], float]
 """Gives the deadline in seconds of a kind of step that changes so many nodes."""
 
@@ -51,25 +52,15 @@ _OLD_FORM = (
 def load_file(path: Path) -> tuple[Scenario, ...]:
     """Return the default run of a scenario file, then its variants.
 
-    Raises
-    ------
-    ScenarioIssuesError
-        With every issue of the file: its line, its column and the way out.
-    StowageError
-        There is no such file, or it is not text.
+    Raises a ScenarioIssuesError with every issue of the file, and a StowageError if it cannot be read.
     """
     return load_files([path])
 
 
 def load_folder(folder: Path) -> tuple[Scenario, ...]:
-    """Return every scenario below a folder, sorted by file, with its variants.
+    """Return every scenario below a folder, sorted by file.
 
-    Raises
-    ------
-    ScenarioIssuesError
-        With every issue of every file.
-    StowageError
-        There is no such folder, or it holds no scenario.
+    Raises a ScenarioIssuesError with every issue of every file, and a StowageError if there is none.
     """
     paths = find_files(folder)
     if not paths:
@@ -78,21 +69,12 @@ def load_folder(folder: Path) -> tuple[Scenario, ...]:
 
 
 def find_files(folder: Path) -> list[Path]:
-    """Return the files of scenarios below a folder.
-
-    Folders called `MANIFESTS` hold files that scenarios apply.
-    """
+    """Return the files of scenarios below a folder, without folders called `MANIFESTS`."""
     return sorted(path for path in folder.rglob("*.yaml") if MANIFESTS not in path.relative_to(folder).parts)
 
 
 def load_files(paths: Iterable[Path]) -> tuple[Scenario, ...]:
-    """Return the scenarios of some files; issues of all of them are reported at once.
-
-    Raises
-    ------
-    ScenarioIssuesError
-        With every issue of every file.
-    """
+    """Return the scenarios of some files; issues of all of them are raised at once, as a ScenarioIssuesError."""
     scenarios: list[Scenario] = []
     issues: list[Issue] = []
     for path in paths:
@@ -114,37 +96,35 @@ def read_filled(scenario: Scenario) -> dict[str, Any]:
     return dict(read_node(path, filled).data)
 
 
-def add_ends(written: Iterable[Step], scheduler: Release | None, end: Checkpoint) -> tuple[Step, ...]:
-    """Return the steps of a file with the release before them, and the check of the end."""
-    steps = tuple(written)
-    first = () if scheduler is None else (Step(0, 0, scheduler),)
-    return (*first, *steps, Step(len(steps) + 1, 0, end))
-
-
 def _read_file(path: Path) -> tuple[tuple[Scenario, ...], list[Issue]]:
     root, issues = compose(path, WAY_OUT)
     if root is None:
         return (), issues
     try:
         whole = read_node(path, root)
-        if old := _find_old_form(whole):
-            return (), [old]
+        if wrong := _find_other_form(whole):
+            return (), [wrong]
         made: list[Scenario | None] = []
         used: set[str] = set()
         for variant, values in read_variant_values(root).items():
             filling = Filling(path, values)
-            document = read_node(path, filling.fill(root))
-            scenario, found = _read_document(document, variant)
-            made.append(scenario)
+            reading = _Reading(read_node(path, filling.fill(root)))
+            made.append(reading.make(variant))
             used |= filling.used
-            issues += [*filling.issues, *found]
-        issues += [*check_parameters(whole, used), *_check_name(whole)]
+            issues += [*filling.issues, *reading.issues]
+        issues += check_parameters(whole, used)
     except RecursionError:
         issues = [Issue(path, 1, 1, "this is nested too deeply, or an alias contains itself; write it flatter")]
+    else:
+        name, expected = whole.data.get("name"), "/".join(path.with_suffix("").parts[-2:])
+        if isinstance(name, str) and name != expected:
+            message = f"name {name!r} does not match the file's path; call it {expected!r}"
+            issues.append(whole.issue(("name",), message))
     return (() if issues else tuple(one for one in made if one)), issues
 
 
-def _find_old_form(document: Document) -> Issue | None:
+def _find_other_form(document: Document) -> Issue | None:
+    """Return the issue of what is no scenario at all, or has no steps."""
     data = document.data
     if not isinstance(data, dict):
         message = f"the scenario must be a mapping, not {describe(data)}; start it with `name:` and `description:`"
@@ -156,63 +136,75 @@ def _find_old_form(document: Document) -> Issue | None:
     return document.issue(("expect", old[0]), _OLD_FORM, of_key=True)
 
 
-def _check_name(document: Document) -> Iterator[Issue]:
-    name = document.data.get("name")
-    expected = "/".join(document.path.with_suffix("").parts[-2:])
-    if isinstance(name, str) and name != expected:
-        message = f"name {name!r} does not match the file's path; call it {expected!r}"
-        yield document.issue(("name",), message)
+class _Reading:
+    """One run of a file, with the files that its steps name, and all issues."""
 
-
-@dataclass(slots=True)
-class _Making:
-    """What is made of a file that could be read, and what is wrong with it."""
-
-    document: Document
     file: ScenarioFile
-    objects: dict[str, ObjectSpec] = field(default_factory=dict)
-    issues: list[Issue] = field(default_factory=list)
-    traces: dict[str, Trace | None] = field(default_factory=dict)
-    _files: dict[str, list[ObjectSpec]] = field(default_factory=dict)
 
-    @property
-    def folder(self) -> Path:
-        return self.document.path.parent
+    def __init__(self, document: Document) -> None:
+        self.issues: list[Issue] = []
+        self._document = document
+        self._folder = document.path.parent
+        self._objects: dict[str, ObjectSpec] = {}
+        self._traces: dict[str, Trace | None] = {}
+        self._files: dict[str, list[ObjectSpec]] = {}
 
-    def add(self, place: tuple[str | int, ...], message: str, *, of_key: bool = False) -> None:
-        self.issues.append(self.document.issue(place, message, of_key=of_key))
+    def make(self, variant: str | None) -> Scenario | None:
+        """Return the scenario; None where the file cannot be read."""
+        file, self.issues = read(ScenarioFile, self._document, "the scenario")
+        if file is None:
+            return None
+        self.file = file
+        for name, plain in file.objects.items():
+            self._objects[name] = make_object_spec(name, plain, self._document.line(("objects", name)))
+        nodes, drawn = file.nodes, None
+        if spec := file.instance:
+            drawn = generate(spec.seed, spec.nodes, spec.pods_per_node, spec.priorities, spec.usage)
+            nodes = (drawn.node_pool(),)
+        bursts = {one.workload for one in file.steps if isinstance(one, Burst)}
+        names = [one.name for one in (drawn.workload if drawn else file.workload) if one.name not in bursts]
+        steps = tuple(self._make_step(number, action, names) for number, action in enumerate(file.steps, 1))
+        # Nodes of files are known only now.
+        count = sum(pool.count for pool in nodes) + sum(one.is_node for one in self._objects.values())
+        first = () if isinstance(file.steps[0], Release) else (Step(0, 0, file.scheduler),)
+        end = Step(len(steps) + 1, 0, Checkpoint(END, file.expect.end))
+        changed = file.variants.get(variant or "")
+        same = {one.name: getattr(file, one.name) for one in fields(Scenario) if hasattr(file, one.name)}
+        own = {
+            "nodes": nodes,
+            "workload": drawn.workload if drawn else tuple(one.make(count) for one in file.workload),
+            "variant": variant,
+            "labels": file.labels if changed is None or changed.labels is None else changed.labels,
+            "objects": self._objects,
+            "steps": (*first, *steps, end),
+            "parameters": {name: one.default for name, one in file.parameters.items()}
+            | dict(changed.set if changed else {}),
+            "path": self._document.path,
+        }
+        scenario = Scenario(**same | own)
+        # What a broken file of another kind has cannot be known.
+        content = Content(scenario, file, self._document.data, steps, whole=not self.issues)
+        for place, message, of_key in lint(content):
+            self._add(place, message, of_key=of_key)
+        return scenario
 
-    def take_objects(self) -> None:
-        for name, plain in self.file.objects.items():
-            self.objects[name] = make_object_spec(name, plain, self.document.line(("objects", name)))
+    def _add(self, place: Where, message: str, *, of_key: bool = False) -> None:
+        self.issues.append(self._document.issue(place, message, of_key=of_key))
 
-    def make_steps(self, controllers: list[str]) -> list[Step]:
-        """Return the steps with what the files that they name have."""
-        steps = []
-        for number, action in enumerate(self.file.steps, start=1):
-            place = ("steps", number - 1, action.kind)
-            made: Action = action
-            if isinstance(action, Apply):
-                changes: dict[str, ObjectSpec] = {}
-                names = tuple(self._expand(action.names, place, controllers, changes))
-                made = replace(action, names=names, changes=changes)
-            elif isinstance(action, Replay):
-                made = self._replay(action, place)
-            steps.append(Step(number, self.document.line(("steps", number - 1)), made))
-        return steps
+    def _make_step(self, number: int, action: Action, controllers: list[str]) -> Step:
+        """Return a step with what the files that it names have."""
+        place = ("steps", number - 1, action.kind)
+        if isinstance(action, Apply):
+            changes: dict[str, ObjectSpec] = {}
+            names = controllers if action.names == (ALL,) else self._expand(action.names, place, changes)
+            action = replace(action, names=tuple(names), changes=changes)
+        elif isinstance(action, Replay):
+            action = self._replay(action, place)
+        return Step(number, self._document.line(place[:2]), action)
 
-    def _expand(
-        self,
-        names: tuple[str, ...],
-        place: tuple[str | int, ...],
-        controllers: list[str],
-        changes: dict[str, ObjectSpec],
-    ) -> Iterator[str]:
+    def _expand(self, names: tuple[str, ...], place: Where, changes: dict[str, ObjectSpec]) -> Iterator[str]:
         """Yield names with those of the objects in files, which are taken along; earlier ones go into ``changes``."""
-        if names == (ALL,):
-            yield from controllers
-            return
-        taken = {*(one.name for one in self.file.workload), *self.objects}
+        taken = {*(one.name for one in self.file.workload), *self._objects}
         for name in names:
             if not is_file(name):
                 yield name
@@ -221,91 +213,80 @@ class _Making:
                 if name in self._files:
                     found = name_again(self._files[name], taken)
                 else:
-                    found = self._files[name] = read_objects(name, self.folder, taken, self.objects)
+                    found = self._files[name] = read_objects(name, self._folder, taken, self._objects)
             except StowageError as error:
-                self.add(place, str(error))
+                self._add(place, str(error))
                 continue
-            changes.update({one.name: one for one in found if one.name in self.objects})
-            self.objects |= {one.name: one for one in found if one.name not in self.objects}
+            changes.update({one.name: one for one in found if one.name in self._objects})
+            self._objects |= {one.name: one for one in found if one.name not in self._objects}
             yield from (one.name for one in found)
 
-    def _replay(self, action: Replay, place: tuple[str | int, ...]) -> Replay:
-        trace = self.traces[action.file] if action.file in self.traces else self._read_trace(action.file, place)
-        self.traces[action.file] = trace
+    def _replay(self, action: Replay, place: Where) -> Replay:
+        if action.file not in self._traces:
+            self._traces[action.file] = self._read_trace(action.file, (*place, "file"))
+        trace = self._traces[action.file]
         if trace is None:
             return action
         recorded = make_recorded_replay(trace, speed=action.speed, limit=action.limit)
-        if self.file.nodes or self.file.instance or any(one.is_node for one in self.objects.values()):
+        if self.file.nodes or self.file.instance or any(one.is_node for one in self._objects.values()):
             recorded = recorded.without_nodes()
             if action.placed == "as-recorded":
-                self.add(
-                    place,
-                    "pods can be placed as recorded where the nodes are the trace's; leave out `placed`, or the "
-                    "scenario's own `nodes`",
-                )
+                message = "pods can be placed as recorded where the nodes are the trace's; leave out `placed`, or the "
+                self._add(place, f"{message}scenario's own `nodes`")
         return replace(action, recorded=recorded)
 
-    def _read_trace(self, file: str, place: tuple[str | int, ...]) -> Trace | None:
-        path, place = self.folder / file, (*place, "file")
+    def _read_trace(self, file: str, place: Where) -> Trace | None:
         if not file.endswith(SUFFIXES):
             known = ", ".join(SUFFIXES)
-            self.add(place, f"{file} is not one of {known}; `stowage record` writes such a file, or write a `burst`")
+            self._add(place, f"{file} is not one of {known}; `stowage record` writes such a file, or write a `burst`")
             return None
         try:
-            reader = TraceReader(path)
+            reader = TraceReader(self._folder / file)
             lines = tuple(reader)
         except InputError as error:
-            self.add(place, f"cannot read {file}: {error}; name the file of a trace, relative to this one")
+            self._add(place, f"cannot read {file}: {error}; name the file of a trace, relative to this one")
             return None
-        self.issues += [Issue(path, one.line, 1, one.message) for one in reader.issues]
+        self.issues += [Issue(one.path, one.line, 1, one.message) for one in reader.issues]
         return None if reader.issues else Trace(reader.header, lines, reader.remark)
 
 
-def _read_document(document: Document, variant: str | None) -> tuple[Scenario | None, list[Issue]]:
-    file, issues = read(ScenarioFile, document, "the scenario")
-    if file is None:
-        return None, issues
-    making = _Making(document, file)
-    making.take_objects()
-    nodes, workload = _make_world(file)
-    bursts = {one.workload for one in file.steps if isinstance(one, Burst)}
-    written = making.make_steps([one.name for one in workload if one.name not in bursts])
-    if file.instance is None:
-        # Those of files are known only now.
-        count = sum(pool.count for pool in nodes) + sum(one.is_node for one in making.objects.values())
-        workload = tuple(one.make(count) for one in file.workload)
-    chosen = isinstance(file.steps[0], Release)
-    changed = file.variants.get(variant or "")
-    defaults = {name: one.default for name, one in file.parameters.items()}
-    scenario = Scenario(
-        name=file.name,
-        description=file.description,
-        nodes=nodes,
-        workload=workload,
-        variant=variant,
-        source=file.source,
-        labels=file.labels if changed is None or changed.labels is None else changed.labels,
-        optimizer=file.optimizer,
-        expect=file.expect,
-        instance=file.instance,
-        objects=making.objects,
-        steps=add_ends(written, None if chosen else file.scheduler, Checkpoint(END, file.expect.end)),
-        timeouts=file.timeouts,
-        catch=file.catch,
-        headlines=file.headlines,
-        parameters={**defaults, **(changed.set if changed else {})},
-        path=document.path,
+def select(asked: Sequence[str], *, folder: Path, labels: Iterable[str] = ()) -> tuple[Scenario, ...]:
+    """Return the scenarios that are meant, each once, in the order they are asked for.
+
+    They are files, folders, names, or patterns of names, as in ``paper/*``; nothing means the whole folder, or the
+    shipped one where there is none. With labels, only scenarios that have one of these. Raises a StowageError if
+    nothing has a name, and as `load_folder` does.
+    """
+    found: dict[str, Scenario] = {}
+    for word in asked or (str(folder if folder.is_dir() else find_shipped_folder()),):
+        for scenario in _find(word, folder):
+            found.setdefault(scenario.scenario_id, scenario)
+    wanted = set(labels)
+    return tuple(scenario for scenario in found.values() if not wanted or wanted & set(scenario.labels))
+
+
+def _find(word: str, folder: Path) -> tuple[Scenario, ...]:
+    path = Path(word)
+    if path.is_dir():
+        return load_folder(path)
+    if path.suffix in {".yaml", ".yml"}:
+        return load_file(path)
+    names: list[str] = []
+    shipped = find_shipped_folder()
+    own = [folder] if any(folder.rglob("*.yaml")) else []
+    for place in [*own, *([] if folder.is_dir() and folder.samefile(shipped) else [shipped])]:
+        catalogue = load_folder(place)
+        if meant := tuple(one for one in catalogue if fnmatch.fnmatchcase(one.scenario_id, word) or one.name == word):
+            return meant
+        names += [one.scenario_id for one in catalogue]
+    close = difflib.get_close_matches(word, names)
+    hint = f"did you mean {' or '.join(close)}? " if close else ""
+    raise StowageError(
+        f"no scenario is called {word!r}; {hint}`stowage scenario list` prints those "
+        "of the folder, with --shipped those that come with Stowage"
     )
-    # What a broken file of another kind has cannot be known.
-    content = Content(scenario, file, document.data, tuple(written), whole=not making.issues)
-    for place, message, of_key in lint(content):
-        making.add(place, message, of_key=of_key)
-    return scenario, making.issues
 
 
-def _make_world(file: ScenarioFile) -> tuple[tuple[NodePool, ...], tuple[Workload, ...]]:
-    if file.instance is None:
-        return file.nodes, tuple(one.make() for one in file.workload)
-    spec = file.instance
-    drawn = generate(spec.seed, spec.nodes, spec.pods_per_node, spec.priorities, spec.usage)
-    return (drawn.node_pool(),), drawn.workload
+def find_shipped_folder() -> Path:
+    """Return the folder of the scenarios that come with Stowage."""
+    return layout.shipped("scenarios")

@@ -16,17 +16,10 @@ from stowage_testbed.scenario.steps.kinds import actions_of
 CONTROLLER_LABEL = "stowage.dev/controller"
 """Label of pods and controllers of a workload that has several: the controller."""
 
-OVERSUBSCRIBED = ("cpu", "memory", "ephemeral-storage")
-"""The resources that may be given out twice."""
-
-_BATCH = frozenset({"Job", "CronJob"})
-"""Kinds of workload whose pods are done one day."""
-
-SHORTEST_GRACE_S = 1
-"""With one a fake pod takes a moment to end, which KWOK's stages define."""
-
-CONTAINER = "main"
-"""Name of the container that a workload's cpu, memory and image describe."""
+OVERSUBSCRIBED = ("cpu", "memory", "ephemeral-storage")  # The resources that may be given out twice
+_BATCH = frozenset({"Job", "CronJob"})  # Kinds of workload whose pods are done one day
+SHORTEST_GRACE_S = 1  # With one a fake pod takes a moment to end, which KWOK's stages define
+CONTAINER = "main"  # Name of the container that a workload's cpu, memory and image describe
 
 
 def name_priority_class(priority: int) -> str:
@@ -51,9 +44,9 @@ def make_priority_class(priority: int) -> Manifest:
 
 
 def make_controllers(workload: Workload, namespace: str) -> list[Manifest]:
-    """Return each of a workload's controllers; pods of one are none of the others'.
+    """Return each of a workload's controllers.
 
-    Where it has none they are its pods.
+    Pods of one are none of the others'. Without controllers, return its pods.
     """
     if workload.kind == "Pod":
         return [make_bare_pod(workload, name, namespace) for name in workload.controller_names]
@@ -129,10 +122,7 @@ def make_bare_pod(workload: Workload, name: str, namespace: str, lifetime_s: flo
 
 
 def make_pods(scenario: Scenario, namespace: str) -> list[Manifest]:
-    """Return the pods in the order of arrival, as `stowage-simulate` reads them.
-
-    What the API server's admission would fill in is filled in: names, priorities.
-    """
+    """Return the pods in the order of arrival for `stowage-simulate`, with names and priorities as admission gives."""
     applied = [name for step in actions_of(scenario.steps, Apply) for name in step.names]
     order = {name: number for number, name in enumerate(applied)}
     pods = []

@@ -1,30 +1,26 @@
-"""The scenario as the rest of the testbed sees it: typed, checked, expanded.
-
-A scenario file holds a default run and any number of variants of it. Each of them is
-one `Scenario`: parameters filled in, generated instances expanded, quantities turned
-into integers.
-"""
+"""A scenario as the rest of the testbed sees it: typed, checked, parameters filled in, instances expanded."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Literal, Required, Self
 
 from annotated_types import Gt, Interval, Le, MinLen
 from typing_extensions import TypedDict
 
-from stowage_testbed.amounts.resources import NOTHING, Resources
+from stowage_testbed.amounts.resources import CPU, MEMORY, NOTHING, Resources
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.observe.pod import requests_of
 from stowage_testbed.scenario.expected import Expectations, ExpectedMoment
 from stowage_testbed.scenario.objects import ObjectSpec
-from stowage_testbed.scenario.steps.action import Step, count_most_pods
-from stowage_testbed.scenario.steps.applying import Release
-from stowage_testbed.scenario.steps.kinds import actions_of, list_added_nodes, list_recorded, list_replayed_nodes
-from stowage_testbed.scenario.steps.waiting import Measure, Overload
+from stowage_testbed.scenario.steps.action import Action, Step, count_most_pods
+from stowage_testbed.scenario.steps.applying import ApplyInTurn, Pack, Release
+from stowage_testbed.scenario.steps.kinds import actions_of, list_recorded, list_replayed_nodes
+from stowage_testbed.scenario.steps.nodes import AddNodes
+from stowage_testbed.scenario.steps.waiting import Check, Checkpoint, Measure, Overload, Wait
 from stowage_testbed.scenario.types import (
     Anything,
     Cpu,
@@ -46,17 +42,10 @@ longest pause seen between a refused pod's condition and a change that followed.
 Trigger = Literal["on-unschedulable", "manual"]
 """What makes the optimiser look: unschedulable pods, or a PackingPlan by hand."""
 
-Policy = Literal["strict", "paper"]
-"""Which running pods a plan may leave unplaced (the optimiser's own policies)."""
-
-Harm = Literal["careful", "any"]
-"""What plans may do to running pods: the chart's own rules, or whatever it takes."""
-
+Policy = Literal["strict", "paper"]  # Which running pods a plan may leave unplaced (the optimiser's own policies)
+Harm = Literal["careful", "any"]  # What plans may do to running pods: the chart's own rules, or whatever it takes
 WorkloadKind = Literal["ReplicaSet", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "Pod"]
-
-SCALED = frozenset({"ReplicaSet", "Deployment", "StatefulSet"})
-"""Kinds of workload whose number of pods can be changed."""
-
+SCALED = frozenset({"ReplicaSet", "Deployment", "StatefulSet"})  # Kinds of workload whose number of pods can be changed
 CatchWhat = Literal["events", "logs", "objects", "describe"]
 
 
@@ -197,21 +186,9 @@ class WrittenWorkload:
     def make(self, nodes: int = 0) -> Workload:
         """Return the workload; a DaemonSet expects a pod on each of so many nodes."""
         count = nodes if self.kind == "DaemonSet" and self.replicas is None else self.replicas or 0
-        return Workload(
-            self.name,
-            count,
-            Resources(self.requests, cpu=self.cpu, memory=self.memory),
-            self.kind,
-            self.priority,
-            self.image,
-            self.labels,
-            self.annotations,
-            self.pod,
-            self.ends_in_s,
-            self.controllers,
-            self.spec,
-            self.runs_s,
-        )
+        said = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in (CPU, MEMORY)}
+        requests = Resources(self.requests, cpu=self.cpu, memory=self.memory)
+        return Workload(**{**said, "replicas": count, "requests": requests})
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,21 +262,7 @@ class InstanceSpec:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One run: the world, what is done to it, and what must come of it.
-
-    Attributes
-    ----------
-    steps
-        They say all that happens, the release before them and the end after them too.
-    objects
-        What steps apply besides the workload, by name.
-    timeouts
-        Seconds by kind of step, where the file differs from the defaults.
-    catch
-        What to collect when something fails.
-    headlines
-        The metrics of which a comparison gives a verdict, if the file names them.
-    """
+    """One run: the world, what is done to it (`steps` say all of it), and what must come of it."""
 
     name: str
     description: str
@@ -328,8 +291,7 @@ class Scenario:
     def pod_count(self) -> int:
         """Return the most pods that its steps ask for; without any, what it has."""
         if self.steps:
-            actions = [step.action for step in self.steps]
-            return count_most_pods(actions, self.pods_by_name)[0]
+            return count_most_pods((step.action for step in self.steps), self.pods_by_name)[0]
         return sum(workload.pods for workload in self.workload)
 
     @property
@@ -339,23 +301,21 @@ class Scenario:
 
     @property
     def is_measured(self) -> bool:
-        """Whether steps measure anything."""
-        return any(isinstance(step.action, Measure | Overload) for step in self.steps)
+        """Whether steps open and close a measured window, or overload a service."""
+        edges = {one.edge for one in actions_of(self.steps, Measure)}
+        return edges == {"start", "stop"} or any(actions_of(self.steps, Overload))
 
     @property
     def pods_by_name(self) -> dict[str, int]:
         """Return how many pods come with each workload and object that has any."""
-        return count_pods_brought(self.workload, self.objects.values())
-
-    @property
-    def node_pools(self) -> tuple[NodePool, ...]:
-        """Return all kinds of nodes, also those that steps add."""
-        return (*self.nodes, *list_added_nodes(self.steps))
+        bare = {one.name: one.pods for one in self.objects.values() if one.pods}
+        return bare | {one.name: one.pods for one in self.workload}
 
     @property
     def node_names(self) -> tuple[str, ...]:
         """Return the names of all nodes, also those that steps and traces bring."""
-        own = [name for pool in self.node_pools for name in pool.node_names()]
+        pools = (*self.nodes, *(one.pool for one in actions_of(self.steps, AddNodes)))
+        own = [name for pool in pools for name in pool.node_names()]
         given = [one.object_name for one in self.node_objects]
         return (*own, *given, *list_replayed_nodes(self.steps))
 
@@ -379,7 +339,43 @@ class Scenario:
         return tuple(sorted({workload.priority for workload in self.workload}))
 
 
-def count_pods_brought(workload: Iterable[Workload], objects: Iterable[ObjectSpec]) -> dict[str, int]:
-    """Return how many pods come with each workload and object that has any."""
-    bare = {one.name: one.pods for one in objects if one.pods}
-    return bare | {one.name: one.pods for one in workload}
+MOST_HEADLINES = 6  # Each one more makes all of them harder to show
+GENERAL = ("t_sched_mean_s", "t_sched_p99_s", "throughput_pods_per_s", "placed_pods", "jain_pods")
+"""Speed, tail, rate, result, spread."""
+
+OF_RECOVERY = ("ttr_s", "recovered_runs")  # What is asked for first of a service that was overloaded
+
+
+def choose_headlines(scenario: Scenario) -> tuple[str, ...]:
+    """Return the headlines, the one that leads first.
+
+    The file's own, or recovery, the general ones, and what has bounds.
+    """
+    if scenario.headlines:
+        return scenario.headlines
+    found = (*(OF_RECOVERY if any(actions_of(scenario.steps, Overload)) else ()), *GENERAL, *scenario.expect.metrics)
+    return tuple(dict.fromkeys(found))[:MOST_HEADLINES]
+
+
+BEFORE, AFTER = "before", "after"  # The checkpoints before the optimiser packs, and after it
+
+
+def imply_steps(workload: Sequence[Workload]) -> tuple[Step, ...]:
+    """Have a deterministic scheduler place the workload, then the optimiser pack what is there."""
+    return make_steps(
+        (
+            Release(),
+            ApplyInTurn(tuple(one.name for one in workload)),
+            Wait("settled", stable_s=QUIET_S),
+            Checkpoint(BEFORE),
+            Release("optimizer", optimizer=True),
+            Pack(),
+            Check(since=BEFORE),
+            Checkpoint(AFTER),
+        )
+    )
+
+
+def make_steps(actions: Iterable[Action]) -> tuple[Step, ...]:
+    """Return actions as steps that stand in no line of a file."""
+    return tuple(Step(n, 0, action) for n, action in enumerate(actions, start=1))

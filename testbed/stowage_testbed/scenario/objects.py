@@ -1,7 +1,4 @@
-"""The objects of a scenario besides its workload: any manifest of any kind.
-
-They are written into the scenario, or stand in files beside it that steps apply.
-"""
+"""The objects of a scenario besides its workload: written into it, or in files beside it that steps apply."""
 
 from __future__ import annotations
 
@@ -22,8 +19,7 @@ from stowage_testbed.cluster.node_pool import annotate_fake
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 
 _REPLICATED = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"})
-_OWN_GROUPS = frozenset({"", "apps", "batch"})
-"""The groups of Kubernetes' own kinds of pods and controllers."""
+_OWN_GROUPS = frozenset({"", "apps", "batch"})  # The groups of Kubernetes' own kinds of pods and controllers
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +61,7 @@ class ObjectSpec:
 
     @property
     def pods(self) -> int:
-        """How many pods come with it, as far as its manifest says.
-
-        Those in a namespace of their own are not the scenario's, nor those of somebody
-        else's kind.
-        """
+        """How many of the scenario's pods come with it: none of another namespace, or of somebody else's kind."""
         spec = self.manifest.get("spec") or {}
         group = str(self.manifest.get("apiVersion", "")).rpartition("/")[0]
         if self.namespace or group not in _OWN_GROUPS:
@@ -110,10 +102,8 @@ def is_file(name: str) -> bool:
 def read_objects(path: str, folder: Path, taken: Collection[str], made: Mapping[str, ObjectSpec]) -> list[ObjectSpec]:
     """Return the objects of a file or folder, in an order in which they can be made.
 
-    One that is among those ``made`` by earlier files has the same name: it changes that.
-    A scenario calls them as they are called, or ``kind-name`` where something else is
-    called so already. One with a ``generateName`` only is called so, and numbered from
-    the second on: a run is to have the names of the one before.
+    A scenario calls them by their name, or ``kind-name`` where that is taken; a ``generateName`` is numbered from the
+    second on, the same in each run. One that is among those ``made`` by earlier files has the same name: it changes that.
     """
     found: dict[str, ObjectSpec] = {}
     same = {_identify(one): one.name for one in made.values()}
@@ -144,10 +134,7 @@ def _identify(one: ObjectSpec) -> tuple[str, str, str, str]:
 
 
 def name_again(objects: Iterable[ObjectSpec], taken: Collection[str]) -> list[ObjectSpec]:
-    """Return the objects of a file that is applied once more.
-
-    Those whose name is left to the server are others each time.
-    """
+    """Return the objects of a file that is applied once more; a ``generateName`` gives other ones."""
     found: dict[str, ObjectSpec] = {}
     for one in objects:
         generated = "generateName" in one.manifest["metadata"]

@@ -1,7 +1,4 @@
-"""Files as objects of the classes that declare them, their issues, and their JSON Schema.
-
-The classes are dataclasses; see `stowage_testbed.scenario.types`. pydantic reads them.
-"""
+"""Files as objects of the classes that declare them, by pydantic: their issues, and their JSON Schema."""
 
 from __future__ import annotations
 
@@ -14,10 +11,9 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from stowage_testbed.scenario.errors import Issue
 from stowage_testbed.scenario.steps.action import Where
 from stowage_testbed.scenario.types import key_of
-from stowage_testbed.scenario.yaml_file import FIXED, PLACEHOLDER, Document, suggest_known
+from stowage_testbed.scenario.yaml_file import FIXED, PLACEHOLDER, Document, Issue, suggest_known
 
 Made = TypeVar("Made")
 Schema = dict[str, Any]
@@ -46,13 +42,7 @@ _UNKNOWN = ("unexpected_keyword_argument", "extra_forbidden")
 
 
 def read(cls: type[Made], document: Document, noun: str) -> tuple[Made | None, list[Issue]]:
-    """Return the object that a document has, or nothing and all issues.
-
-    Parameters
-    ----------
-    noun
-        What to call the whole of it, as in ``the scenario``.
-    """
+    """Return the object that a document has, or nothing and all issues; the noun is what to call the whole of it."""
     from pydantic import ValidationError  # noqa: PLC0415
 
     try:
@@ -225,8 +215,7 @@ def _read_module(name: str) -> Mapping[str, Mapping[str, str]]:
 def _translate(cls: type, errors: Sequence[Any], document: Document, noun: str) -> Iterator[Issue]:
     """Yield what pydantic found, at its places in the file.
 
-    Where a value fits no type of several, those that it cannot be at all are named
-    together, and only where there is none that it could be.
+    Types that a value does not fit are named together, and only where it fits no branch of a union.
     """
     schema = make_schema(cls)
     found = [(*_place_of(one, document.data), one) for one in errors]

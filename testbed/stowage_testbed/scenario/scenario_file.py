@@ -1,8 +1,4 @@
-"""A scenario file as it is written: every section, and what each of them means.
-
-From this one class come the reading of files and its issues, the JSON Schema, the
-reference page and what `stowage scenario explain` says of a word.
-"""
+"""A scenario file as it is written: reading, JSON Schema, reference page and `explain` come from its classes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""The scenario language for editors and for people: its JSON Schema, and what a word means.
+"""The scenario language for editors and for people.
 
-Files are read after their parameters are filled in. Editors see the file before that, so
-that their schema (committed as ``scenarios/schema.json``, printed by ``stowage scenario
-schema``) also takes a placeholder such as ``${replicas}`` wherever a value is expected.
+Its JSON Schema, where any value may be a placeholder, and words.
 """
 
 from __future__ import annotations
@@ -12,18 +10,19 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.scenario.headlines import choose_headlines, is_measured
 from stowage_testbed.scenario.load import Deadlines, read_filled
-from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.model import Scenario, choose_headlines
 from stowage_testbed.scenario.reading import NOUNS, Schema, find_mapping, find_words, make_schema, resolve
 from stowage_testbed.scenario.scenario_file import ScenarioFile
-from stowage_testbed.scenario.types import key_of
+from stowage_testbed.scenario.steps.kinds import ACTIONS
+from stowage_testbed.scenario.types import is_scenario_name, key_of
 from stowage_testbed.scenario.yaml_file import FIXED, suggest_known
 
 _WIDTH = 88
@@ -79,19 +78,13 @@ def _allow_placeholder(schema: Schema) -> Schema:
 
 
 def explain_scenario(scenario: Scenario, deadlines: Deadlines) -> str:
-    """Return a scenario as its file has it, parameters filled in and with every default.
-
-    Parameters
-    ----------
-    deadlines
-        The deadlines that hold where the file names none.
-    """
+    """Return a scenario as its file has it, parameters filled in and with every default and deadline."""
     schema = make_strict_schema()
     data = read_filled(scenario)
     kinds = {step.kind: step.action for step in scenario.steps if step.line and step.action.deadline}
     limits = {kind: deadlines(scenario, kind, one.changed_nodes) for kind, one in kinds.items()}
     data["timeouts"] = {"end": deadlines(scenario, "end", 0), **limits}
-    if is_measured(scenario):
+    if scenario.is_measured:
         data["headlines"] = list(choose_headlines(scenario))
     told = {key: value for key, value in data.items() if key not in ("parameters", "variants", "name")}
     if scenario.steps[0].line == 0:
@@ -119,9 +112,9 @@ def _complete(value: Any, schema: Schema, defs: Mapping[str, Schema]) -> Any:
 
 
 def is_word(text: str) -> bool:
-    """Return whether a text is of words of the language, and no file or folder.
+    """Return whether a text is a word of the language, and no file.
 
-    A folder with the name of an outermost word has to be named as in ``./scheduler``.
+    A folder of such a name is written as ``./scheduler``.
     """
     if not _WORDS.fullmatch(text) or text.endswith((".yaml", ".yml")):
         return False
@@ -129,17 +122,9 @@ def is_word(text: str) -> bool:
 
 
 def explain_word(path: str = "") -> str:
-    """Return what a word means, and the words that may stand in it; of none, of all.
+    """Return what a word, as in ``steps.burst.arrival``, means.
 
-    Parameters
-    ----------
-    path
-        As in ``steps.burst.arrival``.
-
-    Raises
-    ------
-    InputError
-        There is no such word; the nearest one is named.
+    Of none, all. Raises an InputError that names the nearest.
     """
     schema = make_strict_schema()
     defs = schema["$defs"]
@@ -148,16 +133,13 @@ def explain_word(path: str = "") -> str:
         above = find_words(schema, words[:depth])
         known = list(find_mapping(above, defs).get("properties", {}))
         if name not in known:
-            raise InputError(_explain_unknown(name, words[:depth], known, _brief(above, defs)))
+            whole, near = ".".join(words[:depth]), suggest_known(name, known)
+            if not depth:
+                raise InputError(f"no scenario and no word of a scenario is called {name!r}; {near}")
+            if not known:
+                raise InputError(f"{whole} has no words in it, so no {name!r}; it is {_brief(above, defs)}")
+            raise InputError(f"no {name!r} in {whole}; {near}")
     return "\n".join(_write_lines(path, find_words(schema, words), defs)) + "\n"
-
-
-def _explain_unknown(name: str, above: list[str], known: list[str], brief: str) -> str:
-    if not above:
-        return f"no scenario and no word of a scenario is called {name!r}; {suggest_known(name, known)}"
-    if not known:
-        return f"{'.'.join(above)} has no words in it, so no {name!r}; it is {brief}"
-    return f"no {name!r} in {'.'.join(above)}; {suggest_known(name, known)}"
 
 
 def _write_lines(path: str, schema: Schema, defs: Mapping[str, Schema]) -> Iterator[str]:
@@ -221,3 +203,32 @@ def _type(schema: Schema, defs: Mapping[str, Schema]) -> str:
 
 def _show(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+SCHEMA_FILE = "schema.json"
+
+
+def write_starter(name: str, folder: Path) -> Path:
+    """Write a file for a scenario and return its path; raises an InputError if it cannot be called so, or is there."""
+    if not is_scenario_name(name):
+        raise InputError(f"a scenario cannot be called {name!r}; write a topic and a behaviour, as in web/scale-up")
+    path = folder / f"{name}.yaml"
+    text = make_starter(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise InputError(f"there is already a file {path}; choose another name, or remove it") from error
+    return path
+
+
+def make_starter(name: str) -> str:
+    """Return the text of a scenario of this name."""
+    text = resources.files(__package__).joinpath("starter.yaml").read_text("utf-8")
+    more = ", ".join(kind for kind in ACTIONS if f"- {kind}:" not in text)
+    words = f"More steps: {more}. `stowage scenario explain steps` describes each."
+    indent = "  # "
+    comment = textwrap.fill(words, width=110, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+    text = text.replace(f"{indent}MORE STEPS", comment)
+    return text.replace("SCHEMA", f"../{SCHEMA_FILE}").replace("NAME", name)

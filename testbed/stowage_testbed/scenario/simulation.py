@@ -14,11 +14,7 @@ NAMESPACE = "scenario"
 
 
 def make_instance(scenario: Scenario) -> Instance:
-    """Return the scenario's nodes and pods, which arrive one after the other.
-
-    Their ReplicaSets are there too: the scheduler spreads by them, if only to break
-    ties.
-    """
+    """Return the nodes, the pods in the order of arrival, and their ReplicaSets, by which the scheduler spreads."""
     return Instance(
         scenario.scenario_id,
         (*make_nodes(scenario), *({"apiVersion": "v1", **one.manifest} for one in scenario.node_objects)),
@@ -41,26 +37,13 @@ def _own(pod: Manifest) -> Manifest:
 
 
 def simulate(scenario: Scenario, simulator: Simulator) -> ClusterState:
-    """Place the scenario's pods one after the other, in the order of arrival.
-
-    A burst is simulated in the same way: its pods have one order of arrival, too.
-    """
-    pods = make_pods(scenario, NAMESPACE)
+    """Place the scenario's pods one after the other, in the order of arrival; those of a burst, too."""
     placed = simulator.place(make_instance(scenario))
     workloads = {workload.name: workload for workload in scenario.workload}
     states = []
-    for pod in pods:
-        name = pod["metadata"]["name"]
-        workload = workloads[pod["metadata"]["labels"][WORKLOAD_LABEL]]
-        states.append(
-            PodState(
-                workload=workload.name,
-                node=placed.nodes[f"{NAMESPACE}/{name}"],
-                requests=workload.takes,
-                priority=workload.priority,
-                name=name,
-            )
-        )
+    for pod in make_pods(scenario, NAMESPACE):
+        name, of = pod["metadata"]["name"], workloads[pod["metadata"]["labels"][WORKLOAD_LABEL]]
+        states.append(PodState(of.name, placed.nodes[f"{NAMESPACE}/{name}"], of.takes, of.priority, name))
     own = [NodeState(name, pool.resources) for pool in scenario.nodes for name in pool.node_names()]
     given = [NodeState(one.object_name, one.allocatable or NOTHING) for one in scenario.node_objects]
     return ClusterState(nodes=(*own, *given), pods=tuple(states))

@@ -1,9 +1,7 @@
 """Types of what files say: how a value is written, and what makes the value of it.
 
-Classes that files are read into are frozen dataclasses. Their fields carry the limits of
-`annotated_types` and what stands here; the text below a field describes it. Reading, the JSON
-Schema and the reference page come from them by pydantic, which takes a while to import:
-`stowage_testbed.scenario.reading` does so when the first file is read.
+Files are read into frozen dataclasses with the limits of `annotated_types`; the text below a field describes it.
+pydantic takes a while to import, so that `reading` does so with the first file.
 """
 
 from __future__ import annotations
@@ -57,9 +55,8 @@ def _refuse(value: Any) -> Any:
 Sort = Literal["applied", "controller", "template", "pods", "phased", "described", "node", "checkpoint"]
 """What a name must be of.
 
-applied: a workload or object. controller: a workload that is applied. template: one
-that pods are made like. pods: whatever has pods. phased: what has a phase. described:
-what has events.
+applied: a workload or object. controller: a workload that is applied. template: one that pods are made like. pods:
+whatever has pods. phased: what has a phase. described: what has events.
 """
 
 
@@ -82,7 +79,12 @@ def _fit(pattern: str, must: str) -> Callable[[str], str]:
 
 
 _LABEL = rf"(?=.{{1,{LONGEST_LABEL}}}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_RESOURCE = r"[a-z0-9]([-._a-zA-Z0-9/]*[a-zA-Z0-9])?"
 _SCENARIO_NAME = r"[a-z0-9][-a-z0-9]*/[a-z0-9][-a-z0-9]*"
+
+
+def _like(pattern: str, must: str) -> Written:
+    return Written(str, _fit(pattern, must))
 
 
 def is_label(text: str) -> bool:
@@ -127,50 +129,29 @@ def allow_more(form: Any) -> None:
 
 Filled = Annotated[str, MinLen(1)]
 Label = Annotated[
-    str, Written(str, _fit(_LABEL, f"of lower-case letters, digits and '-', at most {LONGEST_LABEL} long, as in web-1"))
+    str, _like(_LABEL, f"of lower-case letters, digits and '-', at most {LONGEST_LABEL} long, as in web-1")
 ]
-ScenarioName = Annotated[str, Written(str, _fit(_SCENARIO_NAME, "a topic and a behaviour, as in paper/figure-1"))]
-ParameterName = Annotated[
-    str, Written(str, _fit(r"[a-z][a-z0-9_]*", "of lower-case letters, digits and '_', as in pods_per_node"))
-]
-MetricName = Annotated[str, Written(str, _fit(r"[a-z][-a-zA-Z0-9_./]*", "as Stowage names it, such as t_sched_p99_s"))]
-Resource = Annotated[
-    str,
-    Written(
-        str, _fit(r"(?!pods\Z)[a-z0-9]([-._a-zA-Z0-9/]*[a-zA-Z0-9])?", "a resource besides pods, as in nvidia.com/gpu")
-    ),
-]
+ScenarioName = Annotated[str, _like(_SCENARIO_NAME, "a topic and a behaviour, as in paper/figure-1")]
+ParameterName = Annotated[str, _like(r"[a-z][a-z0-9_]*", "of lower-case letters, digits and '_', as in pods_per_node")]
+MetricName = Annotated[str, _like(r"[a-z][-a-zA-Z0-9_./]*", "as Stowage names it, such as t_sched_p99_s")]
+Resource = Annotated[str, _like(rf"(?!pods\Z){_RESOURCE}", "a resource besides pods, as in nvidia.com/gpu")]
 Further = Annotated[
-    str,
-    Written(
-        str,
-        _fit(
-            r"(?!(cpu|memory|pods)\Z)[a-z0-9]([-._a-zA-Z0-9/]*[a-zA-Z0-9])?",
-            "a resource besides cpu, memory and pods, as in nvidia.com/gpu",
-        ),
-    ),
+    str, _like(rf"(?!(cpu|memory|pods)\Z){_RESOURCE}", "a resource besides cpu, memory and pods, as in nvidia.com/gpu")
 ]
-"""A resource besides cpu, memory and pods."""
 Priority = Annotated[int, Written(str, lambda text: int(_fit(r"-?(0|[1-9]\d{0,9})", "a whole number, as in 10")(text)))]
-
-Cpu = Annotated[int, Written(str | float, parse_cpu)]
-"""Milli-CPU."""
+Cpu = Annotated[int, Written(str | float, parse_cpu)]  # Milli-CPU
 Memory = Annotated[int, Written(str | float, parse_memory)]
 """Bytes, or an amount of another resource in its own whole units."""
 SomeCpu = Annotated[int, Written(str | float, _some(parse_cpu))]
 SomeMemory = Annotated[int, Written(str | float, _some(parse_memory))]
-Quantity = Annotated[str | float, Written(str | int | float, _quantity)]
-"""An amount of any resource, as it is written."""
-
+Quantity = Annotated[str | float, Written(str | int | float, _quantity)]  # An amount of any resource, as it is written
 Count = Annotated[int, Ge(0)]
 Some = Annotated[int, Ge(1)]
-Counts = Mapping[str, Count]
-"""How many there are, by name."""
+Counts = Mapping[str, Count]  # How many there are, by name
 Seed = Annotated[int, Interval(ge=0, le=2**64 - 1)]
 Share = Annotated[float, Interval(ge=0, le=1)]
 Change = Annotated[float, Interval(ge=-1, le=1)]
-Seconds = Annotated[float, Gt(0), Le(36000)]
-"""A deadline in seconds."""
+Seconds = Annotated[float, Gt(0), Le(36000)]  # A deadline in seconds
 Stable = Annotated[float, Interval(ge=0, le=600)]
 Anything = Mapping[str, Any]
 Texts = Mapping[str, str]

@@ -14,8 +14,32 @@ import yaml
 
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.files import read_text
-from stowage_testbed.scenario.errors import Issue
 from stowage_testbed.scenario.steps.action import Where
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Issue:
+    """One issue of a scenario file; lines and columns count from 1."""
+
+    path: Path
+    line: int
+    column: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}:{self.column}: {self.message}"
+
+
+class ScenarioIssuesError(StowageError):
+    """Scenario files have issues; all of them are named."""
+
+    def __init__(self, issues: Sequence[Issue]) -> None:
+        self.issues = tuple(sorted(set(issues)))
+        count = len(self.issues)
+        noun = "issue" if count == 1 else "issues"
+        lines = "\n".join(f"  {issue}" for issue in self.issues)
+        super().__init__(f"{count} {noun} in the scenario files:\n{lines}")
+
 
 PLACEHOLDER = re.compile(r"\$\{\s*([^}]*?)\s*\}")
 
@@ -55,13 +79,7 @@ class Document:
 
 
 def compose(path: Path, way_out: str) -> tuple[yaml.Node | None, list[Issue]]:
-    """Parse a file; issues are broken YAML and keys that stand twice.
-
-    Raises
-    ------
-    StowageError
-        There is no such file, or it is not text.
-    """
+    """Parse a file; issues are broken YAML and keys that stand twice. Raises a StowageError if it cannot be read."""
     try:
         text = read_text(path)
     except OSError as error:
@@ -156,10 +174,7 @@ def read_variant_values(root: yaml.Node) -> dict[str | None, dict[str, yaml.Node
 
 
 def check_parameters(document: Document, used: set[str]) -> Iterator[Issue]:
-    """Yield unused parameters, unknown ones in variants, and values of a wrong type.
-
-    The document has its placeholders still.
-    """
+    """Yield unused parameters, unknown ones in variants, and values of a wrong type, of a file as it is written."""
     declared, variants = (_mapping(document.data, key) for key in ("parameters", "variants"))
     for name, one in declared.items():
         place = ("parameters", name)

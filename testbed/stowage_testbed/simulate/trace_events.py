@@ -11,8 +11,7 @@ from typing import Any
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.simulate.virtual_time import Event
 from stowage_testbed.trace import format as trace
-from stowage_testbed.trace.lives import Life, pair_lives
-from stowage_testbed.trace.reading import Trace
+from stowage_testbed.trace.reading import Life, Trace, pair_lives
 
 _READ = frozenset(
     {

@@ -1,8 +1,4 @@
-"""The lines of a trace: what each kind of them says, and the JSON Schema of all.
-
-A trace is JSON lines, mostly compressed: a header, then one line for each thing that
-happened. What was there when recording began has the time 0, and times never go back.
-"""
+"""The lines of a trace, and their JSON Schema: a header, then what happened, in order; time 0 is the beginning."""
 
 from __future__ import annotations
 
@@ -14,12 +10,8 @@ from msgspec import Meta
 from stowage_testbed.base.errors import InputError
 
 VERSION = 1
-SUFFIXES = (".jsonl.gz", ".jsonl")
-"""How the names of traces end."""
-
-How = Literal["succeeded", "failed", "evicted", "preempted", "deleted"]
-"""How a pod ended."""
-
+SUFFIXES = (".jsonl.gz", ".jsonl")  # How the names of traces end
+How = Literal["succeeded", "failed", "evicted", "preempted", "deleted"]  # How a pod ended
 Time = Annotated[float, Meta(ge=0, description="Seconds since recording began.")]
 Name = Annotated[str, Meta(min_length=1)]
 Namespace = Annotated[str, Meta(description="Empty for what is in none.")]

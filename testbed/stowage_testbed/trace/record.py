@@ -2,21 +2,66 @@
 
 from __future__ import annotations
 
+import gzip
 import threading
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
+
+import msgspec
 
 from stowage_testbed.api.client import ask
 from stowage_testbed.observe.change import Change
 from stowage_testbed.observe.watches import SILENCE_S, Watches, choose_kinds
-from stowage_testbed.trace.format import VERSION, Header, Labels, Line, PodCame, WatchLost
+from stowage_testbed.trace.format import VERSION, Header, Labels, Line, PodCame, WatchLost, check_is_trace
 from stowage_testbed.trace.recording import NAMESPACE, NODE, POD, Recording
-from stowage_testbed.trace.writing import TraceWriter
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
+
+MS = 3  # Digits behind the point of a time
+
+
+class TraceWriter:
+    """Writes a trace, compressed if its name ends in ``.gz``, whole at the end of its context, or raises."""
+
+    def __init__(self, path: Path, header: Header) -> None:
+        check_is_trace(path.name)
+        self._encoder = msgspec.json.Encoder()
+        self._raw = path.open("wb")
+        packed = path.suffix == ".gz"
+        # Neither the time nor the name, so that equal traces are equal files.
+        self._file = gzip.GzipFile("", "wb", fileobj=self._raw, mtime=0) if packed else self._raw
+        self._latest = 0.0
+        self._put(header)
+
+    def write(self, line: Line) -> None:
+        """Write one line; times are in milliseconds, and none goes back."""
+        self._latest = max(self._latest, round(line.t, MS))
+        if line.t != self._latest:
+            line = msgspec.structs.replace(line, t=self._latest)
+        self._put(line)
+
+    def flush(self) -> None:
+        """Have all that was written lie in the file, readable."""
+        self._file.flush()
+        self._raw.flush()
+
+    def close(self) -> None:
+        """End the file."""
+        self._file.close()
+        self._raw.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _put(self, line: Header | Line) -> None:
+        self._file.write(self._encoder.encode(line) + b"\n")
+
 
 RECORDED: Mapping[str, str] = {
     NAMESPACE: "",
@@ -46,9 +91,7 @@ RECORDED: Mapping[str, str] = {
 """The kinds with their groups, in an order in which they can be made."""
 
 TICK_S = 0.25
-FLUSH_S = 1.0
-"""Who is killed loses what came since the last one, and what was held back."""
-
+FLUSH_S = 1.0  # Who is killed loses what came since the last one, and what was held back
 _OWN_NAME = "kubernetes.io/metadata.name"
 
 
@@ -80,11 +123,9 @@ def record(
 ) -> Recorded:
     """Record a cluster into a trace until ``stop`` is set, or ``for_s`` seconds are over.
 
-    Only what is in ``namespaces``, beside what is in none; all without any. ``began`` is called when all that is
-    there is recorded, and everything is watched; ``remark`` with each kind that cannot be recorded.
-
-    Raises a StowageError if the server does not answer at the beginning, or refuses what is needed, and an OSError
-    if the file cannot be written.
+    Only what is in ``namespaces``, if any, and in none. ``began`` is called when all that is there is recorded,
+    ``remark`` with each kind that cannot be. Raises a StowageError if the server does not answer, or refuses what is
+    needed.
     """
     watches = Watches(api, patience_s=float("inf"), silence_s=SILENCE_S)
     kinds = choose_kinds(api, RECORDED)

@@ -42,33 +42,15 @@ from stowage_testbed.trace.format import (
 from stowage_testbed.trace.reducing import CONTROLLERS, identify, is_of_host, reduce_node, reduce_object, reduce_pod
 
 NAMESPACE, NODE, POD = "Namespace", "Node", "Pod"
-
-HOLD_S = 2.0
-"""How long a line waits for others that belong before it: watches take turns."""
-
-LONGEST_HOLD_S = 60.0
-"""How long it waits while a watch is interrupted, whose news come late."""
-
-NOTED_S = 1.0
-"""From here on an interruption is noted: shorter ones change nothing."""
-
-_BUILT_IN = "system-"
-"""How the priority classes begin that every cluster has."""
-
-PodKey = tuple[str, str]
-"""Namespace and name."""
-
-Key = tuple[str, str, str]
-"""Kind, namespace and name."""
-
-REMEMBERED = 200
-"""Stamps from which the difference of the clocks is learned."""
-
-STAMP_S = 1.0
-"""A stamp's resolution: it is cut off."""
-
-SLACK_S = 0.5
-"""How much later than usual a receipt may be before it counts as late."""
+HOLD_S = 2.0  # How long a line waits for others that belong before it: watches take turns
+LONGEST_HOLD_S = 60.0  # How long it waits while a watch is interrupted, whose news come late
+NOTED_S = 1.0  # From here on an interruption is noted: shorter ones change nothing
+_BUILT_IN = "system-"  # How the priority classes begin that every cluster has
+PodKey = tuple[str, str]  # Namespace and name
+Key = tuple[str, str, str]  # Kind, namespace and name
+REMEMBERED = 200  # Stamps from which the difference of the clocks is learned
+STAMP_S = 1.0  # A stamp's resolution: it is cut off
+SLACK_S = 0.5  # How much later than usual a receipt may be before it counts as late
 
 _HOW: Mapping[str, How] = {
     "PreemptionByScheduler": "preempted",
@@ -80,11 +62,7 @@ _HOW: Mapping[str, How] = {
 
 
 class Recording:
-    """Turns what watches report into lines, and gives them to ``write`` in order.
-
-    ``began`` is the time 0, ``kinds`` what is watched, by the kind of its source. Only what is in ``namespaces``,
-    and what is in none; all without any.
-    """
+    """Turns what watches report into lines, and gives them to ``write`` in order, times counted from ``began``."""
 
     def __init__(
         self, began: Receipt, kinds: Mapping[str, Kind], write: Callable[[Line], None], namespaces: Collection[str] = ()
@@ -303,7 +281,10 @@ class _PodRecording:
             came = 0.0 if first else self._dating.date(receipt, stamp)
             known = self._pods[key] = _Known(uid, came)
             of = self._name_template(reduce_pod(body))
-            yield PodCame(t=came, namespace=key[0], name=key[1], of=of, owner=_find_top(body))
+            pod = read_pod(body)
+            # Its Deployment rather than its ReplicaSet.
+            top = Owner(*pod.top) if pod.owner_kind in CONTROLLERS else None
+            yield PodCame(t=came, namespace=key[0], name=key[1], of=of, owner=top)
         yield from self._follow(key, known, body, receipt, first=first)
 
     def go(self, key: PodKey, receipt: Receipt, body: JsonObject) -> Iterator[PodLine]:
@@ -335,7 +316,11 @@ class _PodRecording:
         if pod.finished and not known.ended:
             if known.runs_since is None and pod.phase == "Succeeded":
                 known.runs_since = known.bound
-            how: How = "succeeded" if pod.phase == "Succeeded" else _how_failed(body)
+            how = _how_deleted(body)
+            if pod.phase == "Succeeded":
+                how = "succeeded"
+            elif how == "deleted":
+                how = "evicted" if status.get("reason") == "Evicted" else "failed"
             yield self._make_end(key, known, receipt, how)
             known.ended = True
 
@@ -357,19 +342,6 @@ class _PodRecording:
             if self.templates.setdefault(name, template) == template:
                 return name
             salt += 1
-
-
-def _find_top(body: JsonObject) -> Owner | None:
-    """Return a pod's controller if it is one that is recorded, its Deployment rather than its ReplicaSet."""
-    pod = read_pod(body)
-    return Owner(*pod.top) if pod.owner_kind in CONTROLLERS else None
-
-
-def _how_failed(pod: JsonObject) -> How:
-    how = _how_deleted(pod)
-    if how != "deleted":
-        return how
-    return "evicted" if (pod.get("status") or {}).get("reason") == "Evicted" else "failed"
 
 
 def _how_deleted(pod: JsonObject) -> How:

@@ -1,8 +1,4 @@
-"""Objects reduced to what scheduling depends on.
-
-No images, commands, environment, secrets, or notes of tools are left, nor what the server makes itself. What is left
-can be created again as it stands.
-"""
+"""Objects reduced to what scheduling depends on; they can be created again as they stand."""
 
 from __future__ import annotations
 
@@ -16,8 +12,7 @@ from stowage_testbed.api.pod_templates import LIFETIME, change_pods
 from stowage_testbed.hostpods import HOST_LABEL
 from stowage_testbed.trace.format import Node, Owner, PodTemplate
 
-IMAGE = "pause"
-"""What stands for each image; nothing is pulled on a fake node."""
+IMAGE = "pause"  # What stands for each image; nothing is pulled on a fake node
 
 _POD_FIELDS = (
     "affinity", "hostNetwork", "nodeSelector", "overhead", "preemptionPolicy", "priority", "priorityClassName",
@@ -52,9 +47,7 @@ _ID_BYTES = 4
 CONTROLLERS = frozenset({"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job"})
 """Controllers that bring their pods again; those of others count as bare."""
 
-JOB_LABELS = UID_LABELS | {"job-name", "batch.kubernetes.io/job-name"}
-"""Labels that the server gives a Job's pods."""
-
+JOB_LABELS = UID_LABELS | {"job-name", "batch.kubernetes.io/job-name"}  # Labels that the server gives a Job's pods
 _DERIVED_TAINT = "node.kubernetes.io/unschedulable"
 
 
@@ -142,22 +135,25 @@ def reduce_pod_spec(spec: Mapping[str, Any]) -> Manifest:
         if containers := spec.get(key):
             reduced[key] = [_reduce_container(one) for one in containers]
     volumes = [_reduce_volume(one) for one in spec.get("volumes") or () if any(key in one for key in _VOLUMES)]
-    tolerations = [one for one in reduced.pop("tolerations", ()) if not _is_admitted(one)]
+    tolerations = [
+        one
+        for one in reduced.pop("tolerations", ())
+        if not (one.get("key") in _ADMITTED and one.get("tolerationSeconds") == _ADMITTED_S)
+    ]
     spreads = [_drop_merged_keys(one) for one in reduced.pop("topologySpreadConstraints", ())]
     if "affinity" in reduced:
-        reduced["affinity"] = _reduce_affinity(reduced["affinity"])
+        reduced["affinity"] = _unmerge(reduced["affinity"])
     return reduced | only_filled(tolerations=tolerations, topologySpreadConstraints=spreads, volumes=volumes)
 
 
 def reduce_pod(pod: Mapping[str, Any]) -> PodTemplate:
-    """Return what a pod is like; one that its node made keeps to that node.
-
-    How long a fake pod is to run is left out: its end tells how long it ran.
-    """
+    """Return what a pod is like, without how long it runs; one that its node made keeps to that node."""
     metadata, spec = pod["metadata"], reduce_pod_spec(pod["spec"])
     node = pod["spec"].get("nodeName")
     if node and any(one["kind"] == "Node" for one in metadata.get("ownerReferences") or ()):
-        spec |= {"affinity": _pin(node), "tolerations": [{"operator": "Exists"}]}
+        here = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
+        required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [here]}}
+        spec |= {"affinity": {"nodeAffinity": required}, "tolerations": [{"operator": "Exists"}]}
     given = UID_LABELS | TOPOLOGY_LABELS if node else UID_LABELS
     labels = {key: value for key, value in (metadata.get("labels") or {}).items() if key not in given}
     annotations = keep_annotations(metadata)
@@ -215,18 +211,13 @@ def _reduce_volume(volume: Mapping[str, Any]) -> Manifest:
     return kept
 
 
-def _reduce_affinity(affinity: Mapping[str, Any]) -> Manifest:
+def _unmerge(value: Any) -> Any:
     """Return an affinity whose terms are as they were before the server merged them."""
-
-    def change(value: Any) -> Any:
-        if isinstance(value, list):
-            return [change(one) for one in value]
-        if isinstance(value, Mapping):
-            return _drop_merged_keys({key: change(one) for key, one in value.items()})
-        return value
-
-    changed: Manifest = change(affinity)
-    return changed
+    if isinstance(value, list):
+        return [_unmerge(one) for one in value]
+    if isinstance(value, Mapping):
+        return _drop_merged_keys({key: _unmerge(one) for key, one in value.items()})
+    return value
 
 
 def _drop_merged_keys(term: Mapping[str, Any]) -> Manifest:
@@ -240,12 +231,3 @@ def _drop_merged_keys(term: Mapping[str, Any]) -> Manifest:
             if not kept[field]:
                 del kept[field]
     return kept
-
-
-def _is_admitted(toleration: Mapping[str, Any]) -> bool:
-    return toleration.get("key") in _ADMITTED and toleration.get("tolerationSeconds") == _ADMITTED_S
-
-
-def _pin(node: str) -> Manifest:
-    terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}]
-    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}

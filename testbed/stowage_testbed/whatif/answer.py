@@ -24,15 +24,17 @@ from stowage_testbed.whatif.blocked import (
 from stowage_testbed.whatif.engine import PLACING_SHARE, Engine, Proposal, running_engine
 from stowage_testbed.whatif.findings import Findings, HourlyPrice, Move, NotJudged
 from stowage_testbed.whatif.inventory import FURTHER, Inventory, labels_of, uid_of
-from stowage_testbed.whatif.nodes import (
+from stowage_testbed.whatif.outcome import (
+    Outcome,
+    Ranking,
     emptied_by,
     irremovable_nodes,
     leaving_in_turn,
     nodes_kept_in_use,
+    outcome_of,
     rooms,
     unjudged_running,
 )
-from stowage_testbed.whatif.outcome import Outcome, Ranking, outcome_of
 from stowage_testbed.whatif.reading import NO_BUDGETS
 from stowage_testbed.whatif.release import PlanLimits
 
@@ -40,14 +42,10 @@ BUDGET = "PodDisruptionBudget"
 
 
 def findings_of(inventory: Inventory, profile: Path, limits: PlanLimits) -> Findings:
-    """Return how many pending pods would fit, after which moves, and what lies idle.
+    """Return how many pending pods would fit, after which moves, and what is idle.
 
-    The profile is a KubeSchedulerConfiguration without preemption.
-
-    Raises
-    ------
-    StowageError
-        The scheduler cannot read the objects, or the optimiser failed.
+    The profile is a KubeSchedulerConfiguration without preemption. Raises a StowageError if the scheduler cannot read
+    the objects, or the optimiser fails.
     """
     with running_engine(inventory, profile, limits) as engine:
         with ThreadPoolExecutor(1) as pool, engine.verifier() as verifier:
@@ -89,8 +87,11 @@ class _Answer:
         self._tiers = ranking.tiers(self._found, pb.Plan()) if self._proof.others else tiers
 
     def _aside(self) -> Aside:
+        names = " or ".join(self._engine.limits.release.schedulers)
+        other = f", with the plugins of Kubernetes {self._inventory.minor}" if self._is_of_another_minor() else ""
+        unread = "; the files list no disruption budgets" if NO_BUDGETS in self._inventory.unread else ""
         return Aside(
-            about=self._about(),
+            about=f"pods that wait for {names}, and plans within the rules for running pods{other}{unread}",
             classes=self._unjudged,
             of_unread=self._engine.candidates.of_unread,
             limits=self._engine.limits.words(),
@@ -101,12 +102,6 @@ class _Answer:
             left_out=len(self._left_out),
             unknown=len(self._first.unknown_fields),
         )
-
-    def _about(self) -> str:
-        names = " or ".join(self._engine.limits.release.schedulers)
-        other = f", with the plugins of Kubernetes {self._inventory.minor}" if self._is_of_another_minor() else ""
-        unread = "; the files list no disruption budgets" if NO_BUDGETS in self._inventory.unread else ""
-        return f"pods that wait for {names}, and plans within the rules for running pods{other}{unread}"
 
     def _is_of_another_minor(self) -> bool:
         version, minor = self._inventory.version, self._inventory.minor
@@ -179,9 +174,9 @@ class _Answer:
         return tuple(sorted(moves, key=lambda one: one.order))
 
     def _least_in_use(self, emptying: Proposal) -> pb.NodesInUse:
-        """Return what is proved of the cluster, also where not all plans were judged.
+        """Return what is proved.
 
-        Then only rules of the cluster are sure to keep nodes in use.
+        Where not all plans were judged, only rules of the cluster are sure to keep nodes in use.
         """
         snapshot = self._snapshot
         refused = refused_classes(snapshot, emptying.refusals, self._engine.candidates.of_unread)

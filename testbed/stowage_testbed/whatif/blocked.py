@@ -11,7 +11,6 @@ from stowage_testbed.amounts.message import resources_of
 from stowage_testbed.amounts.resources import ONE_POD
 from stowage_testbed.invariants.selector import Selector
 from stowage_testbed.text.lines import count
-from stowage_testbed.whatif.candidates import SELECTS_NAMESPACES
 from stowage_testbed.whatif.findings import (
     BESIDE,
     LIMITED,
@@ -25,9 +24,8 @@ from stowage_testbed.whatif.findings import (
     StillPending,
     Tier,
 )
-from stowage_testbed.whatif.inventory import Manifest
-from stowage_testbed.whatif.nodes import TERMINATING, unjudged_running
-from stowage_testbed.whatif.outcome import Outcome
+from stowage_testbed.whatif.inventory import SELECTS_NAMESPACES, Manifest
+from stowage_testbed.whatif.outcome import TERMINATING, Outcome, unjudged_running
 from stowage_testbed.whatif.release import limit_in_words
 
 CHANGEABLE = frozenset(
@@ -47,16 +45,14 @@ CHANGEABLE = frozenset(
 )
 """Rules that a value, a label or a budget may change; the others are facts."""
 
-DEAR = 2**30
-"""Cost of a pod that a rule keeps: among equal plans the others are disrupted."""
+DEAR = 2**30  # Cost of a pod that a rule keeps: among equal plans the others are disrupted
 
 
 @dataclass(frozen=True, slots=True)
 class Aside:
-    """What plans were looked for without, and what a proof about them is thus not about.
+    """What plans were looked for without, and what a proof is thus not about.
 
-    Pod classes and pods, by UID, that were not judged come with the reason; pairs, dropped
-    and alike are as in a `Proposal`, left out are objects, and unknown are fields.
+    See `Proposal` for pairs, dropped, alike.
     """
 
     about: str
@@ -83,11 +79,7 @@ def refused_classes(snapshot: pb.Snapshot, refusals: Iterable[pb.Refusal], unrea
 
 
 def proof_of(snapshot: pb.Snapshot, plan: pb.Plan, found: Outcome, tiers: Iterable[Tier], aside: Aside) -> Proof:
-    """Return what is proved of the outcome.
-
-    The optimiser's proof is about its own plan. Besides, nothing is better than an
-    outcome without disruptions in which each tier is at its proved limit.
-    """
+    """Return what is proved of the outcome: by the optimiser, or since nobody moves and each tier is at its limit."""
     waiting = [pod for pod in snapshot.pods if not pod.node]
     if not waiting or (len(found.placed) == len(waiting) and not found.disruptions):
         return Proof(True, aside.about)
@@ -143,9 +135,8 @@ def _left_aside(snapshot: pb.Snapshot, found: Outcome, aside: Aside) -> Iterator
 
 @dataclass(frozen=True, slots=True)
 class Helped:
-    """Whom it would help if nothing but facts kept pods where they are: so many more of a class.
+    """Whom it would help, class by class, if but facts kept pods in place, and what would have to change.
 
-    The changes are the rules that would have to go, budgets and limits, in words;
     ``everyone`` is whether it is proved that it would help nobody else.
     """
 
@@ -247,10 +238,7 @@ class Immovable:
 
 @dataclass(slots=True)
 class Blocked:
-    """The pods that have no place in the end, by workload, and why.
-
-    Classes that were not judged come with the reason, pods that are nominated, by UID, with the node.
-    """
+    """The pods that have no place in the end, by workload, and why; nominated are nodes by UID."""
 
     snapshot: pb.Snapshot
     proof: Proof

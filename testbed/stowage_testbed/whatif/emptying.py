@@ -19,7 +19,6 @@ from stowage_testbed.simulate import Simulator
 from stowage_testbed.text.lines import count
 from stowage_testbed.whatif.answer import not_judged_plans, not_judged_refusals
 from stowage_testbed.whatif.blocked import Immovable, refused_classes
-from stowage_testbed.whatif.candidates import scheduler_of
 from stowage_testbed.whatif.engine import Engine, Proposal, running_engine
 from stowage_testbed.whatif.findings import (
     NO_PLACE,
@@ -35,8 +34,8 @@ from stowage_testbed.whatif.findings import (
     NotJudged,
     PodMove,
 )
-from stowage_testbed.whatif.inventory import Inventory, Manifest, labels_of, uid_of
-from stowage_testbed.whatif.nodes import (
+from stowage_testbed.whatif.inventory import Inventory, Manifest, labels_of, scheduler_of, uid_of
+from stowage_testbed.whatif.outcome import (
     emptied_by,
     irremovable_nodes,
     nodes_in_use,
@@ -47,12 +46,8 @@ from stowage_testbed.whatif.prices import INSTANCE_TYPE, POOL, SPOT, capacity_ty
 from stowage_testbed.whatif.rehearsal import Leaving, Rehearsal, key_of, most_that_holds
 from stowage_testbed.whatif.release import PlanLimits
 
-SOLVING_SHARE = 0.6
-"""Of the time, for the plan; the rest is for rehearsing it."""
-
-OUT_OF_SCOPE = "out-of-scope"
-"""Why a pod stays that runs on a node which was not asked about."""
-
+SOLVING_SHARE = 0.6  # Of the time, for the plan; the rest is for rehearsing it
+OUT_OF_SCOPE = "out-of-scope"  # Why a pod stays that runs on a node which was not asked about
 LEAST_COST = Fraction(1, 10)
 DELETION_COSTS, PRIORITIES = 2**27, 2**25
 """So much of a pod's deletion cost, or of its priority, adds the cost of one move."""
@@ -62,17 +57,7 @@ _GIB = 2**30
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What plans may do, and which are wanted.
-
-    Attributes
-    ----------
-    own
-        The scheduler that steers replacements into held room: the release's.
-    least_gain
-        Nodes with less of it are left as they are.
-    nodes
-        A LabelSelector of the nodes that are asked about; all without one.
-    """
+    """What plans may do, the scheduler ``own`` that reserves room, the least gain, and which nodes, by a selector."""
 
     limits: PlanLimits
     own: str
@@ -83,14 +68,8 @@ class Options:
 def defragmentation_of(inventory: Inventory, profile: Path, options: Options) -> Defragmentation:
     """Return which nodes could be emptied, and how sure that is.
 
-    The profile is a KubeSchedulerConfiguration without preemption.
-
-    Raises
-    ------
-    InputError
-        The options select no node.
-    StowageError
-        The scheduler cannot read the objects, or the optimiser failed.
+    The profile is a KubeSchedulerConfiguration without preemption. Raises an InputError if the options select no node,
+    and a StowageError if the scheduler cannot read the objects or the optimiser fails.
     """
     with running_engine(inventory, profile, options.limits) as engine:
         question = replace(engine.question, consolidates=True)
@@ -112,9 +91,9 @@ def defragmentation_of(inventory: Inventory, profile: Path, options: Options) ->
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The nodes that are asked about, and those of them that are in use.
+    """The nodes that are asked about, and those in use.
 
-    In the snapshot other nodes have no room for further pods, and their pods stay.
+    In the snapshot others have no further room, and their pods stay.
     """
 
     snapshot: pb.Snapshot
@@ -200,10 +179,7 @@ class Gains:
 
 
 def hardest_first(snapshot: pb.Snapshot, uids: Iterable[str]) -> tuple[str, ...]:
-    """Return pods in the order in which the release evicts them.
-
-    Those of the highest priority come first, then those that take most of their node.
-    """
+    """Return pods as the release evicts them: by priority from the highest, then by the share of their node."""
     room = {one.name: resources_of(one.allocatable) for one in snapshot.nodes}
     classes = {one.id: (one.priority, resources_of(one.requests)) for one in snapshot.pod_classes}
     wanted = set(uids)
@@ -294,17 +270,12 @@ class _Answer:
         self._making_room = ()
         for node, why in holds.failed.items():
             self._leave_out(node, NO_PLACE, why)
-        if self._costs_more():
+        taken, saved = scope.bill(self._opened()), scope.bill(one.node for one in self._leaving)
+        costs_as_much = taken.hourly_micros >= saved.hourly_micros
+        if costs_as_much if saved.hourly_micros else 0 < saved.nodes <= taken.nodes:
             self.give_up("the nodes taken into use cost as much as is saved")
         if not self._leaving:
             self.certainty = None
-
-    def _costs_more(self) -> bool:
-        """Return whether idle nodes that are taken into use eat up the saving."""
-        opened, saved = self._scope.bill(self._opened()), self._scope.bill(one.node for one in self._leaving)
-        if saved.hourly_micros:
-            return opened.hourly_micros >= saved.hourly_micros
-        return 0 < saved.nodes <= opened.nodes
 
     def _opened(self) -> frozenset[str]:
         moved = {uid for one in self._leaving for uid in one.pods} | {one.pod_uid for one in self._making_room}

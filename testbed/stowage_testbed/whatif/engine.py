@@ -1,8 +1,4 @@
-"""The engine behind one question about a cluster: what if pods moved.
-
-The optimiser makes plans, the scheduler's own plugins judge each of them, and what they
-refuse is ruled out until a plan holds or the time is over.
-"""
+"""The engine behind one question: what if pods moved. The optimiser makes plans, the scheduler's plugins judge them."""
 
 from __future__ import annotations
 
@@ -25,36 +21,23 @@ from stowage_testbed.simulate import (
     SchedulerVerifier,
     Verification,
 )
-from stowage_testbed.whatif.candidates import Candidates, candidates_of
-from stowage_testbed.whatif.inventory import Inventory, part_of
+from stowage_testbed.whatif.inventory import Candidates, Inventory, candidates_of, part_of
 from stowage_testbed.whatif.release import PlanLimits, Release
 
 ID = "whatif"
-
-REHEARSALS = 8
-"""How often a plan that is refused is made again, without what was refused."""
-
-UNJUST_EVICTION, LIMIT = "unjust-eviction", "limit"
-"""Reasons of refused plans."""
-
-CONTINUING_SHARE = 0.5
-"""Of the time that is left, at most, for letting the scheduler place what waits."""
-
+REHEARSALS = 8  # How often a plan that is refused is made again, without what was refused
+UNJUST_EVICTION, LIMIT = "unjust-eviction", "limit"  # Reasons of refused plans
+CONTINUING_SHARE = 0.5  # Of the time that is left, at most, for letting the scheduler place what waits
 PLACING_SHARE, UNRULED_SHARE = 0.6, 0.3
 """Of what is left, for the plan that places pods, and then for the question whom rules
 keep from a place; the rest is for emptying nodes."""
 
-FIRST_SHARE = 0.8
-"""Of a part's time, for each solve: a plan that is refused is made again."""
-
+FIRST_SHARE = 0.8  # Of a part's time, for each solve: a plan that is refused is made again
 LEAST_SHARE, SMALL, SURE_SOLVES = 0.05, 2000, 4
-"""Of the whole time, for each of so many solves of every part; but where there are more
-objects than that, for the first one of the placing only: there the scheduler takes long
-to judge a plan, too."""
+"""Of the whole time, for each of so many solves of every part; but where there are more objects than that, for the
+first one of the placing only: there the scheduler takes long to judge a plan, too."""
 
-LEAST_S = 0.1
-"""With less there is no use in asking the optimiser."""
-
+LEAST_S = 0.1  # With less there is no use in asking the optimiser
 GROUP_FIELD, GROUP_GATE = "schedulingGroup", "GenericWorkload"
 """By which a pod names its group, and the gate that it takes."""
 
@@ -83,12 +66,10 @@ class Allowance:
         return max(LEAST_S, CONTINUING_SHARE * (self.left_s() - reading_s))
 
     def solves_s(self, share: float, reserved_s: float) -> Iterator[float]:
-        """Yield how long each solve of a part of the answer may take, until its time is over.
+        """Yield how long each solve of a part may take, until its share of what is left and not reserved is over.
 
-        The part has a share of what is left beside what is reserved for later ones. On a
-        busy machine the processes take seconds to start. Some solves are sure all the
-        same: the plan that places pods, which the answer is about, and what takes no
-        time to speak of.
+        Some solves are sure all the same, since processes take seconds to start on a busy machine: those of the plan
+        that places pods, and what takes no time to speak of.
         """
         ends = self.clock() + share * (self.left_s() - reserved_s)
         sure_s = max(2 * LEAST_S, LEAST_SHARE * self.limit_s)
@@ -102,10 +83,9 @@ class Allowance:
 class Proposal:
     """A plan that every plugin of the scheduler accepts; empty if none was accepted in time.
 
-    The scheduler then continued with the pods that still wait, unless the plan changes
-    nothing. A plugin refused so many pairs of pods and nodes within one plan; so many
-    waiting pods were dropped, since plans evicted others for their sake; all pods that a
-    plan might have evicted counted as alike; or there was no time to ask the optimiser.
+    The scheduler then continued with the pods that wait, unless the plan changes nothing. ``pairs`` of pods and nodes
+    were refused within one plan; waiting pods were ``dropped``, since plans evicted others for them; all evictable pods
+    counted ``alike``.
     """
 
     plan: pb.Plan
@@ -119,10 +99,9 @@ class Proposal:
 
 
 class Engine:
-    """An optimiser, and schedulers that judge its plans, for questions about one cluster.
+    """An optimiser, and schedulers that judge its plans.
 
-    After `read` it knows the cluster as the scheduler reads it first, and how long a
-    process takes for that: each plan is judged by one of its own.
+    After `read` it knows the cluster, and how long reading takes.
     """
 
     first: Verification
@@ -142,11 +121,9 @@ class Engine:
         self._service = service
 
     def verifier(self) -> SchedulerVerifier:
-        """Return a scheduler for a single use, and not to be kept.
+        """Return a scheduler for a single use.
 
-        It starts at once, and holds the whole cluster in memory, which the solver and the
-        next process of the scheduler want too. Its garbage is collected in earnest from a
-        soft limit on: whoever needs more gets it, and is slower.
+        Its garbage has a soft limit: the solver and the next one want memory, too.
         """
         instance = self.instance
         objects = len(instance.pods) + len(instance.nodes) + len(instance.objects)
@@ -229,10 +206,7 @@ class Engine:
 
 @contextmanager
 def running_engine(inventory: Inventory, profile: Path, limits: PlanLimits) -> Iterator[Engine]:
-    """Yield an engine whose optimiser starts while the scheduler reads.
-
-    The profile is a KubeSchedulerConfiguration without preemption.
-    """
+    """Yield an engine whose optimiser starts while the scheduler reads."""
     with ExitStack() as stack, ThreadPoolExecutor(1) as pool:
         yield Engine(inventory, profile, limits, pool.submit(stack.enter_context, running_service()))
 
@@ -273,9 +247,8 @@ class _Ruled:
     def _spare(self, plan: pb.Plan) -> bool:
         """See to it that nobody is evicted for a pod that must not preempt.
 
-        If no pod that waits could have others evicted, all that run count as no less
-        important than those that wait. Else the pods that the plan places and that must
-        not preempt are dropped, as the plugin does.
+        If no pod that waits may preempt, all that run count as no less important. Else the pods that the plan places
+        and that must not preempt are dropped, as the plugin does.
         """
         if not self.alike and _raise_running(self.snapshot, self.never_preempt):
             self.alike = True
@@ -289,10 +262,9 @@ class _Ruled:
 
 
 def _raise_running(snapshot: pb.Snapshot, never_preempt: Iterable[str]) -> bool:
-    """Make all pods that run as important as the pods that wait, if those are alike.
+    """Make all pods that run as important as those that wait, if one priority waits and none may preempt.
 
-    Then none is evicted, and all may move. It says the same as the question only where
-    one priority waits, and none of its pods may preempt.
+    None is evicted.
     """
     priority_of: Mapping[str, int] = {one.id: one.priority for one in snapshot.pod_classes}
     waiting = [pod for pod in snapshot.pods if not pod.node]
@@ -308,10 +280,7 @@ def _raise_running(snapshot: pb.Snapshot, never_preempt: Iterable[str]) -> bool:
 
 
 def _gates_of(release: Release, instance: Instance) -> str:
-    """Return the release's feature gates, and the one that the cluster itself shows.
-
-    An API server whose gate is off drops the field.
-    """
+    """Return the release's feature gates, and that of pod groups if a pod is in one: the API server has it on."""
     in_group = any(part_of(pod, "spec").get(GROUP_FIELD) for pod in instance.pods)
     if not in_group or GROUP_GATE in release.feature_gates:
         return release.feature_gates

@@ -25,16 +25,14 @@ REHEARSED: Certainty = "Rehearsed"
 """How sure a plan is: room is held for each replacement, or the scheduler of the pods
 placed them all when it was tried, and nothing is held."""
 
-NOT_WORTH_IT, NO_PLACE = "not worth the moves", "no place for the pods"
-"""Why a node is left as it is."""
+NOT_WORTH_IT, NO_PLACE = "not worth the moves", "no place for the pods"  # Why a node is left as it is
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A running pod that would go to another node.
+    """A running pod that would go to another node, making room for ``admits`` waiting pods, of that priority at most.
 
-    It makes room on the node that it leaves for so many waiting pods; 0 where the room
-    is for another moved pod. The priority is the highest of the waiting pods.
+    It admits none where the room is for another moved pod.
     """
 
     pod: str
@@ -51,10 +49,9 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """The pods of a priority and above: how many have a node now, and by the plan.
+    """The pods of a priority and above with a node now and by the plan.
 
-    ``at_most`` is the proved limit on that, given what the tiers above got; where
-    something else than limits on plans was left aside, it is all pods that there are.
+    ``at_most`` is proved, given the tiers above.
     """
 
     priority: int
@@ -65,22 +62,9 @@ class Tier:
 
 @dataclass(frozen=True, slots=True)
 class StillPending:
-    """Equal pods that would stay pending, and why.
+    """Equal pods that stay pending.
 
-    Attributes
-    ----------
-    verdict
-        ``too large`` for every node; ``proved`` that no plan places one; ``beside``:
-        proved that no plan places more pods, though another may place these;
-        ``limited``: the same of plans within the limits; ``open``: the best plan places
-        none, and more is not proved; ``not found`` in time; ``not judged``.
-    rules
-        Those that keep pods on nodes which these would need.
-    now, after
-        What keeps them in the scheduler's words, as things are and after the plan;
-        empty where the scheduler did not come to them in time.
-    changes
-        What would have to change: rules, budgets, limits, time.
+    The verdict, the rules in the way, the scheduler's words now and after, and changes.
     """
 
     workload: str
@@ -95,10 +79,9 @@ class StillPending:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Whether it is proved that no plan places more, or as many with less disruption.
+    """Whether no plan of those that ``about`` names places more, or as many with less disruption, as is proved.
 
-    It holds for all plans that ``about`` names, ``not_about`` left aside, of which
-    ``limits`` are the limits on plans.
+    It leaves aside ``not_about``, of which ``limits`` are limits on plans.
     """
 
     holds: bool
@@ -141,8 +124,7 @@ class IrremovableNode:
 class Room:
     """A resource of all nodes together: in thousandths of a core, bytes, or its own unit.
 
-    Stranded is what is free on nodes on which no pod of the cluster that asks for the
-    resource fits any more for want of another.
+    Stranded is what is free where no pod that asks for the resource fits for want of another.
     """
 
     resource: str
@@ -176,28 +158,10 @@ class NotJudged:
 class Findings:
     """The answer to whether the pending pods would fit.
 
-    Attributes
-    ----------
-    pending
-        Pods that wait for a node, and for nothing else, of the schedulers in question.
-    fits_now
-        Pending pods that the scheduler would place as things are; to ``untried`` it did
-        not come in time.
-    fits_after
-        Pending pods that have a node after ``moves`` and ``evictions``, by the plan or
-        because the scheduler places them then.
-    evictions
-        Running pods that would go pending for others of higher priority.
-    proved
-        Whether ``proof`` is about the whole cluster, with nothing left aside.
-    gain_by_moves
-        How many more pods have a node with at most so many moves; ascending.
-    used_nodes, needed_nodes, fewest_nodes
-        Nodes in use; how many would do if pods moved, and the proved limit on that.
-        ``None`` if it was not found out. Where nodes have prices these are the
-        cheapest, not the fewest.
-    hourly_price
-        ``None`` if it was not found out, or no node has a price.
+    ``fits_now`` are those that the scheduler places as things are; to ``untried`` it did not come in time.
+    ``fits_after`` have a node after ``moves`` and ``evictions``. ``proved`` is whether the proof leaves nothing aside.
+    ``gain_by_moves`` ascends. Nodes in use are ``None`` if that was not found out; where nodes have prices the needed
+    ones are the cheapest, not the fewest.
     """
 
     nodes: int
@@ -270,10 +234,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class KindBill:
-    """The nodes in use of a kind, and those of them that could be emptied.
-
-    ``each_micros`` is ``None`` where they differ in price.
-    """
+    """The nodes in use of a kind, and those that could be emptied; ``each_micros`` is ``None`` where prices differ."""
 
     kind: str
     used: Bill
@@ -285,17 +246,8 @@ class KindBill:
 class Defragmentation:
     """The nodes that could be emptied, and what that saves.
 
-    Attributes
-    ----------
-    least
-        Proved limits on ``after``, each of its own: no plan leaves fewer in use, nor
-        any that cost less.
-    opened
-        Idle nodes that the plan takes into use, since they are cheaper.
-    making_room
-        Moves from nodes that stay in use.
-    without_price
-        Nodes in use without a price where others have one.
+    ``least`` are proved limits on ``after``, each of its own. ``opened`` are idle nodes that the plan takes into use,
+    since they are cheaper; ``making_room`` are moves from nodes that stay in use.
     """
 
     nodes: int

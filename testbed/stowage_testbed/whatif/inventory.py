@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from stowage_testbed.base.errors import InputError
 from stowage_testbed.observe.pod import FINISHED
 from stowage_testbed.simulate import Remark
 from stowage_testbed.toolchain.minors import nearest_minor
+from stowage_testbed.whatif.findings import Elsewhere
+from stowage_testbed.whatif.release import STOCK_NAME
 
 Manifest = Mapping[str, Any]
 
@@ -32,8 +35,7 @@ _GROUPS = frozenset({"apiextensions.k8s.io", "node.k8s.io", "resource.k8s.io", "
 """Kubernetes' own groups with a dot; of another group, a kind of the same name is another kind."""
 
 _EACH = "[]"
-_Fields = dict[str, Any]
-"""Fields to drop: ``None``, or what to drop of their parts; `_EACH` is each element of a list."""
+_Fields = dict[str, Any]  # Fields to drop: ``None``, or what to drop of their parts; `_EACH` is each element of a list
 
 
 def _fields(kind: str) -> _Fields:
@@ -54,18 +56,10 @@ _DROPPED = {kind: _fields(kind) for kind in ("Node", "Pod", *FURTHER)}
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """A cluster's objects; pods that have ended are left out.
+    """A cluster's objects, without pods that have ended and fields that no plugin reads.
 
-    Attributes
-    ----------
-    objects
-        What affects placements besides nodes and pods.
-    unread
-        What could not be read, and so cannot be judged, in words.
-    left_out
-        Objects without a name.
-    version
-        Of the cluster's Kubernetes, as in ``v1.36.3``; empty if nothing says it.
+    ``objects`` affect placements besides nodes and pods; ``unread`` could not be read, in words; ``left_out`` have no
+    name. The version is empty if nothing says it.
     """
 
     nodes: tuple[Manifest, ...]
@@ -82,14 +76,9 @@ class Inventory:
 
 
 def inventory_of(objects: Iterable[Manifest], unread: Iterable[str] = (), left_out: Iterable[Remark] = ()) -> Inventory:
-    """Return the inventory of objects of any kinds; ``unread`` are kinds of `FURTHER`.
+    """Return the inventory of objects; ``unread`` are kinds of `FURTHER`, and of two equal names the later one counts.
 
-    Of two objects with the same kind, namespace and name the later one counts.
-
-    Raises
-    ------
-    InputError
-        There are no nodes or no pods among them.
+    Raises an InputError if there are no nodes or no pods.
     """
     found = dict[tuple[str, str, str], Manifest]()
     refused = list(left_out)
@@ -247,3 +236,83 @@ def _queue_order(pod: Manifest) -> tuple[int, str, str, str]:
     meta, priority = pod["metadata"], part_of(pod, "spec").get("priority")
     number = priority if isinstance(priority, int) else 0
     return -number, str(meta.get("creationTimestamp", "")), str(meta.get("namespace", "")), _name(pod)
+
+
+NAMESPACE_NAME = "kubernetes.io/metadata.name"  # The one label of a namespace that is known without reading it
+SELECTS_NAMESPACES = "it selects namespaces by label, and what labels they have was not read"
+ASKS_FOR_DEVICES = "it asks for {}, which no node lists, and whether a device class serves it was not read"
+
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_FOREIGN = "not-judged/"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The pods as the simulated scheduler is shown them, the rest by UID.
+
+    ``of_unread`` says why some are not judged.
+    """
+
+    pods: tuple[Manifest, ...]
+    elsewhere: tuple[Elsewhere, ...]
+    never_preempt: frozenset[str]
+    nominated: Mapping[str, str]
+    of_unread: Mapping[str, str]
+
+
+def candidates_of(inventory: Inventory, schedulers: tuple[str, ...]) -> Candidates:
+    """Return the pods as a scheduler of any of these names sees them."""
+    pods = inventory.pods
+    others = Counter(name for pod in pods if (name := scheduler_of(pod)) not in schedulers and _waits(pod))
+    nodes = ((uid_of(pod), part_of(pod, "status").get("nominatedNodeName")) for pod in pods)
+    return Candidates(
+        pods=tuple(_shown(pod, schedulers) for pod in pods),
+        elsewhere=tuple(Elsewhere(*one) for one in sorted(others.items())),
+        never_preempt=frozenset(uid_of(pod) for pod in pods if part_of(pod, "spec").get("preemptionPolicy") == "Never"),
+        nominated={uid: str(node) for uid, node in nodes if node},
+        of_unread=dict(_of_unread(inventory)),
+    )
+
+
+def scheduler_of(pod: Manifest) -> str:
+    """Return the name of the scheduler that a pod is for."""
+    return str(part_of(pod, "spec").get("schedulerName") or STOCK_NAME)
+
+
+def _of_unread(inventory: Inventory) -> Iterator[tuple[str, str]]:
+    unread, listed = inventory.unread, listed_resources(inventory.nodes)
+    for pod in inventory.pods:
+        if FURTHER["Namespace"] in unread and _selects_namespaces(pod):
+            yield uid_of(pod), SELECTS_NAMESPACES
+        elif FURTHER[DEVICE_CLASS] in unread and (resource := unlisted_resource(pod, listed)):
+            yield uid_of(pod), ASKS_FOR_DEVICES.format(resource)
+
+
+def _shown(pod: Manifest, schedulers: tuple[str, ...]) -> Manifest:
+    name = scheduler_of(pod)
+    # The simulated scheduler has the stock one's name.
+    shown = STOCK_NAME if name in schedulers else _FOREIGN + name if name == STOCK_NAME else name
+    spec = pod.get("spec")
+    if not isinstance(spec, dict) or spec.get("schedulerName") == shown:
+        return pod
+    return {**pod, "spec": {**spec, "schedulerName": shown}}
+
+
+def _waits(pod: Manifest) -> bool:
+    """Return whether a pod waits for a node, and for nothing else."""
+    spec, meta = part_of(pod, "spec"), pod["metadata"]
+    return not (spec.get("nodeName") or spec.get("schedulingGates") or meta.get("deletionTimestamp"))
+
+
+def _selects_namespaces(pod: Manifest) -> bool:
+    """Return whether its required terms ask for labels of namespaces."""
+    affinity = part_of(part_of(pod, "spec"), "affinity")
+    return any(
+        _keys(part_of(term, "namespaceSelector")) - {NAMESPACE_NAME}
+        for kind in ("podAffinity", "podAntiAffinity")
+        for term in elements(part_of(affinity, kind), _REQUIRED)
+    )
+
+
+def _keys(selector: Mapping[str, Any]) -> set[str]:
+    return {*part_of(selector, "matchLabels"), *(str(one.get("key")) for one in elements(selector, "matchExpressions"))}

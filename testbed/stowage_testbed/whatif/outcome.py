@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.amounts.message import resources_of
+from stowage_testbed.amounts.resources import ONE_POD, Resources
+from stowage_testbed.metrics.free_room import FreeRoom
 from stowage_testbed.simulate import Continued
-from stowage_testbed.whatif.findings import Tier
+from stowage_testbed.text.lines import count
+from stowage_testbed.whatif.findings import IrremovableNode, Room, Tier
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Where pods are in the end, by UID; the scheduler places some beside the plan.
-
-    What keeps the others is in the scheduler's words; of equal pods one has the reason of all.
-    """
+    """Where pods are in the end, by UID, and the scheduler's words on others; it adds some pods beside the plan."""
 
     placed: Mapping[str, str]
     moves: Sequence[pb.Move]
@@ -65,11 +66,7 @@ class Ranking:
         return (self.gains(one), -one.disruptions) > (self.gains(other), -other.disruptions)
 
     def tiers(self, found: Outcome, plan: pb.Plan) -> tuple[Tier, ...]:
-        """Return the outcome by tiers, with what is proved of each.
-
-        A tier's limit holds as long as the tiers above got what they get by the plan.
-        Pods that the optimiser refused do not count in it.
-        """
+        """Return the outcome by tiers, with what is proved of each as long as those above got what the plan gives."""
         proved = {one.priority: one for one in plan.tiers}
         holds, tiers = True, []
         for priority, before, gain, every in zip(
@@ -84,10 +81,7 @@ class Ranking:
         return tuple(tiers)
 
     def curve(self, plan: pb.Plan, now: Outcome, found: Outcome) -> tuple[tuple[int, int], ...]:
-        """Return how many more pods have a node with at most so many moves, ascending.
-
-        With none it is what the scheduler places as things are.
-        """
+        """Return how many more pods have a node with at most so many moves, ascending; with none, as things are."""
         if not found.moves:
             return ()
         before = max((one.placed_before for one in plan.tiers), default=0)
@@ -107,3 +101,107 @@ class Ranking:
             above += counts.get(priority, 0)
             sums.append(above)
         return sums
+
+
+GOES_WITH_ITS_NODE = frozenset({"daemonset", "mirror", "static"})
+"""Why a pod may not be moved that keeps no node in use, as the optimiser counts."""
+
+TERMINATING = "terminating"  # The rule for pods that are leaving; their room comes free
+UNSUPPORTED = "unsupported"  # Why a pod stays that no rule of the cluster keeps: plans cannot say what it needs
+DEVICE_CLASS_RESOURCE = "device-class-resource "
+"""Begins the need of a pod for an extended resource that some device class serves."""
+
+
+def rooms(snapshot: pb.Snapshot) -> tuple[Room, ...]:
+    """Return cpu, memory and each other resource of the nodes, as requests leave them.
+
+    Selectors and taints do not count.
+    """
+    takes = {one.id: resources_of(one.requests) + ONE_POD for one in snapshot.pod_classes}
+    there = FreeRoom(
+        {node.name: resources_of(node.allocatable) for node in snapshot.nodes},
+        ((pod.node, takes[pod.class_id]) for pod in snapshot.pods if pod.node),
+    )
+    shapes = {_on_nodes(one, takes[one.id]) for one in snapshot.pod_classes}
+    return tuple(
+        Room(
+            resource=name,
+            capacity=sum(size.tolist()),
+            free=sum(free.tolist()),
+            stranded=there.count_stranded(shapes, name),
+            nodes=int((size > 0).sum()),
+            free_nodes=int((free > 0).sum()),
+            largest_free=int(free.max(initial=0)),
+        )
+        for name in there.names
+        for size, free in [(there.size[name], there.free[name])]
+        if size.any()
+    )
+
+
+def _on_nodes(one: pb.PodClass, takes: Resources) -> Resources:
+    """Return what a pod takes of what nodes list: devices may be had elsewhere too."""
+    named = (need for need in one.unsupported if need.startswith(DEVICE_CLASS_RESOURCE))
+    return takes.without(*(need.removeprefix(DEVICE_CLASS_RESOURCE) for need in named))
+
+
+def nodes_in_use(snapshot: pb.Snapshot, goes: Mapping[str, str] | None = None) -> frozenset[str]:
+    """Return the nodes in use, as things are or when pods, by UID, are where they ``go``."""
+    goes = goes or {}
+    return frozenset(node.name for node in snapshot.nodes if node.irremovable_reason) | frozenset(
+        goes.get(pod.uid, pod.node)
+        for pod in snapshot.pods
+        if pod.node and (pod.movable or pod.immovable_reason not in GOES_WITH_ITS_NODE)
+    )
+
+
+def nodes_kept_in_use(snapshot: pb.Snapshot) -> frozenset[str]:
+    """Return the nodes that rules of the cluster keep in use, whatever pods move."""
+    leaves = {*GOES_WITH_ITS_NODE, TERMINATING, UNSUPPORTED}
+    return frozenset(node.name for node in snapshot.nodes if node.irremovable_reason) | frozenset(
+        pod.node for pod in snapshot.pods if pod.node and not pod.movable and pod.immovable_reason not in leaves
+    )
+
+
+def irremovable_nodes(snapshot: pb.Snapshot, names: Container[str]) -> tuple[IrremovableNode, ...]:
+    """Return those of the nodes ``names`` that autoscalers may not remove, and why."""
+    return tuple(
+        IrremovableNode(node.name, node.irremovable_reason)
+        for node in snapshot.nodes
+        if node.irremovable_reason and node.name in names
+    )
+
+
+def leaving_in_turn(snapshot: pb.Snapshot) -> pb.Snapshot:
+    """Return a snapshot for plans that empty nodes: a budget's pods leave in turn, so that allowing one allows all."""
+    changed = pb.Snapshot()
+    changed.CopyFrom(snapshot)
+    for budget in changed.disruption_budgets:
+        if budget.disruptions_allowed > 0:
+            budget.disruptions_allowed = len(changed.pods)
+    return changed
+
+
+def emptied_by(snapshot: pb.Snapshot, plan: pb.Plan) -> tuple[str, ...]:
+    """Return the nodes in use that a plan leaves unused, in alphabetical order."""
+    goes = {one.pod_uid: one.to_node for one in plan.moves}
+    return tuple(sorted(nodes_in_use(snapshot) - nodes_in_use(snapshot, goes)))
+
+
+def unjudged_running(
+    snapshot: pb.Snapshot, refused: Mapping[str, str], nodes: Container[str] | None = None
+) -> Iterator[str]:
+    """Yield, in words, the running pods on the nodes that no plan moves although no rule keeps them.
+
+    No proof is of these.
+    """
+    held = Counter(
+        refused[pod.class_id]
+        for pod in snapshot.pods
+        if pod.node
+        and (nodes is None or pod.node in nodes)
+        and pod.class_id in refused
+        and (pod.movable or pod.immovable_reason == UNSUPPORTED)
+    )
+    for why, pods in held.items():
+        yield f"{count(pods, 'running pod')} that no plan could move: {why}"

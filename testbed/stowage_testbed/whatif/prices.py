@@ -1,9 +1,4 @@
-"""What nodes cost: by a label of theirs, by a file of instance types, or as asked.
-
-This is the only place where prices come in. A node that gets its price here has the
-label in what was read of it, so that the scheduler and the optimiser see it as any
-other; nothing of it is written to the cluster.
-"""
+"""What nodes cost: by their label, by a file of instance types, or as asked. Nothing is written to the cluster."""
 
 from __future__ import annotations
 
@@ -48,8 +43,7 @@ ON_DEMAND, SPOT = "on-demand", "spot"
 _OTHER_NAMES = {"ondemand": ON_DEMAND, "regular": ON_DEMAND}
 
 TYPE, CAPACITY, PRICE = "instanceType", "capacityType", "price"
-COLUMNS = (TYPE, CAPACITY, "zone", "region", PRICE)
-"""Of a file; all but the type and the price may be left out."""
+COLUMNS = (TYPE, CAPACITY, "zone", "region", PRICE)  # Of a file; all but the type and the price may be left out
 
 
 def first_label(labels: Mapping[str, Any], names: Iterable[str]) -> str:
@@ -67,10 +61,7 @@ def capacity_type(labels: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TypePrice:
-    """The price of an instance type, everywhere or where it says.
-
-    What is empty holds for all, but no capacity type for all that are not spot.
-    """
+    """The price of an instance type; empty is everywhere, and of capacity types all but spot."""
 
     instance_type: str
     capacity: str
@@ -103,7 +94,7 @@ class Prices:
     def priced(self, inventory: Inventory) -> Inventory:
         """Return an inventory whose nodes have the label wherever a price is known.
 
-        A node's own label counts first, then the file, then what was asked for.
+        Their own, the file's, or one asked for.
         """
         given = self._given(inventory)
         nodes = [
@@ -140,12 +131,9 @@ def _own(labels: Mapping[str, Any]) -> int:
 
 
 def prices_of(file: Path | None, asked: Sequence[str] = ()) -> Prices:
-    """Return the prices of a file and of options: ``0.10`` or ``pool=spot:0.03``.
+    """Return the prices of a file and of options, as in ``0.10`` or ``pool=spot:0.03``.
 
-    Raises
-    ------
-    InputError
-        One of them is no price, or names nothing that has one.
+    Raises an InputError for others.
     """
     of_types = defaultdict[str, list[TypePrice]](list)
     for one in sorted(_read(file) if file else [], key=lambda one: tuple(not part for part in one.where)):

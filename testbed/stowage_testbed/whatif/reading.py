@@ -35,13 +35,7 @@ NO_BUDGETS = "disruption budgets: the files list none; if there are any, a move 
 
 
 def read_api(client: ApiClient) -> Inventory:
-    """Return the inventory of a cluster.
-
-    Raises
-    ------
-    StowageError
-        No API server answers, or nodes or pods may not be listed.
-    """
+    """Return the inventory of a cluster; raises a StowageError if it does not answer, or lists no nodes or pods."""
     found, unread = list_kinds(Objects(client, TIMEOUT_S), ("Node", "Pod"), FURTHER, VERSIONS, reduced)
     if DEVICE_CLASS in unread and unread[DEVICE_CLASS].status == HTTPStatus.NOT_FOUND:
         del unread[DEVICE_CLASS]  # a cluster that serves none has none
@@ -60,12 +54,9 @@ def list_kinds(
     versions: Mapping[str, str],
     keep: Callable[[Manifest], Manifest],
 ) -> tuple[list[Manifest], dict[str, ApiRefusedError]]:
-    """Return the objects of the kinds, and of which further kinds the API server lists none, and why.
+    """Return the objects of the kinds, and which further kinds are not listed, and why.
 
-    Raises
-    ------
-    StowageError
-        No API server answers, or a needed kind may not be listed.
+    Raises a StowageError if no API server answers, or a needed kind may not be listed.
     """
     found, unread = list[Manifest](), dict[str, ApiRefusedError]()
     for kind in (*needed, *further):
@@ -95,12 +86,10 @@ def _gone(why: str) -> StowageError:
 
 
 def read_files(paths: Sequence[Path]) -> Inventory:
-    """Return the inventory of the files' objects; it says what kinds are missing.
+    """Return the inventory of the files' objects.
 
-    Raises
-    ------
-    InputError
-        A file is not JSON or holds no objects, or there are no nodes or no pods.
+    It says what kinds are missing. Raises an InputError if a file holds no JSON objects, or there are no nodes or no
+    pods.
     """
     left_out = list[Remark]()
     objects = [one for path in paths for one in read_list(path, left_out)]
@@ -119,12 +108,9 @@ class _Document(msgspec.Struct):
 
 
 def read_list(path: Path, left_out: list[Remark], keep: Callable[[Manifest], Manifest] = reduced) -> Iterator[Manifest]:
-    """Yield what ``keep`` returns of each object of a file; ``left_out`` takes what is no object.
+    """Yield what ``keep`` returns of each object of a file.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read, is not JSON, or holds no objects.
+    ``left_out`` takes what is none. Raises an InputError if the file holds no JSON objects.
     """
     try:
         content = to_utf8(path.read_bytes())
@@ -149,9 +135,9 @@ def _flat(
     left_out: list[Remark],
     keep: Callable[[Manifest], Manifest],
 ) -> Iterator[Manifest]:
-    """Yield the objects of lists within lists, each parsed when its turn comes.
+    """Yield the objects of lists within lists, each parsed in turn.
 
-    All of a large cluster's list, parsed at once, takes hundreds of megabytes.
+    A large list at once takes hundreds of megabytes.
     """
     if document.items is None:
         header = {"kind": document.kind, "apiVersion": document.apiVersion or "v1"}

@@ -1,9 +1,7 @@
 """Would the pods' own scheduler find a place for each replacement? It is tried.
 
-The nodes that are to be emptied are tainted, and so are those that are idle, or the
-scheduler would take these into use. Then pods are evicted one by one in the order of
-the plan, and the scheduler places each replacement by its own filters and scores. One
-for which there is no place is given up: the others must not wait for it.
+Nodes to be emptied are tainted, and idle ones, which the scheduler would take into use. Pods are evicted in the plan's
+order, and the scheduler places each replacement by its own filters and scores.
 """
 
 from __future__ import annotations
@@ -17,12 +15,8 @@ from stowage_testbed.simulate import Instance, Placements, Simulator
 from stowage_testbed.whatif.inventory import Manifest, part_of, uid_of
 
 TAINT = "stowage.dev/emptying"
-
-AGAIN = "-again"
-"""Added to a pod's name, for its replacement."""
-
-PATIENCE = 4
-"""There must be time for so many rehearsals, for those that fail to be told apart."""
+AGAIN = "-again"  # Added to a pod's name, for its replacement
+PATIENCE = 4  # There must be time for so many rehearsals, for those that fail to be told apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +118,10 @@ def most_that_holds(
     left_s: Callable[[], float],
     clock: Callable[[], float] = time.monotonic,
 ) -> Rehearsed:
-    """Return nodes that can be emptied together by a rehearsal, and why the others cannot.
+    """Return nodes that can be emptied together, and why the others cannot.
 
-    The nodes come in order, the best first. While some fail, half of these are left
-    out, the last ones first; all of them where there is little time. Then those that
-    were left out are tried again one by one.
+    While some of the wanted nodes, the best of which come first, fail, the last half of these is left out, or all where
+    there is little time; then those are tried again one by one.
     """
     why, chosen = dict[str, str](), list(wanted)
     while True:

@@ -58,10 +58,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class PlanLimits:
-    """What plans may do, and how long the answer may take once all is read.
-
-    ``max_moves`` counts if the release allows as many; ``None`` is any number.
-    """
+    """What plans may do, and how long the answer may take; ``max_moves`` counts if the release allows as many."""
 
     time_limit_s: float = 10.0
     max_moves: int | None = None
@@ -85,15 +82,9 @@ def limit_in_words(name: str, limit: int) -> str:
 
 
 def release_of(path: Path | None) -> Release:
-    """Return the release that has these values; without any, one as the chart has it.
+    """Return the release that has these values; without a scheduler in them, one for the stock name and the chart's.
 
-    Values that name no scheduler, and none at all, mean the pods of the stock scheduler
-    and those of the chart's own name: what a release would be installed for.
-
-    Raises
-    ------
-    InputError
-        The file is not YAML, or holds something else than values.
+    Raises an InputError if the file is not YAML, or holds something else than values.
     """
 
     def mapping(value: object, name: str) -> dict[str, Any]:

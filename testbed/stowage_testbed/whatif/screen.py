@@ -27,9 +27,7 @@ from stowage_testbed.whatif.findings import (
 )
 
 MOVES, RESOURCES, REASONS, TIERS, STEPS, WORKLOADS = 5, 4, 2, 5, 4, 2
-NODES, KINDS, EMPTYING_MOVES = 5, 3, 4
-"""How many of each a summary shows; what is left out is counted."""
-
+NODES, KINDS, EMPTYING_MOVES = 5, 3, 4  # How many of each a summary shows; what is left out is counted
 _POD, _NODE, _KIND, _RESOURCE = 36, 24, 24, 26
 _GIB, _TIB = 2**30, 2**40
 _ALL = "All of it: --all prints it, --output FILE and --json write it as JSON."
@@ -42,11 +40,11 @@ def screen(found: Answer) -> str:
     if isinstance(found, Defragmentation):
         return fitted(
             (
-                [*_bill(found), *_saving(found), *_limit(found), *_certainty(found), *_opened(found)],
+                list(_saving(found)),
                 list(_kinds(found)),
                 list(_nodes_to_empty(found)),
                 list(_emptying_moves(found)),
-                [*_left_out(found), *_without_price(found), *_stays(found, 2 * REASONS), *_skipped(found)],
+                [*_left_out(found), *_stays(found, 2 * REASONS), *_skipped(found)],
                 [_ALL],
             )
         )
@@ -54,9 +52,11 @@ def screen(found: Answer) -> str:
         f"{count(found.nodes, 'node')}, {count(found.running, 'running pod')}, "
         f"{count(found.pending, 'pod')} waiting for a node."
     )
+    others = [f"{one.pods:,} for {one.scheduler}" for one in found.elsewhere]
+    elsewhere = [f"Not counted, for they wait for other schedulers: {first_of(others, 3)}."] if others else []
     return fitted(
         (
-            [head, *_elsewhere(found), *_waiting(found), *_could_be_emptied(found)],
+            [head, *elsewhere, *_waiting(found), *_could_be_emptied(found)],
             list(_capacity(found.room)),
             list(_reasons(found)),
             list(_moves(found)),
@@ -64,12 +64,6 @@ def screen(found: Answer) -> str:
             [_ALL],
         )
     )
-
-
-def _elsewhere(found: Findings) -> Iterator[str]:
-    if found.elsewhere:
-        others = [f"{one.pods:,} for {one.scheduler}" for one in found.elsewhere]
-        yield f"Not counted, for they wait for other schedulers: {first_of(others, 3)}."
 
 
 def _waiting(found: Findings) -> Iterator[str]:
@@ -235,32 +229,37 @@ def _stays(found: Answer, reasons: int) -> Iterator[str]:
         yield f"Running pods that stay: {first_of([f'{one.pods:,} {one.rule}' for one in found.kept], reasons)}."
 
 
-def _bill(found: Defragmentation) -> Iterator[str]:
-    used = f"{found.before.nodes:,} of {count(found.nodes, 'node')} in use"
-    micros = found.before.hourly_micros
+def _saving(found: Defragmentation) -> Iterator[str]:
+    used, micros = f"{found.before.nodes:,} of {count(found.nodes, 'node')} in use", found.before.hourly_micros
     if found.priced:
         yield f"{used}, which cost {price_in_words(micros)} an hour ({month_in_words(micros)} a month)."
     else:
         yield f"{used}; no price is known: give some with --prices or --price."
-
-
-def _saving(found: Defragmentation) -> Iterator[str]:
     if not found.in_time:
         yield "There was no time left to look for a plan: give --time-limit-s more."
-        return
-    if not found.emptied:
+    elif not found.emptied:
         yield "No node could be emptied by the best plan found."
-        return
-    yield f"{count(len(found.emptied), 'node')} could be emptied with {count(len(found.moves()), 'move')}."
-    if found.priced:
-        saved = found.saved_micros
-        share = 100 * saved / found.before.hourly_micros
-        yield f"That saves {price_in_words(saved)} an hour ({month_in_words(saved)} a month, {share:.1f} %)."
+    else:
+        yield f"{count(len(found.emptied), 'node')} could be emptied with {count(len(found.moves()), 'move')}."
+        if found.priced:
+            saved, share = found.saved_micros, 100 * found.saved_micros / micros
+            yield f"That saves {price_in_words(saved)} an hour ({month_in_words(saved)} a month, {share:.1f} %)."
+    if found.in_time:
+        yield from _limit(found)
+    if found.certainty is not None:
+        number, reserved = len(found.moves()), found.certainty == RESERVED
+        one = "its replacement" if reserved else "the replacement"
+        them = one if number == 1 else f"all {number:,} replacements"
+        if reserved:
+            yield f"Reserved: the scheduler holds room for {them}, and steers them there."
+        else:
+            yield f"Rehearsed: the scheduler itself found a place for {them}; nothing is held."
+    if found.opened:
+        number_idle = count(len(found.opened), "idle node")
+        yield f"{number_idle} would be taken into use, for less: {first_of(found.opened, REASONS)}."
 
 
 def _limit(found: Defragmentation) -> Iterator[str]:
-    if not found.in_time:
-        return
     aside = f", leaving aside {first_of(found.aside, 1)}" if found.aside else ""
     plan = " ".join(["no plan", " and ".join(found.limits)]).rstrip()
     if found.proved:
@@ -270,25 +269,6 @@ def _limit(found: Defragmentation) -> Iterator[str]:
     else:
         what = f"empties more than {count(found.before.nodes - found.least.nodes, 'node')}"
     yield f"Proved{aside}: {plan} {what}."
-
-
-def _certainty(found: Defragmentation) -> Iterator[str]:
-    if found.certainty is None:
-        return
-    number = len(found.moves())
-    reserved = found.certainty == RESERVED
-    one = "its replacement" if reserved else "the replacement"
-    them = one if number == 1 else f"all {number:,} replacements"
-    if reserved:
-        yield f"Reserved: the scheduler holds room for {them}, and steers them there."
-    else:
-        yield f"Rehearsed: the scheduler itself found a place for {them}; nothing is held."
-
-
-def _opened(found: Defragmentation) -> Iterator[str]:
-    if found.opened:
-        number = count(len(found.opened), "idle node")
-        yield f"{number} would be taken into use, for less: {first_of(found.opened, REASONS)}."
 
 
 def _kinds(found: Defragmentation) -> Iterator[str]:
@@ -361,9 +341,6 @@ def _left_out(found: Defragmentation) -> Iterator[str]:
         left = "Left as it is" if number == 1 else "Left as they are"
         yield f"{left}, {why}: {count(number, 'node')}"
         yield f"    {cut(first.node, _NODE + 6)}: {first.detail}"
-
-
-def _without_price(found: Defragmentation) -> Iterator[str]:
     if found.without_price:
         yield f"Without a price, and left as they are: {first_of(found.without_price, REASONS)}."
 
@@ -385,8 +362,7 @@ def tables(found: Answer) -> tuple[Table, ...]:
     return tuple(Table(title, tuple(headers.split("| ")), tuple(rows)) for title, headers, rows in every if rows)
 
 
-_Described = tuple[str, str, Sequence[tuple[str, ...]]]
-"""A title, headers with lines between, and rows."""
+_Described = tuple[str, str, Sequence[tuple[str, ...]]]  # A title, headers with lines between, and rows
 
 
 def _rows(items: Iterable[object], *names: str) -> list[tuple[str, ...]]:

@@ -26,7 +26,7 @@ from stowage_testbed.trace.format import (
     Template,
 )
 from stowage_testbed.trace.reading import Trace
-from stowage_testbed.trace.writing import TraceWriter
+from stowage_testbed.trace.record import TraceWriter
 
 HEADER = Header(1, "2026-01-01T00:00:00Z", "1.37.2")
 ROOM = {"cpu": "1", "memory": "1Gi", "pods": "10"}

@@ -29,8 +29,7 @@ from stowage_testbed.trace.format import (
     Template,
 )
 from stowage_testbed.trace.reading import read_trace
-from stowage_testbed.trace.record import record
-from stowage_testbed.trace.writing import TraceWriter
+from stowage_testbed.trace.record import TraceWriter, record
 
 NODES, ROUNDS, PODS = 10, 15, 14
 ROUND_S, APART_S, ENDS_S, ENDS_APART_S = 8.0, 0.16, 3.0, 0.34

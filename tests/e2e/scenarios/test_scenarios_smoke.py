@@ -15,7 +15,7 @@ from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import RunOutcome
 from stowage_testbed.run.request import RunRequest, choose_scenarios
 from stowage_testbed.run.runner import Runner
-from stowage_testbed.scenario.implied_steps import BEFORE
+from stowage_testbed.scenario.model import BEFORE
 from stowage_testbed.scenario.steps.waiting import END
 from stowage_testbed.toolchain.environment import environment
 from stowage_testbed.toolchain.minors import built_minors

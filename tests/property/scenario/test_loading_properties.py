@@ -6,8 +6,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stowage_testbed.scenario.errors import Issue, ScenarioIssuesError
 from stowage_testbed.scenario.load import load_file
+from stowage_testbed.scenario.yaml_file import Issue, ScenarioIssuesError
 
 STEPS = yaml.safe_load(Path(__file__).with_name("steps.yaml").read_text())
 REPLAY = {"replay": {"file": "none.jsonl", "speed": 2, "limit": 3}}

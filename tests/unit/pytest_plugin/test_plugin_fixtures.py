@@ -20,9 +20,9 @@ from stowage_testbed.pytest.placing import all_decided
 from stowage_testbed.pytest.scenarios import marked_scenario
 from stowage_testbed.pytest.session_cluster import ClusterOptions, session_cluster
 from stowage_testbed.run.arm import PodOverrides
-from stowage_testbed.scenario.catalogue import find_shipped_folder
+from stowage_testbed.scenario.load import find_shipped_folder
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.starter import write_starter
+from stowage_testbed.scenario.schema import write_starter
 
 
 def meant(tmp_path: Path, scenario: str = "", *words: str, **options: Any) -> Scenario:

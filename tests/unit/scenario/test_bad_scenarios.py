@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.scenario.errors import ScenarioIssuesError
 from stowage_testbed.scenario.load import load_file, load_folder
+from stowage_testbed.scenario.yaml_file import ScenarioIssuesError
 
 FOLDER = Path(__file__).with_name("bad")
 TABLE: dict[str, Any] = yaml.safe_load((FOLDER / "faults.yaml").read_text("utf-8"))

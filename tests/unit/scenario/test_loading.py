@@ -14,17 +14,15 @@ from stowage_testbed.api.kinds import Kind
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli import app
 from stowage_testbed.cluster.node_pool import NodePool, annotate_fake
-from stowage_testbed.scenario.catalogue import find_shipped_folder, select
 from stowage_testbed.scenario.check import find_differences
-from stowage_testbed.scenario.errors import ScenarioIssuesError
-from stowage_testbed.scenario.load import find_files, load_file, load_folder
+from stowage_testbed.scenario.load import find_files, find_shipped_folder, load_file, load_folder, select
 from stowage_testbed.scenario.manifests import make_controllers, make_nodes, make_pods, make_priority_classes
 from stowage_testbed.scenario.model import Scenario, Workload, WrittenWorkload
 from stowage_testbed.scenario.reading import read
-from stowage_testbed.scenario.starter import write_starter
+from stowage_testbed.scenario.schema import write_starter
 from stowage_testbed.scenario.steps.action import Demand
 from stowage_testbed.scenario.steps.applying import Apply
-from stowage_testbed.scenario.yaml_file import Document
+from stowage_testbed.scenario.yaml_file import Document, ScenarioIssuesError
 
 GOOD = Path(__file__).parent / "good"
 FILES = sorted(GOOD.glob("*.yaml"))
@@ -218,7 +216,7 @@ def test_a_second_manifest_of_an_object_changes_it(tmp_path: Path) -> None:
     assert applied[1].changes["shop"].manifest["spec"]["replicas"] == 2
     for one, pods in zip(applied, (3, 2), strict=True):
         one.ask(demand)
-        assert demand.asked == {"shop": pods}
+        assert demand == {"shop": pods}
 
 
 NODE_OBJECT = """\

@@ -15,7 +15,7 @@ from trace_lines import HEADER, bound, ended, gone, node
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.trace import format as trace
 from stowage_testbed.trace.reading import TraceReader, read_trace
-from stowage_testbed.trace.writing import TraceWriter
+from stowage_testbed.trace.record import TraceWriter
 
 DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}}
 OWNER = trace.Owner("Deployment", "d")

@@ -10,8 +10,7 @@ from amounts import GPU
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.whatif.blocked import Blocked, Bounds, Helped, helped
 from stowage_testbed.whatif.findings import BESIDE, LIMITED, OPEN, PROVED, Proof, Room, StillPending
-from stowage_testbed.whatif.nodes import rooms
-from stowage_testbed.whatif.outcome import Outcome
+from stowage_testbed.whatif.outcome import Outcome, rooms
 
 NOTHING = Outcome({}, (), (), {}, frozenset())
 PROOF = Proof(True, "pods")

@@ -10,9 +10,8 @@ import pytest
 import yaml
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.whatif.candidates import NAMESPACE_NAME, candidates_of
 from stowage_testbed.whatif.findings import Elsewhere
-from stowage_testbed.whatif.inventory import Inventory, inventory_of, reduced
+from stowage_testbed.whatif.inventory import NAMESPACE_NAME, Inventory, candidates_of, inventory_of, reduced
 from stowage_testbed.whatif.reading import read_files
 
 REDUCED: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("reduced.yaml").read_text("utf-8"))[

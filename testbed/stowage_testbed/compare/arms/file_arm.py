@@ -19,11 +19,10 @@ from stowage_testbed.compare.arms.kube_scheduler import DEFAULT_LIMITS
 from stowage_testbed.compare.arms.program import Program, digest, http_readiness
 from stowage_testbed.compare.arms.serving import STOCK_SCHEDULER, ArmRelease, Place, ReleasedArm, Rights
 from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides
-from stowage_testbed.scenario.errors import Issue
 from stowage_testbed.scenario.reading import read
 from stowage_testbed.scenario.steps.action import Where
 from stowage_testbed.scenario.types import READ, Filled, Label, Some, Written
-from stowage_testbed.scenario.yaml_file import compose, read_node, suggest_known
+from stowage_testbed.scenario.yaml_file import Issue, compose, read_node, suggest_known
 from stowage_testbed.toolchain import choose_minor
 
 PLACEHOLDERS = ("kubeconfig", "config", "port", "folder", "qps", "burst")

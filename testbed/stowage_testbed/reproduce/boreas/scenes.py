@@ -17,8 +17,7 @@ from stowage_testbed.cluster.node_pool import ZONE_LABEL
 from stowage_testbed.instances.case import HOSTNAME
 from stowage_testbed.instances.snapshot import REQUIRED
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.scenario.implied_steps import make_steps
-from stowage_testbed.scenario.model import Scenario, Workload
+from stowage_testbed.scenario.model import Scenario, Workload, make_steps
 from stowage_testbed.scenario.steps.applying import Apply
 
 RUNS = 100

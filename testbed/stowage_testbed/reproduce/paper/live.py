@@ -21,8 +21,7 @@ from stowage_testbed.run.material import Material
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.runner import Runner
-from stowage_testbed.scenario.implied_steps import AFTER, BEFORE
-from stowage_testbed.scenario.model import OptimizerSettings, Scenario
+from stowage_testbed.scenario.model import AFTER, BEFORE, OptimizerSettings, Scenario
 from stowage_testbed.scenario.simulation import simulate
 from stowage_testbed.simulate import Simulator, find_profile
 

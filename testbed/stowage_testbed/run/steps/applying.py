@@ -37,7 +37,7 @@ def apply(context: StepContext, step: Apply) -> None:
 
 def apply_in_turn(context: StepContext, step: ApplyInTurn) -> None:
     """Create each when all pods before it have a node or are found unschedulable."""
-    wanted, brought = context.demand.total, context.scenario.pods_by_name
+    wanted, brought = context.demand.total(), context.scenario.pods_by_name
     for name in step.names:
         apply(context, Apply((name,)))
         wanted += brought.get(name, 0)

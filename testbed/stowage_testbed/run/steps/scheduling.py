@@ -32,7 +32,7 @@ def pack(context: StepContext, step: Pack) -> None:
         is_done = at_rest
     run.observer.wait_for(
         f"the optimiser to be done with {scenario.scenario_id}",
-        is_done(context.namespace, context.demand.total),
+        is_done(context.namespace, context.demand.total()),
         timeout_s=run.timeouts.plan_s(scenario),
         quiet_s=scenario.optimizer.settle_s + QUIET_MARGIN_S,
         quiet_kinds=("Pod", "PackingPlan"),

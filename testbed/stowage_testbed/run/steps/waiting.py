@@ -25,7 +25,7 @@ def wait(context: StepContext, step: Wait) -> None:
         kind = item.kind if item else "PackingPlan"
         condition = in_phase(kind, name, step.is_, lambda state: context.find_observed(state, name))
     else:
-        asked = context.demand.of(step.of) if step.of else context.demand.total
+        asked = sum(context.demand[name] for name in step.of or context.demand)
         count = asked if step.count is None else step.count
         condition = some_pods(context.namespace, step.of, count, step.for_)
     context.wait_for(

@@ -1,8 +1,4 @@
-"""Objects of several namespaces in one, where they know each other as before.
-
-Where there is more than one namespace the names get the namespace as a prefix, and a
-label keeps the pods apart: each pod has it, and each selector of pods asks for it.
-"""
+"""Objects of several namespaces in one: names get the namespace as a prefix, and a label keeps the pods apart."""
 
 from __future__ import annotations
 
@@ -17,11 +13,8 @@ from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.pod_templates import add_labels, change_pods
 from stowage_testbed.invariants.selector import selects
 
-NAMESPACE_LABEL = "stowage.dev/namespace"
-"""Label of pods: the namespace that they were in."""
-
-LONGEST_NAME = 52
-"""Controllers add to their names, and labels have 63 characters."""
+NAMESPACE_LABEL = "stowage.dev/namespace"  # Label of pods: the namespace that they were in
+LONGEST_NAME = 52  # Controllers add to their names, and labels have 63 characters
 _LONGEST_POD_NAME = 253
 _DIGEST = 4
 _OWN_NAME = "kubernetes.io/metadata.name"
@@ -50,8 +43,9 @@ class OneNamespace:
         self.apart = len(used) > 1
         self._claim_templates: dict[str, list[tuple[str, str]]] = defaultdict(list)
         for one in objects:
-            if one["kind"] == "StatefulSet":
-                self._note_claims(one)
+            metadata, spec = one["metadata"], one.get("spec") or {}
+            for claim in (spec.get("volumeClaimTemplates") or ()) if one["kind"] == "StatefulSet" else ():
+                self._claim_templates[metadata["namespace"]].append((claim["metadata"]["name"], metadata["name"]))
 
     def name(self, namespace: str, name: str, longest: int = LONGEST_NAME) -> str:
         """Return what an object of a namespace is called."""
@@ -132,12 +126,6 @@ class OneNamespace:
             return volume
         own = self._name_claim(namespace, claim["claimName"])
         return {**volume, "persistentVolumeClaim": {**claim, "claimName": own}}
-
-    def _note_claims(self, controller: Manifest) -> None:
-        metadata = controller["metadata"]
-        names = self._claim_templates[metadata["namespace"]]
-        for one in controller["spec"].get("volumeClaimTemplates") or ():
-            names.append((one["metadata"]["name"], metadata["name"]))
 
     def _name_claim(self, namespace: str, name: str) -> str:
         """Return what a claim is called; a StatefulSet's by the StatefulSet's name."""

@@ -1,8 +1,4 @@
-"""What replays a recorded trace, as values: what is there first, and what is done when.
-
-What controllers made is left to controllers: only pods without a recorded one are made
-one by one.
-"""
+"""What replays a trace, as values. What controllers made is left to controllers."""
 
 from __future__ import annotations
 
@@ -17,17 +13,7 @@ Do = Literal["create", "patch", "delete"]
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """One request of a replay.
-
-    Attributes
-    ----------
-    at_s
-        Seconds after the replay's start.
-    kind, name
-        Of what it is about, in the run's namespace if the kind has them.
-    body
-        The manifest, or the change.
-    """
+    """A request of a replay, so many seconds after its start; the body is the manifest, or the change."""
 
     at_s: float
     do: Do
@@ -39,14 +25,7 @@ class Deed:
 
 @dataclass(frozen=True, slots=True)
 class FirstState:
-    """What was there when recording began.
-
-    Attributes
-    ----------
-    placed
-        The nodes that pods had, by workload, those of daemons left out; empty for a
-        pod without one.
-    """
+    """What was there when recording began; ``placed`` are nodes of pods by workload, "" for none, without daemons."""
 
     nodes: tuple[Manifest, ...] = ()
     objects: tuple[Manifest, ...] = ()
@@ -56,18 +35,10 @@ class FirstState:
 
 @dataclass(frozen=True, slots=True)
 class RecordedReplay:
-    """All that a replay does.
+    """All that a replay does; deeds are in order of time.
 
-    Attributes
-    ----------
-    deeds
-        In the order of their times, after the first state is there.
-    pods
-        How many pods came, those of controllers too.
-    left
-        How many are there at the end, by workload, those that are done too.
-    wide
-        What it makes that is in no namespace, by kind and name, nodes left out.
+    ``pods`` came, and so many of each workload are ``left`` at the end, done ones too; ``wide`` is in no namespace, by
+    kind and name.
     """
 
     first: FirstState

@@ -10,17 +10,8 @@ from typing import Any
 
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.pod_templates import add_labels, change_pods, spell_lifetime
+from stowage_testbed.cluster.node_pool import annotate_fake
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.scenario.arrivals.changes import (
-    BINDINGS,
-    Key,
-    keep_binding,
-    make_merge_patch,
-    make_node_manifest,
-    make_node_patches,
-    name_key,
-    name_kind,
-)
 from stowage_testbed.scenario.arrivals.one_namespace import OneNamespace, shorten
 from stowage_testbed.scenario.arrivals.recorded import Deed, Do, FirstState, RecordedReplay
 from stowage_testbed.trace.format import (
@@ -35,8 +26,87 @@ from stowage_testbed.trace.format import (
     Scaled,
     Template,
 )
-from stowage_testbed.trace.lives import GONE, Life, make_pod, pair_lives
-from stowage_testbed.trace.reading import Trace
+from stowage_testbed.trace.reading import GONE, Life, Trace, make_pod, pair_lives
+
+Key = tuple[str, str, str]  # Kind, namespace and name, as recorded
+BINDINGS = {"PersistentVolume": "claimRef", "PersistentVolumeClaim": "volumeName"}
+"""What binds a volume: who does that then does it once more, as it sees fit."""
+
+
+def name_key(manifest: Manifest) -> Key:
+    """Return what an object of a trace is told from others by."""
+    metadata = manifest["metadata"]
+    return manifest["kind"], metadata.get("namespace", ""), metadata["name"]
+
+
+def name_kind(manifest: Manifest) -> str:
+    """Return the kind with its version, by which requests name it."""
+    return f"{manifest['apiVersion']}/{manifest['kind']}"
+
+
+def make_merge_patch(before: Manifest, now: Manifest) -> Manifest:
+    """Return the change from one object to the other (RFC 7396)."""
+    change: Manifest = {key: None for key in before if key not in now}
+    for key, value in now.items():
+        old = before.get(key)
+        if isinstance(old, dict) and isinstance(value, dict):
+            if inner := make_merge_patch(old, value):
+                change[key] = inner
+        elif old != value:
+            change[key] = value
+    return change
+
+
+def keep_binding(before: Manifest, now: Manifest) -> Manifest:
+    """Return a volume or a claim as it is now, bound as it was before."""
+    field = BINDINGS[now["kind"]]
+    spec = {key: value for key, value in now["spec"].items() if key != field}
+    if field in before["spec"]:
+        spec[field] = before["spec"][field]
+    return {**now, "spec": spec}
+
+
+_NOT_READY = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
+"""Taints that the controller manager takes from a fake node, which is always ready."""
+
+
+def make_node_manifest(name: str, node: Node) -> Manifest:
+    """Return a node to create; one that was not ready takes no new pods."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": dict(node.labels), "annotations": annotate_fake(name)},
+        "spec": _make_spec(node),
+        "status": {"capacity": node.capacity, "allocatable": node.allocatable},
+    }
+
+
+def make_node_patches(before: Node, now: Node) -> Iterator[tuple[str, Manifest]]:
+    """Yield changes of a node, each with the subresource that it is of."""
+    labels: dict[str, str | None] = dict.fromkeys(key for key in before.labels if key not in now.labels)
+    labels |= {key: value for key, value in now.labels.items() if before.labels.get(key) != value}
+    change: Manifest = {"metadata": {"labels": labels}} if labels else {}
+    if (spec := _make_spec(now)) != _make_spec(before):
+        change["spec"] = spec
+    if change:
+        yield "", change
+    amounts = {field: _diff(getattr(before, field), getattr(now, field)) for field in ("capacity", "allocatable")}
+    if any(amounts.values()):
+        yield "status", {"status": amounts}
+
+
+def _make_spec(node: Node) -> dict[str, Any]:
+    ready = all(one["key"] not in _NOT_READY for one in node.taints)
+    return {
+        "taints": [one for one in node.taints if one["key"] not in _NOT_READY],
+        "unschedulable": node.unschedulable or not ready,
+    }
+
+
+def _diff(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str | None]:
+    gone: dict[str, str | None] = dict.fromkeys(key for key in before if key not in now)
+    return gone | {key: value for key, value in now.items() if before.get(key) != value}
+
 
 FIRST_KINDS = frozenset({"PriorityClass", "RuntimeClass"})
 """Without these the server refuses pods: they are made before anything else."""
@@ -50,24 +120,15 @@ _NEVER_S = 1e6
 
 
 def make_recorded_replay(trace: Trace, *, speed: float = 1.0, limit: int | None = None) -> RecordedReplay:
-    """Return what replays a trace, with all times divided by ``speed``.
-
-    With a ``limit`` there are only the first so many pods, and nothing after the last of them.
-    """
-    lines = list(_cut(trace.lines, limit))
+    """Return what replays a trace, times divided by ``speed``; with a ``limit``, up to the last of so many pods."""
+    lines = list(trace.lines)
+    coming = [at for at, line in enumerate(lines) if isinstance(line, PodCame)]
+    if limit is not None and len(coming) > limit:
+        lines = lines[: coming[limit]]
     maker = _Maker(trace.header.namespaces, lines, speed)
     for line in lines:
         maker.take(line)
     return replace(maker.finish(), remark=trace.remark)
-
-
-def _cut(lines: Sequence[Line], limit: int | None) -> Iterator[Line]:
-    pods = 0
-    for line in lines:
-        pods += isinstance(line, PodCame)
-        if limit is not None and pods > limit:
-            return
-        yield line
 
 
 class _Maker:
@@ -191,19 +252,15 @@ class _Maker:
 
     def _scale(self, line: Scaled) -> None:
         key = (line.kind, line.namespace, line.name)
-        made = self._objects.get(key)
-        if made is None:
-            return
-        change = {"spec": {"replicas": line.replicas}}
-        self._objects[key] = {**made, "spec": {**made["spec"], **change["spec"]}}
-        name = made["metadata"]["name"]
-        self._add(line.t, "patch", name_kind(made), name, body=change)
+        if made := self._objects.get(key):
+            change = {"spec": {"replicas": line.replicas}}
+            self._objects[key] = {**made, "spec": {**made["spec"], **change["spec"]}}
+            self._add(line.t, "patch", name_kind(made), made["metadata"]["name"], body=change)
 
     def _remove(self, line: ObjectGone) -> None:
         made = self._objects.pop((line.kind, line.namespace, line.name), None)
         if made is not None and line.kind not in FIRST_KINDS:
-            name = made["metadata"]["name"]
-            self._add(line.t, "delete", name_kind(made), name)
+            self._add(line.t, "delete", name_kind(made), made["metadata"]["name"])
 
     def _take_pod(self, line: PodCame) -> None:
         life, owner = self._lives[id(line)], line.owner

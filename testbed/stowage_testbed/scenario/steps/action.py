@@ -1,7 +1,4 @@
-"""What every kind of step is: a frozen dataclass of its settings, as a file has them.
-
-Its effect stands in `stowage_testbed.run.steps`, in a function of its name.
-"""
+"""What every kind of step is: a frozen dataclass of its settings; `stowage_testbed.run.steps` has its effect."""
 
 from __future__ import annotations
 
@@ -15,51 +12,21 @@ from typing import Any, ClassVar, Literal, cast, get_type_hints
 from stowage_testbed.scenario.types import Of, Sort, key_of
 
 Key = str | int
-Where = tuple[Key, ...]
-"""Where a value stands in its file: keys and list indices from the root."""
-
+Where = tuple[Key, ...]  # Where a value stands in its file: keys and list indices from the root
 _SHOWN = 6
 
 
-class Demand:
-    """How many pods the steps ask for, workload by workload; those that are done stay in it.
-
-    Parameters
-    ----------
-    pods_by_name
-        How many pods come with what a step applies; what is not named brings none.
-    """
+class Demand(Counter[str]):
+    """How many pods the steps ask for, workload by workload, by how many come with each name; done ones stay in it."""
 
     def __init__(self, pods_by_name: Mapping[str, int]) -> None:
+        super().__init__()
         self._pods_by_name = pods_by_name
-        self._asked: Counter[str] = Counter()
 
     def apply(self, names: Iterable[str]) -> None:
         """Add the pods that come with each of these."""
         for name in names:
-            self._asked[name] += self._pods_by_name.get(name, 0)
-
-    def add(self, name: str, pods: int) -> None:
-        """Add so many pods to one."""
-        self._asked[name] += pods
-
-    def set(self, name: str, pods: int) -> None:
-        """Ask for so many pods of one."""
-        self._asked[name] = pods
-
-    def of(self, names: Iterable[str]) -> int:
-        """Return how many pods of these are asked for."""
-        return sum(self._asked[name] for name in names)
-
-    @property
-    def asked(self) -> Mapping[str, int]:
-        """How many pods of each are asked for."""
-        return +self._asked
-
-    @property
-    def total(self) -> int:
-        """How many pods are asked for."""
-        return self._asked.total()
+            self[name] += self._pods_by_name.get(name, 0)
 
 
 class Action(ABC):
@@ -121,10 +88,7 @@ class Action(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step: its number from 1 and its line in a file, and what it does.
-
-    One that a file implies, and does not have, stands in line 0.
-    """
+    """A step: its number from 1, its line in a file, 0 for one that the file implies, and what it does."""
 
     number: int
     line: int
@@ -167,18 +131,13 @@ def join_names(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def show_count(number: int, noun: str) -> str:
-    """Return a number of things in words."""
-    return f"1 {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def count_most_pods(actions: Iterable[Action], pods_by_name: Mapping[str, int]) -> tuple[int, dict[str, int]]:
     """Return the most pods that are asked for at a time, of all and of each."""
     demand, most, most_each = Demand(pods_by_name), 0, Counter[str]()
     for action in actions:
         action.ask(demand)
-        most = max(most, demand.total)
-        most_each |= Counter(demand.asked)
+        most = max(most, demand.total())
+        most_each |= demand
     return most, dict(most_each)
 
 

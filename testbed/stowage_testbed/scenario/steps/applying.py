@@ -12,18 +12,16 @@ from stowage_testbed.scenario.objects import ObjectSpec, is_file
 from stowage_testbed.scenario.steps.action import Action, Demand, Where, join_names, write_plain
 from stowage_testbed.scenario.types import Anything, AppliedNames, Cpu, Hidden, Label, Memory, Of, Some, Sort, Written
 
-ALL = "all"
-"""In the place of names: every workload that no burst is made of."""
+ALL = "all"  # In the place of names: every workload that no burst is made of
 
 
 @dataclass(frozen=True, slots=True)
 class Apply(Action):
     """Create workloads and objects in order; `all`: those that no burst is made of.
 
-    A path, of a YAML file or with a slash at its end of a folder, stands for the
-    objects there, and begins in the folder of the scenario. Those with a
-    ``generateName`` only are others each time. A manifest of an object that is there
-    already changes it, as `kubectl apply --server-side` does.
+    A path, of a YAML file or with a slash at its end of a folder, stands for the objects there, and begins in the
+    folder of the scenario. Those with a ``generateName`` only are others each time. A manifest of an object that is
+    there already changes it, as `kubectl apply --server-side` does.
 
     Attributes
     ----------
@@ -49,7 +47,7 @@ class Apply(Action):
     def ask(self, demand: Demand) -> None:
         demand.apply(name for name in self.names if name not in self.changes)
         for name, changed in self.changes.items():
-            demand.set(name, changed.pods)
+            demand[name] = changed.pods
 
     @property
     def brings(self) -> tuple[str, ...]:
@@ -77,7 +75,7 @@ class Delete(Action):
 
     def ask(self, demand: Demand) -> None:
         for name in self.names:
-            demand.set(name, 0)
+            demand[name] = 0
 
     @property
     def removes(self) -> tuple[str, ...]:
@@ -95,7 +93,7 @@ class Scale(Action):
     """How many pods it shall have."""
 
     def ask(self, demand: Demand) -> None:
-        demand.set(self.workload, self.to)
+        demand[self.workload] = self.to
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +118,7 @@ class Patch(Action):
     def ask(self, demand: Demand) -> None:
         replicas = (self.change.get("spec") or {}).get("replicas")
         if isinstance(replicas, int):
-            demand.set(self.object, replicas)
+            demand[self.object] = replicas
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,9 +185,8 @@ NodesOfPods = Annotated[
 class Place(Action):
     """Create workloads and bind pods of them to nodes, past the scheduler.
 
-    All nodes are closed for new pods meanwhile. Of each workload it has how many pods
-    each node has, or a node for each pod in the order of the pods' names, "" for none.
-    Pods that get no node here are for the scheduler afterwards.
+    All nodes are closed for new pods meanwhile. Of each workload it has how many pods each node has, or a node for each
+    pod in the order of the pods' names, "" for none. Pods that get no node here are for the scheduler afterwards.
     """
 
     kind = "place"
@@ -240,10 +237,9 @@ class Release(Action):
 
     @property
     def can_be_kept(self) -> bool:
-        """Whether its scheduler is as new once the pods and nodes it saw are gone.
+        """Whether its scheduler is as new once its pods and nodes are gone.
 
-        One that makes plans counts how long it has held pods and solved in the last
-        minute, and waits longer after solves that found nothing.
+        One that makes plans counts and waits by its past.
         """
         return self.profile not in RESERVING_PROFILES
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.scenario.arrivals.recorded import RecordedReplay
 from stowage_testbed.scenario.steps import applying, arriving, nodes, waiting
 from stowage_testbed.scenario.steps.action import Action, Step
 from stowage_testbed.scenario.steps.applying import AskForPlan
 from stowage_testbed.scenario.steps.arriving import Replay
-from stowage_testbed.scenario.steps.nodes import AddNodes
 
 ACTIONS: dict[str, type[Action]] = {
     one.kind: one
@@ -28,11 +26,6 @@ ActionT = TypeVar("ActionT", bound=Action)
 def actions_of(steps: Iterable[Step], kind: type[ActionT]) -> Iterator[ActionT]:
     """Yield what the steps of one kind do."""
     return (step.action for step in steps if isinstance(step.action, kind))
-
-
-def list_added_nodes(steps: Iterable[Step]) -> tuple[NodePool, ...]:
-    """Return the kinds of nodes that steps add."""
-    return tuple(one.pool for one in actions_of(steps, AddNodes))
 
 
 def list_replayed_owners(steps: Iterable[Step]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Steps that change the nodes, or take a process of the cluster away for a while."""
+"""Steps that change the nodes, or interrupt a process of the cluster."""
 
 from __future__ import annotations
 
@@ -146,8 +146,7 @@ class RemoveNodes(Action):
         return len(self.nodes)
 
 
-Process = Literal["api-server", "controller-manager", "etcd", "kwok", "scheduler"]
-"""What can be interrupted."""
+Process = Literal["api-server", "controller-manager", "etcd", "kwok", "scheduler"]  # What can be interrupted
 
 
 @dataclass(frozen=True, slots=True)

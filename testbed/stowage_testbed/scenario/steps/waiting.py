@@ -101,11 +101,8 @@ class Checkpoint(Action):
     expect: ExpectedMoment | None = field(default=None, repr=False)
 
 
-END = "end"
-"""The checkpoint that every scenario ends with."""
-
-FAILED = "failed"
-"""The checkpoint of a scenario that a step has ended early."""
+END = "end"  # The checkpoint that every scenario ends with
+FAILED = "failed"  # The checkpoint of a scenario that a step has ended early
 
 
 @dataclass(frozen=True, slots=True)

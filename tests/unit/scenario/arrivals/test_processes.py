@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from stowage_testbed.scenario.arrivals.process import ArrivalProcess, Distribution, Lifetime, Process
+from stowage_testbed.scenario.steps.arriving import ArrivalProcess, Distribution, Lifetime, Process
 
 MANY = 20_000
 RATE_PER_S = 25.0

@@ -15,14 +15,14 @@ from stowage_testbed.base.errors import InputError
 from stowage_testbed.scenario.arrivals.recorded import RecordedReplay
 from stowage_testbed.scenario.arrivals.recorded_making import make_recorded_replay
 from stowage_testbed.scenario.check import find_differences
-from stowage_testbed.scenario.errors import ScenarioIssuesError
 from stowage_testbed.scenario.from_trace import make_scenario_of_trace
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.steps.arriving import Replay
 from stowage_testbed.scenario.steps.kinds import actions_of
+from stowage_testbed.scenario.yaml_file import ScenarioIssuesError
 from stowage_testbed.trace import format as trace
 from stowage_testbed.trace.reading import Trace
-from stowage_testbed.trace.writing import TraceWriter
+from stowage_testbed.trace.record import TraceWriter
 
 REPLAYS: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("recorded.yaml").read_text("utf-8"))[
     "replays"
