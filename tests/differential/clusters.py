@@ -10,10 +10,10 @@ from random import Random
 from typing import Any
 
 import yaml
+from mixed_instances import mixed_scenario
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.instances.case import Case, Family
-from stowage_testbed.instances.cell import Cell
+from stowage_testbed.instances.case import Cell
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.manifests import make_nodes, make_pods
 from stowage_testbed.simulate import NO_PROTECTION, Instance, Question, Simulator
@@ -100,7 +100,7 @@ def _mixed(rng: Random) -> Draft:
         priorities=rng.randint(1, 4),
         usage_percent=rng.choice((95, 105, 115)),
     )
-    scenario = Case(Family.MIX, cell, rng.randrange(2**31)).scenario(attempt=0)
+    scenario = mixed_scenario(cell, rng.randrange(2**31))
     pods = [deepcopy(pod) for pod in make_pods(scenario, "default")]
     for pod in pods:
         own(pod, pod["metadata"]["labels"][WORKLOAD_LABEL])

@@ -37,12 +37,11 @@ def report(
     """
     # numpy and Jinja take a second that other commands do not need.
     from stowage_testbed.compare.bundle import HEAD  # noqa: PLC0415
-    from stowage_testbed.reproduce.sweep.folder import HEADER  # noqa: PLC0415
 
     if (bundle / HEAD).is_file():
         _show_comparison(bundle, html=html, markdown=markdown, whole=whole)
         return
-    sweep = (bundle / HEADER).is_file()
+    sweep = (bundle / "sweep.json").is_file()
     for option, given in {"--all": whole, "--html": html, "--markdown": sweep and markdown}.items():
         if given:
             raise InputError(f"{bundle} holds {'a sweep' if sweep else 'a run'}; remove {option}")

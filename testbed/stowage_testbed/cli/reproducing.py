@@ -20,12 +20,11 @@ from stowage_testbed.report.progress import LiveProgress
 from stowage_testbed.reproduce.boreas.running import BoreasRequest, DeploymentRow, deploy_all
 from stowage_testbed.reproduce.instance import rebuilding
 from stowage_testbed.reproduce.instance.rebuilding import GridRequest, Rebuilding, SolvedT
-from stowage_testbed.reproduce.instance.rows import CaseT, InstanceT
+from stowage_testbed.reproduce.instance.rows import InstanceT
 from stowage_testbed.reproduce.paper.evaluation import PAPER
 from stowage_testbed.reproduce.paper.instances import Evaluation
 from stowage_testbed.reproduce.paper.live import run_live, sample_of
-from stowage_testbed.reproduce.sweep.execution import connect_to_dask, use_processes
-from stowage_testbed.reproduce.sweep.folder import SweepFolder
+from stowage_testbed.reproduce.sweep.execution import SweepFolder, connect_to_dask, use_processes
 from stowage_testbed.reproduce.thesis import THESIS
 from stowage_testbed.run.tools import SIMULATOR, install_arms, install_needed
 
@@ -55,8 +54,8 @@ def _no_list(option: str, text: str, wanted: str) -> InputError:
 
 
 def rebuild(
-    paper: Rebuilding[CaseT, InstanceT, SolvedT],
-    request: GridRequest[CaseT],
+    paper: Rebuilding[InstanceT, SolvedT],
+    request: GridRequest,
     folder: Path,
     *,
     figures: Path | None,
@@ -80,7 +79,7 @@ def rebuild(
 def show_sweep(folder: Path) -> None:
     """Make the page, tables and figures of an evaluation anew; those made on a cluster have their own command."""
     kind = SweepFolder(folder).header().kind
-    known: dict[str, Rebuilding[Any, Any, Any]] = {"paper": PAPER, "thesis": THESIS}
+    known: dict[str, Rebuilding[Any, Any]] = {"paper": PAPER, "thesis": THESIS}
     if kind not in known:
         raise InputError(f"{folder} holds deployments; show them with: stowage reproduce {kind} --results {folder}")
     typer.echo(known[kind].report(folder, folder / "figures.json"))

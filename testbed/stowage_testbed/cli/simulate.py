@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,8 +17,8 @@ from stowage_testbed.run.tools import SIMULATOR, install_needed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from stowage_testbed.policyday.evaluation import PolicyEvaluation
     from stowage_testbed.policyday.trial import Settings
-    from stowage_testbed.policyday.trying import Tried
     from stowage_testbed.trace.reading import Trace
 
 ARMS = ("policy", "high-node-utilization", "none")
@@ -72,8 +73,8 @@ def simulate(
     with 0, or with 2 if the trace, the profile or the policy is at fault.
     """
     # The client and numpy take seconds that other commands do not need.
+    from stowage_testbed.policyday.evaluation import make_tables as tables_of_policy  # noqa: PLC0415
     from stowage_testbed.policyday.trial import Settings  # noqa: PLC0415
-    from stowage_testbed.policyday.trying import make_tables as tables_of_policy  # noqa: PLC0415
     from stowage_testbed.simulate.trace_answer import (  # noqa: PLC0415
         make_document,
         make_tables,
@@ -99,9 +100,9 @@ def simulate(
     else:
         thresholds = dict.fromkeys(("cpu", "memory", "pods"), threshold)
         settings = Settings(profile_file(profile or "deterministic"), interval_s, thresholds, autoscaler, minor)
-        tried = _try_policy(policy, trace.name, recorded, arm or ARMS, settings, proof_s=proof_s)
-        screen = terminal_text(tables_of_policy(tried))
-        document = whole = dict(tried.document())
+        evaluation = _evaluate_policy(policy, trace.name, recorded, arm or ARMS, settings, proof_s=proof_s)
+        screen = terminal_text(tables_of_policy(evaluation))
+        document = whole = asdict(evaluation)
     typer.echo(json.dumps(document, indent=2) if as_json else screen)
     if output:
         try:
@@ -112,14 +113,17 @@ def simulate(
             ) from error
 
 
-def _try_policy(
+def _evaluate_policy(
     file: Path, name: str, recorded: Trace, arms: Sequence[str], settings: Settings, *, proof_s: float
-) -> Tried:
+) -> PolicyEvaluation:
     from stowage_testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
-    from stowage_testbed.policyday.arms import TOOL, find_arm  # noqa: PLC0415
+    from stowage_testbed.policyday.evaluation import evaluate_policy  # noqa: PLC0415
     from stowage_testbed.policyday.policy import read_policy  # noqa: PLC0415
-    from stowage_testbed.policyday.trial import windows_of  # noqa: PLC0415
-    from stowage_testbed.policyday.trying import try_policy  # noqa: PLC0415
+    from stowage_testbed.policyday.trial import (  # noqa: PLC0415
+        TOOL,
+        find_arm,
+        windows_of,
+    )
 
     with reading_input():
         policy = read_policy(file)
@@ -128,7 +132,7 @@ def _try_policy(
     others = (TOOL,) if any(one.deschedules for one in chosen) else ()
     install_needed(SIMULATOR, *others, minor=settings.minor)
     with ending_cleanly():
-        return try_policy(policy, name, recorded, chosen, settings, proof_s=proof_s, say=_say)
+        return evaluate_policy(policy, name, recorded, chosen, settings, proof_s=proof_s, say=_say)
 
 
 def _say(line: str) -> None:

@@ -1,8 +1,7 @@
 """An earlier comparison, saved as a small file, and a later one checked against it: `check`.
 
-The two were not interleaved and may be of two machines. So rounds are not pairs (Welch's interval instead of
-Student's), and times are scaled by the speed of the machine. How much of a time is the machine's is unknown, so a
-verdict has to hold whether none or all of it is. Beyond twice the speed, times and rates get no verdict.
+The two were not interleaved: rounds are no pairs (Welch's interval), and times are scaled by the machine's speed. A
+verdict has to hold whether none or all of a time is the machine's. Beyond twice the speed, times get no verdict.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from dataclasses import dataclass, field
 from math import log
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -22,16 +21,7 @@ from stowage_testbed.base.errors import InputError
 from stowage_testbed.base.files import write_whole
 from stowage_testbed.compare.comparison import Comparison
 from stowage_testbed.compare.speed import Slowdown, Speed, slowdown
-from stowage_testbed.compare.verdicts import (
-    ERROR_RATE,
-    FEWEST_ROUNDS,
-    Ends,
-    Floats,
-    Scale,
-    Verdict,
-    on_scale,
-    outcome_of,
-)
+from stowage_testbed.compare.verdicts import ERROR_RATE, FEWEST_ROUNDS, Ends, Scale, Verdict, on_scale, outcome_of
 from stowage_testbed.compare.wording import show_change, show_value
 from stowage_testbed.metrics.metric import Better
 from stowage_testbed.text.tables import Table
@@ -80,8 +70,7 @@ class Baseline:
     failed: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(NamedTuple):
     """One metric of one arm: means before and now as measured, and the change that the machine does not account for."""
 
     limits: str
@@ -98,14 +87,9 @@ class Check:
     missing: tuple[str, ...]
 
     @property
-    def worse(self) -> bool:
-        """Whether anything is worse."""
-        return any(one.verdict.outcome == "worse" for one in self.checked)
-
-    @property
     def holds(self) -> bool:
         """Whether nothing is worse, and nothing is missing."""
-        return not self.missing and not self.worse
+        return not self.missing and not any(one.verdict.outcome == "worse" for one in self.checked)
 
 
 def baseline_of(comparison: Comparison) -> Baseline:
@@ -191,9 +175,11 @@ def _list_differences(before: Baseline, now: Baseline) -> Iterator[str]:
         yield f"{before.warm_up} pods for warming up, now {now.warm_up}"
     for kind, arms in before.client_limits.items():
         there = now.client_limits.get(kind, {})
-        for arm in arms.keys() & there.keys():
-            if tuple(arms[arm]) != tuple(there[arm]):
-                yield f"{arm} had other client limits ({kind})"
+        yield from (
+            f"{arm} had other client limits ({kind})"
+            for arm in arms.keys() & there.keys()
+            if tuple(arms[arm]) != tuple(there[arm])
+        )
 
 
 def welch_interval(before: Series, now: Series, level: float) -> tuple[Scale, float, float] | None:
@@ -201,21 +187,18 @@ def welch_interval(before: Series, now: Series, level: float) -> tuple[Scale, fl
     if min(len(before.values), len(now.values)) < FEWEST_ROUNDS:
         return None
     scale: Scale = "ratio" if all(value > 0 for value in (*before.values, *now.values)) else "difference"
-    groups: list[Floats] = []
-    variances = []
+    means, variances, weighed = [], [], 0.0
     for one in (before, now):
         values = np.asarray(one.values, dtype=np.float64)
         step = one.resolution / values if scale == "ratio" else np.full_like(values, one.resolution)
         values = np.log(values) if scale == "ratio" else values
-        groups.append(values)
+        means.append(float(values.mean()))
         variances.append(float(values.var(ddof=1) + (step**2).mean() / 12) / len(values))
+        weighed += variances[-1] ** 2 / (len(values) - 1)
     total = sum(variances)
-    reach = 0.0
-    if total:
-        # Welch's and Satterthwaite's degrees of freedom.
-        weighed = sum(part**2 / (len(values) - 1) for part, values in zip(variances, groups, strict=True))
-        reach = float(stdtrit(total**2 / weighed, 1 - level / 2))
-    return scale, float(groups[1].mean() - groups[0].mean()), reach * float(np.sqrt(total))
+    # Welch's and Satterthwaite's degrees of freedom.
+    reach = float(stdtrit(total**2 / weighed, 1 - level / 2)) if total else 0.0
+    return scale, means[1] - means[0], reach * float(np.sqrt(total))
 
 
 def _verdict(before: Series, now: Series, level: float, slower: Slowdown | None) -> Verdict:
@@ -241,21 +224,16 @@ def _verdict(before: Series, now: Series, level: float, slower: Slowdown | None)
     no_verdict = too_far and (time or rate)
     if no_verdict and found is not None:
         reason = "the machines differ too much for times to be judged"
-    ends: Ends | None = None
-    if found is not None:
-        ends = (mean - whole, mean - half_width - most, mean + half_width - least)
-    estimate, low, high = on_scale(scale, ends)
+    ends: Ends | None = (mean - whole, mean - half_width - most, mean + half_width - least) if found else None
     return Verdict(
-        name=now.name,
-        unit=now.unit,
-        better=now.better,
-        outcome="not judged" if no_verdict else outcome_of(now.better, ends),
-        baseline=fmean(before.values),
-        arm=fmean(now.values),
-        scale=scale,
-        estimate=estimate,
-        low=low,
-        high=high,
+        now.name,
+        now.unit,
+        now.better,
+        "not judged" if no_verdict else outcome_of(now.better, ends),
+        fmean(before.values),
+        fmean(now.values),
+        scale,
+        *on_scale(scale, ends),
         confidence=1 - level,
         rounds=min(len(before.values), len(now.values)),
         headline=True,
@@ -280,17 +258,16 @@ def check_table(found: Check) -> Table:
         headers=("limits", "arm", "metric", "unit", "before", "now", "change [interval]", "verdict"),
         rows=tuple(
             (
-                one.limits,
-                one.arm,
-                verdict.name,
-                verdict.unit,
-                show_value(verdict.baseline, verdict.unit),
-                show_value(verdict.arm, verdict.unit),
-                show_change(verdict) or verdict.reason,
-                verdict.outcome,
+                limits,
+                arm,
+                one.name,
+                one.unit,
+                show_value(one.baseline, one.unit),
+                show_value(one.arm, one.unit),
+                show_change(one) or one.reason,
+                one.outcome,
             )
-            for one in found.checked
-            for verdict in (one.verdict,)
+            for limits, arm, one in found.checked
         ),
         notes=(note, *(f"Not in this comparison: {one}." for one in found.missing)),
     )

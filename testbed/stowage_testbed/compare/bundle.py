@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Self
@@ -35,10 +35,8 @@ class BundleMissingError(InputError):
     """There is no comparison where one was looked for."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(
-            f"{folder} holds no comparison (no compare.json); `stowage compare` makes "
-            "one, below results/compare unless given otherwise"
-        )
+        way_out = "`stowage compare` makes one, below results/compare unless given otherwise"
+        super().__init__(f"{folder} holds no comparison (no compare.json); {way_out}")
 
 
 def read_bundle(folder: Path) -> Comparison:
@@ -49,15 +47,18 @@ def read_bundle(folder: Path) -> Comparison:
     comparison = _read_head(folder / HEAD, issues)
     # Records of another format would only be said to be broken, each of them.
     if comparison is not None:
-        comparison = _with_records(comparison, _read_records(folder, issues))
+        records = []
+        for file in sorted((folder / "records").glob("*/*.json.gz")):
+            try:
+                records.append(read_record(gzip.decompress(file.read_bytes())))
+            except (msgspec.MsgspecError, OSError, EOFError, zlib.error) as error:
+                issues.append(f"{file.relative_to(folder)}: {error}")
+        comparison = _with_records(comparison, records)
         issues += _list_inconsistencies(folder, comparison)
     if issues or comparison is None:
         listed = "\n".join(f"  {issue}" for issue in issues)
-        raise InputError(
-            f"{folder} cannot be read:\n{listed}\n"
-            "put the files back as they were written; the comparison can be resumed "
-            "after a broken record has been deleted"
-        )
+        way_out = "put the files back as they were written; the comparison can be resumed after a broken record has"
+        raise InputError(f"{folder} cannot be read:\n{listed}\n{way_out} been deleted")
     return comparison
 
 
@@ -112,16 +113,13 @@ class Bundle:
 
     def add_configuration(self, limits: str, arm: str, text: str) -> None:
         """Keep what an arm's scheduler reads, and its hash; the first text counts, as others differ in paths."""
-        if any(entry.name == arm and limits in entry.configuration_sha256 for entry in self.comparison.arms):
+        by_name = {entry.name: entry for entry in self.comparison.arms}
+        digests = by_name[arm].configuration_sha256
+        if limits in digests:
             return
         write_whole(_configuration(self.folder, limits, arm), text)
-        arms = tuple(
-            replace(entry, configuration_sha256={**entry.configuration_sha256, limits: sha256_of(text)})
-            if entry.name == arm
-            else entry
-            for entry in self.comparison.arms
-        )
-        self.comparison = replace(self.comparison, arms=arms)
+        by_name[arm] = replace(by_name[arm], configuration_sha256={**digests, limits: sha256_of(text)})
+        self.comparison = replace(self.comparison, arms=tuple(by_name.values()))
         self._write_head()
 
     def finish(self) -> Comparison:
@@ -131,9 +129,8 @@ class Bundle:
         return self.comparison
 
     def _write_head(self) -> None:
-        comparison = self.comparison
-        own = {one.name: getattr(comparison, one.name) for one in fields(comparison)}
-        del own["records"], own["complete"]
+        comparison, elsewhere = self.comparison, {"records", "complete"}
+        own = {one.name: getattr(comparison, one.name) for one in fields(comparison) if one.name not in elsewhere}
         verdicts = comparison.verdicts if comparison.complete else None
         document = {"format": FORMAT, "comparison": own, "verdicts": verdicts}
         write_whole(self.folder / HEAD, msgspec.json.format(msgspec.json.encode(document), indent=2))
@@ -152,15 +149,7 @@ def _read_head(path: Path, issues: list[str]) -> Comparison | None:
     return replace(comparison, complete=head.get("verdicts") is not None)
 
 
-def _read_records(folder: Path, issues: list[str]) -> Iterator[RunRecord]:
-    for file in sorted((folder / "records").glob("*/*.json.gz")):
-        try:
-            yield read_record(gzip.decompress(file.read_bytes()))
-        except (msgspec.MsgspecError, OSError, EOFError, zlib.error) as error:
-            issues.append(f"{file.relative_to(folder)}: {error}")
-
-
-def _with_records(comparison: Comparison, records: Iterator[RunRecord] | tuple[RunRecord, ...]) -> Comparison:
+def _with_records(comparison: Comparison, records: Iterable[RunRecord]) -> Comparison:
     """Return the comparison with runs in its order; strangers come last."""
 
     def place(record: RunRecord) -> tuple[int, int, int]:

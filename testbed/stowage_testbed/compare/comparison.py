@@ -64,12 +64,10 @@ class PreflightRow:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison with its runs so far, in the order of limits, rounds and arms.
+    """A comparison with its runs so far, in the order of limits, rounds and arms, of which the first is the baseline.
 
-    The first arm is the baseline. Every arm runs under each kind of client ``limits``: ``own``, ``equal``. ``rounds``
-    is how many were asked for, ``warm_up`` how many pods each scheduler placed before its window opened. It is
-    ``complete`` once its verdicts are written. The environment is that of
-    `stowage_testbed.toolchain.environment.environment`.
+    Every arm runs under each kind of client ``limits``, and places ``warm_up`` pods before its window opens. ``rounds``
+    were asked for; it is ``complete`` once its verdicts are written.
     """
 
     scenario: ScenarioText
@@ -128,8 +126,7 @@ class Comparison:
 
     def values(self, limits: str, arm: str, name: str) -> tuple[float, ...]:
         """Return the values of one metric, one a run."""
-        found = (metric.value for metric in self.metrics(limits, arm, name))
-        return tuple(value for value in found if value is not None)
+        return tuple(one.value for one in self.metrics(limits, arm, name) if one.value is not None)
 
     def verdicts_on(self, limits: str, arm: str) -> ArmVerdicts | None:
         """Return the verdicts on an arm; `None` for the baseline, or without runs."""

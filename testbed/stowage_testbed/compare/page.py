@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 from stowage_testbed.base.files import write_whole
 from stowage_testbed.compare.comparison import Comparison
-from stowage_testbed.compare.published import burst_table, direction_table
 from stowage_testbed.compare.tables import (
+    burst_table,
     comparison_markdown,
+    direction_table,
     environment_table,
     failed_table,
     list_notes,
@@ -24,10 +25,16 @@ from stowage_testbed.compare.verdicts import Verdict
 from stowage_testbed.compare.wording import name_clock, summarise
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.metrics.catalogue import sum_requested
-from stowage_testbed.metrics.columns import list_node_columns, list_pod_columns, name_requested
 from stowage_testbed.metrics.latency import LATENCIES
-from stowage_testbed.metrics.over_time import count_waiting
-from stowage_testbed.metrics.record import RunRecord, find_placed_span, find_waiting_span
+from stowage_testbed.metrics.record import (
+    RunRecord,
+    count_waiting,
+    find_placed_span,
+    find_waiting_span,
+    list_node_columns,
+    list_pod_columns,
+    name_requested,
+)
 from stowage_testbed.metrics.state import NodeState
 from stowage_testbed.page.offline import BARS, offline_page
 
@@ -39,14 +46,10 @@ REACH = log(2)
 """Half of a verdict's picture: from half to twice the baseline; what goes beyond is cut."""
 
 MARKS = {"better": "▲ better", "worse": "▼ worse", "no difference shown": "no difference shown", "not judged": ""}
-"""A sign beside the word and the colour."""
-
 SCRIPTS = (*BARS, "curves.js", "page.js")
 """In the order in which they need each other."""
 
 MOST_POINTS = 400
-"""More than this a plot of that width cannot show."""
-
 MOST_PODS = 60_000
 """Pods of all runs on a page: some ten megabytes, which browsers open at once."""
 
@@ -75,30 +78,32 @@ def page(comparison: Comparison, most_pods: int = MOST_PODS) -> str:
     """Return the report as HTML that loads nothing from anywhere."""
     loads = loads_of(comparison)
     placements = list_placements(comparison, most_pods)
+    data = {
+        "arms": comparison.arm_names,
+        "limits": comparison.limits,
+        "clusters": placements.clusters,
+        "runs": placements.runs,
+        "latencies": latency_lines(comparison),
+        "loads": load_lines(comparison),
+        "shares": [name for name, load in loads.items() if load.share],
+    }
+    parts = [
+        {
+            "limits": limits,
+            "rows": verdict_rows(comparison, limits),
+            "notes": tuple(list_notes(comparison, limits)),
+            "tables": [one for make in (burst_table, direction_table) if (one := make(comparison, limits)).rows],
+        }
+        for limits in comparison.limits
+    ]
     return offline_page(
         "compare",
         scripts=SCRIPTS,
-        data={
-            "arms": comparison.arm_names,
-            "limits": comparison.limits,
-            "clusters": placements.clusters,
-            "runs": placements.runs,
-            "latencies": latency_lines(comparison),
-            "loads": load_lines(comparison),
-            "shares": [name for name, load in loads.items() if load.share],
-        },
+        data=data,
         comparison=comparison,
         marks=MARKS,
         forest=forest,
-        parts=[
-            {
-                "limits": limits,
-                "rows": verdict_rows(comparison, limits),
-                "notes": tuple(list_notes(comparison, limits)),
-                "tables": [one for make in (burst_table, direction_table) if (one := make(comparison, limits)).rows],
-            }
-            for limits in comparison.limits
-        ],
+        parts=parts,
         overview=summarise(comparison),
         failed=failed_table(comparison),
         settings=settings_table(comparison),
@@ -174,7 +179,12 @@ def loads_of(comparison: Comparison) -> dict[str, Load]:
         name: Load(f"{name_requested(name)}, share of all nodes", True, partial(utilisation_over_time, resource=name))
         for name in comparison.resources
     }
-    loads["waiting"] = Load("pods without a node", False, waiting_over_time)
+
+    def count(record: RunRecord) -> Line:
+        steps = count_waiting(record)
+        return _draw_steps(zip(steps.times_s, steps.values, strict=True), record.window_s)
+
+    loads["waiting"] = Load("pods without a node", False, count)
     return loads | (RECOVERY_LOADS if any(record.recovery for record in comparison.records) else {})
 
 
@@ -183,12 +193,6 @@ def utilisation_over_time(record: RunRecord, resource: str) -> Line:
     capacity = max(sum(node.resources[resource] for node in record.nodes), 1)
     steps = sum_requested(record, resource)
     return _draw_steps(zip(steps.times_s, (value / capacity for value in steps.values), strict=True), record.window_s)
-
-
-def waiting_over_time(record: RunRecord) -> Line:
-    """Return the number of pods without a node."""
-    steps = count_waiting(record)
-    return _draw_steps(zip(steps.times_s, steps.values, strict=True), record.window_s)
 
 
 def _draw_steps(points: Iterable[tuple[float, float]], window_s: float) -> Line:
@@ -211,23 +215,20 @@ def _of_service(points: Callable[[HpaRecord], Iterable[tuple[float, float]]]) ->
     return line_of
 
 
+def _of_usage(record: HpaRecord) -> Iterator[tuple[float, float]]:
+    return ((one.at_s, one.cpu_percent / 100) for one in record.replicas if one.cpu_percent is not None)
+
+
 RECOVERY_LOADS = {
-    "desired": Load(
-        "replicas that the autoscaler wants",
-        False,
-        _of_service(lambda r: [(one.at_s, one.desired) for one in r.replicas]),
-    ),
-    "pods": Load("pods of the service", False, _of_service(lambda r: [(one.at_s, one.total) for one in r.pods])),
-    "ready": Load("ready pods of the service", False, _of_service(lambda r: [(one.at_s, one.ready) for one in r.pods])),
-    "usage": Load(
-        "CPU usage as the autoscaler reads it, share of the request",
-        True,
-        _of_service(lambda r: [(one.at_s, one.cpu_percent / 100) for one in r.replicas if one.cpu_percent is not None]),
-    ),
-    "p99": Load("p99 latency of the service (s)", False, _of_service(lambda r: [(w.start_s, w.p99_s) for w in r.hold])),
-    "errors": Load(
-        "share of requests that timed out", True, _of_service(lambda r: [(w.start_s, w.errors) for w in r.hold])
-    ),
+    name: Load(meaning, share, _of_service(points))
+    for name, meaning, share, points in (
+        ("desired", "replicas that the autoscaler wants", False, lambda r: ((o.at_s, o.desired) for o in r.replicas)),
+        ("pods", "pods of the service", False, lambda r: ((one.at_s, one.total) for one in r.pods)),
+        ("ready", "ready pods of the service", False, lambda r: ((one.at_s, one.ready) for one in r.pods)),
+        ("usage", "CPU usage as the autoscaler reads it, share of the request", True, _of_usage),
+        ("p99", "p99 latency of the service (s)", False, lambda r: ((one.start_s, one.p99_s) for one in r.hold)),
+        ("errors", "share of requests that timed out", True, lambda r: ((one.start_s, one.errors) for one in r.hold)),
+    )
 }
 
 
@@ -253,14 +254,13 @@ def load_lines(comparison: Comparison) -> dict[str, list[dict[str, Any]]]:
 
 def _place(comparison: Comparison, record: RunRecord, line: Line | None = None) -> dict[str, Any]:
     """Return which run it is, by number, with the points of a line."""
-    place: dict[str, Any] = {
-        "arm": comparison.arm_names.index(record.arm),
-        "limits": comparison.limits.index(record.limits),
-        "round": record.round_number,
-    }
-    if line is not None:
-        place |= {"x": [round(x, LINE_DIGITS) for x in line.x], "y": [round(y, LINE_DIGITS) for y in line.y]}
-    return place
+    points = (
+        {}
+        if line is None
+        else {axis: [round(one, LINE_DIGITS) for one in ones] for axis, ones in zip("xy", line, strict=True)}
+    )
+    arm, limits = comparison.arm_names.index(record.arm), comparison.limits.index(record.limits)
+    return {"arm": arm, "limits": limits, "round": record.round_number, **points}
 
 
 class Placements(NamedTuple):
@@ -273,9 +273,22 @@ class Placements(NamedTuple):
 
 def list_placements(comparison: Comparison, most_pods: int = MOST_PODS) -> Placements:
     """Return the runs of as many rounds as there is room for, at least of one."""
+
+    def place(record: RunRecord) -> tuple[int, int]:
+        return record.round_number, comparison.limits.index(record.limits)
+
+    # Whole rounds: arms of one round are looked at side by side.
+    counted = sorted((record for record in comparison.records if not record.error), key=place)
+    chosen: list[RunRecord] = []
+    for _, group in groupby(counted, key=place):
+        together = list(group)
+        most_pods -= sum(len(record.pods) for record in together)
+        if most_pods < 0 and chosen:
+            break
+        chosen += together
     clusters: dict[tuple[NodeState, ...], int] = {}
     runs = []
-    for record in _choose(comparison, most_pods):
+    for record in chosen:
         pods = sorted(record.pods, key=lambda pod: (pod.bound_s or 0.0, pod.name))
         waits = [find_waiting_span(pod, record.window_s) for pod in pods]
         placed = [find_placed_span(pod, record.window_s) if pod.node else None for pod in pods]
@@ -290,25 +303,8 @@ def list_placements(comparison: Comparison, most_pods: int = MOST_PODS) -> Place
                 "gone": [_round_time(pod.gone_s) for pod in pods],
             }
         )
-    counted = sum(not record.error for record in comparison.records)
     columns = [list_node_columns(nodes, comparison.resources) for nodes in clusters]
-    return Placements(columns, runs, counted - len(runs))
-
-
-def _choose(comparison: Comparison, most_pods: int) -> Iterator[RunRecord]:
-    """Yield whole rounds: arms of one round are looked at side by side."""
-
-    def place(record: RunRecord) -> tuple[int, int]:
-        return record.round_number, comparison.limits.index(record.limits)
-
-    room = most_pods
-    records = sorted((record for record in comparison.records if not record.error), key=place)
-    for number, (_, group) in enumerate(groupby(records, key=place)):
-        together = list(group)
-        room -= sum(len(record.pods) for record in together)
-        if room < 0 and number:
-            return
-        yield from together
+    return Placements(columns, runs, len(counted) - len(runs))
 
 
 def _round_time(seconds: float | None) -> float | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.compare.comparison import Comparison
@@ -16,9 +16,6 @@ from stowage_testbed.run.arm import Arm, ClientLimits
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.request import DEFAULT_VARIANT, choose_scenarios
 from stowage_testbed.scenario.model import Scenario
-
-LimitsKind = Literal["own", "equal"]
-"""Each scheduler's own client limits, or the same ones for all."""
 
 EQUAL = ClientLimits(qps=1000, burst=1000)
 """High enough that the API server of one machine is slower."""
@@ -30,16 +27,15 @@ COMPARISONS = Path("results/compare")
 class CompareRequest:
     """One scenario with a measured window, several schedulers (the first is the baseline), and a number of rounds.
 
-    With ``time_s``, rounds go on until each headline is decided or the time is over. Every scheduler places ``warm_up``
-    pods before its window opens. ``allow_unfair`` also compares arms that differ in more than how they place pods. A
-    comparison in the folder is resumed. Without ``cluster``, one is started.
+    With ``time_s``, rounds go on until each headline is decided or the time is over. ``allow_unfair`` admits arms
+    that differ in more than how they place pods. Without ``cluster``, one is started.
     """
 
     scenario: Scenario
     arms: tuple[Arm, ...]
     folder: Path
     rounds: int = 3
-    limits: Mapping[LimitsKind, ClientLimits | None] = field(default_factory=lambda: {"equal": EQUAL})
+    limits: Mapping[str, ClientLimits | None] = field(default_factory=lambda: {"equal": EQUAL})
     seed: int = 1
     warm_up: int = 50
     allow_unfair: bool = False
@@ -59,10 +55,8 @@ def choose_scenario(asked: str, folder: Path, variant: str | None) -> Scenario:
         default = choose_scenarios([asked], folder=folder, variant=DEFAULT_VARIANT)
         found = default if len({one.name for one in found}) == 1 else found
     if len(found) > 1:
-        ids = ", ".join(one.scenario_id for one in found[:4])
-        raise InputError(
-            f"{asked!r} means {len(found)} scenarios ({ids}); compare one at a time, by its name or with --variant"
-        )
+        means = f"{len(found)} scenarios ({', '.join(one.scenario_id for one in found[:4])})"
+        raise InputError(f"{asked!r} means {means}; compare one at a time, by its name or with --variant")
     return found[0]
 
 
@@ -74,20 +68,15 @@ def read_time(text: str) -> float:
     return float(int(number) * unit)
 
 
-def read_limits(text: str, qps: int) -> Mapping[LimitsKind, ClientLimits | None]:
+def read_limits(text: str, qps: int) -> Mapping[str, ClientLimits | None]:
     """Return the kinds of client limits that are named, with what they are; an `InputError` for others."""
-    chosen: dict[LimitsKind, ClientLimits | None] = {}
-    for word in split_words(text) or [text]:
-        if word == "own":
-            chosen["own"] = None
-        elif word == "equal":
-            chosen["equal"] = ClientLimits(qps, qps)
-        else:
-            raise InputError(
-                f"--limits {word!r} is neither `own` (each scheduler's own) nor "
-                "`equal` (the same for all); name one or both, as in own,equal"
-            )
-    return chosen
+    known: dict[str, ClientLimits | None] = {"own": None, "equal": ClientLimits(qps, qps)}
+    chosen = split_words(text) or [text]
+    for word in chosen:
+        if word not in known:
+            why = f"--limits {word!r} is neither `own` (each scheduler's own) nor `equal` (the same for all)"
+            raise InputError(f"{why}; name one or both, as in own,equal")
+    return {word: known[word] for word in chosen}
 
 
 def make_default_folder_name(scenario: Scenario) -> Path:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 from itertools import chain, groupby
 from typing import Any
 
@@ -25,7 +24,7 @@ from stowage_testbed.compare.turn import ArmHarness, TurnListener
 from stowage_testbed.compare.verdicts import FIRST_LOOK, Question
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.observer import Observer
-from stowage_testbed.run.arm import Arm, ArmSettings, ClientLimits
+from stowage_testbed.run.arm import ArmSettings
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.request import RunRequest
@@ -38,6 +37,8 @@ from stowage_testbed.toolchain.minors import find_minor
 
 SELECTOR = "app.kubernetes.io/component=scheduler,app.kubernetes.io/managed-by=Helm"
 NOT_APPLICABLE = "-"
+COMPARED = ("version", "Kubernetes")
+GATES = {True: "on", False: "off", None: "not told"}
 
 
 def compare(request: CompareRequest, listener: CompareListener, clock: Clock | None = None) -> Comparison:
@@ -62,18 +63,13 @@ def compare(request: CompareRequest, listener: CompareListener, clock: Clock | N
 
 
 def begin_bundle(request: CompareRequest) -> Bundle:
-    """Return the folder of this comparison, new or resumed.
-
-    An `InputError` if the scenario has no measured window, the arms differ in more than placement and that was not
-    allowed, or the folder holds another comparison.
-    """
+    """Return the folder of this comparison, new or resumed; an `InputError` if it may not be made, or not there."""
     if not request.scenario.is_measured:
         raise InputError(
-            f"{request.scenario.scenario_id} measures nothing: it needs `steps` with "
-            "`measure: start` and `measure: stop`, as "
-            "scenarios/burst/deployment-200.yaml has them"
+            f"{request.scenario.scenario_id} measures nothing: it needs `steps` with `measure: start` and `measure: "
+            "stop`, as scenarios/burst/deployment-200.yaml has them"
         )
-    asked = _make_comparison(request, check_arms(request))
+    asked = _make_comparison(request)
     try:
         bundle = Bundle.resume(request.folder)
     except BundleMissingError:
@@ -81,10 +77,8 @@ def begin_bundle(request: CompareRequest) -> Bundle:
         return Bundle.create(request.folder, replace(asked, speed=measure_speed()))
     differs = [word for word, of in _SAME.items() if of(bundle.comparison) != of(asked)]
     if differs:
-        raise InputError(
-            f"{request.folder} holds another comparison ({' and '.join(differs)} "
-            "differ); name another folder with --results, or remove it"
-        )
+        why = f"{request.folder} holds another comparison ({' and '.join(differs)} differ)"
+        raise InputError(f"{why}; name another folder with --results, or remove it")
     bundle.extend(asked.rounds)
     return bundle
 
@@ -103,37 +97,28 @@ _SAME: Mapping[str, Callable[[Comparison], object]] = {
 """What runs must have in common to be rounds of one comparison."""
 
 
-def check_arms(request: CompareRequest) -> tuple[PreflightRow, ...]:
-    """Return what the arms differ in; an `InputError` if they differ in what decides, and that was not allowed."""
-    rows: list[PreflightRow] = []
-    for kind, limits in request.limits.items():
-        found = compare_settings({arm.name: _settings_of(arm, limits) for arm in request.arms}, kind)
-        if (why := explain_refusal(found)) and not request.allow_unfair:
-            raise InputError(why)
-        rows += found
-    return tuple(rows)
-
-
 def compare_settings(settings: Mapping[str, ArmSettings], limits: str = "own") -> tuple[PreflightRow, ...]:
     """Return what the arms have in common and what not, before anything is started."""
-    rows = []
-
-    def add(name: str, value: Callable[[ArmSettings], str], *, decides: bool = True) -> None:
-        values = {arm: value(one) for arm, one in settings.items()}
-        # An arm to which a property does not apply cannot differ in it.
-        stated = set(values.values()) - {NOT_APPLICABLE}
-        rows.append(PreflightRow(limits, name, values, fair=len(stated) <= 1 or not decides))
-
-    add("version", lambda one: one.version, decides=False)
-    add("Kubernetes", lambda one: one.kubernetes, decides=False)
-    add("client QPS", lambda one: _show_number(one.qps, "no limit"))
-    add("client burst", lambda one: _show_number(one.burst, "no limit"))
-    add("parallelism", lambda one: _show_number(one.parallelism, NOT_APPLICABLE))
-    add("nodes scored", lambda one: "adaptive" if one.sampled_percent is None else f"{one.sampled_percent} %")
-    for gate in sorted({gate for one in settings.values() for gate in one.feature_gates}):
-        add(f"feature gate {gate}", partial(_show_gate, gate))
-    add("webhooks", lambda one: ", ".join(sorted(one.webhooks)) or "none")
-    return tuple(rows)
+    gates = sorted({gate for one in settings.values() for gate in one.feature_gates})
+    shown: dict[str, dict[str, str]] = {}
+    for arm, one in settings.items():
+        cells = {
+            "version": one.version,
+            "Kubernetes": one.kubernetes,
+            "client QPS": "no limit" if one.qps is None else f"{one.qps:g}",
+            "client burst": "no limit" if one.burst is None else f"{one.burst:g}",
+            "parallelism": NOT_APPLICABLE if one.parallelism is None else f"{one.parallelism:g}",
+            "nodes scored": "adaptive" if one.sampled_percent is None else f"{one.sampled_percent} %",
+            **{f"feature gate {gate}": GATES[one.feature_gates.get(gate)] for gate in gates},
+            "webhooks": ", ".join(sorted(one.webhooks)) or "none",
+        }
+        for name, value in cells.items():
+            shown.setdefault(name, {})[arm] = value
+    # Versions are what is compared, and an arm to which a property does not apply cannot differ in it.
+    return tuple(
+        PreflightRow(limits, name, values, name in COMPARED or len(set(values.values()) - {NOT_APPLICABLE}) <= 1)
+        for name, values in shown.items()
+    )
 
 
 def explain_refusal(rows: Iterable[PreflightRow]) -> str:
@@ -152,35 +137,33 @@ def explain_refusal(rows: Iterable[PreflightRow]) -> str:
     )
 
 
-def _show_number(value: float | None, without: str) -> str:
-    return without if value is None else f"{value:g}"
-
-
-def _show_gate(gate: str, settings: ArmSettings) -> str:
-    return {True: "on", False: "off", None: "not told"}[settings.feature_gates.get(gate)]
-
-
-def _settings_of(arm: Arm, limits: ClientLimits | None) -> ArmSettings:
-    """Return how an arm will run, with the control plane that it will run on."""
-    return replace(arm.settings(limits), kubernetes=find_minor(arm.minor).kubernetes)
-
-
-def _make_comparison(request: CompareRequest, rows: tuple[PreflightRow, ...]) -> Comparison:
+def _make_comparison(request: CompareRequest) -> Comparison:
+    """Return what is asked; an `InputError` if the arms differ in what decides, and that was not allowed."""
     scenario = request.scenario
     text = scenario.path.read_text("utf-8") if scenario.path else ""
+    settings = {
+        arm.name: {
+            kind: replace(arm.settings(limits), kubernetes=find_minor(arm.minor).kubernetes)
+            for kind, limits in request.limits.items()
+        }
+        for arm in request.arms
+    }
+    rows: list[PreflightRow] = []
+    for kind in request.limits:
+        found = compare_settings({arm: of[kind] for arm, of in settings.items()}, kind)
+        if (why := explain_refusal(found)) and not request.allow_unfair:
+            raise InputError(why)
+        rows += found
     return Comparison(
         scenario=ScenarioText.of(scenario.scenario_id, text, scenario.parameters),
         started=datetime.now(tz=UTC).isoformat(timespec="seconds"),
         baseline=request.arms[0].name,
-        arms=tuple(
-            ArmEntry(arm.name, {kind: _settings_of(arm, to) for kind, to in request.limits.items()}, build=arm.build())
-            for arm in request.arms
-        ),
+        arms=tuple(ArmEntry(arm.name, settings[arm.name], build=arm.build()) for arm in request.arms),
         limits=tuple(request.limits),
         rounds=request.rounds if request.time_s is None else 1,
         seed=request.seed,
         environment=environment(request.arms[0].minor),
-        preflight=rows,
+        preflight=tuple(rows),
         warm_up=request.warm_up,
         question=Question(choose_headlines(scenario), each_round=request.time_s is not None),
     )
@@ -193,24 +176,18 @@ def list_turns(request: CompareRequest, bundle: Bundle, listener: CompareListene
     turns = make_turns(list(request.limits), [arm.name for arm in request.arms], rounds, request.seed)
     for number, of_round in groupby(turns, key=lambda turn: turn.round_number):
         left = select_remaining(list(of_round), bundle.done)
-        if not left:
-            continue
-        if time_s is not None:
-            if number > 1 and _is_decided(bundle.comparison, listener):
-                return
+        if left and time_s is not None:
+            if number > 1:
+                listener.round_judged(bundle.comparison)
+                made = max(run.round_number for run in bundle.comparison.runs)
+                # Whose runs have failed so far will not be waited for.
+                judged = [one for one in bundle.comparison.verdicts if one.rounds]
+                if made >= FIRST_LOOK and all(one.rounds >= FIRST_LOOK and not one.open for one in judged):
+                    return
             if clock.now() - begin_s >= time_s:
                 return
             bundle.extend(number)
         yield from left
-
-
-def _is_decided(comparison: Comparison, listener: CompareListener) -> bool:
-    listener.round_judged(comparison)
-    made = max(run.round_number for run in comparison.runs)
-    # Whose runs have failed so far will not be waited for.
-    return made >= FIRST_LOOK and all(
-        not one.rounds or (one.rounds >= FIRST_LOOK and not one.open) for one in comparison.verdicts
-    )
 
 
 def select_remaining(turns: Sequence[Turn], done: Collection[Key]) -> list[Turn]:
@@ -231,12 +208,14 @@ def _open_for_arms(request: CompareRequest, minor: str, listener: CompareListene
     """Open a cluster of a minor: all arms of that minor have their turns on it."""
     asked = RunRequest((request.scenario,), cluster=request.cluster, folders=(request.folder,), minor=minor)
     with open_context(asked, listener) as context:
+        admission: Any = AdmissionregistrationV1Api(context.api)
         try:
             refuse_second_scheduler(context.api, context.cluster.name)
-            webhooks = list_webhooks(context.api)
+            kinds = admission.list_mutating_webhook_configuration(), admission.list_validating_webhook_configuration()
         except (ApiException, HTTPError) as error:
             raise ApiUnreachableError("list what is there", str(error)) from error
-        for name in webhooks:
+        found = (one for kind in kinds for one in kind.items)
+        for name in sorted(f"{one.metadata.name}/{webhook.name}" for one in found for webhook in one.webhooks or ()):
             listener.run_progress(f"every arm's pods pass through the webhook {name}")
         yield context
 
@@ -244,26 +223,12 @@ def _open_for_arms(request: CompareRequest, minor: str, listener: CompareListene
 def refuse_second_scheduler(api: ApiClient, cluster: str) -> None:
     """Raise an `InputError` if a scheduler of a Helm release is on the cluster."""
     apps: Any = AppsV1Api(api)
-    found = apps.list_deployment_for_all_namespaces(label_selector=SELECTOR).items
-    if found:
-        release = f"{found[0].metadata.namespace}/{found[0].metadata.name}"
+    for one in apps.list_deployment_for_all_namespaces(label_selector=SELECTOR).items:
+        release = f"{one.metadata.namespace}/{one.metadata.name}"
         raise InputError(
-            f"cluster {cluster} has the scheduler {release}, which would place pods of "
-            "the arms; `helm uninstall` it, or leave --cluster out to compare on a "
-            "cluster of its own"
+            f"cluster {cluster} has the scheduler {release}, which would place pods of the arms; `helm uninstall` it, "
+            "or leave --cluster out to compare on a cluster of its own"
         )
-
-
-def list_webhooks(api: ApiClient) -> tuple[str, ...]:
-    """Return the webhooks on a cluster, each as ``configuration/webhook``, sorted."""
-    admission: Any = AdmissionregistrationV1Api(api)
-    configurations = [
-        *admission.list_mutating_webhook_configuration().items,
-        *admission.list_validating_webhook_configuration().items,
-    ]
-    return tuple(
-        sorted(f"{one.metadata.name}/{webhook.name}" for one in configurations for webhook in one.webhooks or ())
-    )
 
 
 def _run_turn(  # noqa: PLR0917 - what a session has
@@ -276,7 +241,7 @@ def _run_turn(  # noqa: PLR0917 - what a session has
 ) -> None:
     listener.turn_started(turn)
     (arm,) = (one for one in request.arms if one.name == turn.arm)
-    context, limits = contexts[arm.minor], request.limits[turn.limits]  # type: ignore[index]
+    context, limits = contexts[arm.minor], request.limits[turn.limits]
 
     def keep(record: RunRecord, configuration: str) -> None:
         bundle.add(record)

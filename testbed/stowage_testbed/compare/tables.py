@@ -3,38 +3,149 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from importlib.resources import files
 from statistics import fmean
 from typing import Any, NamedTuple
 
+import yaml
+
 from stowage_testbed.compare.comparison import Comparison
-from stowage_testbed.compare.published import burst_table, direction_table
-from stowage_testbed.compare.verdicts import FIRST_LOOK, Verdict
-from stowage_testbed.compare.wording import MISSING, show_change, show_spread, show_value, summarise
+from stowage_testbed.compare.verdicts import FIRST_LOOK, UNCHANGED, Verdict
+from stowage_testbed.compare.wording import (
+    MILLI,
+    MISSING,
+    describe_clocks,
+    show_change,
+    show_spread,
+    show_value,
+    summarise,
+)
+from stowage_testbed.metrics.latency import RANKS
 from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.text.tables import Table, escaped, markdown_text, plain, terminal_text
 
-ARROWS = {"lower": "↓", "higher": "↑", "neither": ""}
-"""Which way is better, as the papers mark it."""
+CITATION = (
+    "B. Zhou, S. K. Mondal, Y. Cheng, H. M. D. Kabir, On Optimized Scheduling Scheme "
+    "for Rapid Pod Autoscaling in Kubernetes, Applied Sciences 16 (2026) 2481, Table 3"
+)
 
+PAPER_NODES = 5
+PAPER_PODS = 200
+
+NO_DIRECTION = 0.01
+"""The paper prints no spread; ratios within a hundredth of 1 have no direction."""
+
+
+class PaperRow(NamedTuple):
+    """One line of a table of the paper, by its word for the scheduler."""
+
+    scheduler: str
+    values: Mapping[str, float]
+
+
+def read_published(table: str) -> Mapping[str, PaperRow]:
+    """Return the lines of a table of ``published.yaml`` by our word for the scheduler."""
+    rows = yaml.safe_load(files(__package__).joinpath("published.yaml").read_text("utf-8"))[table]
+    return {arm: PaperRow(**row) for arm, row in rows.items()}
+
+
+TABLE_3 = read_published("table_3")
+
+_STATISTICS = ("mean", *(f"p{rank:g}" for rank in RANKS), "max")
+
+COLUMNS = (
+    *((f"t_sched_{one}_s", f"T_sched {one}") for one in _STATISTICS),
+    *((f"t_ready_{one}_s", f"T_ready {one}") for one in _STATISTICS),
+    *((f"t_post_{one}_s", f"T_post {one}") for one in ("mean", "p99")),
+    ("jain_pods", "Jain ↑"),
+    ("pods_per_node_cv", "CV ↓"),
+)
+
+
+def burst_table(comparison: Comparison, limits: str) -> Table:
+    """Return latencies in ms and spread of every arm, beside the paper's lines when the workload is the paper's."""
+    records, beside = comparison.records_of(limits), is_papers(comparison, limits)
+    rows: list[tuple[str, ...]] = []
+    notes: list[str] = []
+    for arm in comparison.arm_names:
+        if not comparison.records_of(limits, arm):
+            continue
+        means = {name: fmean(values) for name, _ in COLUMNS if (values := comparison.values(limits, arm, name))}
+        ours = {name: mean * MILLI if name.endswith("_s") else mean for name, mean in means.items()}
+        found = comparison.metrics(limits, arm, "t_sched_mean_s")
+        counts = sorted({metric.n for metric in found})
+        pods = " to ".join(str(count) for count in dict.fromkeys((*counts[:1], *counts[-1:])))
+        rows.append((arm, f"{pods} x {len(found)}" if counts else MISSING, *_write_cells(ours)))
+        if beside and arm in TABLE_3:
+            theirs = TABLE_3[arm]
+            rows.append((f"  paper: {theirs.scheduler}", f"{PAPER_PODS} x 3", *_write_cells(theirs.values)))
+    if records:
+        notes.append(
+            "n is pods x runs; each figure is the mean over the runs of the run's own "
+            f"statistic. {describe_clocks(records)}"
+        )
+    if cold := sorted({record.arm for record in records if not record.warm}):
+        notes.append(f"Not warmed up, the first burst after the start: {', '.join(cold)}.")
+    if beside:
+        notes.append(
+            f"Lines of the paper: {CITATION}; real containers on 5 nodes, and time "
+            "stamps of whole seconds. T_ready of fake nodes has no container start."
+        )
+    headers = ("scheduler", "n", *(heading for _, heading in COLUMNS))
+    return Table(f"Latency in ms and spread, {limits} client limits", headers, tuple(rows), tuple(notes))
+
+
+def is_papers(comparison: Comparison, limits: str) -> bool:
+    """Return whether the workload is the paper's: 200 pods on 5 nodes."""
+    records = comparison.records_of(limits)
+    return bool(records) and all(len(one.nodes) == PAPER_NODES and len(one.pods) == PAPER_PODS for one in records)
+
+
+def _write_cells(values: Mapping[str, float]) -> Iterator[str]:
+    for name, _ in COLUMNS:
+        value = values.get(name)
+        yield f"{value:.1f}" if value is not None and name.endswith("_s") else show_value(value)
+
+
+def direction_table(comparison: Comparison, limits: str) -> Table:
+    """Return each difference that the paper printed, beside ours; empty where workload or baseline are others."""
+    papers = comparison.baseline == "default" and is_papers(comparison, limits)
+    rows = []
+    for arm in comparison.others if papers else ():
+        for name, heading in COLUMNS:
+            verdict = comparison.verdict(limits, arm, name)
+            if arm in TABLE_3 and name in TABLE_3[arm].values and verdict is not None:
+                ratio = TABLE_3[arm].values[name] / TABLE_3["default"].values[name]
+                rows.append((arm, heading, f"x{ratio:.3f}", show_change(verdict), _compare_directions(ratio, verdict)))
+    return Table(
+        title=f"Direction against the paper, {limits} client limits",
+        headers=("arm", "figure", "paper, of default", "ours, of default", "direction"),
+        rows=tuple(rows),
+        notes=(f"Paper: {CITATION}. An interval of ours that is no headline's holds by itself.",) if rows else (),
+    )
+
+
+def _compare_directions(ratio: float, verdict: Verdict) -> str:
+    neutral, low, high = UNCHANGED[verdict.scale], verdict.low, verdict.high
+    if verdict.estimate is None or low is None or high is None or low <= neutral <= high:
+        return "ours shows none"
+    if abs(ratio - 1) < NO_DIRECTION:
+        return "the paper's shows none"
+    return "the same" if (verdict.estimate > neutral) == (ratio > 1) else "the opposite"
+
+
+ARROWS = {"lower": "↓", "higher": "↑", "neither": ""}
 FAIR = {True: "yes", False: "NO"}
 
 
 class Cell(NamedTuple):
-    """One arm's value and its verdict; the baseline has none."""
+    """One arm's value with its verdict, and the change from the baseline; the baseline has none."""
 
     value: str
     spread: str
     verdict: Verdict | None
-
-    @property
-    def change(self) -> str:
-        """The change from the baseline with its interval."""
-        return show_change(self.verdict) if self.verdict else ""
-
-    @property
-    def outcome(self) -> str:
-        """The verdict in a word."""
-        return self.verdict.outcome if self.verdict else ""
+    change: str = ""
+    outcome: str = ""
 
 
 class Row(NamedTuple):
@@ -72,13 +183,9 @@ def all_tables(comparison: Comparison, *, whole: bool = False) -> tuple[Table, .
     """Return the tables that have rows, in the order in which they are read; ``whole`` lists every metric."""
     tables = [failed_table(comparison)]
     for limits in comparison.limits:
-        tables += [
-            verdict_table(comparison, limits, whole=whole),
-            burst_table(comparison, limits),
-            direction_table(comparison, limits),
-        ]
-    tables.append(settings_table(comparison, whole=whole))
-    tables += [environment_table(comparison)] if whole else []
+        tables.append(verdict_table(comparison, limits, whole=whole))
+        tables += [burst_table(comparison, limits), direction_table(comparison, limits)]
+    tables += [settings_table(comparison, whole=whole), *([environment_table(comparison)] if whole else ())]
     return tuple(table for table in tables if table.rows)
 
 
@@ -123,15 +230,17 @@ def verdict_rows(comparison: Comparison, limits: str) -> tuple[Row, ...]:
     def cell(arm: str, metric: Metric) -> Cell:
         values = comparison.values(limits, arm, metric.name)
         mean = show_value(fmean(values) if values else None, metric.unit)
-        return Cell(mean, show_spread(values, metric.unit), comparison.verdict(limits, arm, metric.name))
+        verdict = comparison.verdict(limits, arm, metric.name)
+        told = (show_change(verdict), verdict.outcome) if verdict else ()
+        return Cell(mean, show_spread(values, metric.unit), verdict, *told)
 
     return tuple(
         Row(
-            name=name,
-            unit="MiB" if found[name].unit == "bytes" else found[name].unit,
-            arrow=ARROWS[found[name].better],
-            headline=name in headlines,
-            cells=tuple(cell(arm, found[name]) for arm in comparison.arm_names),
+            name,
+            "MiB" if found[name].unit == "bytes" else found[name].unit,
+            ARROWS[found[name].better],
+            name in headlines,
+            tuple(cell(arm, found[name]) for arm in comparison.arm_names),
         )
         for name in names
     )
@@ -140,10 +249,9 @@ def verdict_rows(comparison: Comparison, limits: str) -> tuple[Row, ...]:
 def list_notes(comparison: Comparison, limits: str) -> Iterable[str]:
     """Yield what must be known to read the verdicts."""
     yield (
-        "Mean of the rounds (least to most); change from the baseline in the same "
-        "round [interval]; a verdict is a headline's interval that leaves out no "
-        "change, and all verdicts on an arm hold together in 19 of 20 comparisons. "
-        "↓ lower, ↑ higher is better."
+        "Mean of the rounds (least to most); change from the baseline in the same round [interval]; a verdict is a "
+        "headline's interval that leaves out no change, and all verdicts on an arm hold together in 19 of 20 "
+        "comparisons. ↓ lower, ↑ higher is better."
     )
     if comparison.question.each_round:
         yield (
@@ -163,15 +271,12 @@ def settings_table(comparison: Comparison, *, whole: bool = False) -> Table:
     arms = comparison.arm_names
     rows = [row for row in comparison.preflight if whole or row.differs]
     same = len(comparison.preflight) - len(rows)
-    return Table(
-        title="What differs between the arms",
-        headers=("limits", "setting", *arms, "fair", "note"),
-        rows=tuple(
-            (row.limits, row.setting, *(row.values.get(arm, MISSING) for arm in arms), FAIR[row.fair], row.note)
-            for row in rows
-        ),
-        notes=(f"{same} more settings are the same in all arms.",) if same else (),
+    cells = tuple(
+        (row.limits, row.setting, *(row.values.get(arm, MISSING) for arm in arms), FAIR[row.fair], row.note)
+        for row in rows
     )
+    notes = (f"{same} more settings are the same in all arms.",) if same else ()
+    return Table("What differs between the arms", ("limits", "setting", *arms, "fair", "note"), cells, notes)
 
 
 def environment_table(comparison: Comparison) -> Table:

@@ -66,20 +66,11 @@ class ArmHarness(Harness):
     def __init__(
         self, context: RunContext, arm: Arm, limits: ClientLimits | None, folder: Path, warm_up_pods: int
     ) -> None:
-        self._context = context
-        self._arm = arm
-        self._limits = limits
-        self._folder = folder
-        self._warm_up_pods = warm_up_pods
+        self._context, self._arm, self._limits = context, arm, limits
+        self._folder, self._warm_up_pods = folder, warm_up_pods
         self.pod_overrides = arm.pod_overrides
         self.configuration = ""
         self._pids: tuple[int, ...] = ()
-
-    @property
-    def footprint(self) -> Footprint:
-        """Memory and CPU time in the window."""
-        meter = self.window_listener
-        return meter.footprint if isinstance(meter, WindowMeter) else UNKNOWN
 
     def find_scheduler_pids(self) -> tuple[int, ...]:
         """Return the arm's processes."""
@@ -96,7 +87,12 @@ class ArmHarness(Harness):
                 # The end of the name is what no other run has.
                 namespace = f"warm-{environment.namespace[-LONGEST:]}".replace("--", "-")
                 warm_up(self._context, self._arm.pod_overrides, self._warm_up_pods, namespace)
-            watch_plans(self._context)
+            try:
+                # The plans of the optimiser, where there is one, move and evict.
+                self._context.observer.watch(PACKING_PLANS)
+            except ApiRefusedError as error:
+                if error.status != HTTPStatus.NOT_FOUND:
+                    raise
             self.configuration = running.configuration
             self._pids = running.pids
             meter = self.window_listener = WindowMeter(self._pids)
@@ -116,11 +112,7 @@ class TurnListener(Listener):
     """Makes the record of a turn, before anything is cleared."""
 
     def __init__(self, listener: CompareListener, turn: Turn, harness: ArmHarness, keep: Keep, *, warm: bool) -> None:
-        self._listener = listener
-        self._turn = turn
-        self._harness = harness
-        self._keep = keep
-        self._warm = warm
+        self._listener, self._turn, self._harness, self._keep, self._warm = listener, turn, harness, keep, warm
 
     def scenario_progress(self, text: str) -> None:
         """Pass it on."""
@@ -141,7 +133,8 @@ class TurnListener(Listener):
             record = RunRecord(outcome.scenario_id, arm, limits, number, nodes=(), pods=(), window_s=0.0)
             if not any(errors):
                 errors.append("no window was measured: `measure: start` or `measure: stop` was not reached")
-        footprint = self._harness.footprint
+        meter = self._harness.window_listener
+        footprint = meter.footprint if isinstance(meter, WindowMeter) else UNKNOWN
         record = replace(
             record,
             arm=arm,
@@ -153,15 +146,6 @@ class TurnListener(Listener):
             error="; ".join(filter(None, (*errors, record.error))),
         )
         self._keep(record, self._harness.configuration)
-
-
-def watch_plans(context: RunContext) -> None:
-    """Watch the plans of the optimiser, where there is one: they move and evict."""
-    try:
-        context.observer.watch(PACKING_PLANS)
-    except ApiRefusedError as error:
-        if error.status != HTTPStatus.NOT_FOUND:
-            raise
 
 
 def warm_up(context: RunContext, pod_overrides: PodOverrides, pods: int, namespace: str) -> None:
@@ -179,7 +163,7 @@ def warm_up(context: RunContext, pod_overrides: PodOverrides, pods: int, namespa
         )
     finally:
         # Left alone, its controller would go on making pods amid what is measured.
-        objects.delete_all("ReplicaSet", namespace)
-        objects.delete_all("Pod", namespace)
+        for kind in ("ReplicaSet", "Pod"):
+            objects.delete_all(kind, namespace)
         objects.delete("Namespace", namespace)
     context.observer.wait_for(f"the pods of {namespace} to go", pods_gone(namespace), timeout_s=timeouts.cleanup_s)

@@ -1,12 +1,7 @@
 """Whether an arm is better or worse than the baseline, and how sure that is: `judge`.
 
-If an arm is compared with itself, then in 19 of 20 comparisons not one headline may be called better or worse. The
-sample is the round: the change from baseline to arm is taken inside each round, as the logarithm of a ratio where all
-values are above zero, else as a difference. Student's interval of these changes counts a metric's resolution as part of
-its spread. Headlines share the allowed error, and what is shown hands its share on (Holm, Scandinavian Journal of
-Statistics 6, 1979). If every round is looked at, each look has a share of its own, and what the intervals of all looks
-have in common holds. A verdict is an interval that leaves out "no change"; there is no second rule.
-docs/explanation/comparisons.md has the reasons and the sources.
+If an arm is compared with itself, in 19 of 20 comparisons not one headline may be called better or worse. The sample is
+the round, and a verdict is an interval that leaves out "no change"; docs/explanation/comparisons.md has the reasons.
 """
 
 from __future__ import annotations
@@ -14,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from math import exp, isfinite, log, nan
 from statistics import fmean
 from typing import Literal
@@ -28,8 +24,6 @@ ERROR_RATE = 0.05
 """One comparison of an arm with itself in twenty may call a headline better or worse."""
 
 FEWEST_ROUNDS = 2
-"""Below it there is no spread."""
-
 FIRST_LOOK = 4
 """Rounds before the first look: after three a change must be nine times its spread, after four three times."""
 
@@ -37,8 +31,6 @@ SMALL = 1.05
 """A ratio that is closer to 1 for sure needs no further rounds."""
 
 MOST_ROUNDS = 200
-"""Beyond this many rounds an answer takes too long."""
-
 MOST_LOG = 700.0
 """Of a ratio: beyond it no float holds the ratio, and JSON has no infinity."""
 
@@ -163,7 +155,6 @@ class _Look:
 
 
 Round = tuple[MeasuredRun, MeasuredRun]
-"""Baseline and arm."""
 
 
 def judge(runs: Iterable[MeasuredRun], baseline: str, question: Question) -> tuple[ArmVerdicts, ...]:
@@ -174,9 +165,8 @@ def judge(runs: Iterable[MeasuredRun], baseline: str, question: Question) -> tup
     limits, arms = (dict.fromkeys(key[part] for key in by_arm) for part in (0, 1))
     return tuple(
         judge_arm(by_arm[kind, baseline], by_arm[kind, arm], question)
-        for kind in limits
-        for arm in arms
-        if arm != baseline and (kind, baseline) in by_arm and (kind, arm) in by_arm
+        for kind, arm in product(limits, arms)
+        if arm != baseline and {(kind, baseline), (kind, arm)} <= by_arm.keys()
     )
 
 
@@ -211,27 +201,21 @@ def judge_arm(baseline: Sequence[MeasuredRun], arm: Sequence[MeasuredRun], quest
 
 def student_interval(changes: Floats, rounding_variance: float, level: float) -> Interval:
     """Return the interval of at least two changes that misses with chance ``level``."""
-    rounds = len(changes)
     spread = float(np.sqrt(float(changes.var(ddof=1)) + rounding_variance))
-    return Interval(float(changes.mean()), float(_reach(np.array(rounds), level)) * spread, spread, rounds, level)
+    half_width = float(_reach(np.array(len(changes)), level)) * spread
+    return Interval(float(changes.mean()), half_width, spread, len(changes), level)
 
 
 def share_of_look(rounds: int) -> float:
-    """Return the allowed error of the look after so many rounds, from the fourth on.
-
-    Half of it goes to the first look, a sixth to the second, then a twelfth: the shares ``1 / (k (k + 1))`` add up to 1
-    over any number of looks (error spending: Lan and DeMets, Biometrika 70, 1983).
-    """
+    """Return the error of a look after so many rounds, from the fourth on: shares add up to 1 (Lan, DeMets, 1983)."""
     look = rounds - FIRST_LOOK + 1
     return ERROR_RATE / (look * (look + 1))
 
 
 def on_scale(scale: Scale, ends: Ends | None) -> tuple[float | None, float | None, float | None]:
     """Return estimate, low and high as they are shown."""
-    if ends is None:
-        return None, None, None
-    if scale == "difference":
-        return ends
+    if ends is None or scale == "difference":
+        return ends or (None, None, None)
     estimate, low, high = (exp(min(end, MOST_LOG)) for end in ends)
     return estimate, low, high
 
@@ -333,19 +317,16 @@ def _verdict(look: _Look, question: Question | None, fails_more: bool) -> Verdic
     if not decided and ends is not None:
         small = pairs.scale == "ratio" and max(-ends[1], ends[2]) <= log(SMALL)
         decided = small or not pairs.changes.any()
-    estimate, low, high = on_scale(pairs.scale, ends)
     baseline, arm = (fmean(side) if side.size else None for side in pairs.values)
     return Verdict(
-        name=pairs.metric.name,
-        unit=pairs.metric.unit,
-        better=pairs.metric.better,
-        outcome=outcome,
-        baseline=baseline,
-        arm=arm,
-        scale=pairs.scale,
-        estimate=estimate,
-        low=low,
-        high=high,
+        pairs.metric.name,
+        pairs.metric.unit,
+        pairs.metric.better,
+        outcome,
+        baseline,
+        arm,
+        pairs.scale,
+        *on_scale(pairs.scale, ends),
         confidence=1 - (interval.level if interval else ERROR_RATE),
         rounds=len(pairs.changes),
         headline=question is not None,
@@ -374,19 +355,14 @@ def _reason(look: _Look, outcome: Outcome, question: Question | None) -> str:
         side = "above" if look.ends[0] > 0 else "below"
         said = f"the whole interval lies {side} {UNCHANGED[pairs.scale]:g}"
     else:
-        said = f"{interval.rounds} rounds show changes beyond {_resolved(interval, pairs)}"
+        resolved, ratio = f"{interval.half_width:.3g} {pairs.metric.unit}", exp(min(interval.half_width, MOST_LOG))
+        if pairs.scale == "ratio":
+            # With few digits a small one reads as 1.
+            resolved = "tenfold" if ratio > 10 else f"x{ratio:.3g}" if ratio > 1.01 else f"x{ratio:.5f}"  # noqa: PLR2004
+        said = f"{interval.rounds} rounds show changes beyond {resolved}"
         needed = _rounds_to_show(interval, each_round=question.each_round)
         said += f"; about {needed} would show this one" if needed else ""
     return said + (f"; other rounds have no value: {pairs.missing}" if pairs.missing else "")
-
-
-def _resolved(interval: Interval, pairs: _Pairs) -> str:
-    if pairs.scale == "difference":
-        return f"{interval.half_width:.3g} {pairs.metric.unit}"
-    if interval.half_width > log(10):
-        return "tenfold"
-    ratio = exp(interval.half_width)
-    return f"x{ratio:.3g}" if ratio > 1.01 else f"x{ratio:.5f}"  # noqa: PLR2004 - else it reads as 1
 
 
 def _rounds_to_show(interval: Interval, *, each_round: bool) -> int | None:

@@ -122,7 +122,7 @@ def lead_sentence(found: ArmVerdicts) -> str:
     if not found.headlines:
         return f"{arm} and {baseline} have no whole round in common."
     leading = found.headlines[0]
-    rounds = f"{leading.rounds} round{'' if leading.rounds == 1 else 's'}"
+    rounds = f"{leading.rounds} round{'s' * (leading.rounds != 1)}"
     what, change = MEANINGS.get(leading.name, leading.name), show_change(leading)
     if leading.outcome in CALLED and (leading.scale != "ratio" or leading.unit != "s"):
         return f"{arm} is {leading.outcome} than {baseline}: {what} {change} ({rounds}; {SURE})."
@@ -138,15 +138,11 @@ def lead_sentence(found: ArmVerdicts) -> str:
         )
     if leading.outcome == "not judged" or leading.low is None:
         return f"Nothing is shown of {arm} against {baseline} by {rounds}: {what}: {leading.reason}."
-    text = (
-        f"Neither {arm} nor {baseline} is shown to be faster"
-        if leading.unit == "s"
-        else f"No difference of {arm} from {baseline} is shown"
-    )
-    return (
-        f"{text} by {rounds}: {what} changes by {change}; the intervals "
-        "of all headlines hold together in 19 of 20 comparisons."
-    )
+    text = f"No difference of {arm} from {baseline} is shown"
+    if leading.unit == "s":
+        text = f"Neither {arm} nor {baseline} is shown to be faster"
+    said = "the intervals of all headlines hold together in 19 of 20 comparisons"
+    return f"{text} by {rounds}: {what} changes by {change}; {said}."
 
 
 def _write_rest(found: ArmVerdicts) -> str:

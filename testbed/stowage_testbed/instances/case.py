@@ -1,9 +1,4 @@
-"""A case: one instance of the benchmark, and the policy that it is solved under.
-
-The family ``MIX`` adds to the paper's instances what real clusters have. Of the ReplicaSets 20 % want labelled nodes,
-10 % keep their pods on different nodes, 10 % spread them over zones. Nodes come in two sizes with the same total, every
-fourth carries a taint, which half of the ReplicaSets tolerate.
-"""
+"""The paper's grid of cells, and a case: one instance of a cell."""
 
 from __future__ import annotations
 
@@ -11,23 +6,49 @@ import hashlib
 import random
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import product
 
-from stowage_testbed.amounts.resources import CPU, MEMORY, PODS, Resources
-from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, Taint
-from stowage_testbed.instances.cell import Cell
-from stowage_testbed.observe.pod import WORKLOAD_LABEL
+from stowage_testbed.cluster.node_pool import ZONE_LABEL
 from stowage_testbed.scenario.instances import generate
 from stowage_testbed.scenario.model import Scenario, Workload, imply_steps
 
-_SEED_BYTES = 8
-_SEED_BITS = 63
+NODES = (4, 8, 16, 32)
+PODS_PER_NODE = (4, 8)
+PRIORITIES = (1, 2, 4)
+USAGES_PERCENT = (90, 95, 100, 105)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One combination of parameters; ``usage_percent`` is demand over capacity."""
+
+    nodes: int
+    pods_per_node: int
+    priorities: int
+    usage_percent: int
+
+    @property
+    def name(self) -> str:
+        """Return the cell as text, as in ``n32-p8-k4-u105``."""
+        return f"n{self.nodes}-p{self.pods_per_node}-k{self.priorities}-u{self.usage_percent}"
+
+    @property
+    def usage(self) -> float:
+        """Return the usage as a share."""
+        return self.usage_percent / 100
+
+
+def grid() -> tuple[Cell, ...]:
+    """Return the paper's 96 cells."""
+    return tuple(Cell(*values) for values in product(NODES, PODS_PER_NODE, PRIORITIES, USAGES_PERCENT))
 
 
 class Family(StrEnum):
-    """``PAPER``: the paper's generator. ``MIX``: the same with constraints."""
+    """The paper's instances, the thesis's, and these with affinity to labels of nodes."""
 
     PAPER = "paper"
-    MIX = "mix"
+    THESIS = "thesis"
+    LABELS = "labels"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +64,10 @@ class Case:
         """Return a name that is also a file name, as in ``paper-n4-p4-k1-u95-0``."""
         return f"{self.family}-{self.cell.name}-{self.number}"
 
-    @property
-    def policy(self) -> str:
-        """Return the policy's name: paper instances are solved as the paper does, others as users would."""
-        return "strict" if self.family is Family.MIX else "paper"
-
     def seed(self, attempt: int) -> int:
         """Return the seed of the ``attempt``-th try to find an instance: 63 bits."""
         label = f"{self.cell.name}/{self.number}/{attempt}".encode()
-        digest = hashlib.blake2b(label, digest_size=_SEED_BYTES).digest()
-        return int.from_bytes(digest, "big") >> (8 * _SEED_BYTES - _SEED_BITS)
+        return int.from_bytes(hashlib.blake2b(label, digest_size=8).digest(), "big") >> 1
 
     def scenario(self, attempt: int) -> Scenario:
         """Return nodes and workload of the ``attempt``-th try."""
@@ -65,70 +80,23 @@ class Case:
             workload=drawn.workload,
             instance=drawn.spec,
         )
-        if self.family is Family.MIX:
-            scenario = with_constraints(scenario)
+        if self.family is Family.LABELS:
+            draw = random.Random(seed)  # noqa: S311 - not a secret
+            workload = tuple(_add_affinity(one, draw.random()) for one in scenario.workload)
+            scenario = replace(scenario, nodes=(replace(drawn.node_pool(), zones=ZONES),), workload=workload)
         return replace(scenario, steps=imply_steps(scenario.workload))
 
 
-DISK = "stowage.dev/disk"
-DEDICATED = "stowage.dev/dedicated"
 ZONES = ("a", "b")
-HOSTNAME = "kubernetes.io/hostname"
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
-SELECTOR_SHARE, APART_SHARE, SPREAD_SHARE = 0.2, 0.1, 0.1
-TOLERATING_SHARE = 0.5
-LARGE_PARTS, SMALL_PARTS, PARTS = 4, 2, 3
-"""A large node has 4/3 of the equal nodes' size, a small one 2/3."""
+NEAR_SHARE, OFF_SHARE = 0.2, 0.2
+"""Of the thesis's ReplicaSets: with affinity to the first zone, and with anti-affinity to it."""
 
 
-def with_constraints(scenario: Scenario) -> Scenario:
-    """Return ``scenario`` with the mix, drawn from its own seed."""
-    assert scenario.instance is not None  # noqa: S101 - generated instances have one
-    draw = random.Random(scenario.instance.seed)  # noqa: S311 - not a secret
-    (pool,) = scenario.nodes
-    largest = Resources({name: max(one.requests[name] for one in scenario.workload) for name in (CPU, MEMORY)})
-    return replace(
-        scenario, nodes=_pools(pool, largest), workload=tuple(_constrained(one, draw) for one in scenario.workload)
-    )
-
-
-def _pools(pool: NodePool, largest: Resources) -> tuple[NodePool, ...]:
-    half, tainted = pool.count // 2, max(1, pool.count // 4)
-
-    def part(name: str, count: int, parts: int) -> NodePool:
-        return NodePool(
-            name_prefix=name,
-            count=count,
-            resources=Resources(
-                {name: max(largest[name], pool.resources[name] * parts // PARTS) for name in (CPU, MEMORY)},
-                pods=pool.resources[PODS],
-            ),
-            zones=ZONES,
-        )
-
-    ssd = part("large-ssd", half, LARGE_PARTS)
-    dedicated = part("small-dedicated", tainted, SMALL_PARTS)
-    taint = Taint(DEDICATED, "NoSchedule", "batch")
-    return (
-        replace(ssd, labels={DISK: "ssd"}),
-        replace(dedicated, taints=(taint,)),
-        part("small", pool.count - half - tainted, SMALL_PARTS),
-    )
-
-
-def _constrained(workload: Workload, draw: random.Random) -> Workload:
-    pod: dict[str, object] = {}
-    chosen = draw.random()
-    if draw.random() < TOLERATING_SHARE:
-        pod["tolerations"] = [{"key": DEDICATED, "operator": "Exists", "effect": "NoSchedule"}]
-    own = {"matchLabels": {WORKLOAD_LABEL: workload.name}}
-    if chosen < SELECTOR_SHARE:
-        pod["nodeSelector"] = {DISK: "ssd"}
-    elif chosen < SELECTOR_SHARE + APART_SHARE:
-        term = {"labelSelector": own, "topologyKey": HOSTNAME}
-        pod["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
-    elif chosen < SELECTOR_SHARE + APART_SHARE + SPREAD_SHARE:
-        pod["topologySpreadConstraints"] = [
-            {"maxSkew": 1, "topologyKey": ZONE_LABEL, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": own}
-        ]
-    return replace(workload, pod=pod)
+def _add_affinity(workload: Workload, chosen: float) -> Workload:
+    if chosen >= NEAR_SHARE + OFF_SHARE:
+        return workload
+    demand = {"key": ZONE_LABEL, "operator": "In" if chosen < NEAR_SHARE else "NotIn", "values": [ZONES[0]]}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [demand]}]}
+    return replace(workload, pod={"affinity": {"nodeAffinity": {REQUIRED: terms}}})

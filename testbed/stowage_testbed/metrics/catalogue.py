@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from statistics import fmean, pstdev
-from typing import Protocol, TypeVar
 
 from stowage_testbed.amounts.resources import CPU, MEMORY, PODS, Resources, in_bytes
 from stowage_testbed.hpa.model.load_window import replicas_needed
@@ -15,16 +14,18 @@ from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.metrics.free_room import FreeRoom
 from stowage_testbed.metrics.inversions import measure_inversions
 from stowage_testbed.metrics.latency import measure_latency, measure_throughput
-from stowage_testbed.metrics.metric import Better, Metric
-from stowage_testbed.metrics.over_time import StepLine, add_up, count_waiting
-from stowage_testbed.metrics.packing import compute_utilisation, count_pods_per_node, sum_requested_per_node
+from stowage_testbed.metrics.metric import Better, Metric, make_metric
 from stowage_testbed.metrics.record import (
     RunRecord,
+    StepLine,
+    add_up,
+    count_waiting,
     find_placed_span,
     find_state_at_end,
     find_state_at_start,
     note_unlogged,
 )
+from stowage_testbed.metrics.state import compute_utilisation, count_pods_per_node, sum_requested_per_node
 from stowage_testbed.observe.receipt import RESOLUTION_S
 
 TOP = 5
@@ -36,25 +37,24 @@ def measure_distribution(record: RunRecord) -> Iterator[Metric]:
     state = find_state_at_end(record)
     pods = list(count_pods_per_node(state).values())
     n, nothing = len(record.nodes), "nothing is placed"
-    better: Mapping[str, Better] = {"std": "lower", "cv": "lower"}
     for what, value in compute_spread(pods).items():
-        unit, note = "ratio" if what == "cv" else "pods", nothing if value is None else ""
-        yield Metric(f"pods_per_node_{what}", value, unit, better.get(what, "neither"), n, note=note)
+        better: Better = "lower" if what in {"std", "cv"} else "neither"
+        yield make_metric(
+            f"pods_per_node_{what}", value, "ratio" if what == "cv" else "pods", better, n, missing=nothing
+        )
     requested = sum_requested_per_node(state)
     unequal = len({node.resources.without(PODS) for node in record.nodes}) > 1
     loads = {"pods": pods} | {
         name: [requested[node.name][name] for node in record.nodes if node.resources[name]] for name in state.resources
     }
     for name, amounts in loads.items():
-        index = jain_index(amounts)
         note = "of amounts, and the nodes are unequal" if unequal and name != "pods" else ""
-        note = nothing if index is None else note
-        yield Metric(
-            f"jain_{name}", None if index is None else float(index), "index", "higher", len(amounts), note=note
+        yield make_metric(
+            f"jain_{name}", jain_index(amounts), "index", "higher", len(amounts), note=note, missing=nothing
         )
-    share = compute_top_share(pods, TOP)
-    note = f"needs more than {TOP} nodes and a pod" if share is None else ""
-    yield Metric("top5_share_pods", None if share is None else float(share), "ratio", "lower", n, note=note)
+    fullest, missing = sum(sorted(pods, reverse=True)[:TOP]), f"needs more than {TOP} nodes and a pod"
+    share = Fraction(fullest, sum(pods)) if len(pods) > TOP and any(pods) else None
+    yield make_metric("top5_share_pods", share, "ratio", "lower", n, missing=missing)
 
 
 def compute_spread(loads: Sequence[int]) -> dict[str, float | None]:
@@ -63,13 +63,6 @@ def compute_spread(loads: Sequence[int]) -> dict[str, float | None]:
         return dict.fromkeys(("min", "max", "mean", "std", "cv"))
     mean, std = fmean(loads), pstdev(loads)
     return {"min": min(loads), "max": max(loads), "mean": mean, "std": std, "cv": std / mean if mean else None}
-
-
-def compute_top_share(loads: Sequence[int], count: int) -> Fraction | None:
-    """Return what share of the load lies on the ``count`` fullest nodes; ``None`` without more nodes, or a load."""
-    if len(loads) <= count or not any(loads):
-        return None
-    return Fraction(sum(sorted(loads, reverse=True)[:count]), sum(loads))
 
 
 def jain_index(loads: Sequence[int]) -> Fraction | None:
@@ -127,25 +120,12 @@ def measure_fragmentation(record: RunRecord) -> Iterator[Metric]:
             (f"largest_free_{named}", int(room.free[resource].max(initial=0)), ""),
             (f"largest_fit_{named}", fit[resource] if fit else 0, fitting),
         ):
-            yield Metric(name, amount if n else None, unit, "higher", n, 1.0, note if n else "no nodes")
+            yield make_metric(name, amount if n else None, unit, "higher", n, 1.0, note, "no nodes")
         capacity = int(room.size[resource].sum())
         idle = room.count_stranded(of, resource) / capacity if capacity else None
-        lost = compute_fragmentation(room, of, resource)
-        for name, share, why_none in (
-            (f"stranded_{resource}", idle, "no nodes"),
-            (f"fragmented_{resource}", None if lost is None else float(lost), "nothing is free, or no pod asks for it"),
-        ):
-            yield Metric(name, share, "ratio", "lower", n, note=why_none if share is None else "")
-
-
-class _Point(Protocol):
-    @property
-    def at_s(self) -> float: ...
-
-
-P = TypeVar("P", bound=_Point)
-
-CUT_SHORT = "HOLD was ended at the first recovery"
+        yield make_metric(f"stranded_{resource}", idle, "ratio", "lower", n, missing="no nodes")
+        lost, missing = compute_fragmentation(room, of, resource), "nothing is free, or no pod asks for it"
+        yield make_metric(f"fragmented_{resource}", lost, "ratio", "lower", n, missing=missing)
 
 
 def measure_hpa(record: HpaRecord) -> Iterator[Metric]:
@@ -166,36 +146,29 @@ def measure_hpa(record: HpaRecord) -> Iterator[Metric]:
     needed = replicas_needed(settings.service, settings.sla, record.clients, settings.autoscaling.max_replicas)
     at_s, note = None, "not even the most replicas keep the SLA"
     if needed is not None:
-        at_s, note = (
-            _find_first(record.pods, lambda count: count.ready >= needed),
-            f"{needed} ready replicas are needed",
-        )
+        at_s = next((one.at_s for one in record.pods if one.ready >= needed), None)
+        note = f"{needed} ready replicas are needed"
     capacity_s = None if at_s is None else max(at_s - start_s, 0.0)
     yield Metric("t_capacity_s", capacity_s, "s", "lower", len(record.pods), RESOLUTION_S, note)
 
-    whole = settings.hold.whole or not recovered
-    note = "" if whole else CUT_SHORT
+    whole, cut = settings.hold.whole or not recovered, "HOLD was ended at the first recovery"
     mean_s = fmean(window.p99_s for window in windows) if whole else None
-    kept = sum(window.ok for window in windows) / n if whole else None
+    within_sla = sum(window.ok for window in windows) / n if whole else None
     yield Metric("p99_peak_s", max(window.p99_s for window in windows), "s", "lower", n)
-    yield Metric("p99_mean_s", mean_s, "s", "lower", n, note=note)
-    yield Metric("ok_rate", kept, "", "higher", n, note=note)
+    yield make_metric("p99_mean_s", mean_s, "s", "lower", n, missing=cut)
+    yield make_metric("ok_rate", within_sla, "", "higher", n, missing=cut)
     yield Metric("hold_clients", record.clients, "clients", "neither", len(record.find))
 
     # When the autoscaler acted, in seconds of the run as in section 5.3.2.
     first, most = settings.autoscaling.min_replicas, settings.autoscaling.max_replicas
     moments = {
-        "t_scale_up_s": _find_first(record.replicas, lambda seen: seen.desired > first),
-        "t_desired_most_s": _find_first(record.replicas, lambda seen: seen.desired >= most),
-        "t_ready_most_s": _find_first(record.pods, lambda count: count.ready >= most),
+        "t_scale_up_s": (seen.at_s for seen in record.replicas if seen.desired > first),
+        "t_desired_most_s": (seen.at_s for seen in record.replicas if seen.desired >= most),
+        "t_ready_most_s": (count.at_s for count in record.pods if count.ready >= most),
     }
-    for name, moment_s in moments.items():
-        note = "" if moment_s is not None else "did not happen"
-        yield Metric(name, moment_s, "s", "lower", len(record.replicas), RESOLUTION_S, note)
-
-
-def _find_first(line: Iterable[P], holds: Callable[[P], bool]) -> float | None:
-    return next((point.at_s for point in line if holds(point)), None)
+    n, missing = len(record.replicas), "did not happen"
+    for name, found in moments.items():
+        yield make_metric(name, next(found, None), "s", "lower", n, RESOLUTION_S, missing=missing)
 
 
 def sum_requested(record: RunRecord, resource: str) -> StepLine:
@@ -215,17 +188,15 @@ def measure_utilisation(record: RunRecord) -> Iterator[Metric]:
         # Only the average has to do with time.
         blur = record.resolution_s / window_s if window_s else 0.0
         for what, value, resolution in (
-            ("end", float(end) if n else None, 0.0),
-            ("delta", float(end - before[resource]) if n else None, 0.0),
+            ("end", end, 0.0),
+            ("delta", end - before[resource], 0.0),
             ("mean", mean, blur),
         ):
-            note = "no nodes" if not n else "no time passed" if value is None else ""
-            yield Metric(f"utilisation_{resource}_{what}", value, "ratio", "higher", n, resolution, note)
+            name, missing = f"utilisation_{resource}_{what}", "no time passed" if n else "no nodes"
+            yield make_metric(name, value if n else None, "ratio", "higher", n, resolution, missing=missing)
 
 
 CPU_TICK_S = 0.01
-"""Linux counts CPU time in hundredths of a second."""
-
 PAGE_BYTES = 4096
 
 
@@ -248,7 +219,7 @@ def measure_waiting(record: RunRecord) -> Iterator[Metric]:
     # Each of the waits may be off by the resolution.
     resolution = n * record.resolution_s / record.window_s if timed else 0.0
     mean = line.mean(record.window_s) if timed else None
-    yield Metric("waiting_mean_pods", mean, "pods", "lower", n, resolution, "" if timed else "no time passed")
+    yield make_metric("waiting_mean_pods", mean, "pods", "lower", n, resolution, missing="no time passed")
     yield Metric("waiting_peak_pods", line.peak, "pods", "lower", n, 1.0)
 
 
@@ -272,8 +243,7 @@ def measure_footprint(record: RunRecord) -> Iterator[Metric]:
         ("scheduler_memory_peak_bytes", record.peak_memory_bytes, "bytes", PAGE_BYTES),
         ("scheduler_cpu_s", record.cpu_s, "s", CPU_TICK_S),
     ):
-        missing = value is None
-        yield Metric(name, value, unit, "lower", int(not missing), resolution, "not measured" if missing else "")
+        yield make_metric(name, value, unit, "lower", int(value is not None), resolution, missing="not measured")
 
 
 def measure_clocks(record: RunRecord) -> Iterator[Metric]:
@@ -289,17 +259,10 @@ def measure_clocks(record: RunRecord) -> Iterator[Metric]:
         for pod in record.pods
         if pod.watch_t_sched_s is not None and pod.created_s is not None and pod.bound_s is not None
     ]
-    yield Metric(
-        "t_sched_watch_mean_s",
-        fmean(watched_s) if watched_s else None,
-        "s",
-        "lower",
-        len(watched_s),
-        record.watch_resolution_s or record.resolution_s,
-        "" if watched_s else "no samples",
-    )
-    note = f"the clock is the {record.clock}" if late_s is None else ""
-    yield Metric("answers_late_p90_s", late_s, "s", "neither", bound, 1e-6, note)
+    mean_s, resolution_s = fmean(watched_s) if watched_s else None, record.watch_resolution_s or record.resolution_s
+    yield make_metric("t_sched_watch_mean_s", mean_s, "s", "lower", len(watched_s), resolution_s, missing="no samples")
+    missing = f"the clock is the {record.clock}"
+    yield make_metric("answers_late_p90_s", late_s, "s", "neither", bound, 1e-6, missing=missing)
 
 
 _MEASURES: tuple[Callable[[RunRecord], Iterable[Metric]], ...] = (

@@ -1,10 +1,8 @@
 """Priority inversions: a pod was placed where one that mattered more would have fitted.
 
 A pair (low, high) is an inversion if ``high`` has the higher priority, was waiting when ``low`` was bound, and would
-have fitted on the node of ``low`` just before that moment. Two moments closer than the run's resolution have no order.
-
-This is approximate: affinity, taints and ports are not considered, and the moment of the decision cannot be seen, so
-that a pod counts that arrived between it and the binding.
+have fitted on the node of ``low`` just before. Two moments closer than the run's resolution have no order. Affinity,
+taints and ports are not considered, and a pod counts that arrived between the decision and the binding.
 """
 
 from __future__ import annotations
@@ -42,20 +40,23 @@ class _Step(IntEnum):
 
 def count_inversions(record: RunRecord) -> Inversions:
     """Count the inversions of a run; pods times distinct pods is what it costs."""
-    room, waiting = _Room(record), _WaitingPods(record.pods)
-    found = []
+    free, waiting, found = {node.name: node.resources for node in record.nodes}, _WaitingPods(record.pods), []
+    for pod in record.pods:
+        if pod.bound_s is None and pod.node in free:
+            free[pod.node] -= pod.requests
     for _, step, pod in _list_history(record):
         match step:
             case _Step.WAITS:
                 waiting.change(pod, 1)
             case _Step.WAITS_NO_MORE:
                 waiting.change(pod, -1)
-            case _Step.RELEASED:
-                room.change(pod, -1)
             case _Step.BOUND:
-                found.append(waiting.count_overtaken(pod, room))
-            case _Step.TAKEN:
-                room.change(pod, 1)
+                # Nothing is free on a node that is not the workload's.
+                found.append(waiting.count_overtaken(pod, free.get(pod.node, NOTHING)))
+            case _Step.RELEASED if pod.node in free:
+                free[pod.node] += pod.requests
+            case _Step.TAKEN if pod.node in free:
+                free[pod.node] -= pod.requests
     return Inversions(sum(found), sum(1 for pairs in found if pairs), len(found))
 
 
@@ -73,14 +74,12 @@ def _list_history(record: RunRecord) -> list[tuple[float, _Step, PodRecord]]:
     steps: list[tuple[float, _Step, PodRecord]] = []
     for pod in record.pods:
         if pod.bound_s is not None:
-            steps.append((pod.bound_s, _Step.BOUND, pod))
-            steps.append((pod.bound_s, _Step.TAKEN, pod))
+            steps += [(pod.bound_s, _Step.BOUND, pod), (pod.bound_s, _Step.TAKEN, pod)]
         if pod.gone_s is not None and bound_from_s(pod) is not None:
             steps.append((pod.gone_s, _Step.RELEASED, pod))
         begin_s, end_s = _bound_waiting(pod, record.resolution_s)
         if begin_s < end_s:
-            steps.append((begin_s, _Step.WAITS, pod))
-            steps.append((end_s, _Step.WAITS_NO_MORE, pod))
+            steps += [(begin_s, _Step.WAITS, pod), (end_s, _Step.WAITS_NO_MORE, pod)]
     return sorted(steps, key=lambda step: step[:2])
 
 
@@ -91,27 +90,6 @@ def _bound_waiting(pod: PodRecord, resolution_s: float) -> tuple[float, float]:
         return begin_s, -math.inf
     end_s = min((moment for moment in (pod.bound_s, pod.gone_s) if moment is not None), default=math.inf)
     return begin_s, end_s - resolution_s
-
-
-class _Room:
-    """What is free on the nodes, as pods come and go."""
-
-    def __init__(self, record: RunRecord) -> None:
-        self._free = {node.name: node.resources for node in record.nodes}
-        for pod in record.pods:
-            if pod.bound_s is None and pod.node:
-                self.change(pod, 1)
-
-    def on(self, node: str) -> Resources:
-        """Return what is free on a node; nothing on one that is not the workload's."""
-        return self._free.get(node, NOTHING)
-
-    def change(self, pod: PodRecord, held: int) -> None:
-        """Take the pod's room, or give it back with -1."""
-        free = self._free.get(pod.node)
-        if free is not None:
-            left = free - pod.requests if held > 0 else free + pod.requests
-            self._free[pod.node] = left
 
 
 class _WaitingPods:
@@ -129,9 +107,8 @@ class _WaitingPods:
     def change(self, pod: PodRecord, by: int) -> None:
         self._waiting[self._place[_shape_of(pod)]] += by
 
-    def count_overtaken(self, low: PodRecord, room: _Room) -> int:
-        """Return how many waiting pods ``low`` is placed before, and should not be."""
-        free = room.on(low.node)
+    def count_overtaken(self, low: PodRecord, free: Resources) -> int:
+        """Return how many waiting pods ``low`` is placed before, and should not be, where so much is free."""
         # Where there is too little, what is not asked for does not matter.
         there = np.array([max(free[name], 0) for name in self._names], np.int64)
         # Shapes are sorted by priority: only those above need be looked at.

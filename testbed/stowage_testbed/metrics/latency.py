@@ -37,8 +37,6 @@ def percentile(samples: Sequence[float], rank: float) -> Percentile:
 
 
 RANKS = (50.0, 90.0, 95.0, 99.0)
-"""Percentiles of every latency of a measured window."""
-
 SUMMARY_RANKS = (50.0, 90.0, 99.0)
 """Those for which the summary of a run has room."""
 
@@ -51,32 +49,23 @@ class Latencies:
     missing: int
 
 
-def measure_t_sched(record: RunRecord) -> Latencies:
-    """Return creation to binding, of the pods that were created in the window."""
-    return _make_latencies([(pod.created_s, pod.bound_s) for pod in record.pods])
+def _measured(begin: str, end: str) -> Callable[[RunRecord], Latencies]:
+    """Return what measures the time between two moments, of the pods that had the first one in the window."""
 
+    def measure(record: RunRecord) -> Latencies:
+        moments = [(getattr(pod, begin), getattr(pod, end)) for pod in record.pods]
+        begun = [(begin_s, end_s) for begin_s, end_s in moments if begin_s is not None]
+        samples = [end_s - begin_s for begin_s, end_s in begun if end_s is not None]
+        return Latencies(tuple(samples), len(begun) - len(samples))
 
-def measure_t_ready(record: RunRecord) -> Latencies:
-    """Return creation to readiness, of the pods that were created in the window."""
-    return _make_latencies([(pod.created_s, pod.ready_s) for pod in record.pods])
-
-
-def measure_t_post(record: RunRecord) -> Latencies:
-    """Return binding to readiness, of the pods that were bound in the window."""
-    return _make_latencies([(pod.bound_s, pod.ready_s) for pod in record.pods])
+    return measure
 
 
 LATENCIES: Mapping[str, Callable[[RunRecord], Latencies]] = {
-    "t_sched": measure_t_sched,
-    "t_ready": measure_t_ready,
-    "t_post": measure_t_post,
+    "t_sched": _measured("created_s", "bound_s"),
+    "t_ready": _measured("created_s", "ready_s"),
+    "t_post": _measured("bound_s", "ready_s"),
 }
-
-
-def _make_latencies(spans_s: Sequence[tuple[float | None, float | None]]) -> Latencies:
-    begun = [(begin_s, end_s) for begin_s, end_s in spans_s if begin_s is not None]
-    samples = [end_s - begin_s for begin_s, end_s in begun if end_s is not None]
-    return Latencies(tuple(samples), len(begun) - len(samples))
 
 
 def measure_latency(record: RunRecord) -> Iterator[Metric]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal
 
 Better = Literal["lower", "higher", "neither"]
@@ -23,3 +24,19 @@ class Metric:
     n: int
     resolution: float = 0.0
     note: str = ""
+
+
+def make_metric(  # noqa: PLR0917 - as in `Metric`
+    name: str,
+    value: float | Fraction | None,
+    unit: str,
+    better: Better,
+    n: int,
+    resolution: float = 0.0,
+    note: str = "",
+    missing: str = "",
+) -> Metric:
+    """Return a metric; where it has no value, its note is ``missing``."""
+    if value is None:
+        return Metric(name, None, unit, better, n, resolution, missing)
+    return Metric(name, float(value) if isinstance(value, Fraction) else value, unit, better, n, resolution, note)

@@ -1,13 +1,17 @@
-"""What is kept of one measured run: all that its metrics and pictures are made from."""
+"""What is kept of one measured run, how it went over time, and how the scripts of pages read it."""
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import Any
 
 import msgspec
 
-from stowage_testbed.amounts.resources import Resources
+from stowage_testbed.amounts.resources import CPU, PODS, Resources
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 from stowage_testbed.observe.receipt import CLOCK_NAME
@@ -140,3 +144,81 @@ def _make_pod_state(pod: PodRecord, *, placed: bool) -> PodState:
         priority=pod.priority,
         name=pod.name,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class StepLine:
+    """``values[i]`` holds from ``times_s[i]`` until ``times_s[i + 1]``; 0 before."""
+
+    times_s: tuple[float, ...]
+    values: tuple[int, ...]
+
+    @property
+    def peak(self) -> int:
+        """The largest value, 0 where there is none."""
+        return max(self.values, default=0)
+
+    def mean(self, window_s: float) -> float:
+        """Return the average over time from 0 to ``window_s``, which is above 0."""
+        ends_s = (*self.times_s, max(window_s, *self.times_s, 0.0))
+        areas = (
+            value * (end_s - begin_s) for value, (begin_s, end_s) in zip(self.values, pairwise(ends_s), strict=True)
+        )
+        return math.fsum(areas) / window_s
+
+    def means(self, edges_s: Sequence[float]) -> list[float]:
+        """Return the averages between each two edges, which ascend."""
+        if not self.times_s:
+            return [0.0] * (len(edges_s) - 1)
+        # The area up to each time, and from the last one before it to each edge.
+        steps = zip(self.values, pairwise(self.times_s), strict=False)
+        areas = [0.0, *accumulate(value * (end_s - begin_s) for value, (begin_s, end_s) in steps)]
+
+        def area_until(edge_s: float) -> float:
+            last = bisect_right(self.times_s, edge_s) - 1
+            return areas[last] + self.values[last] * (edge_s - self.times_s[last]) if last >= 0 else 0.0
+
+        parts = zip(pairwise(map(area_until, edges_s)), pairwise(edges_s), strict=True)
+        return [(after - before) / (end_s - begin_s) for (before, after), (begin_s, end_s) in parts]
+
+
+def add_up(parts: Iterable[tuple[Span, int]]) -> StepLine:
+    """Return the sum of amounts that are each there for one span of time."""
+    changes: dict[float, int] = {}
+    for (begin_s, end_s), amount in parts:
+        changes[begin_s] = changes.get(begin_s, 0) + amount
+        changes[end_s] = changes.get(end_s, 0) - amount
+    times_s = sorted(changes)
+    return StepLine(times_s=tuple(times_s), values=tuple(accumulate(changes[time_s] for time_s in times_s)))
+
+
+def count_waiting(record: RunRecord) -> StepLine:
+    """Return how many pods had no node, from the window's start to its end."""
+    spans = (find_waiting_span(pod, record.window_s) for pod in record.pods)
+    return add_up((span, 1) for span in spans if span is not None)
+
+
+def list_node_columns(nodes: Sequence[NodeState], resources: Sequence[str]) -> dict[str, Any]:
+    """Return the nodes' names, and what each has of pods and of these resources."""
+    return {
+        "names": [node.name for node in nodes],
+        "resources": list(resources),
+        "amounts": {name: [node.resources[name] for node in nodes] for name in (*resources, PODS)},
+    }
+
+
+def list_pod_columns(pods: Sequence[PodRecord] | Sequence[PodState], nodes: Sequence[NodeState]) -> dict[str, Any]:
+    """Return the pods' names, kinds (workload, priority, requests) and nodes; -1 is none of the nodes."""
+    places = {node.name: index for index, node in enumerate(nodes)}
+    kinds: dict[tuple[Any, ...], int] = {}
+    return {
+        "names": [pod.name for pod in pods],
+        "kind": [kinds.setdefault((pod.workload, pod.priority, pod.requests), len(kinds)) for pod in pods],
+        "node": [places.get(pod.node or "", -1) for pod in pods],
+        "kinds": [[workload, priority, dict(requests)] for workload, priority, requests in kinds],
+    }
+
+
+def name_requested(resource: str) -> str:
+    """Return what a chart says of the requests of a resource."""
+    return f"{'CPU' if resource == CPU else resource} requested"

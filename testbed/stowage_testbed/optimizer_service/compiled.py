@@ -1,17 +1,13 @@
-"""The optimiser's hot loops, compiled before anybody waits for an answer.
-
-An environment that is new has nothing compiled, and a service that compiles in its
-first solve misses every deadline.
-"""
+"""The optimiser's hot loops, compiled first: a service that compiles in its first solve misses every deadline."""
 
 from __future__ import annotations
 
 import hashlib
-import subprocess
 import sys
 from collections import deque
 from importlib.util import find_spec
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, STDOUT, Popen
 
 from filelock import FileLock
 
@@ -23,10 +19,7 @@ _TAIL_LINES = 15
 
 
 def compile_optimizer() -> None:
-    """Compile the hot loops, unless that was done for these files already; a `StowageError` carries what was said.
-
-    It takes ten seconds on two cores, says so on stderr, and is remembered in the cache folder.
-    """
+    """Compile the hot loops in ten seconds, unless that was done for these files; a `StowageError` says why not."""
     done = layout.cache_folder() / "compiled" / _mark()
     if done.exists():
         return
@@ -36,13 +29,7 @@ def compile_optimizer() -> None:
             return
         command = Path(sys.executable).with_name(COMMAND)
         tail: deque[str] = deque(maxlen=_TAIL_LINES)
-        with subprocess.Popen(
-            [str(command), "compile"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        ) as process:
+        with Popen([str(command), "compile"], stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, text=True) as process:
             for line in process.stdout or ():
                 tail.append(line.rstrip())
                 print(tail[-1], file=sys.stderr, flush=True)  # noqa: T201

@@ -64,18 +64,13 @@ def no_answer(why: str) -> StowageError:
 
 def call_failed(case: str, arm: str, why: str) -> StowageError:
     """Return the error that a measured call was refused or left without an answer."""
-    return StowageError(
-        f"no answer for {case} by {arm}: {why}; what was measured until now is kept, "
-        "and running again goes on from there"
-    )
+    way_out = "what was measured until now is kept, and running again goes on from there"
+    return StowageError(f"no answer for {case} by {arm}: {why}; {way_out}")
 
 
 @contextmanager
 def running_service(code_cache: Path | None = None) -> Iterator[RunningService]:
-    """Start the service and stop it afterwards; a `StowageError` if it ended, or took longer than `READY_LIMIT_S`.
-
-    Compiled code is looked for in ``code_cache``; None leaves it to the service.
-    """
+    """Start the service, with code of ``code_cache``, and stop it; a `StowageError` if it does not get ready."""
     environment = dict(os.environ)
     if code_cache is not None:
         environment["NUMBA_CACHE_DIR"] = str(code_cache)
@@ -88,11 +83,9 @@ def running_service(code_cache: Path | None = None) -> Iterator[RunningService]:
             state = probe(socket, READY_LIMIT_S, wait=True)
             ready_s = time.monotonic() - started
             if state != "SERVING":
-                raise StowageError(
-                    f"the optimiser's service did not get ready: {state}; its log ends "
-                    f"with:\n{child.log_end(LOG_LINES)}\n"
-                    "start `stowage-optimizer serve` by hand to see why"
-                )
+                why = f"the optimiser's service did not get ready: {state}; its log ends with:"
+                way_out = "start `stowage-optimizer serve` by hand to see why"
+                raise StowageError(f"{why}\n{child.log_end(LOG_LINES)}\n{way_out}")
             options = [("grpc.max_receive_message_length", -1)]
             with grpc.insecure_channel(f"unix:{socket}", options) as channel:
                 yield RunningService(child.pid, pb_grpc.OptimizerStub(channel), ready_s, socket)

@@ -1,1 +1,1 @@
-"""A packing policy tried on a day in virtual time, beside the descheduler."""
+"""A packing policy in virtual time, beside the descheduler: `evaluation.evaluate_policy`."""

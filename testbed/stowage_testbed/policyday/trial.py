@@ -1,27 +1,151 @@
-"""A trace with one arm: what acts in the windows, and what came of it."""
+"""A trace with one arm: what acts in the windows, among them the descheduler, and what came of it."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import msgspec
+import yaml
+
 from stowage_testbed.amounts.resources import Resources
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.pod import requests_of
 from stowage_testbed.optimizer_service.service import running_service
-from stowage_testbed.policyday.arms import THRESHOLDS, Arm, Descheduler, configured
 from stowage_testbed.policyday.policy import Policy, Window
-from stowage_testbed.simulate.trace_events import make_events, make_node
-from stowage_testbed.simulate.virtual_time import Event, PassedTime, World
+from stowage_testbed.simulate import find_profile
+from stowage_testbed.simulate.process import LineProcess
+from stowage_testbed.simulate.virtual_time import Event, PassedTime, World, make_events, make_node
+from stowage_testbed.toolchain import tool_path
 from stowage_testbed.trace.format import NodeSeen
 from stowage_testbed.trace.reading import Trace
+
+SCORING = "NodeResourcesFit"
+MOST_ALLOCATED = {
+    "name": SCORING,
+    "args": {
+        "scoringStrategy": {
+            "type": "MostAllocated",
+            "resources": [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}],
+        }
+    },
+}
+"""As the descheduler's documents ask for beside HighNodeUtilization."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """What acts in the windows: the descheduler's plugin, the policy by the optimiser's plans, or nothing.
+
+    With ``most_allocated`` the scheduler scores by it. With ``is_killed`` it is killed in each window, again and again.
+    """
+
+    name: str
+    deschedules: bool = False
+    most_allocated: bool = False
+    plans: bool = False
+    is_killed: bool = False
+
+
+ARMS = {
+    arm.name: arm
+    for arm in (
+        Arm("policy", plans=True),
+        Arm("policy-most-allocated", plans=True, most_allocated=True),
+        Arm("policy-killed", plans=True, is_killed=True),
+        Arm("none"),
+        Arm("none-most-allocated", most_allocated=True),
+        Arm("high-node-utilization", deschedules=True),
+        Arm("high-node-utilization-most-allocated", deschedules=True, most_allocated=True),
+    )
+}
+
+
+def find_arm(name: str) -> Arm:
+    """Return the arm of a name, or raise an InputError with those that there are."""
+    if name not in ARMS:
+        raise InputError(f"no arm {name!r}; there are: {', '.join(ARMS)}")
+    return ARMS[name]
+
+
+WITH_OPTIMISER = {"default": "optimizer", "deterministic": "optimizer-deterministic"}
+"""The chart's profiles that differ in the optimiser."""
+
+
+@contextmanager
+def configured(arm: Arm, profile: Path, arguments: Mapping[str, Any] | None = None) -> Iterator[Path]:
+    """Yield an arm's KubeSchedulerConfiguration, from a profile without the optimiser and the plugin's ``arguments``.
+
+    An `InputError` if the profile is not of that kind, or the arm plans and the chart has none with the optimiser.
+    """
+    if arm.plans:
+        if profile.stem not in WITH_OPTIMISER or profile != find_profile(profile.stem):
+            raise InputError(
+                f"{profile}: a policy needs a scheduler with the optimiser: leave out "
+                "--profile, or name default or deterministic"
+            )
+        profile = find_profile(WITH_OPTIMISER[profile.stem])
+    plugins = [MOST_ALLOCATED] if arm.most_allocated else []
+    if arm.plans:
+        plugins.append({"name": "PriorityOptimizer", "args": dict(arguments or {})})
+    try:
+        configuration = yaml.safe_load(profile.read_text(encoding="utf-8"))
+        for one in configuration["profiles"]:
+            names = {plugin["name"] for plugin in plugins}
+            others = [a for a in one.get("pluginConfig", ()) if a["name"] not in names]
+            if others or plugins:
+                one["pluginConfig"] = [*others, *plugins]
+    except (OSError, yaml.YAMLError, TypeError, KeyError) as error:
+        raise InputError(f"{profile}: is no KubeSchedulerConfiguration with profiles ({error})") from error
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / profile.name
+        file.write_text(yaml.safe_dump(configuration), encoding="utf-8")
+        yield file
+
+
+TOOL = "descheduler-pass"
+
+THRESHOLDS = {"cpu": 20, "memory": 20, "pods": 20}
+"""In percent; those of upstream's own example. Nodes below all of them are emptied."""
+
+LIMIT_S = 600.0
+
+
+class _Done(msgspec.Struct):
+    kept: dict[str, int]
+
+
+class _Answer(msgspec.Struct):
+    evict: str = ""
+    done: _Done | None = None
+
+
+class Descheduler(LineProcess):
+    """The descheduler's plugin with thresholds in percent by resource, for as long as the ``with`` block lasts."""
+
+    def __init__(self, thresholds: Mapping[str, float]) -> None:
+        arguments = msgspec.json.encode({"thresholds": dict(thresholds)}).decode()
+        super().__init__((tool_path(TOOL), "--arguments", arguments))
+
+    def run_pass(self, state: Mapping[str, Any], evict: Callable[[str], str]) -> dict[str, int]:
+        """Return how many pods it left, by reason; ``evict`` evicts ``namespace/name``, or says what refuses that."""
+        line: Mapping[str, Any] = state
+        while True:
+            said = self.ask(msgspec.json.encode(line), "the descheduler", LIMIT_S, "try a smaller trace")
+            answer = msgspec.json.decode(said, type=_Answer)
+            if answer.done:
+                return answer.done.kept
+            line = {"refused": evict(answer.evict)}
+
 
 INTERVAL_S = 300.0
 """How often the descheduler looks at the cluster, by its own default."""
@@ -36,8 +160,6 @@ IDLE_S = 600.0
 """How long a node must have been empty before it goes; the cluster autoscaler's default."""
 
 EVICTED = "evicted"
-"""How the life of a pod ends that was moved."""
-
 State = Mapping[str, Any]
 """``nodes``, ``pods`` and ``disruptionBudgets``, as Kubernetes' objects, and ``coolingDown``, the pods that were moved
 within the cool-down, as namespace/name."""
@@ -58,7 +180,7 @@ class Settings:
 
 
 @dataclass(slots=True)
-class WindowTold:
+class WindowOutcome:
     """What happened in a window; ``left``: the node of each moved pod; ``gone``: those the autoscaler removed."""
 
     window: Window
@@ -67,18 +189,13 @@ class WindowTold:
     most_emptied: int | None = None
     left: list[str] = field(default_factory=list)
     gone: set[str] = field(default_factory=set)
-    kept: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
     runs: int = 0
 
     @property
     def emptied(self) -> frozenset[str]:
         """The nodes that were emptied by moving pods, also those that went and came back."""
         return (self.used_before & set(self.left)) - (self.used_after - self.gone)
-
-    @property
-    def returned(self) -> frozenset[str]:
-        """Those of them that came back before the window closed."""
-        return self.emptied & self.used_after
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +204,7 @@ class Trial:
 
     arm: Arm
     passed: PassedTime
-    windows: tuple[WindowTold, ...]
+    windows: tuple[WindowOutcome, ...]
 
 
 def windows_of(trace: Trace, policy: Policy, say: Callable[[str], object] = bool) -> tuple[Window, ...]:
@@ -105,7 +222,7 @@ def nodes_in_use(state: State) -> frozenset[str]:
     )
 
 
-def try_arm(arm: Arm, day: Trace, policy: Policy, settings: Settings, prove: Prove = lambda _: None) -> Trial:
+def run_arm(arm: Arm, day: Trace, policy: Policy, settings: Settings, prove: Prove = lambda _: None) -> Trial:
     """Replay a trace with an arm; a `StowageError` if the scheduler, the descheduler or the optimiser failed."""
     with ExitStack() as stack:
         arguments: dict[str, Any] = {}
@@ -116,7 +233,7 @@ def try_arm(arm: Arm, day: Trace, policy: Policy, settings: Settings, prove: Pro
         config = stack.enter_context(configured(arm, settings.profile, arguments))
         world = stack.enter_context(World(config, minor=settings.minor))
         descheduler = stack.enter_context(Descheduler(settings.thresholds)) if arm.deschedules else None
-        windows = tuple(WindowTold(window) for window in windows_of(day, policy))
+        windows = tuple(WindowOutcome(window) for window in windows_of(day, policy))
         acting = _Acting(world, prove, descheduler, Autoscaler(day) if settings.autoscales else None)
         agenda = iter(acting.agenda(windows, settings.interval_s, day.lines[-1].t, is_killed=arm.is_killed))
 
@@ -136,24 +253,19 @@ def try_arm(arm: Arm, day: Trace, policy: Policy, settings: Settings, prove: Pro
             due = next(agenda, None)
         passed = world.end()
 
-        _tell_windows(windows, world, passed, _began(day))
-        return Trial(arm, passed, windows)
-
-
-def _tell_windows(windows: tuple[WindowTold, ...], world: World, passed: PassedTime, began: datetime) -> None:
-    """Add what the policy's own status says of its windows, and which nodes the moved pods left."""
-    for said in world.remarks("window"):
-        start_s = (datetime.fromisoformat(said["start"]) - began).total_seconds()
-        for one in windows:
-            if one.window.start_s == start_s:
-                one.runs += said["phase"] != "Missed"
-                for refused in said.get("refused") or ():
-                    one.kept[refused["reason"]] += refused["count"]
-    for life in passed.lives:
-        if life.how == EVICTED and life.ended_s is not None:
+        # What the policy's own status says of its windows, and which nodes the moved pods left.
+        for said in world.remarks("window"):
+            start_s = (datetime.fromisoformat(said["start"]) - _began(day)).total_seconds()
             for one in windows:
-                if one.window.start_s <= life.ended_s <= one.window.end_s:
-                    one.left.append(life.node)
+                if one.window.start_s == start_s:
+                    one.runs += said["phase"] != "Missed"
+                    for refused in said.get("refused") or ():
+                        one.refused[refused["reason"]] += refused["count"]
+        for one in windows:
+            start_s, end_s = one.window
+            moved = (life for life in passed.lives if life.how == EVICTED and life.ended_s is not None)
+            one.left += [life.node for life in moved if start_s <= (life.ended_s or 0.0) <= end_s]
+        return Trial(arm, passed, windows)
 
 
 def _began(trace: Trace) -> datetime:
@@ -202,40 +314,40 @@ class _Acting:
     prove: Prove
     descheduler: Descheduler | None
     scaler: Autoscaler | None
-    opened: WindowTold | None = None
+    opened: WindowOutcome | None = None
 
     def agenda(
-        self, windows: tuple[WindowTold, ...], interval_s: float, length_s: float, *, is_killed: bool
+        self, windows: tuple[WindowOutcome, ...], interval_s: float, length_s: float, *, is_killed: bool
     ) -> list[_Due]:
         """Return what is to be done when, in the order of the times."""
         due: list[_Due] = []
         for one in windows:
             at_s, end_s = one.window
-            due.append((at_s, partial(self.open, told=one)))
+            due.append((at_s, partial(self.open, outcome=one)))
             if is_killed:
                 kills = (at_s + after_s for after_s in KILLED_AFTER_S)
                 due += ((kill_s, self.kill) for kill_s in kills if kill_s < end_s)
             while self.descheduler and at_s < end_s:
-                due.append((at_s, partial(self.run_pass, told=one, descheduler=self.descheduler)))
+                due.append((at_s, partial(self.run_pass, outcome=one, descheduler=self.descheduler)))
                 at_s += interval_s
-            due.append((end_s, partial(self.close, told=one)))
+            due.append((end_s, partial(self.close, outcome=one)))
         if self.scaler:
             due += ((turn * SCALING_S, self.scale) for turn in range(1, int(length_s // SCALING_S) + 1))
         return sorted(due, key=itemgetter(0))
 
-    def open(self, at_s: float, told: WindowTold) -> None:
-        self.opened = told
+    def open(self, at_s: float, outcome: WindowOutcome) -> None:
+        self.opened = outcome
         state = self.world.tell_state(at_s)
-        told.used_before = nodes_in_use(state)
-        told.most_emptied = self.prove(state)
+        outcome.used_before = nodes_in_use(state)
+        outcome.most_emptied = self.prove(state)
 
-    def run_pass(self, at_s: float, told: WindowTold, descheduler: Descheduler) -> None:
+    def run_pass(self, at_s: float, outcome: WindowOutcome, descheduler: Descheduler) -> None:
         state = self.world.tell_state(at_s)
-        told.kept.update(descheduler.run_pass(state, partial(self.world.evict, at_s)))
+        outcome.refused.update(descheduler.run_pass(state, partial(self.world.evict, at_s)))
 
-    def close(self, at_s: float, told: WindowTold) -> None:
+    def close(self, at_s: float, outcome: WindowOutcome) -> None:
         self.opened = None
-        told.used_after = nodes_in_use(self.world.tell_state(at_s))
+        outcome.used_after = nodes_in_use(self.world.tell_state(at_s))
 
     def kill(self, at_s: float) -> None:
         self.world.happen({"at": at_s, "restart": True})

@@ -11,9 +11,8 @@ from rich.text import Text
 
 from stowage_testbed.amounts.resources import NOTHING
 from stowage_testbed.base.files import write_whole
-from stowage_testbed.metrics.columns import list_node_columns, list_pod_columns, name_requested
-from stowage_testbed.metrics.packing import sum_requested_per_node
-from stowage_testbed.metrics.state import ClusterState, NodeState
+from stowage_testbed.metrics.record import list_node_columns, list_pod_columns, name_requested
+from stowage_testbed.metrics.state import ClusterState, NodeState, sum_requested_per_node
 from stowage_testbed.page.offline import BARS, offline_page
 from stowage_testbed.run.outcome import CheckpointRecord, ScenarioOutcome
 from stowage_testbed.text.lines import columns

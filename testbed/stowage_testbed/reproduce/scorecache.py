@@ -1,7 +1,7 @@
 """The evaluation of the score cache, seed 003: a burst, and recoveries, by five arms: `rebuild`.
 
-Zhou, Mondal, Cheng, Kabir, "On Optimized Scheduling Scheme for Rapid Pod Autoscaling in Kubernetes". Its Table 3 is in
-`stowage_testbed.compare.published`; Table 4 has one run of each scheduler, a quarter of an hour of load.
+Zhou, Mondal, Cheng, Kabir, "On Optimized Scheduling Scheme for Rapid Pod Autoscaling in Kubernetes". Its Tables 3
+and 4 are in ``compare/published.yaml``.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from statistics import fmean
 from stowage_testbed.compare.arms.registry import ARMS, choose_arms
 from stowage_testbed.compare.comparison import Comparison
 from stowage_testbed.compare.page import write_report
-from stowage_testbed.compare.published import CITATION, burst_table, direction_table, paper_rows
-from stowage_testbed.compare.request import EQUAL, CompareListener, CompareRequest, LimitsKind, choose_scenario
+from stowage_testbed.compare.request import EQUAL, CompareListener, CompareRequest, choose_scenario
 from stowage_testbed.compare.session import compare
+from stowage_testbed.compare.tables import CITATION, burst_table, direction_table, read_published
 from stowage_testbed.compare.wording import MISSING
 from stowage_testbed.reproduce.instance.rebuilding import write_tables
 from stowage_testbed.run.arm import ClientLimits
@@ -35,21 +35,11 @@ RATED = (*NOT_SLOWER, "scheduler_memory_peak_bytes", "ttr_s")
 
 NAMES = ("ttr_s", "p99_peak_s", "p99_mean_s", "ok_rate", "t_ready_most_s")
 
-TABLE_4 = paper_rows(
-    NAMES,
-    {
-        "default": ("Default", (346, 1.962, 1.273, 0.40, 99)),
-        "koordinator": ("Koordinator", (191, 2.613, 1.291, 0.43, 105)),
-        "yunikorn": ("YuniKorn", (152, 1.823, 1.166, 0.33, 111)),
-        "stowage-score-cache": ("Cache-scheduler", (115, 1.872, 1.178, 0.43, 105)),
-    },
-)
+TABLE_4 = read_published("table_4")
 
 HEADERS = (
-    "scheduler", "runs", "TTR (s)", "TTR of default", "max p99 (s)", "mean p99 (s)",
-    "OK rate", "most ready (s)",
+    "scheduler", "runs", "TTR (s)", "TTR of default", "max p99 (s)", "mean p99 (s)", "OK rate", "most ready (s)",
 )  # fmt: skip
-
 
 _BURST_METRICS = (
     "placed_pods", "t_sched_mean_s", "t_sched_p99_s", "throughput_pods_per_s", "jain_pods",
@@ -74,7 +64,7 @@ class Planned:
 
     def request(self, scenarios: Path, results: Path) -> CompareRequest:
         """Return what is asked of the comparison, given the folders of all of them."""
-        equal: Mapping[LimitsKind, ClientLimits | None] = {"equal": EQUAL}
+        equal: Mapping[str, ClientLimits | None] = {"equal": EQUAL}
         return CompareRequest(
             scenario=choose_scenario(self.scenario, scenarios, self.variant),
             arms=tuple(choose_arms(tuple(ARMS))),
@@ -109,19 +99,15 @@ def rebuild(
         else:
             tables.append(recovery_table(comparison))
         figures += comparison_figures(one, comparison)
-    scope = {one.name: one.rounds for one in comparisons}
-    folder = results / FOLDER
-    return write_tables(folder, figures_file, tables, figures, {"scope": scope})
+    facts = {"scope": {one.name: one.rounds for one in comparisons}}
+    return write_tables(results / FOLDER, figures_file, tables, figures, facts)
 
 
 def comparison_figures(planned: Planned, comparison: Comparison) -> Iterator[Figure]:
     """Yield each arm's metrics, the changes from the baseline, and what became of an overloaded service."""
-    failed = [run for run in comparison.runs if run.error]
-    yield figure(
-        f"{planned.name}: runs that failed", "runs",
-        [float(bool(run.error)) for run in comparison.runs], sum, at_most(0),
-        spread=False, note="; ".join(f"{run.arm}: {run.error}" for run in failed),
-    )  # fmt: skip
+    failed = [float(bool(run.error)) for run in comparison.runs]
+    note = "; ".join(f"{run.arm}: {run.error}" for run in comparison.runs if run.error)
+    yield figure(f"{planned.name}: runs that failed", "runs", failed, sum, at_most(0), spread=False, note=note)
     for limits in comparison.limits:
         for arm, name in product(comparison.arm_names, planned.metrics):
             if metrics := comparison.metrics(limits, arm, name):
@@ -133,14 +119,14 @@ def comparison_figures(planned: Planned, comparison: Comparison) -> Iterator[Fig
                 continue
             wanted = arm in OURS and name in NOT_SLOWER
             yield Figure(
-                name=f"{planned.name}, {limits} limits: {arm} over default: {name}",
-                value=verdict.estimate,
-                unit="x" if verdict.scale == "ratio" else verdict.unit,
-                target="not worse" if wanted else "",
-                met=verdict.outcome != "worse" if wanted else None,
-                runs=verdict.rounds,
-                spread=tuple(end for end in (verdict.low, verdict.high) if end is not None),
-                note=verdict.outcome,
+                f"{planned.name}, {limits} limits: {arm} over default: {name}",
+                verdict.estimate,
+                "x" if verdict.scale == "ratio" else verdict.unit,
+                "not worse" if wanted else "",
+                verdict.outcome != "worse" if wanted else None,
+                verdict.rounds,
+                tuple(end for end in (verdict.low, verdict.high) if end is not None),
+                verdict.outcome,
             )
     found = defaultdict[tuple[str, str], Counter[str]](Counter)
     for record in comparison.records:
@@ -167,10 +153,9 @@ def recovery_table(comparison: Comparison) -> Table:
         headers=HEADERS,
         rows=tuple(rows),
         notes=(
-            f"Paper: {CITATION.replace('Table 3', 'Table 4')}; one run each, on GKE, "
-            "15 minutes of load and periods of 15 to 30 s. Variant `full` has those "
-            "periods; the default run has shorter ones, and its times are not to be "
-            "held against the paper's, only the schedulers against each other.",
+            f"Paper: {CITATION.replace('Table 3', 'Table 4')}; one run each, on GKE, 15 minutes of load and periods of "
+            "15 to 30 s. Variant `full` has those periods; the default run has shorter ones, and its times are not to "
+            "be held against the paper's, only the schedulers against each other.",
             "Fake nodes have no container start: what is left of a recovery is the "
             "autoscaler's, the scheduler's, and the model's of the service.",
         ),
@@ -178,9 +163,7 @@ def recovery_table(comparison: Comparison) -> Table:
 
 
 def _cells(values: Mapping[str, float | None], base: float | None) -> list[str]:
-    shown = []
-    for name in NAMES:
-        value, digits = values[name], 0 if name in {"ttr_s", "t_ready_most_s"} else 3
-        shown.append(MISSING if value is None else f"{value:.{digits}f}")
+    digits = dict.fromkeys(NAMES, 3) | {"ttr_s": 0, "t_ready_most_s": 0}
+    shown = [MISSING if values[name] is None else f"{values[name]:.{digits[name]}f}" for name in NAMES]
     ttr_s = values["ttr_s"]
     return [shown[0], MISSING if ttr_s is None or not base else f"x{ttr_s / base:.2f}", *shown[1:]]

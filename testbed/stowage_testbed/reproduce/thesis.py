@@ -6,35 +6,35 @@ Seed 002: Canova, "Scheduling Optimization in Kubernetes", section 4.4.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import product
-from pathlib import Path
-from random import Random
 from statistics import fmean
 from typing import Any, NamedTuple
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
-from stowage_testbed.cluster.node_pool import ZONE_LABEL
-from stowage_testbed.instances.case import Case, Family
-from stowage_testbed.instances.cell import Cell
-from stowage_testbed.instances.snapshot import REQUIRED, snapshot_of
+from stowage_testbed.instances.case import Case, Cell, Family
 from stowage_testbed.reproduce.instance.rebuilding import (
     Evaluation,
     GridRequest,
     Rebuilding,
-    Shown,
     Solved,
     failures_figure,
     losses,
     losses_figure,
 )
-from stowage_testbed.reproduce.instance.rows import PENDING, Instance, carried_out, facts_of, node_names, pod_names
+from stowage_testbed.reproduce.instance.rows import (
+    PENDING,
+    Instance,
+    carried_out,
+    facts_of,
+    node_names,
+    pod_names,
+    snapshot_of,
+)
 from stowage_testbed.reproduce.sweep.execution import Tools
-from stowage_testbed.reproduce.sweep.folder import Header
-from stowage_testbed.scenario.model import Scenario, Workload
 from stowage_testbed.text.figure import Figure, figure, share_percent
 from stowage_testbed.text.tables import Table
 
@@ -43,61 +43,10 @@ PODS_PER_BIN = (4, 8)
 PRIORITIES = (2, 5)
 RATIOS_PERCENT = (80, 90, 100, 110)
 
-LABELS = ("a", "b")
-"""Every second node has the one, the others the other."""
-
-NEAR_SHARE, OFF_SHARE = 0.2, 0.2
-"""Of the ReplicaSets: with the affinity label ``a``, and with that anti-affinity."""
-
 
 def thesis_grid() -> tuple[Cell, ...]:
     """Return the thesis's 64 cells."""
     return tuple(Cell(*values) for values in product(BINS, PODS_PER_BIN, PRIORITIES, RATIOS_PERCENT))
-
-
-@dataclass(frozen=True, slots=True)
-class ThesisCase:
-    """The ``number``-th instance of a cell, if ``labelled`` with node affinity (left out in section 4.4.1)."""
-
-    cell: Cell
-    number: int
-    labelled: bool = False
-
-    @property
-    def id(self) -> str:
-        """Return a name that is also a file name."""
-        family = "labels" if self.labelled else "thesis"
-        return f"{family}-{self.cell.name}-{self.number}"
-
-    def seed(self, attempt: int) -> int:
-        """Return the seed of the ``attempt``-th try to find an instance: 63 bits."""
-        return self._case.seed(attempt)
-
-    def scenario(self, attempt: int) -> Scenario:
-        """Return nodes and workload of the ``attempt``-th try."""
-        scenario = replace(self._case.scenario(attempt), name=self.id)
-        if not self.labelled:
-            return scenario
-        draw = Random(self.seed(attempt))  # noqa: S311 - not for secrets
-        (pool,) = scenario.nodes
-        workload = tuple(_add_demand(one, draw.random()) for one in scenario.workload)
-        return replace(scenario, nodes=(replace(pool, zones=LABELS),), workload=workload)
-
-    @property
-    def _case(self) -> Case:
-        return Case(Family.PAPER, self.cell, self.number)
-
-
-def _add_demand(workload: Workload, chosen: float) -> Workload:
-    if chosen < NEAR_SHARE:
-        operator = "In"
-    elif chosen < NEAR_SHARE + OFF_SHARE:
-        operator = "NotIn"
-    else:
-        return workload
-    demand = {"key": ZONE_LABEL, "operator": operator, "values": [LABELS[0]]}
-    terms = {"nodeSelectorTerms": [{"matchExpressions": [demand]}]}
-    return replace(workload, pod={"affinity": {"nodeAffinity": {REQUIRED: terms}}})
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +61,7 @@ SEEDS_TRIED = 1000
 """Until a cell is said to have no such instance of this number."""
 
 
-def find_instance(case: ThesisCase, attempt: int, tools: Tools) -> ThesisRow | None:
+def find_instance(case: Case, attempt: int, tools: Tools) -> ThesisRow | None:
     """Return the instance of a try, if the heuristic leaves a pod of it pending on an empty cluster."""
     scenario = case.scenario(attempt)
     names = pod_names(scenario)
@@ -124,7 +73,7 @@ def find_instance(case: ThesisCase, attempt: int, tools: Tools) -> ThesisRow | N
     start = carried_out((PENDING,) * len(names), plan, names, node_names(scenario))
     if PENDING not in start:
         return None
-    return ThesisRow(**facts_of(case, scenario, attempt, start), labelled=case.labelled)
+    return ThesisRow(**facts_of(case, scenario, attempt, start), labelled=case.family is Family.LABELS)
 
 
 LIMITS_S = (1.0, 10.0)
@@ -142,7 +91,7 @@ STRATEGIES = (OR_TOOLS, Z3, *WITH_SYMMETRY.values(), "paper", DEFAULT_STRATEGY)
 
 
 @dataclass(frozen=True, slots=True)
-class ThesisRequest(GridRequest[ThesisCase]):
+class ThesisRequest(GridRequest):
     """What of the thesis's evaluation is to be rebuilt, also with labels of nodes."""
 
     sample: int = SAMPLE
@@ -155,10 +104,10 @@ class ThesisRequest(GridRequest[ThesisCase]):
         """Return the thesis's 64 cells."""
         return thesis_grid()
 
-    def cases_of(self, cell: Cell, number: int) -> Sequence[ThesisCase]:
-        """Return an instance's cases: without labels, and with them if wanted."""
-        kinds = (False, True) if self.labelled else (False,)
-        return [ThesisCase(cell, number, labelled) for labelled in kinds]
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """Without labels, and with them if wanted."""
+        return (Family.THESIS, Family.LABELS)[: 1 + self.labelled]
 
     def document(self) -> dict[str, Any]:
         """Return what was asked for, as JSON values."""
@@ -208,49 +157,36 @@ def win_counts(pairs: Iterable[tuple[ThesisSolved, ThesisSolved]]) -> WinCounts:
         mine, theirs = published_worth(one), published_worth(other)
         better += mine > theirs
         worse += mine < theirs
-        if mine == theirs:
-            same += 1
-            faster += one.result.wall_s < other.result.wall_s
+        same += mine == theirs
+        faster += mine == theirs and one.result.wall_s < other.result.wall_s
     return WinCounts(better, worse, same, faster)
 
 
 ThesisEvaluation = Evaluation[ThesisSolved]
-"""All results."""
-
-SHARE_HEADERS = (
-    "solver", "limit", "labels", "instances", "optimal", "better", "no better",
-    "mean call", "longest",
-)  # fmt: skip
+SHARE_HEADERS = ("solver", "limit", "labels", "instances", "optimal", "better", "no better", "mean call", "longest")
 DUEL_HEADERS = (
-    "solver", "against", "limit", "instances", "better", "worse", "same",
-    "same, faster", "worse tier by tier",
+    "solver", "against", "limit", "instances", "better", "worse", "same", "same, faster", "worse tier by tier",
 )  # fmt: skip
 
 
 def share_table(evaluation: ThesisEvaluation) -> Table:
     """Return what became of the instances, by solver, limit and labels."""
     rows = []
-    for limit_s, strategy, results in evaluation.groups():
-        for labelled in (False, True):
-            found = [one for one in results if one.instance.labelled is labelled]
-            if found:
-                counts = Counter(outcome(one) for one in found)
-                calls = [one.result.wall_s for one in found]
-                shares = (f"{100 * counts[one] / len(found):.1f} %" for one in Outcome)
-                labels, instances = "yes" if labelled else "no", str(len(found))
-                times = (f"{fmean(calls):.2f} s", f"{max(calls):.2f} s")
-                rows.append((strategy, f"{limit_s:g} s", labels, instances, *shares, *times))
+    for (limit_s, strategy, results), labelled in product(evaluation.groups(), (False, True)):
+        if found := [one for one in results if one.instance.labelled is labelled]:
+            counts, calls = Counter(map(outcome, found)), [one.result.wall_s for one in found]
+            shares = (f"{100 * counts[one] / len(found):.1f} %" for one in Outcome)
+            times = (f"{fmean(calls):.2f} s", f"{max(calls):.2f} s")
+            rows.append((strategy, f"{limit_s:g} s", "yes" if labelled else "no", str(len(found)), *shares, *times))
     return Table(
         title="What the solvers make of First Fit Decreasing's failures",
         headers=SHARE_HEADERS,
         rows=tuple(rows),
         notes=(
-            "Better: more pods of a higher priority have a node than at the start; "
-            "optimal: that is proved as well. The limit is that of the whole call, "
-            "and of each of two solver calls a priority in the thesis.",
-            "The printed rows for equal pods and nodes order both by index alone, and "
-            "so cut off answers: with them, only an answer that leaves nobody out and "
-            "disrupts no pod is called optimal.",
+            "Better: more pods of a higher priority have a node than at the start; optimal: that is proved as well. "
+            "The limit is that of the whole call, and of each of two solver calls a priority in the thesis.",
+            "The printed rows for equal pods and nodes order both by index alone, and so cut off answers: with them, "
+            "only an answer that leaves nobody out and disrupts no pod is called optimal.",
         ),
     )
 
@@ -272,10 +208,9 @@ def win_table(evaluation: ThesisEvaluation) -> Table:
         headers=DUEL_HEADERS,
         rows=tuple(rows),
         notes=(
-            "Compared by pods added, then removed, then moved, as published; there the "
-            "faster one counts as better where these are the same, here that is a "
-            "column of its own. Fewer pods added can be the better answer where "
-            "priorities differ, so the last column compares as Algorithm 1 does.",
+            "Compared by pods added, then removed, then moved, as published; there the faster one counts as better "
+            "where these are the same, here that is a column of its own. Fewer pods added can be the better answer "
+            "where priorities differ, so the last column compares as Algorithm 1 does.",
         ),
     )
 
@@ -294,27 +229,16 @@ def thesis_figures(evaluation: ThesisEvaluation) -> Iterator[Figure]:
                 yield figure(f"{name}: {wanted}", "%", hits, share_percent, spread=False)
             yield figure(f"{name}: mean call", "s", [one.result.wall_s for one in found], fmean)
         pairs = evaluation.pairs(OR_TOOLS, Z3, limit_s)
-        counts = win_counts(pairs)
-        for word, count, published in (
-            ("OR-Tools better", counts.better, OR_TOOLS_BETTER),
-            ("Z3 better", counts.worse, Z3_BETTER),
-            ("same", counts.same, SAME),
-        ):
-            yield Figure(
-                f"thesis: OR-Tools against Z3 at {limit_s:g} s: {word}",
-                100 * count / len(pairs) if pairs else None, "%", runs=len(pairs),
-                prototype=f"{100 * published / total:.1f} % (with time as a last word)",
-            )  # fmt: skip
+        published = {"OR-Tools better": OR_TOOLS_BETTER, "Z3 better": Z3_BETTER, "same": SAME}
+        for (word, theirs), count in zip(published.items(), win_counts(pairs)[:3], strict=True):
+            name = f"thesis: OR-Tools against Z3 at {limit_s:g} s: {word}"
+            share = 100 * count / len(pairs) if pairs else None
+            prototype = f"{100 * theirs / total:.1f} % (with time as a last word)"
+            yield Figure(name, share, "%", runs=len(pairs), prototype=prototype)
         for strategy in evaluation.strategies:
             if strategy != DEFAULT_STRATEGY:
                 name = f"thesis: ours at {limit_s:g} s: worse than {strategy}, tier by tier"
                 yield losses_figure(name, evaluation.pairs(DEFAULT_STRATEGY, strategy, limit_s))
-
-
-def show(_: Path, evaluation: ThesisEvaluation, __: Header) -> Shown:
-    """Return what is shown of the results."""
-    tables = [share_table(evaluation), win_table(evaluation)]
-    return tables, list(thesis_figures(evaluation)), ""
 
 
 THESIS = Rebuilding(
@@ -324,5 +248,5 @@ THESIS = Rebuilding(
     tries=SEEDS_TRIED,
     attempt=find_instance,
     pair=ThesisSolved,
-    show=show,
+    show=lambda _, found, __: ([share_table(found), win_table(found)], list(thesis_figures(found)), ""),
 )

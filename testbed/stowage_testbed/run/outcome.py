@@ -17,9 +17,14 @@ from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.metrics.latency import SUMMARY_RANKS, percentile
 from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.metrics.packing import compute_utilisation, count_pods_per_node, hash_placement, list_placements
 from stowage_testbed.metrics.record import RunRecord
-from stowage_testbed.metrics.state import ClusterState
+from stowage_testbed.metrics.state import (
+    ClusterState,
+    compute_utilisation,
+    count_pods_per_node,
+    hash_placement,
+    list_placements,
+)
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.receipt import CLOCK_NAME, RESOLUTION_S, Receipt
 from stowage_testbed.observe.timeline import summarise_lags

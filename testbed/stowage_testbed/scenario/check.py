@@ -9,7 +9,8 @@ from fractions import Fraction
 from typing import Any
 
 from stowage_testbed.amounts.resources import Resources, spell
-from stowage_testbed.metrics.packing import (
+from stowage_testbed.metrics.state import (
+    ClusterState,
     compute_utilisation,
     count_pending_by_workload,
     count_placed_by_priority,
@@ -18,7 +19,6 @@ from stowage_testbed.metrics.packing import (
     list_groups,
     list_placements,
 )
-from stowage_testbed.metrics.state import ClusterState
 from stowage_testbed.scenario.expected import Bounds, ExpectedMoment, ExpectedObject, MetricBound
 from stowage_testbed.scenario.expression import Expression
 

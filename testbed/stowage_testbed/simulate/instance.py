@@ -13,7 +13,6 @@ from msgspec import Struct
 from stowage_optimizer.contract import optimizer_pb2 as pb
 
 Manifest = Mapping[str, Any]
-"""A Kubernetes object as the API server is given it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +40,6 @@ class Instance:
         """Return the instance as ``stowage-simulate`` reads it."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
-
-POLICY_NAMES = {pb.POLICY_STRICT: "Strict", pb.POLICY_PAPER: "Paper"}
-"""Policies as the plugin's arguments name them."""
 
 NO_PROTECTION = {
     "evictSingletons": True,
@@ -78,7 +74,9 @@ class Question:
         """Return the question as ``stowage-simulate --judge`` reads it."""
         return {
             **self.instance.content(),
-            "policy": ("Consolidate" if self.consolidates else POLICY_NAMES[self.policy]),
+            "policy": "Consolidate"
+            if self.consolidates
+            else pb.Policy.Name(self.policy).removeprefix("POLICY_").title(),
             "forbidden": [{"pod": pod, "node": node} for pod, node in self.forbidden],
             "arguments": dict(self.arguments),
             "continueSeconds": self.continue_s,

@@ -1,11 +1,18 @@
-"""The real scheduler as a process that answers a line with a line."""
+"""A child process that reads lines and writes lines, and the real scheduler as one."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from queue import SimpleQueue
+from typing import IO, Any, ClassVar, Self, TypeVar
 
 import msgspec
 from google.protobuf.json_format import ParseDict
@@ -22,8 +29,117 @@ from stowage_testbed.simulate.instance import (
     UnknownField,
     Verification,
 )
-from stowage_testbed.simulate.line_process import LineProcess
 from stowage_testbed.toolchain import choose_minor, tool_path
+
+
+class LineProcess:
+    """A child process, for as long as the ``with`` block lasts; it is killed with its own children."""
+
+    _process: subprocess.Popen[bytes]
+    _input: IO[bytes]
+
+    def __init__(self, command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> None:
+        self._command = [str(part) for part in command]
+        self._environment = environment or {}
+        self._lines: SimpleQueue[bytes] = SimpleQueue()
+
+    def __enter__(self) -> Self:
+        # A file, not a pipe: nobody has to empty it while the process runs.
+        self._stderr = tempfile.TemporaryFile()
+        process = self._process = subprocess.Popen(
+            self._command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._stderr,
+            env={**os.environ, **self._environment},
+            start_new_session=True,
+        )
+        if process.stdin is None or process.stdout is None:
+            raise RuntimeError("both are pipes")
+        self._input, output = process.stdin, process.stdout
+
+        def read_all() -> None:
+            with output:
+                for line in output:
+                    self._lines.put(line)
+            self._lines.put(b"")
+
+        # Without it, neither side would read while both have much to write.
+        self._reader = threading.Thread(target=read_all, daemon=True)
+        self._reader.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+        self._process.wait()
+        self.close_input()
+        self._reader.join()
+        self._stderr.close()
+
+    def write(self, line: bytes) -> None:
+        """Send a line, which may be passed on together with the next ones."""
+        # A process that has ended reads nothing; the next `read` reports its end.
+        with suppress(BrokenPipeError):
+            self._input.write(line + b"\n")
+
+    def read(self) -> bytes:
+        """Return the next line that the process writes; empty when it has closed its output."""
+        with suppress(BrokenPipeError):
+            if not self._input.closed:
+                self._input.flush()
+        line = self._lines.get()
+        if not line:
+            # Whoever reads on gets the same answer.
+            self._lines.put(line)
+        return line
+
+    def ask(self, line: bytes, about: str, limit_s: float, way_out: str) -> bytes:
+        """Send a line and return the next one; a `StowageError` if the process has ended, or is late and was killed."""
+        late = threading.Event()
+
+        def stop() -> None:
+            late.set()
+            self.kill()
+
+        timer = threading.Timer(limit_s, stop)
+        timer.start()
+        try:
+            self.write(line)
+            answer = self.read()
+        finally:
+            timer.cancel()
+            timer.join()
+        if answer:
+            return answer
+        if late.is_set():
+            raise StowageError(f"{about} was not answered within {limit_s:g} s; {way_out}")
+        raise StowageError(f"{self.name} ended with {self.last_words()}")
+
+    def close_input(self) -> None:
+        """Tell the process that no line follows."""
+        with suppress(BrokenPipeError):
+            self._input.close()
+
+    def last_words(self) -> str:
+        """Wait for the end of the process, and return its exit code with what it wrote to stderr."""
+        code = self._process.wait()
+        self._stderr.seek(0)
+        text = self._stderr.read().decode(errors="replace").strip()
+        return f"exit code {code}: {text or 'it wrote no message; was it killed?'}"
+
+    @property
+    def name(self) -> str:
+        """The command, without the folder that its program is in."""
+        program, *arguments = self._command
+        return " ".join((Path(program).name, *arguments))
+
+    def kill(self) -> None:
+        """Kill the process and its children."""
+        # Its number is not given to another process before it is waited for.
+        if self._process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
 
 PROFILE_FOLDER = layout.shipped("charts") / "stowage" / "profiles"
 
@@ -88,11 +204,7 @@ class Simulator(_Scheduler):
     """The scheduler without an API server, for as long as the ``with`` block lasts."""
 
     def place(self, instance: Instance) -> Placements:
-        """Return where the scheduler puts the instance's pods.
-
-        A `StowageError` if the instance has issues or a plugin failed, after which it runs on; or it ended, or was
-        late.
-        """
+        """Return where it puts the pods; a `StowageError` if the instance has issues, or the scheduler failed."""
         way_out = "repair what the reason names and run it again"
         placed = self._ask(instance.id, instance.content(), Placements, way_out)
         return msgspec.structs.replace(placed, nodes={pod: node or None for pod, node in placed.nodes.items()})

@@ -13,14 +13,11 @@ import msgspec
 from stowage_testbed.amounts.resources import Resources, add_up, names_of
 from stowage_testbed.metrics.catalogue import metrics_of, sum_requested
 from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.metrics.over_time import count_waiting
-from stowage_testbed.metrics.packing import count_placed_by_priority
-from stowage_testbed.metrics.record import PodRecord, RunRecord, find_state_at_end
-from stowage_testbed.metrics.state import NodeState
+from stowage_testbed.metrics.record import PodRecord, RunRecord, count_waiting, find_state_at_end
+from stowage_testbed.metrics.state import NodeState, count_placed_by_priority
 from stowage_testbed.observe.pod import priority_of, requests_of
 from stowage_testbed.simulate.process import find_profile
-from stowage_testbed.simulate.trace_events import list_priorities, make_events, resolve_priority
-from stowage_testbed.simulate.virtual_time import PassedTime, pass_time
+from stowage_testbed.simulate.virtual_time import PassedTime, list_priorities, make_events, pass_time, resolve_priority
 from stowage_testbed.text.tables import Table
 from stowage_testbed.trace.format import NodeGone, NodeSeen, PodCame, Template
 from stowage_testbed.trace.reading import Trace
@@ -33,14 +30,12 @@ PARTS = 24
 """Parts of the window that have averages of their own: hours, of a day."""
 
 SHOWN = (
-    "t_sched_mean_s", "t_sched_p50_s", "t_sched_p90_s", "t_sched_p99_s",
-    "t_sched_max_s", "waiting_mean_pods", "waiting_peak_pods", "placed_pods",
-    "unplaced_pods", "evictions_pods", "priority_inversions_pods",
+    "t_sched_mean_s", "t_sched_p50_s", "t_sched_p90_s", "t_sched_p99_s", "t_sched_max_s", "waiting_mean_pods",
+    "waiting_peak_pods", "placed_pods", "unplaced_pods", "evictions_pods", "priority_inversions_pods",
 )  # fmt: skip
 """Metrics on the screen, besides those of utilisation; JSON has all."""
 
 MOST_ROWS = 10
-"""Rows of a table of remarks on the screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,31 +89,21 @@ def make_record(recorded: Trace, passed: PassedTime, name: str, profile: str) ->
                 workloads[f"{line.namespace}/{line.name}"] = line.owner.name if line.owner else line.name
     pods = []
     for number, life in enumerate(passed.lives):
-        priority, requests = kinds[life.of]
         before = life.arrived_s == 0
         pod = PodRecord(
-            uid=str(number),
-            name=life.pod,
-            workload=workloads[life.replaces or life.pod],
-            priority=priority,
-            requests=requests,
+            str(number),
+            life.pod,
+            workloads[life.replaces or life.pod],
+            *kinds[life.of],
             node=life.node,
             created_s=None if before else life.arrived_s,
             bound_s=None if before and life.bound_s == 0 else life.bound_s,
             gone_s=life.ended_s,
         )
         pods.append(pod)
+    there = tuple(nodes[name] for name in sorted(nodes))
     return RunRecord(
-        scenario_id=name,
-        arm=profile,
-        limits="own",
-        round_number=1,
-        nodes=tuple(nodes[name] for name in sorted(nodes)),
-        pods=tuple(pods),
-        window_s=passed.until_s,
-        clock=CLOCK,
-        resolution_s=RESOLUTION_S,
-        warm=True,
+        name, profile, "own", 1, there, tuple(pods), passed.until_s, CLOCK, resolution_s=RESOLUTION_S, warm=True
     )
 
 
@@ -150,12 +135,10 @@ def make_document(answer: TraceAnswer, *, pods: bool) -> dict[str, Any]:
         "metrics": [asdict(metric) for metric in answer.metrics],
         "course": [asdict(part) for part in answer.course],
         "reasons": _count_reasons(answer),
-        "left_out": [msgspec.structs.asdict(one) for one in passed.left_out],
-        "unknown_fields": [msgspec.structs.asdict(one) for one in passed.unknown_fields],
+        "left_out": list(map(msgspec.structs.asdict, passed.left_out)),
+        "unknown_fields": list(map(msgspec.structs.asdict, passed.unknown_fields)),
     }
-    if pods:
-        document["pods"] = [msgspec.structs.asdict(life) for life in passed.lives]
-    return document
+    return {**document, "pods": list(map(msgspec.structs.asdict, passed.lives))} if pods else document
 
 
 def make_tables(answer: TraceAnswer) -> Iterator[Table]:
@@ -199,15 +182,14 @@ def make_tables(answer: TraceAnswer) -> Iterator[Table]:
     reasons = tuple((str(pods), reason) for reason, pods in _count_reasons(answer).items())
     left_out = tuple((one.object, one.reason) for one in passed.left_out)
     more = len(left_out) - MOST_ROWS
-    notes = (f"and {more} more",) if more > 0 else ()
     unknown = tuple((one.field, str(one.objects)) for one in passed.unknown_fields)
-    for title, headers, rows, told in (
+    for title, headers, rows, notes in (
         ("What keeps pending pods", ("pods", "why"), reasons, ()),
-        ("Left out", ("object", "why"), left_out, notes),
+        ("Left out", ("object", "why"), left_out, (f"and {more} more",) if more > 0 else ()),
         ("Fields that this scheduler does not know", ("field", "objects"), unknown, ()),
     ):
         if rows:
-            yield Table(title, headers, rows[:MOST_ROWS], told)
+            yield Table(title, headers, rows[:MOST_ROWS], notes)
 
 
 def _count_ends(answer: TraceAnswer) -> dict[str, int]:
@@ -225,13 +207,8 @@ def _count_by_priority(answer: TraceAnswer) -> list[dict[str, int]]:
     placed = Counter(pod.priority for pod in answer.record.pods if pod.node)
     running = count_placed_by_priority(find_state_at_end(answer.record))
     return [
-        {
-            "priority": priority,
-            "pods": came[priority],
-            "ever_placed": placed[priority],
-            "placed_at_end": running.get(priority, 0),
-        }
-        for priority in sorted(came, reverse=True)
+        {"priority": one, "pods": came[one], "ever_placed": placed[one], "placed_at_end": running.get(one, 0)}
+        for one in sorted(came, reverse=True)
     ]
 
 

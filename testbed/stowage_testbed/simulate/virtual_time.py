@@ -1,8 +1,8 @@
-"""The scheduler in virtual time: events in, and what became of each pod out."""
+"""The scheduler in virtual time: a trace's events in, and what became of each pod out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +10,14 @@ import msgspec
 from msgspec import Struct
 
 from stowage_testbed.base.errors import StowageError
+from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.simulate.instance import Remark, UnknownField
-from stowage_testbed.simulate.line_process import LineProcess
+from stowage_testbed.simulate.process import LineProcess
 from stowage_testbed.toolchain import choose_minor, tool_path
+from stowage_testbed.trace import format as trace
+from stowage_testbed.trace.reading import Life as RecordedLife
+from stowage_testbed.trace.reading import pair_lives
+from stowage_testbed.trace.reading import Trace
 
 Event = Mapping[str, Any]
 """A line as ``stowage-simulate --virtual-time`` reads it: its time ``at`` and what happens then."""
@@ -52,10 +57,7 @@ class Evictions(Struct, frozen=True, rename="camel"):
 
 
 class PassedTime(Struct, frozen=True, rename="camel"):
-    """What became of all pods, in the order in which they ended, then those at the end by name.
-
-    ``until_s`` is the time of the last event, ``attempts`` how often a pod was tried.
-    """
+    """What became of all pods, as they ended, then by name; ``attempts`` is how often a pod was tried."""
 
     lives: tuple[Life, ...] = ()
     until_s: float = msgspec.field(name="until", default=0.0)
@@ -129,3 +131,118 @@ def pass_time(events: Iterable[Event], config: Path, *, minor: str | None = None
         for event in events:
             world.happen(event)
         return world.end()
+
+
+_READ = frozenset({
+    "CSIDriver", "CSINode", "CSIStorageCapacity", "DeviceClass", "DeviceTaintRule", "PersistentVolume",
+    "PersistentVolumeClaim", "PodDisruptionBudget", "ReplicaSet", "ReplicationController", "ResourceClaim",
+    "ResourceSlice", "Service", "StatefulSet", "StorageClass", "VolumeAttachment",
+})  # fmt: skip
+"""Kinds that placing a pod depends on, by the scheduler's own reading."""
+
+_BATCH = frozenset({"Job", "CronJob"})
+_BOUND_CLAIM = "pv.kubernetes.io/bind-completed"
+
+
+def make_events(recorded: Trace) -> Iterator[Event]:
+    """Yield the events of a trace, in the order of its lines."""
+    for name, labels in recorded.header.namespaces.items():
+        yield {"at": 0.0, "namespace": {"metadata": {"name": name, "labels": labels}}}
+    lives = pair_lives(recorded.lines)
+    # These go when they went; a bare pod that another scheduler preempted stays.
+    taken = {
+        id(one.end)
+        for one in lives.values()
+        if one.end and not _runs_to_its_end(one, one.end) and (one.came.owner or one.end.how != "preempted")
+    }
+    classes = list_priorities(recorded.lines)
+    for line in recorded.lines:
+        event: Event = {}
+        match line:
+            case trace.Template(id=name, template=made):
+                metadata = {"labels": made.labels, "annotations": made.annotations}
+                pod = {"metadata": metadata, "spec": resolve_priority(made.spec, classes)}
+                event = {"template": {"id": name, "pod": pod}}
+            case trace.NodeSeen():
+                event = {"node": make_node(line)}
+            case trace.NodeGone():
+                event = {"nodeGone": line.name}
+            case trace.ObjectSeen() if _stand_in(line.object["kind"]) in _READ:
+                event = {"object": _make_object(line.object)}
+            case trace.ObjectGone() if (kind := _stand_in(line.kind)) in _READ:
+                event = {"objectGone": {"kind": kind, "namespace": line.namespace, "name": line.name}}
+            case trace.PodCame():
+                event = {"pod": _make_arrival(lives[id(line)])}
+            case trace.PodEnded() if id(line) in taken:
+                event = {"podGone": f"{line.namespace}/{line.name}"}
+        if event:
+            yield {"at": line.t, **event}
+    if recorded.lines:
+        yield {"at": recorded.lines[-1].t}
+
+
+def make_node(seen: trace.NodeSeen) -> JsonObject:
+    """Return a node as the API server has it."""
+    return {
+        "metadata": {"name": seen.name, "labels": seen.node.labels},
+        "spec": {"taints": seen.node.taints, "unschedulable": seen.node.unschedulable},
+        "status": {"capacity": seen.node.capacity, "allocatable": seen.node.allocatable},
+    }
+
+
+def list_priorities(lines: Sequence[trace.Line]) -> dict[str, int]:
+    """Return the values of the recorded priority classes by name."""
+    return {
+        line.object["metadata"]["name"]: line.object.get("value", 0)
+        for line in lines
+        if isinstance(line, trace.ObjectSeen) and line.object["kind"] == "PriorityClass"
+    }
+
+
+def resolve_priority(spec: dict[str, Any], classes: Mapping[str, int]) -> dict[str, Any]:
+    """Return the spec with what admission makes of the name of a class."""
+    return {**spec, "priority": spec.get("priority", classes.get(spec.get("priorityClassName", ""), 0))}
+
+
+def _stand_in(kind: str) -> str:
+    """Return the kind whose selector the scheduler reads for a controller's pods."""
+    return "ReplicaSet" if kind == "Deployment" else kind
+
+
+def _make_object(recorded: JsonObject) -> JsonObject:
+    """Return an object as the scheduler reads it."""
+    kind, metadata = recorded["kind"], recorded["metadata"]
+    made = {**recorded, "kind": _stand_in(kind)}
+    if kind == "Deployment":
+        made["spec"] = {"selector": recorded["spec"]["selector"]}
+    if kind == "PersistentVolumeClaim" and recorded["spec"].get("volumeName"):
+        # What the volume controller notes, and traces leave out.
+        notes = {**metadata.get("annotations", {}), _BOUND_CLAIM: "yes"}
+        made["metadata"] = {**metadata, "annotations": notes}
+    return made
+
+
+def _make_arrival(life: RecordedLife) -> dict[str, Any]:
+    came, end = life.came, life.end
+    node = life.node if life.bound == 0 else ""
+    arrival: dict[str, Any] = {
+        "name": f"{came.namespace}/{came.name}",
+        "of": came.of,
+        "node": node,
+        # What another scheduler preempted, this one did not.
+        "how": end.how.replace("preempted", "deleted") if end else "",
+    }
+    if came.owner:
+        arrival["owner"] = {
+            "apiVersion": "batch/v1" if came.owner.kind in _BATCH else "apps/v1",
+            "kind": _stand_in(came.owner.kind),
+            "name": came.owner.name,
+        }
+    if end and _runs_to_its_end(life, end):
+        # One that ran before the recording began has the rest of its time left.
+        arrival["lives"] = end.t if node else end.ran_s
+    return arrival
+
+
+def _runs_to_its_end(life: RecordedLife, end: trace.PodEnded) -> bool:
+    return life.is_done and end.ran_s is not None

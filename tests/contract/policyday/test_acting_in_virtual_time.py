@@ -11,13 +11,11 @@ from typing import Any
 import pytest
 
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.policyday.arms import Descheduler, find_arm
+from stowage_testbed.policyday.evaluation import evaluate_policy
 from stowage_testbed.policyday.policy import Policy, read_policy
-from stowage_testbed.policyday.trial import Settings, try_arm
-from stowage_testbed.policyday.trying import try_policy
+from stowage_testbed.policyday.trial import Descheduler, Settings, find_arm, run_arm
 from stowage_testbed.simulate import find_profile
-from stowage_testbed.simulate.trace_events import make_events
-from stowage_testbed.simulate.virtual_time import World
+from stowage_testbed.simulate.virtual_time import World, make_events
 from stowage_testbed.trace.format import (
     Header,
     Line,
@@ -136,10 +134,10 @@ def test_the_descheduler_asks_for_the_pods_of_nodes_that_are_little_used() -> No
 @pytest.mark.nightly
 def test_a_trial_tells_what_the_descheduler_emptied(policy: Policy) -> None:
     """With its scoring, the two small pods move in with the large one."""
-    trial = try_arm(find_arm(PACKING_ARM), make_day(), policy, Settings(PROFILE))
-    (told,) = trial.windows
-    assert told.used_before == {"n0", "n1", "n2"}
-    assert told.emptied == set(told.left) == {"n1", "n2"}
+    trial = run_arm(find_arm(PACKING_ARM), make_day(), policy, Settings(PROFILE))
+    (outcome,) = trial.windows
+    assert outcome.used_before == {"n0", "n1", "n2"}
+    assert outcome.emptied == set(outcome.left) == {"n1", "n2"}
     assert trial.passed.evictions.budgets_broken == 0
 
 
@@ -147,8 +145,8 @@ def test_beside_what_was_emptied_stands_the_proved_most(policy: Policy) -> None:
     """Two of three nodes can be emptied, and without anybody acting none is."""
     day, settings, say = make_day(), Settings(PROFILE), lambda _: None
     arms = [find_arm("none")]
-    tried = try_policy(policy, "three nodes", day, arms, settings, proof_s=5, say=say)
-    (arm,) = tried.arms
+    evaluation = evaluate_policy(policy, "three nodes", day, arms, settings, proof_s=5, say=say)
+    (arm,) = evaluation.arms
     (window,) = arm.windows
     assert (window.emptied, window.most_emptied) == (0, 2)
     assert (window.nodes_before, window.nodes_after) == (3, 3)
@@ -157,7 +155,7 @@ def test_beside_what_was_emptied_stands_the_proved_most(policy: Policy) -> None:
 def test_a_policy_does_the_same_again(policy: Policy) -> None:
     """With a deterministic optimiser two policies differ in what they do only."""
     arm, day = find_arm("policy"), make_day()
-    first, second = (try_arm(arm, day, policy, Settings(PROFILE)) for _ in range(2))
+    first, second = (run_arm(arm, day, policy, Settings(PROFILE)) for _ in range(2))
     assert first.passed.lives == second.passed.lives
 
 
@@ -174,12 +172,12 @@ def test_a_policy_does_the_same_again(policy: Policy) -> None:
 )
 def test_an_arm_empties_what_budgets_allow(policy: Policy, name: str, least: int, emptied: int) -> None:
     """It acts by the cluster's own code."""
-    trial = try_arm(find_arm(name), make_day(least), policy, Settings(PROFILE))
-    (told,) = trial.windows
-    assert (len(told.emptied), len(told.left)) == (emptied, emptied)
+    trial = run_arm(find_arm(name), make_day(least), policy, Settings(PROFILE))
+    (outcome,) = trial.windows
+    assert (len(outcome.emptied), len(outcome.left)) == (emptied, emptied)
     evictions = trial.passed.evictions
     assert (evictions.budgets_broken, evictions.within_cool_down) == (0, 0)
     if emptied:
-        assert (told.runs, evictions.evicted) == (1, emptied)
+        assert (outcome.runs, evictions.evicted) == (1, emptied)
     else:
-        assert any(re.search("disruption.budget", why) for why in told.kept)
+        assert any(re.search("disruption.budget", why) for why in outcome.refused)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stowage_testbed.metrics.packing import hash_placement
+from stowage_testbed.metrics.state import hash_placement
 from stowage_testbed.scenario.check import Moment, check_moment
 from stowage_testbed.scenario.load import load_folder
 from stowage_testbed.scenario.model import BEFORE, Scenario

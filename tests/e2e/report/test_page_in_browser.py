@@ -23,7 +23,7 @@ from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.report.before_after import write_page
 from stowage_testbed.reproduce.paper.instances import Categorised
 from stowage_testbed.reproduce.paper.page import page as paper_page
-from stowage_testbed.reproduce.sweep.folder import Header
+from stowage_testbed.reproduce.sweep.execution import Header
 
 pytestmark = pytest.mark.browser
 

@@ -12,7 +12,7 @@ from sweep_tasks import HERE, LIMIT_S, same_rows
 from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
-from stowage_testbed.instances.cell import grid
+from stowage_testbed.instances.case import grid
 from stowage_testbed.reproduce.instance.rebuilding import choose_cells
 from stowage_testbed.reproduce.instance.rows import PENDING
 from stowage_testbed.reproduce.paper.evaluation import PAPER, PaperRequest

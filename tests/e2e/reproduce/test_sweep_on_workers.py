@@ -15,7 +15,7 @@ from sweep_tasks import HERE, LIMIT_S, Deadly, Harmless, same_rows
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.journal import TaskJournal
 from stowage_testbed.base.wait import HANG_S
-from stowage_testbed.instances.cell import grid
+from stowage_testbed.instances.case import grid
 from stowage_testbed.reproduce.instance.rebuilding import choose_cells
 from stowage_testbed.reproduce.paper.evaluation import PAPER, PaperRequest
 from stowage_testbed.reproduce.sweep import execution

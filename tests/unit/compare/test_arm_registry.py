@@ -160,7 +160,7 @@ def test_five_lines_are_enough(folder: Path) -> None:
 
     assert (arm.name, arm.binary) == ("mine", folder / "scheduler")
     assert arm.pod_overrides == PodOverrides("mine")
-    assert "system:kube-scheduler" in arm.rights.cluster_roles
+    assert "system:kube-scheduler" in arm.file.clusterRoles
 
 
 def test_everything_else_is_taken_as_it_is_written(folder: Path) -> None:
@@ -180,8 +180,8 @@ settings: {{version: v3, qps: 20, burst: 30, featureGates: {{Batching: false}}}}
     with_file = load(folder, WITH_CONFIG + "configurationFile: config.yaml\n")
 
     assert arm.pod_overrides == PodOverrides("mine", {"queue": "root"}, {"note": "mine"})
-    assert arm.rights.cluster_roles == ("view",)
-    assert arm.rights.rules[0]["verbs"] == ["patch"]
+    assert arm.file.clusterRoles == ("view",)
+    assert arm.file.rules[0].verbs == ("patch",)
     assert arm.settings(None).version == "v3"
     assert arm.settings(None).feature_gates == {"Batching": False}
     assert with_file.configuration == "kind: Config\n"

@@ -11,8 +11,14 @@ from burst_runs import BurstArm, burst_rounds
 from comparisons import a_comparison, a_result
 
 from stowage_testbed.compare.comparison import Comparison
-from stowage_testbed.compare.published import burst_table, direction_table
-from stowage_testbed.compare.tables import all_tables, comparison_markdown, screen, verdict_table
+from stowage_testbed.compare.tables import (
+    all_tables,
+    burst_table,
+    comparison_markdown,
+    direction_table,
+    screen,
+    verdict_table,
+)
 from stowage_testbed.compare.verdicts import Question
 from stowage_testbed.compare.wording import describe_clocks, lead_sentence, name_clock, show_spread, show_value
 from stowage_testbed.text.tables import MOST_BYTES, Table, append_step_summary, markdown_text, terminal_text

@@ -17,7 +17,11 @@ from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.metrics.inversions import count_inversions
 from stowage_testbed.metrics.latency import percentile
 from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.metrics.packing import (
+from stowage_testbed.metrics.record import PodRecord, RunRecord, read_record, write_record
+from stowage_testbed.metrics.state import (
+    ClusterState,
+    NodeState,
+    PodState,
     compute_utilisation,
     count_pending_by_workload,
     count_placed_by_priority,
@@ -27,8 +31,6 @@ from stowage_testbed.metrics.packing import (
     list_groups,
     list_placements,
 )
-from stowage_testbed.metrics.record import PodRecord, RunRecord, read_record, write_record
-from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 
 WORKED_OUT = yaml.safe_load(Path(__file__).with_name("worked_out.yaml").read_text("utf-8"))
 TWO_NODES = [{"name": "a"}, {"name": "b"}]

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.policyday.arms import configured, find_arm
 from stowage_testbed.policyday.policy import Opening, Policy, read_policy
+from stowage_testbed.policyday.trial import configured, find_arm
 from stowage_testbed.simulate import find_profile
 
 POLICY = """\

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from stowage_testbed.policyday.arms import find_arm
+from stowage_testbed.policyday.evaluation import figures_of, pods_as_they_may_move
 from stowage_testbed.policyday.policy import Window
-from stowage_testbed.policyday.trial import IDLE_S, Autoscaler, Trial, WindowTold, nodes_in_use
-from stowage_testbed.policyday.trying import figures_of, pods_as_they_may_move
+from stowage_testbed.policyday.trial import IDLE_S, Autoscaler, Trial, WindowOutcome, find_arm, nodes_in_use
 from stowage_testbed.simulate.virtual_time import Life, PassedTime
 from stowage_testbed.trace.format import Header, Node, NodeSeen, Owner, PodCame
 from stowage_testbed.trace.reading import Trace
@@ -85,14 +84,14 @@ def test_the_figures_of_a_day_are_of_what_nodes_held_and_what_was_moved() -> Non
         Life("d/waits", "kind", HOUR_S),
         Life("d/x", "daemon", 0, 0, "m"),
     )
-    told = WindowTold(Window(0, HOUR_S))
-    told.used_before = frozenset({"moved-off", "by-itself", "filled-again", "back"})
-    told.used_after = frozenset({"filled-again", "back"})
-    told.left = ["moved-off", "filled-again", "came-later", "back"]
-    told.gone = {"by-itself", "back"}
+    outcome = WindowOutcome(Window(0, HOUR_S))
+    outcome.used_before = frozenset({"moved-off", "by-itself", "filled-again", "back"})
+    outcome.used_after = frozenset({"filled-again", "back"})
+    outcome.left = ["moved-off", "filled-again", "came-later", "back"]
+    outcome.gone = {"by-itself", "back"}
     passed = PassedTime(lives, 4 * HOUR_S)
 
-    found = figures_of(Trial(find_arm("none"), passed, (told,)), day, HOUR_S)
+    found = figures_of(Trial(find_arm("none"), passed, (outcome,)), day, HOUR_S)
     calm = figures_of(Trial(find_arm("none"), passed, ()), day, HOUR_S / 4)
 
     assert (found.node_hours, found.nodes_mean) == (3.5, 0.875)

@@ -15,28 +15,29 @@ from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
 from stowage_testbed.hpa.settings import FULL, Find
+from stowage_testbed.instances.case import Case, Family
 from stowage_testbed.reproduce.boreas.report import boreas_figures, boreas_table, counted
 from stowage_testbed.reproduce.boreas.running import (
+    NODE,
     BoreasRequest,
     DeploymentRow,
     arms,
     chosen_arms,
     chosen_scenes,
     run_id,
+    scenes,
 )
-from stowage_testbed.reproduce.boreas.scenes import NODE, scenes
 from stowage_testbed.reproduce.instance.rebuilding import Evaluation, losses
 from stowage_testbed.reproduce.instance.rows import PENDING, TierRow, Where
 from stowage_testbed.reproduce.paper.evaluation import evaluation_figures
-from stowage_testbed.reproduce.paper.instances import Baseline, Categorised, Category, category, shares
+from stowage_testbed.reproduce.paper.instances import Baseline, Categorised, Category, shares
 from stowage_testbed.reproduce.paper.live import LiveRow
 from stowage_testbed.reproduce.paper.page import page
 from stowage_testbed.reproduce.paper.tables import headline_sentences, headline_table, live_table, table_1
 from stowage_testbed.reproduce.scorecache import BURST, RECOVERY, planned, recovery_table
-from stowage_testbed.reproduce.sweep.folder import Header
+from stowage_testbed.reproduce.sweep.execution import Header
 from stowage_testbed.reproduce.thesis import (
     Outcome,
-    ThesisCase,
     ThesisRow,
     ThesisSolved,
     outcome,
@@ -70,9 +71,10 @@ def test_a_result_falls_into_the_category_of_the_papers_text(
     instance = an_instance(priorities, start=(0, 1, -1), stock=(0, 1, 2))
     result = a_result(plan, optimal=optimal)
 
-    assert category(instance, result, Baseline.DETERMINISTIC) is expected
-    assert category(instance, result, Baseline.STOCK) is Category.NO_CALLS
-    known = shares([Categorised(instance, result)], Baseline.DETERMINISTIC)
+    one = Categorised(instance, result)
+    assert one.category(Baseline.DETERMINISTIC) is expected
+    assert one.category(Baseline.STOCK) is Category.NO_CALLS
+    known = shares([one], Baseline.DETERMINISTIC)
     assert known == {**dict.fromkeys(Category, 0), expected: 1}
 
 
@@ -232,8 +234,8 @@ def test_what_is_in_the_tables_of_the_thesis_is_in_the_figures() -> None:
 
 def test_the_grid_is_the_thesis_s_and_labels_are_asked_for_and_avoided() -> None:
     """64 cells of 50 instances with two limits; section 4.1.1 has both in it."""
-    case = ThesisCase(thesis_grid()[-1], 0, labelled=True)
-    plain = replace(case, labelled=False)
+    case = Case(Family.LABELS, thesis_grid()[-1], 0)
+    plain = replace(case, family=Family.THESIS)
     labelled = case.scenario(0).workload
 
     assert len(thesis_grid()) * 50 * 2 == 6400
@@ -275,7 +277,7 @@ def test_what_is_left_of_a_run_of_boreas_is_counted_by_scene_and_arm() -> None:
     )  # fmt: skip
     partly = replace(whole, number=2, where=whole.where[:4], took_s=0.0)
 
-    found = counted(request, (whole, partly))
+    found = list(counted(request, (whole, partly)))
 
     by_name = {one.name: one for one in boreas_figures(found)}
     stock = by_name["boreas minimal, default: deployed whole"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from trace_lines import HEADER, bound, came, ended, gone, seen
 
-from stowage_testbed.simulate.trace_events import make_events
+from stowage_testbed.simulate.virtual_time import make_events
 from stowage_testbed.trace import format as trace
 from stowage_testbed.trace.reading import Trace
 

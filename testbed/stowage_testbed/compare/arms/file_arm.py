@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +17,7 @@ from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.compare.arms.kube_scheduler import DEFAULT_LIMITS
 from stowage_testbed.compare.arms.program import Program, digest, http_readiness
-from stowage_testbed.compare.arms.serving import STOCK_SCHEDULER, ArmRelease, Place, ReleasedArm, Rights
+from stowage_testbed.compare.arms.serving import STOCK_SCHEDULER, ArmRelease, Place, ReleasedArm
 from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides
 from stowage_testbed.scenario.reading import read
 from stowage_testbed.scenario.steps.action import Where
@@ -136,22 +136,12 @@ class ArmFile:
 
 @dataclass(frozen=True, slots=True)
 class FileArm(ReleasedArm):
-    """A scheduler that its file describes.
-
-    ``binary`` is an executable file; ``declared`` are its settings, as the user declares them. Arguments, environment,
-    configuration and ``ready`` have placeholders, see `ArmFile`. The configuration is empty for a scheduler without a
-    configuration file.
-    """
+    """A scheduler that its file describes, which lies in ``folder``; without a configuration file, that is empty."""
 
     name: str
-    binary: Path
-    arguments: tuple[str, ...]
-    ready: str
-    pod_overrides: PodOverrides
-    rights: Rights
-    declared: ArmSettings
+    file: ArmFile
+    folder: Path
     configuration: str = ""
-    environment: Mapping[str, str] = field(default_factory=dict)
     minor: str = field(default_factory=choose_minor)
 
     @property
@@ -159,27 +149,32 @@ class FileArm(ReleasedArm):
         """None: its program is the user's."""
         return ()
 
+    @property
+    def binary(self) -> Path:
+        """Its program."""
+        return self.folder / self.file.binary
+
+    @property
+    def pod_overrides(self) -> PodOverrides:
+        """What it changes in every pod."""
+        return PodOverrides(self.file.schedulerName, self.file.labels, self.file.annotations)
+
     def build(self) -> str:
         """Return a digest of the program and of all that its file says."""
         try:
             program = self.binary.read_bytes()
         except OSError as error:
             raise InputError(f"cannot read the program {self.binary}: {error.strerror}") from error
-        return digest([program, *self._texts(), repr(self.declared)])
+        return digest([program, *self._texts(), repr(self.settings(None))])
 
     def settings(self, limits: ClientLimits | None) -> ArmSettings:
-        """Return how it will run, as far as its file says.
-
-        Limits reach it only by their placeholders; without these it keeps its own.
-        """
-        if limits is None:
-            return self.declared
+        """Return how it will run, as far as its file says; limits reach it by their placeholders only."""
+        # In the order of `Declared`.
+        told = (getattr(self.file.settings, one.name) for one in fields(self.file.settings))
+        declared = replace(ArmSettings(*told), notes=("its settings are as its file declares them",))
         taken = _used(self._texts())
-        return replace(
-            self.declared,
-            qps=limits.qps if "qps" in taken else self.declared.qps,
-            burst=limits.burst if "burst" in taken else self.declared.burst,
-        )
+        given = {name: value for name, value in asdict(limits).items() if name in taken} if limits else {}
+        return replace(declared, **given)
 
     def release(self, place: Place, limits: ClientLimits | None) -> ArmRelease:
         """Return its program, with the placeholders filled in."""
@@ -195,19 +190,17 @@ class FileArm(ReleasedArm):
         }
         text = _filled(self.configuration, values)
         config.write_text(text, "utf-8")
-        program = Program(
-            "scheduler",
-            [str(self.binary), *(_filled(word, values) for word in self.arguments)],
-            {
-                "KUBECONFIG": str(place.kubeconfig),
-                **{name: _filled(value, values) for name, value in self.environment.items()},
-            },
-            partial(http_readiness, _filled(self.ready, values)),
-        )
-        return ArmRelease(programs=[program], configuration=text, rights=self.rights)
+        command = [str(self.binary), *(_filled(word, values) for word in self.file.arguments)]
+        environment = {name: _filled(value, values) for name, value in self.file.environment.items()}
+        environment = {"KUBECONFIG": str(place.kubeconfig), **environment}
+        program = Program("scheduler", command, environment, partial(http_readiness, _filled(self.file.ready, values)))
+        rules = [
+            {key: list(value) for key, value in asdict(one).items() if value is not None} for one in self.file.rules
+        ]
+        return ArmRelease(programs=[program], configuration=text, cluster_roles=self.file.clusterRoles, rules=rules)
 
     def _texts(self) -> list[str]:
-        return [*self.arguments, *self.environment.values(), self.configuration]
+        return [*self.file.arguments, *self.file.environment.values(), self.configuration]
 
 
 def load_arm_file(path: Path) -> FileArm:
@@ -227,39 +220,13 @@ def load_arm_file(path: Path) -> FileArm:
     issues += [*found, *(document.issue(place, message, of_key=of_key) for place, message, of_key in rules)]
     if file is None or issues:
         raise _issues_error(issues)
-    return _arm(file, _configuration_text(data, folder) or "", folder)
+    return FileArm(file.name, file, folder, _configuration_text(data, folder) or "")
 
 
 def _issues_error(issues: Collection[Issue]) -> InputError:
     found = sorted(set(issues))
-    noun = "issue" if len(found) == 1 else "issues"
     lines = "\n".join(f"  {issue}" for issue in found)
-    return InputError(f"{len(found)} {noun} in the arm file:\n{lines}")
-
-
-def _arm(file: ArmFile, configuration: str, folder: Path) -> FileArm:
-    declared = file.settings
-    rules = [{key: list(value) for key, value in asdict(one).items() if value is not None} for one in file.rules]
-    return FileArm(
-        name=file.name,
-        binary=folder / file.binary,
-        arguments=file.arguments,
-        ready=file.ready,
-        pod_overrides=PodOverrides(file.schedulerName, file.labels, file.annotations),
-        rights=Rights(file.clusterRoles, tuple(rules)),
-        declared=ArmSettings(
-            version=declared.version,
-            qps=declared.qps,
-            burst=declared.burst,
-            parallelism=declared.parallelism,
-            sampled_percent=declared.sampledPercent,
-            feature_gates=declared.featureGates,
-            webhooks=declared.webhooks,
-            notes=("its settings are as its file declares them",),
-        ),
-        configuration=configuration,
-        environment=file.environment,
-    )
+    return InputError(f"{len(found)} issue{'s' * (len(found) != 1)} in the arm file:\n{lines}")
 
 
 Data = Mapping[str, Any]

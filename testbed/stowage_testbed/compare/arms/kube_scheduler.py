@@ -1,8 +1,7 @@
 """Arms with kube-scheduler's flags and configuration file: `default` and `koordinator`.
 
-`default` is the stock kube-scheduler with every setting at its default. `koordinator` is koord-scheduler as its
-project's manifests run it: configuration, rights and custom resources are those of the Go module that the binary is
-built from. Its manager, which brings webhooks, and its node agent are left out, as they do not place pods.
+`koordinator` is koord-scheduler as its project's manifests run it, without its manager, which brings webhooks, and its
+node agent, as they do not place pods.
 """
 
 from __future__ import annotations
@@ -17,15 +16,7 @@ import yaml
 
 from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.compare.arms.program import Program, digest, http_readiness
-from stowage_testbed.compare.arms.serving import (
-    NAMESPACE,
-    STOCK_SCHEDULER,
-    ArmRelease,
-    Place,
-    ReleasedArm,
-    Resources,
-    Rights,
-)
+from stowage_testbed.compare.arms.serving import NAMESPACE, ArmRelease, Place, ReleasedArm, read_rules
 from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides
 from stowage_testbed.toolchain import choose_minor, tool_build, tool_data, tool_path
 from stowage_testbed.toolchain.manifest import load_manifest
@@ -42,16 +33,10 @@ LOG_LEVEL = 2
 """Of every arm with Kubernetes' own logging: enough to see each binding."""
 SCHEDULER_NAME = "default-scheduler"
 KOORDINATOR = "koord-scheduler"
-"""Both the tool and the scheduler's name."""
 
 
 def installed_config(config: Mapping[str, Any], kubeconfig: Path, limits: ClientLimits | None) -> Config:
-    """Return a configuration with what depends on the place where it is used.
-
-    There is one instance of every arm, so none stands for election, which would cost
-    seconds at the start and requests afterwards. Without client limits it keeps those
-    that it states, or the defaults.
-    """
+    """Return a configuration with a kubeconfig, and client limits if given; being alone, it stands for no election."""
     client = {**config.get("clientConnection", {}), "kubeconfig": str(kubeconfig)}
     if limits is not None:
         client |= {"qps": limits.qps, "burst": limits.burst}
@@ -87,21 +72,20 @@ def settings_of(
 class KubeSchedulerArm(ReleasedArm):
     """A scheduler with kube-scheduler's flags and configuration file.
 
-    ``tool`` names its binary in the toolchain; ``config`` and ``rights`` return what its project ships. ``gates``
-    returns the feature gates in effect, with its own client limits and with given ones. It answers at ``ready_path``
-    once it schedules. ``equal_flags`` are given with client limits only: they make arms equal.
+    ``tool`` names its binary in the toolchain; ``config`` returns what its project ships, ``needs`` what else its
+    release has. ``gates`` returns the feature gates in effect, with its own client limits and with given ones. It
+    answers at ``ready_path`` once it schedules. ``equal_flags`` make arms equal, and come with client limits only.
     """
 
     name: str
     tool: str
     pod_overrides: PodOverrides
     config: Callable[[], Mapping[str, Any]]
-    rights: Callable[[], Rights]
     gates: Callable[[ClientLimits | None], Mapping[str, bool]]
     ready_path: str = "/readyz"
     flags: tuple[str, ...] = ()
     equal_flags: tuple[str, ...] = ()
-    resources: Callable[[], Resources | None] = lambda: None
+    needs: Callable[[], dict[str, Any]] = dict
     notes: tuple[str, ...] = ()
     minor: str = field(default_factory=choose_minor)
 
@@ -142,7 +126,7 @@ class KubeSchedulerArm(ReleasedArm):
         ]
         ready = partial(http_readiness, f"https://{LOOPBACK}:{port}{self.ready_path}")
         programs = [Program("scheduler", command, {}, ready)]
-        return ArmRelease(programs=programs, configuration=text, rights=self.rights(), resources=self.resources())
+        return ArmRelease(programs=programs, configuration=text, **self.needs())
 
 
 def plain_config(scheduler_name: str) -> Config:
@@ -161,9 +145,7 @@ def default_arm() -> KubeSchedulerArm:
         tool="kube-scheduler",
         pod_overrides=PodOverrides(SCHEDULER_NAME),
         config=partial(plain_config, SCHEDULER_NAME),
-        rights=partial(Rights, STOCK_SCHEDULER),
-        # On by default, and off among equals: the other arms cannot have it, since
-        # their plugins or their framework lack it.
+        # On by default, and off among equals: the other arms cannot have it, as their plugins or framework lack it.
         gates=lambda limits: {BATCHING: limits is None},
         equal_flags=(f"--feature-gates={BATCHING}=false",),
     )
@@ -176,14 +158,18 @@ def koordinator_arm() -> KubeSchedulerArm:
         tool=KOORDINATOR,
         pod_overrides=PodOverrides(KOORDINATOR),
         config=_koordinator_config,
-        rights=lambda: Rights.of_file(tool_data(KOORDINATOR) / "config/rbac/scheduler_role.yaml"),
         gates=lambda _: {BATCHING: False},
         # Refused until its caches are filled; /healthz answers long before.
         ready_path="/apis/v1/__services__",
         # By default it serves on every interface.
         flags=("--port=0",),
-        # It makes three quotas for itself when it starts.
-        resources=lambda: Resources(tool_data(KOORDINATOR) / "config/crd/bases", ("ElasticQuota",), NAMESPACE),
+        needs=lambda: {
+            "rules": read_rules(tool_data(KOORDINATOR) / "config/rbac/scheduler_role.yaml"),
+            "definitions": tool_data(KOORDINATOR) / "config/crd/bases",
+            # It makes three quotas for itself when it starts.
+            "kinds": ("ElasticQuota",),
+            "namespace": NAMESPACE,
+        },
         notes=("built on the scheduling framework of Kubernetes 1.35",),
     )
 

@@ -44,16 +44,12 @@ def digest(parts: Iterable[str | bytes]) -> str:
 class ArmEndedError(StowageError):
     """A scheduler ended in the middle of a run."""
 
-    def __init__(self, arm: str, code: int | None, log: str) -> None:
-        super().__init__(f"arm {arm} ended by itself with {code}; its log ends with:\n{log}")
-
 
 def http_readiness(url: str, process: psutil.Process) -> str:
-    """Return `READY`, or why ``process`` does not serve yet.
+    """Return `READY`, or why ``process`` does not serve yet at an address on the loopback interface.
 
-    Its port must be its own, or that of what it has started: whatever else listens there would answer in its place, and
-    the program could not. The address is on the loopback interface. The certificate is not verified: it is one that the
-    program made for itself a moment ago.
+    Its port must be its own, or that of what it has started: whatever else listens there would answer in its place. The
+    certificate is not verified: it is one that the program made for itself a moment ago.
     """
     if beyond := listens_beyond(process):
         return f"it listens on {beyond}, which others can reach; bind it to 127.0.0.1"
@@ -65,8 +61,7 @@ def http_readiness(url: str, process: psutil.Process) -> str:
             return READY
     except urllib.error.HTTPError as error:
         with error:
-            body = error.read(_SHOWN).decode(errors="replace").strip()
-        return f"{url} answers {error.code} {error.reason}: {body}"
+            return f"{url} answers {error.code} {error.reason}: {error.read(_SHOWN).decode(errors='replace').strip()}"
     except (OSError, http.client.HTTPException) as error:
         return f"{url} does not answer: {error}"
 
@@ -121,10 +116,7 @@ class ArmProcess:
         return self._running().pid
 
     def start(self, workdir: Path, timeout_s: float = READY_TIMEOUT_S) -> None:
-        """Start, and return when it is ready; a `StowageError` if it ends before, or is not ready in time.
-
-        The removal of the cluster in ``workdir`` finds it, should this process die.
-        """
+        """Start as part of the cluster in ``workdir``, and return when ready; a `StowageError` if it is not."""
         program = self._program
         inherited = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
         environment = marked_environment(workdir, {**inherited, "HOME": str(self._folder), **program.environment})
@@ -150,9 +142,9 @@ class ArmProcess:
 
     def check(self) -> None:
         """Raise `ArmEndedError` if it does not run any more."""
-        code = self._running().exit_code()
-        if code is not None:
-            raise ArmEndedError(self._arm, code, self._running().log_end(LOG_LINES))
+        if (code := self._running().exit_code()) is not None:
+            log = self._running().log_end(LOG_LINES)
+            raise ArmEndedError(f"arm {self._arm} ended by itself with {code}; its log ends with:\n{log}")
 
     def end(self) -> None:
         """End it and all that it has started; harmless if it never was."""

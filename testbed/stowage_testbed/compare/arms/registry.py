@@ -29,21 +29,20 @@ def choose_arms(names: Sequence[str], files: Sequence[Path] = (), minor: str | N
     """
     from stowage_testbed.compare.arms.file_arm import load_arm_file  # noqa: PLC0415
 
+    way_out = "describe a scheduler of your own with --arm-file"
     if not names and not files:
-        raise InputError(
-            "nothing to compare: name arms with --arms, as in "
-            f"{','.join(list(ARMS)[:2])}, or describe a scheduler of your own with "
-            "--arm-file"
-        )
+        first = ",".join(list(ARMS)[:2])
+        raise InputError(f"nothing to compare: name arms with --arms, as in {first}, or {way_out}")
+    arms: list[Arm] = []
     for name in names:
-        if name.partition("@")[0] not in ARMS:
-            raise InputError(
-                f"there is no arm {name!r}; the arms are {', '.join(ARMS)}; "
-                "describe a scheduler of your own with --arm-file"
-            )
-    arms: list[Arm] = [_made(name, minor) for name in names]
-    of = choose_minor(minor)
-    arms += [replace(load_arm_file(file), minor=of) for file in files]
+        registered, _, own = name.partition("@")
+        if registered not in ARMS:
+            raise InputError(f"there is no arm {name!r}; the arms are {', '.join(ARMS)}; {way_out}")
+        file, _, maker = ARMS[registered].partition(":")
+        made = getattr(import_module(f"{__package__}.{file}"), maker)()
+        arms.append(replace(made, name=name, minor=choose_minor(own or minor)))
+    minor = choose_minor(minor)
+    arms += [replace(load_arm_file(one), minor=minor) for one in files]
     # A registered name always means the registered arm, asked for or not.
     taken = set(ARMS) - set(names)
     for arm in arms:
@@ -53,11 +52,3 @@ def choose_arms(names: Sequence[str], files: Sequence[Path] = (), minor: str | N
             )
         taken.add(arm.name)
     return arms
-
-
-def _made(name: str, minor: str | None) -> Arm:
-    registered, _, own = name.partition("@")
-    file, _, maker = ARMS[registered].partition(":")
-    made = getattr(import_module(f"{__package__}.{file}"), maker)()
-    arm: Arm = replace(made, name=name, minor=choose_minor(own or minor))
-    return arm

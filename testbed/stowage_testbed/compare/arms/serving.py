@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import yaml
 
@@ -35,38 +35,10 @@ _RBAC = "rbac.authorization.k8s.io"
 
 
 @dataclass(frozen=True, slots=True)
-class Rights:
-    """Roles of the cluster that an arm is given, and rules beyond them."""
-
-    cluster_roles: tuple[str, ...] = ()
-    rules: tuple[Mapping[str, Any], ...] = ()
-
-    @classmethod
-    def of_file(cls, file: Path) -> Self:
-        """Return a stock scheduler's rights with the rules of the first ClusterRole in a project's file."""
-        documents = yaml.safe_load_all(file.read_text("utf-8"))
-        rules = next(tuple(one["rules"]) for one in documents if one and one["kind"] == "ClusterRole")
-        return cls(STOCK_SCHEDULER, rules)
-
-
-@dataclass(frozen=True, slots=True)
-class Resources:
-    """A folder of custom resource definitions, without which an arm cannot start.
-
-    At its end the objects of ``kinds`` go; the definitions stay, as other arms may use them.
-    """
-
-    definitions: Path
-    kinds: tuple[str, ...]
-    namespace: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Place:
-    """Where an arm runs.
+    """Where an arm runs: its folder has its configuration and logs.
 
-    Its folder has its configuration, logs and ``kubeconfig``. The path of ``short`` is short enough for sockets, whose
-    paths may have 107 characters.
+    The path of ``short`` is short enough for sockets, whose paths may have 107 characters.
     """
 
     cluster: Cluster
@@ -86,13 +58,26 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArmRelease:
-    """What an arm is made of in a place: programs, in the order of their start, and what they need on the cluster."""
+    """What an arm is made of in a place: programs, in the order of their start, and what they need on the cluster.
+
+    Its account gets ``cluster_roles``, and ``rules`` beyond them. ``definitions`` is a folder of custom resource
+    definitions, which stay, as other arms may use them; the objects of ``kinds``, in a namespace, go at the end.
+    """
 
     programs: Sequence[Program]
     configuration: str
-    rights: Rights
+    cluster_roles: Sequence[str] = STOCK_SCHEDULER
+    rules: Sequence[Mapping[str, Any]] = ()
     config_maps: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    resources: Resources | None = None
+    definitions: Path | None = None
+    kinds: tuple[str, ...] = ()
+    namespace: str = ""
+
+
+def read_rules(file: Path) -> list[Mapping[str, Any]]:
+    """Return the rules of the first ClusterRole in a project's file."""
+    documents = yaml.safe_load_all(file.read_text("utf-8"))
+    return next(list(one["rules"]) for one in documents if one and one["kind"] == "ClusterRole")
 
 
 class ReleasedArm(ABC):
@@ -114,9 +99,7 @@ class ReleasedArm(ABC):
             # Programs run in the folder: its path must be a full one.
             place = Place(cluster, folder.resolve(), Path(short))
             release = self.release(place, limits)
-            if release.resources:
-                ending.enter_context(_custom_resources(cluster, release.resources))
-            ending.enter_context(_account(place, self.name.replace("@", "-"), release))
+            ending.enter_context(_installed(place, self.name.replace("@", "-"), release))
             processes = {one.name: ArmProcess(self.name, one, place.folder) for one in release.programs}
             try:
                 for process in processes.values():
@@ -153,18 +136,15 @@ class ServingArm:
 
 @contextmanager
 def ended_with(running: RunningArm) -> Iterator[None]:
-    """End the waits of the block once a process of the arm has ended; raises `ArmEndedError` then.
-
-    Waiting for pods that no scheduler places any more would take a long time.
-    """
+    """End the waits of the block, which may be long, once a process of the arm has ended: an `ArmEndedError`."""
     running.check()
     with health.needing(running.check):
         yield
 
 
 @contextmanager
-def _account(place: Place, arm: str, release: ArmRelease) -> Iterator[None]:
-    """Make an arm's account, kubeconfig and ConfigMaps; take them back at the end."""
+def _installed(place: Place, arm: str, release: ArmRelease) -> Iterator[None]:
+    """Make what a release needs on the cluster, with an account and its kubeconfig; take it back at the end."""
     name, cluster = f"stowage-arm-{arm}", place.cluster
     # Results are kept and handed on; a cluster's folder goes with it.
     token = cluster.workdir / f"arm-{arm}.token"
@@ -180,6 +160,7 @@ def _account(place: Place, arm: str, release: ArmRelease) -> Iterator[None]:
 
     with cluster.api_client() as api:
         objects = Objects(api)
+        _define(objects, release.definitions)
         try:
             # What a killed comparison left would have other rights.
             forget(objects)
@@ -192,41 +173,29 @@ def _account(place: Place, arm: str, release: ArmRelease) -> Iterator[None]:
             # A cluster that does not answer any more takes its objects along.
             with uninterrupted(), suppress(ApiUnreachableError):
                 forget(objects)
+                for kind in release.kinds:
+                    objects.delete_all(kind, release.namespace)
+
+
+def _define(objects: Objects, definitions: Path | None) -> None:
+    manifests = read_manifests(definitions, definitions) if definitions else ()
+    for one in manifests:
+        # There may be an older one.
+        objects.create(one, or_keep=True)
+        objects.patch(DEFINITION, one["metadata"]["name"], one)
+    for one in manifests:
+        objects.await_definition(one["metadata"]["name"], HANG_S)
 
 
 def _manifests(name: str, release: ArmRelease) -> Iterator[Manifest]:
     yield make_manifest("v1", "ServiceAccount", name, NAMESPACE)
-    roles = list(release.rights.cluster_roles)
-    if release.rights.rules:
-        yield make_manifest(f"{_RBAC}/v1", "ClusterRole", name, rules=list(release.rights.rules))
-        roles.append(name)
+    roles = [*release.cluster_roles, *([name] if release.rules else ())]
+    if release.rules:
+        yield make_manifest(f"{_RBAC}/v1", "ClusterRole", name, rules=list(release.rules))
+    subject = {"kind": "ServiceAccount", "name": name, "namespace": NAMESPACE}
     for role in roles:
-        yield make_manifest(
-            f"{_RBAC}/v1",
-            "ClusterRoleBinding",
-            f"{name}:{role}",
-            roleRef={"apiGroup": _RBAC, "kind": "ClusterRole", "name": role},
-            subjects=[{"kind": "ServiceAccount", "name": name, "namespace": NAMESPACE}],
-        )
+        reference = {"apiGroup": _RBAC, "kind": "ClusterRole", "name": role}
+        binding = f"{name}:{role}"
+        yield make_manifest(f"{_RBAC}/v1", "ClusterRoleBinding", binding, roleRef=reference, subjects=[subject])
     for config_map, data in release.config_maps.items():
         yield make_manifest("v1", "ConfigMap", config_map, NAMESPACE, data=dict(data))
-
-
-@contextmanager
-def _custom_resources(cluster: Cluster, resources: Resources) -> Iterator[None]:
-    with cluster.api_client() as api:
-        objects = Objects(api)
-        applied = read_manifests(resources.definitions, resources.definitions)
-        for one in applied:
-            # There may be an older one.
-            objects.create(one, or_keep=True)
-            objects.patch(DEFINITION, one["metadata"]["name"], one)
-        for one in applied:
-            objects.await_definition(one["metadata"]["name"], HANG_S)
-    try:
-        yield
-    finally:
-        # A cluster that does not answer any more takes its objects along.
-        with uninterrupted(), suppress(ApiUnreachableError), cluster.api_client() as api:
-            for kind in resources.kinds:
-                Objects(api).delete_all(kind, resources.namespace)

@@ -1,12 +1,6 @@
-"""The arms of our scheduler, each with a profile of the chart.
+"""The arms of our scheduler, each with a profile of the chart, which is rendered and run as processes.
 
-`stowage` is what the chart installs by default: the profile `optimizer`, with the
-optimiser beside the scheduler. Whoever compares wants to know what an installation
-would change. `stowage-score-cache` has the profile of that name.
-
-The chart is rendered and its containers are run as processes, as the other arms are:
-through a release and a kubelet, probes and a kubelet's own work would run beside this
-arm alone.
+`stowage` is what the chart installs by default: the optimiser beside the scheduler.
 """
 
 from __future__ import annotations
@@ -26,7 +20,7 @@ from stowage_testbed.cluster.backend import RELEASE_TOOLS, SCHEDULER
 from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.compare.arms.kube_scheduler import BATCHING, installed_config, settings_of
 from stowage_testbed.compare.arms.program import READY, Program, digest, http_readiness
-from stowage_testbed.compare.arms.serving import NAMESPACE, ArmRelease, Place, ReleasedArm, Resources, Rights
+from stowage_testbed.compare.arms.serving import NAMESPACE, ArmRelease, Place, ReleasedArm
 from stowage_testbed.helm.install import CHART
 from stowage_testbed.helm.release import run_helm
 from stowage_testbed.helm.values import Values, merge_values, testbed_values, values_refused
@@ -38,8 +32,8 @@ from stowage_testbed.toolchain.manifest import load_manifest
 from stowage_testbed.toolchain.minors import find_minor
 
 PROFILE = "optimizer"
-
-SIGNING = frozenset({"PriorityOptimizer", "Reservations"})
+OPTIMIZER = "PriorityOptimizer"
+SIGNING = frozenset({OPTIMIZER, "Reservations"})
 """Our plugins that sign pods; any other switches a profile's batching off."""
 
 _PROBE_TIMEOUT_S = 30.0
@@ -74,28 +68,24 @@ class StowageArm(ReleasedArm):
         config = _profile(self.profile)
         scheduler = load_manifest().tool(SCHEDULER, self.minor)
         version = f"{scheduler.version}+{self.profile}"
-        batching = limits is None and not _multi_point(config, "enabled") - SIGNING
-        notes = ("the optimiser runs beside it",) if _with_optimizer(config) else ()
-        return settings_of(config, version, limits, {BATCHING: batching}, notes)
+        enabled = _multi_point(config, "enabled")
+        notes = ("the optimiser runs beside it",) if OPTIMIZER in enabled else ()
+        return settings_of(config, version, limits, {BATCHING: limits is None and not enabled - SIGNING}, notes)
 
     def release(self, place: Place, limits: ClientLimits | None) -> ArmRelease:
         """Return the containers of the chart's pod with the chart's own configuration, rights and command lines."""
         profile = _profile(self.profile)
-        if _with_optimizer(profile):
+        if OPTIMIZER in _multi_point(profile, "enabled"):
             compile_optimizer()
         rendered = self._rendered(place, profile, limits)
         config = yaml.safe_load(rendered["ConfigMap"]["data"]["scheduler.yaml"])
         text = yaml.safe_dump(installed_config(config, place.kubeconfig, limits), sort_keys=False)
         (place.folder / "scheduler.yaml").write_text(text, "utf-8")
         containers = {one["name"]: one for one in rendered["Deployment"]["spec"]["template"]["spec"]["containers"]}
-        (port,) = (
-            word.removeprefix("--secure-port=")
-            for word in containers["scheduler"]["args"]
-            if word.startswith("--secure-port=")
-        )
+        flags = dict(word.partition("=")[::2] for word in containers["scheduler"]["args"])
         ready = {
             "optimizer": partial(_optimizer_readiness, place.short / "optimizer.sock"),
-            "scheduler": partial(http_readiness, f"https://{LOOPBACK}:{port}/readyz"),
+            "scheduler": partial(http_readiness, f"https://{LOOPBACK}:{flags['--secure-port']}/readyz"),
         }
         programs = [
             Program(
@@ -111,15 +101,14 @@ class StowageArm(ReleasedArm):
         return ArmRelease(
             programs=programs,
             configuration=text,
-            rights=Rights(rules=tuple(rendered["ClusterRole"]["rules"])),
-            resources=Resources(CHART / "crds", ("PackingPlan", "Reservation")),
+            cluster_roles=(),
+            rules=rendered["ClusterRole"]["rules"],
+            definitions=CHART / "crds",
+            kinds=("PackingPlan", "Reservation"),
         )
 
     def _rendered(self, place: Place, profile: Mapping[str, Any], limits: ClientLimits | None) -> dict[str, Any]:
-        """Render the chart, and return its ConfigMap, Deployment and ClusterRole by kind, of which there is one each.
-
-        The values are written to the arm's folder; a `StowageError` if the chart refuses them.
-        """
+        """Return the rendered chart's objects by kind; a `StowageError` if it refuses the values."""
         temporary = place.folder / "temporary"
         temporary.mkdir(exist_ok=True)
         own: Values = {
@@ -129,7 +118,8 @@ class StowageArm(ReleasedArm):
             "rbac": {"allowPreemption": "DefaultPreemption" not in _multi_point(profile, "disabled")},
             "paths": {"config": str(place.folder), "socket": str(place.short), "temporary": str(temporary)},
         }
-        needed = testbed_values(place.cluster, profile=self.profile, optimizer_enabled=_with_optimizer(profile))
+        enabled = OPTIMIZER in _multi_point(profile, "enabled")
+        needed = testbed_values(place.cluster, profile=self.profile, optimizer_enabled=enabled)
         file = place.folder / "values.yaml"
         file.write_text(yaml.safe_dump(merge_values(merge_values(needed, own), self.values)), "utf-8")
         # Helm renders without asking the cluster, and assumes an old version by default.
@@ -139,11 +129,7 @@ class StowageArm(ReleasedArm):
         done = run_helm(place.cluster, arguments, HANG_S)
         if done.returncode:
             raise values_refused(file, done.stderr)
-        documents = [one for one in yaml.safe_load_all(done.stdout) if one]
-        found = {}
-        for kind in ("ConfigMap", "Deployment", "ClusterRole"):
-            (found[kind],) = (one for one in documents if one["kind"] == kind)
-        return found
+        return {one["kind"]: one for one in yaml.safe_load_all(done.stdout) if one}
 
 
 def stowage_arm() -> StowageArm:
@@ -171,10 +157,6 @@ def _list_chart() -> Iterator[str | bytes]:
 def _profile(name: str) -> dict[str, Any]:
     config: dict[str, Any] = yaml.safe_load(find_profile(name).read_text("utf-8"))
     return config
-
-
-def _with_optimizer(config: Mapping[str, Any]) -> bool:
-    return "PriorityOptimizer" in _multi_point(config, "enabled")
 
 
 def _multi_point(config: Mapping[str, Any], which: str) -> set[str]:

@@ -1,7 +1,6 @@
 """The arm `yunikorn`: Apache YuniKorn's scheduler with its project's own settings.
 
-Its command is our own (see the toolchain's module): the project's serves a web
-interface on every network interface, which nothing can switch off.
+Its command is our own: the project's serves a web interface on every network interface, which nothing can switch off.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import yaml
 from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.compare.arms.kube_scheduler import BATCHING
 from stowage_testbed.compare.arms.program import Program, http_readiness
-from stowage_testbed.compare.arms.serving import NAMESPACE, ArmRelease, Place, ReleasedArm, Rights
+from stowage_testbed.compare.arms.serving import NAMESPACE, ArmRelease, Place, ReleasedArm, read_rules
 from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides
 from stowage_testbed.toolchain import choose_minor, tool_build, tool_data, tool_path
 from stowage_testbed.toolchain.manifest import load_manifest
@@ -52,15 +51,8 @@ class YunikornArm(ReleasedArm):
     def settings(self, limits: ClientLimits | None) -> ArmSettings:
         """Return how it will run; without limits, with its own defaults."""
         used = limits or DEFAULT_LIMITS
-        return ArmSettings(
-            version=load_manifest().tool(TOOL).version,
-            qps=used.qps,
-            burst=used.burst,
-            parallelism=None,
-            sampled_percent=None,
-            feature_gates={BATCHING: False},
-            notes=_NOTES,
-        )
+        version = load_manifest().tool(TOOL).version
+        return ArmSettings(version, used.qps, used.burst, None, None, {BATCHING: False}, notes=_NOTES)
 
     def release(self, place: Place, limits: ClientLimits | None) -> ArmRelease:
         """Return its program with its project's own queues, and client limits where they are given."""
@@ -81,6 +73,6 @@ class YunikornArm(ReleasedArm):
         return ArmRelease(
             programs=[program],
             configuration=text,
-            rights=Rights.of_file(manifests / "yunikorn-rbac.yaml"),
+            rules=read_rules(manifests / "yunikorn-rbac.yaml"),
             config_maps={_CONFIG_MAP: data},
         )

@@ -1,19 +1,26 @@
-"""Deploying every scene by every arm on one real cluster: what is asked for, and each deployment."""
+"""Deploying every scene of ``scenes.yaml`` by every arm on one real cluster: what is asked for, and each deployment.
+
+Seed 004: Lebesbye, Mauro, Turin, Yu, "Boreas - A Service Scheduler for Optimal Kubernetes Deployment", section 4.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import groupby
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from itertools import groupby, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
+import yaml
+
+from stowage_testbed.amounts.resources import MOST_PODS, Resources
 from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.base.journal import TaskJournal
 from stowage_testbed.base.wait import WaitTimeoutError
-from stowage_testbed.cluster import create_nodes
+from stowage_testbed.cluster import NodePool, create_nodes
 from stowage_testbed.compare.arms.kube_scheduler import default_arm
 from stowage_testbed.compare.arms.stowage import PROFILE, StowageArm
 from stowage_testbed.compare.session import open_context
@@ -22,9 +29,7 @@ from stowage_testbed.observe.condition import objects_gone, pods_decided, pods_p
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.source import PACKING_PLANS
-from stowage_testbed.reproduce.boreas.scenes import RUNS, Scene, scenes
-from stowage_testbed.reproduce.sweep.execution import SweepListener
-from stowage_testbed.reproduce.sweep.folder import SweepFolder, frame_of, write_frame
+from stowage_testbed.reproduce.sweep.execution import SweepFolder, SweepListener, frame_of, write_frame
 from stowage_testbed.run.arm import Arm
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import clear_plans
@@ -35,8 +40,90 @@ from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.run.steps.context import StepContext
+from stowage_testbed.scenario.model import make_steps
+from stowage_testbed.scenario.model import Scenario, Workload
 from stowage_testbed.scenario.steps.action import Step
+from stowage_testbed.scenario.steps.applying import Apply
 from stowage_testbed.simulate import NO_PROTECTION
+
+NODE = Resources(cpu=900, memory=3_972_000_000, pods=MOST_PODS)
+"""What a node of the paper's cluster has left for pods, of one CPU and 4 GB (listing 1.1, and the authors' files)."""
+
+APPS = ("backend", "cache", "frontend", "proxy")
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """Percent of the paper's runs in which every pod got a node, if it says so, and mean seconds of Boreas's solve."""
+
+    solve_s: float
+    default_percent: float | None = None
+    boreas_percent: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One test, its zones dealt out in turn, its workload in the order of its files, beside the paper's figures."""
+
+    name: str
+    about: str
+    nodes: int
+    workload: tuple[Workload, ...]
+    zones: tuple[str, ...] = ()
+    published: Published | None = None
+
+    @property
+    def pods(self) -> int:
+        """How many pods it has."""
+        return sum(one.replicas for one in self.workload)
+
+    @property
+    def pool(self) -> NodePool:
+        """Its nodes."""
+        return NodePool(self.name, self.nodes, NODE, zones=self.zones)
+
+    def scenario(self, arm: str, number: int) -> Scenario:
+        """Return its deployment at once; node names are new in each run, as KWOK may overlook a known one."""
+        return Scenario(
+            name=f"boreas/{self.name}-{arm}",
+            description=self.about,
+            nodes=(replace(self.pool, name_prefix=f"{self.name}-{number}"),),
+            workload=self.workload,
+            steps=make_steps([Apply(tuple(one.name for one in self.workload))]),
+        )
+
+    @property
+    def fewest_nodes(self) -> int:
+        """How many nodes it takes at least, by CPU, which is what is scarce."""
+        asked = sum(one.replicas * one.requests["cpu"] for one in self.workload)
+        return -(-asked // NODE["cpu"])
+
+
+def scenes() -> tuple[Scene, ...]:
+    """Return them all, the paper's first."""
+    text = files(__package__).joinpath("scenes.yaml").read_text("utf-8")
+    return tuple(map(_make_scene, yaml.safe_load(text)["scenes"]))
+
+
+def _make_scene(scene: Mapping[str, Any]) -> Scene:
+    pods, times, published = scene.get("pods", {}), scene.get("times", 1), scene.get("published")
+    workload = tuple(
+        Workload(
+            name,
+            times * one["replicas"],
+            Resources(cpu=one["cpu"], memory=one["megabytes"] * 10**6),
+            "Deployment",
+            # A label for what an app is, and for what it is not.
+            labels={name: "", **{f"not-{other}": "" for other in APPS if other != name}},
+            pod=pods.get(name, {}),
+        )
+        for name, one in scene["deployments"].items()
+    )
+    zones = tuple(scene.get("zones", ()))
+    return Scene(
+        scene["name"], scene["about"], scene["nodes"], workload, zones, Published(**published) if published else None
+    )
+
 
 KIND = "boreas"
 ROWS = "deployments"
@@ -44,28 +131,24 @@ WARM_UP_PODS = 3
 """They fit on the smallest scene; a scheduler's first pods are slow."""
 
 BATCH_S = 1.0
-"""The paper's batches wait 30 s for more pods. These are complete when they begin, so
-that waiting would only take time."""
+"""The paper's batches wait 30 s for more pods; these are complete when they begin."""
 
 SOLVE_S = 5.0
 QUIET_S = 2.5
-"""A scheduler that left pods out tries those again, to which something new may help,
-within two seconds at the second attempt."""
+"""A scheduler tries pods that it left out again within two seconds at the second attempt."""
 
+RUNS, OTHERS = 100, 10
 REPEATED = ("minimal", "affinity")
-"""The tests that the paper repeats, and counts."""
-
-OTHERS = 10
+"""The tests that the paper repeats, and counts; others are run less often."""
 
 NamedT = TypeVar("NamedT", Scene, Arm)
+Run = tuple[Arm, Scene, int]
 
 DECIDED_S = 60.0
 """Many times what a run takes on two idle cores."""
 
 ROUNDS = 20
 """Of quiet that something broke, after which a scheduler is said to be at no rest."""
-
-Run = tuple[Arm, Scene, int]
 
 
 def arms() -> tuple[Arm, ...]:
@@ -84,11 +167,6 @@ def plans(arm: Arm) -> bool:
     return isinstance(arm, StowageArm)
 
 
-def quiet_s(arm: Arm) -> float:
-    """Return for how long nothing must change before pods are said to be left out."""
-    return BATCH_S + SOLVE_S + QUIET_S if plans(arm) else QUIET_S
-
-
 @dataclass(frozen=True, slots=True)
 class BoreasRequest:
     """Scenes, arms, and how often: the two tests that the paper counts, and others."""
@@ -98,16 +176,13 @@ class BoreasRequest:
     repeat: int = RUNS
     others: int = OTHERS
 
-    def runs_of(self, scene: Scene) -> int:
-        """Return how often a scene is deployed by each arm."""
-        return self.repeat if scene.name in REPEATED else self.others
-
-    def runs(self) -> Iterator[tuple[Arm, Scene, int]]:
-        """Yield each run: an arm's one after the other, as each is started once."""
-        for arm in self.arms:
-            for scene in self.scenes:
-                for number in range(1, self.runs_of(scene) + 1):
-                    yield arm, scene, number
+    def runs(self) -> list[Run]:
+        """Return each run: an arm's one after the other, as each is started once."""
+        return [
+            (arm, scene, number + 1)
+            for arm, scene in product(self.arms, self.scenes)
+            for number in range(self.repeat if scene.name in REPEATED else self.others)
+        ]
 
     def document(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -135,10 +210,10 @@ def chosen_arms(names: Sequence[str]) -> tuple[Arm, ...]:
 
 
 def _chosen(option: str, names: Sequence[str], known: tuple[NamedT, ...]) -> tuple[NamedT, ...]:
-    by_name = {one.name: one for one in known}
-    unknown = [name for name in names if name not in by_name]
-    if unknown:
-        raise InputError(f"{option} {unknown[0]!r}: must be of {', '.join(by_name)}")
+    there = [one.name for one in known]
+    for name in names:
+        if name not in there:
+            raise InputError(f"{option} {name!r}: must be of {', '.join(there)}")
     return tuple(one for one in known if not names or one.name in names)
 
 
@@ -147,12 +222,12 @@ def deploy_all(request: BoreasRequest, path: Path, listener: SweepListener) -> t
     folder = SweepFolder(path)
     with folder.opened(KIND, request.document()):
         journal = folder.journal(ROWS, DeploymentRow)
-        runs = list(request.runs())
+        runs = request.runs()
         missing = [one for one in runs if run_id(*one) not in journal]
         if missing:
             listener.begun("deployments", len(runs), len(runs) - len(missing), 1)
             try:
-                _run_all(missing, journal, listener, path)
+                _deploy_missing(missing, journal, listener, path)
             finally:
                 listener.ended()
         rows = tuple(row for one in runs for row in journal.get(run_id(*one)))
@@ -160,7 +235,9 @@ def deploy_all(request: BoreasRequest, path: Path, listener: SweepListener) -> t
     return rows
 
 
-def _run_all(runs: Sequence[Run], journal: TaskJournal[DeploymentRow], listener: SweepListener, path: Path) -> None:
+def _deploy_missing(
+    runs: Sequence[Run], journal: TaskJournal[DeploymentRow], listener: SweepListener, path: Path
+) -> None:
     asked = RunRequest((), folders=(path,))
     with open_context(asked, Listener()) as context, TemporaryDirectory(prefix="sto-boreas-") as folder:
         for name, of_arm in groupby(runs, key=lambda one: one[0].name):
@@ -174,8 +251,12 @@ def _run_all(runs: Sequence[Run], journal: TaskJournal[DeploymentRow], listener:
                     warm_up(context, arm.pod_overrides, WARM_UP_PODS, namespace)
                     clear_plans(context)
                 for _, scene, number in ones:
-                    row = deploy(context, scene, arm, number)
-                    journal.add(run_id(arm, scene, number), (row,))
+                    deployment = Deployment(context.observer, scene, arm, number)
+                    scenario = scene.scenario(arm.name, number)
+                    outcome = run_scenario(context, scenario, number, deployment, deployment)
+                    if outcome.error:
+                        raise StowageError(f"{scene.name} by {arm.name}: {outcome.error}")
+                    journal.add(run_id(arm, scene, number), (deployment.row,))
                     listener.over(run_id(arm, scene, number), "")
                     running.check()
 
@@ -233,8 +314,8 @@ class Deployment(Harness, Listener):
         self._number = number
         self._began: Receipt
         self._took_s = 0.0
-        self.row: DeploymentRow
         self.pod_overrides = arm.pod_overrides
+        self.row: DeploymentRow
 
     def before(self, context: StepContext, step: Step) -> None:
         """Take the time."""
@@ -242,15 +323,11 @@ class Deployment(Harness, Listener):
 
     def after(self, context: StepContext, step: Step) -> None:
         """Wait until the pods have nodes, or nothing changes any more: pods that were left out are retried."""
-        namespace, pods = context.namespace, self._scene.pods
+        namespace, what = context.namespace, f"the pods of {context.namespace} to be placed or found unschedulable"
         if self._all_placed(namespace):
             self._took_s = self._observer.clock.now().seconds_since(self._began)
         elif not plans(self._arm):
-            self._observer.wait_for(
-                f"the pods of {namespace} to be placed or found unschedulable",
-                pods_decided(namespace, pods),
-                timeout_s=DECIDED_S,
-            )
+            self._observer.wait_for(what, pods_decided(namespace, self._scene.pods), timeout_s=DECIDED_S)
 
     def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
         """Make the row."""
@@ -273,27 +350,19 @@ class Deployment(Harness, Listener):
     def _all_placed(self, namespace: str) -> bool:
         """Wait until no pod changes any more; return whether all are placed."""
         placed = pods_placed(namespace, self._scene.pods)
+        # For so long nothing must change before pods are said to be left out.
+        quiet_s = BATCH_S + SOLVE_S + QUIET_S if plans(self._arm) else QUIET_S
+
+        def last_change() -> Receipt | None:
+            return self._observer.read(lambda state: state.last_change("Pod"))
+
         for _ in range(ROUNDS):
-            before = _last_change(self._observer)
+            before = last_change()
             try:
-                self._observer.wait_for("every pod to be placed", placed, timeout_s=quiet_s(self._arm))
+                self._observer.wait_for("every pod to be placed", placed, timeout_s=quiet_s)
             except WaitTimeoutError:
-                if _last_change(self._observer) == before:
+                if last_change() == before:
                     return False
             else:
                 return True
         return False
-
-
-def deploy(context: RunContext, scene: Scene, arm: Arm, number: int) -> DeploymentRow:
-    """Return what came of it; nothing of it is left on the cluster. A `StowageError` if it could not be deployed."""
-    deployment = Deployment(context.observer, scene, arm, number)
-    scenario = scene.scenario(arm.name, number)
-    outcome = run_scenario(context, scenario, number, deployment, deployment)
-    if outcome.error:
-        raise StowageError(f"{scene.name} by {arm.name}: {outcome.error}")
-    return deployment.row
-
-
-def _last_change(observer: Observer) -> Receipt | None:
-    return observer.read(lambda state: state.last_change("Pod"))

@@ -7,18 +7,28 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from itertools import accumulate
+from fnmatch import filter as filter_names
+from itertools import accumulate, product
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.base.files import write_whole
 from stowage_testbed.base.journal import TaskJournal
-from stowage_testbed.instances.cell import Cell
-from stowage_testbed.reproduce.instance.rows import CaseT, InstanceT, ResultRow, SelectTask, SolveTask
-from stowage_testbed.reproduce.sweep.execution import SweepListener, Task, Tools, Workers, execute
-from stowage_testbed.reproduce.sweep.folder import Header, SweepFolder, frame_of, read_rows, write_frame
+from stowage_testbed.instances.case import Case, Cell, Family
+from stowage_testbed.reproduce.instance.rows import InstanceT, ResultRow, SelectTask, SolveTask
+from stowage_testbed.reproduce.sweep.execution import (
+    Header,
+    SweepFolder,
+    SweepListener,
+    Task,
+    Tools,
+    Workers,
+    execute,
+    frame_of,
+    read_rows,
+    write_frame,
+)
 from stowage_testbed.text.figure import Figure, at_most, figure, table
 from stowage_testbed.text.tables import Table, markdown_text, terminal_text
 from stowage_testbed.toolchain.environment import environment
@@ -28,7 +38,7 @@ TABLES = "tables.md"
 
 
 @dataclass(frozen=True, slots=True)
-class GridRequest(Generic[CaseT]):
+class GridRequest:
     """Cells, instances a cell, strategies and limits; if ``deterministic``, work is counted in steps on one core."""
 
     cells: tuple[Cell, ...]
@@ -42,13 +52,15 @@ class GridRequest(Generic[CaseT]):
     def grid() -> Iterable[Cell]:
         """Return all cells of the paper."""
 
-    @abstractmethod
-    def cases_of(self, cell: Cell, number: int) -> Sequence[CaseT]:
-        """Return the cases of the ``number``-th instance of a cell."""
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """The kinds of an instance that are wanted."""
+        return (Family.PAPER,)
 
-    def cases(self) -> Sequence[CaseT]:
+    def cases(self) -> Sequence[Case]:
         """Return the cases: first instances of all cells before second ones."""
-        return [case for number in range(self.sample) for cell in self.cells for case in self.cases_of(cell, number)]
+        numbered = product(range(self.sample), self.cells, self.families)
+        return [Case(family, cell, number) for number, cell, family in numbered]
 
     @classmethod
     def of_document(cls, document: Mapping[str, Any]) -> Self:
@@ -76,14 +88,13 @@ def choose_cells(patterns: Sequence[str], grid: Iterable[Cell]) -> tuple[Cell, .
     """Return the cells of a grid whose names match, all without a pattern; an `InputError` if one matches none."""
     known = {cell.name: cell for cell in grid}
     for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in known):
+        if not filter_names(known, pattern):
             raise InputError(
-                f"--cells {pattern!r}: no cell of the grid is called so; they are "
-                f"called as in {next(iter(known))} (nodes, pods per node, priorities, "
-                "usage in percent), and n4-* means all with four nodes"
+                f"--cells {pattern!r}: no cell of the grid is called so; they are called as in {next(iter(known))} "
+                "(nodes, pods per node, priorities, usage in percent), and n4-* means all with four nodes"
             )
-    wanted = patterns or ("*",)
-    return tuple(cell for name, cell in known.items() if any(fnmatchcase(name, pattern) for pattern in wanted))
+    wanted = {name for pattern in patterns or ("*",) for name in filter_names(known, pattern)}
+    return tuple(cell for name, cell in known.items() if name in wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +143,8 @@ class Evaluation(Generic[SolvedT]):
 
     def groups(self) -> Iterator[tuple[float, str, tuple[SolvedT, ...]]]:
         """Yield the results by limit and strategy."""
-        for limit_s in self.limits_s:
-            for strategy in self.strategies:
-                yield limit_s, strategy, self.of(strategy, limit_s)
+        for limit_s, strategy in product(self.limits_s, self.strategies):
+            yield limit_s, strategy, self.of(strategy, limit_s)
 
     def pairs(self, one: str, other: str, limit_s: float) -> list[tuple[SolvedT, SolvedT]]:
         """Return what two strategies made of each instance that both solved."""
@@ -151,10 +161,8 @@ def losses(pairs: Iterable[tuple[SolvedT, SolvedT]]) -> list[str]:
 def losses_figure(name: str, pairs: Sequence[tuple[SolvedT, SolvedT]]) -> Figure:
     """Return how often the first of a pair ends worse; it never should."""
     lost = losses(pairs)
-    return figure(
-        name, "instances", [float(one.instance.case in lost) for one, _ in pairs], sum, at_most(0),
-        spread=False, note=", ".join(lost[:5]),
-    )  # fmt: skip
+    hits = [float(one.instance.case in lost) for one, _ in pairs]
+    return figure(name, "instances", hits, sum, at_most(0), spread=False, note=", ".join(lost[:5]))
 
 
 def failures_figure(name: str, evaluation: Evaluation[SolvedT]) -> Figure:
@@ -168,21 +176,21 @@ Shown = tuple[Sequence[Table], Sequence[Figure], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
+class Rebuilding(Generic[InstanceT, SolvedT]):
     """How one paper's evaluation is rebuilt; ``attempt`` returns the instance of a case's n-th try, of ``tries``."""
 
     kind: str
     row_type: type[InstanceT]
-    request_of: Callable[[Mapping[str, Any]], GridRequest[CaseT]]
+    request_of: Callable[[Mapping[str, Any]], GridRequest]
     tries: int
-    attempt: Callable[[CaseT, int, Tools], InstanceT | None]
+    attempt: Callable[[Case, int, Tools], InstanceT | None]
     pair: Callable[[InstanceT, ResultRow], SolvedT]
     show: Callable[[Path, Evaluation[SolvedT], Header], Shown]
 
     def rebuild(
-        self, request: GridRequest[CaseT], path: Path, workers: Workers, listener: SweepListener
+        self, request: GridRequest, path: Path, workers: Workers, listener: SweepListener
     ) -> Evaluation[SolvedT]:
-        """Do what is left to do, write the Parquet files, and return all results."""
+        """Do what is left to do, write the Parquet files in one order, and return all results."""
         folder = SweepFolder(path)
         with folder.opened(self.kind, request.document()):
             instances = folder.journal(INSTANCES, self.row_type)
@@ -191,7 +199,12 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
             unfound = execute("instances", selects, instances, workers, listener)
             solves = self._solves(request, instances, alternating=True)
             unsolved = execute("solves", solves, results, workers, listener)
-            self._write(path, request, instances, results)
+            # However the rows came, each result stands beside its whole instance.
+            known = frame_of((row for case in request.cases() for row in instances.get(case.id)), self.row_type)
+            ordered = self._solves(request, instances, alternating=False)
+            found = frame_of((row for task in ordered for row in results.get(task.id)), ResultRow)
+            write_frame(path / f"{INSTANCES}.parquet", known)
+            write_frame(path / f"{RESULTS}.parquet", found.join(known, on="case", how="left", maintain_order="left"))
         return self.read(path, {**unfound, **unsolved})
 
     def read(self, path: Path, failures: Mapping[str, str] | None = None) -> Evaluation[SolvedT]:
@@ -214,25 +227,10 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
         """Write tables and figures of a folder, and return what a terminal shows; ``failures`` has reasons by task."""
         header = SweepFolder(path).header()
         tables, figures, more = self.show(path, self.read(path, failures), header)
-        facts = {"scope": header.scope, "minutes": minutes}
-        return write_tables(path, figures_file, tables, figures, facts) + more
-
-    def _write(
-        self,
-        path: Path,
-        request: GridRequest[CaseT],
-        instances: TaskJournal[InstanceT],
-        results: TaskJournal[ResultRow],
-    ) -> None:
-        """Write both files in one order, however the rows came; each result stands beside its whole instance."""
-        solves = self._solves(request, instances, alternating=False)
-        known = frame_of((row for case in request.cases() for row in instances.get(case.id)), self.row_type)
-        found = frame_of((row for task in solves for row in results.get(task.id)), ResultRow)
-        write_frame(path / f"{INSTANCES}.parquet", known)
-        write_frame(path / f"{RESULTS}.parquet", found.join(known, on="case", how="left", maintain_order="left"))
+        return write_tables(path, figures_file, tables, figures, {"scope": header.scope, "minutes": minutes}) + more
 
     def _solves(
-        self, request: GridRequest[CaseT], instances: TaskJournal[InstanceT], *, alternating: bool
+        self, request: GridRequest, instances: TaskJournal[InstanceT], *, alternating: bool
     ) -> list[Task[ResultRow]]:
         """Return what is to be solved: A B for one instance and B A for the next."""
         arms = [(strategy, limit_s) for limit_s in request.limits_s for strategy in request.strategies]

@@ -6,14 +6,16 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from time import perf_counter
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.amounts.message import message_of
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.instances.cell import Cell
-from stowage_testbed.instances.snapshot import snapshot_of
+from stowage_testbed.instances.case import REQUIRED, Case
+from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.optimizer_service.service import call_failed
 from stowage_testbed.reproduce.sweep.execution import Tools
+from stowage_testbed.scenario.manifests import make_nodes
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.simulation import NAMESPACE
 
@@ -26,7 +28,6 @@ OVERRAN = "the solver overran its time limit"
 """How the service says that it killed a solve, by the wall clock."""
 
 SEED = 1
-"""Of the strategies' own random choices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,28 +55,6 @@ class Instance:
 InstanceT = TypeVar("InstanceT", bound=Instance)
 
 
-class Case(Protocol):
-    """The ``number``-th instance of a cell, which is to be found."""
-
-    @property
-    def id(self) -> str: ...  # noqa: D102
-
-    @property
-    def cell(self) -> Cell: ...  # noqa: D102
-
-    @property
-    def number(self) -> int: ...  # noqa: D102
-
-    def seed(self, attempt: int) -> int:
-        """Return what the ``attempt``-th try to find it is generated from."""
-
-    def scenario(self, attempt: int) -> Scenario:
-        """Return nodes and workload of the ``attempt``-th try."""
-
-
-CaseT = TypeVar("CaseT", bound=Case)
-
-
 @dataclass(frozen=True, slots=True)
 class TierRow:
     """What a plan claims of one tier; see the contract's TierResult."""
@@ -90,7 +69,7 @@ class TierRow:
 
     @classmethod
     def of(cls, tier: pb.TierResult) -> TierRow:
-        """Return the claims that a plan has about a tier."""
+        """Return the claims of a plan about a tier."""
         return cls(*(getattr(tier, one.name) for one in fields(cls)))
 
 
@@ -135,9 +114,8 @@ def facts_of(case: Case, scenario: Scenario, attempt: int, start: Where) -> dict
 
 def numbered(scenario: Scenario, nodes: Mapping[str, str | None]) -> Where:
     """Return where the pods are, by their number, from their nodes by full name."""
-    numbers: dict[str | None, int] = {name: number for number, name in enumerate(node_names(scenario))}
-    numbers[None] = PENDING
-    return tuple(numbers[nodes[f"{NAMESPACE}/{name}"]] for name in pod_names(scenario))
+    numbers = {name: number for number, name in enumerate(node_names(scenario))}
+    return tuple(numbers.get(nodes[f"{NAMESPACE}/{name}"] or "", PENDING) for name in pod_names(scenario))
 
 
 def pod_names(scenario: Scenario) -> list[str]:
@@ -151,12 +129,12 @@ def node_names(scenario: Scenario) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class SelectTask(Generic[CaseT, InstanceT]):
+class SelectTask(Generic[InstanceT]):
     """Find the instance of a case: the first try on which the heuristic leaves a pod out; no row after so many."""
 
-    case: CaseT
+    case: Case
     tries: int
-    attempt: Callable[[CaseT, int, Tools], InstanceT | None]
+    attempt: Callable[[Case, int, Tools], InstanceT | None]
 
     @property
     def id(self) -> str:
@@ -194,29 +172,24 @@ class SolveTask:
         start, cores = self.instance.start, 1 if self.deterministic else tools.cores
         names, nodes = pod_names(scenario), node_names(scenario)
         placed = {name: None if at == PENDING else nodes[at] for name, at in zip(names, start, strict=True)}
-        request = pb.SolveRequest(
-            snapshot=snapshot_of(scenario, placed),
-            options=pb.SolveOptions(
-                strategy=self.strategy,
-                time_limit_s=self.limit_s,
-                policy=pb.POLICY_PAPER,
-                seed=SEED,
-                deterministic=self.deterministic,
-                workers=cores,
-            ),
+        options = pb.SolveOptions(
+            strategy=self.strategy,
+            time_limit_s=self.limit_s,
+            policy=pb.POLICY_PAPER,
+            seed=SEED,
+            deterministic=self.deterministic,
+            workers=cores,
         )
-        service = tools.service
+        service, snapshot = tools.service, snapshot_of(scenario, placed)
         began = perf_counter()
         try:
-            last = service.last_answer(request)
+            last = service.last_answer(pb.SolveRequest(snapshot=snapshot, options=options))
         except StowageError as error:
             raise call_failed(self.case.id, self.strategy, str(error)) from None
         wall_s = perf_counter() - began
         if self.deterministic and last.message.startswith(OVERRAN):
-            raise StowageError(
-                f"{self.id}: the machine was too busy for its steps within "
-                f"{self.limit_s:g} s; raise --limits, or use fewer --workers"
-            )
+            why = f"{self.id}: the machine was too busy for its steps within {self.limit_s:g} s"
+            raise StowageError(f"{why}; raise --limits, or use fewer --workers")
         plan = last.plan
         row = ResultRow(
             case=self.case.id,
@@ -247,3 +220,32 @@ def carried_out(start: Where, plan: pb.Plan, names: Sequence[str], nodes: Sequen
     for eviction in plan.evictions:
         where[eviction.pod_uid] = PENDING
     return tuple(where[name] for name in names)
+
+
+def snapshot_of(scenario: Scenario, placements: Mapping[str, str | None]) -> pb.Snapshot:
+    """Return the snapshot of a filled cluster; ``placements`` has the node of each ``<workload>-<number>``, or None."""
+    sizes = {name: pool.resources for pool in scenario.nodes for name in pool.node_names()}
+    snapshot = pb.Snapshot(id=f"{scenario.name}-{scenario.instance.seed if scenario.instance else 0}")
+    for node in make_nodes(scenario):
+        name, labels = node["metadata"]["name"], node["metadata"]["labels"]
+        snapshot.nodes.add(name=name, allocatable=message_of(sizes[name]), labels=labels)
+    for workload in scenario.workload:
+        name = workload.name
+        terms = workload.pod.get("affinity", {}).get("nodeAffinity", {}).get(REQUIRED, {}).get("nodeSelectorTerms", ())
+        snapshot.pod_classes.add(
+            id=name,
+            namespace=NAMESPACE,
+            labels={**workload.labels, WORKLOAD_LABEL: name},
+            owner=pb.Owner(kind=workload.kind, name=name, uid=f"owner-{name}"),
+            priority=workload.priority,
+            requests=message_of(workload.requests),
+            required_node_affinity=[
+                pb.NodeSelectorTerm(match_expressions=[pb.Requirement(**one) for one in term["matchExpressions"]])
+                for term in terms
+            ],
+        )
+        for number in range(workload.replicas):
+            pod = f"{name}-{number}"
+            at = placements[pod] or ""
+            snapshot.pods.add(uid=pod, namespace=NAMESPACE, name=pod, class_id=name, node=at, movable=True)
+    return snapshot

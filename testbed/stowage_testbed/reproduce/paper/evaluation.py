@@ -9,8 +9,7 @@ from statistics import fmean, median
 
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
 from stowage_testbed.base.files import write_whole
-from stowage_testbed.instances.case import Case, Family
-from stowage_testbed.instances.cell import Cell, grid
+from stowage_testbed.instances.case import Cell, grid
 from stowage_testbed.reproduce.instance.rebuilding import GridRequest, Rebuilding, Shown, failures_figure, losses_figure
 from stowage_testbed.reproduce.paper.instances import (
     SEEDS_TRIED,
@@ -23,39 +22,27 @@ from stowage_testbed.reproduce.paper.instances import (
 )
 from stowage_testbed.reproduce.paper.live import LiveRow, live_rows
 from stowage_testbed.reproduce.paper.page import no_calls_percent, page
-from stowage_testbed.reproduce.paper.tables import (
-    HEADLINES,
-    LIMITS_S,
-    SAMPLE,
-    STRATEGY,
-    full_ratio,
-    headline_table,
-    live_table,
-    ratio,
-    table_1,
-)
-from stowage_testbed.reproduce.sweep.folder import Header
+from stowage_testbed.reproduce.paper.tables import PUBLISHED, full_ratio, headline_table, live_table, ratio, table_1
+from stowage_testbed.reproduce.sweep.execution import Header
 from stowage_testbed.text.figure import Figure, at_least, at_most, figure, share_percent
 
 PAGE = "index.html"
 
+STRATEGY = "paper"
+
 
 @dataclass(frozen=True, slots=True)
-class PaperRequest(GridRequest[Case]):
+class PaperRequest(GridRequest):
     """What of the paper's evaluation is to be rebuilt."""
 
-    sample: int = SAMPLE
+    sample: int = 100
     strategies: tuple[str, ...] = (STRATEGY, DEFAULT_STRATEGY)
-    limits_s: tuple[float, ...] = LIMITS_S
+    limits_s: tuple[float, ...] = (1.0, 10.0, 20.0)
 
     @staticmethod
     def grid() -> Sequence[Cell]:
         """Return the paper's 96 cells."""
-        return tuple(grid())
-
-    def cases_of(self, cell: Cell, number: int) -> Sequence[Case]:
-        """Return the one case of an instance."""
-        return (Case(Family.PAPER, cell, number),)
+        return grid()
 
 
 def show(path: Path, evaluation: Evaluation, header: Header) -> Shown:
@@ -79,8 +66,6 @@ PAPER = Rebuilding(
 
 
 FASTER = 100
-"""How many times faster simulations are to find instances."""
-
 SHARES = {
     "better": (Category.BETTER, Category.BETTER_OPTIMAL),
     "better and proved optimal": (Category.BETTER_OPTIMAL,),
@@ -94,16 +79,13 @@ def evaluation_figures(evaluation: Evaluation, live: Sequence[LiveRow]) -> Itera
     for limit_s, strategy, found in evaluation.groups():
         name = f"{strategy} at {limit_s:g} s"
         for baseline in Baseline:
-            published: dict[str, str] = {}
-            if baseline is Baseline.STOCK and limit_s in HEADLINES:
-                better, optimal = HEADLINES[limit_s]
-                published = {"better": f"> {better:g} %", "default proved optimal": f"> {optimal:g} %"}
+            said = PUBLISHED["headlines"].get(limit_s) if baseline is Baseline.STOCK else None
+            keys = {"better": "better", "default proved optimal": "default_optimal"}
             for what, wanted in SHARES.items():
-                yield figure(
-                    f"{name} against {baseline}: {what}", "%",
-                    [float(one.category(baseline) in wanted) for one in found],
-                    share_percent, spread=False, prototype=published.get(what, ""),
-                )  # fmt: skip
+                hits = [float(one.category(baseline) in wanted) for one in found]
+                theirs = f"> {said[keys[what]]:g} %" if said and what in keys else ""
+                title = f"{name} against {baseline}: {what}"
+                yield figure(title, "%", hits, share_percent, spread=False, prototype=theirs)
         calls = [one.result.wall_s for one in found]
         yield figure(f"{name}: mean call", "s", calls, fmean)
         yield figure(f"{name}: longest call", "s", calls, max)
@@ -121,26 +103,16 @@ def evaluation_figures(evaluation: Evaluation, live: Sequence[LiveRow]) -> Itera
     yield Figure("stock scheduler places all (No Calls)", no_calls_percent(evaluation), "%")
     took = {one.instance.case: one.instance.simulated_s for one in evaluation.solved}
     yield figure("simulation of one instance", "s", list(took.values()), median)
-    yield from _live_figures(live)
-
-
-def _live_figures(live: Sequence[LiveRow]) -> Iterator[Figure]:
     different = [row for row in live if row.difference]
     yield figure(
         "live: placed otherwise than simulated", "instances",
         [float(bool(row.difference)) for row in live], sum, at_most(0), spread=False,
         note="; ".join(f"{row.case}: {row.difference}" for row in different),
     )  # fmt: skip
-    yield figure(
-        "live: full cluster run over simulation", "x",
-        [full_ratio(row) for row in live], median, at_least(FASTER, "x"),
-        note="with the cluster's start, as the published runs make one for each",
-    )  # fmt: skip
-    yield figure(
-        "live: on a running cluster over simulation", "x",
-        [ratio(row) for row in live], median, note="nodes made and pods settled",
-    )  # fmt: skip
-    yield figure(
-        "live: fewer run than the sweep's plan says", "instances",
-        [float(row.executed < row.planned) for row in live], sum, spread=False,
-    )  # fmt: skip
+    target, note = at_least(FASTER, "x"), "with the cluster's start, as the published runs make one for each"
+    name = "live: full cluster run over simulation"
+    yield figure(name, "x", [full_ratio(row) for row in live], median, target, note=note)
+    name, note = "live: on a running cluster over simulation", "nodes made and pods settled"
+    yield figure(name, "x", [ratio(row) for row in live], median, note=note)
+    fewer = [float(row.executed < row.planned) for row in live]
+    yield figure("live: fewer run than the sweep's plan says", "instances", fewer, sum, spread=False)

@@ -13,10 +13,9 @@ from enum import StrEnum
 from time import perf_counter
 
 from stowage_testbed.amounts.resources import CPU, MEMORY
-from stowage_testbed.instances.case import Case, Family
-from stowage_testbed.instances.cell import Cell
+from stowage_testbed.instances.case import Case, Cell, Family
 from stowage_testbed.reproduce.instance import rebuilding
-from stowage_testbed.reproduce.instance.rows import PENDING, Instance, ResultRow, Where, facts_of, numbered
+from stowage_testbed.reproduce.instance.rows import PENDING, Instance, Where, facts_of, numbered
 from stowage_testbed.reproduce.sweep.execution import Tools
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.simulation import make_instance
@@ -88,56 +87,42 @@ class Baseline(StrEnum):
     DETERMINISTIC = "deterministic"
 
 
-def placements_of(instance: InstanceRow, baseline: Baseline) -> Where:
-    """Return where the baseline leaves the pods."""
-    return instance.stock if baseline is Baseline.STOCK else instance.start
-
-
-def category(instance: InstanceRow, result: ResultRow, baseline: Baseline) -> Category:
-    """Return the category: pods placed of the highest priority decide, then of the next, as in the paper's scripts."""
-    theirs = placements_of(instance, baseline)
-    if PENDING not in theirs:
-        return Category.NO_CALLS
-    ours = instance.placed_by_priority(result.plan)
-    before = instance.placed_by_priority(theirs)
-    if ours > before:
-        return Category.BETTER_OPTIMAL if result.optimal else Category.BETTER
-    if ours == before and result.optimal:
-        return Category.DEFAULT_OPTIMAL
-    return Category.FAILURES
-
-
 @dataclass(frozen=True, slots=True)
 class Categorised(rebuilding.Solved[InstanceRow]):
     """A result and its instance."""
 
     def category(self, baseline: Baseline) -> Category:
-        """Return the result's category."""
-        return category(self.instance, self.result, baseline)
+        """Return the category: pods placed of the highest priority decide, then of the next, as in their scripts."""
+        theirs = self._placements_of(baseline)
+        if PENDING not in theirs:
+            return Category.NO_CALLS
+        ours, before = self.placed_by_priority, self.instance.placed_by_priority(theirs)
+        if ours > before:
+            return Category.BETTER_OPTIMAL if self.result.optimal else Category.BETTER
+        return Category.DEFAULT_OPTIMAL if ours == before and self.result.optimal else Category.FAILURES
+
+    def _placements_of(self, baseline: Baseline) -> Where:
+        return self.instance.stock if baseline is Baseline.STOCK else self.instance.start
 
     def gain_points(self, baseline: Baseline, resource: str) -> float:
         """Return by how much more of a resource is used, in points of all of it."""
         instance = self.instance
+        requests, of_node = instance.pod_memory_bytes, instance.node_memory_bytes
         if resource == CPU:
             requests, of_node = instance.pod_cpu_milli, instance.node_cpu_milli
-        else:
-            requests, of_node = instance.pod_memory_bytes, instance.node_memory_bytes
         after, before = (
             sum(request for request, node in zip(requests, where, strict=True) if node != PENDING)
             / (instance.nodes * of_node)
-            for where in (self.result.plan, placements_of(instance, baseline))
+            for where in (self.result.plan, self._placements_of(baseline))
         )
         return 100 * (after - before)
 
 
 Evaluation = rebuilding.Evaluation[Categorised]
-"""All results of a sweep."""
 
 
 def shares(categorised: Iterable[Categorised], baseline: Baseline) -> dict[Category, float] | None:
     """Return the share of each category; ``None`` of nothing."""
     counts = Counter(one.category(baseline) for one in categorised)
     total = counts.total()
-    if not total:
-        return None
-    return {one: counts[one] / total for one in Category}
+    return {one: counts[one] / total for one in Category} if total else None

@@ -11,10 +11,9 @@ from time import monotonic, perf_counter
 
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.journal import TaskJournal
-from stowage_testbed.metrics.packing import count_placed_by_priority, list_placements
-from stowage_testbed.metrics.state import ClusterState
+from stowage_testbed.metrics.state import ClusterState, count_placed_by_priority, list_placements
 from stowage_testbed.reproduce.paper.instances import Categorised, Evaluation
-from stowage_testbed.reproduce.sweep.folder import SweepFolder
+from stowage_testbed.reproduce.sweep.execution import SweepFolder
 from stowage_testbed.run.context import make_run_id
 from stowage_testbed.run.listener import Listener, Listeners
 from stowage_testbed.run.material import Material
@@ -74,7 +73,15 @@ def run_live(path: Path, sample: Sequence[Categorised], listener: Listener) -> t
         journal = folder.journal(LIVE, LiveRow)
         missing = [one for one in sample if one.instance.case not in journal]
         if missing:
-            _run(missing, journal, listener)
+            with Simulator(find_profile("deterministic")) as simulator:
+                writer = _OutcomeWriter(missing, journal, simulator)
+                scenarios = tuple(live_scenario(one) for one in missing)
+                outcome = Runner(RunRequest(scenarios), make_run_id(), Listeners(listener, writer)).run()
+            if outcome.error:
+                raise StowageError(
+                    f"the runs on the real cluster ended early: {outcome.error}; what was run is kept, and the same "
+                    "command continues with the rest"
+                )
     return live_rows(path)
 
 
@@ -84,28 +91,11 @@ def live_rows(path: Path) -> tuple[LiveRow, ...]:
     return tuple(row for case in journal for row in journal.get(case))
 
 
-def _run(sample: Sequence[Categorised], journal: TaskJournal[LiveRow], listener: Listener) -> None:
-    with Simulator(find_profile("deterministic")) as simulator:
-        writer = _OutcomeWriter(sample, journal, simulator)
-        scenarios = tuple(live_scenario(one) for one in sample)
-        runner = Runner(RunRequest(scenarios), make_run_id(), Listeners(listener, writer))
-        outcome = runner.run()
-    if outcome.error:
-        raise StowageError(
-            f"the runs on the real cluster ended early: {outcome.error}; what was run "
-            "is kept, and the same command continues with the rest"
-        )
-
-
 def live_scenario(one: Categorised) -> Scenario:
     """Return the instance as a scenario that asks for one plan and carries it out."""
-    settings = OptimizerSettings(
-        trigger="manual",
-        time_limit_s=one.result.limit_s,
-        policy="paper",
-        strategy=one.result.strategy,
-        harm="any",  # the paper's pods have no harm to fear
-    )
+    limit_s, strategy = one.result.limit_s, one.result.strategy
+    # The paper's pods have no harm to fear.
+    settings = OptimizerSettings(trigger="manual", time_limit_s=limit_s, policy="paper", strategy=strategy, harm="any")
     return replace(one.instance.scenario, optimizer=settings)
 
 
@@ -162,8 +152,6 @@ def difference(cluster: ClusterState, simulated: ClusterState) -> str:
     for workload in sorted(there.keys() | here.keys()):
         on_cluster, in_simulation = there.get(workload, ()), here.get(workload, ())
         if on_cluster != in_simulation:
-            return (
-                f"{workload}: {', '.join(on_cluster) or 'no node'} on the cluster, "
-                f"{', '.join(in_simulation) or 'no node'} simulated"
-            )
+            real, made = (", ".join(one) or "no node" for one in (on_cluster, in_simulation))
+            return f"{workload}: {real} on the cluster, {made} simulated"
     return ""

@@ -14,31 +14,22 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from stowage_testbed.instances.cell import NODES, PODS_PER_NODE, PRIORITIES, USAGES_PERCENT
+from stowage_testbed.instances.case import NODES, PODS_PER_NODE, PRIORITIES, USAGES_PERCENT
 from stowage_testbed.page.offline import offline_page
 from stowage_testbed.reproduce.instance.rows import PENDING
 from stowage_testbed.reproduce.paper.instances import SEEDS_TRIED, Baseline, Categorised, Category, Evaluation, shares
 from stowage_testbed.reproduce.paper.live import LiveRow
 from stowage_testbed.reproduce.paper.tables import headline_sentences, headline_table, live_table, shown_limit, table_1
-from stowage_testbed.reproduce.sweep.folder import Header
+from stowage_testbed.reproduce.sweep.execution import Header
 
-COLOURS = {
-    Category.BETTER_OPTIMAL: "#3a923a",
-    Category.BETTER: "#e1812c",
-    Category.DEFAULT_OPTIMAL: "#3274a1",
-    Category.NO_CALLS: "#f2d15c",
-    Category.FAILURES: "#b5b5b5",
+STYLES = {
+    Category.BETTER_OPTIMAL: ("#3a923a", ""),
+    Category.BETTER: ("#e1812c", "////"),
+    Category.DEFAULT_OPTIMAL: ("#3274a1", "...."),
+    Category.NO_CALLS: ("#f2d15c", ""),
+    Category.FAILURES: ("#b5b5b5", "xxxx"),
 }
-"""Green, orange, blue, yellow and grey, as the paper's text names them."""
-
-HATCHES = {
-    Category.BETTER_OPTIMAL: "",
-    Category.BETTER: "////",
-    Category.DEFAULT_OPTIMAL: "....",
-    Category.NO_CALLS: "",
-    Category.FAILURES: "xxxx",
-}
-"""For printing in grey."""
+"""Green, orange, blue, yellow and grey, as the paper's text names them; hatches are for printing in grey."""
 
 SETTINGS: Any = {
     # The stubs want every key as a literal of theirs.
@@ -62,6 +53,11 @@ def page(evaluation: Evaluation, live: tuple[LiveRow, ...], header: Header) -> s
     """Return the evaluation as HTML that loads nothing from anywhere."""
     solved, limit = evaluation.solved, f"{shown_limit(evaluation):g} s"
     failures = [one.result.optimal and one.category(Baseline.STOCK) is Category.FAILURES for one in solved]
+    calls = []
+    for limit_s, strategy, found in evaluation.groups():
+        took_s = [one.result.wall_s for one in found if one.category(Baseline.STOCK) is not Category.NO_CALLS]
+        if took_s:
+            calls.append(f"{strategy} at {limit_s:g} s: {fmean(took_s):.2f} s, at most {max(took_s):.2f} s")
     with mpl.rc_context(SETTINGS):
         return offline_page(
             "paper",
@@ -88,8 +84,8 @@ def page(evaluation: Evaluation, live: tuple[LiveRow, ...], header: Header) -> s
             ],
             table_1=table_1(evaluation),
             live=live_table(live),
-            stock=_describe_stock(evaluation),
-            calls=_describe_calls(evaluation),
+            stock=_count_stock(evaluation),
+            calls="; ".join(calls) or "none",
             optimal_failures=sum(failures),
             cores=" or ".join(map(str, sorted({one.result.cores for one in solved}))) or "no",
             seeds_tried=SEEDS_TRIED,
@@ -105,27 +101,19 @@ def _picture(caption: str, figure: Figure) -> tuple[str, str]:
 
 def draw_stack(axes: Axes, x: float, width: float, known: dict[Category, float] | None) -> None:
     """Draw the shares as one bar; nothing where there are none."""
-    if known is None:
-        return
     bottom = 0.0
-    for one, share in known.items():
-        axes.bar(
-            x, 100 * share, width, bottom=bottom, color=COLOURS[one],
-            hatch=HATCHES[one], edgecolor="white", linewidth=0.4,
-        )  # fmt: skip
+    for one, share in (known or {}).items():
+        colour, hatch = STYLES[one]
+        axes.bar(x, 100 * share, width, bottom=bottom, color=colour, hatch=hatch, edgecolor="white", linewidth=0.4)
         bottom += 100 * share
 
 
 def name_categories(figure: Figure) -> None:
     """Put the legend above the picture."""
-    figure.legend(
-        handles=[
-            Patch(facecolor=COLOURS[one], hatch=HATCHES[one], edgecolor="white",
-                  label=one.value)
-            for one in Category
-        ],
-        loc="outside upper center", ncols=len(Category), frameon=False,
-    )  # fmt: skip
+    handles = [
+        Patch(facecolor=face, hatch=hatch, edgecolor="white", label=one) for one, (face, hatch) in STYLES.items()
+    ]
+    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), frameon=False)
 
 
 def figure_3(evaluation: Evaluation, strategy: str, baseline: Baseline) -> Figure:
@@ -184,27 +172,21 @@ def _list_instances(evaluation: Evaluation) -> list[Categorised]:
     return list({one.instance.case: one for one in evaluation.solved}.values())
 
 
-def _describe_stock(evaluation: Evaluation) -> str:
+def _count_stock(evaluation: Evaluation) -> dict[str, object]:
+    """Return what the page says of the stock scheduler; nothing without instances."""
     instances = [one.instance for one in _list_instances(evaluation)]
     if not instances:
-        return "No instance was run."
+        return {}
     placed = sum(PENDING not in one.stock for one in instances)
     better = sum(one.placed_by_priority(one.stock) > one.placed_by_priority(one.start) for one in instances)
-    return (
-        f"Of {len(instances)} instances the stock scheduler with preemption places "
-        f"{placed} whole ({100 * placed / len(instances):.0f} %: No Calls), and more than "
-        f"the deterministic one in {better} ({100 * better / len(instances):.0f} %); it "
-        f"preempts {fmean(one.stock_preempted for one in instances):.1f} pods an instance."
-    )
-
-
-def _describe_calls(evaluation: Evaluation) -> str:
-    parts = []
-    for limit_s, strategy, found in evaluation.groups():
-        called = [one.result.wall_s for one in found if one.category(Baseline.STOCK) is not Category.NO_CALLS]
-        if called:
-            parts.append(f"{strategy} at {limit_s:g} s: {fmean(called):.2f} s, at most {max(called):.2f} s")
-    return "; ".join(parts) or "none"
+    return {
+        "instances": len(instances),
+        "placed": placed,
+        "placed_percent": f"{100 * placed / len(instances):.0f}",
+        "better": better,
+        "better_percent": f"{100 * better / len(instances):.0f}",
+        "preempted": f"{fmean(one.stock_preempted for one in instances):.1f}",
+    }
 
 
 def no_calls_percent(evaluation: Evaluation) -> float | None:

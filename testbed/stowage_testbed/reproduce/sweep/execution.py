@@ -1,32 +1,167 @@
-"""Executing many independent tasks on workers, and keeping what is done."""
+"""Executing many independent tasks on workers, and the folder that keeps what is done, as Parquet in the end."""
 
 from __future__ import annotations
 
 import atexit
+import dataclasses
+import io
 import multiprocessing
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from signal import SIG_IGN, SIGINT, SIGKILL, signal
 from tempfile import TemporaryDirectory
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
+import msgspec
+import polars as pl
 import yaml
+from filelock import FileLock, Timeout
 
 from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.files import write_whole
 from stowage_testbed.base.journal import TaskJournal
 from stowage_testbed.optimizer_service.service import RunningService, running_service
-from stowage_testbed.reproduce.sweep.folder import find_differences, program
 from stowage_testbed.simulate import Simulator, find_profile
+from stowage_testbed.toolchain import choose_minor, tool_build
+from stowage_testbed.toolchain.environment import machine, package_versions, source_digest
+
+RECIPE = 2
+"""Counted up whenever a task would give other rows than before."""
+
+PACKAGES = ("numba", "numpy", "ortools")
 
 RowT = TypeVar("RowT")
+
+
+def program() -> dict[str, str]:
+    """Return what must be the same wherever rows of one sweep are made."""
+    versions = package_versions()
+    return {
+        "recipe": str(RECIPE),
+        "optimiser": source_digest(),
+        "simulator": tool_build("stowage-simulate", choose_minor()),
+        **{name: versions[name] for name in PACKAGES},
+    }
+
+
+def find_differences(here: Mapping[str, str], there: Mapping[str, str]) -> list[str]:
+    """Return what differs, as in ``ortools 9.15 here, 9.14 there``."""
+    return [
+        f"{name} {here.get(name, 'none')} here, {there.get(name, 'none')} there"
+        for name in sorted(here.keys() | there.keys())
+        if here.get(name) != there.get(name)
+    ]
+
+
+HEADER = "sweep.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a folder's rows were made of; the scope is what was asked for, as JSON values."""
+
+    kind: str
+    program: dict[str, str]
+    scope: dict[str, Any]
+    machines: tuple[str, ...]
+
+
+class SweepFolder:
+    """A folder of results."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def journal(self, name: str, row_type: type[RowT]) -> TaskJournal[RowT]:
+        """Return one of the journals, with what is in it."""
+        return TaskJournal(self.path / f"{name}.jsonl", row_type)
+
+    def header(self) -> Header:
+        """Return what the rows were made of; a `StowageError` if there are none."""
+        file = self.path / HEADER
+        if not file.is_file():
+            way_out = "make some with `stowage reproduce` and --results"
+            raise StowageError(f"{self.path} holds no results of a sweep; {way_out}")
+        return msgspec.json.decode(file.read_bytes(), type=Header)
+
+    def write_header(self, header: Header) -> None:
+        """Write the header, whole or not at all."""
+        content = msgspec.json.format(msgspec.json.encode(header), indent=1)
+        write_whole(self.path / HEADER, content + b"\n")
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep others out for the block; a `StowageError` if somebody else is at work here."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        try:
+            with FileLock(self.path / ".lock", timeout=0):
+                yield
+        except Timeout as error:
+            way_out = "wait for it, or name another folder with --results"
+            raise StowageError(f"another sweep is at work in {self.path}; {way_out}") from error
+
+    @contextmanager
+    def opened(self, kind: str, scope: dict[str, Any]) -> Iterator[None]:
+        """Keep others out for the block, and write the header; a `StowageError` for rows of another kind or program."""
+        with self.alone():
+            made_by, facts = program(), machine()
+            machines: tuple[str, ...] = ()
+            if (self.path / HEADER).is_file():
+                before = self.header()
+                found = find_differences(made_by, before.program)
+                if before.kind != kind:
+                    found.append(f"it reproduces {before.kind}, not {kind}")
+                if found:
+                    raise StowageError(
+                        f"{self.path} holds results that cannot be resumed: {'; '.join(found)}; name another folder "
+                        "with --results, or remove this one"
+                    )
+                machines = before.machines
+            gib = facts["memory_bytes"] / 2**30
+            here = f"{facts['system']}, {facts['cpus']} cores, {gib:.0f} GiB, Python {facts['python']}"
+            self.write_header(Header(kind, made_by, scope, tuple(dict.fromkeys((*machines, here)))))
+            yield
+
+
+def frame_of(rows: Iterable[RowT], row_type: type[RowT]) -> pl.DataFrame:
+    """Return rows as a table with a column a field, also if there are none."""
+    return pl.DataFrame([msgspec.to_builtins(row) for row in rows], schema=_schema(row_type))
+
+
+def write_frame(path: Path, frame: pl.DataFrame) -> None:
+    """Write a table, whole or not at all."""
+    content = io.BytesIO()
+    frame.write_parquet(content)
+    write_whole(path, content.getvalue())
+
+
+def read_rows(path: Path, row_type: type[RowT]) -> tuple[RowT, ...]:
+    """Return the rows of a file, which may have further columns."""
+    columns = [field.name for field in dataclasses.fields(row_type)]  # type: ignore[arg-type] # a dataclass
+    records = pl.read_parquet(path, columns=columns).to_dicts()
+    return msgspec.convert(records, tuple[row_type, ...])  # type: ignore[valid-type] # known at run time
+
+
+def _schema(row_type: type) -> dict[str, Any]:
+    hints = get_type_hints(row_type)
+    return {field.name: _column(hints[field.name]) for field in dataclasses.fields(row_type)}
+
+
+def _column(hint: Any) -> Any:
+    if get_origin(hint) is tuple:
+        return pl.List(_column(get_args(hint)[0]))
+    plain = isinstance(hint, type) and not dataclasses.is_dataclass(hint)
+    return pl.DataType.from_python(hint) if plain else pl.Struct(_schema(hint))
+
+
 RowT_co = TypeVar("RowT_co", covariant=True)
 
 CONNECT_S = 20
@@ -42,16 +177,15 @@ class Tools(ExitStack):
 
     @cached_property
     def deterministic(self) -> Simulator:
-        """The scheduler of the deterministic profile, which never preempts."""
+        """The scheduler of the profile ``deterministic``, which never preempts."""
         return self.enter_context(Simulator(find_profile("deterministic")))
 
     @cached_property
     def stock(self) -> Simulator:
         """The stock scheduler with preemption, without parallelism, whose order of nodes would decide ties."""
-        folder = self.enter_context(TemporaryDirectory(prefix="sto-stock-"))
-        profile = yaml.safe_load(find_profile("default").read_text(encoding="utf-8"))
-        path = Path(folder) / "stock.yaml"
-        path.write_text(yaml.safe_dump({**profile, "parallelism": 1}), encoding="utf-8")
+        profile = yaml.safe_load(find_profile("default").read_text("utf-8"))
+        path = Path(self.enter_context(TemporaryDirectory(prefix="sto-stock-"))) / "stock.yaml"
+        path.write_text(yaml.safe_dump({**profile, "parallelism": 1}), "utf-8")
         return self.enter_context(Simulator(path))
 
     @cached_property
@@ -77,13 +211,8 @@ class Task(Protocol[RowT_co]):
         """Return its rows: the same on any machine, except for times."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome(Generic[RowT]):
-    """A task that is over; ``failure`` is empty if it succeeded."""
-
-    task_id: str
-    rows: tuple[RowT, ...] = field(default=())
-    failure: str = ""
+Outcome = tuple[str, tuple[RowT, ...], str]
+"""A task's name, its rows, and why there are none."""
 
 
 class SweepListener:
@@ -139,18 +268,14 @@ def connect_to_dask(address: str) -> Iterator[Workers]:
     try:
         client = Client(address, timeout=CONNECT_S)
     except (OSError, ValueError) as error:
-        raise StowageError(
-            f"no Dask scheduler answers at {address} ({str(error) or 'no answer'}); "
-            "start one with: dask scheduler, and name its address"
-        ) from error
+        why = f"no Dask scheduler answers at {address} ({str(error) or 'no answer'})"
+        raise StowageError(f"{why}; start one with: dask scheduler, and name its address") from error
     with client:
         try:
             client.wait_for_workers(1, timeout=WORKERS_S)
         except TimeoutError as error:
-            raise StowageError(
-                f"the Dask scheduler at {address} has had no worker for "
-                f"{WORKERS_S:g} s; start some with: dask worker {address}"
-            ) from error
+            why = f"the Dask scheduler at {address} has had no worker for {WORKERS_S:g} s"
+            raise StowageError(f"{why}; start some with: dask worker {address}") from error
         executor = client.get_executor(pure=False)
         yield Workers(sum(client.nthreads().values()), lambda: nullcontext(executor))
 
@@ -168,12 +293,12 @@ def execute(
         return failures
     listener.begun(what, len(tasks), len(tasks) - len(missing), workers.count)
     try:
-        for outcome in _execute_all(missing, workers):
-            if outcome.failure:
-                failures[outcome.task_id] = outcome.failure
+        for task_id, rows, failure in _execute_all(missing, workers):
+            if failure:
+                failures[task_id] = failure
             else:
-                journal.add(outcome.task_id, outcome.rows)
-            listener.over(outcome.task_id, outcome.failure)
+                journal.add(task_id, rows)
+            listener.over(task_id, failure)
     finally:
         listener.ended()
     return failures
@@ -187,10 +312,9 @@ def _execute_all(tasks: Sequence[Task[RowT]], workers: Workers) -> Iterator[Outc
             yield from _execute_together(left, suspects, workers, executor)
     for task in suspects:
         with workers.start() as executor:
-            future = _submit(task, workers, executor)
+            future = executor.submit(_attempt, task, workers.cores, _read_program())
             error = future.exception()
-            why = f"set aside, for its workers died twice: {error}"
-            yield Outcome(task.id, failure=why) if error else future.result()
+            yield (task.id, (), f"set aside, for its workers died twice: {error}") if error else future.result()
 
 
 def _execute_together(
@@ -203,7 +327,7 @@ def _execute_together(
     while running or (left and not broken):
         while left and len(running) < workers.count and not broken:
             try:
-                running[_submit(left[0], workers, executor)] = left[0]
+                running[executor.submit(_attempt, left[0], workers.cores, _read_program())] = left[0]
             except BrokenExecutor:
                 broken = True
             else:
@@ -217,25 +341,17 @@ def _execute_together(
                 broken = broken or isinstance(error, BrokenExecutor)
 
 
-def _submit(task: Task[RowT], workers: Workers, executor: Executor) -> Future[Outcome[RowT]]:
-    return executor.submit(_attempt, task, workers.cores, _read_program())
-
-
 def _attempt(task: Task[RowT], cores: int, expected: Mapping[str, str]) -> Outcome[RowT]:
     """Return the task's rows, or why there are none; on a worker."""
     try:
         if found := find_differences(_read_program(), expected):
-            return Outcome(
-                task.id,
-                failure="this worker would make rows of another program "
-                f"({'; '.join(found)}); install the same version of Stowage and its "
-                "tools on every worker",
-            )
-        return Outcome(task.id, task.execute(_tools_of_thread(cores)))
+            why = f"this worker would make rows of another program ({'; '.join(found)})"
+            return task.id, (), f"{why}; install the same version of Stowage and its tools on every worker"
+        return task.id, task.execute(_tools_of_thread(cores)), ""
     except StowageError as error:
         # A process that failed one task is not trusted with the next.
         _tools_of_thread(cores).renew()
-        return Outcome(task.id, failure=str(error))
+        return task.id, (), str(error)
 
 
 _threads = threading.local()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -12,9 +14,8 @@ from stowage_testbed.amounts.price import MICROS, parse_price
 from stowage_testbed.amounts.quantity import QuantityError
 from stowage_testbed.api.label_selector import both
 from stowage_testbed.observe.pod import key_of
-from stowage_testbed.policyday.arms import Arm
 from stowage_testbed.policyday.policy import Policy
-from stowage_testbed.policyday.trial import EVICTED, Settings, State, Trial, try_arm
+from stowage_testbed.policyday.trial import EVICTED, Arm, Prove, Settings, State, Trial, WindowOutcome, run_arm
 from stowage_testbed.simulate import find_profile
 from stowage_testbed.simulate.virtual_time import Life
 from stowage_testbed.text.tables import Table
@@ -29,11 +30,10 @@ PROOF_PROFILE = "deterministic"
 """Without preemption, as plans are judged."""
 
 MOST_REASONS = 5
-"""Reasons of an arm on the screen; JSON has all."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class PolicyEvaluation:
     """A policy with some arms on a trace of so many hours and nodes, which is called ``day``."""
 
     policy: str
@@ -43,12 +43,8 @@ class Tried:
     cool_down_s: float
     arms: tuple[ArmFigures, ...]
 
-    def document(self) -> Mapping[str, Any]:
-        """Return all of it as JSON values."""
-        return asdict(self)
 
-
-def try_policy(
+def evaluate_policy(
     policy: Policy,
     name: str,
     day: Trace,
@@ -57,17 +53,17 @@ def try_policy(
     *,
     proof_s: float,
     say: Callable[[str], None],
-) -> Tried:
+) -> PolicyEvaluation:
     """Replay a trace, called ``name``, once with each arm; ``proof_s`` is the time for each window's proof.
 
-    An `InputError` if the controller would refuse the policy's windows, and errors as of `try_arm`.
+    An `InputError` if the controller would refuse the policy's windows, and errors as of `run_arm`.
     """
-    prove = Prover(policy, proof_s) if proof_s else lambda _: None
+    prove: Prove = partial(prove_most, policy, proof_s) if proof_s else (lambda _: None)
     figures = []
     for arm in arms:
         say(f"{name}, arm {arm.name}")
-        figures.append(figures_of(try_arm(arm, day, policy, settings, prove), day, policy.cool_down_s))
-    return Tried(
+        figures.append(figures_of(run_arm(arm, day, policy, settings, prove), day, policy.cool_down_s))
+    return PolicyEvaluation(
         policy=policy.name,
         day=name,
         hours=day.lines[-1].t / 3600 if day.lines else 0.0,
@@ -77,75 +73,59 @@ def try_policy(
     )
 
 
-class Prover:
-    """Computes how many nodes could be emptied at most, as ``stowage defragment`` does, within what a policy allows.
+def prove_most(policy: Policy, time_limit_s: float, state: State) -> int | None:
+    """Return how many nodes could be emptied at most, as ``stowage defragment`` does, within what a policy allows.
 
-    Pods that cool down stay. The least gain is left aside. The time limit is for each state.
+    Pods that cool down stay. The least gain is left aside. The result is ``None`` if there are no pods.
     """
-
-    def __init__(self, policy: Policy, time_limit_s: float) -> None:
-        release = release_of(None)
-        own = release.schedulers[-1]
-        if policy.schedulers:
-            release = replace(release, schedulers=policy.schedulers)
-        if policy.namespaces:
-            selector = both(release.arguments.get("namespaceSelector") or {}, policy.namespaces)
-            release = replace(release, arguments={**release.arguments, "namespaceSelector": selector})
-        self._options = Options(PlanLimits(time_limit_s, policy.max_moves, release), own, nodes=policy.nodes)
-
-    def __call__(self, state: State) -> int | None:
-        """Return the most nodes that could be emptied; ``None`` if there are no pods."""
-        if not state["pods"]:
-            return None
-        objects = {
-            "Node": state["nodes"],
-            "Pod": pods_as_they_may_move(state),
-            "PodDisruptionBudget": state["disruptionBudgets"],
-        }
-        inventory = inventory_of([{**one, "kind": kind} for kind, ones in objects.items() for one in ones])
-        found = defragmentation_of(inventory, find_profile(PROOF_PROFILE), self._options)
-        return found.before.nodes - found.least.nodes if found.least.nodes else None
+    if not state["pods"]:
+        return None
+    release = release_of(None)
+    own = release.schedulers[-1]
+    if policy.schedulers:
+        release = replace(release, schedulers=policy.schedulers)
+    if policy.namespaces:
+        selector = both(release.arguments.get("namespaceSelector") or {}, policy.namespaces)
+        release = replace(release, arguments={**release.arguments, "namespaceSelector": selector})
+    options = Options(PlanLimits(time_limit_s, policy.max_moves, release), own, nodes=policy.nodes)
+    pods, budgets = pods_as_they_may_move(state), state["disruptionBudgets"]
+    objects = {"Node": state["nodes"], "Pod": pods, "PodDisruptionBudget": budgets}
+    inventory = inventory_of([{**one, "kind": kind} for kind, ones in objects.items() for one in ones])
+    found = defragmentation_of(inventory, find_profile(PROOF_PROFILE), options)
+    return found.before.nodes - found.least.nodes if found.least.nodes else None
 
 
 def pods_as_they_may_move(state: State) -> list[dict[str, Any]]:
     """Return the pods; those that cool down say that they are not to be moved."""
     cooling = frozenset(state["coolingDown"])
-    pods = []
-    for pod in state["pods"]:
-        metadata = pod["metadata"]
-        if key_of(pod) in cooling:
-            annotations = {**(metadata.get("annotations") or {}), "stowage.dev/do-not-move": "true"}
-            metadata = {**metadata, "annotations": annotations}
-        pods.append({**pod, "metadata": metadata})
-    return pods
+
+    def fixed(pod: dict[str, Any]) -> dict[str, Any]:
+        annotations = {**(pod["metadata"].get("annotations") or {}), "stowage.dev/do-not-move": "true"}
+        return {**pod, "metadata": {**pod["metadata"], "annotations": annotations}}
+
+    return [fixed(pod) if key_of(pod) in cooling else pod for pod in state["pods"]]
 
 
-def make_tables(tried: Tried) -> Iterator[Table]:
+def make_tables(evaluation: PolicyEvaluation) -> Iterator[Table]:
     """Yield what fits on a screen."""
     yield Table(
-        f"{tried.policy} on {tried.day}, in virtual time",
+        f"{evaluation.policy} on {evaluation.day}, in virtual time",
         (
-            "arm", "nodes\nin use", "node\nhours", "cost", "pod hours\nwaited",
-            "nodes\nemptied", "moves", "moves\na node", "budgets\nbroken", "moved\ntwice",
+            "arm", "nodes\nin use", "node\nhours", "cost", "pod hours\nwaited", "nodes\nemptied", "moves",
+            "moves\na node", "budgets\nbroken", "moved\ntwice",
         ),
         tuple(
             (
-                one.arm,
-                f"{one.nodes_mean:.1f}",
-                f"{one.node_hours:.0f}",
-                f"{one.cost_micros / MICROS:.2f}" if one.cost_micros else "",
-                f"{one.waiting_pod_hours:.2f}",
-                str(one.emptied),
-                str(one.moves),
-                "" if one.moves_per_node is None else f"{one.moves_per_node:.1f}",
-                str(one.budgets_broken),
-                str(one.moved_twice),
+                one.arm, f"{one.nodes_mean:.1f}", f"{one.node_hours:.0f}",
+                f"{one.cost_micros / MICROS:.2f}" if one.cost_micros else "", f"{one.waiting_pod_hours:.2f}",
+                str(one.emptied), str(one.moves), "" if one.moves_per_node is None else f"{one.moves_per_node:.1f}",
+                str(one.budgets_broken), str(one.moved_twice),
             )
-            for one in tried.arms
+            for one in evaluation.arms
         ),
         (
-            f"{tried.hours:.2f} h on {tried.nodes} nodes. Nodes in use are averaged over "
-            f"time; moved twice is within {tried.cool_down_s / 3600:g} h.",
+            f"{evaluation.hours:.2f} h on {evaluation.nodes} nodes. Nodes in use are averaged over "
+            f"time; moved twice is within {evaluation.cool_down_s / 3600:g} h.",
         ),
     )  # fmt: skip
     windows = (
@@ -153,7 +133,7 @@ def make_tables(tried: Tried) -> Iterator[Table]:
             _clock(one.start_s), _clock(one.end_s), arm.arm, str(one.nodes_before), str(one.nodes_after),
             str(one.emptied) + ("" if one.most_emptied is None else f" ({one.most_emptied})"), str(one.moves),
         )
-        for arm in tried.arms
+        for arm in evaluation.arms
         for one in arm.windows
     )  # fmt: skip
     yield Table(
@@ -167,7 +147,7 @@ def make_tables(tried: Tried) -> Iterator[Table]:
     )
     reasons = tuple(
         (arm.arm, str(times), reason)
-        for arm in tried.arms
+        for arm in evaluation.arms
         for reason, times in list(arm.refused.items())[:MOST_REASONS]
     )
     if reasons:
@@ -175,8 +155,7 @@ def make_tables(tried: Tried) -> Iterator[Table]:
 
 
 def _clock(at_s: float) -> str:
-    hours, seconds = divmod(round(at_s), 3600)
-    return f"{hours:02}:{seconds // 60:02}"
+    return f"{round(at_s) // 3600:02}:{round(at_s) % 3600 // 60:02}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,10 +205,14 @@ def figures_of(trial: Trial, day: Trace, cool_down_s: float) -> ArmFigures:
     came = (line for line in day.lines if isinstance(line, PodCame))
     daemons = frozenset(line.of for line in came if line.owner and line.owner.kind == "DaemonSet")
     used_s = used_by_node(lives, until_s, daemons)
-    prices = _prices(day)
+    prices: dict[str, int] = {}
+    for line in day.lines:
+        if isinstance(line, NodeSeen):
+            with suppress(QuantityError):
+                prices[line.name] = parse_price(line.node.labels.get(LABEL, ""))
     moves = sum(len(one.left) for one in trial.windows)
     emptied = sum(len(one.emptied) for one in trial.windows)
-    refused = sum((one.kept for one in trial.windows), Counter[str]())
+    refused = sum((one.refused for one in trial.windows), Counter[str]())
     hours = {node: seconds / 3600 for node, seconds in used_s.items()}
     node_hours = sum(hours.values())
     ends = ((life.arrived_s, (life.bound_s, life.ended_s, until_s)) for life in lives)
@@ -246,21 +229,24 @@ def figures_of(trial: Trial, day: Trace, cool_down_s: float) -> ArmFigures:
         refused=dict(refused.most_common()),
         budgets_broken=trial.passed.evictions.budgets_broken,
         moved_twice=count_moved_twice(lives, cool_down_s),
-        windows=tuple(
-            WindowFigures(
-                one.window.start_s,
-                one.window.end_s,
-                len(one.used_before),
-                len(one.used_after),
-                len(one.emptied),
-                one.most_emptied,
-                len(one.left),
-                dict(one.kept.most_common()),
-                one.runs,
-                len(one.returned),
-            )
-            for one in trial.windows
-        ),
+        windows=tuple(map(_figures_of_window, trial.windows)),
+    )
+
+
+def _figures_of_window(outcome: WindowOutcome) -> WindowFigures:
+    start_s, end_s = outcome.window
+    return WindowFigures(
+        start_s,
+        end_s,
+        len(outcome.used_before),
+        len(outcome.used_after),
+        len(outcome.emptied),
+        outcome.most_emptied,
+        len(outcome.left),
+        dict(outcome.refused.most_common()),
+        outcome.runs,
+        # Those of the emptied that came back before the window closed.
+        len(outcome.emptied & outcome.used_after),
     )
 
 
@@ -289,15 +275,3 @@ def count_moved_twice(lives: Iterable[Life], cool_down_s: float) -> int:
     return sum(
         later - earlier < cool_down_s for times in evicted.values() for earlier, later in pairwise(sorted(times))
     )
-
-
-def _prices(day: Trace) -> dict[str, int]:
-    """Return the prices of nodes by their own label, in millionths an hour."""
-    prices: dict[str, int] = {}
-    for line in day.lines:
-        if isinstance(line, NodeSeen):
-            try:
-                prices[line.name] = parse_price(line.node.labels.get(LABEL, ""))
-            except QuantityError:
-                continue
-    return prices
