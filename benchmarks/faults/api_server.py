@@ -106,10 +106,13 @@ def _proxy_port(cluster: Cluster) -> int:
     if component_process(cluster.workdir, COMPONENT) is None:
         port = port_beside(COMPONENT + cluster.name)
         port_file.write_text(str(port), encoding="utf-8")
-        command = [sys.executable, "-P", slow_api.__file__]
-        command += [f"--port={port}", "--upstream", api_server_url(cluster.kubeconfig)]
-        command += ["--pki", str(cluster.workdir / "pki"), "--control", str(control_file(cluster))]
-        spawn_component(cluster.workdir, COMPONENT, command)
+        flags = {
+            "port": port,
+            "upstream": api_server_url(cluster.kubeconfig),
+            "pki": cluster.workdir / "pki",
+            "control": control_file(cluster),
+        }
+        spawn_component(cluster.workdir, COMPONENT, [sys.executable, "-P", slow_api.__file__], flags)
         wait_until("the proxy of the API server to listen", lambda: listens(port), bool, timeout_s=HANG_S)
     return int(port_file.read_text("utf-8"))
 

@@ -103,7 +103,7 @@ def read_objects(path: str, folder: Path, taken: Collection[str], made: Mapping[
     """Return the objects of a file or folder, in an order in which they can be made.
 
     A scenario calls them by their name, or ``kind-name`` where that is taken; a ``generateName`` is numbered from the
-    second on, the same in each run. One that is among those ``made`` by earlier files has the same name: it changes that.
+    second on, the same in each run. One that earlier files have ``made`` keeps its name: it changes that one.
     """
     found: dict[str, ObjectSpec] = {}
     same = {_identify(one): one.name for one in made.values()}
