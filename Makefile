@@ -154,23 +154,27 @@ bench-live: setup ## Measure plans on live clusters to 5,000 nodes: half an hour
 .PHONY: reproduce-quick
 reproduce-quick: setup ## Rebuild the paper's evaluation: 10 instances a cell at 1 s, within the hour; resumable; WORKERS=2.
 	@stowage reproduce paper --sample 10 --limits 1 --live 0.02 $(WORKERS:%=--workers %) \
-	  --results $(RESULTS)/reproduce-quick --figures $(RESULTS)/reproduce-quick.json
+	  --results $(RESULTS)/reproduce-quick
+	@cp $(RESULTS)/reproduce-quick/figures.json $(RESULTS)/reproduce-quick.json
 
 .PHONY: reproduce-thesis
 reproduce-thesis: setup ## Rebuild the thesis's comparison of solvers: an instance a cell at 1 s, a quarter of an hour; resumable; SAMPLE=50.
 	@stowage reproduce thesis --sample $(or $(SAMPLE),1) $(WORKERS:%=--workers %) \
-	  --results $(RESULTS)/reproduce-thesis --figures $(RESULTS)/reproduce-thesis.json
+	  --results $(RESULTS)/reproduce-thesis
+	@cp $(RESULTS)/reproduce-thesis/figures.json $(RESULTS)/reproduce-thesis.json
 
 .PHONY: reproduce-boreas
 reproduce-boreas: setup ## Deploy the scenes of Boreas on a real cluster, the paper's two 100 times each: half an hour; resumable.
 	@stowage reproduce boreas --repeat $(or $(REPEATS),100) \
-	  --results $(RESULTS)/reproduce-boreas --figures $(RESULTS)/reproduce-boreas.json
+	  --results $(RESULTS)/reproduce-boreas
+	@cp $(RESULTS)/reproduce-boreas/figures.json $(RESULTS)/reproduce-boreas.json
 
 .PHONY: reproduce-scorecache
 reproduce-scorecache: setup ## Rebuild the score cache's tables with all schedulers: 25 minutes; resumable.
 	@stowage tools install --group compare
 	@stowage tools install --group metrics
-	@stowage reproduce scorecache --results $(RESULTS)/reproduce-scorecache --figures $(RESULTS)/reproduce-scorecache.json
+	@stowage reproduce scorecache --results $(RESULTS)/reproduce-scorecache
+	@cp $(RESULTS)/reproduce-scorecache/figures.json $(RESULTS)/reproduce-scorecache.json
 
 .PHONY: fault
 fault: setup ## Break things on purpose, again and again: an hour and a half (TRIES=1: minutes); resumable; SEED=7 for other dice.

@@ -1,4 +1,4 @@
-"""The command line, one file a command group.
+"""The command line, one file a command group; begin with `main.app`.
 
 Importing a group's file registers its commands; a new group adds one import.
 """
@@ -7,13 +7,8 @@ from stowage_testbed.cli import (  # noqa: F401
     answers,
     cluster,
     compare,
-    doctor,
-    from_cluster,
-    images,
     init,
-    page,
-    plan,
-    record,
+    plan_control,
     report,
     reproduce,
     retired,
@@ -21,7 +16,7 @@ from stowage_testbed.cli import (  # noqa: F401
     scenario,
     simulate,
     tools,
-    try_out,
+    watch,
 )
 from stowage_testbed.cli.main import app, main
 

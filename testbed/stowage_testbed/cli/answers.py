@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stowage_testbed.api.label_selector import both, parse_selector
-from stowage_testbed.base.errors import InputError, StowageError
-from stowage_testbed.base.files import write_whole
-from stowage_testbed.cli.main import Minor, app
+from stowage_testbed.base.errors import InputError
+from stowage_testbed.cli.main import app
+from stowage_testbed.cli.options import AsJson, ClusterChoice, Lists, choosing_cluster, write_output
 from stowage_testbed.cli.plan_control import PlanApi, carry_out
-from stowage_testbed.cli.which_cluster import Cluster, Context, Kubeconfig, Lists, new_client
 from stowage_testbed.run.tools import SIMULATOR, install_needed
 
 if TYPE_CHECKING:
@@ -30,31 +29,30 @@ PriceFile = Annotated[
     Path | None,
     typer.Option(
         "--prices",
-        help="A file with the price of an hour by instance type, as CSV or YAML, for "
-        "nodes without the label stowage.dev/hourly-price.",
+        help="CSV or YAML file with the price of an hour by instance type, for nodes without the label "
+        "stowage.dev/hourly-price.",
     ),
 ]
-AskedPrices = Annotated[
+OtherPrices = Annotated[
     list[str] | None,
     typer.Option(
         "--price",
         metavar="[SELECTOR:]PRICE",
-        help="The price of an hour of each other node, as in 0.10, or of those with a "
-        "label, as in pool=spot:0.03; may be given more than once.",
+        help="Price of an hour of every other node, as in 0.10, or of those with a label, as in pool=spot:0.03; "
+        "repeatable.",
     ),
 ]
 Values = Annotated[
     Path | None,
     typer.Option(
-        help="Values of a release, as helm get values --all -o yaml prints them: "
-        "their scheduler, rules and limits count, not the chart's defaults."
+        help="Values of a release, as helm get values --all -o yaml prints them: use their scheduler, rules and limits "
+        "instead of the chart's defaults."
     ),
 ]
-TimeLimit = Annotated[float, typer.Option(min=0.1, help="For the whole answer, once all is read.")]
-MaxMoves = Annotated[int | None, typer.Option(min=0, help="Plans with at most so many moves.")]
+TimeLimit = Annotated[float, typer.Option(min=0.1, help="Seconds for the whole answer, after reading.")]
+MaxMoves = Annotated[int | None, typer.Option(min=0, help="Consider only plans with at most this many moves.")]
 Everything = Annotated[bool, typer.Option("--all", help="Print every finding after the summary.")]
-Output = Annotated[Path | None, typer.Option(help="Write every finding there too, as JSON.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON only.")]
+Output = Annotated[Path | None, typer.Option(help="Also write every finding to this file, as JSON.")]
 
 STALE_S = 15.0
 """An answer is about the cluster as it was no longer ago when its question began."""
@@ -70,16 +68,20 @@ class EmptiedNodes(StrEnum):
     KEEP = "Keep"
 
 
-@app.command("whatif")
+@app.command()
+@choosing_cluster
 def whatif(
     *,
-    cluster: Cluster = None,
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
+    which: ClusterChoice,
     file: Lists = None,
-    kubernetes: Minor = None,
+    kubernetes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MINOR", help="Answer for this minor of Kubernetes, such as 1.36; else the cluster's own."
+        ),
+    ] = None,
     prices: PriceFile = None,
-    price: AskedPrices = None,
+    price: OtherPrices = None,
     time_limit_s: TimeLimit = 10.0,
     max_moves: MaxMoves = None,
     values: Values = None,
@@ -87,12 +89,11 @@ def whatif(
     output: Output = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say how many pending pods would fit, after which moves, and what lies idle.
+    """Show how many pending pods would fit, after which moves, and which capacity is idle.
 
-    Only lists are asked of the API server. The scheduler's own plugins judge every
-    plan, those of the cluster's own minor of Kubernetes unless another is named; what
-    could not be judged is told. The answer is one screen long; --all, --output and
-    --json tell everything.
+    The API server is only asked for lists. The scheduler's own plugins, those of the cluster's minor of Kubernetes,
+    check every plan; what they could not check is named. The answer fits on one screen; --all, --output and --json give
+    all of it.
     """
     # The client and numpy take seconds that other commands do not need.
     from stowage_testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
@@ -103,46 +104,39 @@ def whatif(
 
     limits = PlanLimits(time_limit_s, max_moves, release_of(values))
     known = prices_of(prices, price or ())
-    inventory = known.priced(_read_inventory(cluster, context, kubeconfig, file, minor=kubernetes))
+    inventory = known.priced(_read_inventory(which, file, kubernetes))
     with ending_cleanly():
         found = findings_of(inventory, find_profile("deterministic"), limits)
     _show_answer(found, everything=everything, as_json=as_json, output=output)
 
 
 @app.command()
+@choosing_cluster
 def defragment(
     *,
-    cluster: Cluster = None,
-    context: Context = None,
-    kubeconfig: Kubeconfig = None,
+    which: ClusterChoice,
     file: Lists = None,
-    kubernetes: Minor = None,
     prices: PriceFile = None,
-    price: AskedPrices = None,
+    price: OtherPrices = None,
     scheduler: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Only pods of this scheduler move; left out, those of default-scheduler "
-            "and of the release. May be given more than once.",
+            help="Move only pods of this scheduler; else those of default-scheduler and of the release. Repeatable.",
         ),
     ] = None,
     node_selector: Annotated[
-        str | None,
-        typer.Option(help="Only these nodes, as in pool=spot: they are emptied, and pods move between them."),
+        str | None, typer.Option(help="Empty only these nodes, as in pool=spot, and move pods only between them.")
     ] = None,
-    namespace: Annotated[
-        list[str] | None, typer.Option(help="Only pods of this namespace move; may be given more than once.")
-    ] = None,
+    namespace: Annotated[list[str] | None, typer.Option(help="Move only pods of this namespace; repeatable.")] = None,
     namespace_selector: Annotated[
-        str | None, typer.Option(help="Only pods of namespaces with these labels move.")
+        str | None, typer.Option(help="Move only pods of namespaces with these labels.")
     ] = None,
     least_gain: Annotated[
         str,
         typer.Option(
             metavar="GAIN",
-            help="Leave nodes as they are that bring less: their share of the price, over "
-            "their moves' share of all moves.",
+            help="Leave nodes alone whose share of the price, over their moves' share of all moves, is less.",
         ),
     ] = "0",
     time_limit_s: TimeLimit = 20.0,
@@ -154,16 +148,16 @@ def defragment(
     propose: Annotated[
         bool, typer.Option("--propose", help="Have the release make such a plan, for stowage plan approve.")
     ] = False,
-    apply: Annotated[bool, typer.Option("--apply", help="Have it made and carried out, and follow it.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Have the release make and execute a plan.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     emptied_nodes: Annotated[
-        EmptiedNodes, typer.Option(case_sensitive=False, help="What becomes of emptied nodes, with --apply.")
+        EmptiedNodes, typer.Option(case_sensitive=False, help="What happens to emptied nodes, with --apply.")
     ] = EmptiedNodes.TAINT,
 ) -> None:
-    """Say what the nodes in use cost, which could be emptied, and what that saves.
+    """Show what the nodes in use cost, which could be emptied, and what that saves.
 
-    Only lists are asked of the API server, unless --propose or --apply is given; then
-    the release in the cluster makes a plan of its own, by the same rules.
+    The API server is only asked for lists, unless you give --propose or --apply: then the release in the cluster makes
+    a plan of its own, by the same rules.
     """
     from stowage_testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
     from stowage_testbed.simulate import find_profile  # noqa: PLC0415
@@ -191,7 +185,7 @@ def defragment(
         selector = both(release.arguments.get("namespaceSelector") or {}, namespaces)
         release = replace(release, arguments={**release.arguments, "namespaceSelector": selector})
     known = prices_of(prices, price or ())
-    inventory = _read_inventory(cluster, context, kubeconfig, file, minor=kubernetes)
+    inventory = _read_inventory(which, file)
     if acts and (lacking := known.not_by_label(inventory)):
         raise InputError(
             f"the release knows prices by the nodes' label only, which "
@@ -216,7 +210,7 @@ def defragment(
         "nodeSelector": nodes,
         "namespaceSelector": namespaces,
     }
-    with new_client(cluster, context, kubeconfig) as client:
+    with which.new_client() as client:
         carry_out(PlanApi(client), {name: value for name, value in spec.items() if value is not None})
 
 
@@ -238,15 +232,13 @@ def _confirm() -> bool:
     return typer.confirm("\nHave the release make such a plan of the cluster as it is now, and carry it out?")
 
 
-def _read_inventory(
-    cluster: str | None, context: str | None, kubeconfig: Path | None, files: list[Path] | None, *, minor: str | None
-) -> Inventory:
+def _read_inventory(which: ClusterChoice, files: list[Path] | None, minor: str | None = None) -> Inventory:
     """Return what is asked about, once the tools to ask with are there."""
     from stowage_testbed.toolchain import choose_minor  # noqa: PLC0415
     from stowage_testbed.toolchain.minors import find_minor  # noqa: PLC0415
     from stowage_testbed.whatif.reading import read_api, read_files  # noqa: PLC0415 - takes seconds
 
-    if files and (cluster or context):
+    if files and (which.cluster or which.context):
         raise InputError("--file is in place of a cluster: name one of the two")
     version = find_minor(choose_minor(minor)).kubernetes if minor else ""
 
@@ -254,7 +246,7 @@ def _read_inventory(
         if files:
             found = read_files(files)
         else:
-            with new_client(cluster, context, kubeconfig) as client:
+            with which.new_client() as client:
                 found = read_api(client)
         return replace(found, version=version) if version else found
 
@@ -268,24 +260,8 @@ def _show_answer(found: Findings | Defragmentation, *, everything: bool, as_json
     from stowage_testbed.text.tables import terminal_text  # noqa: PLC0415
     from stowage_testbed.whatif.screen import screen, tables  # noqa: PLC0415
 
-    details = terminal_text(tables(found)) if everything else ""
-    show(screen(found), details, json.dumps(found.document(), indent=2), as_json=as_json, output=output)
-
-
-def show(screen: str, details: str, document: str, *, as_json: bool, output: Path | None) -> None:
-    """Print an answer, and write all of it where that was asked for.
-
-    Raises
-    ------
-    StowageError
-        It cannot be written there.
-    """
-    typer.echo(document if as_json else "\n\n".join(filter(None, (screen, details))))
+    document = json.dumps(found.document(), indent=2)
+    details = f"\n\n{terminal_text(tables(found))}" if everything else ""
+    typer.echo(document if as_json else f"{screen(found)}{details}")
     if output:
-        try:
-            write_whole(output, f"{document}\n")
-        except OSError as error:
-            raise StowageError(
-                f"{output} cannot be written: {error.strerror}; name a file in a folder of "
-                "yours with --output, or take what --json prints"
-            ) from error
+        write_output(output, f"{document}\n", "--output")

@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from stowage_testbed.base.errors import InputError, StowageError
-from stowage_testbed.cli.main import Minor, app
+from stowage_testbed.cli.main import app
+from stowage_testbed.cli.options import Minor
 from stowage_testbed.cluster import KwokBinaryCluster, create_nodes
 from stowage_testbed.cluster.backend import CANNOT, Backend, Need
 from stowage_testbed.cluster.base import Cluster
@@ -18,30 +19,14 @@ from stowage_testbed.cluster.choice import new_cluster
 from stowage_testbed.cluster.components import SCHEDULER, has_ended, log_file
 from stowage_testbed.cluster.interruption import ending_cleanly, take_down, uninterrupted
 from stowage_testbed.cluster.listing import find_cluster, list_clusters, purge_clusters, remove_cluster
-from stowage_testbed.cluster.node_pool import NodePool
+from stowage_testbed.cluster.node_pool import parse_node_specs
 
 DEFAULT_NODES = "{count: 3, cpu: 4, memory: 16Gi}"
 
 RESOLUTION_S = 15
-"""Between two looks at the pods' usage, as metrics-server's own manifests have it."""
+"""Between two scrapes of the pods' usage, as in metrics-server's own manifests."""
 
 Name = Annotated[str, typer.Argument(help="The cluster's name.")]
-Nodes = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="YAML",
-        help="Nodes to create, as in '{prefix: gpu, count: 3, cpu: 4, memory: 8Gi, pods: 20, labels: {disk: ssd}, "
-        "taints: [{key: gpu, value: big, effect: NoSchedule}], resources: {nvidia.com/gpu: 4}, zones: [a, b]}', or a "
-        f"file with a list of such; may be repeated. Without it {DEFAULT_NODES}, unless --scheduler is none.",
-    ),
-]
-Metrics = Annotated[
-    bool, typer.Option("--metrics", help="Measure the pods' simulated usage, for autoscalers and kubectl top.")
-]
-Port = Annotated[int | None, typer.Option(min=1, max=65535, help="The API server's port.")]
-
-
-BackendName = Annotated[Backend, typer.Option(help="How it is run; `stowage doctor` shows which work here.")]
 
 
 class Scheduler(StrEnum):
@@ -52,39 +37,52 @@ class Scheduler(StrEnum):
     NONE = "none"
 
 
-SchedulerName = Annotated[
-    Scheduler,
-    typer.Option(
-        help="What places the pods: kube-scheduler with its defaults, the chart with "
-        "its optimiser, or nothing, for a scheduler of your own."
-    ),
-]
-
-
 @app.command()
 def up(
     name: Name = "stowage",
     *,
-    nodes: Nodes = None,
-    port: Port = None,
-    metrics: Metrics = False,
-    backend: BackendName = Backend.KWOK_BINARY,
+    nodes: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="YAML",
+            help="Nodes to create, as in '{prefix: gpu, count: 3, cpu: 4, memory: 8Gi, pods: 20, labels: {disk: ssd}, "
+            "taints: [{key: gpu, value: big, effect: NoSchedule}], resources: {nvidia.com/gpu: 4}, zones: [a, b]}', or "
+            f"a file with a list of such; repeatable. Else {DEFAULT_NODES}, or none with --scheduler none.",
+        ),
+    ] = None,
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="The API server's port; else a free one.")] = None,
+    metrics: Annotated[
+        bool, typer.Option("--metrics", help="Measure the pods' simulated usage, for autoscalers and kubectl top.")
+    ] = False,
+    backend: Annotated[
+        Backend, typer.Option(help="How the cluster is run; `stowage doctor` shows which work here.")
+    ] = Backend.KWOK_BINARY,
     kubernetes: Minor = None,
-    scheduler: SchedulerName = Scheduler.STOCK,
-    page: Annotated[bool, typer.Option("--page", help="Then show it in a browser until Ctrl-C.")] = False,
+    scheduler: Annotated[
+        Scheduler,
+        typer.Option(
+            help="What places pods: kube-scheduler with its defaults, the chart with its optimiser, or nothing, for a "
+            "scheduler of your own."
+        ),
+    ] = Scheduler.STOCK,
+    page: Annotated[bool, typer.Option("--page", help="Then show the cluster in a browser until Ctrl-C.")] = False,
 ) -> None:
     """Bring a cluster up and leave it running until `stowage down`."""
-    from stowage_testbed.cluster.node_pool import parse_node_specs  # noqa: PLC0415 - only here
-
     usual = () if scheduler is Scheduler.NONE else (DEFAULT_NODES,)
     pools = parse_node_specs(nodes or usual)
-    cluster = _cluster(name, port, backend, kubernetes, metrics=metrics)
+    if not metrics:
+        cluster = new_cluster(backend, name, api_port=port, minor=kubernetes)
+    elif why := CANNOT[backend].get(Need.USAGE):
+        raise StowageError(f"a cluster of {backend} has no {Need.USAGE}: {why}; use --backend kwok-binary")
+    else:
+        cluster = KwokBinaryCluster(name, api_port=port, minor=kubernetes, resolution_s=RESOLUTION_S)
     started_s = time.monotonic()
     with ending_cleanly():
         try:
             cluster.up()
             values_file = _start_scheduler(cluster, scheduler)
-            count = _add_nodes(cluster, pools) if pools else 0
+            with cluster.api_client() as api:
+                count = len(create_nodes(api, pools)) if pools else 0
             cluster.keep()
         except BaseException:
             take_down(cluster)
@@ -99,7 +97,7 @@ def up(
         )
     if page:
         # Its web server takes long to import, and most clusters are brought up without.
-        from stowage_testbed.cli.page import show_page  # noqa: PLC0415
+        from stowage_testbed.cli.watch import show_page  # noqa: PLC0415
 
         with cluster.api_client() as api:
             show_page(api, name)
@@ -107,10 +105,10 @@ def up(
 
 @app.command()
 def down(
-    name: Annotated[str | None, typer.Argument(help="The cluster's name; stowage without one.")] = None,
+    name: Annotated[str | None, typer.Argument(help="The cluster's name; else stowage.")] = None,
     *,
-    stale: Annotated[bool, typer.Option("--stale", help="Remove what interrupted runs left instead.")] = False,
-    everything: Annotated[bool, typer.Option("--all", help="Remove every cluster instead, also those in use.")] = False,
+    stale: Annotated[bool, typer.Option("--stale", help="Remove what interrupted runs left.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Remove every cluster, also those in use.")] = False,
 ) -> None:
     """Stop a cluster and remove its folder."""
     if name and (stale or everything):
@@ -143,24 +141,11 @@ def kubeconfig(name: Name = "stowage") -> None:
     typer.echo(find_cluster(name).workdir / "kubeconfig.yaml")
 
 
-def _cluster(name: str, port: int | None, backend: Backend, minor: str | None, *, metrics: bool) -> Cluster:
-    if not metrics:
-        return new_cluster(backend, name, api_port=port, minor=minor)
-    if why := CANNOT[backend].get(Need.USAGE):
-        raise StowageError(f"a cluster of {backend} has no {Need.USAGE}: {why}; use --backend kwok-binary")
-    return KwokBinaryCluster(name, api_port=port, minor=minor, resolution_s=RESOLUTION_S)
-
-
 def _start_scheduler(cluster: Cluster, scheduler: Scheduler) -> Path | None:
     """Start what places pods; return the values to install the chart with."""
     # Only this command needs them, and they take long to import.
-    from stowage_testbed.cluster.stock_scheduler import (  # noqa: PLC0415
-        start_stock_scheduler,
-    )
-    from stowage_testbed.helm.install import (  # noqa: PLC0415
-        install_release,
-        prepare_install,
-    )
+    from stowage_testbed.cluster.stock_scheduler import start_stock_scheduler  # noqa: PLC0415
+    from stowage_testbed.helm.install import install_release, prepare_install  # noqa: PLC0415
 
     if scheduler is Scheduler.STOWAGE:
         install_release(cluster, profile="optimizer", optimizer_enabled=True)
@@ -170,8 +155,3 @@ def _start_scheduler(cluster: Cluster, scheduler: Scheduler) -> Path | None:
     start_stock_scheduler(cluster)
     # The stock scheduler serves the pods that name nobody.
     return prepare_install(cluster, {"schedulerName": "stowage"})
-
-
-def _add_nodes(cluster: Cluster, pools: list[NodePool]) -> int:
-    with cluster.api_client() as api:
-        return len(create_nodes(api, pools))

@@ -9,19 +9,22 @@ from typing import Annotated
 import typer
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.cli.main import FAILED, Minor, app, reading_input
-from stowage_testbed.cli.scenario import RESULTS, SCENARIOS, Folder, Speed, Trace
+from stowage_testbed.cli.main import FAILED, app, reading_input
+from stowage_testbed.cli.options import RESULTS, Minor, RunningCluster, Speed, Trace
+from stowage_testbed.cli.scenario import SCENARIOS
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.compare.arms.registry import ARMS, choose_arms
 
 DEFAULT_ROUNDS = 3
+EQUAL_QPS = 1000
+"""Requests a second that equal client limits allow."""
 
 
 @app.command()
 def compare(
     scenario: Annotated[
         str | None,
-        typer.Argument(help="A scenario that measures a window; without, --save and --against read --results."),
+        typer.Argument(help="A scenario that measures a window; without one, --save and --against read --results."),
     ] = None,
     *,
     trace: Trace = None,
@@ -29,59 +32,50 @@ def compare(
     arms: Annotated[
         str,
         typer.Option(
-            help=f"The baseline first: {', '.join(ARMS)}; each also of a minor of "
-            "Kubernetes, with a cluster of it, as in default@1.36."
+            help=f"Schedulers, the baseline first: {', '.join(ARMS)}; add a minor for a cluster of that Kubernetes, as "
+            "in default@1.36."
         ),
     ] = "default,stowage",
     arm_file: Annotated[
-        list[Path] | None, typer.Option(help="A scheduler of your own, described in a YAML file.")
+        list[Path] | None, typer.Option(help="A scheduler of your own, described in a YAML file; repeatable.")
     ] = None,
-    repeat: Annotated[int | None, typer.Option(min=1, help="Rounds; each arm runs once in each; 3 without.")] = None,
+    repeat: Annotated[int | None, typer.Option(min=1, help="Rounds, each with one run of each arm; else 3.")] = None,
     until_decided: Annotated[
-        str | None,
-        typer.Option(
-            help="Instead of --repeat: rounds until each headline is decided, or until this time is over, as in 20m."
-        ),
+        str | None, typer.Option(help="Run rounds until each headline is decided or this time is over, as in 20m.")
     ] = None,
-    limits: Annotated[str, typer.Option(help="Client limits: own, equal, or own,equal for both.")] = "equal",
-    qps: Annotated[int, typer.Option(min=1, help="What equal limits are, in requests a second.")] = 1000,
-    warm_up: Annotated[int, typer.Option(min=0, help="Pods placed before measuring; 0 measures cold.")] = 50,
+    limits: Annotated[
+        str, typer.Option(help="Client limits: own, equal (1,000 requests a second), or own,equal for both.")
+    ] = "equal",
+    warm_up: Annotated[int, typer.Option(min=0, help="Pods to place before measuring; 0 measures cold.")] = 50,
     allow_unfair: Annotated[
         bool, typer.Option("--allow-unfair", help="Compare arms as different as they are.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Draws which arm begins.")] = 1,
     variant: Annotated[str | None, typer.Option(help="This variant of the scenario.")] = None,
-    folder: Folder = SCENARIOS,
-    cluster: Annotated[str | None, typer.Option(help="Run on this cluster, which is up.")] = None,
+    cluster: RunningCluster = None,
     kubernetes: Minor = None,
     results: Annotated[
         Path | None,
-        typer.Option(help="Folder of the bundle, results/compare/<scenario> without; a comparison there is resumed."),
+        typer.Option(help="Folder of the bundle, else results/compare/SCENARIO; a comparison in it is resumed."),
     ] = None,
     save: Annotated[Path | None, typer.Option(help="Write the headline metrics to this file, a baseline.")] = None,
     against: Annotated[
         Path | None,
-        typer.Option(help="A baseline that --save has written; exit with 1 if a metric is worse or missing."),
+        typer.Option(help="Compare with this baseline of --save; exit with 1 if a metric is worse or missing."),
     ] = None,
 ) -> None:
     """Compare schedulers, interleaved and paired, and report the differences.
 
-    Exits with 0 if every run could be measured, 1 if one could not or is worse than
-    the baseline, 2 if the input is at fault, 3 if the comparison could not go on: a
-    process of its cluster ended, or a disk is full.
+    Exits with 0 if every run could be measured, 1 if one could not or is worse than the baseline, 2 if the input is at
+    fault, 3 if the comparison could not go on: a process of its cluster ended, or a disk is full.
     """
     # numpy, Jinja and the client take seconds that other commands do not need.
-    from stowage_testbed.cli.compare_progress import CompareProgress  # noqa: PLC0415
+    from stowage_testbed.cli.progress import CompareProgress  # noqa: PLC0415
     from stowage_testbed.compare import page, request, session, tables  # noqa: PLC0415
     from stowage_testbed.compare.baseline import baseline_of, check, check_table, load_baseline, save_baseline  # noqa: PLC0415
     from stowage_testbed.compare.bundle import read_finished  # noqa: PLC0415
     from stowage_testbed.run.tools import install_arms  # noqa: PLC0415
     from stowage_testbed.scenario.from_trace import make_scenario_of_trace  # noqa: PLC0415
-    from stowage_testbed.text.tables import (  # noqa: PLC0415
-        append_step_summary,
-        markdown_text,
-        terminal_text,
-    )
+    from stowage_testbed.text.tables import append_step_summary, markdown_text, terminal_text  # noqa: PLC0415
 
     with reading_input():
         before = load_baseline(against) if against else None
@@ -96,7 +90,7 @@ def compare(
             chosen = (
                 make_scenario_of_trace(trace, RESULTS, speed)
                 if trace is not None
-                else request.choose_scenario(scenario or "", folder, variant)
+                else request.choose_scenario(scenario or "", SCENARIOS, variant)
             )
             asked = request.CompareRequest(
                 scenario=chosen,
@@ -104,8 +98,7 @@ def compare(
                 folder=results or request.make_default_folder_name(chosen),
                 rounds=DEFAULT_ROUNDS if repeat is None else repeat,
                 time_s=request.read_time(until_decided) if until_decided else None,
-                limits=request.read_limits(limits, qps),
-                seed=seed,
+                limits=request.read_limits(limits, EQUAL_QPS),
                 warm_up=warm_up,
                 allow_unfair=allow_unfair,
                 cluster=cluster,

@@ -1,42 +1,42 @@
-"""`stowage init`: begin a project that tests its scheduling."""
+"""`stowage init`: write the first files of a project that tests its scheduling."""
 
 from __future__ import annotations
 
+from importlib import metadata, resources
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli.main import app
 from stowage_testbed.cli.scenario import SCENARIOS
-from stowage_testbed.scenario.schema import SCHEMA_FILE, write_starter
+from stowage_testbed.scenario.schema import SCHEMA_FILE, make_starter, write_editor_schema, write_starter
+
+SCENARIO = "web/scale-up"
+SCENARIO_FILE = SCENARIOS / f"{SCENARIO}.yaml"
+TEST_FILE = Path("tests") / "test_scheduling.py"
+WORKFLOW_FILE = Path(".github") / "workflows" / "stowage.yaml"
 
 
 @app.command()
 def init(
     folder: Annotated[Path, typer.Argument(help="The root of your repository.", metavar="[FOLDER]")] = Path(),
     *,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite what is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
     scenario: Annotated[
-        str | None,
-        typer.Option(
-            help="Write only a scenario to start from, called by its topic and behaviour, as in web/scale-up."
-        ),
+        str | None, typer.Option(help="Write only a first scenario, named by topic and behaviour, as in web/scale-up.")
     ] = None,
 ) -> None:
     """Write a first scenario, a test that uses the fixtures, and a GitHub workflow.
 
-    Exits with 2 if a file is in the way; nothing is written then.
+    Exits with 2 if a file exists already; nothing is written then.
     """
     if scenario is not None:
-        _write_scenario(scenario, folder / SCENARIOS)
+        typer.echo(f"wrote {write_starter(scenario, folder / SCENARIOS)}")
+        if not (folder / SCENARIOS / SCHEMA_FILE).exists():
+            typer.echo(f"editors complete it with: stowage scenario schema > {folder / SCENARIOS / SCHEMA_FILE}")
         return
-    from stowage_testbed.init.project import (  # noqa: PLC0415 - only this command needs it
-        SCENARIO_FILE,
-        TEST_FILE,
-        write_project,
-    )
-
     for file in write_project(folder, force=force):
         typer.echo(f"wrote {file}")
     typer.echo("next:")
@@ -48,7 +48,34 @@ def init(
     typer.echo(f"  pytest {TEST_FILE}")
 
 
-def _write_scenario(name: str, folder: Path) -> None:
-    typer.echo(f"wrote {write_starter(name, folder)}")
-    if not (folder / SCHEMA_FILE).exists():
-        typer.echo(f"editors complete it with: stowage scenario schema --write {folder / SCHEMA_FILE}")
+def write_project(folder: Path, *, force: bool = False) -> list[Path]:
+    """Write the files to the root of a repository, and return them in the order in which one reads them.
+
+    With ``force`` existing files are overwritten; without, an InputError names each of them, and nothing is written.
+    """
+    texts = {
+        folder / SCENARIO_FILE: make_starter(SCENARIO),
+        folder / SCENARIOS / SCHEMA_FILE: write_editor_schema(),
+        folder / TEST_FILE: _template("test_scheduling.py.txt"),
+        folder / WORKFLOW_FILE: _template("workflow.yaml"),
+    }
+    there = [file for file in texts if file.exists()]
+    if there and not force:
+        listed = "\n".join(f"  {file}" for file in there)
+        raise InputError(
+            f"these files are in the way, and nothing was written:\n{listed}\n"
+            "move them, name another folder, or overwrite them with --force"
+        )
+    for file, text in texts.items():
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, "utf-8")
+        except OSError as error:
+            raise InputError(f"cannot write {file}: {error.strerror}; name a folder that can be written to") from error
+    return list(texts)
+
+
+def _template(name: str) -> str:
+    text = resources.files(__package__).joinpath("templates", name).read_text("utf-8")
+    text = text.replace("SCENARIO", str(SCENARIO_FILE))
+    return text.replace("VERSION", metadata.version("stowage"))

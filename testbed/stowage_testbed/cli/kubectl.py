@@ -1,7 +1,6 @@
-"""`kubectl stowage`: what of the command line is for a cluster of one's own.
+"""`kubectl stowage`: the commands that are for a cluster of your own.
 
-kubectl takes every program ``kubectl-NAME`` on the path for a command of its own. It
-hands its arguments on as they are, so that the options are those of `stowage`.
+kubectl runs a program ``kubectl-NAME`` of the path as a command and hands its arguments on: the options are the same.
 """
 
 from __future__ import annotations
@@ -10,20 +9,20 @@ import typer
 
 from stowage_testbed.cli.answers import defragment, whatif
 from stowage_testbed.cli.main import main as run
-from stowage_testbed.cli.page import page
-from stowage_testbed.cli.plan import plan_app
+from stowage_testbed.cli.plan_control import plan_app
 from stowage_testbed.cli.retired import retire
+from stowage_testbed.cli.watch import page
 
 plugin = typer.Typer(
     name="kubectl stowage",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Would pending pods fit, could nodes be emptied, if others moved? Plans of the Stowage scheduler.",
+    help="Ask whether pending pods would fit or nodes could be emptied if pods moved; approve plans.",
 )
-plugin.command("whatif")(whatif)
+plugin.command()(whatif)
 plugin.command()(defragment)
-plugin.command("page")(page)
+plugin.command()(page)
 plugin.add_typer(plan_app)
 retire(plugin, "savings", "kubectl stowage defragment")
 

@@ -7,7 +7,7 @@ import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, NoReturn
+from typing import NoReturn
 
 import typer
 
@@ -15,14 +15,6 @@ from stowage_testbed.base.errors import InputError, RunEndedError, StowageError
 
 FAILED = 1
 """Exit code of what was carried out and did not hold."""
-
-Minor = Annotated[
-    str | None,
-    typer.Option(
-        "--kubernetes", metavar="MINOR", help="Of this minor, such as 1.36; the default or $STOWAGE_KUBERNETES without."
-    ),
-]
-"""Which Kubernetes is meant."""
 
 app = typer.Typer(
     name="stowage",

@@ -1,11 +1,11 @@
-"""PackingPlans of any cluster: read, create, approve, abort and follow them."""
+"""`stowage plan`, and the PackingPlans of any cluster: read, create, approve, abort and follow them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,28 +13,49 @@ from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.clock import Clock, SystemClock
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.cli.main import FAILED
+from stowage_testbed.cli.main import FAILED, app
+from stowage_testbed.cli.options import ClusterChoice, choosing_cluster
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.plan import BROKEN_PHASES, FINISHED_PHASES, ending, phase_of, progress
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
 
+plan_app = typer.Typer(name="plan", help="Approve or abort the scheduler's plans.", no_args_is_help=True)
+app.add_typer(plan_app)
+
+Name = Annotated[str, typer.Argument(help="The plan's name.")]
+
 KIND = "PackingPlan"
 
-LOOK_S, TAKEN_UP_S = 1.0, 60.0
-"""Seconds between two looks at a plan, and until somebody must have taken it up."""
+LOOK_S = 1.0
+TAKEN_UP_S = 60.0
+"""Deadline for the release to take a plan up."""
 
 _CREATE = "create a plan"
 _NO_PLANS = "this cluster has no PackingPlans: install the chart first (helm install stowage charts/stowage)"
 
 
-class PlanApi:
-    """The PackingPlans of one cluster.
+@plan_app.command()
+@choosing_cluster
+def approve(name: Name, *, which: ClusterChoice) -> None:
+    """Execute a proposed plan as it is, if it still fits the cluster."""
+    with which.new_client() as client:
+        PlanApi(client).approve(name)
+    typer.echo(f"plan {name} is approved; follow it with: kubectl get packingplan {name} -w")
 
-    Every method raises `StowageError` where the API server does not allow what it asks
-    for, and where there is no answer. The caller closes the client.
-    """
+
+@plan_app.command()
+@choosing_cluster
+def abort(name: Name, *, which: ClusterChoice) -> None:
+    """Abort a plan; pods that were moved already stay where they are."""
+    with which.new_client() as client:
+        PlanApi(client).abort(name)
+    typer.echo(f"plan {name} is given up")
+
+
+class PlanApi:
+    """The PackingPlans of one cluster; methods raise a StowageError if the API server refuses or does not answer."""
 
     def __init__(self, client: ApiClient) -> None:
         self._objects = Objects(client)
@@ -52,11 +73,7 @@ class PlanApi:
             return sorted(self._objects.list_all(KIND), key=_age, reverse=True)
 
     def create(self, prefix: str, spec: Mapping[str, Any]) -> str:
-        """Ask for a plan, and return the name that it got.
-
-        The release must know all that is asked for: a field that it passes over might
-        be the one that keeps pods where they are.
-        """
+        """Ask for a plan, and return the name that it got."""
         manifest = {
             "apiVersion": "stowage.dev/v1alpha1",
             "kind": KIND,
@@ -64,6 +81,7 @@ class PlanApi:
             "spec": dict(spec),
         }
         with _refusals(_CREATE, missing=_NO_PLANS):
+            # Strict: a field that the release ignores might be the one that keeps pods where they are.
             return str(self._objects.create(manifest, strict=True)["metadata"]["name"])
 
     def approve(self, name: str) -> None:
@@ -86,13 +104,7 @@ class PlanApi:
 
 
 def carry_out(plans: PlanApi, spec: Mapping[str, Any]) -> None:
-    """Have the release make a plan, follow it, and say what became of it.
-
-    Raises
-    ------
-    StowageError
-        It cannot be asked for, or nobody takes it up.
-    """
+    """Have the release make a plan, follow it, and say what became of it, or raise a StowageError."""
     name = plans.create("defragment-", spec)
     typer.echo(f"plan {name} is asked for; to give it up: stowage plan abort {name}")
     plan = follow(lambda: plans.plan(name), typer.echo)
@@ -102,13 +114,7 @@ def carry_out(plans: PlanApi, spec: Mapping[str, Any]) -> None:
 
 
 def follow(look: Callable[[], JsonObject], say: Callable[[str], None], clock: Clock | None = None) -> JsonObject:
-    """Return a plan when it has ended, or waits for approval; say how far it comes.
-
-    Raises
-    ------
-    StowageError
-        Nobody takes it up.
-    """
+    """Return a plan that has ended or waits for approval, or raise a StowageError if no release takes it up."""
     clock = clock or SystemClock()
     began, said = clock.now(), ""
     while True:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -17,32 +16,25 @@ from stowage_testbed.text.tables import append_step_summary
 
 @app.command()
 def report(
-    bundle: Annotated[
-        Path,
-        typer.Argument(
-            help="Folder of a run, a comparison or a reproduction: with run.json, compare.json or sweep.json."
-        ),
-    ],
+    bundle: Annotated[Path, typer.Argument(help="Folder with run.json, compare.json or sweep.json.")],
     *,
     whole: Annotated[bool, typer.Option("--all", help="List all metrics of a comparison, also quiet ones.")] = False,
-    html: Annotated[Path | None, typer.Option(help="Where a comparison's page goes, else report.html in it.")] = None,
     markdown: Annotated[
-        Path | None, typer.Option(help="Where the tables go, else report.md in the bundle; - is standard output.")
+        Path | None, typer.Option(help="Write the tables to this file, else report.md in the bundle; - prints them.")
     ] = None,
 ) -> None:
-    """Rebuild all that is shown of results, also of an interrupted run.
+    """Rebuild the reports of a run, a comparison or a reproduction, also of an interrupted one.
 
-    In GitHub Actions the tables go to the step's summary too. Exits with 0, or with 2
-    if the bundle is at fault.
+    In GitHub Actions the tables are also added to the step's summary. Exits with 2 if the bundle is at fault.
     """
     # numpy and Jinja take a second that other commands do not need.
     from stowage_testbed.compare.bundle import HEAD  # noqa: PLC0415
 
     if (bundle / HEAD).is_file():
-        _show_comparison(bundle, html=html, markdown=markdown, whole=whole)
+        _show_comparison(bundle, markdown, whole=whole)
         return
     sweep = (bundle / "sweep.json").is_file()
-    for option, given in {"--all": whole, "--html": html, "--markdown": sweep and markdown}.items():
+    for option, given in {"--all": whole, "--markdown": sweep and markdown}.items():
         if given:
             raise InputError(f"{bundle} holds {'a sweep' if sweep else 'a run'}; remove {option}")
     if sweep:
@@ -60,29 +52,26 @@ def _show_run(folder: Path, markdown: Path | None) -> None:
     run = read_run(folder)
     text = write_markdown(run)
     append_step_summary(text, os.environ)
-    target = markdown or folder / MARKDOWN
-    _show(text, write_screen(run), target, [target])
+    _show(text, write_screen(run), markdown or folder / MARKDOWN)
 
 
-def _show_comparison(folder: Path, *, html: Path | None, markdown: Path | None, whole: bool) -> None:
-    """Show a comparison, also an interrupted one."""
+def _show_comparison(folder: Path, markdown: Path | None, *, whole: bool) -> None:
     from stowage_testbed.compare import page, tables  # noqa: PLC0415 - as above
     from stowage_testbed.compare.bundle import read_finished  # noqa: PLC0415
 
     comparison = read_finished(folder)
-    target = markdown or folder / page.MARKDOWN
-    written = [html or folder / page.HTML, target]
-    write_whole(written[0], page.page(comparison))
+    html = folder / page.HTML
+    write_whole(html, page.page(comparison))
     append_step_summary(tables.comparison_markdown(comparison, whole=False), os.environ)
     text = tables.comparison_markdown(comparison, whole=True)
-    _show(text, tables.screen(comparison, whole=whole), target, written)
+    _show(text, tables.screen(comparison, whole=whole), markdown or folder / page.MARKDOWN, html)
 
 
-def _show(text: str, screen: str, markdown: Path, written: Sequence[Path]) -> None:
+def _show(text: str, screen: str, markdown: Path, *written: Path) -> None:
     """Print the text itself, or write it and print what fits on a screen."""
     if markdown == Path("-"):
         typer.echo(text, nl=False)
         return
     write_whole(markdown, text)
     typer.echo(screen)
-    typer.echo("written: " + ", ".join(str(path) for path in written))
+    typer.echo("written: " + ", ".join(map(str, (*written, markdown))))

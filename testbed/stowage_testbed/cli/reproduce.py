@@ -9,26 +9,26 @@ import typer
 
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
 from stowage_testbed.cli.main import FAILED, app, reading_input
+from stowage_testbed.cli.options import RESULTS
 from stowage_testbed.cli.scenario import SCENARIOS
 
-RESULTS = Path("results")
+FIGURES = "figures.json"
 
 reproduce_app = typer.Typer(
     name="reproduce", no_args_is_help=True, help="Rebuild the papers' evaluations; what was interrupted is resumed."
 )
 app.add_typer(reproduce_app)
 
-Folder = Annotated[Path, typer.Option(help="Folder of the results.")]
-Workers = Annotated[int, typer.Option(min=1, help="Processes, which share the cores.")]
-DaskAddress = Annotated[str | None, typer.Option(help="Address of a Dask scheduler, whose workers do it.")]
+Folder = Annotated[Path, typer.Option(help="Folder of the results, with figures.json.")]
+Workers = Annotated[int, typer.Option(min=1, help="Number of processes, which share the cores.")]
+DaskAddress = Annotated[str | None, typer.Option(help="Use the workers of the Dask scheduler at this address.")]
 Deterministic = Annotated[bool, typer.Option("--deterministic", help="Count work in steps: the same rows anywhere.")]
-Figures = Annotated[Path | None, typer.Option(help="Where the figures go as JSON; figures.json in the folder.")]
 
 
-@reproduce_app.command("paper")
+@reproduce_app.command()
 def paper(
     *,
-    sample: Annotated[int, typer.Option(min=1, help="Instances a cell; the paper has 100.")] = 10,
+    sample: Annotated[int, typer.Option(min=1, help="Instances of a cell; the paper has 100.")] = 10,
     cells: Annotated[
         list[str] | None, typer.Option(help="Cells by name, as in n4-p4-k1-u95 or n4-*; else all 96.")
     ] = None,
@@ -41,12 +41,10 @@ def paper(
     ] = 0.0,
     deterministic: Deterministic = False,
     results: Folder = RESULTS / "reproduce-paper",
-    figures: Figures = None,
 ) -> None:
     """Rebuild the evaluation of "Priority Matters": Figures 3 and 4, Table 1.
 
-    Exits with 0 if every task was carried out, 1 if one was not, 2 if the input is at
-    fault.
+    Exits with 0 if every task was carried out, 1 if one was not, 2 if the input is at fault.
     """
     # polars, matplotlib and the client take seconds that other commands do not need.
     from stowage_testbed.cli.reproducing import numbers, rebuild, run_sample_live, words  # noqa: PLC0415
@@ -63,56 +61,49 @@ def paper(
             deterministic=deterministic,
         )
     then = (lambda found: run_sample_live(found, results, live)) if live else None
-    rebuild(PAPER, request, results, figures=figures, workers=workers, dask=dask, then=then)
+    rebuild(PAPER, request, results, workers=workers, dask=dask, then=then)
 
 
-@reproduce_app.command("boreas")
+@reproduce_app.command()
 def boreas(
     *,
     scenes: Annotated[list[str] | None, typer.Option(help="Scenes by name; else all nine.")] = None,
     arms: Annotated[list[str] | None, typer.Option(help="default, stowage or stowage-moves; else all three.")] = None,
-    repeat: Annotated[int, typer.Option(min=1, help="Runs of the paper's two tests; it has 100.")] = 100,
-    others: Annotated[int, typer.Option(min=1, help="Runs of each other scene.")] = 10,
+    repeat: Annotated[int, typer.Option(min=1, help="Runs of the paper's two tests; others run 10 times.")] = 100,
     results: Folder = RESULTS / "reproduce-boreas",
-    figures: Figures = None,
 ) -> None:
     """Rebuild the evaluation of "Boreas" on a real cluster with fake nodes.
 
-    Exits with 0 if `stowage` deployed everything whole, 1 if not, 2 if the input is at
-    fault.
+    Exits with 0 if `stowage` deployed everything whole, 1 if not, 2 if the input is at fault.
     """
     from stowage_testbed.cli.reproducing import deployments  # noqa: PLC0415 - as above
     from stowage_testbed.reproduce.boreas.report import write_report as write_boreas  # noqa: PLC0415
     from stowage_testbed.reproduce.boreas.running import BoreasRequest, chosen_arms, chosen_scenes  # noqa: PLC0415
 
-    request = BoreasRequest(chosen_scenes(scenes or ()), chosen_arms(arms or ()), repeat, others)
+    request = BoreasRequest(chosen_scenes(scenes or ()), chosen_arms(arms or ()), repeat)
     rows = deployments(request, results)
-    file = figures or results / "figures.json"
-    typer.echo(write_boreas(results, file, request, rows))
+    typer.echo(write_boreas(results, results / FIGURES, request, rows))
     planned = [row for row in rows if row.arm == "stowage"]
     raise typer.Exit(0 if all(row.whole for row in planned) else FAILED)
 
 
-@reproduce_app.command("thesis")
+@reproduce_app.command()
 def thesis(
     *,
-    sample: Annotated[int, typer.Option(min=1, help="Instances a cell; the thesis has 50.")] = 1,
+    sample: Annotated[int, typer.Option(min=1, help="Instances of a cell; the thesis has 50.")] = 1,
     cells: Annotated[
         list[str] | None, typer.Option(help="Cells by name, as in n4-p4-k2-u80 or n4-*; else all 64.")
     ] = None,
     strategies: Annotated[str | None, typer.Option(help="Solvers; else all six.")] = None,
     limits: Annotated[str, typer.Option(help="Time limits in seconds; the thesis's are 1,10.")] = "1",
-    labels: Annotated[bool, typer.Option(help="Also with affinity and anti-affinity to node labels.")] = True,
     workers: Workers = 1,
     dask: DaskAddress = None,
     deterministic: Deterministic = False,
     results: Folder = RESULTS / "reproduce-thesis",
-    figures: Figures = None,
 ) -> None:
     """Rebuild the thesis's evaluation: OR-Tools against Z3, and ours beside them.
 
-    Exits with 0 if every task was carried out, 1 if one was not, 2 if the input is at
-    fault.
+    Exits with 0 if every task was carried out, 1 if one was not, 2 if the input is at fault.
     """
     from stowage_testbed.cli.reproducing import numbers, rebuild, words  # noqa: PLC0415 - as above
     from stowage_testbed.reproduce.instance.rebuilding import choose_cells  # noqa: PLC0415
@@ -123,35 +114,30 @@ def thesis(
         sample=sample,
         strategies=words(strategies, "--strategies") if strategies else STRATEGIES,
         limits_s=numbers(limits, "--limits"),
-        labelled=labels,
         deterministic=deterministic,
     )
-    rebuild(THESIS, request, results, figures=figures, workers=workers, dask=dask)
+    rebuild(THESIS, request, results, workers=workers, dask=dask)
 
 
-@reproduce_app.command("scorecache")
+@reproduce_app.command()
 def scorecache(
     *,
-    rounds: Annotated[int | None, typer.Option(min=1, help="Of both; else 3 bursts, 2 recoveries.")] = None,
-    full: Annotated[bool, typer.Option("--full", help="The paper's periods: hours, not minutes.")] = False,
-    folder: Annotated[Path, typer.Option(help="Folder of the scenarios.")] = SCENARIOS,
+    full: Annotated[bool, typer.Option("--full", help="Use the paper's periods: hours, not minutes.")] = False,
     results: Folder = RESULTS / "reproduce-scorecache",
-    figures: Figures = None,
 ) -> None:
     """Rebuild the score cache's evaluation: a burst, and recoveries, by five arms.
 
-    Needs the tools of the groups compare and metrics. Comparisons that the folder
-    has already are taken as they are.
+    Needs the tools of the groups compare and metrics. Comparisons that the folder has already are not run again.
     """
-    from stowage_testbed.cli.compare_progress import CompareProgress  # noqa: PLC0415 - as above
+    from stowage_testbed.cli.progress import CompareProgress  # noqa: PLC0415 - as above
     from stowage_testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
     from stowage_testbed.reproduce.scorecache import planned, rebuild  # noqa: PLC0415
 
-    comparisons = planned(full=full, rounds=rounds)
+    comparisons = planned(full=full, rounds=None)
     progress = CompareProgress()
     try:
         with ending_cleanly():
-            shown = rebuild(comparisons, folder, results, figures or results / "reproduce-scorecache.json", progress)
+            shown = rebuild(comparisons, SCENARIOS, results, results / FIGURES, progress)
     finally:
         progress.close()
     typer.echo(shown)

@@ -13,7 +13,8 @@ import typer
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli.main import FAILED
-from stowage_testbed.cli.sweep_progress import SweepProgress
+from stowage_testbed.cli.progress import SweepProgress
+from stowage_testbed.cli.reproduce import FIGURES
 from stowage_testbed.cluster.backend import TOOLS, Backend
 from stowage_testbed.cluster.interruption import ending_cleanly
 from stowage_testbed.report.progress import LiveProgress
@@ -58,7 +59,6 @@ def rebuild(
     request: GridRequest,
     folder: Path,
     *,
-    figures: Path | None,
     workers: int,
     dask: str | None,
     then: Callable[[rebuilding.Evaluation[SolvedT]], None] | None = None,
@@ -72,7 +72,7 @@ def rebuild(
     if then is not None:
         then(evaluation)
     minutes = (monotonic() - began) / 60
-    typer.echo(paper.report(folder, figures or folder / "figures.json", evaluation.failures, minutes))
+    typer.echo(paper.report(folder, folder / FIGURES, evaluation.failures, minutes))
     raise typer.Exit(FAILED if evaluation.failures else 0)
 
 
@@ -82,7 +82,7 @@ def show_sweep(folder: Path) -> None:
     known: dict[str, Rebuilding[Any, Any]] = {"paper": PAPER, "thesis": THESIS}
     if kind not in known:
         raise InputError(f"{folder} holds deployments; show them with: stowage reproduce {kind} --results {folder}")
-    typer.echo(known[kind].report(folder, folder / "figures.json"))
+    typer.echo(known[kind].report(folder, folder / FIGURES))
 
 
 def deployments(request: BoreasRequest, folder: Path) -> tuple[DeploymentRow, ...]:

@@ -1,4 +1,4 @@
-"""One call of `stowage run`: its listeners, what it writes, how it exits."""
+"""One call of `stowage run` or `stowage try`: its listeners, what it writes, how it exits."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import typer
+from rich.console import Console
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.base.files import write_whole
 from stowage_testbed.cli.main import FAILED
+from stowage_testbed.cluster.backend import TOOLS, Backend
+from stowage_testbed.report.before_after import draw_comparison, write_page
 from stowage_testbed.report.bundle import Bundle, write_json
 from stowage_testbed.report.evidence import EvidenceWriter
 from stowage_testbed.report.junit import write_junit
@@ -22,6 +25,9 @@ from stowage_testbed.run.listener import Listener, Listeners
 from stowage_testbed.run.outcome import RunOutcome
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.runner import Runner
+from stowage_testbed.run.tools import install_needed
+from stowage_testbed.scenario.instances import generate
+from stowage_testbed.scenario.model import OptimizerSettings, Scenario, imply_steps
 from stowage_testbed.text.tables import append_step_summary
 from stowage_testbed.toolchain.environment import environment
 
@@ -32,22 +38,8 @@ INTERRUPTED = 130
 class RunSession(Listener):
     """Files and screen of a run.
 
-    Parameters
-    ----------
-    results
-        Folder of the results bundles; made if it is not there.
-    json_file
-        Where the run's document goes besides the bundle; ``-`` is standard output,
-        which then holds nothing else.
-    junit
-        Where a JUnit file goes.
-    minor
-        Of Kubernetes, whose tools are said to have been used.
-
-    Raises
-    ------
-    InputError
-        Results cannot be written there.
+    ``json_file`` is where the run's document goes besides the bundle; ``-`` is standard output, which then holds
+    nothing else. Raises an InputError if results cannot be written.
     """
 
     def __init__(self, results: Path, json_file: Path | None, junit: Path | None, minor: str | None = None) -> None:
@@ -57,12 +49,13 @@ class RunSession(Listener):
         self._environment = environment(minor)
         self._progress = LiveProgress()
         self._bundle = Bundle(results, self._run_id, self._environment)
-        _make_folders(self._bundle.folder, json_file, junit)
-
-    @property
-    def folder(self) -> Path:
-        """The bundle's folder."""
-        return self._bundle.folder
+        self.folder = self._bundle.folder
+        files = [file for file in (json_file, junit) if file is not None and file != STDOUT]
+        for folder in (self.folder, *(file.parent for file in files)):
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise InputError(f"cannot write results to {folder}: {error.strerror}; name another place") from error
 
     def run(self, request: RunRequest) -> int:
         """Run, report, and return the exit code."""
@@ -82,14 +75,14 @@ class RunSession(Listener):
         return InputError.exit_code if refused else FAILED
 
     def _make_writers(self, shown: Listener) -> Listener:
-        evidence = EvidenceWriter(self._bundle.folder, shown.say)
+        evidence = EvidenceWriter(self.folder, shown.say)
         return Listeners(self._bundle, evidence, self)
 
     def run_finished(self, outcome: RunOutcome) -> None:
         """Write the files and show what is in them."""
         outcome = replace(outcome, environment=self._environment)
         shown = write_markdown(outcome)
-        write_whole(self._bundle.folder / MARKDOWN, shown)
+        write_whole(self.folder / MARKDOWN, shown)
         append_step_summary(shown, os.environ)
         if self._junit is not None:
             write_junit(outcome, self._junit)
@@ -107,10 +100,49 @@ class RunSession(Listener):
         typer.echo(f"\n{text}", err=self._json_file == STDOUT)
 
 
-def _make_folders(bundle: Path, *files: Path | None) -> None:
-    parents = [file.parent for file in files if file is not None and file != STDOUT]
-    for folder in (bundle, *parents):
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"cannot write results to {folder}: {error.strerror}; name another place") from error
+PODS_PER_NODE = 8
+PRIORITIES = 3
+USAGE = 1.0
+"""Demand over capacity: none of it is left over, so that some pods find no node."""
+SEED = 1
+"""Of the pods' sizes in `stowage try`."""
+
+NEXT = """\
+next:
+  stowage page --context NAME     your own cluster in a browser, live and read-only
+  stowage whatif --context NAME   would the pods that wait in your own cluster fit?
+  stowage init                    a first scenario, a test and a workflow of your own
+  stowage run                     every scenario that comes with Stowage"""
+
+
+class TrySession(RunSession):
+    """A run of one scenario, shown as nodes before and after."""
+
+    def __init__(self, results: Path, minor: str | None = None) -> None:
+        super().__init__(results, None, None, minor)
+        self._minor = minor
+
+    def try_out(self, nodes: int, *, keep_cluster: bool) -> int:
+        """Install what is missing, run on so many nodes, show, and return the exit code."""
+        install_needed(*TOOLS[Backend.KWOK_BINARY], minor=self._minor)
+        drawn = generate(SEED, nodes, PODS_PER_NODE, PRIORITIES, USAGE)
+        scenario = Scenario(
+            name=f"try/{nodes}-nodes",
+            description=f"{nodes} nodes, and pods that request all that they have.",
+            nodes=(drawn.node_pool(),),
+            workload=drawn.workload,
+            instance=drawn.spec,
+            optimizer=OptimizerSettings(harm="any"),
+            steps=imply_steps(drawn.workload),
+        )
+        return self.run(RunRequest((scenario,), keep_cluster=keep_cluster, minor=self._minor))
+
+    def show(self, outcome: RunOutcome) -> None:
+        """Print nodes before and after, where the page is, and what to do next."""
+        if not outcome.passed:
+            super().show(outcome)
+            return
+        (one,) = outcome.scenarios
+        page = write_page(one, self.folder)
+        Console().print("\n", draw_comparison(one), sep="")
+        typer.echo(f"\npage: {page.resolve().as_uri()}\n\n{NEXT}")

@@ -1,102 +1,160 @@
-"""`stowage scenario`: look at scenario files without a cluster."""
+"""`stowage scenario`: check, list and explain scenario files, or write one of a cluster."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from tabulate import tabulate
 
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli.main import app
+from stowage_testbed.cli.options import ClusterChoice, Lists, choosing_cluster
 from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS
 from stowage_testbed.scenario.load import find_shipped_folder, select
-from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.schema import explain_scenario, explain_word, is_word, write_editor_schema
+from stowage_testbed.text.lines import count
 
 SCENARIOS = Path("scenarios")
 
 scenario_app = typer.Typer(name="scenario", help="Check, list and explain scenario files.", no_args_is_help=True)
 app.add_typer(scenario_app)
 
-Asked = Annotated[
+Names = Annotated[
     list[str] | None,
     typer.Argument(
-        help="Files, folders or names; nothing means all of the folder, or all that "
-        "come with Stowage where it is not there."
+        help="Files, folders or names; else all of ./scenarios, or all that come with Stowage without that folder.",
+        metavar="[NAME]...",
     ),
 ]
-Folder = Annotated[Path, typer.Option(help="Folder in which names are looked up, before those that come with Stowage.")]
-Trace = Annotated[
-    Path | None,
-    typer.Option(help="What `stowage record` wrote, in place of a scenario; its nodes are those that were recorded."),
-]
-Speed = Annotated[float, typer.Option(min=0.001, help="How many times as fast as the trace was recorded.")]
-RESULTS = Path("results")
-"""Where scenarios of traces are written, and bundles."""
+Labels = Annotated[list[str] | None, typer.Option("--label", help="Only scenarios with this label; repeatable.")]
 
-Labels = Annotated[list[str] | None, typer.Option("--label", help="Only scenarios with this label.")]
+RUN = "from stowage_testbed.cli import main; main()"
+"""Runs a command in a process of its own, as a user would."""
 
 
 @scenario_app.command()
-def validate(asked: Asked = None, folder: Folder = SCENARIOS) -> None:
+def validate(names: Names = None) -> None:
     """Check scenario files; name every issue by file, line and column."""
-    found = select(asked or (), folder=folder)
+    found = select(names or (), folder=SCENARIOS)
     files = {scenario.path for scenario in found}
     typer.echo(f"{len(found)} scenarios in {len(files)} files, no issues")
 
 
 @scenario_app.command("list")
 def list_scenarios(
-    asked: Asked = None,
-    folder: Folder = SCENARIOS,
+    names: Names = None,
     label: Labels = None,
     *,
     shipped: Annotated[bool, typer.Option("--shipped", help="Only those that come with Stowage.")] = False,
 ) -> None:
-    """Print the catalogue of scenarios and their variants."""
-    folder = find_shipped_folder() if shipped else folder
-    found = select(asked or (), folder=folder, labels=label or ())
-    rows = [_row(scenario) for scenario in found]
+    """List scenarios and their variants."""
+    found = select(names or (), folder=find_shipped_folder() if shipped else SCENARIOS, labels=label or ())
+    rows = [
+        (
+            one.scenario_id,
+            len(one.first_nodes) + len(one.node_objects),
+            one.pod_count,
+            " ".join(one.labels),
+            one.description,
+        )
+        for one in found
+    ]
     headers = ["scenario", "nodes", "pods", "labels", "description"]
     typer.echo(tabulate(rows, headers, maxcolwidths=[None, None, None, 12, 60]))
 
 
 @scenario_app.command()
 def explain(
-    asked: Annotated[
+    names: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Files, folders or names of scenarios; or words of their language, as "
-            "in steps.burst.arrival; nothing means its outermost words.",
-            metavar="NAME",
+            help="Files, folders or names of scenarios, or words of their language, as in steps.burst.arrival; else "
+            "its outermost words.",
+            metavar="[NAME]...",
         ),
     ] = None,
-    folder: Folder = SCENARIOS,
 ) -> None:
     """Print scenarios with every default, or what a word of their language means."""
-    words = [one for one in asked if is_word(one)] if asked else [""]
-    names = [one for one in asked or () if one not in words]
+    words = [one for one in names if is_word(one)] if names else [""]
+    scenarios = [one for one in names or () if one not in words]
     texts = [explain_word(word) for word in words]
-    found = select(names, folder=folder) if names else ()
+    found = select(scenarios, folder=SCENARIOS) if scenarios else ()
     texts += [explain_scenario(scenario, DEFAULT_TIMEOUTS.step_s) for scenario in found]
     typer.echo("\n".join(texts), nl=False)
 
 
 @scenario_app.command()
-def schema(write: Annotated[Path | None, typer.Option(help="Write to this file instead of printing.")] = None) -> None:
+def schema() -> None:
     """Print the JSON Schema with which editors check and complete scenario files."""
-    if write is None:
-        typer.echo(write_editor_schema(), nl=False)
+    typer.echo(write_editor_schema(), nl=False)
+
+
+@scenario_app.command("from-cluster")
+@choosing_cluster
+def from_cluster(
+    *,
+    out: Annotated[Path, typer.Option(help="Folder to write to; its name is the topic.")],
+    which: ClusterChoice,
+    file: Lists = None,
+    include: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KIND",
+            help="Include objects of this kind, with its definition, as in Queue or acme.com/v1/Queue; repeatable.",
+        ),
+    ] = None,
+    neutral: Annotated[
+        bool, typer.Option("--neutral", help="Replace the cluster's names, labels and values with others.")
+    ] = False,
+    check: Annotated[
+        bool, typer.Option("--check/--no-check", help="Run the scenario once, to see that its expectations hold.")
+    ] = True,
+) -> None:
+    """Write a scenario that begins as a cluster is now, and expects what is so now.
+
+    The API server is only asked for lists. Pods are bound where they are; pending pods must stay pending for the same
+    reasons. Exits with 1 if the scenario does not show that.
+    """
+    # The client takes long to import, which other commands need not wait for.
+    from stowage_testbed.capture.capture import capture, make_neutral  # noqa: PLC0415
+    from stowage_testbed.capture.reading import read_api, read_lists  # noqa: PLC0415
+    from stowage_testbed.capture.writing import write_scenario  # noqa: PLC0415
+
+    if file:
+        found = read_lists(file, include or ())
     else:
-        write.write_text(write_editor_schema(), "utf-8")
+        with which.new_client() as client:
+            found = read_api(client, include or ())
+    captured = capture(found)
+    if neutral:
+        captured = make_neutral(captured)
+    path = write_scenario(captured, out)
+    typer.echo(
+        f"wrote {path}: {count(captured.pods, 'pod')} of {count(len(captured.workloads), 'workload')} on "
+        f"{count(len(captured.nodes.names), 'node')} of {count(len(captured.nodes.pools), 'kind')}, "
+        f"{captured.pending} without a node"
+    )
+    for note in captured.notes:
+        typer.echo(note.in_words())
+    if check:
+        _run_once(path)
+    typer.echo(f"run it: stowage run {path}")
 
 
-def _row(scenario: Scenario) -> list[object]:
-    return [
-        scenario.scenario_id,
-        len(scenario.first_nodes) + len(scenario.node_objects),
-        scenario.pod_count,
-        " ".join(scenario.labels),
-        scenario.description,
-    ]
+def _run_once(path: Path) -> None:
+    """Run a scenario, and raise if it does not show what was so."""
+    with tempfile.TemporaryDirectory(prefix="stowage-check-") as results:
+        command = [sys.executable, "-c", RUN, "run", str(path), "--results", results]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        typer.echo(f"{done.stdout}{done.stderr}".rstrip())
+        raise StowageError(
+            f"{path} did not pass when it was run, as told above; where it does not show what was so in the "
+            "cluster, change it by hand, or write it with --no-check"
+        )
+    typer.echo("checked: the scenario begins as the cluster is, and its expectations hold")

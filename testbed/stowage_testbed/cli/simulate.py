@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stowage_testbed.base.errors import InputError, StowageError
-from stowage_testbed.base.files import write_whole
-from stowage_testbed.cli.main import Minor, app, reading_input
+from stowage_testbed.base.errors import InputError
+from stowage_testbed.cli.main import app, reading_input
+from stowage_testbed.cli.options import AsJson, Minor, write_output
 from stowage_testbed.run.tools import SIMULATOR, install_needed
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ARMS = ("policy", "high-node-utilization", "none")
 
 
-@app.command("simulate")
+@app.command()
 def simulate(
     *,
     trace: Annotated[Path, typer.Option(help="What stowage record wrote: .jsonl.gz or .jsonl.")],
@@ -32,8 +32,8 @@ def simulate(
         str | None,
         typer.Option(
             metavar="NAME|FILE",
-            help="A profile of the chart, or a file with a KubeSchedulerConfiguration; the default is default, and "
-            "deterministic with --policy.",
+            help="Profile of the chart, or file with a KubeSchedulerConfiguration; else default, with --policy "
+            "deterministic.",
         ),
     ] = None,
     policy: Annotated[
@@ -42,35 +42,26 @@ def simulate(
     arm: Annotated[
         list[str] | None,
         typer.Option(
-            help="With --policy: policy, high-node-utilization or none, each also with -most-allocated; may be given "
-            "more than once."
+            help="With --policy: policy, high-node-utilization or none, each also with -most-allocated; repeatable."
         ),
     ] = None,
-    interval_s: Annotated[float, typer.Option(min=1, help="Between passes of the descheduler.")] = 300.0,
-    threshold: Annotated[
-        float,
-        typer.Option(
-            min=1, max=100, help="The descheduler empties nodes that use less, in percent of cpu, memory and pods."
-        ),
-    ] = 20.0,
     proof_s: Annotated[
-        float, typer.Option(min=0, help="For each proof of the most that a window can empty; 0: no proofs.")
+        float, typer.Option(min=0, help="Seconds to prove the most that a window can empty; 0 for no proofs.")
     ] = 10.0,
     autoscaler: Annotated[
-        bool, typer.Option(help="With --policy, empty nodes go, and come back when pods are pending.")
+        bool, typer.Option(help="With --policy, remove empty nodes, and add them again when pods are pending.")
     ] = True,
     kubernetes: Minor = None,
     output: Annotated[
-        Path | None, typer.Option(help="Write the answer there as JSON; without --policy, with every pod.")
+        Path | None, typer.Option(help="Write the answer to this file as JSON; without --policy with every pod.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON only, without the pods.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Replay a trace in minutes, without a cluster.
+    """Replay a trace in virtual time: minutes for days, without a cluster.
 
-    Pods come when they came and run as long as they ran; the scheduler decides anew
-    where, and no time passes while it does. With --policy, the policy's windows open
-    meanwhile; beside it the trace passes with the descheduler, and with neither. Exits
-    with 0, or with 2 if the trace, the profile or the policy is at fault.
+    Pods are created when they were and run as long as they did; the scheduler places them anew, which takes no virtual
+    time. With --policy, its windows open meanwhile; the same trace is also replayed with the descheduler, and without
+    either. Exits with 2 if the trace, the profile or the policy is at fault.
     """
     # The client and numpy take seconds that other commands do not need.
     from stowage_testbed.policyday.evaluation import make_tables as tables_of_policy  # noqa: PLC0415
@@ -98,19 +89,13 @@ def simulate(
         screen = terminal_text(make_tables(answer))
         document, whole = make_document(answer, pods=False), make_document(answer, pods=bool(output))
     else:
-        thresholds = dict.fromkeys(("cpu", "memory", "pods"), threshold)
-        settings = Settings(profile_file(profile or "deterministic"), interval_s, thresholds, autoscaler, minor)
+        settings = Settings(profile_file(profile or "deterministic"), autoscales=autoscaler, minor=minor)
         evaluation = _evaluate_policy(policy, trace.name, recorded, arm or ARMS, settings, proof_s=proof_s)
         screen = terminal_text(tables_of_policy(evaluation))
         document = whole = asdict(evaluation)
     typer.echo(json.dumps(document, indent=2) if as_json else screen)
     if output:
-        try:
-            write_whole(output, f"{json.dumps(whole, indent=None if policy is None else 2)}\n")
-        except OSError as error:
-            raise StowageError(
-                f"{output} cannot be written: {error.strerror}; name a file in a folder of yours with --output"
-            ) from error
+        write_output(output, f"{json.dumps(whole, indent=None if policy is None else 2)}\n", "--output")
 
 
 def _evaluate_policy(

@@ -16,8 +16,7 @@ from stowage_testbed.simulate.process import LineProcess
 from stowage_testbed.toolchain import choose_minor, tool_path
 from stowage_testbed.trace import format as trace
 from stowage_testbed.trace.reading import Life as RecordedLife
-from stowage_testbed.trace.reading import pair_lives
-from stowage_testbed.trace.reading import Trace
+from stowage_testbed.trace.reading import Trace, pair_lives
 
 Event = Mapping[str, Any]
 """A line as ``stowage-simulate --virtual-time`` reads it: its time ``at`` and what happens then."""

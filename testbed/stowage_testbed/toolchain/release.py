@@ -67,16 +67,14 @@ class ToolSource:
         return f"{self.mirror.rstrip('/')}/{url.split('://', 1)[1]}" if self.mirror else url
 
 
-def choose_source(kind: str | None = None, mirror: str | None = None) -> ToolSource:
-    """Return the source that is asked for, or else what the environment names; raises `InputError` for another."""
-    word = kind or os.environ.get(SOURCE_VARIABLE) or SourceKind.AUTO
+def choose_source() -> ToolSource:
+    """Return the source that the environment names, or raise an `InputError`."""
+    word = os.environ.get(SOURCE_VARIABLE) or SourceKind.AUTO
     if word not in set(SourceKind):
         raise InputError(
             f"there is no source {word!r} of tools ({SOURCE_VARIABLE} names it); name one of {', '.join(SourceKind)}"
         )
-    if kind == SourceKind.GO and mirror:
-        raise InputError("--mirror is for releases; leave it out, or --source go")
-    return ToolSource(SourceKind(word), mirror or os.environ.get(MIRROR_VARIABLE) or None)
+    return ToolSource(SourceKind(word), os.environ.get(MIRROR_VARIABLE) or None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from watch_server import serving as watched
 from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.cli import answers, app, plan_control
 from stowage_testbed.cli.kubectl import plugin
+from stowage_testbed.cli.options import ClusterChoice
 from stowage_testbed.cli.plan_control import PlanApi, follow
 from stowage_testbed.toolchain import choose_minor, tool_path
 from stowage_testbed.whatif import emptying
@@ -193,7 +194,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Any:
         inventory = Inventory((node,), ())
         monkeypatch.setattr(answers, "_read_inventory", lambda *_, **__: inventory)
         monkeypatch.setattr(emptying, "defragmentation_of", lambda *_: FOUND)
-        monkeypatch.setattr(answers, "new_client", lambda *_: serving(server))
+        monkeypatch.setattr(ClusterChoice, "new_client", lambda _: serving(server))
         monkeypatch.setattr(plan_control, "LOOK_S", 0.0)
         if answer is not None:
             monkeypatch.setattr(answers, "_asks_somebody", lambda: True)

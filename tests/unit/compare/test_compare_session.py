@@ -113,7 +113,7 @@ def test_words_of_the_command_line_are_read_in_their_order() -> None:
 )
 def test_what_cannot_be_compared_is_refused(arguments: list[str], said: str) -> None:
     """Exit code 2, the cause and a way out; no cluster is made for it."""
-    found = CliRunner().invoke(app, ["compare", *arguments, "--folder", str(SCENARIOS)])
+    found = CliRunner().invoke(app, ["compare", *arguments])
 
     assert found.exit_code == 2, found.output
     assert said in found.output.replace("\n", " ")

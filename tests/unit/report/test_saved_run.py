@@ -139,8 +139,8 @@ def test_report_writes_markdown_of_a_run_where_it_is_wanted(tmp_path: Path, monk
     assert file.read_text() == (folder / "report.md").read_text()
     assert summary.read_text() == 2 * file.read_text()
     # Silence would be taken for a page that was written.
-    with pytest.raises(InputError, match="--html"):
-        stowage("report", folder, "--html", tmp_path / "page.html")
+    with pytest.raises(InputError, match="--all"):
+        stowage("report", folder, "--all")
 
 
 @pytest.mark.parametrize(

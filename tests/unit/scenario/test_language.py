@@ -66,7 +66,7 @@ def test_a_word_comes_with_limits_default_and_need_or_those_near_it(path: str, s
 
 def test_the_command_explains_words_and_scenarios() -> None:
     """Names of scenarios have a slash; without one the outermost words are meant."""
-    words = ["steps.cordon", "burst/arrivals", "--folder", str(SCENARIOS)]
+    words = ["steps.cordon", "burst/arrivals"]
     some, outermost = (CliRunner().invoke(app, ["scenario", "explain", *asked]) for asked in (words, []))
 
     assert (some.exit_code, outermost.exit_code) == (0, 0)

@@ -30,7 +30,7 @@ def test_the_shipped_scenarios_have_no_issues_and_can_be_explained() -> None:
 
 
 def test_the_committed_schema_is_the_current_one() -> None:
-    """Editors read the file; `stowage scenario schema --write` brings it up to date."""
+    """Editors read the file; `stowage scenario schema` prints it, and brings it up to date."""
     committed = (SCENARIOS / "schema.json").read_text("utf-8")
     assert committed == write_editor_schema()
     # A mistake in a schema would make every check by it vacuous.
@@ -53,7 +53,7 @@ def test_editors_accept_the_shipped_scenarios(path: Path) -> None:
     ("arguments", "said"),
     [
         # It is the one catalogue: it cannot fall behind.
-        (["list", "--folder", str(SCENARIOS)], "paper/priorities@mixed"),
+        (["list", str(SCENARIOS)], "paper/priorities@mixed"),
         # Silence could also mean that nothing was found.
         (["validate", str(SCENARIOS / "paper")], "7 scenarios in 5 files, no issues"),
     ],

@@ -116,7 +116,6 @@ def test_the_list_shows_what_is_missing() -> None:
     [
         (["install", "etdc"], "there is no tool 'etdc'; the tools are etcd, "),
         (["path", "etcd"], "run: stowage tools install etcd"),
-        (["install", "--source", "go", "--mirror", "http://127.0.0.1"], "--mirror is for releases"),
         (["install", "--group", "compare", "etcd"], "name tools, a group with --group"),
         (["install", "--for", "run", "etcd"], "or a command with --for"),
         (["install", "--group", "comapre"], "no group of tools 'comapre'; the groups"),

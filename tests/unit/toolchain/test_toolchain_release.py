@@ -269,8 +269,8 @@ def test_releases_come_while_others_are_built(site: Site, tool: Tool, tmp_path: 
     assert source_of(binary_file(own)) == SourceKind.GO
 
 
-def test_the_environment_decides_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands that install tools themselves have no option for it."""
+def test_the_environment_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every command that installs tools follows it, without an option of its own."""
     monkeypatch.delenv("STOWAGE_SOURCE", raising=False)
     monkeypatch.delenv("STOWAGE_MIRROR", raising=False)
     assert choose_source().kind is SourceKind.AUTO
@@ -278,7 +278,6 @@ def test_the_environment_decides_by_default(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("STOWAGE_MIRROR", "http://127.0.0.1:1/")
 
     assert choose_source().kind is SourceKind.GO
-    assert choose_source("release").kind is SourceKind.RELEASE
     assert choose_source().address(URL) == "http://127.0.0.1:1/example.com/v1.2.3/hello"
     monkeypatch.setenv("STOWAGE_SOURCE", "apt")
     with pytest.raises(InputError, match=r"'apt'.*STOWAGE_SOURCE.*auto, go, release"):

@@ -40,8 +40,7 @@ from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.run.steps.context import StepContext
-from stowage_testbed.scenario.model import make_steps
-from stowage_testbed.scenario.model import Scenario, Workload
+from stowage_testbed.scenario.model import Scenario, Workload, make_steps
 from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.scenario.steps.applying import Apply
 from stowage_testbed.simulate import NO_PROTECTION

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import stowage_testbed.cli
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.init.project import SCENARIO_FILE, TEST_FILE, WORKFLOW_FILE, write_project
+from stowage_testbed.cli.init import SCENARIO_FILE, TEST_FILE, WORKFLOW_FILE, write_project
 from stowage_testbed.scenario.load import select
 
 ROOT = Path(__file__).parents[3]

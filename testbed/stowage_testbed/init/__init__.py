@@ -1,1 +1,0 @@
-"""`stowage init`: the first files of a project that tests its scheduling."""
