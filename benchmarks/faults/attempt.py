@@ -26,11 +26,10 @@ from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.run.harness import Harness
-from stowage_testbed.run.listener import Listener
-from stowage_testbed.run.manual_plan import execute_manual_plan
-from stowage_testbed.run.material import Material
+from stowage_testbed.run.listener import Listener, Material
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.recorder import RunRecorder
+from stowage_testbed.run.release import execute_manual_plan
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.model import Scenario, make_steps

@@ -19,8 +19,8 @@ from stowage_testbed.helm import Release
 from stowage_testbed.helm.values import merge_values
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.invariant_checks import WATCHED
-from stowage_testbed.run.release import make_optimizer_values, switch_release
+from stowage_testbed.run.harness import WATCHED
+from stowage_testbed.run.release import Wanted, make_optimizer_values, switch_release
 
 
 def _nothing(_fault_context: FaultContext) -> None:
@@ -123,7 +123,7 @@ class FaultCluster:
         for one in (VALUES, self.always, make_optimizer_values(fault.scenario.optimizer), further):
             values = merge_values(values, one)
         if self._release is None or values != self._values:
-            serving = switch_release(self.run, PROFILE, optimizer_enabled=True, values=values)
+            serving = switch_release(self.run, Wanted(PROFILE, optimizer_enabled=True, values=values))
             self._release, self._values = serving.release, values
             for source in WATCHED:
                 self.run.observer.watch(source)

@@ -28,7 +28,7 @@ from stowage_testbed.observe.receipt import NS_PER_S, Receipt
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment
-from stowage_testbed.run.steps.observed_moment import observe_state
+from stowage_testbed.run.steps.moments import observe_state
 from stowage_testbed.scenario.check import check_state
 from stowage_testbed.scenario.model import Scenario
 

@@ -12,9 +12,8 @@ from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 from stowage_testbed.observe.plan import ObservedPlan, read_plan
 from stowage_testbed.observe.receipt import Receipt
-from stowage_testbed.report.bundle import Bundle
-from stowage_testbed.report.evidence import EvidenceWriter
-from stowage_testbed.run.material import Material
+from stowage_testbed.report.bundle import Bundle, EvidenceWriter
+from stowage_testbed.run.listener import Material
 from stowage_testbed.run.outcome import (
     CheckpointRecord,
     RunOutcome,

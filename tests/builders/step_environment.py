@@ -10,8 +10,7 @@ from typing import Any
 from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.harness import Harness
-from stowage_testbed.run.listener import Listener, WindowListener
-from stowage_testbed.run.material import Material
+from stowage_testbed.run.listener import Listener, Material, WindowListener
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.scenario.load import load_file

@@ -19,7 +19,7 @@ from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli.main import app
 from stowage_testbed.cli.options import AsJson, ClusterChoice, Lists, choosing_cluster, write_output
 from stowage_testbed.cli.plan_control import PlanApi, carry_out
-from stowage_testbed.run.tools import SIMULATOR, install_needed
+from stowage_testbed.run.request import SIMULATOR, install_needed
 
 if TYPE_CHECKING:
     from stowage_testbed.whatif.findings import Defragmentation, Findings

@@ -27,7 +27,7 @@ from stowage_testbed.reproduce.paper.instances import Evaluation
 from stowage_testbed.reproduce.paper.live import run_live, sample_of
 from stowage_testbed.reproduce.sweep.execution import SweepFolder, connect_to_dask, use_processes
 from stowage_testbed.reproduce.thesis import THESIS
-from stowage_testbed.run.tools import SIMULATOR, install_arms, install_needed
+from stowage_testbed.run.request import SIMULATOR, install_arms, install_needed
 
 
 def words(text: str, option: str) -> tuple[str, ...]:

@@ -15,17 +15,15 @@ from stowage_testbed.base.files import write_whole
 from stowage_testbed.cli.main import FAILED
 from stowage_testbed.cluster.backend import TOOLS, Backend
 from stowage_testbed.report.before_after import draw_comparison, write_page
-from stowage_testbed.report.bundle import Bundle, write_json
-from stowage_testbed.report.evidence import EvidenceWriter
+from stowage_testbed.report.bundle import Bundle, EvidenceWriter, write_json
 from stowage_testbed.report.junit import write_junit
 from stowage_testbed.report.progress import LiveProgress
 from stowage_testbed.report.showing import MARKDOWN, show_run, write_markdown
 from stowage_testbed.run.context import make_run_id
-from stowage_testbed.run.listener import Listener, Listeners
+from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import RunOutcome
-from stowage_testbed.run.request import RunRequest
+from stowage_testbed.run.request import RunRequest, install_needed
 from stowage_testbed.run.runner import Runner
-from stowage_testbed.run.tools import install_needed
 from stowage_testbed.scenario.instances import generate
 from stowage_testbed.scenario.model import OptimizerSettings, Scenario, imply_steps
 from stowage_testbed.text.tables import append_step_summary
@@ -76,7 +74,7 @@ class RunSession(Listener):
 
     def _make_writers(self, shown: Listener) -> Listener:
         evidence = EvidenceWriter(self.folder, shown.say)
-        return Listeners(self._bundle, evidence, self)
+        return Listener(self._bundle, evidence, self)
 
     def run_finished(self, outcome: RunOutcome) -> None:
         """Write the files and show what is in them."""

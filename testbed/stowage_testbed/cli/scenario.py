@@ -14,7 +14,7 @@ from tabulate import tabulate
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli.main import app
 from stowage_testbed.cli.options import ClusterChoice, Lists, choosing_cluster
-from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS
+from stowage_testbed.run.context import DEFAULT_TIMEOUTS
 from stowage_testbed.scenario.load import find_shipped_folder, select
 from stowage_testbed.scenario.schema import explain_scenario, explain_word, is_word, write_editor_schema
 from stowage_testbed.text.lines import count

@@ -12,7 +12,7 @@ import typer
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli.main import app, reading_input
 from stowage_testbed.cli.options import AsJson, Minor, write_output
-from stowage_testbed.run.tools import SIMULATOR, install_needed
+from stowage_testbed.run.request import SIMULATOR, install_needed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

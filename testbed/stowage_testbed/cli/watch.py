@@ -109,7 +109,7 @@ def show_page(
     allow_approve: bool = False,
 ) -> None:
     """Show a cluster until Ctrl-C or until the time is over, or raise a StowageError."""
-    from stowage_testbed.live.plans import may_change_plans  # noqa: PLC0415 - takes most of a second
+    from stowage_testbed.live.history import may_change_plans  # noqa: PLC0415 - takes most of a second
     from stowage_testbed.live.server import Control, LiveServer, serving  # noqa: PLC0415
     from stowage_testbed.live.watching import LiveWatch  # noqa: PLC0415
 

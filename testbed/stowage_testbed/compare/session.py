@@ -25,12 +25,11 @@ from stowage_testbed.compare.verdicts import FIRST_LOOK, Question
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run.arm import ArmSettings
-from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.context import RunContext, Stopwatch
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.run.session import open_cluster
-from stowage_testbed.run.stopwatch import Stopwatch
 from stowage_testbed.scenario.model import choose_headlines
 from stowage_testbed.toolchain.environment import environment
 from stowage_testbed.toolchain.minors import find_minor

@@ -22,8 +22,7 @@ from stowage_testbed.run.arm import Arm, ClientLimits, PodOverrides, apply_overr
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment, await_account, make_namespace
 from stowage_testbed.run.harness import Harness
-from stowage_testbed.run.listener import Listener, WindowListener
-from stowage_testbed.run.material import Material
+from stowage_testbed.run.listener import Listener, Material, WindowListener
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.steps.measuring import OUTCOME

@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.base.wait import wait_until
 from stowage_testbed.live.watching import LiveWatch
-from stowage_testbed.page.offline import offline_page
+from stowage_testbed.page.offline import BARS, offline_page
 
 LOOPBACK = "127.0.0.1"
 ALIVE_S = 15.0
@@ -36,20 +36,7 @@ _START_S = 10.0
 _FAST = 1
 """Level of gzip: the way is short."""
 
-SCRIPTS = (
-    "dom.js",
-    "axis.js",
-    "moment.js",
-    "bars.js",
-    "node.js",
-    "world.js",
-    "source.js",
-    "places.js",
-    "picture.js",
-    "waiting.js",
-    "plans.js",
-    "page.js",
-)
+SCRIPTS = (*BARS, "world.js", "source.js", "places.js", "picture.js", "waiting.js", "plans.js", "page.js")
 
 SAFE = frozenset({"GET", "HEAD"})
 NAMES = ("127.0.0.1", "localhost")
@@ -98,8 +85,8 @@ class LiveServer:
         """Return what answers requests, at paths without the token."""
         return Starlette(
             routes=[
-                Route("/", self._page),
-                Route("/now", self._now),
+                Route("/", lambda _: HTMLResponse(_make_page(self._cluster))),
+                Route("/now", lambda _: _packed(self._watch.now())),
                 Route("/past", self._past),
                 Route("/events", self._events),
                 Route("/save", self._save),
@@ -116,12 +103,6 @@ class LiveServer:
         """Have those who listen see that the server ends."""
         self._stopping.set()
         self._watch.messages.wake()
-
-    def _page(self, _request: Request) -> Response:
-        return HTMLResponse(_make_page(self._cluster))
-
-    def _now(self, _request: Request) -> Response:
-        return _packed(self._watch.now())
 
     def _past(self, request: Request) -> Response:
         try:
@@ -170,14 +151,13 @@ class LiveServer:
             messages.leave(tell)
 
     def _rights(self, _request: Request) -> Response:
-        if self._control is None:
-            return _packed({"change": False, "why": "the page is read-only"})
-        try:
-            allowed = self._control.allowed()
-        except StowageError as error:
-            return _packed({"change": False, "why": str(error)})
-        why = "" if allowed else "you may not change plans in this cluster"
-        return _packed({"change": allowed, "why": why})
+        why = "the page is read-only"
+        if self._control is not None:
+            try:
+                why = "" if self._control.allowed() else "you may not change plans in this cluster"
+            except StowageError as error:
+                why = str(error)
+        return _packed({"change": not why, "why": why})
 
     def _change(self, request: Request) -> Response:
         if self._control is None:

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypedDict, TypeVar
 
 from stowage_testbed.amounts.resources import Resources
-from stowage_testbed.live.history import GONE, MOST_ENTRIES, NO_POD, POD_COLUMNS, History, pack
-from stowage_testbed.live.plans import PlanLog, see_plan
+from stowage_testbed.live.history import GONE, MOST_ENTRIES, NO_POD, POD_COLUMNS, History, PlanLog, pack, see_plan
 from stowage_testbed.observe.change import Change, JsonObject, Verb
 from stowage_testbed.observe.pod import WORKLOAD_LABEL, Pod, allocatable_of, read_pod
 from stowage_testbed.observe.raw_body import RawBody
@@ -28,7 +27,7 @@ SHOWN = {NODE: "", POD: "", PLAN: "stowage.dev"}
 NONE = -1
 
 MOST_WORDS = 20_000
-"""Different messages that are kept whole; further ones without their numbers."""
+"""Different messages that are kept whole."""
 
 _NUMBER = re.compile(r"\d+")
 _ORDINAL = re.compile(r"-\d+$")
@@ -208,11 +207,23 @@ class LiveState:
             return
         row = self._rows.get(change.uid)
         if row is None:
-            row = self._new_row(change.uid, f"{change.namespace}/{change.name}")
+            name = f"{change.namespace}/{change.name}"
+            if self._free:
+                row = self._free.pop()
+                self._names[row] = name
+            else:
+                row = len(self._names)
+                self._names.append(name)
+                self._pods.extend(NO_POD)
+            self._rows[change.uid] = row
+            self._named[row] = name
         kind = self._pod_kinds.number_of(PodKind(pod.namespace, _name_workload(pod), pod.priority, pod.requests))
         node = self._node_row(pod.node) if pod.node else NONE
-        waits = phase == WAITING
-        why = self._why_number(pod.waiting_message or pod.waiting_reason or NOT_TRIED) if waits else NONE
+        why = NONE
+        if phase == WAITING:
+            said = pod.waiting_message or pod.waiting_reason or NOT_TRIED
+            # Of very many different messages further ones go without their numbers.
+            why = self._whys.number_of(said if len(self._whys) < MOST_WORDS else _NUMBER.sub("n", said))
         self._put_pod(row, (kind, node, phase, why))
 
     def _end_pod(self, uid: str) -> None:
@@ -220,18 +231,6 @@ class LiveState:
         if row is not None:
             kind, node, *_ = self._pods[row * POD_COLUMNS : (row + 1) * POD_COLUMNS]
             self._put_pod(row, (kind, node, GONE, NONE))
-
-    def _new_row(self, uid: str, name: str) -> int:
-        if self._free:
-            row = self._free.pop()
-            self._names[row] = name
-        else:
-            row = len(self._names)
-            self._names.append(name)
-            self._pods.extend(NO_POD)
-        self._rows[uid] = row
-        self._named[row] = name
-        return row
 
     def _put_pod(self, row: int, columns: tuple[int, int, int, int]) -> None:
         at, new = row * POD_COLUMNS, array("i", columns)
@@ -249,11 +248,6 @@ class LiveState:
         if self._of_node[row] != kind:
             self._of_node[row] = kind
             self._changed_nodes[row] = kind
-
-    def _why_number(self, why: str) -> int:
-        if len(self._whys) < MOST_WORDS:
-            return self._whys.number_of(why)
-        return self._whys.number_of(_NUMBER.sub("n", why))
 
     def _new_words(self) -> dict[str, Any]:
         return {
@@ -277,27 +271,19 @@ def _tell_pod_kind(kind: PodKind) -> tuple[Any, ...]:
     return kind.workload, kind.priority, dict(kind.requests), kind.namespace
 
 
-class _Metadata(TypedDict, total=False):
-    labels: dict[str, str] | None
-
-
-class _NodeSpec(TypedDict, total=False):
-    unschedulable: bool | None
-
-
-class _NodeStatus(TypedDict, total=False):
+class _Status(TypedDict, total=False):
     allocatable: dict[str, Any] | None
     conditions: list[dict[str, Any]] | None
 
 
 class _Node(TypedDict, total=False):
-    metadata: _Metadata
-    spec: _NodeSpec
-    status: _NodeStatus
+    metadata: dict[str, Any]
+    spec: dict[str, Any]
+    status: _Status
 
 
 def _read_node(body: JsonObject) -> NodeKind:
-    # Of an object on disk nothing else is parsed: there are thousands.
+    # Of an object on disk little else is parsed: there are thousands.
     node: JsonObject = body.decode(_Node) if isinstance(body, RawBody) else body
     conditions = (node.get("status") or {}).get("conditions") or ()
     ready = any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)

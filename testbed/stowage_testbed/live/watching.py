@@ -88,7 +88,7 @@ class LiveWatch:
         self._api = api
         self._remark = remark
         self._watches = Watches(api, patience_s=float("inf"), silence_s=SILENCE_S)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._stopping = threading.Event()
         self._start = self._looked = self._watches.clock.now()
         self._thread = threading.Thread(target=self._run, name="live-watch", daemon=True)
@@ -127,8 +127,7 @@ class LiveWatch:
     def both(self) -> dict[str, Any]:
         """Return what is and what was, of one moment."""
         with self._lock:
-            now = {"began": self.began_ms, "clock": self._at_ms(), **self.state.now()}
-            return {"now": now, "past": self.state.past()}
+            return {"now": self.now(), "past": self.state.past()}
 
     def _at_ms(self) -> int:
         return int(self._watches.clock.now().seconds_since(self._start) * 1000)

@@ -24,8 +24,7 @@ _NOBODYS = frozenset({None, "", "default-scheduler"})
 class Applier:
     """Applies objects, and takes back what a sweep of namespaces would leave.
 
-    Objects that name no namespace go into ``namespace``; relative paths begin in
-    ``folder``.
+    Objects that name no namespace go into ``namespace``; relative paths begin in ``folder``.
     """
 
     def __init__(self, environment: SessionEnvironment, namespace: str, folder: Path) -> None:
@@ -38,9 +37,8 @@ class Applier:
     def __call__(self, *given: Given) -> list[Manifest]:
         """Apply manifests, and return the objects as the server has them.
 
-        They are paths from the test's folder (of files, or folders of them), YAML text,
-        and dicts. Objects without a namespace go into the test's own. Pods that name no
-        scheduler get the one of `stowage_arm`.
+        They are paths from the test's folder (of files, or folders of them), YAML text, and dicts. Objects without a
+        namespace go into the test's own. Pods that name no scheduler get the one of `stowage_arm`.
 
         Raises
         ------
@@ -49,20 +47,13 @@ class Applier:
         ApiRefusedError
             The server refuses one.
         """
-        manifests = read_manifests(given, self._folder)
-        return [self._apply(manifest) for manifest in manifests]
+        return [self._apply(manifest) for manifest in read_manifests(given, self._folder)]
 
     def take_back(self) -> None:
         """Delete what was made outside the test's namespace, the last first."""
+        body, gone = {"propagationPolicy": "Background"}, {HTTPStatus.NOT_FOUND}
         for path in reversed(self._outside):
-            ask(
-                self._environment.api,
-                "DELETE",
-                path,
-                f"delete {path}",
-                {"propagationPolicy": "Background"},
-                allowed={HTTPStatus.NOT_FOUND},
-            )
+            ask(self._environment.api, "DELETE", path, f"delete {path}", body, allowed=gone)
 
     def _apply(self, manifest: Manifest) -> Manifest:
         kind = self._environment.kinds.of(manifest)
@@ -84,18 +75,13 @@ class Applier:
             what = f"create {kind.name} {metadata['generateName']}"
             return ask(api, "POST", kind.path(namespace), what, body)
         path = kind.path(namespace, metadata["name"])
-        if namespace != self._namespace:
-            there = ask(api, "GET", path, f"read {path}", allowed={HTTPStatus.NOT_FOUND})
-            if not there:
-                self._outside.append(path)
+        if namespace != self._namespace and not ask(api, "GET", path, f"read {path}", allowed={HTTPStatus.NOT_FOUND}):
+            self._outside.append(path)
         return Objects(api).apply(body, manager="stowage-pytest")
 
 
 def with_overrides_for(manifest: Manifest, pod_overrides: PodOverrides | None) -> Manifest:
-    """Return an object whose pods have a scheduler's overrides.
-
-    Pods that name a scheduler of their own keep it.
-    """
+    """Return an object whose pods have a scheduler's overrides; those that name a scheduler of their own keep it."""
     if pod_overrides is None:
         return manifest
 
@@ -117,12 +103,10 @@ def fresh_namespace(environment: SessionEnvironment, test: str) -> str:
 
 def await_account(environment: SessionEnvironment, namespace: str) -> None:
     """Wait for a namespace's default account, without which it takes no pods."""
-    path = f"/api/v1/namespaces/{namespace}/serviceaccounts/default"
+    objects = Objects(environment.api)
     wait_until(
         f"the default account of namespace {namespace}",
-        lambda: ask(environment.api, "GET", path, f"read {path}", allowed={HTTPStatus.NOT_FOUND}).get(
-            "kind", "not there"
-        ),
-        lambda kind: kind == "ServiceAccount",
+        lambda: objects.exists("ServiceAccount", "default", namespace=namespace),
+        bool,
         timeout_s=HANG_S,
     )

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from stowage_testbed.base.errors import StowageError
+from stowage_testbed.run.request import DEFAULT_VARIANT
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import Scenario
 
 if TYPE_CHECKING:
     from stowage_testbed.pytest.scenarios import ScenarioSession
 
-DEFAULT = "default"
 FULL = "full"
 
 
@@ -44,9 +44,8 @@ class ScenarioFile(pytest.File):
         for scenario in scenarios:
             if FULL in scenario.labels and not self._is_asked_for():
                 continue  # takes long
-            item: pytest.Function = pytest.Function.from_parent(
-                self, name=scenario.variant or DEFAULT, callobj=_test_of(scenario)
-            )
+            name, test = scenario.variant or DEFAULT_VARIANT, _test_of(scenario)
+            item: pytest.Function = pytest.Function.from_parent(self, name=name, callobj=test)
             item.add_marker("stowage")
             for label in scenario.labels:
                 item.add_marker(pytest.mark.stowage(label=label))

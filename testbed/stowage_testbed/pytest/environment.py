@@ -2,64 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+import pytest
 from kubernetes.client import ApiClient
 
 from stowage_testbed.api.kinds import kinds_of
 from stowage_testbed.api.manifests import SUFFIXES, check_file
+from stowage_testbed.api.objects import Objects
 from stowage_testbed.base import health
+from stowage_testbed.cluster.backend import RELEASE_TOOLS
 from stowage_testbed.cluster.base import Cluster
+from stowage_testbed.cluster.components import kill_one, processes_of
 from stowage_testbed.cluster.node_pool import NodePool, parse_node_specs
 from stowage_testbed.cluster.nodes import create_nodes
+from stowage_testbed.compare.arms.program import ArmEndedError
 from stowage_testbed.compare.arms.registry import choose_arms
 from stowage_testbed.compare.session import refuse_second_scheduler
-from stowage_testbed.helm import Release
-from stowage_testbed.pytest.arms import SchedulerArm, SessionArms
-from stowage_testbed.pytest.releases import Releases, Wanted
-from stowage_testbed.pytest.sweeping import sweep, sweepable
-from stowage_testbed.run.arm import Arm, PodOverrides
-from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS
+from stowage_testbed.helm import Release, install_release, uninstall_release
+from stowage_testbed.pytest.plain import failing_plainly, plain, speaking
+from stowage_testbed.pytest.sweeping import RELEASE_NAMESPACE, sweep, sweepable
+from stowage_testbed.run.arm import Arm, PodOverrides, RunningArm
+from stowage_testbed.run.context import DEFAULT_TIMEOUTS
+from stowage_testbed.run.release import Wanted
+from stowage_testbed.run.request import install_arms, install_needed
+
+Values = Mapping[str, object]
 
 _OF_RELEASE = frozenset({"stowage_release", "_stowage_scenarios"})
 """Fixtures that bring the chart's release."""
 
 
-def choose_arm(arm: str | Path, folder: Path) -> Arm:
-    """Return the arm that is meant.
+@dataclass(frozen=True, slots=True)
+class SchedulerArm:
+    """A scheduler that serves on the cluster; `apply` gives its pods its ``pod_overrides``."""
 
-    It is named as `stowage compare --help` lists them, or an arm file, whose relative
-    path begins in ``folder``.
+    name: str
+    pod_overrides: PodOverrides
+    running: RunningArm
 
-    Raises
-    ------
-    StowageError
-        There is no such arm, or its file cannot be used.
-    """
-    if Path(arm).suffix in SUFFIXES:
-        (chosen,) = choose_arms((), [check_file(folder / arm)])
-    else:
-        (chosen,) = choose_arms([str(arm)])
-    return chosen
+    @property
+    def scheduler_name(self) -> str:
+        """What its pods have as `schedulerName`."""
+        return self.pod_overrides.scheduler_name
+
+    @property
+    def configuration(self) -> str:
+        """Its configuration as it reads it."""
+        return self.running.configuration
+
+    @property
+    def log_files(self) -> Mapping[str, Path]:
+        """Its logs by the name of what writes them."""
+        return self.running.log_files
+
+    @property
+    def optimizes(self) -> bool:
+        """Whether it makes plans for pods that it finds no room for."""
+        return "PriorityOptimizer" in self.configuration
 
 
 class SessionEnvironment:
-    """A cluster that tests use one after the other.
+    """A cluster that is up, which tests use one after the other, with the scheduler that was asked for last.
 
-    It is up, and ``owned`` if it is the session's own, with all that is on it.
+    It may be the session's own, with all that is on it. The chart's release stays from test to test; it
+    and an arm give way to each other, as two schedulers would conflict.
     """
 
-    def __init__(self, cluster: Cluster, api: ApiClient, *, owned: bool) -> None:
+    def __init__(self, cluster: Cluster, api: ApiClient, config: pytest.Config) -> None:
         self.cluster = cluster
         self.api = api
         self.kinds = kinds_of(api)
-        self._owned = owned
-        self.releases = Releases(cluster, owned=owned)
-        self._arms = SessionArms(cluster)
-        self._arm: SchedulerArm | None = None
+        self._config = config
+        self._owned = config.getoption("--stowage-cluster") is None
+        self._wanted: Wanted | None = None
+        self._release_changed = False
         self._released = False
+        self._folder = cluster.workdir / "pytest-arms"
+        self._ending = ExitStack()
+        self._started = 0
+        self._serving: tuple[Arm, SchedulerArm] | None = None
+        self._arm: SchedulerArm | None = None
 
     @property
     def pod_overrides(self) -> PodOverrides | None:
@@ -68,10 +95,7 @@ class SessionEnvironment:
 
     @property
     def has_scheduler(self) -> bool:
-        """Whether this test asked for a scheduler, or uses what asked for one.
-
-        A cluster that is somebody else's may have one anyway.
-        """
+        """Whether this test asked for a scheduler, or uses what did; somebody else's cluster may have one anyway."""
         return self._released or self._arm is not None or not self._owned
 
     @property
@@ -79,25 +103,10 @@ class SessionEnvironment:
         """Whether the scheduler makes plans for pods that it finds no room for."""
         if self._arm is not None:
             return self._arm.optimizes
-        return self._released and self.releases.optimizes
+        return self._released and self._wanted is not None and self._wanted.optimizer_enabled
 
-    def use(self, arm: Arm) -> SchedulerArm:
-        """Put an arm on the cluster in the place of any other; it then serves.
-
-        The release gives way to it.
-
-        Raises
-        ------
-        StowageError
-            Its program has not been built; it did not come up; or a release that is not
-            the session's serves on the cluster.
-        """
-        self.releases.set_aside()
-        refuse_second_scheduler(self.api, self.cluster.name)
-        self._arm = self._arms.use(arm)
-        return self._arm
-
-    def create_nodes(self, pools: Sequence[NodePool | str]) -> list[str]:
+    @plain
+    def create_nodes(self, *pools: NodePool | str) -> list[str]:
         """Create fake nodes in this order; return their names when all are Ready.
 
         A pool may be what `stowage up --nodes` takes, as in
@@ -106,32 +115,83 @@ class SessionEnvironment:
         Raises
         ------
         StowageError
-            A text is malformed; the server refuses a node, as its name is taken, say;
-            or some were not Ready in time.
+            A text is malformed; the server refuses a node, as its name is taken, say; or some were not Ready in time.
         """
         read = [pool for one in pools for pool in (parse_node_specs([one]) if isinstance(one, str) else [one])]
         timeout_s = DEFAULT_TIMEOUTS.nodes_s(sum(pool.count for pool in read))
         return create_nodes(self.api, read, timeout_s=timeout_s)
 
-    def release(self, wanted: Wanted) -> Release:
-        """Put the release on the cluster; an arm gives way to it."""
-        self.make_way()
-        self._released = True
-        return self.releases.install(wanted)
+    @plain
+    def use(self, name: str | Path, *, folder: Path) -> SchedulerArm:
+        """Put an arm on the cluster in the place of any other scheduler; on return it serves.
+
+        It has a name that `stowage compare --help` lists, or that of an arm file in the folder.
+        """
+        is_file = Path(name).suffix in SUFFIXES
+        (arm,) = choose_arms((), [check_file(folder / name)]) if is_file else choose_arms([str(name)])
+        with speaking(self._config):
+            install_arms([arm])
+        self._set_release_aside()
+        refuse_second_scheduler(self.api, self.cluster.name)
+        if self._serving is None or self._serving[0] != arm or not _lives(self._serving[1]):
+            self.make_way()
+            self._started += 1
+            folder = self._folder / f"{self._started:03d}-{arm.name}"
+            running = self._ending.enter_context(arm.running(self.cluster, folder, None))
+            self._serving = arm, SchedulerArm(arm.name, arm.pod_overrides, running)
+        self._arm = self._serving[1]
+        return self._arm
 
     def make_way(self) -> None:
         """End the arm, if there is one."""
-        self._arm = None
-        self._arms.end()
+        self._arm = self._serving = None
+        self._ending.close()
 
     def make_way_for_scenario(self) -> None:
         """End the arm; the scenario makes another release of the session's."""
         self.make_way()
-        self.releases.changed()
+        self._release_changed = True
+
+    def install_release_tools(self, *, optimizer: bool) -> None:
+        """Install what the release needs."""
+        with speaking(self._config):
+            install_needed(*RELEASE_TOOLS, minor=self.cluster.minor, optimizer=optimizer)
+
+    @plain
+    def release(
+        self, profile: str = "deterministic", *, optimizer_enabled: bool = False, values: Values | None = None
+    ) -> Release:
+        """Put the chart's release on the cluster, or change it, and return it when it serves."""
+        self.install_release_tools(optimizer=optimizer_enabled)
+        return self._release(Wanted(profile, optimizer_enabled, values or {}))
+
+    def _release(self, wanted: Wanted) -> Release:
+        self.make_way()
+        self._released = True
+        release = install_release(
+            self.cluster, profile=wanted.profile, optimizer_enabled=wanted.optimizer_enabled, values=wanted.values
+        )
+        self._wanted, self._release_changed = wanted, False
+        return release
+
+    def _set_release_aside(self) -> None:
+        """Remove the release until it is wanted again, unless somebody else installed it."""
+        if not self._owned and self._wanted is None:
+            return
+        if Objects(self.api).list_all("Deployment", RELEASE_NAMESPACE):
+            self._remove_release()
+            self._release_changed = True
+
+    def _remove_release(self) -> None:
+        uninstall_release(Release(self.cluster, "stowage", RELEASE_NAMESPACE))
 
     def clear(self) -> None:
-        """Remove what sessions before this one left."""
-        self._arms.end_leftovers()
+        """Remove what sessions before this one left, also arms of one that was killed."""
+        for process in processes_of(self.cluster.workdir):
+            # One that ends just now has no folder any more.
+            with suppress(psutil.Error):
+                if Path(process.cwd()).is_relative_to(self._folder):
+                    kill_one(process)
         sweep(self.api, self.kinds)
 
     @contextmanager
@@ -142,10 +202,10 @@ class SessionEnvironment:
         """
         self._arm = None
         if "stowage_arm" not in fixtures:
-            self._arms.end()
+            self.make_way()
         self._released = bool(_OF_RELEASE & set(fixtures))
-        if "stowage_release" in fixtures:
-            self.releases.restore()
+        if "stowage_release" in fixtures and self._release_changed and self._wanted is not None:
+            self._release(self._wanted)
         kept = {one.uid for one in sweepable(self.api, self.kinds)}
         try:
             yield
@@ -153,15 +213,30 @@ class SessionEnvironment:
             if health.is_well():
                 sweep(self.api, self.kinds, kept)
 
+    def end(self) -> None:
+        """End the arm, and leave no release on a cluster that is not the session's own."""
+        self.make_way()
+        if health.is_well() and not self._owned and self._wanted is not None:
+            self._remove_release()
+
+
+def _lives(arm: SchedulerArm) -> bool:
+    try:
+        arm.running.check()
+    except ArmEndedError:
+        return False
+    return True
+
 
 @contextmanager
-def open_environment(cluster: Cluster, *, owned: bool) -> Iterator[SessionEnvironment]:
+def open_environment(cluster: Cluster, config: pytest.Config) -> Iterator[SessionEnvironment]:
     """Yield the environment of a session; what runs in it ends with it."""
     with cluster.api_client() as api:
-        environment = SessionEnvironment(cluster, api, owned=owned)
+        environment = SessionEnvironment(cluster, api, config)
         try:
+            if config.getoption("--stowage-reuse") and config.getoption("--stowage-cluster") is None:
+                with failing_plainly():
+                    environment.clear()
             yield environment
         finally:
-            environment.make_way()
-            if health.is_well():
-                environment.releases.end()
+            environment.end()

@@ -1,20 +1,19 @@
 """Fixtures that other projects use to run their tests on a Stowage cluster.
 
-``stowage_cluster`` is a cluster with fake nodes, one a session and worker. On it,
-``stowage_nodes`` creates nodes, ``stowage_arm`` or ``stowage_release`` puts a scheduler
-there, ``stowage_apply`` applies manifests in a namespace of the test's own, and
-``stowage_placements`` says where the pods ended up. The mark ``stowage`` runs a
-scenario for a test. Whatever a test brings is gone before the next one.
+``stowage_cluster`` is a cluster with fake nodes, one a session and worker. On it, ``stowage_nodes`` creates nodes,
+``stowage_arm`` or ``stowage_release`` puts a scheduler there, ``stowage_apply`` applies manifests in a namespace of the
+test's own, and ``stowage_placements`` says where the pods ended up. The mark ``stowage`` runs a scenario for a test.
+Whatever a test brings is gone before the next one.
 
-Every pytest of an environment with Stowage loads this file. So all names here begin
-with ``stowage``, a test that uses none of them runs as without the plugin, and nothing
-is imported until a test asks for a fixture.
+Every pytest of an environment with Stowage loads this file. So all names here begin with ``stowage``, a test that uses
+none of them runs as without the plugin, and nothing is imported until a test asks for a fixture.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,11 +21,9 @@ import pytest
 
 if TYPE_CHECKING:
     from stowage_testbed.cluster.base import Cluster
-    from stowage_testbed.cluster.node_pool import NodePool
     from stowage_testbed.helm import Release
     from stowage_testbed.pytest.applying import Applier
-    from stowage_testbed.pytest.arms import SchedulerArm
-    from stowage_testbed.pytest.environment import SessionEnvironment
+    from stowage_testbed.pytest.environment import SchedulerArm, SessionEnvironment
     from stowage_testbed.pytest.placing import Placements
     from stowage_testbed.pytest.scenarios import ScenarioSession
     from stowage_testbed.run.outcome import ScenarioOutcome
@@ -138,13 +135,8 @@ def stowage_cluster(pytestconfig: pytest.Config) -> Iterator[Cluster]:
 def _stowage_environment(stowage_cluster: Cluster, pytestconfig: pytest.Config) -> Iterator[SessionEnvironment]:
     """Yield the session's cluster with what runs on it."""
     from stowage_testbed.pytest.environment import open_environment
-    from stowage_testbed.pytest.plain import failing_plainly
 
-    owned = pytestconfig.getoption("--stowage-cluster") is None
-    with open_environment(stowage_cluster, owned=owned) as environment:
-        if pytestconfig.getoption("--stowage-reuse") and owned:
-            with failing_plainly():
-                environment.clear()
+    with open_environment(stowage_cluster, pytestconfig) as environment:
         yield environment
 
 
@@ -156,29 +148,14 @@ def _stowage_swept(_stowage_environment: SessionEnvironment, request: pytest.Fix
 
 
 @pytest.fixture(scope="session")
-def stowage_release(_stowage_environment: SessionEnvironment, pytestconfig: pytest.Config) -> Callable[..., Release]:
+def stowage_release(_stowage_environment: SessionEnvironment) -> Callable[..., Release]:
     """Return a function that puts the chart's release on the cluster.
 
-    ``stowage_release("optimizer", optimizer_enabled=True, values={...})`` returns when
-    the release serves; called again, it changes the release. The chart's profiles are
-    ``default``, ``score-cache``, ``deterministic``, ``optimizer`` and
-    ``optimizer-deterministic``. It stays for the tests after, and gives way to a
-    `stowage_arm`.
+    ``stowage_release("optimizer", optimizer_enabled=True, values={...})`` returns when the release serves; called
+    again, it changes the release. The chart's profiles are ``default``, ``score-cache``, ``deterministic``,
+    ``optimizer`` and ``optimizer-deterministic``. It stays for the tests after, and gives way to a `stowage_arm`.
     """
-    from stowage_testbed.pytest.plain import plain, speaking
-    from stowage_testbed.pytest.releases import Wanted
-    from stowage_testbed.run.tools import install_release_tools
-
-    @plain
-    def install(
-        profile: str = "deterministic", *, optimizer_enabled: bool = False, values: Mapping[str, object] | None = None
-    ) -> Release:
-        with speaking(pytestconfig):
-            minor = _stowage_environment.cluster.minor
-            install_release_tools(minor, optimizer=optimizer_enabled)
-        return _stowage_environment.release(Wanted(profile, optimizer_enabled, values or {}))
-
-    return install
+    return _stowage_environment.release
 
 
 @pytest.fixture
@@ -187,22 +164,11 @@ def stowage_arm(
 ) -> Callable[[str | Path], SchedulerArm]:
     """Return a function that puts a scheduler on the cluster, and returns it serving.
 
-    ``stowage_arm("default")`` is Kubernetes' own, ``stowage_arm("stowage")`` ours with
-    the optimiser beside it, ``stowage_arm("mine.yaml")`` one of your own by an arm file
-    beside the test. Pods that are applied afterwards are placed by it.
+    ``stowage_arm("default")`` is Kubernetes' own, ``stowage_arm("stowage")`` ours with the optimiser beside it,
+    ``stowage_arm("mine.yaml")`` one of your own by an arm file beside the test. Pods that are applied afterwards are
+    placed by it.
     """
-    from stowage_testbed.pytest.environment import choose_arm
-    from stowage_testbed.pytest.plain import plain, speaking
-    from stowage_testbed.run.tools import install_arms
-
-    @plain
-    def use(arm: str | Path) -> SchedulerArm:
-        chosen = choose_arm(arm, request.path.parent)
-        with speaking(request.config):
-            install_arms([chosen])
-        return _stowage_environment.use(chosen)
-
-    return use
+    return partial(_stowage_environment.use, folder=request.path.parent)
 
 
 @pytest.fixture
@@ -211,13 +177,7 @@ def stowage_nodes(_stowage_environment: SessionEnvironment) -> Callable[..., lis
 
     ``stowage_nodes("{count: 3, cpu: 4, memory: 8Gi}", "{prefix: gpu, cpu: 8, memory: 16Gi}")``.
     """
-    from stowage_testbed.pytest.plain import plain
-
-    @plain
-    def create(*pools: NodePool | str) -> list[str]:
-        return _stowage_environment.create_nodes(pools)
-
-    return create
+    return _stowage_environment.create_nodes
 
 
 @pytest.fixture
@@ -234,8 +194,8 @@ def stowage_apply(
 ) -> Iterator[Applier]:
     """Yield a function that applies manifests, and returns the objects.
 
-    ``stowage_apply("web.yaml", {"apiVersion": "v1", ...}, yaml_text)``: paths are taken
-    from the test's folder, and objects go into the test's namespace if they name none.
+    ``stowage_apply("web.yaml", {"apiVersion": "v1", ...}, yaml_text)``: paths are taken from the test's folder, and
+    objects go into the test's namespace if they name none.
     """
     from stowage_testbed.pytest.applying import Applier
 
@@ -248,8 +208,7 @@ def stowage_apply(
 def stowage_placements(_stowage_environment: SessionEnvironment, stowage_namespace: str) -> Placements:
     """Return a function that waits until placement is decided, and says where pods are.
 
-    ``stowage_placements()`` maps each pod of the test's namespace to its node, or to
-    ``None`` if no node takes it.
+    ``stowage_placements()`` maps each pod of the test's namespace to its node, or to ``None`` if no node takes it.
     """
     from stowage_testbed.pytest.placing import Placements
 
@@ -258,18 +217,16 @@ def stowage_placements(_stowage_environment: SessionEnvironment, stowage_namespa
 
 @pytest.fixture(scope="session")
 def _stowage_scenarios(
-    _stowage_environment: SessionEnvironment, stowage_cluster: Cluster, pytestconfig: pytest.Config
+    _stowage_environment: SessionEnvironment, pytestconfig: pytest.Config
 ) -> Iterator[ScenarioSession]:
     """Yield a session that runs scenarios and keeps their results bundle."""
-    from stowage_testbed.pytest.plain import failing_plainly, speaking
+    from stowage_testbed.pytest.plain import failing_plainly
     from stowage_testbed.pytest.scenarios import scenario_session
-    from stowage_testbed.run.tools import install_release_tools
 
-    with failing_plainly(), speaking(pytestconfig):
-        install_release_tools(stowage_cluster.minor)
-    results = pytestconfig.getoption("--stowage-results")
-    beforehand = _stowage_environment.make_way_for_scenario
-    with scenario_session(stowage_cluster, results, beforehand) as session:
+    with failing_plainly():
+        _stowage_environment.install_release_tools(optimizer=True)
+    environment, results = _stowage_environment, pytestconfig.getoption("--stowage-results")
+    with scenario_session(environment.cluster, results, environment.make_way_for_scenario) as session:
         yield session
 
 
@@ -282,10 +239,8 @@ def _stowage_marked(_stowage_scenarios: ScenarioSession, request: pytest.Fixture
     mark = _scenario_mark(request.node)
     if mark is None:
         return
-    root = request.config.rootpath
     with failing_plainly():
-        folder = request.path.parent
-        scenario = marked_scenario(mark, request.node.nodeid, folder, root)
+        scenario = marked_scenario(mark, request.node.nodeid, request.path.parent, request.config.rootpath)
         outcome, failures = _stowage_scenarios.run(scenario)
     request.node.stash[_OUTCOME] = outcome
     request.node.stash[_FAILURES] = failures
@@ -306,5 +261,4 @@ def stowage_outcome(_stowage_marked: None, request: pytest.FixtureRequest) -> Sc
 
 def _scenario_mark(item: pytest.Item) -> pytest.Mark | None:
     """Return the mark that names a scenario; those that only label are left out."""
-    marks = item.iter_markers("stowage")
-    return next((one for one in marks if one.args or {*one.kwargs} - {"label"}), None)
+    return next((one for one in item.iter_markers("stowage") if one.args or {*one.kwargs} - {"label"}), None)

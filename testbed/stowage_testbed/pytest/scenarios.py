@@ -13,10 +13,9 @@ from stowage_testbed.api.manifests import SUFFIXES, check_file
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.observe.observer import Observer
-from stowage_testbed.report.bundle import Bundle
-from stowage_testbed.report.evidence import EvidenceWriter
+from stowage_testbed.report.bundle import Bundle, EvidenceWriter
 from stowage_testbed.run.context import RunContext, make_run_id
-from stowage_testbed.run.listener import Listeners
+from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome, find_divergences
 from stowage_testbed.run.request import DEFAULT_VARIANT
 from stowage_testbed.run.scenario_run import run_scenario
@@ -35,16 +34,12 @@ class ScenarioSession:
         self._context = context
         self._beforehand = beforehand
         self._said: list[str] = []
-        writer = EvidenceWriter(bundle.folder, self._said.append)
-        self._listener = Listeners(bundle, writer)
+        self._listener = Listener(bundle, EvidenceWriter(bundle.folder, self._said.append))
         self._rounds: dict[str, int] = {}
         self.outcomes: list[ScenarioOutcome] = []
 
     def run(self, scenario: Scenario) -> tuple[ScenarioOutcome, str]:
-        """Run a scenario; return its outcome, and in words what went wrong, if any.
-
-        A test of a scenario that needs what the cluster lacks is skipped with that.
-        """
+        """Run a scenario; return its outcome, and in words what went wrong; skip what cannot run there."""
         self._said.clear()
         self._beforehand()
         name = scenario.scenario_id
@@ -53,9 +48,7 @@ class ScenarioSession:
         self.outcomes.append(outcome)
         if outcome.skipped:
             pytest.skip(outcome.skipped)
-        lines = outcome.failures
-        if outcome.error:
-            lines.append(outcome.error)
+        lines = [*outcome.failures, *filter(None, [outcome.error])]
         return outcome, "\n".join([*lines, *self._said]) if lines else ""
 
 
@@ -88,15 +81,14 @@ def scenario_session(cluster: Cluster, results: Path, beforehand: Callable[[], N
 def marked_scenario(mark: pytest.Mark, test: str, folder: Path, root: Path) -> Scenario:
     """Return the scenario that a mark names: its plain run unless it says otherwise.
 
-    Files are looked for in the test's ``folder``, names in ``scenarios`` of the
-    ``root``, and then among those that come with Stowage. Errors name the ``test``.
-
-    Raises
-    ------
-    StowageError
-        The mark does not say what to run; there is no such scenario; or it has issues.
+    Files are looked for in the test's ``folder``, names in ``scenarios`` of the ``root``, and then among those that
+    come with Stowage. Errors name the ``test``.
     """
-    word = _word(mark, test)
+    if unknown := set(mark.kwargs) - {"scenario", "variant", "label"}:
+        raise _unclear(test, f"unknown argument {', '.join(sorted(unknown))}")
+    if mark.args or not mark.kwargs.get("scenario"):
+        raise _unclear(test, "the mark names no scenario")
+    word = str(mark.kwargs["scenario"])
     if Path(word).suffix in SUFFIXES:
         found = load_file(check_file(folder / word))
     else:
@@ -107,18 +99,8 @@ def marked_scenario(mark: pytest.Mark, test: str, folder: Path, root: Path) -> S
     only = next(iter(runs)) if len(runs) == 1 else DEFAULT_VARIANT
     variant = mark.kwargs.get("variant", only)
     if variant not in runs:
-        there = ", ".join(sorted(runs))
-        raise _unclear(test, f"no variant {variant!r}, there are {there}")
+        raise _unclear(test, f"no variant {variant!r}, there are {', '.join(sorted(runs))}")
     return runs[variant]
-
-
-def _word(mark: pytest.Mark, test: str) -> str:
-    unknown = set(mark.kwargs) - {"scenario", "variant", "label"}
-    if unknown:
-        raise _unclear(test, f"unknown argument {', '.join(sorted(unknown))}")
-    if mark.args or not mark.kwargs.get("scenario"):
-        raise _unclear(test, "the mark names no scenario")
-    return str(mark.kwargs["scenario"])
 
 
 def _unclear(test: str, issue: str) -> StowageError:

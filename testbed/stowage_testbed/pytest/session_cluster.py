@@ -24,19 +24,15 @@ from stowage_testbed.cluster.choice import existing_cluster
 from stowage_testbed.cluster.interruption import ending_cleanly, handling, take_down
 from stowage_testbed.cluster.listing import list_clusters
 from stowage_testbed.cluster.supervision import unwell
-from stowage_testbed.run.cluster_needs import make_cluster
+from stowage_testbed.run.context import Stopwatch
 from stowage_testbed.run.listener import Listener
-from stowage_testbed.run.request import RunRequest
+from stowage_testbed.run.request import RunRequest, install_needed, make_cluster
 from stowage_testbed.run.session import open_cluster
-from stowage_testbed.run.stopwatch import Stopwatch
-from stowage_testbed.run.tools import install_needed
 from stowage_testbed.toolchain import tool_build
 from stowage_testbed.toolchain.progress import repeating
 
 _NAME = "pytest"
 _BUILT_WITH = "pytest-tools"
-_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
-_EXIT_BASE = 128
 _ANSWERS_IN_S = 30.0
 """A cluster that is gone refuses at once; one that is busy is used again."""
 _TOOLS = ("etcd", "kube-apiserver", "kube-controller-manager", "kwok")
@@ -46,14 +42,8 @@ _TOOLS = ("etcd", "kube-apiserver", "kube-controller-manager", "kwok")
 class ClusterOptions:
     """What the command line says of the session's cluster.
 
-    Attributes
-    ----------
-    named
-        A cluster that is up, and somebody else's.
-    keep, reuse
-        Whether the session's own outlives it; whether the next session is to find it.
-    worker, workers
-        Which worker of pytest-xdist this is, of how many; empty and 1 without.
+    One that is `named` is up, and somebody else's. The session's own outlives it with `keep`; with `reuse` the next
+    session finds it. `worker` is that of pytest-xdist, of so many `workers`; empty and 1 without.
     """
 
     named: str | None
@@ -85,35 +75,16 @@ class ClusterOptions:
         """The name of a cluster that sessions use again, another one a worker."""
         return f"{_NAME}-{self.worker}" if self.worker else _NAME
 
-    def request(self, cluster: str | None) -> RunRequest:
-        """Return what is asked of a cluster: this one, or a new one."""
-        return RunRequest(
-            scenarios=(),
-            cluster=cluster,
-            keep_cluster=self.keep,
-            backend=self.backend,
-            folders=(self.results,),
-            minor=self.minor,
-        )
-
 
 def install_cluster(options: ClusterOptions) -> None:
     """Install what the session's own cluster needs."""
     if options.named is None:
-        tools = CLUSTER_TOOLS[options.backend]
-        install_needed(*tools, minor=options.minor, optimizer=False)
+        install_needed(*CLUSTER_TOOLS[options.backend], minor=options.minor, optimizer=False)
 
 
 @contextmanager
 def session_cluster(options: ClusterOptions) -> Iterator[Cluster]:
-    """Yield a cluster that is up; one of the session's own is gone afterwards.
-
-    Raises
-    ------
-    StowageError
-        It does not come up; or several workers were given one cluster; or another
-        session uses the one that is to be used again.
-    """
+    """Yield a cluster that is up; one of the session's own is gone afterwards."""
     # By the time that this leaves the block, pytest has reported it and ends.
     with suppress(RunEndedError), ExitStack() as stack:
         name = options.named
@@ -126,10 +97,9 @@ def session_cluster(options: ClusterOptions) -> Iterator[Cluster]:
         if name is None and options.reuse:
             name = options.own_name
             stack.enter_context(_alone_with(name))
-            _bring_up(name, options.request(None))
-        asked = options.request(name)
-        session = open_cluster(asked, Listener(), Stopwatch())
-        cluster = stack.enter_context(session)
+            _bring_up(name, options)
+        asked = RunRequest((), 1, name, options.keep, options.backend, (options.results,), options.minor)
+        cluster = stack.enter_context(open_cluster(asked, Listener(), Stopwatch()))
         stack.enter_context(_left_cleanly(cluster))
         yield cluster
 
@@ -150,10 +120,10 @@ def _alone_with(name: str) -> Iterator[None]:
         yield
 
 
-def _bring_up(name: str, asked: RunRequest) -> None:
+def _bring_up(name: str, options: ClusterOptions) -> None:
     """Make sure of a cluster that outlives the session, with the tools of today."""
-    cluster = make_cluster(name, (), asked.backend, asked.minor)
-    built_with = _tools(cluster)
+    cluster = make_cluster(name, (), options.backend, options.minor)
+    built_with = "\n".join([str(cluster.backend), *(f"{one} {tool_build(one, cluster.minor)}" for one in _TOOLS)])
     # What was left of a cluster that died goes with the claim of its name.
     there = any(one.name == name and one.state == "up" for one in list_clusters())
     with ending_cleanly():
@@ -178,12 +148,6 @@ def _serves(cluster: Cluster, built_with: str) -> bool:
     return True
 
 
-def _tools(cluster: Cluster) -> str:
-    """Return what the control plane of a cluster is made of."""
-    tools = [f"{name} {tool_build(name, cluster.minor)}" for name in _TOOLS]
-    return "\n".join([str(cluster.backend), *tools])
-
-
 @contextmanager
 def _left_cleanly(cluster: Cluster) -> Iterator[None]:
     """Have pytest end for a signal, and once the cluster is not well: a test may wait in a way of its own.
@@ -200,7 +164,7 @@ def _left_cleanly(cluster: Cluster) -> Iterator[None]:
     def leave(number: int, _frame: FrameType | None) -> NoReturn:
         if why:
             pytest.exit(why[0], returncode=pytest.ExitCode.INTERRUPTED)
-        pytest.exit(signal.Signals(number).name, returncode=_EXIT_BASE + number)
+        pytest.exit(signal.Signals(number).name, returncode=128 + number)  # as shells say it
 
-    with handling(dict.fromkeys(_SIGNALS, leave)), repeating(look, health.LOOK_EVERY_S):
+    with handling(dict.fromkeys((signal.SIGTERM, signal.SIGHUP), leave)), repeating(look, health.LOOK_EVERY_S):
         yield

@@ -81,15 +81,9 @@ def _read_cpu_s(pids: tuple[int, ...]) -> float | None:
 
 
 def _read_peaks(pids: tuple[int, ...]) -> int | None:
-    peaks = {process.pid: _read_peak_bytes(process.pid) for process in _find_family(pids)}
-    if not pids or any(peaks.get(pid) is None for pid in pids):
-        return None
-    return sum(peak for peak in peaks.values() if peak is not None)
-
-
-def _read_peak_bytes(pid: int) -> int | None:
-    try:
-        found = _PEAK.search((PROC / str(pid) / "status").read_text(encoding="ascii"))
-    except OSError:
-        return None
-    return int(found[1]) * KIB if found else None
+    peaks: dict[int, int] = {}
+    for process in _find_family(pids):
+        with suppress(OSError):
+            if found := _PEAK.search((PROC / str(process.pid) / "status").read_text(encoding="ascii")):
+                peaks[process.pid] = int(found[1]) * KIB
+    return sum(peaks.values()) if pids and peaks.keys() >= set(pids) else None

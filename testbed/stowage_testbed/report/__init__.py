@@ -1,1 +1,1 @@
-"""What a run leaves behind: tables, a results bundle, JUnit, evidence of failures."""
+"""What a run leaves behind: tables, a results bundle, JUnit, evidence. Begin with `showing.show_run`."""

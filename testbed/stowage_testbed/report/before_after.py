@@ -93,10 +93,8 @@ def _list_gained(before: ClusterState, after: ClusterState) -> list[tuple[int, s
 
 def _make_data(*reached: CheckpointRecord) -> dict[str, Any]:
     first = reached[0].state
-    return {
-        "cluster": list_node_columns(first.nodes, first.resources),
-        "panels": [{"title": one.name, "run": _make_columns(one.state, first.nodes)} for one in reached],
-    }
+    panels = [{"title": one.name, "run": _make_columns(one.state, first.nodes)} for one in reached]
+    return {"cluster": list_node_columns(first.nodes, first.resources), "panels": panels}
 
 
 def _make_columns(state: ClusterState, nodes: Sequence[NodeState]) -> dict[str, Any]:

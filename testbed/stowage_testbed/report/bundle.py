@@ -5,16 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import yaml
+from tabulate import tabulate
 
-from stowage_testbed.run.listener import Listener
-from stowage_testbed.run.material import Material
+from stowage_testbed.observe.audit import AuditLogMissingError, AuditReader
+from stowage_testbed.observe.change import JsonObject, write_event_table
+from stowage_testbed.observe.pod import allocatable_of, read_pod
+from stowage_testbed.run.listener import Listener, Material
 from stowage_testbed.run.outcome import RUN_FILE, RunOutcome, ScenarioOutcome, ScenarioResult
 from stowage_testbed.scenario.steps.kinds import list_replayed_files
 
@@ -22,17 +25,7 @@ EVENTS_FILE = "events.jsonl"
 
 
 class Bundle(Listener):
-    """Writes a run's folder while the run goes on: what was had is never lost.
-
-    Parameters
-    ----------
-    results
-        Folder that holds the runs' folders.
-    run_id
-        Name of this run's folder.
-    environment
-        Versions and machine, as in `stowage_testbed.toolchain.environment.environment`.
-    """
+    """Writes a run's folder while the run goes on: what was had is never lost."""
 
     def __init__(self, results: Path, run_id: str, environment: Mapping[str, Any]) -> None:
         self.folder = results / run_id
@@ -55,11 +48,10 @@ class Bundle(Listener):
             for name in list_replayed_files(outcome.source.steps):
                 source = outcome.source.path.parent / name
                 shutil.copyfile(source, folder / source.name)
-        texts = {f"values-{profile}": yaml.safe_dump(dict(values)) for profile, values in material.values.items()}
+        for profile, values in material.values.items():
+            (folder / f"values-{profile}.yaml").write_text(yaml.safe_dump(dict(values)), encoding="utf-8")
         for profile, config in material.scheduler_config.items():
-            texts[f"scheduler-{profile}"] = config
-        for name, text in texts.items():
-            (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+            (folder / f"scheduler-{profile}.yaml").write_text(config, encoding="utf-8")
 
     def run_finished(self, outcome: RunOutcome) -> None:
         """Write the run's document."""
@@ -67,9 +59,8 @@ class Bundle(Listener):
         for one in outcome.scenarios:
             folder = self.folder / name_scenario_folder(one)
             for name in _list_configs(folder, one):
-                what = f"{one.scenario_id}: {name.removesuffix('.yaml')}"
                 content = (folder / Path(name).name).read_bytes()
-                hashes[what] = hashlib.sha256(content).hexdigest()
+                hashes[f"{one.scenario_id}: {name.removesuffix('.yaml')}"] = hashlib.sha256(content).hexdigest()
         environment = {**self._environment, "config_hashes": hashes}
         write_json(self.folder / RUN_FILE, replace(outcome, environment=environment).document())
 
@@ -88,16 +79,94 @@ def _list_configs(folder: Path, outcome: ScenarioOutcome) -> Iterator[str]:
 
 def name_scenario_folder(outcome: ScenarioResult) -> Path:
     """Return a scenario run's folder inside the run's folder."""
-    return name_round_folder(outcome.scenario_id, outcome.repeat)
-
-
-def name_round_folder(scenario_id: str, repeat: int) -> Path:
-    """Return the folder of one round of a scenario inside the run's folder."""
-    name = scenario_id.replace("/", "-").replace("@", "-")
-    return Path(name) / f"round-{repeat}"
+    name = outcome.scenario_id.replace("/", "-").replace("@", "-")
+    return Path(name) / f"round-{outcome.repeat}"
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:
     """Write a JSON document that a person can read too."""
     text = json.dumps(document, indent=2, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
+
+
+def write_evidence(folder: Path, outcome: ScenarioOutcome, material: Material) -> Path:
+    """Write the evidence of a failed scenario and return its folder."""
+    failures = [
+        f"{outcome.scenario_id}, round {outcome.repeat}",
+        *([f"error: {outcome.error}"] if outcome.error else []),
+        *outcome.failures,
+        *(plan.in_words() for plan in outcome.plans),
+    ]
+    pods, nodes, events, plans = (material.bodies.get(kind, []) for kind in ("Pod", "Node", "Event", "PackingPlan"))
+    texts = {
+        "what-failed.txt": "\n".join(failures) + "\n",
+        "pods.txt": _list_pods(pods),
+        "nodes.txt": _list_nodes(nodes),
+        "events.txt": write_event_table(events),
+        "plans.yaml": yaml.safe_dump_all([dict(plan) for plan in plans]),
+        **{f"{name}.log": text for name, text in material.log_texts.items()},
+        **{f"caught/{name}": text for name, text in outcome.evidence.items()},
+    }
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    with (folder / "audit.jsonl").open("wb") as file:
+        try:
+            file.writelines(AuditReader(material.audit_log, material.audit_start).lines())
+        except AuditLogMissingError as error:
+            file.write(json.dumps({"error": str(error)}).encode() + b"\n")
+    return folder
+
+
+def _list_pods(bodies: Iterable[JsonObject]) -> str:
+    pods = sorted((read_pod(body) for body in bodies), key=lambda pod: pod.key)
+    rows = [
+        [
+            pod.name,
+            pod.workload,
+            pod.priority,
+            "Terminating" if pod.terminating else pod.phase,
+            pod.node or "-",
+            f"{pod.waiting_reason} {pod.waiting_message}".strip(),
+        ]
+        for pod in pods
+    ]
+    return _make_table(("pod", "workload", "priority", "phase", "node", "waits for"), rows)
+
+
+def _list_nodes(bodies: Iterable[JsonObject]) -> str:
+    rows = [
+        [
+            body["metadata"]["name"],
+            next(
+                (one["status"] for one in body["status"].get("conditions") or [] if one["type"] == "Ready"), "Unknown"
+            ),
+            str(allocatable_of(body)),
+            ", ".join(f"{taint['key']}:{taint['effect']}" for taint in body.get("spec", {}).get("taints") or []),
+        ]
+        for body in sorted(bodies, key=lambda body: str(body["metadata"]["name"]))
+    ]
+    return _make_table(("node", "ready", "has", "taints"), rows)
+
+
+def _make_table(headers: tuple[str, ...], rows: list[list[object]]) -> str:
+    return tabulate(rows, headers=headers, tablefmt="plain", disable_numparse=True) + "\n"
+
+
+FAILED = "failed"
+"""The folder of all evidence inside the run's folder."""
+
+
+class EvidenceWriter(Listener):
+    """Listens for failures."""
+
+    def __init__(self, folder: Path, say: Callable[[str], None]) -> None:
+        self._folder = folder / FAILED
+        self._say = say
+
+    def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
+        """Write the evidence if the scenario failed."""
+        if outcome.passed:
+            return
+        folder = write_evidence(self._folder / name_scenario_folder(outcome), outcome, material)
+        self._say(f"{outcome.scenario_id} failed; its evidence is in {folder}")

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from stowage_testbed.report.limits import take_first_lines
+from stowage_testbed.report.showing import take_first_lines
 from stowage_testbed.run.outcome import RunResult, ScenarioResult
 
 # What XML 1.0 cannot hold, not even escaped.
@@ -29,7 +29,10 @@ def make_junit(outcome: RunResult) -> str:
     if outcome.error:
         case = ET.SubElement(suite, "testcase", classname="stowage.run", name=outcome.run)
         _add_problem(case, "error", [outcome.error])
-    _count(suite, sum(outcome.durations_s.values()))
+    suite.set("tests", str(len(suite.findall("testcase"))))
+    for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
+    suite.set("time", f"{sum(outcome.durations_s.values()):.3f}")
     root = ET.Element("testsuites")
     root.append(suite)
     ET.indent(root)
@@ -65,11 +68,3 @@ def _add_problem(case: ET.Element, tag: str, lines: list[str]) -> None:
     shown = [_FORBIDDEN.sub("\ufffd", line) for line in take_first_lines(lines)]
     problem = ET.SubElement(case, tag, message=shown[0])
     problem.text = "\n".join(shown)
-
-
-def _count(suite: ET.Element, duration_s: float) -> None:
-    suite.set("tests", str(len(suite.findall("testcase"))))
-    suite.set("failures", str(len(suite.findall("testcase/failure"))))
-    suite.set("errors", str(len(suite.findall("testcase/error"))))
-    suite.set("skipped", str(len(suite.findall("testcase/skipped"))))
-    suite.set("time", f"{duration_s:.3f}")

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from stowage_testbed.report.limits import take_first_lines
+from stowage_testbed.report.showing import take_first_lines
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
 from stowage_testbed.scenario.model import Scenario
@@ -61,7 +61,7 @@ class LiveProgress(Listener):
     def point(self, text: str) -> None:
         """Show which of them begins."""
         self._current = text
-        self._show(text)
+        self.run_progress(text)
 
     def advance(self) -> None:
         """Take note that it is done."""
@@ -76,7 +76,11 @@ class LiveProgress(Listener):
 
     def run_progress(self, text: str) -> None:
         """Show a step of the run as a whole."""
-        self._show(text)
+        if self._live:
+            self._bar.update(self._task, description=text)
+        else:
+            self._began(text)
+            self.say(text)
 
     def scenario_started(self, scenario: Scenario, repeat: int) -> None:
         """Show which scenario begins."""
@@ -85,7 +89,7 @@ class LiveProgress(Listener):
 
     def scenario_progress(self, text: str) -> None:
         """Show what the scenario waits for."""
-        self._show(f"{self._current}: {text}")
+        self.run_progress(f"{self._current}: {text}")
 
     def scenario_ended(self, outcome: ScenarioOutcome) -> None:
         """Print how it ended."""
@@ -101,13 +105,6 @@ class LiveProgress(Listener):
     def run_finished(self, outcome: RunOutcome) -> None:
         """Take the bar away."""
         self.close()
-
-    def _show(self, text: str) -> None:
-        if self._live:
-            self._bar.update(self._task, description=text)
-        else:
-            self._began(text)
-            self.say(text)
 
     def _began(self, text: str) -> None:
         self._said, self._said_s = text, time.monotonic()

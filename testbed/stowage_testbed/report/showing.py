@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tabulate import tabulate
 
+from stowage_testbed.amounts.resources import order
+from stowage_testbed.metrics.latency import SUMMARY_RANKS
 from stowage_testbed.metrics.state import ClusterState
-from stowage_testbed.report.tables import make_tables
-from stowage_testbed.run.outcome import RunOutcome, RunResult, ScenarioOutcome
-from stowage_testbed.text.tables import escaped, markdown_text, plain, terminal_text
+from stowage_testbed.report.bundle import FAILED, name_scenario_folder
+from stowage_testbed.run.outcome import Latency, RunOutcome, RunResult, ScenarioOutcome, ScenarioResult
+from stowage_testbed.text.tables import Table, escaped, markdown_text, plain, terminal_text
 
 MOST_NODES = 8
 MOST_WORKLOADS = 12
@@ -114,10 +117,9 @@ def _list_facts(run: RunResult) -> list[str]:
 
 def _show_timing(run: RunResult) -> str:
     """Return the seconds of the run and, summed over scenarios, of each step."""
-    steps: dict[str, float] = {}
-    for one in run.scenarios:
-        for name, seconds in one.durations_s.items():
-            steps[name] = steps.get(name, 0.0) + seconds
+    steps: defaultdict[str, float] = defaultdict(float)
+    for name, seconds in (pair for one in run.scenarios for pair in one.durations_s.items()):
+        steps[name] += seconds
     whole = f"{sum(run.durations_s.values()):.1f} s: "
     whole += _show_seconds(run.durations_s) or "nothing was started"
     return f"{whole} (of it {_show_seconds(steps)})" if steps else whole
@@ -125,3 +127,191 @@ def _show_timing(run: RunResult) -> str:
 
 def _show_seconds(durations_s: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {value:.1f} s" for name, value in durations_s.items())
+
+
+MILLI = 1000
+NOTHING = "-"
+HASH_SHOWN = 10
+PERCENTILES = tuple(f"p{rank:g}" for rank in SUMMARY_RANKS)
+
+
+def make_tables(run: RunResult) -> tuple[Table, ...]:
+    """Return the tables that have something to say: first what went wrong, then all."""
+    return tuple(limit(table) for table in _make_tables(run) if table.rows)
+
+
+def _make_tables(run: RunResult) -> Iterator[Table]:
+    failed = [one for one in run.scenarios if not one.passed]
+    rows = [
+        (
+            *_identify(one),
+            check.name,
+            check.expected,
+            check.actual,
+            # The message, if it says more than the cells beside it.
+            "" if check.message.startswith(f"{check.name}: expected ") else check.message,
+        )
+        for one in failed
+        for check in one.failed_checks
+    ]
+    headers = ("scenario", "round", "check", "expected", "actual", "in words")
+    shown = len(headers) if any(row[-1] for row in rows) else len(headers) - 1
+    yield Table("Failed checks", headers[:shown], tuple(row[:shown] for row in rows))
+    said = tuple((*_identify(one), one.error) for one in failed if one.error)
+    yield Table("Not carried through", ("scenario", "round", "why"), said)
+    yield Table(
+        title="Rounds that placed otherwise than the first",
+        headers=("scenario", "round", "first workload that differs", "then", "now"),
+        rows=tuple(
+            (
+                one.scenario,
+                str(one.repeat),
+                one.workload,
+                *(", ".join(nodes) or "no node" for nodes in (one.first_nodes, one.other_nodes)),
+            )
+            for one in run.divergences
+        ),
+    )
+    yield Table(
+        title="Evidence",
+        headers=("scenario", "round", "folder in the results"),
+        rows=tuple((*_identify(one), f"{FAILED}/{name_scenario_folder(one)}") for one in failed),
+        notes=("Each has pods, nodes, events, plans, logs and the audit log as they were when the scenario failed.",),
+    )
+    said = tuple((*_identify(one), one.skipped) for one in run.scenarios if one.skipped)
+    yield Table("Skipped", ("scenario", "round", "why"), said)
+    yield _tabulate_scenarios(run.scenarios)
+
+
+def _tabulate_scenarios(scenarios: Sequence[ScenarioResult]) -> Table:
+    """Return a line a scenario: its first round that failed, else its first round."""
+    rounds: defaultdict[str, list[ScenarioResult]] = defaultdict(list)
+    for one in scenarios:
+        rounds[one.scenario_id].append(one)
+    reached = [one.utilisation for run in scenarios for one in run.checkpoints]
+    resources = order({name for shares in reached for name in shares})
+    return Table(
+        title="Scenarios",
+        headers=("scenario", "result", "placed", "pending", "moves", "evictions",
+                 "optimal", *(f"{name} %" for name in resources),
+                 f"{'/'.join(PERCENTILES)} ms", "n", "hash"),
+        rows=tuple(_make_row(one, resources) for one in rounds.values()),
+        notes=(
+            "An arrow leads from one checkpoint to the next. Hash is that of the first placements.",
+            _note_latency(scenarios),
+            *_note_late_pods(scenarios),
+        ),
+    )  # fmt: skip
+
+
+def _make_row(rounds: Sequence[ScenarioResult], resources: Sequence[str]) -> tuple[str, ...]:
+    shown = next((one for one in rounds if not one.passed), rounds[0])
+    checkpoints = shown.checkpoints
+    latency = checkpoints[0].latency if checkpoints else None
+    hashes = {one.checkpoints[0].placement_hash for one in rounds if one.checkpoints}
+    return (
+        shown.scenario_id,
+        _show_result(shown, rounds),
+        " → ".join(str(one.placed) for one in checkpoints) or NOTHING,
+        " → ".join(str(one.pending) for one in checkpoints) or NOTHING,
+        str(shown.moves) if shown.is_planned else NOTHING,
+        str(shown.evictions) if shown.is_planned else NOTHING,
+        {True: "yes", False: "no", None: NOTHING}[shown.optimal],
+        *(
+            _show_shares([one.utilisation[name] for one in checkpoints if name in one.utilisation])
+            for name in resources
+        ),
+        _show_percentiles(latency) if latency else NOTHING,
+        str(latency.n) if latency else NOTHING,
+        f"{len(hashes)} differ" if len(hashes) > 1 else next(iter(hashes), NOTHING)[:HASH_SHOWN],
+    )
+
+
+def _show_result(shown: ScenarioResult, rounds: Sequence[ScenarioResult]) -> str:
+    if shown.skipped:
+        return "skipped"
+    failed = len(shown.failed_checks)
+    result = f"FAILED ({failed})" if failed else "passed"
+    passed = sum(one.passed for one in rounds)
+    of_all = f" {passed}/{len(rounds)}" if len(rounds) > 1 else ""
+    return f"{'ERROR' if shown.error else result}{of_all}"
+
+
+def _show_shares(shares: Sequence[float]) -> str:
+    """Return the first and last share in percent, and what came on top."""
+    if not shares:
+        return NOTHING
+    first, last = shares[0] * 100, shares[-1] * 100
+    if len(shares) == 1:
+        return f"{first:.1f}"
+    return f"{first:.1f} → {last:.1f} ({last - first:+.1f})"
+
+
+def _show_percentiles(latency: Latency) -> str:
+    found = (latency.percentiles_s.get(name) for name in PERCENTILES)
+    return "/".join(NOTHING if one is None else f"{one * MILLI:.0f}" for one in found)
+
+
+def _note_latency(scenarios: Sequence[ScenarioResult]) -> str:
+    """Return what the reader must know of the latencies."""
+    latencies = [one.checkpoints[0].latency for one in scenarios if one.checkpoints]
+    if not latencies:
+        return "No scenario settled, so there is no latency to report."
+    lags = [item.audit_lag_s for item in latencies if item.audit_lag_s is not None]
+    behind = f", {_show_range_ms(lags)} behind the audit log (medians)" if lags else ""
+    resolution = _show_range_ms([item.resolution_s for item in latencies])
+    return (
+        "Latency: pod created to bound before the first checkpoint, or in the window "
+        f"that the steps measure, clock: {latencies[0].clock}{behind}, resolution "
+        f"{resolution}; a percentile with too small an n is left out (-)."
+    )
+
+
+def _show_range_ms(seconds: Sequence[float]) -> str:
+    low, high = (f"{value * MILLI:.1f}" for value in (min(seconds), max(seconds)))
+    return f"{low} ms" if low == high else f"{low} to {high} ms"
+
+
+def _note_late_pods(scenarios: Sequence[ScenarioResult]) -> Iterator[str]:
+    """Yield each step that did something later than it should have."""
+    late = [(one, step) for one in scenarios for step in one.steps if step.facts.get("late")]
+    for one, step in late:
+        done = f"{step.facts['pods']:g} pods were created"
+        if "requests" in step.facts:
+            done = f"{step.facts['requests']:g} requests were sent"
+        yield (
+            f"{one.scenario_id} round {one.repeat}, step {step.number} ({step.kind}, line {step.line}): "
+            f"{step.facts['late']:g} of {done} late, by {step.facts['latest_s']:.2f} s at most"
+        )
+
+
+def _identify(one: ScenarioResult) -> tuple[str, str]:
+    return one.scenario_id, str(one.repeat)
+
+
+# One wrong scheduler breaks a rule for each of 50,000 pods. Nobody reads so many lines, and browsers, terminals and the
+# readers of JUnit files in CI give up on them.
+MOST_LINES = 200
+MOST_CHARACTERS = 2000
+WHERE = "all are in run.json"
+
+
+def _shorten(text: str) -> str:
+    if len(text) <= MOST_CHARACTERS:
+        return text
+    return f"{text[:MOST_CHARACTERS]}… ({len(text):,} characters; {WHERE})"
+
+
+def _count_left_out(count: int) -> tuple[str, ...]:
+    return (f"and {count - MOST_LINES:,} more; {WHERE}",) if count > MOST_LINES else ()
+
+
+def take_first_lines(lines: Sequence[str]) -> list[str]:
+    """Return the first lines, and how many there are beside them."""
+    return [*map(_shorten, lines[:MOST_LINES]), *_count_left_out(len(lines))]
+
+
+def limit(table: Table) -> Table:
+    """Return a table of its first rows, which says how many there are beside them."""
+    rows = tuple(tuple(map(_shorten, row)) for row in table.rows[:MOST_LINES])
+    return replace(table, rows=rows, notes=(*table.notes, *_count_left_out(len(table.rows))))

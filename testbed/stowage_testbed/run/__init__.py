@@ -1,1 +1,1 @@
-"""Running scenarios on a cluster: from a file to an outcome."""
+"""Running scenarios on a cluster, from a file to an outcome. Begin with `runner.Runner`."""

@@ -25,22 +25,10 @@ class ClientLimits:
 class ArmSettings:
     """What two arms must have in common for a fair pair, as they will really run.
 
-    Attributes
-    ----------
-    qps, burst
-        Client limits; ``None`` where the scheduler has none.
-    parallelism
-        Goroutines that filter and score.
-    sampled_percent
-        Share of nodes that are scored; ``None`` for the adaptive default.
-    feature_gates
-        Gates that are set, by name.
-    webhooks
-        Admission webhooks that come with the arm.
-    notes
-        What else is special and cannot be made equal.
-    kubernetes
-        Version of its cluster's control plane.
+    `qps` and `burst` are ``None`` where the scheduler has no client limits. `parallelism` counts goroutines that filter
+    and score, `sampled_percent` is the share of nodes that are scored, ``None`` for the adaptive default. `webhooks`
+    come with the arm, and `notes` say what else is special and cannot be made equal. `kubernetes` is the version of its
+    cluster's control plane.
     """
 
     version: str
@@ -94,21 +82,17 @@ class RunningArm(Protocol):
     @property
     def pids(self) -> tuple[int, ...]:
         """Its processes, whose memory and CPU time count as its own."""
-        ...
 
     @property
     def log_files(self) -> Mapping[str, Path]:
         """Its logs by the name of what wrote them."""
-        ...
 
     @property
     def configuration(self) -> str:
         """Its configuration as it reads it."""
-        ...
 
     def check(self) -> None:
         """Raise `ArmEndedError` if it does not run any more."""
-        ...
 
 
 class Arm(Protocol):
@@ -117,36 +101,24 @@ class Arm(Protocol):
     @property
     def name(self) -> str:
         """The word for it in tables and on the command line."""
-        ...
 
     @property
     def minor(self) -> str:
         """Of Kubernetes, that its cluster is of, as in ``1.37``."""
-        ...
 
     @property
     def pod_overrides(self) -> PodOverrides:
         """What it changes in every pod."""
-        ...
 
     @property
     def tools(self) -> tuple[str, ...]:
         """The tools that it needs installed, by their names in the manifest."""
-        ...
 
     def build(self) -> str:
-        """Return what changes when the program does, or what it is configured with.
-
-        Raises
-        ------
-        ToolMissingError
-            It has not been built; names the command that builds it.
-        """
-        ...
+        """Return what changes when the program does, or what it is configured with."""
 
     def settings(self, limits: ClientLimits | None) -> ArmSettings:
         """Return how it will run; without limits, with its own defaults."""
-        ...
 
     def running(
         self, cluster: Cluster, folder: Path, limits: ClientLimits | None
@@ -155,12 +127,4 @@ class Arm(Protocol):
 
         ``folder`` takes its configuration and logs. Whatever it put on the cluster is
         gone afterwards, unless other arms may use it (CRDs).
-
-        Raises
-        ------
-        StowageError
-            It did not come up, or not in time; carries the end of its log.
-        ToolMissingError
-            It has not been built; names the command that builds it.
         """
-        ...

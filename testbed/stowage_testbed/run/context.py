@@ -3,32 +3,125 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from kubernetes import client
+from kubernetes.client import ApiClient, ApiException
+from urllib3.exceptions import HTTPError
 
 from stowage_testbed.api.objects import Objects
+from stowage_testbed.base.clock import Clock, SystemClock
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.observe.observer import Observer
-from stowage_testbed.run.serving import LastRelease
-from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS, Timeouts
+from stowage_testbed.run.release import LastRelease
+from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.steps.kinds import ACTIONS
+
+PROBLEMS = (StowageError, ApiException, HTTPError)
+"""What a run records as its error; anything else is a fault of the testbed itself."""
+
+
+def in_words(problem: Exception) -> str:
+    """Return one of ``PROBLEMS`` as text for a run's record."""
+    return str(problem) if isinstance(problem, StowageError) else f"the API server failed: {problem}"
+
+
+def catch_problem(act: Callable[[], object]) -> str:
+    """Do it, and return what went wrong in words; empty if nothing did."""
+    try:
+        act()
+    except PROBLEMS as problem:
+        return in_words(problem)
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Deadlines by kind of operation, in seconds.
+
+    They are many times what an idle machine needs (a 200-pod burst settles in 3 s), so that a busy one fails only
+    where something is stuck.
+    """
+
+    prepare_s: float = 60.0
+    per_node_s: float = 0.05
+    release_s: float = 180.0
+    settle_base_s: float = 60.0
+    settle_per_pod_s: float = 0.2
+    plan_base_s: float = 60.0
+    cleanup_s: float = 120.0
+    check_s: float = 10.0
+    lateness_s: float = 60.0
+
+    def step_s(self, scenario: Scenario, kind: str, nodes: int = 0) -> float:
+        """Return the deadline of a step that changes so many nodes; `end` is what is expected of the end.
+
+        A scenario may set its own by kind of step.
+        """
+        if (own := scenario.timeouts.get(kind)) is not None:
+            return own
+        if kind == "end":
+            return self.check_s + self.settle_per_pod_s * scenario.pod_count
+        match ACTIONS[kind].deadline:
+            case "nodes":
+                return self.nodes_s(nodes)
+            case "lateness":
+                return self.lateness_s
+            case "settle":
+                return self.plan_s(scenario) if scenario.is_planned else self.settle_s(scenario)
+        return self.check_s
+
+    def nodes_s(self, count: int) -> float:
+        """Return the deadline for so many nodes to be ready, or gone."""
+        return self.prepare_s + self.per_node_s * count
+
+    def settle_s(self, scenario: Scenario) -> float:
+        """Return the deadline for the workload to come to rest."""
+        return self.settle_base_s + self.settle_per_pod_s * scenario.pod_count
+
+    def plan_s(self, scenario: Scenario) -> float:
+        """Return the deadline for all plans of a scenario to be made and carried out.
+
+        A scheduler that is never certain may solve several times, each up to the limit.
+        """
+        solves, optimizer = 4, scenario.optimizer
+        solving_s = solves * (optimizer.time_limit_s + optimizer.settle_s)
+        return self.plan_base_s + self.settle_per_pod_s * scenario.pod_count + solving_s
+
+
+DEFAULT_TIMEOUTS = Timeouts()
+
+
+class Stopwatch:
+    """Times named steps that follow one another, by the machine's clock unless a test brings another."""
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock = clock or SystemClock()
+        self.durations_s: dict[str, float] = {}
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Time what is done inside, also if it fails; time under a name used before is added."""
+        start = self._clock.now()
+        try:
+            yield
+        finally:
+            self.durations_s[name] = self.durations_s.get(name, 0.0) + self._clock.now() - start
 
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
     """A live cluster, its watches, and the deadlines of the run.
 
-    Attributes
-    ----------
-    tag
-        Ends the names of the run's namespaces, which outlive a scenario by seconds.
-    lasting
-        The cluster outlives the run, so that also an interrupted scenario is cleared.
+    `tag` ends the names of the run's namespaces, which outlive a scenario by seconds. A `lasting` cluster outlives the
+    run, so that also an interrupted scenario is cleared.
     """
 
     cluster: Cluster
-    api: client.ApiClient
+    api: ApiClient
     observer: Observer
     tag: str
     lasting: bool = False
@@ -43,5 +136,4 @@ class RunContext:
 
 def make_run_id() -> str:
     """Return a name for a run: its time, and what keeps two of one second apart."""
-    now = datetime.now(tz=UTC)
-    return f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+    return f"{datetime.now(tz=UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"

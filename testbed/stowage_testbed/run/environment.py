@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from stowage_testbed.api.kinds import DEFINITION, Kind, KindMissingError
 from stowage_testbed.api.objects import Objects, make_manifest
@@ -58,20 +59,17 @@ def make_namespace(context: RunContext, name: str) -> None:
 
 def await_account(context: RunContext, namespace: str) -> None:
     """Wait for its default account, without which a namespace takes no pods."""
-    context.observer.wait_for(
-        f"the default service account of {namespace}",
-        object_there("ServiceAccount", namespace, "default"),
-        timeout_s=context.timeouts.prepare_s,
-    )
+    there = object_there("ServiceAccount", namespace, "default")
+    what = f"the default service account of {namespace}"
+    context.observer.wait_for(what, there, timeout_s=context.timeouts.prepare_s)
 
 
 def clear(context: RunContext, scenario: Scenario, repeat: int) -> None:
     """Remove all that the scenario created, and wait until it is gone.
 
-    Objects go before controllers, since an autoscaler would bring pods back; those
-    before their pods, and pods before nodes, which would leave them orphaned. The
-    namespace is then empty, and nothing waits for it: the namespace controller lets
-    five seconds pass before it looks.
+    Objects go before controllers, since an autoscaler would bring pods back; those before their pods, and pods before
+    nodes, which would leave them orphaned. The namespace is then empty, and nothing waits for it: the namespace
+    controller lets five seconds pass before it looks.
     """
     namespace = name_namespace(context, scenario, repeat)
     nodes, recorded = scenario.node_names, tuple(list_recorded(scenario.steps))
@@ -97,39 +95,32 @@ def clear(context: RunContext, scenario: Scenario, repeat: int) -> None:
     for priority in scenario.priorities:
         objects.delete("PriorityClass", name_priority_class(priority))
     objects.delete("Namespace", namespace)
-    wait_for(
-        f"the nodes of {scenario.scenario_id} to go",
-        objects_gone("Node", nodes),
-        timeout_s=context.timeouts.nodes_s(len(nodes)),
-    )
-    wait_until(
-        f"the objects of {scenario.scenario_id} to go",
-        lambda: list(_list_left(objects, (*wide, *replayed))),
-        lambda left: not left,
-        timeout_s=context.timeouts.cleanup_s,
-    )
+    timeout_s = context.timeouts.nodes_s(len(nodes))
+    wait_for(f"the nodes of {scenario.scenario_id} to go", objects_gone("Node", nodes), timeout_s=timeout_s)
+    what = f"the objects of {scenario.scenario_id} to go"
+    list_left = partial(_list_left, objects, (*wide, *replayed))
+    wait_until(what, list_left, lambda left: not left, timeout_s=context.timeouts.cleanup_s)
 
 
 def clear_plans(context: RunContext) -> None:
     """Take all plans away: those of one run must not count for another."""
     names = context.observer.read(lambda state: [one.name for one in state.plans()])
     context.objects.delete_all("PackingPlan")
-    context.observer.wait_for(
-        "the plans to go", objects_gone("PackingPlan", names), timeout_s=context.timeouts.cleanup_s
-    )
+    gone = objects_gone("PackingPlan", names)
+    context.observer.wait_for("the plans to go", gone, timeout_s=context.timeouts.cleanup_s)
 
 
-def _list_left(objects: Objects, wide: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yield which of these objects are there, and kinds whose definition has gone."""
+def _list_left(objects: Objects, wide: Iterable[tuple[str, str]]) -> list[str]:
+    """Return which of these objects are there, and kinds whose definition has gone."""
+    left = []
     for kind, name in wide:
         if objects.exists(kind, name):
-            yield f"{kind} {name}"
+            left.append(f"{kind} {name}")
         elif kind.endswith(f"/{DEFINITION}"):
             objects.kinds.look_again()
-            plural, _, group = name.partition(".")
-            served = ((one.plural, one.group) for one in objects.kinds.all())
-            if (plural, group) in served:
-                yield f"what {name} defines"
+            if name in {f"{one.plural}.{one.group}" for one in objects.kinds.all()}:
+                left.append(f"what {name} defines")
+    return left
 
 
 def delete_object(objects: Objects, item: ObjectSpec, namespace: str) -> Kind | None:
@@ -138,8 +129,7 @@ def delete_object(objects: Objects, item: ObjectSpec, namespace: str) -> Kind | 
         kind = objects.kinds.of(item.manifest)
     except KindMissingError:
         return None
-    where = item.namespace or namespace
-    objects.delete(kind.full_name, item.object_name, namespace=where)
+    objects.delete(kind.full_name, item.object_name, namespace=item.namespace or namespace)
     return kind
 
 
@@ -153,25 +143,19 @@ def _delete_objects(context: RunContext, scenario: Scenario, namespace: str) -> 
             spec = item.manifest["spec"]
             context.observer.forget(f"{spec['names']['kind']}.{spec['group']}")
         kind = delete_object(context.objects, item, namespace)
-        if kind is not None and item.manifest["metadata"].get("finalizers"):
-            _drop_finalizers(context.objects, item, kind, namespace)
-        if kind is not None and not kind.namespaced:
-            yield kind.full_name, item.object_name
-
-
-def _drop_finalizers(objects: Objects, item: ObjectSpec, kind: Kind, namespace: str) -> None:
-    """Take off the finalizers that a manifest brings: nobody else here would."""
-    name, where = item.object_name, item.namespace or namespace
-    if objects.exists(kind.full_name, name, namespace=where):
-        change = {"metadata": {"finalizers": None}}
-        objects.patch(kind.full_name, name, change, namespace=where)
+        if kind is None:
+            continue
+        name, where = item.object_name, item.namespace or namespace
+        has_finalizers = item.manifest["metadata"].get("finalizers")
+        if has_finalizers and context.objects.exists(kind.full_name, name, namespace=where):
+            # Nobody else here would take them off.
+            context.objects.patch(kind.full_name, name, {"metadata": {"finalizers": None}}, namespace=where)
+        if not kind.namespaced:
+            yield kind.full_name, name
 
 
 def collect_pods(context: RunContext, namespace: str, node: str) -> None:
-    """Delete the pods of a node that is gone.
-
-    That is what the pod garbage collector does, which waits for most of a minute.
-    """
+    """Delete the pods of a node that is gone, as the pod garbage collector does, which waits for most of a minute."""
     for pod in context.observer.read(lambda state: state.all_pods(namespace)):
         if pod.node == node:
             context.objects.delete("Pod", pod.name, namespace=namespace, at_once=True)

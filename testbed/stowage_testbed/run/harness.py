@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.helm import Release as ReleaseOnCluster
 from stowage_testbed.helm.values import merge_values
+from stowage_testbed.observe.source import BUDGETS, PACKING_PLANS, REPLICA_SETS, RESERVATIONS, STATEFUL_SETS
 from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment
-from stowage_testbed.run.invariant_checks import WATCHED
 from stowage_testbed.run.listener import WindowListener
 from stowage_testbed.run.recorder import RunRecorder
-from stowage_testbed.run.release import make_optimizer_values, switch_release
+from stowage_testbed.run.release import Wanted, make_optimizer_values, switch_release
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.scenario.steps.applying import Release
@@ -23,26 +23,18 @@ from stowage_testbed.scenario.steps.applying import Release
 if TYPE_CHECKING:
     from stowage_testbed.run.steps.context import StepContext
 
+WATCHED = (PACKING_PLANS, RESERVATIONS, BUDGETS, REPLICA_SETS, STATEFUL_SETS)
+"""What the invariants look at beside pods and nodes."""
+
 
 class Harness:
     """Has the chart's release serve as the steps say; others override what differs.
 
-    Attributes
-    ----------
-    pod_overrides
-        What is changed in every pod that the steps create; ``None`` for nothing.
-    window_listener
-        Called when the measured window opens and closes.
-    is_supervised
-        Whether a container of the release that ends is an error that ends the run.
-    is_released
-        Whether the steps choose the release that serves. Otherwise something serves
-        already, `release` changes nothing, and `pack` waits until the pods are at rest.
-    serving_release
-        The release that serves, once a step has brought it.
-    is_judged
-        Whether the invariants, and what a scenario expects of its metrics, are checked
-        at the end.
+    Every pod that the steps create gets the ``pod_overrides``; the ``window_listener`` is called when the measured
+    window opens and closes. If ``is_supervised``, a container of the release that ends is an error that ends the run.
+    If ``is_released``, the steps choose the release that serves; otherwise something serves already, `release` changes
+    nothing, and `pack` waits until the pods are at rest. If ``is_judged``, the invariants, and what a scenario expects
+    of its metrics, are checked at the end.
     """
 
     pod_overrides: PodOverrides | None = None
@@ -68,15 +60,8 @@ class Harness:
         yield
 
     def find_scheduler_pids(self) -> tuple[int, ...]:
-        """Return the processes of what places the pods.
-
-        Raises
-        ------
-        StowageError
-            Nothing of this machine does, as far as is known.
-        """
-        serving = self.serving_release
-        pid = serving.process_ids().get("scheduler") if serving else None
+        """Return the processes of what places the pods; a StowageError if none is known on this machine."""
+        pid = self.serving_release.process_ids().get("scheduler") if self.serving_release else None
         if pid is None:
             raise StowageError("no scheduler of a release runs here; have a step `release` before")
         return (pid,)
@@ -89,13 +74,8 @@ class Harness:
         may_keep = release.can_be_kept and not (scenario.is_measured or recorder.has_release)
         # The logs of the release before go with its pod.
         recorder.read_logs()
-        serving = switch_release(
-            context,
-            release.profile,
-            optimizer_enabled=release.optimizer,
-            values=merge_values(of_optimizer, release.values),
-            may_keep=may_keep,
-        )
+        wanted = Wanted(release.profile, release.optimizer, merge_values(of_optimizer, release.values))
+        serving = switch_release(context, wanted, may_keep=may_keep)
         self.serving_release = serving.release
         recorder.note_release(serving)
         for source in WATCHED:

@@ -3,49 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 
 from stowage_testbed.helm.release import Log
 from stowage_testbed.observe.audit import find_audit_end
 from stowage_testbed.observe.change import Change
-from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.listener import Listener
-from stowage_testbed.run.material import Material
-from stowage_testbed.run.serving import Serving
-from stowage_testbed.run.stopwatch import Stopwatch
-
-NAMESPACED = ("Pod", "Event")
-CLUSTER_WIDE = ("Node", "PackingPlan")
+from stowage_testbed.run.context import RunContext, Stopwatch
+from stowage_testbed.run.listener import Listener, Material
+from stowage_testbed.run.release import Serving
 
 
 class RunRecorder:
-    """Records one scenario run.
-
-    Parameters
-    ----------
-    context
-        Where it runs.
-    listener
-        Receives each step as it begins.
-
-    Attributes
-    ----------
-    audit_start
-        Where the scenario's part of the audit log begins.
-    there_before
-        What there was when the scenario began.
-    """
+    """Records one scenario run, and tells the listener of each step as it begins."""
 
     def __init__(self, context: RunContext, listener: Listener) -> None:
         self._context = context
-        self._listener = listener
         self._changes: list[Change] = []
         self._logs: dict[str, Log] = {}
         self._said_before: dict[str, str] = {}
         self._log_texts: dict[str, str] = {}
         self._values: dict[str, Mapping[str, object]] = {}
         self._configs: dict[str, str] = {}
-        self._stopwatch = Stopwatch()
+        stopwatch = Stopwatch()
+        self.report = listener.scenario_progress
+        self.time_step = stopwatch.step
+        self.durations_s = stopwatch.durations_s
         self.audit_start = find_audit_end(context.cluster.audit_log)
         self.there_before = context.observer.restart_journal()
 
@@ -56,19 +38,6 @@ class RunRecorder:
         with self.time_step(name):
             yield
 
-    def time_step(self, name: str) -> AbstractContextManager[None]:
-        """Time what is done inside, under a name that may have been used before."""
-        return self._stopwatch.step(name)
-
-    def report(self, text: str) -> None:
-        """Report to the listener what happens now."""
-        self._listener.scenario_progress(text)
-
-    @property
-    def durations_s(self) -> dict[str, float]:
-        """Seconds of each step, in order."""
-        return self._stopwatch.durations_s
-
     @property
     def has_release(self) -> bool:
         """Whether a release has been noted."""
@@ -77,8 +46,7 @@ class RunRecorder:
     def note_release(self, serving: Serving) -> None:
         """Note which release serves from now on."""
         profile = serving.profile
-        logs = serving.release.logs().items()
-        self.follow_logs({f"{profile}-{container}": log for container, log in logs})
+        self.follow_logs({f"{profile}-{container}": log for container, log in serving.release.logs().items()})
         if serving.kept:
             # What it said before is of other scenarios.
             self._said_before = {name: log.text() for name, log in self._logs.items()}
@@ -107,11 +75,10 @@ class RunRecorder:
 
     def material(self, namespace: str) -> Material:
         """Return the records of the run until now."""
-        observer = self._context.observer
-        bodies = observer.read(
+        bodies = self._context.observer.read(
             lambda state: {
-                **{kind: state.bodies(kind, namespace) for kind in NAMESPACED},
-                **{kind: state.bodies(kind) for kind in CLUSTER_WIDE},
+                **{kind: state.bodies(kind, namespace) for kind in ("Pod", "Event")},
+                **{kind: state.bodies(kind) for kind in ("Node", "PackingPlan")},
             }
         )
         return Material(

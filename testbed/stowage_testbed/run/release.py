@@ -1,31 +1,108 @@
-"""The chart's release that places a scenario's pods, profile by profile."""
+"""The chart's release that places a scenario's pods: begin with `switch_release`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
-from stowage_testbed.helm import install_release
-from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.serving import Serving, Wanted
-from stowage_testbed.scenario.model import OptimizerSettings
+from stowage_testbed.api.client import Manifest
+from stowage_testbed.api.objects import Objects
+from stowage_testbed.helm import Release, install_release
+from stowage_testbed.helm.serving import serves
+from stowage_testbed.observe.condition import plan_finished
+from stowage_testbed.observe.plan import ObservedPlan
+from stowage_testbed.scenario.model import OptimizerSettings, Scenario
 from stowage_testbed.simulate import NO_PROTECTION
 
+if TYPE_CHECKING:
+    from stowage_testbed.run.context import RunContext
 
-def switch_release(
-    context: RunContext,
-    profile: str,
-    *,
-    optimizer_enabled: bool,
-    values: Mapping[str, object] | None = None,
-    may_keep: bool = False,
-) -> Serving:
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a release is asked to be: a profile, and where it differs from the chart."""
+
+    profile: str
+    optimizer_enabled: bool
+    values: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """The release as it serves, its scheduler's whole configuration, and whether the scenario before had it too."""
+
+    release: Release
+    wanted: Wanted
+    scheduler_config: str
+    kept: bool = False
+
+    @property
+    def profile(self) -> str:
+        """The profile it serves with."""
+        return self.wanted.profile
+
+    @property
+    def values(self) -> Mapping[str, object]:
+        """What it was asked to differ in from the chart's defaults."""
+        wanted = self.wanted
+        return {"profile": wanted.profile, "optimizer": {"enabled": wanted.optimizer_enabled}, **wanted.values}
+
+
+@dataclass(slots=True)
+class LastRelease:
+    """The release that was installed last, for the next scenario that wants the same.
+
+    It counts as the same only while nobody has changed it: Deployment, configuration and pod are those that were
+    installed, and no container has been started again.
+    """
+
+    _serving: Serving | None = None
+    _sign: tuple[object, ...] = ()
+
+    def note(self, serving: Serving, objects: Objects) -> None:
+        """Note that it has been installed."""
+        self._serving, self._sign = serving, _sign_of(serving.release, objects)
+
+    def forget(self) -> None:
+        """Have the next scenario install its release, whatever it wants."""
+        self._serving = None
+
+    def find(self, wanted: Wanted, objects: Objects) -> Serving | None:
+        """Return it if it is what is wanted, and as it was installed."""
+        serving = self._serving
+        if serving is None or serving.wanted != wanted:
+            return None
+        return serving if _sign_of(serving.release, objects) == self._sign else None
+
+
+def _sign_of(release: Release, objects: Objects) -> tuple[object, ...]:
+    """Return what shows whether a release was changed, or does not serve."""
+
+    def of_release(kind: str) -> list[Manifest]:
+        found = objects.list_all(kind, release.namespace)
+        label = "app.kubernetes.io/instance"
+        return [one for one in found if (one["metadata"].get("labels") or {}).get(label) == release.name]
+
+    return (
+        [(one["spec"], serves(one)) for one in of_release("Deployment")],
+        [one.get("data") for one in of_release("ConfigMap")],
+        [
+            (
+                pod["metadata"]["uid"],
+                pod["metadata"].get("deletionTimestamp"),
+                [(c["name"], c["ready"], c["restartCount"]) for c in pod["status"].get("containerStatuses") or ()],
+            )
+            for pod in of_release("Pod")
+        ],
+    )
+
+
+def switch_release(context: RunContext, wanted: Wanted, *, may_keep: bool = False) -> Serving:
     """Install the release, or bring it to another profile, and wait until it serves.
 
     With ``may_keep`` one that serves as it is wanted is left as it is.
     """
-    wanted = Wanted(profile, optimizer_enabled, values or {})
     if may_keep:
         there = context.last_release.find(wanted, context.objects)
         if there is not None:
@@ -33,14 +110,13 @@ def switch_release(
     context.last_release.forget()
     release = install_release(
         context.cluster,
-        profile=profile,
-        optimizer_enabled=optimizer_enabled,
-        values=values,
+        profile=wanted.profile,
+        optimizer_enabled=wanted.optimizer_enabled,
+        values=wanted.values,
         timeout_s=context.timeouts.release_s,
     )
     config = context.objects.read("ConfigMap", release.name, namespace=release.namespace)
-    text = (config.get("data") or {}).get("scheduler.yaml", "")
-    serving = Serving(release, wanted, text)
+    serving = Serving(release, wanted, (config.get("data") or {}).get("scheduler.yaml", ""))
     context.last_release.note(serving, context.objects)
     return serving
 
@@ -62,3 +138,24 @@ def make_optimizer_values(settings: OptimizerSettings) -> dict[str, Any]:
 def _spell_for_chart(word: str) -> str:
     """Return a word of a scenario as the chart spells it: ``OnUnschedulable``."""
     return word.title().replace("-", "")
+
+
+def make_manual_plan(metadata: Manifest, *, time_limit_s: float, execution_mode: str = "Execute") -> Manifest:
+    """Return a PackingPlan as a user creates it."""
+    return {
+        "apiVersion": "stowage.dev/v1alpha1",
+        "kind": "PackingPlan",
+        "metadata": metadata,
+        "spec": {"executionMode": execution_mode, "trigger": "Manual", "timeLimitSeconds": time_limit_s},
+    }
+
+
+def execute_manual_plan(context: RunContext, scenario: Scenario) -> ObservedPlan:
+    """Create a PackingPlan, and return it when it is finished; a WaitTimeoutError if it did not finish in time."""
+    plan = make_manual_plan({"generateName": "manual-"}, time_limit_s=scenario.optimizer.time_limit_s)
+    name = context.objects.create(plan)["metadata"]["name"]
+    context.observer.wait_for(
+        f"the manual plan {name} to finish", plan_finished(name), timeout_s=context.timeouts.plan_s(scenario)
+    )
+    plans = context.observer.read(lambda state: state.plans())
+    return next(plan for plan in plans if plan.name == name)

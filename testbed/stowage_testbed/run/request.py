@@ -2,43 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.cluster.backend import Backend
+from stowage_testbed.cluster.backend import CANNOT, CLUSTER_TOOLS, SCHEDULER, Backend, Need
+from stowage_testbed.cluster.base import Cluster
+from stowage_testbed.cluster.choice import new_cluster
+from stowage_testbed.cluster.components import CONTROLLER_MANAGER, METRICS_SERVER
+from stowage_testbed.cluster.interruption import ending_cleanly
+from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
+from stowage_testbed.cluster.kwokctl_config import ExtraArgs
+from stowage_testbed.hpa.settings import Timing
+from stowage_testbed.optimizer_service.compiled import compile_optimizer
+from stowage_testbed.run.arm import Arm
 from stowage_testbed.scenario.load import select
 from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.steps.kinds import actions_of
+from stowage_testbed.scenario.steps.nodes import Interrupt
+from stowage_testbed.scenario.steps.waiting import Overload
+from stowage_testbed.toolchain import install_tools
 
 DEFAULT_VARIANT = "default"
 """Names the run of a scenario without any variant."""
 
-FULL = "full"
-METRICS = "metrics"
-APART = frozenset({FULL, METRICS})
-"""Labels of scenarios that run only if they are asked for: those that take long, and
-those that need a cluster that measures usage."""
+APART = frozenset({"full", "metrics"})
+"""Labels of scenarios that run only if they are asked for: those that take long, and those that need a cluster that
+measures usage."""
+
+SIMULATOR = "stowage-simulate"
 
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
     """Scenarios, rounds, and the cluster to run on.
 
-    Attributes
-    ----------
-    cluster
-        Name of a cluster that is up; ``None`` makes one for the run.
-    keep_cluster
-        Leave the run's own cluster up.
-    backend
-        How the run's own cluster is run.
-    minor
-        Of Kubernetes, that the run's own cluster is of; the default one without.
-    folders
-        Where results are written.
-    jobs
-        How many scenarios run at a time, each on a cluster of its own.
+    `cluster` names one that is up; without it the run makes its own, of a `backend` and `minor` of Kubernetes, and
+    leaves it up with `keep_cluster`. `folders` are where results are written. Of `jobs`, which run at a time, each has
+    a cluster of its own.
     """
 
     scenarios: tuple[Scenario, ...]
@@ -59,24 +61,11 @@ class RunRequest:
 def choose_scenarios(
     asked: Sequence[str], *, folder: Path, variant: str | None = None, labels: Sequence[str] = ()
 ) -> tuple[Scenario, ...]:
-    """Read and check every scenario that is meant.
+    """Read and check every scenario that is meant; words, folder and labels are as `catalogue.select` takes them.
 
-    Parameters
-    ----------
-    asked, folder, labels
-        As `stowage_testbed.scenario.load.select` takes them.
-    variant
-        Only this variant of each scenario; ``default`` is the run without one.
-
-    Raises
-    ------
-    InputError
-        No scenario has the variant, or nothing was chosen.
-
-    Notes
-    -----
-    A scenario with the label `full` or `metrics` is chosen only by that label or by its
-    own name.
+    A `variant` narrows the choice to one of each scenario; ``default`` is the run without one. A scenario with the
+    label `full` or `metrics` is chosen only by that label or by its own name. It is an InputError if no scenario has
+    the variant, or nothing was chosen.
     """
     found = select(asked, folder=folder, labels=labels)
     named = {item.name for word in asked for item in found if _is_meant(word, item)}
@@ -98,3 +87,71 @@ def _is_meant(word: str, scenario: Scenario) -> bool:
     if path.suffix in {".yaml", ".yml"}:
         return scenario.path is not None and path.resolve() == scenario.path.resolve()
     return word in {scenario.name, scenario.scenario_id}
+
+
+def find_missing(backend: Backend, scenario: Scenario) -> str:
+    """Return why a scenario cannot run on a kind of cluster; empty if it can."""
+    for need, kind in ((Need.USAGE, Overload), (Need.PROCESSES, Interrupt)):
+        why = CANNOT[backend].get(need)
+        if why and any(actions_of(scenario.steps, kind)):
+            return f"{backend} has no {need}: {why}"
+    return ""
+
+
+def make_cluster(
+    name: str, scenarios: Iterable[Scenario], backend: Backend = Backend.KWOK_BINARY, minor: str | None = None
+) -> Cluster:
+    """Return a cluster, not yet up, that suits every scenario that can run there.
+
+    It is an InputError if two of them overload a service, and measure its usage at different times.
+    """
+    needs = {one.scenario_id: step.settings.timing for one in scenarios for step in actions_of(one.steps, Overload)}
+    if not needs or Need.USAGE in CANNOT[backend]:
+        return new_cluster(backend, name, minor=minor)
+    timing, *others = set(needs.values())
+    if others:
+        listed = [
+            f"{who} needs usage measured every {what.resolution_s} s and looked at every {what.sync_s} s"
+            for who, what in needs.items()
+        ]
+        raise InputError(
+            f"no cluster suits all of them: {'; '.join(listed)}; run them apart, as in "
+            "`stowage run SCENARIO --variant VARIANT`"
+        )
+    arguments = make_autoscaler_arguments(timing)
+    return KwokBinaryCluster(name, minor=minor, extra_args=arguments, resolution_s=timing.resolution_s)
+
+
+def make_autoscaler_arguments(timing: Timing) -> ExtraArgs:
+    """Return the arguments of the autoscaler's controller."""
+    return {CONTROLLER_MANAGER: {"horizontal-pod-autoscaler-sync-period": f"{timing.sync_s}s"}}
+
+
+def install_needed(*names: str, minor: str | None = None, optimizer: bool = True) -> None:
+    """Install what is missing, as `stowage tools install` does beforehand.
+
+    Those are tools that go with a minor of Kubernetes and, for whoever asks the optimiser, compiled hot loops.
+    Everything that needs any begins with it, so that nothing is built without a word.
+    """
+    # Else a build would go on that nobody waits for.
+    with ending_cleanly():
+        if names:
+            install_tools(names, minor=minor)
+        if optimizer:
+            compile_optimizer()
+
+
+def install_arms(arms: Sequence[Arm], backend: Backend | None = None, scenarios: Sequence[Scenario] = ()) -> None:
+    """Install what arms need, and clusters of a kind for scenarios, where one is named."""
+    for minor in sorted({arm.minor for arm in arms}):
+        tools = [tool for arm in arms if arm.minor == minor for tool in arm.tools]
+        if backend is not None:
+            tools += list_tools(backend, scenarios)
+        install_needed(*tools, minor=minor, optimizer=SCHEDULER in tools)
+
+
+def list_tools(backend: Backend, scenarios: Sequence[Scenario]) -> tuple[str, ...]:
+    """Return the tools without which no cluster for scenarios comes up."""
+    overloads = (one for scenario in scenarios for one in actions_of(scenario.steps, Overload))
+    measured = Need.USAGE not in CANNOT[backend] and any(overloads)
+    return (*CLUSTER_TOOLS[backend], *((METRICS_SERVER,) if measured else ()))

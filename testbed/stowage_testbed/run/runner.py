@@ -4,48 +4,28 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from stowage_testbed.base.clock import Clock
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.run.listener import Listener, Listeners, Writers, write_nothing
+from stowage_testbed.run.context import Stopwatch
+from stowage_testbed.run.listener import Listener, Writers
 from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome, find_divergences
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.run.session import open_context
-from stowage_testbed.run.stopwatch import Stopwatch
-from stowage_testbed.run.workers.pool import WorkerPool
-from stowage_testbed.run.workers.tasks import list_tasks
+from stowage_testbed.run.tasks import list_tasks
+from stowage_testbed.run.workers import WorkerPool
 
 
 class Runner:
-    """Carries one request out.
-
-    Parameters
-    ----------
-    request
-        What to run, and where.
-    run_id
-        Name of the run.
-    listener
-        Receives every step.
-    writers
-        Makes what receives the records of each scenario besides.
-    clock
-        Times the steps of the run.
-    """
+    """Carries one request out."""
 
     def __init__(
-        self,
-        request: RunRequest,
-        run_id: str,
-        listener: Listener,
-        writers: Writers = write_nothing,
-        clock: Clock | None = None,
+        self, request: RunRequest, run_id: str, listener: Listener, writers: Writers = lambda _shown: Listener()
     ) -> None:
         self._request = request
         self._run_id = run_id
         self._shown, self._writers = listener, writers
-        self._listener = Listeners(listener, writers(listener))
-        self._stopwatch = Stopwatch(clock)
+        self._listener = Listener(listener, writers(listener))
+        self._stopwatch = Stopwatch()
         self._started = datetime.now(tz=UTC).isoformat(timespec="seconds")
         self._outcomes: list[ScenarioOutcome] = []
         self._cluster = ""
@@ -53,21 +33,18 @@ class Runner:
     def run(self) -> RunOutcome:
         """Run every scenario in every round.
 
-        An error that ends the run early is part of the outcome, with the results so
-        far.
-        An interrupt is raised after the cluster is down and the outcome is reported.
-
-        Raises
-        ------
-        StowageError
-            The run ended early, and that could not be written.
+        An error that ends the run early is part of the outcome, with the results so far. An interrupt is raised after
+        the cluster is down and the outcome is reported.
         """
         self._listener.run_started(self._run_id, self._request.total)
         try:
             if self._request.jobs > 1:
                 self._run_side_by_side()
             else:
-                self._run_on_cluster()
+                with open_context(self._request, self._run_id, self._listener, self._stopwatch) as context:
+                    self._cluster = context.cluster.name
+                    for task in list_tasks(self._request):
+                        self._outcomes.append(run_scenario(context, task.scenario, task.repeat, self._listener))
         except StowageError as problem:
             try:
                 return self._finish(str(problem), problem.exit_code)
@@ -78,14 +55,6 @@ class Runner:
             self._finish("it was interrupted")
             raise
         return self._finish()
-
-    def _run_on_cluster(self) -> None:
-        request, listener = self._request, self._listener
-        with open_context(request, self._run_id, listener, self._stopwatch) as context:
-            self._cluster = context.cluster.name
-            for task in list_tasks(request):
-                outcome = run_scenario(context, task.scenario, task.repeat, listener)
-                self._outcomes.append(outcome)
 
     def _run_side_by_side(self) -> None:
         pool = WorkerPool(self._request, self._run_id, self._shown, self._writers)

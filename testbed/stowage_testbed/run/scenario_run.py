@@ -9,19 +9,17 @@ from dataclasses import replace
 from stowage_testbed.base import health
 from stowage_testbed.cluster.supervision import needing_host_pods
 from stowage_testbed.metrics.catalogue import metrics_of
-from stowage_testbed.run.cluster_needs import find_missing
-from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.context import PROBLEMS, RunContext, in_words
 from stowage_testbed.run.environment import clear, find_taken_node, name_namespace, prepare
 from stowage_testbed.run.harness import Harness
-from stowage_testbed.run.invariant_checks import check_invariants
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import ScenarioOutcome, make_outcome
-from stowage_testbed.run.problem import PROBLEMS, in_words
 from stowage_testbed.run.recorder import RunRecorder
+from stowage_testbed.run.request import find_missing
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.execution import carry_all_out
-from stowage_testbed.run.steps.observed_moment import read_values
-from stowage_testbed.run.window_record import make_window_record
+from stowage_testbed.run.steps.moments import read_values
+from stowage_testbed.run.window_record import check_invariants, make_window_record
 from stowage_testbed.scenario.check import CheckResult, check_expressions, check_metrics
 from stowage_testbed.scenario.model import Scenario
 
@@ -36,15 +34,6 @@ def run_scenario(
 
     An error of the scenario is part of its outcome. One in the clean-up is raised: the
     next scenario would not find a fresh cluster.
-
-    Parameters
-    ----------
-    repeat
-        Number of the run, which its namespace is named by.
-    listener
-        Receives the outcome and the records before anything is cleared.
-    harness
-        What places the pods, and what else happens; without it the chart's release.
     """
     if missing := find_missing(context.cluster.backend, scenario):
         listener.run_progress(f"{scenario.scenario_id}: skipped: {missing}")
@@ -56,11 +45,12 @@ def run_scenario(
         taken = find_taken_node(context, scenario)
     except PROBLEMS as problem:
         taken = in_words(problem)
+    namespace = name_namespace(context, scenario, repeat)
     if taken:
         # Nothing is made, and so nothing is cleared: the nodes are somebody's own.
         outcome = make_outcome(scenario, repeat, error=taken)
         listener.scenario_ended(outcome)
-        listener.scenario_finished(outcome, recorder.material(name_namespace(context, scenario, repeat)))
+        listener.scenario_finished(outcome, recorder.material(namespace))
         return outcome
     try:
         with needed(context.cluster):
@@ -70,7 +60,6 @@ def run_scenario(
         if not outcome.passed:
             # Whatever it has done to the release is not the next one's matter.
             context.last_release.forget()
-        namespace = name_namespace(context, scenario, repeat)
         listener.scenario_ended(outcome)
         listener.scenario_finished(outcome, recorder.material(namespace))
         with recorder.step("clean up"):
@@ -120,8 +109,7 @@ def _complete(outcome: ScenarioOutcome, steps: StepContext, *, failed: bool) -> 
     record = make_window_record(steps)
     if not steps.harness.is_judged:
         return replace(outcome, record=record)
-    metrics = metrics_of(record) if record else ()
-    outcome = replace(outcome, record=record, metrics=metrics)
+    outcome = replace(outcome, record=record, metrics=metrics_of(record) if record else ())
     # Unless the step that failed says it all.
     of_end = () if failed else tuple(_check_end(steps, outcome))
     invariants = check_invariants(steps.run, steps.recorder, steps.scenario.expect.allow)

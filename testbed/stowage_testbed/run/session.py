@@ -13,28 +13,16 @@ from stowage_testbed.cluster.listing import purge_clusters
 from stowage_testbed.cluster.stock_scheduler import check_no_scheduler
 from stowage_testbed.cluster.supervision import supervised
 from stowage_testbed.observe.observer import Observer
-from stowage_testbed.run.cluster_needs import make_cluster
-from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.context import RunContext, Stopwatch
 from stowage_testbed.run.listener import Listener
-from stowage_testbed.run.request import RunRequest
-from stowage_testbed.run.stopwatch import Stopwatch
+from stowage_testbed.run.request import RunRequest, make_cluster
 
 
 @contextmanager
 def open_cluster(request: RunRequest, listener: Listener, stopwatch: Stopwatch) -> Iterator[Cluster]:
-    """Yield the cluster of a run; one that was made for it is gone afterwards.
+    """Yield the cluster of a run; one that was made for it is gone afterwards, unless it is to be kept.
 
-    Leftovers of runs that were killed are removed first. A cluster that the user named
-    is never brought down, and one of the run's own stays if it is to be kept.
-
-    Raises
-    ------
-    InputError
-        The named cluster is of another minor than the request's.
-    StowageError
-        It has the stock scheduler, beside which nothing can be measured.
-    RunEndedError
-        The block cannot go on, as `supervised` says.
+    Leftovers of runs that were killed are removed first. A cluster that the user named is never brought down.
     """
     with ending_cleanly():
         if request.cluster is not None:
@@ -57,7 +45,14 @@ def open_cluster(request: RunRequest, listener: Listener, stopwatch: Stopwatch) 
                 yield cluster
         finally:
             with stopwatch.step("cluster down"):
-                _end(cluster, request, listener)
+                if request.keep_cluster:
+                    listener.run_progress(
+                        f"cluster {cluster.name} is kept; use it with KUBECONFIG="
+                        f"{cluster.kubeconfig}, end it with: stowage down {cluster.name}"
+                    )
+                else:
+                    listener.run_progress(f"cluster {cluster.name}: down")
+                    take_down(cluster)
 
 
 @contextmanager
@@ -69,17 +64,5 @@ def open_context(request: RunRequest, run_id: str, listener: Listener, stopwatch
         Observer(api) as observer,
         stopwatch.step("scenarios"),
     ):
-        yield RunContext(
-            cluster, api, observer, tag=run_id[-4:], lasting=request.cluster is not None or request.keep_cluster
-        )
-
-
-def _end(cluster: Cluster, request: RunRequest, listener: Listener) -> None:
-    if request.keep_cluster:
-        listener.run_progress(
-            f"cluster {cluster.name} is kept; use it with KUBECONFIG="
-            f"{cluster.kubeconfig}, end it with: stowage down {cluster.name}"
-        )
-    else:
-        listener.run_progress(f"cluster {cluster.name}: down")
-        take_down(cluster)
+        lasting = request.cluster is not None or request.keep_cluster
+        yield RunContext(cluster, api, observer, tag=run_id[-4:], lasting=lasting)

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
+from stowage_testbed.base.wait import HANG_S, WaitTimeoutError, wait_until
+from stowage_testbed.invariants import History, check
 from stowage_testbed.metrics.record import RunRecord, find_state_at_end
+from stowage_testbed.observe.audit import (
+    AuditEntry,
+    AuditLogMissingError,
+    AuditMark,
+    AuditReader,
+    read_audit_entries,
+    read_binding_times_ns,
+)
+from stowage_testbed.observe.change import Change
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.receipt import NS_PER_S, Receipt
-from stowage_testbed.recording.run_record import Observations, RunLabel, make_node_records, make_record
-from stowage_testbed.run.catching_up import count_pods, read_audit
+from stowage_testbed.observe.timeline import read_pod_timelines
+from stowage_testbed.recording.run_record import Observations, PodCount, RunLabel, make_node_records, make_record
+from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.steps.context import StepContext
-from stowage_testbed.run.steps.observed_moment import sum_up_plans
+from stowage_testbed.run.steps.moments import sum_up_plans
+from stowage_testbed.scenario.check import CheckResult
 
 ARM = "release"
 """What stands for the scheduler's arm in the record of a run without comparison."""
@@ -25,18 +40,13 @@ TIMESTAMP_S = 1.0
 
 
 def make_window_record(context: StepContext) -> RunRecord | None:
-    """Return what there is of the measured window, as metrics are made from it.
-
-    ``None`` is returned where the steps measured none. Moves and evictions are those of
-    all plans of the run.
-    """
+    """Return what was measured in the window, if there was one; moves and evictions are those of the whole run."""
     window, recorder, run = context.window, context.recorder, context.run
     if window is None:
         return None
     ours = set(context.scenario.node_names)
     bodies, plans = run.observer.read(lambda state: (state.bodies("Node"), state.plans()))
     changes = [*recorder.there_before, *recorder.changes()]
-    of_plans = sum_up_plans(plans)
     seen = Observations(
         namespace=context.namespace,
         start=window.start,
@@ -46,7 +56,7 @@ def make_window_record(context: StepContext) -> RunRecord | None:
         audit=read_audit(run, recorder.audit_start, changes, context.namespace),
         count=count_pods(run, context.namespace),
     )
-    record = make_record(RunLabel(context.scenario.scenario_id, ARM), seen)
+    record, of_plans = make_record(RunLabel(context.scenario.scenario_id, ARM), seen), sum_up_plans(plans)
     return replace(
         record,
         moves=of_plans.moves,
@@ -59,14 +69,8 @@ def make_window_record(context: StepContext) -> RunRecord | None:
 def find_proved_bound(record: RunRecord, plans: Sequence[ObservedPlan], start: Receipt) -> int | None:
     """Return the most pods that could have been placed, as the last plan proves it.
 
-    A plan counts the pods of the whole cluster, so that only what it leaves out of its
-    bound is taken from it. ``None`` is returned where it proves nothing of the state at
-    the end: it was not carried out, or a pod that waits came after it.
-
-    Parameters
-    ----------
-    start
-        When the window began.
+    A plan counts the pods of the whole cluster, so that only what it leaves out of its bound is taken from it. ``None``
+    is returned where it proves nothing of the state at the end: it was not carried out, or a pod that waits came later.
     """
     if not plans or not plans[-1].tiers or plans[-1].phase not in ENDED_WELL:
         return None
@@ -79,3 +83,51 @@ def find_proved_bound(record: RunRecord, plans: Sequence[ObservedPlan], start: R
         return None
     lowest = min(plans[-1].tiers, key=lambda tier: tier.priority)
     return len(find_state_at_end(record).bound) + lowest.upper_bound - lowest.placed
+
+
+def count_pods(context: RunContext, namespace: str) -> PodCount:
+    """Return both counts of a namespace, as soon as they are equal or as they stay."""
+
+    def look() -> PodCount:
+        watched = context.observer.read(lambda state: len(state.all_pods(namespace)))
+        return PodCount(context.objects.count("Pod", namespace), watched)
+
+    try:
+        what = "the watch to show every pod of the API server"
+        return wait_until(what, look, lambda count: count.api == count.watched, timeout_s=HANG_S)
+    except WaitTimeoutError as error:
+        last: PodCount = error.last_state
+        return last
+
+
+def read_audit(context: RunContext, start: AuditMark, changes: Iterable[Change], namespace: str) -> list[AuditEntry]:
+    """Return a window's entries; bindings that the log lacks at the deadline are counted by the window's record."""
+    missing = {f"{line.namespace}/{line.name}" for line in read_pod_timelines(changes, namespace) if line.bound}
+    log, entries = AuditReader(context.cluster.audit_log, start), list[AuditEntry]()
+
+    def look() -> int:
+        try:
+            new = list(log.entries())
+        except AuditLogMissingError:
+            missing.clear()
+            return 0
+        entries.extend(new)
+        missing.difference_update(read_binding_times_ns(new))
+        return len(missing)
+
+    with suppress(WaitTimeoutError):
+        wait_until("the audit log to have every binding", look, lambda left: not left or not entries, timeout_s=HANG_S)
+    return entries
+
+
+def check_invariants(
+    context: RunContext, recorder: RunRecorder, allowed: Collection[str] = ()
+) -> tuple[CheckResult, ...]:
+    """Check a run that has come to rest; every violation of a rule that is not allowed is a failed check."""
+    entries = read_audit_entries(context.cluster.audit_log, recorder.audit_start)
+    # What was there comes first: a change that was on its way then was stamped earlier.
+    changes = sorted(recorder.changes(), key=lambda change: change.receipt)
+    violations = check(History((*recorder.there_before, *changes), tuple(entries)))
+    found = (one for one in violations if one.rule not in allowed)
+    broken = tuple(CheckResult("invariants", False, "kept", one.rule, one.in_words()) for one in found)
+    return broken or (CheckResult("invariants", True, "kept", "kept"),)

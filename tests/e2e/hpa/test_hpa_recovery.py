@@ -21,10 +21,10 @@ from stowage_testbed.hpa.model.web_service import steady_state
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.hpa.settings import Find, Hold
 from stowage_testbed.observe.observer import Observer
-from stowage_testbed.run.cluster_needs import make_cluster
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import ScenarioOutcome
+from stowage_testbed.run.request import make_cluster
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import Scenario

@@ -16,7 +16,7 @@ from selenium.webdriver.common.keys import Keys
 
 from stowage_testbed.api.objects import Objects, make_manifest
 from stowage_testbed.cli.plan_control import PlanApi
-from stowage_testbed.live.plans import may_change_plans
+from stowage_testbed.live.history import may_change_plans
 from stowage_testbed.live.server import Control, LiveServer, serving
 from stowage_testbed.live.watching import LiveWatch
 

@@ -13,8 +13,7 @@ from stowage_testbed.capture.capture import Capture, capture, make_neutral
 from stowage_testbed.capture.reading import read_api
 from stowage_testbed.capture.writing import write_scenario
 from stowage_testbed.observe.pod import node_of
-from stowage_testbed.run.listener import WindowListener
-from stowage_testbed.run.material import Material
+from stowage_testbed.run.listener import Material, WindowListener
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.scenario.load import load_file

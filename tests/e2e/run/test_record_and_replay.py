@@ -22,8 +22,7 @@ from stowage_testbed.observe.change import Verb
 from stowage_testbed.observe.pod import node_of
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.harness import Harness
-from stowage_testbed.run.listener import Listener
-from stowage_testbed.run.material import Material
+from stowage_testbed.run.listener import Listener, Material
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.from_trace import make_scenario_of_trace

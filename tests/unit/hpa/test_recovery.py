@@ -24,9 +24,8 @@ from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.observe.receipt import NS_PER_S, Receipt
 from stowage_testbed.run.arm import PodOverrides
-from stowage_testbed.run.cluster_needs import make_autoscaler_arguments
-from stowage_testbed.run.recovery.alignment import MARGIN_S, Readings, await_fresh
-from stowage_testbed.run.recovery.manifests import NAME, make_autoscaler, make_deployment
+from stowage_testbed.run.recovery import MARGIN_S, NAME, Readings, await_fresh, make_autoscaler, make_deployment
+from stowage_testbed.run.request import make_autoscaler_arguments
 
 
 def test_the_workload_is_the_paper_s_with_the_scheduler_s_overrides() -> None:

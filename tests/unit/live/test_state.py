@@ -9,8 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from stowage_testbed.live.history import GONE, POD_COLUMNS, POD_ENTRY
-from stowage_testbed.live.plans import MOST_STEPS, PlanLog, see_plan
+from stowage_testbed.live.history import GONE, MOST_STEPS, POD_COLUMNS, POD_ENTRY, PlanLog, see_plan
 from stowage_testbed.live.state import ENDING, NOT_TRIED, PLACED, WAITING, LiveState
 from stowage_testbed.observe.change import Change, JsonObject, Verb
 from stowage_testbed.observe.receipt import ReceiptClock

@@ -12,8 +12,7 @@ from outcomes import FAILED, a_material, a_plan, a_run, a_stepped_outcome, an_ou
 from rich.console import Console
 
 from stowage_testbed.report.before_after import draw_comparison, write_page
-from stowage_testbed.report.bundle import Bundle
-from stowage_testbed.report.evidence import EvidenceWriter
+from stowage_testbed.report.bundle import Bundle, EvidenceWriter
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.scenario.steps.arriving import Replay
 

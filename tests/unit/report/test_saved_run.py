@@ -21,10 +21,16 @@ from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cli import app
 from stowage_testbed.report import progress as progress_module
 from stowage_testbed.report.junit import make_junit
-from stowage_testbed.report.limits import MOST_CHARACTERS, MOST_LINES
 from stowage_testbed.report.progress import LiveProgress
-from stowage_testbed.report.showing import make_placement_table, show_run, write_markdown, write_screen
-from stowage_testbed.report.tables import make_tables
+from stowage_testbed.report.showing import (
+    MOST_CHARACTERS,
+    MOST_LINES,
+    make_placement_table,
+    make_tables,
+    show_run,
+    write_markdown,
+    write_screen,
+)
 from stowage_testbed.run.outcome import ScenarioOutcome, read_run
 from stowage_testbed.scenario.check import CheckResult
 

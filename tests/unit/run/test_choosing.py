@@ -12,11 +12,8 @@ from stowage_testbed.cli.run_session import RunSession
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
-from stowage_testbed.run.cluster_needs import find_missing, make_cluster
-from stowage_testbed.run.request import RunRequest, choose_scenarios
-from stowage_testbed.run.workers.number import CLUSTER_BYTES, choose_number
-from stowage_testbed.run.workers.order import InOrder
-from stowage_testbed.run.workers.tasks import TaskQueue, list_tasks
+from stowage_testbed.run.request import RunRequest, choose_scenarios, find_missing, make_cluster
+from stowage_testbed.run.tasks import CLUSTER_BYTES, InOrder, TaskQueue, choose_number, list_tasks
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import Scenario
 

@@ -25,14 +25,14 @@ from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.plan import ObservedPlan, read_plan
 from stowage_testbed.observe.receipt import NS_PER_S, Receipt
 from stowage_testbed.observe.source import CORE_SOURCES, PODS, REPLICA_SETS
-from stowage_testbed.run import catching_up
+from stowage_testbed.run import window_record
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.invariant_checks import WATCHED, check_invariants
+from stowage_testbed.run.harness import WATCHED
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import ScenarioOutcome, find_divergences, make_latency
 from stowage_testbed.run.recorder import RunRecorder
-from stowage_testbed.run.steps.observed_moment import sum_up_plans
-from stowage_testbed.run.window_record import find_proved_bound
+from stowage_testbed.run.steps.moments import sum_up_plans
+from stowage_testbed.run.window_record import check_invariants, find_proved_bound
 from stowage_testbed.scenario.check import OptimizerRecord
 
 SOON_S = 10.0
@@ -172,12 +172,12 @@ def test_the_log_is_waited_for_until_it_has_every_binding(tmp_path: Path, monkey
     cluster = SilentCluster(tmp_path)
     clock = Growing(cluster.audit_log)
     clock.pause(0)
-    monkeypatch.setattr(catching_up, "wait_until", partial(wait_until, clock=clock))
+    monkeypatch.setattr(window_record, "wait_until", partial(wait_until, clock=clock))
     api = client.ApiClient()
     context = RunContext(cluster, api, Observer(api), tag="test")
     changes = [change for n in range(BINDINGS) for change in life(f"p{n}", 1, 2, 3)]
 
-    entries = catching_up.read_audit(context, BEGINNING, changes, NAMESPACE)
+    entries = window_record.read_audit(context, BEGINNING, changes, NAMESPACE)
 
     assert [entry.name for entry in entries] == [f"p{n}" for n in range(BINDINGS)]
 

@@ -17,8 +17,7 @@ from stowage_testbed.run.arm import PodOverrides, apply_overrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.recorder import RunRecorder
-from stowage_testbed.run.release import make_optimizer_values
-from stowage_testbed.run.serving import LastRelease, Serving, Wanted
+from stowage_testbed.run.release import LastRelease, Serving, Wanted, make_optimizer_values
 from stowage_testbed.scenario.manifests import make_bare_pod, make_controller
 from stowage_testbed.scenario.model import OptimizerSettings, Workload
 from stowage_testbed.simulate import NO_PROTECTION

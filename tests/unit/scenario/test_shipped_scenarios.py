@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from stowage_testbed.cli import app
 from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.metrics.record import RunRecord
-from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS
+from stowage_testbed.run.context import DEFAULT_TIMEOUTS
 from stowage_testbed.scenario.load import find_files, load_folder
 from stowage_testbed.scenario.model import GENERAL
 from stowage_testbed.scenario.schema import explain_scenario, make_strict_schema, write_editor_schema

@@ -34,8 +34,7 @@ from stowage_testbed.run.arm import Arm
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import clear_plans
 from stowage_testbed.run.harness import Harness
-from stowage_testbed.run.listener import Listener
-from stowage_testbed.run.material import Material
+from stowage_testbed.run.listener import Listener, Material
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.scenario_run import run_scenario

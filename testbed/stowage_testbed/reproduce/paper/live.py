@@ -15,8 +15,7 @@ from stowage_testbed.metrics.state import ClusterState, count_placed_by_priority
 from stowage_testbed.reproduce.paper.instances import Categorised, Evaluation
 from stowage_testbed.reproduce.sweep.execution import SweepFolder
 from stowage_testbed.run.context import make_run_id
-from stowage_testbed.run.listener import Listener, Listeners
-from stowage_testbed.run.material import Material
+from stowage_testbed.run.listener import Listener, Material
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.runner import Runner
@@ -76,7 +75,7 @@ def run_live(path: Path, sample: Sequence[Categorised], listener: Listener) -> t
             with Simulator(find_profile("deterministic")) as simulator:
                 writer = _OutcomeWriter(missing, journal, simulator)
                 scenarios = tuple(live_scenario(one) for one in missing)
-                outcome = Runner(RunRequest(scenarios), make_run_id(), Listeners(listener, writer)).run()
+                outcome = Runner(RunRequest(scenarios), make_run_id(), Listener(listener, writer)).run()
             if outcome.error:
                 raise StowageError(
                     f"the runs on the real cluster ended early: {outcome.error}; what was run is kept, and the same "

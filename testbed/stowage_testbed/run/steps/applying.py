@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable
 
 from stowage_testbed.api.objects import is_observed
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.observe.change import JsonObject, name_of
-from stowage_testbed.observe.condition import Condition, ConditionResult
-from stowage_testbed.observe.pod import Pod
+from stowage_testbed.observe.condition import ConditionResult, at_rest, packed
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.environment import delete_object
-from stowage_testbed.run.manual_plan import make_manual_plan
-from stowage_testbed.run.steps.conditions import some_pods
-from stowage_testbed.run.steps.context import StepContext
+from stowage_testbed.run.release import execute_manual_plan, make_manual_plan
+from stowage_testbed.run.steps.context import StepContext, none_left
+from stowage_testbed.run.steps.waiting import some_pods
 from stowage_testbed.scenario.manifests import make_controllers
 from stowage_testbed.scenario.model import SCALED
-from stowage_testbed.scenario.steps.applying import Apply, ApplyInTurn, AskForPlan, Delete, Evict, Patch, Scale, Usage
+from stowage_testbed.scenario.steps.applying import (
+    Apply,
+    ApplyInTurn,
+    AskForPlan,
+    Delete,
+    Evict,
+    Pack,
+    Patch,
+    Release,
+    Scale,
+    Usage,
+)
 
 USAGE_CPU = "kwok.x-k8s.io/usage-cpu"
 USAGE_MEMORY = "kwok.x-k8s.io/usage-memory"
@@ -41,11 +51,8 @@ def apply_in_turn(context: StepContext, step: ApplyInTurn) -> None:
     for name in step.names:
         apply(context, Apply((name,)))
         wanted += brought.get(name, 0)
-        context.wait_for(
-            "all pods to have a node or be found unschedulable",
-            some_pods(context.namespace, (), wanted, "settled"),
-            timeout_s=context.timeout_s(),
-        )
+        settled = some_pods(context.namespace, (), wanted, "settled")
+        context.wait_for("all pods to have a node or be found unschedulable", settled)
 
 
 def delete(context: StepContext, step: Delete) -> None:
@@ -59,7 +66,8 @@ def delete(context: StepContext, step: Delete) -> None:
             for one in workload.controller_names:
                 context.objects.delete(workload.kind, one, namespace=context.namespace)
         if workload is None or context.made[name]:
-            _delete_bare_pods(context, name)
+            for pod in context.pods_of(name):
+                context.objects.delete("Pod", pod.name, namespace=context.namespace)
 
 
 def scale(context: StepContext, step: Scale) -> None:
@@ -95,21 +103,9 @@ def evict(context: StepContext, step: Evict) -> None:
     """Evict the first bound pods of a workload by name, on a node if one is named.
 
     The watches show that they leave on return: the next step waits for others.
-
-    Raises
-    ------
-    StowageError
-        There are not so many.
-    ApiRefusedError
-        A budget forbids it.
     """
-    bound = context.run.observer.read(
-        lambda state: [
-            pod
-            for pod in _list_pods(state, context, step.workload)
-            if pod.bound and pod.live and step.node in {"", pod.node}
-        ]
-    )
+    pods = context.pods_of(step.workload)
+    bound = [pod for pod in pods if pod.bound and pod.live and step.node in {"", pod.node}]
     if len(bound) < step.pods:
         raise StowageError(
             f"{step.pods} pods of {step.workload} were to be evicted, {len(bound)} "
@@ -117,11 +113,12 @@ def evict(context: StepContext, step: Evict) -> None:
         )
     for pod in bound[: step.pods]:
         context.objects.evict(pod.name, namespace=context.namespace, uid=pod.uid)
-    context.wait_for(
-        "the watch to show that the evicted pods leave",
-        _left(context.namespace, {pod.uid for pod in bound[: step.pods]}),
-        timeout_s=HANG_S,
-    )
+    evicted = {pod.uid for pod in bound[: step.pods]}
+
+    def list_live(state: State) -> list[str]:
+        return [pod.name for pod in state.pods(context.namespace) if pod.uid in evicted]
+
+    context.wait_for("the watch to show that the evicted pods leave", none_left(list_live), timeout_s=HANG_S)
 
 
 def usage(context: StepContext, step: Usage) -> None:
@@ -131,7 +128,7 @@ def usage(context: StepContext, step: Usage) -> None:
         annotations[USAGE_CPU] = f"{step.cpu}m"
     if step.memory is not None:
         annotations[USAGE_MEMORY] = str(step.memory)
-    pods = context.run.observer.read(lambda state: [p for p in _list_pods(state, context, step.workload) if p.live])
+    pods = [pod for pod in context.pods_of(step.workload) if pod.live]
     for pod in pods:
         context.objects.patch("Pod", pod.name, {"metadata": {"annotations": annotations}}, namespace=context.namespace)
     context.facts["pods"] = len(pods)
@@ -140,9 +137,8 @@ def usage(context: StepContext, step: Usage) -> None:
 def ask_for_plan(context: StepContext, step: AskForPlan) -> None:
     """Create a PackingPlan; what becomes of it is for other steps to wait for."""
     time_limit_s = step.time_limit_s or context.scenario.optimizer.time_limit_s
-    context.objects.create(
-        make_manual_plan({"name": step.plan}, execution_mode=step.execution_mode, time_limit_s=time_limit_s)
-    )
+    plan = make_manual_plan({"name": step.plan}, execution_mode=step.execution_mode, time_limit_s=time_limit_s)
+    context.objects.create(plan)
 
 
 def _await_taken_over(context: StepContext, kind: str, name: str, namespace: str) -> None:
@@ -154,37 +150,47 @@ def _await_taken_over(context: StepContext, kind: str, name: str, namespace: str
         timeout_s=HANG_S,
     )
     wanted = _list_replicas(context.objects.list_all("ReplicaSet", namespace))
-    context.wait_for("the watch to show the new number of pods", _replicas_are(namespace, wanted), timeout_s=HANG_S)
 
+    def replicas_are(state: State) -> ConditionResult:
+        # A comparison does not watch them, and has nothing to say of them.
+        seen = _list_replicas(state.bodies("ReplicaSet", namespace))
+        late = {name: count for name, count in seen.items() if wanted.get(name, count) != count}
+        return ConditionResult(not late, f"seen: {late}, wanted: {wanted}")
 
-def _list_pods(state: State, context: StepContext, workload: str) -> list[Pod]:
-    pods = state.all_pods(context.namespace)
-    return [pod for pod in pods if pod.workload == workload]
+    context.wait_for("the watch to show the new number of pods", replicas_are, timeout_s=HANG_S)
 
 
 def _list_replicas(bodies: Iterable[JsonObject]) -> dict[str, int]:
     return {name_of(body): body["spec"]["replicas"] for body in bodies}
 
 
-def _replicas_are(namespace: str, wanted: Mapping[str, int]) -> Condition:
-    def condition(state: State) -> ConditionResult:
-        # A comparison does not watch them, and has nothing to say of them.
-        seen = _list_replicas(state.bodies("ReplicaSet", namespace))
-        late = {name: count for name, count in seen.items() if wanted.get(name, count) != count}
-        return ConditionResult(not late, f"seen: {late}, wanted: {wanted}")
-
-    return condition
+QUIET_MARGIN_S = 0.5
+"""Beyond the settle time, in which a trigger that comes again would show itself."""
 
 
-def _left(namespace: str, evicted: Collection[str]) -> Condition:
-    def condition(state: State) -> ConditionResult:
-        live = [pod.name for pod in state.pods(namespace) if pod.uid in evicted]
-        return ConditionResult(not live, f"still there: {', '.join(live) or 'none'}")
+def release(context: StepContext, step: Release) -> None:
+    """Have the release serve, unless another scheduler does."""
+    if context.harness.is_released:
+        context.harness.release(context.run, context.scenario, step, context.recorder)
+    context.is_planned |= step.optimizer
+    context.try_objects()
 
-    return condition
 
+def pack(context: StepContext, step: Pack) -> None:
+    """Wait until the optimiser is done, after asking for a plan if it must be asked.
 
-def _delete_bare_pods(context: StepContext, workload: str) -> None:
-    pods = context.run.observer.read(lambda state: _list_pods(state, context, workload))
-    for pod in pods:
-        context.objects.delete("Pod", pod.name, namespace=context.namespace)
+    One plan is asked for, and one is made, whether it is the best or not.
+    """
+    del step
+    run, scenario = context.run, context.scenario
+    is_done = packed if context.harness.is_released else at_rest
+    if scenario.optimizer.trigger == "manual" and context.harness.is_released:
+        execute_manual_plan(run, scenario)
+        is_done = at_rest
+    run.observer.wait_for(
+        f"the optimiser to be done with {scenario.scenario_id}",
+        is_done(context.namespace, context.demand.total()),
+        timeout_s=run.timeouts.plan_s(scenario),
+        quiet_s=scenario.optimizer.settle_s + QUIET_MARGIN_S,
+        quiet_kinds=("Pod", "PackingPlan"),
+    )

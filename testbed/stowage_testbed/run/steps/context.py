@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -14,17 +14,17 @@ from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.observe.change import JsonObject, name_of
-from stowage_testbed.observe.condition import Condition
+from stowage_testbed.observe.condition import SHOWN, Condition, ConditionResult
+from stowage_testbed.observe.pod import Pod
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.source import PACKING_PLANS, source_of
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.arm import apply_overrides
-from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.context import RunContext, Timeouts
 from stowage_testbed.run.environment import ScenarioEnvironment, await_account
 from stowage_testbed.run.harness import Harness
 from stowage_testbed.run.outcome import CheckpointRecord, StepRecord, Window
 from stowage_testbed.run.recorder import RunRecorder
-from stowage_testbed.run.timeouts import Timeouts
 from stowage_testbed.scenario.check import CheckResult
 from stowage_testbed.scenario.manifests import make_controllers
 from stowage_testbed.scenario.model import Scenario, Workload
@@ -39,26 +39,11 @@ MALFORMED = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
 class StepContext:
     """What every step acts on, and what the steps have produced.
 
-    Attributes
-    ----------
-    harness
-        What places the pods.
-    demand
-        How many pods have been asked for.
-    made
-        How many pods bursts have made of each workload, for the names of the next.
-    untried
-        Objects that the server has not looked at yet.
-    refused
-        Whether the server says that an object or a workload is none of this cluster's.
-    is_planned
-        Whether an optimiser has served.
-    noted_changes, noted_window
-        How many changes there were at the last checkpoint, and what had been measured.
-    step, facts
-        The step that is being carried out, and what is worth knowing of it.
-    recovery
-        Of the last step that overloaded a service.
+    `demand` is how many pods have been asked for, `made` how many bursts have made of each workload. `untried` are
+    objects that the server has not looked at yet; `refused` says that one of them, or a workload, is none of this
+    cluster's. `is_planned` says whether an optimiser has served. `noted_changes` counts those at the last checkpoint,
+    `noted_window` is what had been measured then. `facts` are what is worth knowing of the `step` that is being carried
+    out, and `recovery` is of the last one that overloaded a service.
     """
 
     run: RunContext
@@ -97,13 +82,8 @@ class StepContext:
     def try_objects(self) -> None:
         """Watch the objects' kinds, and have the server look at all that is written.
 
-        Each is looked at once, when its kind is served: that of some comes with the
-        release, or is defined by another object.
-
-        Raises
-        ------
-        ApiRefusedError
-            The server says that an object is none.
+        Each is looked at once, when its kind is served: that of some comes with the release, or is defined by another
+        object.
         """
         untried, self.untried = self.untried, []
         for item in untried:
@@ -124,20 +104,13 @@ class StepContext:
                     self._offer(manifest, dry_run=True)
 
     def create_object(self, item: ObjectSpec) -> None:
-        """Create an object, and return when it is of use.
-
-        Raises
-        ------
-        ApiRefusedError
-            The server refused it, or serves no such kind; says where it is written.
-        """
+        """Create an object, and return when it is of use."""
         with _say_where(item.place):
             kind = self.objects.kinds.of(item.manifest)
         self.run.observer.watch(source_of(kind))
         self._create(item, kind)
         if kind.name == DEFINITION:
-            timeout_s = self.run.timeouts.prepare_s
-            self.objects.await_definition(item.object_name, timeout_s)
+            self.objects.await_definition(item.object_name, self.timeouts.prepare_s)
         if kind.name == "Namespace":
             await_account(self.run, item.object_name)
 
@@ -183,44 +156,33 @@ class StepContext:
 
     def workload(self, name: str) -> Workload | None:
         """Return a workload of the scenario."""
-        found = (one for one in self.scenario.workload if one.name == name)
-        return next(found, None)
+        return next((one for one in self.scenario.workload if one.name == name), None)
 
     def existing_workload(self, name: str) -> Workload:
-        """Return a workload that a step changes.
-
-        Raises
-        ------
-        StowageError
-            It is not there.
-        """
+        """Return a workload that a step changes."""
         workload = self.workload(name)
         if workload is None:
             raise StowageError(f"there is no workload {name}; something else than the steps has removed it")
         return workload
+
+    def pods_of(self, workload: str) -> list[Pod]:
+        """Return all pods of a workload that the watches have, by name."""
+        seen = self.run.observer.read(lambda state: state.all_pods(self.namespace))
+        return [pod for pod in seen if pod.workload == workload]
 
     def object(self, name: str) -> ObjectSpec | None:
         """Return an object of the scenario besides its workload."""
         return self.scenario.objects.get(name)
 
     def watch_named(self, names: Iterable[str]) -> None:
-        """Watch the kinds of objects that are called ``Kind/name``.
-
-        Raises
-        ------
-        KindMissingError
-            The cluster serves no such kind.
-        """
+        """Watch the kinds of objects that are called ``Kind/name``."""
         for name in names:
             kind = name.rpartition("/")[0]
             if kind and self.object(name) is None:
                 self.run.observer.watch(source_of(self.objects.kinds.find(kind)))
 
     def find_observed(self, state: State, name: str) -> JsonObject | None:
-        """Return an object as the watches have it; None if it is not there.
-
-        Its name is the scenario's, that of a plan, or ``Kind/name``.
-        """
+        """Return an object as the watches have it, if it is there; it is named as in the scenario, or ``Kind/name``."""
         item, (kind_name, _, own) = self.object(name), name.rpartition("/")
         if item is None and not kind_name:
             bodies = state.bodies(PACKING_PLANS.kind)
@@ -246,11 +208,21 @@ class StepContext:
             return action.own_timeout_s
         return self.timeouts.step_s(self.scenario, action.kind, action.changed_nodes)
 
-    def wait_for(self, what: str, condition: Condition, *, timeout_s: float, stable_s: float = 0) -> None:
-        """Wait for a condition, and until no pod has changed for so long."""
-        self.run.observer.wait_for(
-            what, condition, timeout_s=timeout_s, quiet_s=stable_s, quiet_kinds=("Pod",) if stable_s else ()
-        )
+    def wait_for(self, what: str, condition: Condition, *, timeout_s: float | None = None, stable_s: float = 0) -> None:
+        """Wait for a condition until the step's deadline or another, and until no pod has changed for so long."""
+        deadline_s = self.timeout_s() if timeout_s is None else timeout_s
+        kinds = ("Pod",) if stable_s else ()
+        self.run.observer.wait_for(what, condition, timeout_s=deadline_s, quiet_s=stable_s, quiet_kinds=kinds)
+
+
+def none_left(list_left: Callable[[State], Sequence[str]]) -> Condition:
+    """Hold when nothing is listed any more."""
+
+    def condition(state: State) -> ConditionResult:
+        left = list_left(state)
+        return ConditionResult(not left, f"{len(left)} left: {', '.join(left[:SHOWN]) or 'nothing'}")
+
+    return condition
 
 
 def _list_dropped(asked: object, made: object, path: str) -> Iterator[str]:

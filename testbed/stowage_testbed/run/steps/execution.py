@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
+import yaml
+
 from stowage_testbed.base.errors import StowageError
+from stowage_testbed.observe.change import JsonObject, drop_bookkeeping, name_of, write_event_table
+from stowage_testbed.run.context import catch_problem
 from stowage_testbed.run.outcome import StepRecord
-from stowage_testbed.run.problem import catch_problem
-from stowage_testbed.run.steps.checkpoints import note_checkpoint
 from stowage_testbed.run.steps.context import StepContext
-from stowage_testbed.run.steps.evidence import collect
+from stowage_testbed.run.steps.moments import note_checkpoint
+from stowage_testbed.scenario.model import CatchItem
 from stowage_testbed.scenario.steps.action import Action, Step
 from stowage_testbed.scenario.steps.applying import Release
 from stowage_testbed.scenario.steps.waiting import FAILED, Checkpoint
@@ -46,8 +49,7 @@ def carry_out(context: StepContext, step: Step) -> None:
 def carry_all_out(context: StepContext) -> str:
     """Carry the steps of the scenario out; return why they ended early, if they did.
 
-    A step that fails ends them, and nothing is raised for it. What they produced is in
-    the context, also the evidence of a failure.
+    A step that fails ends them, and nothing is raised for it. What they produced, also evidence, is in the context.
     """
     error = catch_problem(context.try_objects) or catch_problem(context.try_workloads)
     names = _name_next_checkpoints(context.scenario.steps)
@@ -67,14 +69,9 @@ def carry_all_out(context: StepContext) -> str:
 def _name_next_checkpoints(steps: Sequence[Step]) -> list[str]:
     """Return, for each step, what its time counts for."""
     names, name = [], "steps"
-    for step in reversed(steps):
-        action = step.action
-        if isinstance(action, Checkpoint):
-            name = action.name
-        if isinstance(action, Release):
-            names.append(f"release {action.profile}")
-        else:
-            names.append(name)
+    for action in (step.action for step in reversed(steps)):
+        name = action.name if isinstance(action, Checkpoint) else name
+        names.append(f"release {action.profile}" if isinstance(action, Release) else name)
     return names[::-1]
 
 
@@ -97,3 +94,43 @@ def _keep_evidence(context: StepContext, error: str) -> None:
     failed = error or not all(one.passed for one in context.checks)
     if failed and not context.evidence:
         context.evidence |= collect(context, context.recorder.log_texts)
+
+
+def collect(context: StepContext, logs: Callable[[], Mapping[str, str]]) -> dict[str, str]:
+    """Return the evidence by file name; what cannot be had says why."""
+    found: dict[str, str] = {}
+    for item in context.scenario.catch:
+        try:
+            found.update(_collect_item(context, item, logs))
+        except StowageError as error:
+            found[f"{item.what}-{item.of or 'all'}.txt"] = f"{error}\n"
+    return found
+
+
+def _collect_item(
+    context: StepContext, item: CatchItem, logs: Callable[[], Mapping[str, str]]
+) -> Iterator[tuple[str, str]]:
+    events = context.run.observer.read(lambda state: state.bodies("Event", context.namespace))
+    match item.what:
+        case "events":
+            yield "events.txt", write_event_table(events)
+        case "logs":
+            for name, text in logs().items():
+                yield f"{name}.log", text
+        case "objects":
+            # A kind without namespaces passes over this one.
+            yield f"objects-{item.of}.yaml", _dump(context.objects.each(item.of, context.namespace))
+        case "describe":
+            # The object and the events about it, or about pods of that workload.
+            name, written, workload = item.of, context.object(item.of), context.workload(item.of)
+            kind = written.kind if written else workload.kind if workload else "PackingPlan"
+            bodies = [one for one in context.objects.each(kind, context.namespace) if name_of(one) == name]
+            names = {name, *(pod.name for pod in context.pods_of(name))}
+            about = [event for event in events if event["involvedObject"].get("name") in names]
+            there = _dump(bodies) if bodies else f"there is no {kind} {name}\n"
+            yield f"describe-{name}.txt", f"{there}\n{write_event_table(about)}"
+
+
+def _dump(bodies: Iterable[JsonObject]) -> str:
+    plain: list[Any] = [drop_bookkeeping(dict(body)) for body in bodies]
+    return yaml.safe_dump_all(plain, sort_keys=False)

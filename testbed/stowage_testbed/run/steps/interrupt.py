@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 import psutil
@@ -13,7 +11,6 @@ from stowage_testbed.base.clock import SystemClock
 from stowage_testbed.base.errors import RunEndedError, StowageError
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster import KwokBinaryCluster
-from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.components import (
     API_SERVER,
     CONTROL_PLANE,
@@ -27,7 +24,7 @@ from stowage_testbed.cluster.components import (
     resume,
 )
 from stowage_testbed.cluster.supervision import expect_ends, expecting_container_ends
-from stowage_testbed.observe.condition import Condition, ConditionResult
+from stowage_testbed.observe.condition import ConditionResult
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.steps.nodes import Interrupt
@@ -38,34 +35,26 @@ COMPONENTS: Mapping[str, str] = MappingProxyType(
 
 
 def interrupt(context: StepContext, step: Interrupt) -> None:
-    """Stop or kill a process, and return when it serves again.
-
-    Raises
-    ------
-    StowageError
-        There is no such process, or it does not come back.
-    WaitTimeoutError
-        The scheduler does not serve again before the deadline.
-    """
-    if step.process in COMPONENTS:
-        _interrupt_component(context, step, COMPONENTS[step.process])
-    else:
+    """Stop or kill a process, and return when it serves again."""
+    component, cluster = COMPONENTS.get(step.process), context.run.cluster
+    if component is None:
         _interrupt_scheduler(context, step)
-
-
-def _interrupt_component(context: StepContext, step: Interrupt, component: str) -> None:
-    cluster = context.run.cluster
+        return
     assert isinstance(cluster, KwokBinaryCluster)  # noqa: S101 - others are refused
     process = component_process(cluster.workdir, component)
     if process is None:
         raise _no_process(step.process)
     # Its clients may give up meanwhile, and are started again with it.
-    expect_ends(cluster, *_list_dependents(component))
+    serves_others = component in {ETCD, API_SERVER}
+    expect_ends(cluster, *(CONTROL_PLANE[CONTROL_PLANE.index(component) :] if serves_others else (component,)))
     with context.run.observer.patient(step.for_s + HANG_S):
         try:
             _take_away(step, [process])
-            if component in {ETCD, API_SERVER}:
-                _end_kwok(cluster.workdir)
+            # kwok reads all pods when it is started again. A kubelet tries again what the API server refused meanwhile;
+            # kwok gives up where the answer is 500, as it is without etcd (`shouldRetry` in its
+            # pkg/kwok/controllers/utils.go).
+            if serves_others and (kwok := component_process(cluster.workdir, KWOK)):
+                _kill(kwok)
         except RunEndedError:
             raise  # the cluster is gone
         except BaseException:
@@ -75,28 +64,12 @@ def _interrupt_component(context: StepContext, step: Interrupt, component: str) 
         cluster.start_again()
 
 
-def _end_kwok(workdir: Path) -> None:
-    """End kwok, which reads all pods when it is started again.
-
-    A kubelet tries again what the API server refused meanwhile. kwok gives up where the
-    answer is 500, as it is without etcd (``shouldRetry`` in its
-    ``pkg/kwok/controllers/utils.go``).
-    """
-    kwok = component_process(workdir, KWOK)
-    if kwok is not None:
-        _kill(kwok)
-
-
-def _list_dependents(component: str) -> tuple[str, ...]:
-    """Return a component, and those that may end without it."""
-    if component in {ETCD, API_SERVER}:
-        return CONTROL_PLANE[CONTROL_PLANE.index(component) :]
-    return (component,)
-
-
 def _interrupt_scheduler(context: StepContext, step: Interrupt) -> None:
     run, harness = context.run, context.harness
-    processes = [_find_process(pid) for pid in harness.find_scheduler_pids()]
+    try:
+        processes = [psutil.Process(pid) for pid in harness.find_scheduler_pids()]
+    except psutil.NoSuchProcess as error:
+        raise _no_process("scheduler") from error
     if harness.serving_release is None:
         if step.how == "kill":
             raise StowageError(
@@ -106,29 +79,26 @@ def _interrupt_scheduler(context: StepContext, step: Interrupt) -> None:
         _take_away(step, processes)
         return
     namespace = harness.serving_release.namespace
-    restarts = run.observer.read(lambda state: _count_restarts(state, namespace))
-    with expecting_container_ends(run.cluster):
-        with _kubelet_asleep(run.cluster, asleep=step.how == "kill"):
-            _take_away(step, processes)
-        run.observer.wait_for(
-            "the scheduler to serve again",
-            _serves(namespace, restarts + (step.how == "kill")),
-            timeout_s=context.timeout_s(),
+    restarts = run.observer.read(lambda state: _count_restarts(state, namespace)) + (step.how == "kill")
+
+    def serves(state: State) -> ConditionResult:
+        pods, count = state.all_pods(namespace), _count_restarts(state, namespace)
+        ready = bool(pods) and all(pod.live and pod.ready for pod in pods)
+        return ConditionResult(
+            ready and count >= restarts, f"the release is {'' if ready else 'not '}ready; {count} restarts"
         )
 
-
-@contextmanager
-def _kubelet_asleep(cluster: Cluster, *, asleep: bool) -> Iterator[None]:
-    """Keep the kubelet from starting containers again at once, if it is to sleep."""
-    kubelet = component_process(cluster.workdir, HOST_PODS) if asleep else None
-    if kubelet is None:
-        yield
-        return
-    kubelet.suspend()
-    try:
-        yield
-    finally:
-        resume(kubelet)
+    # Asleep, the kubelet does not start a killed container again at once.
+    kubelet = component_process(run.cluster.workdir, HOST_PODS) if step.how == "kill" else None
+    with expecting_container_ends(run.cluster):
+        try:
+            if kubelet is not None:
+                kubelet.suspend()
+            _take_away(step, processes)
+        finally:
+            if kubelet is not None:
+                resume(kubelet)
+        context.wait_for("the scheduler to serve again", serves)
 
 
 def _take_away(step: Interrupt, processes: Sequence[psutil.Process]) -> None:
@@ -149,13 +119,6 @@ def _kill(process: psutil.Process) -> None:
     wait_until(f"process {process.pid} to end", lambda: is_alive(process), lambda alive: not alive, timeout_s=HANG_S)
 
 
-def _find_process(pid: int) -> psutil.Process:
-    try:
-        return psutil.Process(pid)
-    except psutil.NoSuchProcess as error:
-        raise _no_process("scheduler") from error
-
-
 def _no_process(name: str) -> StowageError:
     return StowageError(f"{name} does not run, and cannot be interrupted; see its log")
 
@@ -168,15 +131,3 @@ def _count_restarts(state: State, namespace: str) -> int:
         for status in (body.get("status") or {}).get("containerStatuses") or ()
         if status["name"] == "scheduler"
     )
-
-
-def _serves(namespace: str, restarts: int) -> Condition:
-    """Hold when the scheduler was started again so often, and the release is ready."""
-
-    def condition(state: State) -> ConditionResult:
-        pods, count = state.all_pods(namespace), _count_restarts(state, namespace)
-        ready = bool(pods) and all(pod.live and pod.ready for pod in pods)
-        words = f"the release is {'' if ready else 'not '}ready; {count} restarts"
-        return ConditionResult(ready and count >= restarts, words)
-
-    return condition

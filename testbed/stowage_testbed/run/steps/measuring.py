@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.run.listener import WindowListener
-from stowage_testbed.run.recovery.run import run_recovery
+from stowage_testbed.run.recovery import run_recovery
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.check import CheckResult
 from stowage_testbed.scenario.steps.waiting import Measure, Overload
@@ -43,15 +43,7 @@ class HoldListener(WindowListener):
 
 
 def overload(context: StepContext, step: Overload) -> None:
-    """Run FIND and HOLD; what is measured is HOLD, and its outcome one of the checks.
-
-    Raises
-    ------
-    MetricsMissingError
-        The cluster measures no usage.
-    StowageError
-        The autoscaler never read any.
-    """
+    """Run FIND and HOLD; what is measured is HOLD, and its outcome one of the checks."""
     record = run_recovery(
         context.run,
         context.environment,
@@ -64,7 +56,5 @@ def overload(context: StepContext, step: Overload) -> None:
     context.facts |= {"clients": record.clients, "ttr_s": found.ttr_s}
     context.recorder.report(f"{record.clients} clients: {found.outcome}, TTR {found.ttr_s:g} s")
     if step.outcome is not None:
-        message = ""
-        if found.outcome != step.outcome:
-            message = f"expected {step.outcome}, found {found.outcome}"
+        message = "" if found.outcome == step.outcome else f"expected {step.outcome}, found {found.outcome}"
         context.checks.append(CheckResult(OUTCOME, not message, step.outcome, found.outcome, message))

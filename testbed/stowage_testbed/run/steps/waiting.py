@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from stowage_testbed.base.wait import WaitTimeoutError
-from stowage_testbed.observe.condition import ConditionResult
+from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.observe.condition import SHOWN, Condition, ConditionResult
+from stowage_testbed.observe.plan import FINISHED_PHASES as PLAN_OVER
+from stowage_testbed.observe.pod import Pod
 from stowage_testbed.observe.state import State
-from stowage_testbed.run.steps.checkpoints import note_checkpoint
-from stowage_testbed.run.steps.conditions import in_phase, some_pods
 from stowage_testbed.run.steps.context import StepContext
-from stowage_testbed.run.steps.observed_moment import observe_moment
+from stowage_testbed.run.steps.moments import note_checkpoint, observe_moment
 from stowage_testbed.scenario.check import CheckResult, check_moment
 from stowage_testbed.scenario.expected import ExpectedMoment
 from stowage_testbed.scenario.model import QUIET_S
@@ -28,9 +30,7 @@ def wait(context: StepContext, step: Wait) -> None:
         asked = sum(context.demand[name] for name in step.of or context.demand)
         count = asked if step.count is None else step.count
         condition = some_pods(context.namespace, step.of, count, step.for_)
-    context.wait_for(
-        f"it to hold that {step.awaited()}", condition, timeout_s=context.timeout_s(), stable_s=step.stable_s
-    )
+    context.wait_for(f"it to hold that {step.awaited()}", condition, stable_s=step.stable_s)
 
 
 def check(context: StepContext, step: Check) -> None:
@@ -55,13 +55,7 @@ def checkpoint(context: StepContext, step: Checkpoint) -> None:
 def await_moment(
     context: StepContext, expect: ExpectedMoment, *, timeout_s: float, stable_s: float, since: str = ""
 ) -> list[CheckResult]:
-    """Return the results as soon as all hold, or as they are at the deadline.
-
-    Raises
-    ------
-    WaitTimeoutError
-        All hold, but the pods did not come to rest.
-    """
+    """Return the results as soon as all hold, or as they are at the deadline."""
     context.watch_named(expect.objects)
 
     def look(state: State, *, told: bool = True) -> list[CheckResult]:
@@ -84,12 +78,80 @@ def await_moment(
 def check_state_now(
     state: State, context: StepContext, expect: ExpectedMoment, since: str, *, told: bool = True
 ) -> list[CheckResult]:
-    """Return what of the expectations holds now, compared with a checkpoint if named.
-
-    As `observe_moment`, only what is ``told`` has the events.
-    """
+    """Return what of the expectations holds now, compared with a checkpoint if named; events only if it is ``told``."""
     moment = observe_moment(state, context, expect, told=told)
-    noted = (one for one in context.checkpoints if one.name == since)
-    before = next((one.state for one in noted), None)
-    tolerance = context.scenario.expect.tolerance
-    return list(check_moment(expect, replace(moment, before=before), tolerance))
+    before = next((one.state for one in context.checkpoints if one.name == since), None)
+    return list(check_moment(expect, replace(moment, before=before), context.scenario.expect.tolerance))
+
+
+PLAN_ORDER = ("", "Pending", "Solving", "Proposed", "Executing", "Completed")
+"""A plan passes through its phases so fast that a watcher may miss one."""
+
+FINAL_PHASES = frozenset({"Failed", "Succeeded", *PLAN_OVER})
+
+
+def some_pods(namespace: str, of: Collection[str], count: int, state: str) -> Condition:
+    """Hold when ``count`` pods are in a state; `decided` and `gone` are of all."""
+
+    def condition(seen: State) -> ConditionResult:
+        pods = [pod for pod in seen.all_pods(namespace) if not of or pod.workload in of]
+        if state == "gone":
+            left = [pod.name for pod in pods if not pod.finished]
+            return ConditionResult(not left, f"{len(left)} pods are left: {', '.join(left[:SHOWN])}")
+        if state == "settled":
+            leaving = sum(pod.terminating for pod in pods)
+            number = sum(pod.bound or pod.unschedulable for pod in pods if not pod.terminating)
+            holds = number >= count and not leaving and number == len(pods)
+            return ConditionResult(
+                holds, f"{number} of {count} pods are decided, {leaving} are leaving; {_explain(pods)}"
+            )
+        number = sum(_IS_IN[state](pod) for pod in pods)
+        return ConditionResult(number >= count, f"{number} of {count} pods are {state}; {_explain(pods)}")
+
+    return condition
+
+
+def in_phase(kind: str, name: str, phase: str, seen: Callable[[State], JsonObject | None]) -> Condition:
+    """Hold when an object is in a phase; a plan also when it has gone on from it."""
+
+    def condition(state: State) -> ConditionResult:
+        body = seen(state)
+        if body is None:
+            return ConditionResult(False, f"{kind} {name} is not there")
+        status = body.get("status") or {}
+        now = str(status.get("phase", ""))
+        words = f"{kind} {name} is {now or 'in no phase yet'}{_list_reasons(status)}"
+        is_plan = kind == "PackingPlan" and {now, phase} <= set(PLAN_ORDER)
+        if now == phase or (is_plan and PLAN_ORDER.index(now) > PLAN_ORDER.index(phase)):
+            return ConditionResult(True, words)
+        return ConditionResult(False, words, error=words if now in FINAL_PHASES else "")
+
+    return condition
+
+
+_IS_IN: dict[str, Callable[[Pod], bool]] = {
+    # It has its node, or had it until it was done.
+    "bound": lambda pod: pod.bound and not pod.terminating,
+    "ready": lambda pod: (pod.ready and not pod.terminating) or pod.finished,
+    "unschedulable": lambda pod: pod.unschedulable and not pod.terminating,
+    "terminating": lambda pod: pod.terminating,
+}
+
+
+def _explain(pods: list[Pod]) -> str:
+    pending = [pod for pod in pods if not pod.bound]
+    text = f"{len(pods)} exist, {len(pending)} without a node"
+    named = "; ".join(pod.why_pending() for pod in pending[:SHOWN])
+    more = f"; and {len(pending) - SHOWN} more" if len(pending) > SHOWN else ""
+    return f"{text} ({named}{more})" if pending else text
+
+
+def _list_reasons(status: object) -> str:
+    """Return what the conditions that do not hold say."""
+    conditions = status.get("conditions") if isinstance(status, dict) else None
+    said = [
+        f"{one.get('reason', '')}: {one.get('message', '')}".strip(": ")
+        for one in conditions or ()
+        if one.get("status") != "True"
+    ]
+    return f" ({'; '.join(filter(None, said))})" if any(said) else ""

@@ -14,9 +14,8 @@ import pytest
 from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.observe.receipt import NS_PER_S, ReceiptClock
+from stowage_testbed.run.steps.arriving import Due, Pacer, Pacing, note_lateness, pace
 from stowage_testbed.run.steps.context import StepContext
-from stowage_testbed.run.steps.keeping_times import note_lateness, pace
-from stowage_testbed.run.steps.pacing import Due, Pacer, Pacing
 from stowage_testbed.run.steps.replaying import replay_recorded
 from stowage_testbed.scenario.arrivals.recorded import Deed, FirstState, RecordedReplay
 

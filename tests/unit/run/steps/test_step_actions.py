@@ -28,6 +28,7 @@ from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.receipt import Receipt, ReceiptClock
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.arm import PodOverrides
+from stowage_testbed.run.context import Timeouts
 from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.run.harness import Harness
 from stowage_testbed.run.steps import interrupt as effect
@@ -35,7 +36,6 @@ from stowage_testbed.run.steps import measuring
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.execution import carry_out, effect_of
 from stowage_testbed.run.steps.measuring import overload
-from stowage_testbed.run.timeouts import Timeouts
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.action import Action, Step
 from stowage_testbed.scenario.steps.kinds import ACTIONS

@@ -1,9 +1,11 @@
-"""Several workers, what they are given to do, and how they all end."""
+"""A process that runs scenarios on a cluster of its own, one after the other."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -15,12 +17,104 @@ from stowage_testbed.base.errors import RunEndedError, StowageError
 from stowage_testbed.base.wait import HANG_S
 from stowage_testbed.cluster.interruption import ending_cleanly
 from stowage_testbed.cluster.listing import purge_clusters
+from stowage_testbed.hostpods.launch import PR_SET_PDEATHSIG, control_process
+from stowage_testbed.run.context import Stopwatch
 from stowage_testbed.run.listener import Listener, Writers
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.request import RunRequest
-from stowage_testbed.run.workers.order import InOrder
-from stowage_testbed.run.workers.tasks import Task, TaskQueue, list_tasks
-from stowage_testbed.run.workers.worker import Ended, Idle, Message, Said, work
+from stowage_testbed.run.scenario_run import run_scenario
+from stowage_testbed.run.session import open_context
+from stowage_testbed.run.tasks import InOrder, Task, TaskQueue, list_tasks
+from stowage_testbed.scenario.model import Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A call of the listener, by the name of its method."""
+
+    method: str
+    arguments: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """The cluster is up and clear; ``done`` is what came of the task before, if any."""
+
+    cluster: str
+    done: ScenarioOutcome | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The worker ends; ``error`` says why, if it was not told to."""
+
+    durations_s: Mapping[str, float]
+    error: str = ""
+    code: int = 1
+
+
+Message = Said | Idle | Ended
+
+
+@dataclass(slots=True)
+class Relay(Listener):
+    """Passes on to the parent process what it is told."""
+
+    connection: Connection
+
+    def send(self, message: Message) -> None:
+        """Send; nobody may be there any more, and the cluster must go down still."""
+        with suppress(OSError):
+            self.connection.send(message)
+
+    def run_progress(self, text: str) -> None:
+        """Pass it on."""
+        self.send(Said("run_progress", (text,)))
+
+    def scenario_started(self, scenario: Scenario, repeat: int) -> None:
+        """Pass it on."""
+        self.send(Said("scenario_started", (scenario, repeat)))
+
+    def scenario_progress(self, text: str) -> None:
+        """Pass it on."""
+        self.send(Said("scenario_progress", (text,)))
+
+    def scenario_ended(self, outcome: ScenarioOutcome) -> None:
+        """Pass it on."""
+        self.send(Said("scenario_ended", (outcome,)))
+
+    def say(self, text: str) -> None:
+        """Pass it on."""
+        self.send(Said("say", (text,)))
+
+
+def work(request: RunRequest, run_id: str, writers: Writers, connection: Connection) -> None:
+    """Run what comes through a connection, until that says to end.
+
+    The process leaves the terminal's group: Ctrl-C is the parent's matter. It is ended when that one ends, in whatever
+    way, and takes its cluster down.
+    """
+    os.setpgid(0, 0)
+    control_process(PR_SET_PDEATHSIG, signal.SIGTERM)
+    parent = multiprocessing.parent_process()
+    if parent is None or not parent.is_alive():
+        return  # it ended before that
+    relay, stopwatch = Relay(connection), Stopwatch()
+    listener = Listener(relay, writers(relay))
+    error, code = "", 0
+    try:
+        with open_context(request, run_id, listener, stopwatch) as context:
+            name = context.cluster.name
+            relay.send(Idle(name))
+            while (task := connection.recv()) is not None:
+                relay.send(Idle(name, run_scenario(context, task.scenario, task.repeat, listener)))
+    except (StowageError, OSError) as problem:
+        error = str(problem)
+        code = getattr(problem, "exit_code", StowageError.exit_code)
+    except (KeyboardInterrupt, SystemExit):
+        error = "it was interrupted"
+    relay.send(Ended(stopwatch.durations_s, error, code))
+
 
 _FORK = multiprocessing.get_context("fork")
 """Everything is imported; the one thread besides, if any, draws the progress bar."""
@@ -29,15 +123,7 @@ _CHUNK_BYTES = 1 << 16
 
 @dataclass(slots=True)
 class Worker:
-    """A process that works, and the task that it is at.
-
-    Attributes
-    ----------
-    is_told
-        It has nothing more to do, and ends.
-    has_ended
-        It has said so; without a word it has died.
-    """
+    """A process that works, and the task that it is at."""
 
     number: int
     process: BaseProcess
@@ -65,24 +151,7 @@ class WorkerFailedError(StowageError):
 
 
 class WorkerPool:
-    """Runs a request by several workers, and reports as if one had done it.
-
-    Parameters
-    ----------
-    request, run_id
-        What to run; it says how many workers there are.
-    listener
-        Receives what happens, task by task in their order.
-    writers
-        Makes, in each worker, what writes its scenarios down.
-
-    Attributes
-    ----------
-    outcomes
-        What came of the tasks that are over, by their places.
-    durations_s
-        The longest that a worker took, by what for.
-    """
+    """Runs a request by several workers, and reports as if one had done it."""
 
     def __init__(self, request: RunRequest, run_id: str, listener: Listener, writers: Writers) -> None:
         self._request = request
@@ -103,15 +172,7 @@ class WorkerPool:
         return [one.cluster for one in self._workers if one.cluster]
 
     def run(self) -> None:
-        """Run everything; no worker and no cluster is left afterwards.
-
-        Raises
-        ------
-        WorkerFailedError
-            A worker could not go on; the others have been stopped.
-        RunEndedError
-            A worker has died, likewise.
-        """
+        """Run everything; no worker and no cluster is left afterwards."""
         with ending_cleanly():
             try:
                 for number in range(self._request.jobs):
@@ -156,21 +217,16 @@ class WorkerPool:
                     self.outcomes[worker.task.place] = done
                     self._order.end(worker.task.place)
                     worker.task = None
-                    self._tell_count()
+                    if self._order.holds_back:
+                        over = f"{len(self.outcomes)} of {self._count} scenario runs are over"
+                        self._listener.run_progress(f"{over}; they are told in their order")
                 self._give_tasks()
             case Ended(durations_s, error, code):
                 worker.has_ended = True
                 for name, spent_s in durations_s.items():
-                    before_s = self.durations_s.get(name, 0.0)
-                    self.durations_s[name] = max(before_s, spent_s)
+                    self.durations_s[name] = max(self.durations_s.get(name, 0.0), spent_s)
                 if error:
                     raise WorkerFailedError(error, code)
-
-    def _tell_count(self) -> None:
-        """Say how far the run is where what has ended waits for its turn to be told."""
-        if self._order.holds_back:
-            done = f"{len(self.outcomes)} of {self._count} scenario runs are over"
-            self._listener.run_progress(f"{done}; they are told in their order")
 
     def _forget(self, worker: Worker) -> None:
         """Take note that a worker is gone; the last one may have waited for that."""
@@ -194,8 +250,7 @@ class WorkerPool:
     def _stop(self) -> None:
         """End the workers that are left, with their clusters, and tell what is untold.
 
-        What they say now is not listened to: an interrupt may have come in the middle
-        of a message.
+        What they say now is not listened to: an interrupt may have come in the middle of a message.
         """
         self._order.close()
         for worker in self._left:

@@ -7,10 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
+from stowage_testbed.observe.audit import AuditLogMissingError, read_audit_entries, read_binding_times_ns
 from stowage_testbed.observe.change import JsonObject, drop_bookkeeping, name_of
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.pod import allocatable_of
 from stowage_testbed.observe.state import State
+from stowage_testbed.observe.timeline import measure_bind_latencies_s, measure_binding_lags_s, read_pod_timelines
+from stowage_testbed.run.outcome import make_checkpoint, make_latency
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.check import Moment, OptimizerRecord
 from stowage_testbed.scenario.expected import ExpectedMoment
@@ -24,23 +27,18 @@ def observe_moment(state: State, context: StepContext, expect: ExpectedMoment, *
     Only what is ``told`` has the events: a look while waiting does without.
     """
     objects = _find_objects(state, context, expect.objects)
+    events: defaultdict[str, list[str]] = defaultdict(list)
+    for body in state.bodies("Event", context.namespace) if told else ():
+        name = str(body["involvedObject"].get("name", ""))
+        events[name].append(f"{body.get('reason', '')}: {body.get('message', '')}")
     return Moment(
         state=observe_state(state, context.scenario, context.namespace),
         plans=sum_up_plans(state.plans()),
         objects=objects,
-        events=_list_events(state, context.namespace) if told else {},
+        events=events,
         workload_of={pod.name: pod.workload for pod in state.all_pods(context.namespace)},
         values=read_values(state, context, objects) if expect.that else {},
     )
-
-
-def _list_events(state: State, namespace: str) -> dict[str, list[str]]:
-    """Return what events say of each object, in the order in which they came."""
-    said: defaultdict[str, list[str]] = defaultdict(list)
-    for body in state.bodies("Event", namespace):
-        name = str(body["involvedObject"].get("name", ""))
-        said[name].append(f"{body.get('reason', '')}: {body.get('message', '')}")
-    return said
 
 
 def read_values(state: State, context: StepContext, objects: Mapping[str, JsonObject] | None = None) -> dict[str, Any]:
@@ -65,10 +63,9 @@ def observe_state(state: State, scenario: Scenario, namespace: str) -> ClusterSt
 
     Both by name. What counts is what the API server has, not what the file asks for.
     """
+    nodes = sorted(_list_nodes(state, scenario), key=name_of)
     return ClusterState(
-        nodes=tuple(
-            NodeState(name_of(body), allocatable_of(body)) for body in sorted(_list_nodes(state, scenario), key=name_of)
-        ),
+        nodes=tuple(NodeState(name_of(body), allocatable_of(body)) for body in nodes),
         pods=tuple(
             PodState(pod.workload, pod.node or None, pod.requests, pod.priority, pod.name)
             for pod in state.pods(namespace)
@@ -98,3 +95,26 @@ def _find_objects(state: State, context: StepContext, asked: Iterable[str]) -> d
     names = dict.fromkeys((*plans, *context.scenario.objects, *asked))
     seen = {name: context.find_observed(state, name) for name in names}
     return {name: body for name, body in seen.items() if body is not None}
+
+
+def note_checkpoint(context: StepContext, name: str) -> None:
+    """Note pods and nodes now, and figures of what led to them; latencies are checked against the audit log."""
+    recorder, namespace = context.recorder, context.namespace
+    state = context.run.observer.read(lambda seen: observe_state(seen, context.scenario, namespace))
+    changes = recorder.changes()
+    since, context.noted_changes = context.noted_changes, len(changes)
+    changes, window = changes[since:], context.window
+    duration_s = recorder.durations_s.get(name, 0.0)
+    # One that closed before the last checkpoint says nothing of this one.
+    if window and window != context.noted_window:
+        context.noted_window = window
+        changes = [one for one in changes if window.holds(one.receipt)]
+        duration_s = window.length_s
+    timelines = read_pod_timelines(changes, namespace)
+    try:
+        entries = read_audit_entries(context.run.cluster.audit_log, recorder.audit_start)
+        lags_s = measure_binding_lags_s(timelines, read_binding_times_ns(entries))
+    except AuditLogMissingError:
+        lags_s = []
+    latency = make_latency(measure_bind_latencies_s(timelines), lags_s)
+    context.checkpoints.append(make_checkpoint(name, state, latency, duration_s, is_planned=context.is_planned))

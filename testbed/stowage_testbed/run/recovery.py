@@ -1,0 +1,265 @@
+"""One recovery run with one scheduler (second paper, Algorithm 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+from kubernetes.client import ApiClient
+
+from stowage_testbed.api.client import Manifest, ask
+from stowage_testbed.api.objects import Objects, make_manifest
+from stowage_testbed.base.clock import Clock
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import WaitTimeoutError, wait_until
+from stowage_testbed.cluster.metrics_server import USAGE, FakeKubelet, usage_object
+from stowage_testbed.hpa.load import find, hold
+from stowage_testbed.hpa.model.load_window import Segment
+from stowage_testbed.hpa.record import HpaRecord, PodCount, Replicas, pod_counts, replicas, segments
+from stowage_testbed.hpa.settings import RecoverySettings
+from stowage_testbed.observe.change import Change
+from stowage_testbed.observe.condition import ConditionResult, pods_gone
+from stowage_testbed.observe.observer import Observer
+from stowage_testbed.observe.pod import WORKLOAD_LABEL
+from stowage_testbed.observe.receipt import Receipt
+from stowage_testbed.observe.source import AUTOSCALERS, PODS
+from stowage_testbed.observe.state import State
+from stowage_testbed.run.arm import PodOverrides, apply_overrides
+from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.environment import ScenarioEnvironment
+from stowage_testbed.run.listener import WindowListener
+
+READY_S = 120.0
+"""Many times what a scheduler takes for a few pods on an idle cluster."""
+
+
+def run_recovery(
+    context: RunContext,
+    environment: ScenarioEnvironment,
+    settings: RecoverySettings,
+    *,
+    pod_overrides: PodOverrides,
+    window_listener: WindowListener,
+) -> HpaRecord:
+    """Overload the web service, and watch how the autoscaler makes it recover."""
+    kubelet = FakeKubelet.of(context.cluster.workdir)
+    usage = SimulatedUsage(context.objects, kubelet, environment.namespace)
+    with (
+        context.cluster.api_client() as api,
+        # A journal has one reader, and the context's observer has its own already.
+        Observer(api, (PODS, AUTOSCALERS), context.observer.clock) as observer,
+        _deploy(context, settings, pod_overrides, usage),
+    ):
+        if settings.aligned:
+            await_fresh(
+                partial(_list_readings, api, environment.namespace),
+                settings.autoscaling.min_replicas,
+                timeout_s=float(SCRAPES * settings.timing.resolution_s),
+            )
+        context.objects.create(make_autoscaler(environment.namespace, settings))
+        target = LiveTarget(observer, usage, observer.clock.now())
+        levels = find(target, settings)
+        window_listener.open()
+        windows = hold(target, settings, levels[-1].clients)
+        window_listener.close()
+        record = HpaRecord(
+            settings=settings, find=levels, hold=windows, replicas=target.replicas(), pods=target.pod_counts()
+        )
+        _check_sight(record, observer, environment.namespace)
+    return record
+
+
+@contextmanager
+def _deploy(
+    context: RunContext, settings: RecoverySettings, pod_overrides: PodOverrides, usage: SimulatedUsage
+) -> Iterator[None]:
+    """Deploy it, with its first replicas ready and idle; at the end nothing is left."""
+    namespace, first = usage.namespace, settings.autoscaling.min_replicas
+
+    def are_ready(state: State) -> ConditionResult:
+        ready = sum(pod.ready for pod in state.pods(namespace))
+        return ConditionResult(ready == first, f"{ready} of {first} are ready")
+
+    try:
+        context.objects.create(make_deployment(namespace, settings, pod_overrides))
+        context.observer.wait_for(f"{first} replicas to be ready", are_ready, timeout_s=READY_S)
+        yield
+    finally:
+        # Of the whole cluster, and so left by whoever clears the namespace.
+        usage.clear()
+        # Without its autoscaler first, the Deployment would be scaled to the last.
+        for kind in ("HorizontalPodAutoscaler", "Deployment"):
+            context.objects.delete(kind, NAME, namespace=namespace)
+        context.observer.wait_for("the replicas to go", pods_gone(namespace), timeout_s=context.timeouts.cleanup_s)
+
+
+def _check_sight(record: HpaRecord, observer: Observer, namespace: str) -> None:
+    if any(seen.cpu_percent is not None for seen in record.replicas):
+        return
+    bodies = observer.read(lambda state: state.bodies(AUTOSCALERS.kind, namespace))
+    said = [
+        str(condition.get("message", ""))
+        for body in bodies
+        for condition in body.get("status", {}).get("conditions") or []
+        if condition["status"] == "False"
+    ]
+    raise StowageError(
+        f"the autoscaler of {namespace} read no usage in the whole run "
+        f"({'; '.join(said) or 'it says nothing'}); see logs/metrics-server.log and "
+        "logs/kube-controller-manager.log in the cluster's folder"
+    )
+
+
+Readings = dict[str, datetime]
+"""When each pod was measured last, by name; whole seconds."""
+
+SCRAPES = 4
+"""A new pod has a reading after its second scrape; twice that is enough."""
+
+MARGIN_S = 2.0
+"""How old the reading shall be. The autoscaler looks at equal times from its creation: if that came with the scrape,
+chance would decide which of the two is first."""
+
+
+def await_fresh(
+    look: Callable[[], Readings],
+    pods: int,
+    *,
+    timeout_s: float,
+    now: Callable[[], datetime] = lambda: datetime.now(tz=UTC),
+    clock: Clock | None = None,
+) -> None:
+    """Return when a look shows new readings of so many pods that are a little old; each wait has the deadline."""
+    wait = partial(wait_until, timeout_s=timeout_s, clock=clock)
+    first = wait(f"metrics-server to measure {pods} pods", look, lambda seen: len(seen) >= pods)
+    fresh = wait(
+        "metrics-server to measure the pods again",
+        look,
+        lambda seen: all(seen.get(pod, at) != at for pod, at in first.items()),
+    )
+    old = max(fresh.values()) + timedelta(seconds=MARGIN_S)
+    wait("the reading to be a little old", now, lambda moment: moment >= old)
+
+
+def _list_readings(api: ApiClient, namespace: str) -> Readings:
+    answer = ask(api, "GET", f"/apis/metrics.k8s.io/v1beta1/namespaces/{namespace}/pods", "read what pods use")
+    return {pod["metadata"]["name"]: datetime.fromisoformat(pod["timestamp"]) for pod in answer["items"]}
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedUsage:
+    """Sets what every pod of a namespace uses from a moment on."""
+
+    objects: Objects
+    kubelet: FakeKubelet
+    namespace: str
+
+    def set(self, cpu_milli: int, nodes: Iterable[str]) -> None:
+        """Let every pod use this much, after booking what was used on these nodes."""
+        self.kubelet.read_meters(nodes)
+        self._write({self.namespace: cpu_milli})
+
+    def clear(self) -> None:
+        """Leave the cluster as it came up: no pod uses anything."""
+        self._write({})
+
+    def _write(self, cpu_milli: dict[str, int]) -> None:
+        # One object is changed, and no pod: schedulers watch pods.
+        self.objects.patch("ClusterResourceUsage", USAGE, {"spec": usage_object(cpu_milli)["spec"]})
+
+
+class LiveTarget:
+    """Follows the pods of a namespace and sets what they use."""
+
+    def __init__(self, observer: Observer, usage: SimulatedUsage, origin: Receipt) -> None:
+        self._observer = observer
+        self._usage = usage
+        self._namespace = usage.namespace
+        self._origin = origin
+        self._changes: list[Change] = list(observer.restart_journal())
+
+    def now_s(self) -> float:
+        """Return seconds since the run began."""
+        return self._observer.clock.now().seconds_since(self._origin)
+
+    def ready(self) -> int:
+        """Return how many pods are ready now."""
+        return self._observer.read(self._count_ready)
+
+    def use_cpu(self, cpu_milli: int) -> None:
+        """Let every pod use this much CPU from now on."""
+        pods = self._observer.read(lambda state: state.all_pods(self._namespace))
+        self._usage.set(cpu_milli, sorted({pod.node for pod in pods if pod.node}))
+
+    def await_change(self, ready: int, until_s: float) -> None:
+        """Return as soon as not ``ready`` pods are ready, or at ``until_s``."""
+
+        def changed(state: State) -> ConditionResult:
+            now = self._count_ready(state)
+            return ConditionResult(now != ready, f"{now} pods are ready")
+
+        # That nothing changes is the usual end of a window.
+        with suppress(WaitTimeoutError):
+            self._observer.wait_for("a change of the ready pods", changed, timeout_s=max(until_s - self.now_s(), 0.0))
+
+    def segments(self, start_s: float, end_s: float) -> Sequence[Segment]:
+        """Return the ready pods over a span, to the receipt of every change."""
+        return segments(self.pod_counts(), start_s, end_s)
+
+    def pod_counts(self) -> tuple[PodCount, ...]:
+        """Return the pods over time until now."""
+        return pod_counts(self._take(), self._namespace, self._origin)
+
+    def replicas(self) -> tuple[Replicas, ...]:
+        """Return the autoscaler's numbers over time until now."""
+        return replicas(self._take(), self._namespace, self._origin)
+
+    def _take(self) -> list[Change]:
+        self._changes += self._observer.take_journal()
+        return self._changes
+
+    def _count_ready(self, state: State) -> int:
+        return sum(pod.ready for pod in state.pods(self._namespace))
+
+
+NAME = "php-apache"
+IMAGE = "registry.k8s.io/hpa-example"
+
+
+def make_deployment(namespace: str, settings: RecoverySettings, pod_overrides: PodOverrides) -> Manifest:
+    """Return the web service's Deployment, as the scheduler's arm wants its pods."""
+    service = settings.service
+    labels = {WORKLOAD_LABEL: NAME}
+    resources = {"requests": {"cpu": f"{service.request_milli}m"}, "limits": {"cpu": f"{service.limit_milli}m"}}
+    pod = {
+        "metadata": {"labels": labels},
+        "spec": {
+            "terminationGracePeriodSeconds": 0,
+            "automountServiceAccountToken": False,
+            "containers": [{"name": NAME, "image": IMAGE, "resources": resources}],
+        },
+    }
+    spec = {"replicas": settings.autoscaling.min_replicas, "selector": {"matchLabels": labels}, "template": pod}
+    manifest = make_manifest("apps/v1", "Deployment", NAME, namespace, spec=spec)
+    return apply_overrides(manifest, pod_overrides)
+
+
+def make_autoscaler(namespace: str, settings: RecoverySettings) -> Manifest:
+    """Return the HorizontalPodAutoscaler of that Deployment."""
+    plan = settings.autoscaling
+    target = {"type": "Utilization", "averageUtilization": plan.target_percent}
+    policies = [
+        {"type": unit, "value": value, "periodSeconds": plan.scale_up_period_s}
+        for unit, value in (("Percent", plan.scale_up_percent), ("Pods", plan.scale_up_pods))
+    ]
+    spec = {
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": NAME},
+        "minReplicas": plan.min_replicas,
+        "maxReplicas": plan.max_replicas,
+        "metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": target}}],
+        "behavior": {"scaleUp": {"selectPolicy": "Max", "policies": policies}},
+    }
+    return make_manifest("autoscaling/v2", "HorizontalPodAutoscaler", NAME, namespace, spec=spec)

@@ -1,1 +1,0 @@
-"""A recovery run on a live cluster."""

@@ -1,0 +1,161 @@
+"""How many scenarios run at a time, which a worker runs next, and in which order they are reported."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import psutil
+
+from stowage_testbed.base.errors import InputError
+from stowage_testbed.cluster.backend import Backend
+from stowage_testbed.run.request import RunRequest
+from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.steps.applying import Release
+from stowage_testbed.scenario.steps.kinds import actions_of
+from stowage_testbed.scenario.steps.waiting import Overload
+
+CLUSTER_BYTES = 1536 << 20
+"""Room for a cluster with a few hundred pods, its release and the process that uses it: an estimate."""
+
+CLUSTERS_A_CORE = 1.5
+"""A scenario waits more than it works: one at a time takes 0.4 of a core, three at a
+time on two cores took 80 s where two took 91 and one 150."""
+
+TASKS_A_CLUSTER = 4
+"""A cluster takes as long to come up as a small scenario or two."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One scenario in one round; ``place`` is its place in the report, from 0."""
+
+    place: int
+    scenario: Scenario
+    repeat: int
+
+
+def list_tasks(request: RunRequest) -> tuple[Task, ...]:
+    """Return every scenario in every round, in the order of the report."""
+    runs = ((scenario, repeat) for repeat in range(1, request.repeat + 1) for scenario in request.scenarios)
+    return tuple(Task(place, *run) for place, run in enumerate(runs))
+
+
+def needs_machine(scenario: Scenario) -> bool:
+    """Return whether others beside it could change its verdict: figures have bounds."""
+    return bool(scenario.expect.metrics) or any(actions_of(scenario.steps, Overload))
+
+
+class TaskQueue:
+    """Tasks that wait for a worker: the first comes first, but for two reasons.
+
+    A worker gets the next one that wants the release which it has. Those that need the
+    machine for themselves come last, to the one worker that is left.
+    """
+
+    def __init__(self, tasks: Iterable[Task]) -> None:
+        self._shared: list[Task] = []
+        self._alone: list[Task] = []
+        self._has: dict[int, Release] = {}
+        for task in tasks:
+            (self._alone if needs_machine(task.scenario) else self._shared).append(task)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether every task has been taken."""
+        return not self._shared and not self._alone
+
+    def take(self, worker: int, *, is_last: bool) -> Task | None:
+        """Return the next task of a worker that is idle; None if it has none left."""
+        waiting = self._shared or (self._alone if is_last else [])
+        if not waiting:
+            return None
+        has = self._has.get(worker)
+        same = (one for one in waiting if has and _keeps(one.scenario, has))
+        task = next(same, waiting[0])
+        waiting.remove(task)
+        for release in actions_of(task.scenario.steps, Release):
+            self._has[worker] = release
+        return task
+
+
+def _keeps(scenario: Scenario, has: Release) -> bool:
+    """Return whether a scenario keeps a release that it finds there."""
+    first = next(actions_of(scenario.steps, Release), None)
+    return has.can_be_kept and first == has and not scenario.is_measured
+
+
+class InOrder:
+    """Tells of tasks in their order, each in one piece.
+
+    The first that is not over is told of as it goes on, what the others report is kept
+    until their turn. What is of no task waits for the end of one.
+    """
+
+    def __init__(self) -> None:
+        self._now = 0
+        self._over: set[int] = set()
+        self._kept: defaultdict[int, list[Callable[[], None]]] = defaultdict(list)
+        self._between: list[Callable[[], None]] = []
+        self._within = False
+
+    @property
+    def holds_back(self) -> bool:
+        """Whether a task that is over has not been told of."""
+        return any(place > self._now for place in self._over)
+
+    def tell(self, place: int, telling: Callable[[], None]) -> None:
+        """Tell of a task, now or in its turn."""
+        if place == self._now:
+            self._within = True
+            telling()
+        else:
+            self._kept[place].append(telling)
+
+    def tell_between(self, telling: Callable[[], None]) -> None:
+        """Tell of what is of no task."""
+        if self._within:
+            self._between.append(telling)
+        else:
+            telling()
+
+    def end(self, place: int) -> None:
+        """Note that a task is over, and turn to the next."""
+        self._over.add(place)
+        while self._now in self._over:
+            self._turn_to(self._now + 1)
+
+    def close(self) -> None:
+        """Tell of what is kept: the tasks before it do not end any more."""
+        for place in sorted(self._kept):
+            self._turn_to(place)
+        self._turn_to(self._now + 1)
+
+    def _turn_to(self, place: int) -> None:
+        self._now, self._within = place, False
+        for telling in self._between:
+            telling()
+        self._between.clear()
+        for telling in self._kept.pop(place, ()):
+            self._within = True
+            telling()
+
+
+def choose_jobs(request: RunRequest, asked: int | None) -> int:
+    """Return how many scenarios to run at a time."""
+    if request.cluster is not None and asked is not None and asked > 1:
+        raise InputError(f"{asked} scenarios at a time need {asked} clusters: leave --cluster or --jobs out")
+    together = sum(not needs_machine(one.scenario) for one in list_tasks(request))
+    if asked is not None:
+        return max(1, min(asked, together))
+    if request.cluster is not None or request.keep_cluster or request.backend is not Backend.KWOK_BINARY:
+        return 1
+    return choose_number(together, len(os.sched_getaffinity(0)), psutil.virtual_memory().available)
+
+
+def choose_number(tasks: int, cores: int, free_bytes: int) -> int:
+    """Return how many clusters so many tasks, cores and bytes are good for."""
+    good_for = int(cores * CLUSTERS_A_CORE)
+    return max(1, min(good_for, free_bytes // CLUSTER_BYTES, tasks // TASKS_A_CLUSTER))
