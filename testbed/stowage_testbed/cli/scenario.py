@@ -14,7 +14,6 @@ from tabulate import tabulate
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli.main import app
 from stowage_testbed.cli.options import ClusterChoice, Lists, choosing_cluster
-from stowage_testbed.run.context import DEFAULT_TIMEOUTS
 from stowage_testbed.scenario.load import find_shipped_folder, select
 from stowage_testbed.scenario.schema import explain_scenario, explain_word, is_word, write_editor_schema
 from stowage_testbed.text.lines import count
@@ -80,6 +79,8 @@ def explain(
     ] = None,
 ) -> None:
     """Print scenarios with every default, or what a word of their language means."""
+    from stowage_testbed.run.context import DEFAULT_TIMEOUTS  # noqa: PLC0415 - the client library takes half a second
+
     words = [one for one in names if is_word(one)] if names else [""]
     scenarios = [one for one in names or () if one not in words]
     texts = [explain_word(word) for word in words]
