@@ -109,7 +109,7 @@ class LiveWatch:
     def stop(self) -> None:
         """End the watches."""
         self._stopping.set()
-        self._watches.stop(0)
+        self._watches.stop()
         if self._thread.is_alive():
             self._thread.join()
         self.messages.wake()

@@ -161,12 +161,12 @@ class Watches:
             follower.cancel()
             follower.join(JOIN_TIMEOUT_S)
 
-    def stop(self, join_s: float = JOIN_TIMEOUT_S) -> None:
-        """End every watch; wait for the threads for no longer than ``join_s``."""
+    def stop(self) -> None:
+        """End every watch, and wait for the threads, but not for long."""
         followers = tuple(self._followers.values())
         for one in followers:
             one.cancel()
-        ends_s = time.monotonic() + join_s
+        ends_s = time.monotonic() + JOIN_TIMEOUT_S
         for one in followers:
             one.join(max(0.0, ends_s - time.monotonic()))
         self.arrivals.put(Stopped())

@@ -7,8 +7,9 @@ import platform
 import re
 import shutil
 import tarfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from importlib import metadata
@@ -145,9 +146,10 @@ def take_release(release: Release, target: Path, progress: ToolProgress) -> None
         retry_if_failed=RETRIES,
     )  # fmt: skip
     try:
-        file = Path(
-            fetching.fetch(name, downloader=HTTPDownloader(progressbar=progress, chunk_size=1 << 16, timeout=TIMEOUT_S))
-        )
+        with ExitStack() as opened:
+            hooks = _close_with(opened)
+            download = HTTPDownloader(progressbar=progress, chunk_size=1 << 16, timeout=TIMEOUT_S, hooks=hooks)
+            file = Path(fetching.fetch(name, downloader=download))
     except ValueError as error:
         raise DownloadError(
             f"{release.url} should have SHA-256 {release.sha256}, and was not installed: {error}. Either the digest is "
@@ -206,8 +208,10 @@ def _ask(verb: str, url: str, address: str) -> Response:
     import requests  # noqa: PLC0415 - as above
 
     try:
-        answer = requests.request(verb, address, timeout=TIMEOUT_S, allow_redirects=True)
-        answer.raise_for_status()
+        with ExitStack() as opened:
+            hooks = _close_with(opened)
+            answer = requests.request(verb, address, timeout=TIMEOUT_S, allow_redirects=True, hooks=hooks)
+            answer.raise_for_status()
     except requests.RequestException as error:
         if isinstance(error, requests.ConnectionError) and not isinstance(error, requests.exceptions.SSLError):
             raise UnreachableError(f"{urlsplit(address).netloc} cannot be reached") from error
@@ -215,6 +219,15 @@ def _ask(verb: str, url: str, address: str) -> Response:
     if address.startswith("https://") and not answer.url.startswith("https://"):
         raise _failed(url, f"it was redirected without TLS to {answer.url}")
     return answer
+
+
+def _close_with(opened: ExitStack) -> dict[str, Callable[..., None]]:
+    """Return hooks that close a response with the block; one that breaks off would keep its connection otherwise."""
+
+    def close_later(response: Response, **_: object) -> None:
+        opened.callback(response.close)
+
+    return {"response": close_later}
 
 
 def _failed(url: str, cause: object) -> DownloadError:

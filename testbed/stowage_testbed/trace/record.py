@@ -160,7 +160,7 @@ def record(
                 watches.store.roll()
             recording.finish()
     finally:
-        watches.stop(0)
+        watches.stop()
     return recorded
 
 
