@@ -70,13 +70,11 @@ class Applier:
 
     def _send(self, kind: Kind, body: Manifest) -> Manifest:
         metadata, api = body["metadata"], self._environment.api
-        namespace = metadata.get("namespace", "")
-        if not metadata.get("name"):
-            what = f"create {kind.name} {metadata['generateName']}"
-            return ask(api, "POST", kind.path(namespace), what, body)
-        path = kind.path(namespace, metadata["name"])
-        if namespace != self._namespace and not ask(api, "GET", path, f"read {path}", allowed={HTTPStatus.NOT_FOUND}):
-            self._outside.append(path)
+        namespace, name = metadata.get("namespace", ""), metadata.get("name")
+        if name and namespace != self._namespace:
+            path = kind.path(namespace, name)
+            if not ask(api, "GET", path, f"read {path}", allowed={HTTPStatus.NOT_FOUND}):
+                self._outside.append(path)
         return Objects(api).apply(body, manager="stowage-pytest")
 
 
