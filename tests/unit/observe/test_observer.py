@@ -133,16 +133,18 @@ def test_quiet_counts_from_what_was_done_or_changed_last(server: WatchServer) ->
 
 def test_sees_what_was_there_and_what_comes(server: WatchServer) -> None:
     """A scenario starts on a cluster that is already alive; it leaves no thread."""
+    # A session of tests may watch a cluster of its own.
+    before = set(threading.enumerate())
     with watching(server, a_pod("old", node="n1")) as observer:
         server.send("ADDED", a_pod("new", version="2"))
         server.send("MODIFIED", a_pod("new", node="n2", version="3"))
         observer.wait_for("two pods", bound(2), timeout_s=SOON_S)
 
         journal = observer.take_journal()
-        assert "watch-Pod" in [thread.name for thread in threading.enumerate()]
+        assert "watch-Pod" in [thread.name for thread in set(threading.enumerate()) - before]
     verbs = [change.verb for change in journal]
     assert verbs == [Verb.LISTED, Verb.ADDED, Verb.MODIFIED]
-    assert "watch-Pod" not in [thread.name for thread in threading.enumerate()]
+    assert "watch-Pod" not in [thread.name for thread in set(threading.enumerate()) - before]
 
 
 @pytest.mark.parametrize("forgets", [False, True])
