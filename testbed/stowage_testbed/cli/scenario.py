@@ -72,20 +72,18 @@ def explain(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Files, folders or names of scenarios, or words of their language, as in steps.burst.arrival; else "
-            "its outermost words.",
+            help="Files, folders or names of scenarios, or words of their language, as in burst or workload.kind; "
+            "else its outermost words.",
             metavar="[NAME]...",
         ),
     ] = None,
 ) -> None:
     """Print scenarios with every default, or what a word of their language means."""
-    from stowage_testbed.run.context import DEFAULT_TIMEOUTS  # noqa: PLC0415 - the client library takes half a second
-
     words = [one for one in names if is_word(one)] if names else [""]
     scenarios = [one for one in names or () if one not in words]
     texts = [explain_word(word) for word in words]
     found = select(scenarios, folder=SCENARIOS) if scenarios else ()
-    texts += [explain_scenario(scenario, DEFAULT_TIMEOUTS.step_s) for scenario in found]
+    texts += [explain_scenario(scenario) for scenario in found]
     typer.echo("\n".join(texts), nl=False)
 
 

@@ -27,9 +27,9 @@ from stowage_testbed.helm import Release, install_release, uninstall_release
 from stowage_testbed.pytest.plain import failing_plainly, plain, speaking
 from stowage_testbed.pytest.sweeping import RELEASE_NAMESPACE, sweep, sweepable
 from stowage_testbed.run.arm import Arm, PodOverrides, RunningArm
-from stowage_testbed.run.context import DEFAULT_TIMEOUTS
 from stowage_testbed.run.release import Wanted
 from stowage_testbed.run.request import install_arms, install_needed
+from stowage_testbed.scenario.timeouts import DEFAULT_TIMEOUTS
 
 Values = Mapping[str, object]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -36,9 +36,6 @@ from stowage_testbed.trace.format import SUFFIXES
 from stowage_testbed.trace.reading import Trace, TraceReader
 
 MANIFESTS = "manifests"  # Name of folders that hold no scenarios
-Deadlines = Callable[[Scenario, str, int], float]
-"""Gives the deadline in seconds of a kind of step that changes so many nodes."""
-
 WAY_OUT = "; name a scenario file, a folder of them, or a scenario as `stowage scenario list` prints it"
 _OLD_FORM = (
     "a scenario has steps; put `version: 1` and "

@@ -17,11 +17,12 @@ from typing import Any
 import yaml
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.scenario.load import Deadlines, read_filled
+from stowage_testbed.scenario.load import read_filled
 from stowage_testbed.scenario.model import Scenario, choose_headlines
 from stowage_testbed.scenario.reading import NOUNS, Schema, find_mapping, find_words, make_schema, resolve
 from stowage_testbed.scenario.scenario_file import ScenarioFile
 from stowage_testbed.scenario.steps.kinds import ACTIONS
+from stowage_testbed.scenario.timeouts import DEFAULT_TIMEOUTS
 from stowage_testbed.scenario.types import is_scenario_name, key_of
 from stowage_testbed.scenario.yaml_file import FIXED, suggest_known
 
@@ -77,13 +78,13 @@ def _allow_placeholder(schema: Schema) -> Schema:
     return {**notes, "anyOf": [inner, _PLACEHOLDER]}
 
 
-def explain_scenario(scenario: Scenario, deadlines: Deadlines) -> str:
+def explain_scenario(scenario: Scenario) -> str:
     """Return a scenario as its file has it, parameters filled in and with every default and deadline."""
     schema = make_strict_schema()
     data = read_filled(scenario)
     kinds = {step.kind: step.action for step in scenario.steps if step.line and step.action.deadline}
-    limits = {kind: deadlines(scenario, kind, one.changed_nodes) for kind, one in kinds.items()}
-    data["timeouts"] = {"end": deadlines(scenario, "end", 0), **limits}
+    limits = {kind: DEFAULT_TIMEOUTS.step_s(scenario, kind, one.changed_nodes) for kind, one in kinds.items()}
+    data["timeouts"] = {"end": DEFAULT_TIMEOUTS.step_s(scenario, "end"), **limits}
     if scenario.is_measured:
         data["headlines"] = list(choose_headlines(scenario))
     told = {key: value for key, value in data.items() if key not in ("parameters", "variants", "name")}
@@ -122,13 +123,16 @@ def is_word(text: str) -> bool:
 
 
 def explain_word(path: str = "") -> str:
-    """Return what a word, as in ``steps.burst.arrival``, means.
+    """Return what a word, as in ``steps.burst.arrival``, means; a kind of step may stand without ``steps``.
 
     Of none, all. Raises an InputError that names the nearest.
     """
     schema = make_strict_schema()
     defs = schema["$defs"]
     words = path.split(".") if path else []
+    if words and words[0] in ACTIONS and words[0] not in schema["properties"]:
+        words = ["steps", *words]
+        path = ".".join(words)
     for depth, name in enumerate(words):
         above = find_words(schema, words[:depth])
         known = list(find_mapping(above, defs).get("properties", {}))

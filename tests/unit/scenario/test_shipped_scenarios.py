@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 from stowage_testbed.cli import app
 from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.metrics.record import RunRecord
-from stowage_testbed.run.context import DEFAULT_TIMEOUTS
 from stowage_testbed.scenario.load import find_files, load_folder
 from stowage_testbed.scenario.model import GENERAL
 from stowage_testbed.scenario.schema import explain_scenario, make_strict_schema, write_editor_schema
@@ -23,7 +22,7 @@ FILES = find_files(SCENARIOS)
 def test_the_shipped_scenarios_have_no_issues_and_can_be_explained() -> None:
     """They are what a new author copies from."""
     found = load_folder(SCENARIOS)
-    text = [explain_scenario(one, DEFAULT_TIMEOUTS.step_s) for one in found]
+    text = [explain_scenario(one) for one in found]
 
     assert {one.name for one in found} >= {"burst/replicaset", "paper/figure-1"}
     assert all(f"\nname: {one.scenario_id}\n" in said for said, one in zip(text, found, strict=True))

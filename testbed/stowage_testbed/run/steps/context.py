@@ -20,7 +20,7 @@ from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.source import PACKING_PLANS, source_of
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.arm import apply_overrides
-from stowage_testbed.run.context import RunContext, Timeouts
+from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment, await_account
 from stowage_testbed.run.harness import Harness
 from stowage_testbed.run.outcome import CheckpointRecord, StepRecord, Window
@@ -30,6 +30,7 @@ from stowage_testbed.scenario.manifests import make_controllers
 from stowage_testbed.scenario.model import Scenario, Workload
 from stowage_testbed.scenario.objects import ObjectSpec
 from stowage_testbed.scenario.steps.action import Demand, Step, join_names
+from stowage_testbed.scenario.timeouts import Timeouts
 
 MALFORMED = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
 """What the server says of an object that it would refuse whatever else there is."""

@@ -28,7 +28,6 @@ from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.receipt import Receipt, ReceiptClock
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.arm import PodOverrides
-from stowage_testbed.run.context import Timeouts
 from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.run.harness import Harness
 from stowage_testbed.run.steps import interrupt as effect
@@ -41,6 +40,7 @@ from stowage_testbed.scenario.steps.action import Action, Step
 from stowage_testbed.scenario.steps.kinds import ACTIONS
 from stowage_testbed.scenario.steps.nodes import Drain, Interrupt, Process
 from stowage_testbed.scenario.steps.waiting import Overload
+from stowage_testbed.scenario.timeouts import Timeouts
 
 RECORD = hpa_record(replace(FULL, find=Find(level_s=5.0)))
 Spawn = Callable[[], psutil.Process]
