@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import monotonic
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import TextColumn, TimeRemainingColumn
 
 from stowage_testbed.compare.comparison import Comparison
 from stowage_testbed.compare.request import CompareListener, Turn
@@ -46,57 +46,37 @@ class CompareProgress(LiveProgress, CompareListener):
         self.advance()
 
 
-class SweepProgress(SweepListener):
+class SweepProgress(LiveProgress, SweepListener):
     """One bar a kind of task; failures are lines of their own."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self._console = console or Console(stderr=True)
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-            console=self._console,
-            transient=True,
-            speed_estimate_period=SMOOTHED_OVER_S,
-            disable=not self._console.is_terminal,
-        )
+        super().__init__(console, TextColumn("left"), TimeRemainingColumn(), smoothed_over_s=SMOOTHED_OVER_S)
         self._what = ""
-        self._total = self._done = self._began_with = 0
-        self._began = self._said = monotonic()
-
-    def say(self, text: str) -> None:
-        """Print one line above the bar."""
-        self._console.print(text, highlight=False, markup=False, soft_wrap=True)
+        self._total = self._done = self._known = 0
+        self._started_s = 0.0
 
     def begun(self, what: str, total: int, done: int, workers: int) -> None:
         """Show the bar."""
         self._what, self._total = what, total
-        self._done = self._began_with = done
-        self._began = self._said = monotonic()
+        self._done = self._known = done
+        self._started_s = self._said_s = monotonic()
         known = f", {done} of them known" if done else ""
         side_by_side = f", {workers} side by side" if workers > 1 else ""
-        self.say(f"{what}: {total}{known}{side_by_side}")
-        self._task = self._bar.add_task(what, total=total, completed=done)
-        self._bar.start()
+        self.begin(f"{what}: {total}{known}{side_by_side}", total, what, done)
 
     def over(self, task_id: str, failure: str) -> None:
         """Advance."""
         self._done += 1
-        self._bar.advance(self._task)
+        self.advance()
         if failure:
             self.say(f"{task_id}: {failure}")
-        now = monotonic()
-        if not self._console.is_terminal and now - self._said >= LINE_EVERY_S:
-            self._said = now
-            here = self._done - self._began_with
-            left_s = (now - self._began) / here * (self._total - self._done)
-            done = f"{self._done} of {self._total}"
-            self.say(f"{self._what}: {done}, {left_s / 60:.0f} min left")
+        now_s = monotonic()
+        if not self._live and now_s - self._said_s >= LINE_EVERY_S:
+            self._said_s = now_s
+            each_s = (now_s - self._started_s) / (self._done - self._known)
+            left_min = each_s * (self._total - self._done) / 60
+            self.say(f"{self._what}: {self._done} of {self._total}, {left_min:.0f} min left")
 
     def ended(self) -> None:
         """Take the bar away."""
-        self._bar.remove_task(self._task)
-        self._bar.stop()
+        self.close()

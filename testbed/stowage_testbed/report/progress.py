@@ -6,7 +6,7 @@ import time
 from contextlib import ExitStack
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
 
 from stowage_testbed.report.showing import take_first_lines
 from stowage_testbed.run.listener import Listener
@@ -15,6 +15,7 @@ from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.toolchain.progress import repeating
 
 REMIND_AFTER_S = 4.0
+SMOOTHED_OVER_S = 30.0
 _LOOK_EVERY_S = 0.5
 
 
@@ -25,7 +26,9 @@ class LiveProgress(Listener):
     Of a run a step that takes long is named again every few seconds.
     """
 
-    def __init__(self, console: Console | None = None) -> None:
+    def __init__(
+        self, console: Console | None = None, *columns: ProgressColumn, smoothed_over_s: float = SMOOTHED_OVER_S
+    ) -> None:
         self._console = console or Console(stderr=True)
         self._live = self._console.is_terminal
         self._bar = Progress(
@@ -33,9 +36,11 @@ class LiveProgress(Listener):
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
+            *columns,
             console=self._console,
             transient=True,
             refresh_per_second=4,
+            speed_estimate_period=smoothed_over_s,
             disable=not self._live,
         )
         self._task = self._bar.add_task("starting", total=None)
@@ -52,10 +57,10 @@ class LiveProgress(Listener):
         self._reminders.close()
         self._bar.stop()
 
-    def begin(self, text: str, total: int | None) -> None:
-        """Show the bar."""
+    def begin(self, text: str, total: int | None, current: str = "starting", done: int = 0) -> None:
+        """Say what begins, and show the bar."""
         self.say(text)
-        self._bar.update(self._task, total=total, completed=0)
+        self._bar.reset(self._task, total=total, completed=done, description=current)
         self._bar.start()
 
     def point(self, text: str) -> None:

@@ -14,11 +14,12 @@ from stowage_testbed.base.journal import TaskJournal
 from stowage_testbed.metrics.state import ClusterState, count_placed_by_priority, list_placements
 from stowage_testbed.reproduce.paper.instances import Categorised, Evaluation
 from stowage_testbed.reproduce.sweep.execution import SweepFolder
-from stowage_testbed.run.context import make_run_id
+from stowage_testbed.run.context import Stopwatch, make_run_id
 from stowage_testbed.run.listener import Listener, Material
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.request import RunRequest
-from stowage_testbed.run.runner import Runner
+from stowage_testbed.run.scenario_run import run_scenario
+from stowage_testbed.run.session import open_context
 from stowage_testbed.scenario.model import AFTER, BEFORE, OptimizerSettings, Scenario
 from stowage_testbed.scenario.simulation import simulate
 from stowage_testbed.simulate import Simulator, find_profile
@@ -72,15 +73,19 @@ def run_live(path: Path, sample: Sequence[Categorised], listener: Listener) -> t
         journal = folder.journal(LIVE, LiveRow)
         missing = [one for one in sample if one.instance.case not in journal]
         if missing:
-            with Simulator(find_profile("deterministic")) as simulator:
-                writer = _OutcomeWriter(missing, journal, simulator)
-                scenarios = tuple(live_scenario(one) for one in missing)
-                outcome = Runner(RunRequest(scenarios), make_run_id(), Listener(listener, writer)).run()
-            if outcome.error:
+            run_id, request = make_run_id(), RunRequest(tuple(live_scenario(one) for one in missing))
+            try:
+                with Simulator(find_profile("deterministic")) as simulator:
+                    told = Listener(listener, _OutcomeWriter(missing, journal, simulator))
+                    told.run_started(run_id, request.total)
+                    with open_context(request, run_id, told, Stopwatch()) as context:
+                        for scenario in request.scenarios:
+                            run_scenario(context, scenario, 1, told)
+            except StowageError as error:
                 raise StowageError(
-                    f"the runs on the real cluster ended early: {outcome.error}; what was run is kept, and the same "
+                    f"the runs on the real cluster ended early: {error}; what was run is kept, and the same "
                     "command continues with the rest"
-                )
+                ) from error
     return live_rows(path)
 
 
