@@ -21,7 +21,7 @@ from stowage_testbed.observe.condition import (
     pods_in_words,
 )
 from stowage_testbed.observe.plan import ObservedPlan
-from stowage_testbed.observe.pod import controller_of
+from stowage_testbed.observe.pod import read_pod
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.environment import ScenarioEnvironment
@@ -234,7 +234,7 @@ def recovered(namespace: str, release_namespace: str) -> Condition:
         conclusive = all(pod.bound for pod in pods) or (
             bool(plans) and plans[-1].conclusive and not _is_cooling_down(state, plans[-1])
         )
-        held = list(kept_out(state.bodies("Pod", namespace), state.bodies("Reservation"), state.bodies("PackingPlan")))
+        held = list(kept_out(state.all_pods(namespace), state.bodies("Reservation"), state.bodies("PackingPlan")))
         settled = serving and decided and not leaving and len(pods) == wanted
         done = all(plan.finished for plan in plans) and conclusive
         words = (
@@ -260,4 +260,4 @@ def _wanted(state: State, namespace: str) -> int:
         for kind in ("ReplicaSet", "Pod")
     )
     asked = sum(int((body.get("spec") or {}).get("replicas") or 0) for body in sets)
-    return asked + sum(not controller_of(body) for body in pods)
+    return asked + sum(not read_pod(body).owner_kind for body in pods)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from stowage_testbed.observe.node import Node
 from stowage_testbed.trace import format as trace
 
 HEADER = trace.Header(1, "2026-11-26T15:00:00Z", "1.37.2", {"ns": {"team": "a"}})
-NODE = trace.Node({"cpu": "4"}, {"cpu": "3"}, {"zone": "a"})
+NODE = Node({"cpu": "4"}, {"cpu": "3"}, {"zone": "a"})
 
 
-def node(t: float, name: str = "n1", what: trace.Node = NODE) -> trace.NodeSeen:
+def node(t: float, name: str = "n1", what: Node = NODE) -> trace.NodeSeen:
     return trace.NodeSeen(t=t, name=name, node=what)
 
 

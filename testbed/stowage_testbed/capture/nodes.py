@@ -14,7 +14,7 @@ from stowage_testbed.amounts.resources import PODS, Resources
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.capture.workloads import HOSTNAME
 from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, Taint
-from stowage_testbed.trace.reducing import reduce_node
+from stowage_testbed.observe.node import read_node
 
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 
@@ -44,7 +44,7 @@ def capture_nodes(nodes: Iterable[Manifest], read_labels: Collection[str]) -> Ca
     alike = defaultdict[tuple[Any, ...], list[tuple[str, str]]](list)
     closed = set[str]()
     for body in sorted(nodes, key=lambda one: str(one["metadata"]["name"])):
-        name, node = str(body["metadata"]["name"]), reduce_node(body)
+        name, node = str(body["metadata"]["name"]), read_node(body)
         labels = {
             key: value
             for key, value in node.labels.items()

@@ -8,9 +8,9 @@ from typing import Any
 
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.kinds import DEFINITION
+from stowage_testbed.api.label_selector import selects
 from stowage_testbed.capture.reading import Found
 from stowage_testbed.capture.workloads import CapturedWorkload, Note
-from stowage_testbed.invariants.selector import selects
 from stowage_testbed.scenario.arrivals.one_namespace import OneNamespace
 from stowage_testbed.scenario.manifests import name_priority_class
 from stowage_testbed.trace.reducing import reduce_object

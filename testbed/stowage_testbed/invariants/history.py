@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from http import HTTPStatus
 from itertools import islice
 
+from stowage_testbed.amounts.resources import NOTHING, Resources
 from stowage_testbed.observe.audit import AuditEntry
-from stowage_testbed.observe.change import Change, JsonObject, Verb, uid_of
+from stowage_testbed.observe.change import Change, JsonObject, Verb
+from stowage_testbed.observe.node import read_node
 from stowage_testbed.observe.pod import Pod, read_pod
 
 
@@ -53,27 +56,40 @@ class History:
                 bodies[change.uid] = change.body
         return bodies
 
-    @cached_property
-    def facts(self) -> tuple[Pod | None, ...]:
-        """What each change says of its pod; ``None`` for changes of other kinds."""
-        return tuple(read_pod(change.body) if change.kind == "Pod" else None for change in self.changes)
-
     def pods(self, until: int | None = None) -> dict[str, Pod]:
         """Return the pods that there are at an instant, as in `present`."""
-        pods: dict[str, Pod] = {}
-        for change, facts in islice(zip(self.changes, self.facts, strict=True), until):
-            if facts is None:
-                continue
-            if change.verb is Verb.DELETED:
-                pods.pop(facts.uid, None)
-            else:
-                pods[facts.uid] = facts
-        return pods
+        return {uid: read_pod(body) for uid, body in self.present("Pod", until).items()}
+
+    @cached_property
+    def steps(self) -> tuple[tuple[Change, Pod | None], ...]:
+        """The changes, each with its pod; ``None`` for changes of other kinds."""
+        return tuple((change, read_pod(change.body) if change.kind == "Pod" else None) for change in self.changes)
 
     @cached_property
     def evictions(self) -> tuple[Evicted, ...]:
-        """The evictions that were granted, in their order."""
-        return tuple(granted_evictions(self.changes, self.facts, self.audit))
+        """The evictions that were granted, in their order, but for those of pods that no watch ever saw."""
+        return tuple(self._find_evictions())
+
+    def _find_evictions(self) -> Iterator[Evicted]:
+        lives: dict[tuple[str, str], dict[str, _Life]] = defaultdict(dict)
+        for position, (change, pod) in enumerate(self.steps):
+            if pod is not None:
+                bearers = lives[pod.namespace, pod.name]
+                life = bearers.setdefault(pod.uid, _Life(pod, change.body, change.receipt.wall_ns))
+                life.take(position, change, pod)
+        for entry in self.audit:
+            asked = (entry.verb, entry.resource, entry.subresource)
+            succeeded = HTTPStatus.OK <= entry.code < HTTPStatus.MULTIPLE_CHOICES
+            if asked != ("create", "pods", "eviction") or not succeeded:
+                continue
+            found = _find_evicted(lives.get((entry.namespace, entry.name), {}), entry)
+            if found is not None:
+                # The watch may show the deletion before the eviction's answer is in the log.
+                leaves = found.leaves_at
+                if leaves is None:
+                    leaves = bisect_right(self.changes, entry.stage_ns, key=lambda one: one.receipt.wall_ns)
+                granted = leaves if found.granted_at is None else found.granted_at
+                yield Evicted(entry, found.pod, found.body, leaves, granted)
 
 
 SLACK_NS = 1_000_000_000  # How far watch receipt and audit log may be apart
@@ -81,14 +97,13 @@ SCHEDULER = ":stowage"  # How the user name of a release's own account ends
 
 
 @dataclass(slots=True)
-class Life:
-    """One pod, from its first change to its last; ``body`` is the one before its deletion began.
+class _Life:
+    """A pod from its first change to its last, as it was before its deletion began; ``_at`` count the changes before.
 
-    ``granted_at`` and ``leaves_at`` count the changes before its eviction is granted, and it leaves; ``_ns`` are wall
-    times.
+    ``_ns`` are wall times.
     """
 
-    uid: str
+    pod: Pod
     body: JsonObject
     seen_ns: int
     granted_at: int | None = None
@@ -96,59 +111,29 @@ class Life:
     leaves_ns: int | None = None
     gone_ns: int | None = None
 
-    def take(self, position: int, change: Change, facts: Pod) -> None:
-        """Take in the next change of the pod."""
-        at_ns = change.receipt.wall_ns
-        gone = change.verb is Verb.DELETED
+    def take(self, position: int, change: Change, pod: Pod) -> None:
+        at_ns, gone = change.receipt.wall_ns, change.verb is Verb.DELETED
         if gone:
             self.gone_ns = at_ns
         if self.leaves_at is not None:
             return
-        if self.granted_at is None and facts.evicted:
+        if self.granted_at is None and pod.evicted:
             self.granted_at = position
-        if gone or facts.terminating:
+        if gone or pod.terminating:
             self.leaves_at, self.leaves_ns = position, at_ns
         else:
-            self.body = change.body
-
-
-Bearers = dict[tuple[str, str], dict[str, Life]]
-"""The pods that had each namespace and name, one after the other, by UID."""
-
-
-def pod_lives(changes: Iterable[Change], facts: Iterable[Pod | None]) -> Bearers:
-    """Return every pod of a history, whose facts are given change by change."""
-    bearers: Bearers = {}
-    for position, (change, seen) in enumerate(zip(changes, facts, strict=True)):
-        if seen is None:
-            continue
-        of_name = bearers.setdefault((seen.namespace, seen.name), {})
-        life = of_name.get(seen.uid)
-        if life is None:
-            life = Life(seen.uid, change.body, change.receipt.wall_ns)
-            of_name[seen.uid] = life
-        life.take(position, change, seen)
-    return bearers
+            self.pod, self.body = pod, change.body
 
 
 @dataclass(frozen=True, slots=True)
 class Evicted:
-    """A granted eviction; ``position`` and ``granted`` count the changes before the pod leaves, and the grant."""
+    """A granted eviction; ``leaves`` and ``granted`` count the changes before the pod leaves, and the grant."""
 
     entry: AuditEntry
+    pod: Pod
     body: JsonObject
-    position: int
+    leaves: int
     granted: int
-
-    @property
-    def uid(self) -> str:
-        """The pod's UID."""
-        return uid_of(self.body)
-
-    @property
-    def key(self) -> str:
-        """The pod's ``namespace/name``."""
-        return f"{self.entry.namespace}/{self.entry.name}"
 
     @property
     def by_scheduler(self) -> bool:
@@ -156,27 +141,7 @@ class Evicted:
         return self.entry.user.endswith(SCHEDULER)
 
 
-def granted_evictions(
-    changes: Sequence[Change], facts: Sequence[Pod | None], audit: Iterable[AuditEntry]
-) -> Iterator[Evicted]:
-    """Yield the granted evictions in their order, but of pods that no watch ever saw."""
-    lives = pod_lives(changes, facts)
-    for entry in audit:
-        asked = (entry.verb, entry.resource, entry.subresource)
-        succeeded = HTTPStatus.OK <= entry.code < HTTPStatus.MULTIPLE_CHOICES
-        if asked != ("create", "pods", "eviction") or not succeeded:
-            continue
-        life = _victim(lives.get((entry.namespace, entry.name), {}), entry)
-        if life is not None:
-            # The watch may show the deletion before the eviction's answer is in the log.
-            position = life.leaves_at
-            if position is None:
-                position = bisect_right(changes, entry.stage_ns, key=lambda one: one.receipt.wall_ns)
-            granted = position if life.granted_at is None else life.granted_at
-            yield Evicted(entry, life.body, position, granted)
-
-
-def _victim(bearers: Mapping[str, Life], entry: AuditEntry) -> Life | None:
+def _find_evicted(bearers: Mapping[str, _Life], entry: AuditEntry) -> _Life | None:
     """Return the pod that the request names by UID, else the one whose deletion began closest to the answer."""
     if entry.uid:
         return bearers.get(entry.uid)
@@ -189,3 +154,52 @@ def _victim(bearers: Mapping[str, Life], entry: AuditEntry) -> Life | None:
         key=lambda life: SLACK_NS if life.leaves_ns is None else abs(life.leaves_ns - entry.stage_ns),
         default=None,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a node can give, and what it could give until just now."""
+
+    amounts: Resources
+    former: Resources
+    since_ns: int
+
+
+@dataclass(slots=True)
+class ClusterState:
+    """The nodes and pods at one moment of the history, and what pods take of each node."""
+
+    rooms: dict[str, Room] = field(default_factory=dict)
+    pods: dict[str, Pod] = field(default_factory=dict)
+    seen_ns: dict[str, int] = field(default_factory=dict)
+    on_node: dict[str, dict[str, Pod]] = field(default_factory=lambda: defaultdict(dict))
+    taken: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+
+    def take(self, change: Change, pod: Pod | None) -> Pod | None:
+        """Take in the next change, and return its pod as it was before."""
+        if change.kind == "Node":
+            self._take_node(change)
+        if pod is None:
+            return None
+        known = self.pods.pop(pod.uid, None)
+        if known is not None and known.takes_room:
+            self.taken[known.node].subtract(known.requests)
+            del self.on_node[known.node][pod.uid]
+        if change.verb is Verb.DELETED:
+            self.seen_ns.pop(pod.uid, None)
+            return known
+        self.pods[pod.uid] = pod
+        self.seen_ns.setdefault(pod.uid, change.receipt.monotonic_ns)
+        if pod.takes_room:
+            self.taken[pod.node].update(pod.requests)
+            self.on_node[pod.node][pod.uid] = pod
+        return known
+
+    def _take_node(self, change: Change) -> None:
+        before = self.rooms.pop(change.name, None)
+        if change.verb is Verb.DELETED:
+            return
+        amounts = read_node(change.body).room
+        if before is None or before.amounts != amounts:
+            before = Room(amounts, before.amounts if before else NOTHING, change.receipt.monotonic_ns)
+        self.rooms[change.name] = before

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from stowage_testbed.amounts.resources import ONE_POD, PODS, Resources, add_up
-from stowage_testbed.invariants.history import History, Violation
-from stowage_testbed.invariants.selector import selects
+from stowage_testbed.api.label_selector import selects
+from stowage_testbed.invariants.history import ClusterState, History, Violation
 from stowage_testbed.observe.change import Change, JsonObject, Verb
-from stowage_testbed.observe.pod import Pod, allocatable_of, controller_of, key_of, node_of
+from stowage_testbed.observe.pod import Pod
 from stowage_testbed.observe.receipt import NS_PER_S
 
 KEPT_OUT = "the room that is free is reserved for others"  # What the plugin Reservations says of a node that it refuses
@@ -50,29 +50,22 @@ def no_room_left_held(history: History) -> Iterator[Violation]:
             ended_ns = last_ns
     if last_ns - ended_ns < REPORTED_AFTER_NS:
         return
-    pods, held, plans = (history.present(kind).values() for kind in ("Pod", "Reservation", "PackingPlan"))
-    for body in kept_out(pods, held, plans):
-        yield Violation("room-left-held", key_of(body), "it waits for it still")
+    held, plans = history.present("Reservation").values(), history.present("PackingPlan").values()
+    for pod in kept_out(history.pods().values(), held, plans):
+        yield Violation("room-left-held", pod.key, "it waits for it still")
 
 
-def kept_out(
-    pods: Iterable[JsonObject], reservations: Iterable[JsonObject], plans: Iterable[JsonObject]
-) -> Iterator[JsonObject]:
+def kept_out(pods: Iterable[Pod], reservations: Iterable[JsonObject], plans: Iterable[JsonObject]) -> Iterator[Pod]:
     """Yield the pods that are kept out of reserved room although none is reserved."""
     executing = any((plan.get("status") or {}).get("phase") == "Executing" for plan in plans)
-    if executing or any(reservations):
-        return
-    for body in pods:
-        conditions = (body.get("status") or {}).get("conditions") or ()
-        if not node_of(body) and any(
-            one["type"] == "PodScheduled" and KEPT_OUT in one.get("message", "") for one in conditions
-        ):
-            yield body
+    if not executing and not any(reservations):
+        yield from (pod for pod in pods if not pod.bound and KEPT_OUT in pod.waiting_message)
 
 
 def _selected(owner: Mapping[str, Any], pod: JsonObject) -> bool:
-    metadata, controller = pod["metadata"], controller_of(pod)
+    metadata = pod["metadata"]
     namespace = metadata.get("namespace", "")
+    controller = next((one for one in metadata.get("ownerReferences") or () if one.get("controller")), None)
     here = {"kind": "Pod", **metadata, "namespace": namespace}
     above = {**controller, "namespace": namespace} if controller else {}
     named = {"kind", "namespace", "name", "uid"}
@@ -128,87 +121,45 @@ class Executing:
         return add_up(place.requests for place in free if priority <= place.priority)
 
 
-@dataclass(slots=True)
-class _ClusterState:
-    """The pods, nodes and plans at one moment of the history."""
-
-    plans: dict[str, Executing] = field(default_factory=dict)
-    room: dict[str, Resources] = field(default_factory=dict)
-    changed_ns: dict[str, int] = field(default_factory=dict)
-    pods: dict[str, Pod] = field(default_factory=dict)
-    on_node: dict[str, dict[str, Pod]] = field(default_factory=dict)
-    seen_ns: dict[str, int] = field(default_factory=dict)
-
-    def take_plan(self, change: Change) -> None:
-        phase = (change.body.get("status") or {}).get("phase")
-        if change.verb is Verb.DELETED or phase != "Executing":
-            self.plans.pop(change.uid, None)
-        elif change.uid not in self.plans:
-            since = change.receipt.monotonic_ns
-            self.plans[change.uid] = Executing(change.uid, since, _places(change.body))
-
-    def take_node(self, change: Change) -> None:
-        if change.verb is Verb.DELETED:
-            self.room.pop(change.name, None)
-            return
-        room = allocatable_of(change.body)
-        if self.room.get(change.name) != room:
-            self.changed_ns[change.name] = change.receipt.monotonic_ns
-        self.room[change.name] = room
-
-    def take_pod(self, change: Change, pod: Pod) -> bool:
-        """Take in a pod, and return whether the scheduler has just given it a node."""
-        known = self.pods.pop(pod.uid, None)
-        if known is not None:
-            self.on_node.get(known.node, {}).pop(pod.uid, None)
-        if change.verb is Verb.DELETED:
-            self.seen_ns.pop(pod.uid, None)
-            return False
-        self.pods[pod.uid] = pod
-        self.seen_ns.setdefault(pod.uid, change.receipt.monotonic_ns)
-        if not pod.takes_room:
-            return False
-        self.on_node.setdefault(pod.node, {})[pod.uid] = pod
-        return known is not None and not known.node
-
-
 def no_plan_room_taken(history: History) -> Iterator[Violation]:
     """Yield pods that were bound into room that a plan being carried out still needs.
 
     Pods of a higher priority may take it, and those that may have been on their way when the plan began.
     """
-    cluster = _ClusterState()
-    for change, pod in zip(history.changes, history.facts, strict=True):
+    cluster, plans = ClusterState(), dict[str, Executing]()
+    for change, pod in history.steps:
+        known = cluster.take(change, pod)
         if change.kind == "PackingPlan":
-            cluster.take_plan(change)
-        elif change.kind == "Node":
-            cluster.take_node(change)
-        elif pod is not None and cluster.take_pod(change, pod) and cluster.plans:
-            yield from _taken(cluster, change, pod)
+            if change.verb is Verb.DELETED or (change.body.get("status") or {}).get("phase") != "Executing":
+                plans.pop(change.uid, None)
+            elif change.uid not in plans:
+                plans[change.uid] = Executing(change.uid, change.receipt.monotonic_ns, _places(change.body))
+        elif pod is not None and known is not None and not known.node and pod.uid in cluster.on_node[pod.node]:
+            yield from _find_taken(cluster, plans.values(), change, pod)
 
 
-def _taken(cluster: _ClusterState, change: Change, pod: Pod) -> Iterator[Violation]:
+def _find_taken(cluster: ClusterState, plans: Iterable[Executing], change: Change, pod: Pod) -> Iterator[Violation]:
     node, now_ns, seen_ns = pod.node, change.receipt.monotonic_ns, cluster.seen_ns[pod.uid]
     against = [
         plan
-        for plan in cluster.plans.values()
+        for plan in plans
         if node in plan.places
         and not plan.expects(pod)
         # The pod got its node by a decision after the plan had begun.
         and (seen_ns - plan.since_ns > UNDER_WAY_NS or now_ns - plan.since_ns > BOUND_WITHIN_NS)
     ]
-    steady = now_ns - cluster.changed_ns.get(node, 0) > UNDER_WAY_NS
-    if not against or node not in cluster.room or not steady:
+    room = cluster.rooms.get(node)
+    if not against or room is None or now_ns - room.since_ns <= UNDER_WAY_NS:
         return
     others = [one for uid, one in cluster.on_node[node].items() if uid != pod.uid]
     needed = add_up(plan.needed(node, others, pod.priority) for plan in against)
-    free = cluster.room[node] - add_up(one.requests for one in others)
     for resource, amount in pod.requests.items():
-        if needed and amount > free[resource] - needed[resource]:
+        free = room.amounts[resource] - cluster.taken[node][resource] + amount
+        if needed and amount > free - needed[resource]:
             yield Violation(
                 "plan-room-taken",
                 f"{pod.key} on {node}",
-                f"{resource}: it takes {amount} of {free[resource]}, of which a plan needs {needed[resource]}",
+                f"{resource}: it takes {amount} of {free}, of which a plan needs {needed[resource]}",
                 change.receipt.wall_text(),
             )
 

@@ -4,68 +4,39 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator
 from http import HTTPStatus
 from itertools import groupby
 
-from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.invariants.budget import no_budget_broken
-from stowage_testbed.invariants.history import History, Violation
+from stowage_testbed.invariants.history import ClusterState, Evicted, History, Violation
 from stowage_testbed.invariants.reserved import no_plan_room_taken, no_room_left_held, reservations_balance
-from stowage_testbed.observe.change import Change, JsonObject, Verb, uid_of
+from stowage_testbed.observe.change import Change, Verb, uid_of
+from stowage_testbed.observe.node import read_node
 from stowage_testbed.observe.plan import read_plan
-from stowage_testbed.observe.pod import FINISHED, Pod, allocatable_of, controller_of, key_of, node_of, priority_of
+from stowage_testbed.observe.pod import Pod, key_of
 
 UNDER_WAY_NS = 500_000_000  # How long a pod that was sent to a node before it shrank may be on its way there
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
-    """What a node can give, and what it could give until just now."""
-
-    amounts: Resources
-    former: Resources
-    since_ns: int
-
-
 def no_overcommit(history: History) -> Iterator[Violation]:
     """Yield the pods that came to a node without room; on one that shrank they may arrive if they were bound before."""
-    nodes: dict[str, Room] = {}
-    pods: dict[str, Pod] = {}
-    taken: dict[str, Counter[str]] = {}
-    for change, facts in zip(history.changes, history.facts, strict=True):
-        now_ns, gone = change.receipt.monotonic_ns, change.verb is Verb.DELETED
-        if change.kind == "Node":
-            room = nodes.pop(change.name, None)
-            if not gone:
-                amounts = allocatable_of(change.body)
-                same = room is not None and room.amounts == amounts
-                nodes[change.name] = room if room and same else Room(amounts, room.amounts if room else amounts, now_ns)
-        if facts is None:
+    cluster = ClusterState()
+    for change, pod in history.steps:
+        known = cluster.take(change, pod)
+        if pod is None or change.verb is Verb.DELETED or not pod.takes_room or pod.node not in cluster.rooms:
             continue
-        known = pods.pop(facts.uid, None)
-        if known is not None and known.takes_room:
-            taken[known.node].subtract(known.requests)
-        if gone:
-            continue
-        pods[facts.uid] = facts
-        if not facts.takes_room:
-            continue
-        taken.setdefault(facts.node, Counter()).update(facts.requests)
         # When a pod that a list shows for the first time was bound is unknown.
-        came = not known.node if known else change.verb is not Verb.LISTED
-        if came and facts.node in nodes:
-            yield from _short(nodes[facts.node], taken[facts.node], facts, change)
-
-
-def _short(room: Room, taken: Mapping[str, int], pod: Pod, change: Change) -> Iterator[Violation]:
-    under_way = change.receipt.monotonic_ns - room.since_ns <= UNDER_WAY_NS
-    for resource in pod.requests:
-        there = max(room.amounts[resource], room.former[resource]) if under_way else room.amounts[resource]
-        if taken[resource] > there:
-            detail = f"{resource}: {taken[resource]} of {there} taken"
-            yield Violation("overcommit", f"{pod.key} on {pod.node}", detail, change.receipt.wall_text())
+        if known.node if known else change.verb is Verb.LISTED:
+            continue
+        room = cluster.rooms[pod.node]
+        under_way = change.receipt.monotonic_ns - room.since_ns <= UNDER_WAY_NS
+        for resource in pod.requests:
+            taken = cluster.taken[pod.node][resource]
+            there = max(room.amounts[resource], room.former[resource]) if under_way else room.amounts[resource]
+            if taken > there:
+                detail = f"{resource}: {taken} of {there} taken"
+                yield Violation("overcommit", f"{pod.key} on {pod.node}", detail, change.receipt.wall_text())
 
 
 SYSTEM_CRITICAL = 2_000_000_000
@@ -79,35 +50,31 @@ REPLACING = ("ReplicaSet", "ReplicationController", "StatefulSet", "Job")
 """Controllers that make a new pod for one that was evicted, to run anywhere."""
 
 
-def _annotation(body: JsonObject, name: str) -> str | None:
+def _annotation(evicted: Evicted, name: str) -> str | None:
     """Return an annotation, which may be there and empty."""
-    value = (body["metadata"].get("annotations") or {}).get(name)
+    value = (evicted.body["metadata"].get("annotations") or {}).get(name)
     return None if value is None else str(value)
 
 
-def _phase(body: JsonObject) -> str:
-    return str((body.get("status") or {}).get("phase", "Pending"))
-
-
-PROTECTED: dict[str, Callable[[JsonObject], bool]] = {
-    "in kube-system": lambda body: body["metadata"]["namespace"] == "kube-system",
-    "system-critical": lambda body: priority_of(body) >= SYSTEM_CRITICAL,
-    "of no controller": lambda body: not controller_of(body),
-    "of a DaemonSet": lambda body: controller_of(body).get("kind") == "DaemonSet",
-    "of an unknown controller": lambda body: controller_of(body).get("kind") not in {None, *REPLACING, "DaemonSet"},
-    "a mirror pod": lambda body: _annotation(body, MIRROR) is not None,
-    "a static pod": lambda body: _annotation(body, SOURCE) not in {None, "api"},
-    "opted out": lambda body: (
-        _annotation(body, DO_NOT_MOVE) not in {None, "false"}
-        or _annotation(body, DO_NOT_DISRUPT) == "true"
-        or _annotation(body, SAFE_TO_EVICT) == "false"
+PROTECTED: dict[str, Callable[[Evicted], bool]] = {
+    "in kube-system": lambda one: one.pod.namespace == "kube-system",
+    "system-critical": lambda one: one.pod.priority >= SYSTEM_CRITICAL,
+    "of no controller": lambda one: not one.pod.owner_kind,
+    "of a DaemonSet": lambda one: one.pod.owner_kind == "DaemonSet",
+    "of an unknown controller": lambda one: one.pod.owner_kind not in {"", *REPLACING, "DaemonSet"},
+    "a mirror pod": lambda one: _annotation(one, MIRROR) is not None,
+    "a static pod": lambda one: _annotation(one, SOURCE) not in {None, "api"},
+    "opted out": lambda one: (
+        _annotation(one, DO_NOT_MOVE) not in {None, "false"}
+        or _annotation(one, DO_NOT_DISRUPT) == "true"
+        or _annotation(one, SAFE_TO_EVICT) == "false"
     ),
-    "bound to its node's disk": lambda body: any(
-        volume.get("hostPath") for volume in (body.get("spec") or {}).get("volumes") or ()
+    "bound to its node's disk": lambda one: any(
+        volume.get("hostPath") for volume in (one.body.get("spec") or {}).get("volumes") or ()
     ),
-    "not bound": lambda body: not node_of(body),
-    "not started": lambda body: _phase(body) == "Pending",
-    "finished": lambda body: _phase(body) in FINISHED,
+    "not bound": lambda one: not one.pod.bound,
+    "not started": lambda one: one.pod.phase == "Pending",
+    "finished": lambda one: one.pod.finished,
 }
 """Written down a second time, apart from the scheduler's own rules."""
 
@@ -118,18 +85,18 @@ def planned_evictions(history: History) -> Iterator[Violation]:
     for evicted in history.evictions:
         if not evicted.by_scheduler:
             continue
-        if evicted.uid not in stored:
+        if evicted.pod.uid not in stored:
             detail = "no plan names it"
-        elif stored[evicted.uid] > evicted.entry.stage_ns:
+        elif stored[evicted.pod.uid] > evicted.entry.stage_ns:
             detail = "it was evicted before its plan was stored"
         else:
             continue
-        yield Violation("planned-eviction", evicted.key, detail)
+        yield Violation("planned-eviction", evicted.pod.key, detail)
 
 
 def evicted_once(history: History) -> Iterator[Violation]:
     """Yield pods of which more than one eviction was granted."""
-    counts = Counter((evicted.uid, evicted.key) for evicted in history.evictions)
+    counts = Counter((evicted.pod.uid, evicted.pod.key) for evicted in history.evictions)
     for (_, key), count in counts.items():
         if count > 1:
             yield Violation("evicted-once", key, f"evicted {count} times")
@@ -141,8 +108,8 @@ def no_protected_pod_evicted(history: History) -> Iterator[Violation]:
         if not evicted.by_scheduler:
             continue
         for why, applies in PROTECTED.items():
-            if applies(evicted.body):
-                yield Violation("protected", evicted.key, f"it is {why}")
+            if applies(evicted):
+                yield Violation("protected", evicted.pod.key, f"it is {why}")
 
 
 def _first_stored_ns(history: History) -> dict[str, int]:
@@ -213,12 +180,8 @@ def _disrupted_by_others(history: History) -> bool:
         if change.kind == "PackingPlan":
             planned = planned or shows_a_plan(change)
             continue
-        state = (
-            (change.body.get("status") or {}).get("allocatable"),
-            (change.body.get("spec") or {}).get("taints"),
-            (change.body.get("spec") or {}).get("unschedulable"),
-        )
-        gone = change.verb is Verb.DELETED
+        node, gone = read_node(change.body), change.verb is Verb.DELETED
+        state = node.allocatable, node.taints, node.unschedulable
         if planned and (gone or seen.get(change.name, state) != state):
             return True
         seen[change.name] = state

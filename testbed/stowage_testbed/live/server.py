@@ -265,7 +265,7 @@ def serving(server: LiveServer, port: int = 0) -> Iterator[str]:
 
 def saved_page(cluster: str, seen: dict[str, Any]) -> str:
     """Return a page that holds all it shows."""
-    return _make_page(cluster, msgspec.json.decode(msgspec.json.encode(seen)), saved=True)
+    return _make_page(cluster, msgspec.json.decode(msgspec.json.encode(seen, enc_hook=dict)), saved=True)
 
 
 def _make_page(cluster: str, data: object = None, *, saved: bool = False) -> str:
@@ -276,7 +276,7 @@ def _make_page(cluster: str, data: object = None, *, saved: bool = False) -> str
 
 def _packed(answer: dict[str, Any]) -> Response:
     return Response(
-        gzip.compress(msgspec.json.encode(answer), _FAST),
+        gzip.compress(msgspec.json.encode(answer, enc_hook=dict), _FAST),
         media_type="application/json",
         headers={"Content-Encoding": "gzip"},
     )

@@ -9,14 +9,13 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
-from typing import Any, Generic, TypedDict, TypeVar
+from typing import Any, Generic, TypeVar
 
 from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.live.history import GONE, MOST_ENTRIES, NO_POD, POD_COLUMNS, History, PlanLog, pack, see_plan
 from stowage_testbed.observe.change import Change, JsonObject, Verb
-from stowage_testbed.observe.pod import WORKLOAD_LABEL, Pod, allocatable_of, read_pod
-from stowage_testbed.observe.raw_body import RawBody
+from stowage_testbed.observe.node import read_node, ready_of
+from stowage_testbed.observe.pod import WORKLOAD_LABEL, Pod, read_pod
 
 T = TypeVar("T", bound=Hashable)
 
@@ -42,23 +41,11 @@ WAITING, PLACED, ENDING = 1, 2, 3
 """Where a pod is in its life, unless it is `GONE`; one that ends keeps its room until it has gone."""
 
 
-@dataclass(frozen=True, slots=True)
-class NodeKind:
-    """What equal nodes have in common; ``notes`` tell what keeps pods away: not ready, cordoned."""
+NodeKind = tuple[str, tuple[str, ...], Resources]
+"""What equal nodes have in common: zone, what keeps pods away, and room; in the order in which all pages read it."""
 
-    zone: str
-    notes: tuple[str, ...]
-    allocatable: Resources
-
-
-@dataclass(frozen=True, slots=True)
-class PodKind:
-    """What the replicas of one workload have in common."""
-
-    namespace: str
-    workload: str
-    priority: int
-    requests: Resources
+PodKind = tuple[str, int, Resources, str]
+"""What the replicas of one workload have in common: its name, priority, requests and namespace, in that order too."""
 
 
 class Words(Generic[T]):
@@ -122,7 +109,7 @@ class LiveState:
         """Take in one change."""
         gone = change.verb is Verb.DELETED
         if change.kind == NODE:
-            kind = NONE if gone else self._node_kinds.number_of(_read_node(change.body))
+            kind = NONE if gone else self._node_kinds.number_of(_read_node_kind(change.body))
             self._put_node(self._node_row(change.name), kind)
         elif change.kind == POD:
             self._take_pod(change, gone=gone)
@@ -185,8 +172,8 @@ class LiveState:
             "t": self.at_ms,
             "entries": [nodes, pods],
             "nodeNames": self._nodes.all(),
-            "nodeKinds": [_tell_node_kind(one) for one in self._node_kinds.all()],
-            "podKinds": [_tell_pod_kind(one) for one in self._pod_kinds.all()],
+            "nodeKinds": self._node_kinds.all(),
+            "podKinds": self._pod_kinds.all(),
             "whys": self._whys.all(),
             "nodes": pack(self._of_node),
             "podNames": self._names,
@@ -217,7 +204,7 @@ class LiveState:
                 self._pods.extend(NO_POD)
             self._rows[change.uid] = row
             self._named[row] = name
-        kind = self._pod_kinds.number_of(PodKind(pod.namespace, _name_workload(pod), pod.priority, pod.requests))
+        kind = self._pod_kinds.number_of((_name_workload(pod), pod.priority, pod.requests, pod.namespace))
         node = self._node_row(pod.node) if pod.node else NONE
         why = NONE
         if phase == WAITING:
@@ -252,8 +239,8 @@ class LiveState:
     def _new_words(self) -> dict[str, Any]:
         return {
             "nodeNames": self._nodes.take_new(),
-            "nodeKinds": [_tell_node_kind(one) for one in self._node_kinds.take_new()],
-            "podKinds": [_tell_pod_kind(one) for one in self._pod_kinds.take_new()],
+            "nodeKinds": self._node_kinds.take_new(),
+            "podKinds": self._pod_kinds.take_new(),
             "whys": self._whys.take_new(),
         }
 
@@ -262,37 +249,10 @@ class LiveState:
         self._changed_nodes, self._changed_pods, self._named = {}, {}, {}
 
 
-def _tell_node_kind(kind: NodeKind) -> tuple[Any, ...]:
-    return kind.zone, kind.notes, dict(kind.allocatable)
-
-
-def _tell_pod_kind(kind: PodKind) -> tuple[Any, ...]:
-    # In the order in which the scripts of all pages read it.
-    return kind.workload, kind.priority, dict(kind.requests), kind.namespace
-
-
-class _Status(TypedDict, total=False):
-    allocatable: dict[str, Any] | None
-    conditions: list[dict[str, Any]] | None
-
-
-class _Node(TypedDict, total=False):
-    metadata: dict[str, Any]
-    spec: dict[str, Any]
-    status: _Status
-
-
-def _read_node(body: JsonObject) -> NodeKind:
-    # Of an object on disk little else is parsed: there are thousands.
-    node: JsonObject = body.decode(_Node) if isinstance(body, RawBody) else body
-    conditions = (node.get("status") or {}).get("conditions") or ()
-    ready = any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
-    cordoned = bool((node.get("spec") or {}).get("unschedulable"))
-    return NodeKind(
-        zone=(node["metadata"].get("labels") or {}).get(ZONE_LABEL, ""),
-        notes=(*(() if ready else ("not ready",)), *(("cordoned",) if cordoned else ())),
-        allocatable=allocatable_of(node),
-    )
+def _read_node_kind(body: JsonObject) -> NodeKind:
+    node = read_node(body)
+    notes = ("not ready",) * (ready_of(body) != "True") + ("cordoned",) * node.unschedulable
+    return node.labels.get(ZONE_LABEL, ""), notes, node.room
 
 
 def _phase_of(pod: Pod) -> int:

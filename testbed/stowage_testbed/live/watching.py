@@ -148,7 +148,7 @@ class LiveWatch:
             # What was seen is in numbers already.
             self._watches.store.roll()
             if message is not None:
-                self.messages.put(message["seq"], msgspec.json.encode(message))
+                self.messages.put(message["seq"], msgspec.json.encode(message, enc_hook=dict))
 
     def _apply(self, arrival: Arrival) -> None:
         match arrival:

@@ -235,19 +235,6 @@ def node_of(body: JsonObject) -> str:
     return (body.get("spec") or {}).get("nodeName") or ""
 
 
-def priority_of(body: JsonObject) -> int:
-    """Return the pod's priority."""
-    return int((body.get("spec") or {}).get("priority") or 0)
-
-
-def controller_of(body: JsonObject) -> Mapping[str, Any]:
-    """Return the reference to the pod's controller, empty without one."""
-    for owner in body["metadata"].get("ownerReferences") or ():
-        if owner.get("controller"):
-            return dict(owner)
-    return {}
-
-
 def requests_of(body: JsonObject) -> Resources:
     """Return what the pod takes, as the scheduler counts it.
 
@@ -268,11 +255,6 @@ def requests_of(body: JsonObject) -> Resources:
         running.update(_requests(container))
     asked = Resources({**(running | largest), **_requests(spec)})
     return asked + Resources.of_list(spec.get("overhead") or {}) + ONE_POD
-
-
-def allocatable_of(node: JsonObject) -> Resources:
-    """Return what a node can give."""
-    return Resources.of_list((node.get("status") or {}).get("allocatable") or {})
 
 
 def _requests(asker: Mapping[str, Any]) -> Resources:

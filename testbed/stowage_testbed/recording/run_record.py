@@ -9,7 +9,8 @@ from stowage_testbed.metrics.record import PodRecord, RunRecord
 from stowage_testbed.metrics.state import NodeState
 from stowage_testbed.observe.audit import AuditEntry, read_binding_times_ns
 from stowage_testbed.observe.change import Change, JsonObject, Verb
-from stowage_testbed.observe.pod import allocatable_of, read_pod
+from stowage_testbed.observe.node import read_node
+from stowage_testbed.observe.pod import read_pod
 from stowage_testbed.observe.receipt import CLOCK_NAME, Receipt
 from stowage_testbed.observe.timeline import (
     ANSWER_CLOCK,
@@ -102,7 +103,7 @@ def make_record(label: RunLabel, seen: Observations) -> RunRecord:
 
 def make_node_records(bodies: Iterable[JsonObject]) -> tuple[NodeState, ...]:
     """Return the nodes with what they can give, by name."""
-    records = (NodeState(str(body["metadata"]["name"]), allocatable_of(body)) for body in bodies)
+    records = (NodeState(str(body["metadata"]["name"]), read_node(body).room) for body in bodies)
     return tuple(sorted(records, key=lambda record: record.name))
 
 

@@ -16,7 +16,8 @@ from tabulate import tabulate
 
 from stowage_testbed.observe.audit import AuditLogMissingError, AuditReader
 from stowage_testbed.observe.change import JsonObject, write_event_table
-from stowage_testbed.observe.pod import allocatable_of, read_pod
+from stowage_testbed.observe.node import read_node, ready_of
+from stowage_testbed.observe.pod import read_pod
 from stowage_testbed.run.listener import Listener, Material
 from stowage_testbed.run.outcome import RUN_FILE, RunOutcome, ScenarioOutcome, ScenarioResult
 from stowage_testbed.scenario.steps.kinds import list_replayed_files
@@ -138,10 +139,8 @@ def _list_nodes(bodies: Iterable[JsonObject]) -> str:
     rows = [
         [
             body["metadata"]["name"],
-            next(
-                (one["status"] for one in body["status"].get("conditions") or [] if one["type"] == "Ready"), "Unknown"
-            ),
-            str(allocatable_of(body)),
+            ready_of(body),
+            str(read_node(body).room),
             ", ".join(f"{taint['key']}:{taint['effect']}" for taint in body.get("spec", {}).get("taints") or []),
         ]
         for body in sorted(bodies, key=lambda body: str(body["metadata"]["name"]))

@@ -15,7 +15,7 @@ from stowage_testbed.metrics.catalogue import metrics_of, sum_requested
 from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.metrics.record import PodRecord, RunRecord, count_waiting, find_state_at_end
 from stowage_testbed.metrics.state import NodeState, count_placed_by_priority
-from stowage_testbed.observe.pod import priority_of, requests_of
+from stowage_testbed.observe.pod import requests_of
 from stowage_testbed.simulate.process import find_profile
 from stowage_testbed.simulate.virtual_time import PassedTime, list_priorities, make_events, pass_time, resolve_priority
 from stowage_testbed.text.tables import Table
@@ -79,12 +79,12 @@ def make_record(recorded: Trace, passed: PassedTime, name: str, profile: str) ->
     for line in recorded.lines:
         match line:
             case NodeSeen():
-                nodes[line.name] = NodeState(line.name, Resources.of_list(line.node.allocatable))
+                nodes[line.name] = NodeState(line.name, line.node.room)
             case NodeGone():
                 nodes.pop(line.name, None)
             case Template():
                 body = {"spec": resolve_priority(line.template.spec, classes)}
-                kinds[line.id] = priority_of(body), requests_of(body)
+                kinds[line.id] = int(body["spec"].get("priority") or 0), requests_of(body)
             case PodCame():
                 workloads[f"{line.namespace}/{line.name}"] = line.owner.name if line.owner else line.name
     pods = []

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from stowage_testbed.base.errors import InputError
+from stowage_testbed.observe.node import Node
 
 VERSION = 1
 SUFFIXES = (".jsonl.gz", ".jsonl")  # How the names of traces end
@@ -50,16 +51,6 @@ class Template(Event, frozen=True, kw_only=True, tag="template"):
 
     id: Annotated[Name, Meta(description="Hash of its content.")]
     template: PodTemplate
-
-
-class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A node as far as scheduling reads it."""
-
-    capacity: Annotated[Labels, Meta(description="Amounts, as in Kubernetes.")]
-    allocatable: Labels
-    labels: Labels = msgspec.field(default_factory=dict)
-    taints: list[dict[str, Any]] = msgspec.field(default_factory=list)
-    unschedulable: bool = False
 
 
 class NodeSeen(Event, frozen=True, kw_only=True, tag="node"):

@@ -18,13 +18,13 @@ from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.kinds import Kind
 from stowage_testbed.hostpods import HOST_LABEL
 from stowage_testbed.observe.change import Change, JsonObject, Verb, name_of, namespace_of, uid_of
+from stowage_testbed.observe.node import Node, read_node
 from stowage_testbed.observe.pod import read_pod
 from stowage_testbed.observe.receipt import NS_PER_S, Receipt
 from stowage_testbed.observe.watches import Arrival, Interrupted, Relisted, Resumed
 from stowage_testbed.trace.format import (
     How,
     Line,
-    Node,
     NodeGone,
     NodeSeen,
     ObjectGone,
@@ -39,7 +39,7 @@ from stowage_testbed.trace.format import (
     Template,
     WatchLost,
 )
-from stowage_testbed.trace.reducing import CONTROLLERS, identify, is_of_host, reduce_node, reduce_object, reduce_pod
+from stowage_testbed.trace.reducing import CONTROLLERS, identify, is_of_host, reduce_object, reduce_pod
 
 NAMESPACE, NODE, POD = "Namespace", "Node", "Pod"
 HOLD_S = 2.0  # How long a line waits for others that belong before it: watches take turns
@@ -129,7 +129,7 @@ class Recording:
         t, key = 0.0 if first else self._dating.at(receipt), self._key(kind, body)
         before = self._objects.get(key)
         if kind == NODE:
-            node = reduce_node(body)
+            node = read_node(body)
             # The node of a testbed that is no fake one: the scheduler runs there.
             if node != before and HOST_LABEL not in node.labels:
                 self._objects[key] = node

@@ -10,7 +10,7 @@ from typing import Any
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.pod_templates import LIFETIME, change_pods
 from stowage_testbed.hostpods import HOST_LABEL
-from stowage_testbed.trace.format import Node, Owner, PodTemplate
+from stowage_testbed.trace.format import Owner, PodTemplate
 
 IMAGE = "pause"  # What stands for each image; nothing is pulled on a fake node
 
@@ -48,7 +48,6 @@ CONTROLLERS = frozenset({"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet",
 """Controllers that bring their pods again; those of others count as bare."""
 
 JOB_LABELS = UID_LABELS | {"job-name", "batch.kubernetes.io/job-name"}  # Labels that the server gives a Job's pods
-_DERIVED_TAINT = "node.kubernetes.io/unschedulable"
 
 
 def reduce_object(manifest: Mapping[str, Any]) -> Manifest:
@@ -56,23 +55,6 @@ def reduce_object(manifest: Mapping[str, Any]) -> Manifest:
     kept = {key: value for key, value in manifest.items() if key not in {"status", "metadata"}}
     kept["metadata"] = reduce_metadata(manifest["metadata"])
     return _reduce_kind(change_pods(kept, _reduce_described_pod))
-
-
-def reduce_node(node: Mapping[str, Any]) -> Node:
-    """Return a node; taints that follow from its other fields are left out."""
-    spec, status = node.get("spec") or {}, node.get("status") or {}
-    capacity = dict(status.get("capacity") or {})
-    return Node(
-        capacity=capacity,
-        allocatable=dict(status.get("allocatable") or capacity),
-        labels=dict(node["metadata"].get("labels") or {}),
-        taints=[
-            {key: one[key] for key in ("key", "value", "effect") if one.get(key)}
-            for one in spec.get("taints") or ()
-            if one["key"] != _DERIVED_TAINT
-        ],
-        unschedulable=bool(spec.get("unschedulable")),
-    )
 
 
 def find_owner(manifest: Mapping[str, Any]) -> Owner | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.amounts.message import resources_of
 from stowage_testbed.amounts.resources import ONE_POD
-from stowage_testbed.invariants.selector import Selector
+from stowage_testbed.api.label_selector import selects
 from stowage_testbed.text.lines import count
 from stowage_testbed.whatif.findings import (
     BESIDE,
@@ -182,11 +182,12 @@ def helped(snapshot: pb.Snapshot, plan: pb.Plan, found: Outcome, bounds: Bounds)
     rules = sorted({pod.immovable_reason for pod in disrupted} & CHANGEABLE)
     changes = [f"the rule {one}" for one in rules]
     for budget in bounds.budgets:
-        selector, allowed = Selector.of(dict(budget)), (budget.get("status") or {}).get("disruptionsAllowed") or 0
+        selector = (budget.get("spec") or {}).get("selector")
+        allowed = (budget.get("status") or {}).get("disruptionsAllowed") or 0
         covered = sum(
             selector is not None
             and pod.namespace == budget["metadata"].get("namespace", "default")
-            and selector.selects(bounds.labels.get(pod.uid, {}))
+            and selects(selector, bounds.labels.get(pod.uid, {}))
             and not pod.exempt_from_budget
             for pod in disrupted
         )

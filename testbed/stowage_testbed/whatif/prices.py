@@ -13,10 +13,9 @@ import yaml
 
 from stowage_testbed.amounts.price import exact_price, parse_price
 from stowage_testbed.amounts.quantity import QuantityError
-from stowage_testbed.api.label_selector import parse_selector
+from stowage_testbed.api.label_selector import parse_selector, selects
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.base.files import to_utf8
-from stowage_testbed.invariants.selector import selects
 from stowage_testbed.whatif.inventory import Inventory, labels_of
 
 LABEL = "stowage.dev/hourly-price"

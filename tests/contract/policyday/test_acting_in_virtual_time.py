@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from stowage_testbed.base.errors import StowageError
+from stowage_testbed.observe.node import Node
 from stowage_testbed.policyday.evaluation import evaluate_policy
 from stowage_testbed.policyday.policy import Policy, read_policy
 from stowage_testbed.policyday.trial import Descheduler, Settings, find_arm, run_arm
@@ -19,7 +20,6 @@ from stowage_testbed.simulate.virtual_time import World, make_events
 from stowage_testbed.trace.format import (
     Header,
     Line,
-    Node,
     NodeSeen,
     ObjectSeen,
     Owner,

@@ -15,19 +15,10 @@ import pytest
 from step_environment import StepEnvironment
 
 from stowage_testbed.base.wait import HANG_S
+from stowage_testbed.observe.node import Node
 from stowage_testbed.scenario.from_trace import make_scenario_of_trace
 from stowage_testbed.simulate.trace_answer import simulate_trace
-from stowage_testbed.trace.format import (
-    Header,
-    Line,
-    Node,
-    NodeSeen,
-    PodBound,
-    PodCame,
-    PodEnded,
-    PodTemplate,
-    Template,
-)
+from stowage_testbed.trace.format import Header, Line, NodeSeen, PodBound, PodCame, PodEnded, PodTemplate, Template
 from stowage_testbed.trace.reading import read_trace
 from stowage_testbed.trace.record import TraceWriter, record
 

@@ -11,9 +11,8 @@ import pytest
 import yaml
 
 from stowage_testbed.api.kinds import KindMissingError, Kinds, kinds_of
-from stowage_testbed.api.label_selector import both, parse_selector
+from stowage_testbed.api.label_selector import both, parse_selector, selects
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.invariants.selector import selects
 
 CASES = yaml.safe_load(Path(__file__).with_name("kinds.yaml").read_text("utf-8"))
 

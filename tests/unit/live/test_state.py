@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.live.history import GONE, MOST_STEPS, POD_COLUMNS, POD_ENTRY, PlanLog, see_plan
 from stowage_testbed.live.state import ENDING, NOT_TRIED, PLACED, WAITING, LiveState
 from stowage_testbed.observe.change import Change, JsonObject, Verb
@@ -99,10 +100,10 @@ def test_what_is_there_is_told_by_numbers_and_their_names() -> None:
 
     now = state.now()
 
-    size = {"cpu": 4000, "memory": 8 * 2**30, "pods": 110}
+    size = Resources(cpu=4000, memory=8 * 2**30, pods=110)
     assert now["nodeNames"] == ["n1", "n2"]
     assert now["nodeKinds"] == [("a", (), size), ("a", ("not ready", "cordoned"), size)]
-    asks = {"cpu": 500, "memory": 2**30, "pods": 1}
+    asks = Resources(cpu=500, memory=2**30, pods=1)
     assert now["podKinds"] == [("web", 0, asks, "default")]
     assert now["whys"] == [NO_ROOM, NOT_TRIED]
     assert pods_of(numbers(now["pods"]), now["podNames"]) == {

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from stowage_testbed.observe.node import Node
 from stowage_testbed.policyday.evaluation import figures_of, pods_as_they_may_move
 from stowage_testbed.policyday.policy import Window
 from stowage_testbed.policyday.trial import IDLE_S, Autoscaler, Trial, WindowOutcome, find_arm, nodes_in_use
 from stowage_testbed.simulate.virtual_time import Life, PassedTime
-from stowage_testbed.trace.format import Header, Node, NodeSeen, Owner, PodCame
+from stowage_testbed.trace.format import Header, NodeSeen, Owner, PodCame
 from stowage_testbed.trace.reading import Trace
 from stowage_testbed.whatif.prices import LABEL
 

@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 from trace_lines import HEADER, bound, ended, gone, node
 
 from stowage_testbed.base.errors import InputError
+from stowage_testbed.observe.node import Node
 from stowage_testbed.trace import format as trace
 from stowage_testbed.trace.reading import TraceReader, read_trace
 from stowage_testbed.trace.record import TraceWriter
@@ -160,7 +161,7 @@ def test_the_schema_accepts_every_line_and_no_other(tmp_path: Path) -> None:
 def test_the_page_explains_every_field() -> None:
     """Who writes a trace with another program reads it."""
     inner: dict[str, type[msgspec.Struct]] = {
-        "template": trace.PodTemplate, "node": trace.Node, "pod": trace.Owner,
+        "template": trace.PodTemplate, "node": Node, "pod": trace.Owner,
     }  # fmt: skip
     missing = [
         (row, field.encode_name)

@@ -9,8 +9,8 @@ from typing import Any
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 from stowage_testbed.observe.audit import AuditLogMissingError, read_audit_entries, read_binding_times_ns
 from stowage_testbed.observe.change import JsonObject, drop_bookkeeping, name_of
+from stowage_testbed.observe.node import read_node
 from stowage_testbed.observe.plan import ObservedPlan
-from stowage_testbed.observe.pod import allocatable_of
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.timeline import measure_bind_latencies_s, measure_binding_lags_s, read_pod_timelines
 from stowage_testbed.run.outcome import make_checkpoint, make_latency
@@ -65,7 +65,7 @@ def observe_state(state: State, scenario: Scenario, namespace: str) -> ClusterSt
     """
     nodes = sorted(_list_nodes(state, scenario), key=name_of)
     return ClusterState(
-        nodes=tuple(NodeState(name_of(body), allocatable_of(body)) for body in nodes),
+        nodes=tuple(NodeState(name_of(body), read_node(body).room) for body in nodes),
         pods=tuple(
             PodState(pod.workload, pod.node or None, pod.requests, pod.priority, pod.name)
             for pod in state.pods(namespace)

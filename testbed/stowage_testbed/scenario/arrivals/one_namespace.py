@@ -10,8 +10,8 @@ from functools import partial
 from typing import Any
 
 from stowage_testbed.api.client import Manifest
+from stowage_testbed.api.label_selector import selects
 from stowage_testbed.api.pod_templates import add_labels, change_pods
-from stowage_testbed.invariants.selector import selects
 
 NAMESPACE_LABEL = "stowage.dev/namespace"  # Label of pods: the namespace that they were in
 LONGEST_NAME = 52  # Controllers add to their names, and labels have 63 characters

@@ -11,12 +11,12 @@ from typing import Any
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.pod_templates import add_labels, change_pods, spell_lifetime
 from stowage_testbed.cluster.node_pool import annotate_fake
+from stowage_testbed.observe.node import Node
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.arrivals.one_namespace import OneNamespace, shorten
 from stowage_testbed.scenario.arrivals.recorded import Deed, Do, FirstState, RecordedReplay
 from stowage_testbed.trace.format import (
     Line,
-    Node,
     NodeGone,
     NodeSeen,
     ObjectGone,

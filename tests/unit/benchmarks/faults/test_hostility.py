@@ -15,9 +15,10 @@ from benchmarks.faults.hostile_optimizer import HONEST, LIES, RAW, Asked, reply
 from benchmarks.faults.odd_objects import NOBODY, chosen_of, tame_budget, tame_node, tame_pod
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.api.client import ApiRefusedError
+from stowage_testbed.api.label_selector import selects
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.invariants.selector import Selector
-from stowage_testbed.observe.pod import allocatable_of, requests_of
+from stowage_testbed.observe.node import read_node
+from stowage_testbed.observe.pod import requests_of
 
 PODS = [tame_pod(pod, "odd", "ns") for pod in chosen_of("Pod")]
 SNAPSHOT = pb.Snapshot(
@@ -66,14 +67,13 @@ def test_an_odd_pod_takes_no_room_of_others_and_is_taken_by_every_cluster() -> N
 def test_odd_nodes_take_no_pod_and_odd_budgets_select_none() -> None:
     """Endless room would take what a plan is asked for, and a budget would be law."""
     for node in chosen_of("Node"):
-        allocatable_of(node)  # it can be read
+        read_node(node)  # it can be read
         spec = tame_node(node, "odd-1")["spec"]
         assert spec["unschedulable"]
         assert spec["taints"]
     for budget in chosen_of("PodDisruptionBudget"):
-        selector = Selector.of(tame_budget(budget, "odd", "ns", of_nobody=True))
-        assert selector is not None
-        assert not selector.selects({"stowage.dev/workload": "steady"})
+        selector = tame_budget(budget, "odd", "ns", of_nobody=True)["spec"]["selector"]
+        assert not selects(selector, {"stowage.dev/workload": "steady"})
 
 
 def truth() -> Iterator[pb.SolveUpdate]:
