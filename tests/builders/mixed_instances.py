@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from stowage_testbed.amounts.resources import CPU, MEMORY, PODS, Resources
 from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, Taint
-from stowage_testbed.instances.case import REQUIRED, ZONES, Case, Cell, Family
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
+from stowage_testbed.scenario.instances import REQUIRED, ZONES, Case, Cell, Family
 from stowage_testbed.scenario.model import Scenario, Workload, imply_steps
 
 DISK = "stowage.dev/disk"

@@ -13,8 +13,8 @@ import yaml
 from mixed_instances import mixed_scenario
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.instances.case import Cell
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
+from stowage_testbed.scenario.instances import Cell
 from stowage_testbed.scenario.manifests import make_nodes, make_pods
 from stowage_testbed.simulate import NO_PROTECTION, Instance, Question, Simulator
 from tests.differential.manifests import REQUIRED, node_manifest, pod_manifest

@@ -48,9 +48,9 @@ def paper(
     """
     # polars, matplotlib and the client take seconds that other commands do not need.
     from stowage_testbed.cli.reproducing import numbers, rebuild, run_sample_live, words  # noqa: PLC0415
-    from stowage_testbed.instances.case import grid  # noqa: PLC0415
     from stowage_testbed.reproduce.instance.rebuilding import choose_cells  # noqa: PLC0415
     from stowage_testbed.reproduce.paper.evaluation import PAPER, PaperRequest  # noqa: PLC0415
+    from stowage_testbed.scenario.instances import grid  # noqa: PLC0415
 
     with reading_input():
         request = PaperRequest(

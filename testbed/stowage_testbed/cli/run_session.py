@@ -25,7 +25,7 @@ from stowage_testbed.run.outcome import RunOutcome
 from stowage_testbed.run.request import RunRequest, install_needed
 from stowage_testbed.run.runner import Runner
 from stowage_testbed.scenario.instances import generate
-from stowage_testbed.scenario.model import OptimizerSettings, Scenario, imply_steps
+from stowage_testbed.scenario.model import InstanceSpec, OptimizerSettings, Scenario, imply_steps
 from stowage_testbed.text.tables import append_step_summary
 from stowage_testbed.toolchain.environment import environment
 
@@ -123,13 +123,14 @@ class TrySession(RunSession):
     def try_out(self, nodes: int, *, keep_cluster: bool) -> int:
         """Install what is missing, run on so many nodes, show, and return the exit code."""
         install_needed(*TOOLS[Backend.KWOK_BINARY], minor=self._minor)
-        drawn = generate(SEED, nodes, PODS_PER_NODE, PRIORITIES, USAGE)
+        spec = InstanceSpec(SEED, nodes, PODS_PER_NODE, PRIORITIES, USAGE)
+        drawn = generate(spec)
         scenario = Scenario(
             name=f"try/{nodes}-nodes",
             description=f"{nodes} nodes, and pods that request all that they have.",
-            nodes=(drawn.node_pool(),),
+            nodes=(drawn.node_pool,),
             workload=drawn.workload,
-            instance=drawn.spec,
+            instance=spec,
             optimizer=OptimizerSettings(harm="any"),
             steps=imply_steps(drawn.workload),
         )

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
-from stowage_testbed.instances.case import Case, Cell, Family
 from stowage_testbed.reproduce.instance.rebuilding import (
     Evaluation,
     GridRequest,
@@ -35,6 +34,7 @@ from stowage_testbed.reproduce.instance.rows import (
     snapshot_of,
 )
 from stowage_testbed.reproduce.sweep.execution import Tools
+from stowage_testbed.scenario.instances import Case, Cell, Family
 from stowage_testbed.text.figure import Figure, figure, share_percent
 from stowage_testbed.text.tables import Table
 

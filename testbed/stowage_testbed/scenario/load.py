@@ -156,8 +156,8 @@ class _Reading:
             self._objects[name] = make_object_spec(name, plain, self._document.line(("objects", name)))
         nodes, drawn = file.nodes, None
         if spec := file.instance:
-            drawn = generate(spec.seed, spec.nodes, spec.pods_per_node, spec.priorities, spec.usage)
-            nodes = (drawn.node_pool(),)
+            drawn = generate(spec)
+            nodes = (drawn.node_pool,)
         bursts = {one.workload for one in file.steps if isinstance(one, Burst)}
         names = [one.name for one in (drawn.workload if drawn else file.workload) if one.name not in bursts]
         steps = tuple(self._make_step(number, action, names) for number, action in enumerate(file.steps, 1))

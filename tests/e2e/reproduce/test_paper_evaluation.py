@@ -12,7 +12,6 @@ from sweep_tasks import HERE, LIMIT_S, same_rows
 from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
-from stowage_testbed.instances.case import grid
 from stowage_testbed.reproduce.instance.rebuilding import choose_cells
 from stowage_testbed.reproduce.instance.rows import PENDING
 from stowage_testbed.reproduce.paper.evaluation import PAPER, PaperRequest
@@ -20,6 +19,7 @@ from stowage_testbed.reproduce.paper.instances import Evaluation
 from stowage_testbed.reproduce.paper.live import run_live, sample_of
 from stowage_testbed.reproduce.sweep.execution import SweepListener
 from stowage_testbed.run.listener import Listener
+from stowage_testbed.scenario.instances import grid
 
 pytestmark = pytest.mark.e2e
 

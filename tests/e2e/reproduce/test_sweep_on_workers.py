@@ -15,11 +15,11 @@ from sweep_tasks import HERE, LIMIT_S, Deadly, Harmless, same_rows
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.journal import TaskJournal
 from stowage_testbed.base.wait import HANG_S
-from stowage_testbed.instances.case import grid
 from stowage_testbed.reproduce.instance.rebuilding import choose_cells
 from stowage_testbed.reproduce.paper.evaluation import PAPER, PaperRequest
 from stowage_testbed.reproduce.sweep import execution
 from stowage_testbed.reproduce.sweep.execution import SweepListener, Task, connect_to_dask, execute, use_processes
+from stowage_testbed.scenario.instances import grid
 
 pytestmark = [pytest.mark.e2e, pytest.mark.nightly]
 

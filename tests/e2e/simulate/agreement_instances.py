@@ -14,6 +14,7 @@ from stowage_testbed.cluster import NodePool
 from stowage_testbed.cluster.node_pool import parse_node_specs
 from stowage_testbed.helm.values import merge_values
 from stowage_testbed.scenario.instances import generate
+from stowage_testbed.scenario.model import InstanceSpec
 
 Pod = dict[str, Any]
 
@@ -36,13 +37,13 @@ class Case:
 
 def paper_case(seed: int) -> Case:
     """Return a generated instance of the paper's kind, from roomy to overfull."""
-    instance = generate(seed, nodes=4, pods_per_node=4, priorities=PRIORITIES, usage=0.9 + seed % 4 / 20)
+    instance = generate(InstanceSpec(seed, 4, 4, PRIORITIES, usage=0.9 + seed % 4 / 20))
     pods = [
         make_pod(f"{drawn.name}-{i}", drawn.requests.quantities(), drawn.priority)
         for drawn in instance.workload
         for i in range(drawn.replicas)
     ]
-    return Case(f"paper-{seed}", (instance.node_pool(),), tuple(pods))
+    return Case(f"paper-{seed}", (instance.node_pool,), tuple(pods))
 
 
 def mixed_case(seed: int) -> Case:

@@ -15,7 +15,6 @@ from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
 from stowage_testbed.hpa.settings import FULL, Find
-from stowage_testbed.instances.case import Case, Family
 from stowage_testbed.reproduce.boreas.report import boreas_figures, boreas_table, counted
 from stowage_testbed.reproduce.boreas.running import (
     NODE,
@@ -47,6 +46,7 @@ from stowage_testbed.reproduce.thesis import (
     win_counts,
     win_table,
 )
+from stowage_testbed.scenario.instances import Case, Family
 
 
 @pytest.mark.parametrize(

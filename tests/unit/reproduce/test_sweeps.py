@@ -13,10 +13,10 @@ from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.base.journal import TaskJournal
 from stowage_testbed.cli import app
 from stowage_testbed.cli.reproducing import numbers, words
-from stowage_testbed.instances.case import grid
 from stowage_testbed.reproduce.instance.rebuilding import choose_cells
 from stowage_testbed.reproduce.sweep import execution
 from stowage_testbed.reproduce.sweep.execution import Header, SweepFolder, SweepListener, Tools, execute, program
+from stowage_testbed.scenario.instances import grid
 
 
 @pytest.mark.parametrize(

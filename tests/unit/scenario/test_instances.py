@@ -10,8 +10,8 @@ import yaml
 from amounts import asked
 from mixed_instances import mixed_scenario
 
-from stowage_testbed.instances.case import Case, Cell, Family, grid
-from stowage_testbed.scenario.instances import generate
+from stowage_testbed.scenario.instances import Case, Cell, Family, generate, grid
+from stowage_testbed.scenario.model import InstanceSpec
 
 PUBLISHED = yaml.safe_load(Path(__file__).with_name("published_instances.yaml").read_text())
 
@@ -21,19 +21,19 @@ def test_a_seed_gives_the_published_instance(seed: int) -> None:
     """4 nodes, 16 pods, 1 priority, usage 90 %: sizes, requests and capacities."""
     published = PUBLISHED["4 nodes"][seed]
 
-    instance = generate(seed, 4, 4, 1, 0.90)
+    instance = generate(InstanceSpec(seed, 4, 4, 1, 0.90))
 
     assert [(one.replicas, one.requests) for one in instance.workload] == [
         (replicas, asked(*requests)) for replicas, *requests in published["sets"]
     ]
-    assert instance.node == asked(*published["node"])
-    assert instance.node_pool().node_names() == ["node-0", "node-1", "node-2", "node-3"]
-    assert instance.node_pool().resources["pods"] == 512
+    assert instance.node_pool.resources.without("pods") == asked(*published["node"])
+    assert instance.node_pool.node_names() == ["node-0", "node-1", "node-2", "node-3"]
+    assert instance.node_pool.resources["pods"] == 512
 
 
 def test_a_seed_gives_the_published_priorities() -> None:
     """16 nodes, 64 pods, 2 priorities, usage 95 %: all 23 ReplicaSets."""
-    instance = generate(484806185843093489, 16, 4, 2, 0.95)
+    instance = generate(InstanceSpec(484806185843093489, 16, 4, 2, 0.95))
 
     assert PUBLISHED["16 nodes"] == [
         [one.name, one.replicas, one.requests["cpu"], one.requests["memory"]] for one in instance.workload
@@ -42,9 +42,9 @@ def test_a_seed_gives_the_published_priorities() -> None:
 
 def test_a_node_has_room_for_the_largest_pod() -> None:
     """Even if it is most of what all nodes need to have together."""
-    instance = generate(1, 16, 1, 1, 1.05)
+    instance = generate(InstanceSpec(1, 16, 1, 1, 1.05))
 
-    for resource, capacity in instance.node.items():
+    for resource, capacity in instance.node_pool.resources.without("pods").items():
         largest = max(one.requests[resource] for one in instance.workload)
         total = sum(one.replicas * one.requests[resource] for one in instance.workload)
         assert capacity == largest > total / (16 * 1.05)
@@ -63,7 +63,7 @@ def test_parameters_that_make_no_instance_are_refused(
 ) -> None:
     """They would loop for ever or divide by nothing."""
     with pytest.raises(ValueError, match=message):
-        generate(*parameters)
+        generate(InstanceSpec(*parameters))
 
 
 CELL = Cell(16, 8, 2, 105)

@@ -15,7 +15,6 @@ from typing import Any, Generic, Self, TypeVar
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.base.files import write_whole
 from stowage_testbed.base.journal import TaskJournal
-from stowage_testbed.instances.case import Case, Cell, Family
 from stowage_testbed.reproduce.instance.rows import InstanceT, ResultRow, SelectTask, SolveTask
 from stowage_testbed.reproduce.sweep.execution import (
     Header,
@@ -29,6 +28,7 @@ from stowage_testbed.reproduce.sweep.execution import (
     read_rows,
     write_frame,
 )
+from stowage_testbed.scenario.instances import Case, Cell, Family
 from stowage_testbed.text.figure import Figure, at_most, figure, table
 from stowage_testbed.text.tables import Table, markdown_text, terminal_text
 from stowage_testbed.toolchain.environment import environment

@@ -11,10 +11,10 @@ from typing import Any, Generic, TypeVar
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.amounts.message import message_of
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.instances.case import REQUIRED, Case
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.optimizer_service.service import call_failed
 from stowage_testbed.reproduce.sweep.execution import Tools
+from stowage_testbed.scenario.instances import REQUIRED, Case
 from stowage_testbed.scenario.manifests import make_nodes
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.simulation import NAMESPACE

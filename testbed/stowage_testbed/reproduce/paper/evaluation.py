@@ -9,7 +9,6 @@ from statistics import fmean, median
 
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
 from stowage_testbed.base.files import write_whole
-from stowage_testbed.instances.case import Cell, grid
 from stowage_testbed.reproduce.instance.rebuilding import GridRequest, Rebuilding, Shown, failures_figure, losses_figure
 from stowage_testbed.reproduce.paper.instances import (
     SEEDS_TRIED,
@@ -24,6 +23,7 @@ from stowage_testbed.reproduce.paper.live import LiveRow, live_rows
 from stowage_testbed.reproduce.paper.page import no_calls_percent, page
 from stowage_testbed.reproduce.paper.tables import PUBLISHED, full_ratio, headline_table, live_table, ratio, table_1
 from stowage_testbed.reproduce.sweep.execution import Header
+from stowage_testbed.scenario.instances import Cell, grid
 from stowage_testbed.text.figure import Figure, at_least, at_most, figure, share_percent
 
 PAGE = "index.html"

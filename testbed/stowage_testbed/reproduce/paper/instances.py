@@ -13,10 +13,10 @@ from enum import StrEnum
 from time import perf_counter
 
 from stowage_testbed.amounts.resources import CPU, MEMORY
-from stowage_testbed.instances.case import Case, Cell, Family
 from stowage_testbed.reproduce.instance import rebuilding
 from stowage_testbed.reproduce.instance.rows import PENDING, Instance, Where, facts_of, numbered
 from stowage_testbed.reproduce.sweep.execution import Tools
+from stowage_testbed.scenario.instances import Case, Cell, Family
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.simulation import make_instance
 

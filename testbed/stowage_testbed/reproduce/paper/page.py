@@ -14,13 +14,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from stowage_testbed.instances.case import NODES, PODS_PER_NODE, PRIORITIES, USAGES_PERCENT
 from stowage_testbed.page.offline import offline_page
 from stowage_testbed.reproduce.instance.rows import PENDING
 from stowage_testbed.reproduce.paper.instances import SEEDS_TRIED, Baseline, Categorised, Category, Evaluation, shares
 from stowage_testbed.reproduce.paper.live import LiveRow
 from stowage_testbed.reproduce.paper.tables import headline_sentences, headline_table, live_table, shown_limit, table_1
 from stowage_testbed.reproduce.sweep.execution import Header
+from stowage_testbed.scenario.instances import NODES, PODS_PER_NODE, PRIORITIES, USAGES_PERCENT
 
 STYLES = {
     Category.BETTER_OPTIMAL: ("#3a923a", ""),

@@ -15,9 +15,9 @@ from typing import Any
 
 import yaml
 
-from stowage_testbed.instances.case import NODES, PODS_PER_NODE, USAGES_PERCENT
 from stowage_testbed.reproduce.paper.instances import Baseline, Categorised, Category, Evaluation, shares
 from stowage_testbed.reproduce.paper.live import LiveRow
+from stowage_testbed.scenario.instances import NODES, PODS_PER_NODE, USAGES_PERCENT
 from stowage_testbed.text.tables import Table
 
 PUBLISHED: dict[str, Any] = yaml.safe_load(files(__package__).joinpath("published.yaml").read_text("utf-8"))

@@ -1,1 +1,0 @@
-"""Generated instances: the paper's grid, and the same with what real clusters add."""
