@@ -109,7 +109,7 @@ class Patch(Action):
     change: Annotated[Anything, MinLen(1)]
     """The fields that it shall have; null removes one."""
     subresource: Literal["", "status", "resize", "scale"] = ""
-    """The part of the API that takes the change; `resize` for the resources of a running pod."""
+    """The part that takes the change; `resize` for the resources of a running pod, which a fake node grants at once."""
 
     def uses(self) -> Iterator[tuple[Where, str, Sort]]:
         """Yield the name, unless it names any object of the cluster."""
