@@ -16,6 +16,7 @@ from urllib3.exceptions import HTTPError
 from stowage_testbed.api.client import ApiUnreachableError
 from stowage_testbed.base.clock import Clock, SystemClock
 from stowage_testbed.base.errors import InputError
+from stowage_testbed.compare.arms.serving import LABEL
 from stowage_testbed.compare.bundle import Bundle, BundleMissingError, Key
 from stowage_testbed.compare.comparison import ArmEntry, Comparison, PreflightRow, ScenarioText
 from stowage_testbed.compare.request import CompareListener, CompareRequest, Turn, make_turns
@@ -23,18 +24,16 @@ from stowage_testbed.compare.speed import measure_speed
 from stowage_testbed.compare.turn import ArmHarness, TurnListener
 from stowage_testbed.compare.verdicts import FIRST_LOOK, Question
 from stowage_testbed.metrics.record import RunRecord
-from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run.arm import ArmSettings
 from stowage_testbed.run.context import RunContext, Stopwatch
-from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.scenario_run import run_scenario
-from stowage_testbed.run.session import open_cluster
+from stowage_testbed.run.session import open_context
 from stowage_testbed.scenario.model import choose_headlines
 from stowage_testbed.toolchain.environment import environment
 from stowage_testbed.toolchain.minors import find_minor
 
-SELECTOR = "app.kubernetes.io/component=scheduler,app.kubernetes.io/managed-by=Helm"
+SELECTOR = f"app.kubernetes.io/component=scheduler,app.kubernetes.io/managed-by=Helm,!{LABEL}"
 NOT_APPLICABLE = "-"
 COMPARED = ("version", "Kubernetes")
 GATES = {True: "on", False: "off", None: "not told"}
@@ -196,17 +195,10 @@ def select_remaining(turns: Sequence[Turn], done: Collection[Key]) -> list[Turn]
 
 
 @contextmanager
-def open_context(asked: RunRequest, listener: Listener) -> Iterator[RunContext]:
-    """Open the cluster of a request, and watch it."""
-    with open_cluster(asked, listener, Stopwatch()) as cluster, cluster.api_client() as api, Observer(api) as observer:
-        yield RunContext(cluster, api, observer, tag=secrets.token_hex(2), lasting=asked.cluster is not None)
-
-
-@contextmanager
 def _open_for_arms(request: CompareRequest, minor: str, listener: CompareListener) -> Iterator[RunContext]:
     """Open a cluster of a minor: all arms of that minor have their turns on it."""
     asked = RunRequest((request.scenario,), cluster=request.cluster, folders=(request.folder,), minor=minor)
-    with open_context(asked, listener) as context:
+    with open_context(asked, secrets.token_hex(2), listener, Stopwatch()) as context:
         admission: Any = AdmissionregistrationV1Api(context.api)
         try:
             refuse_second_scheduler(context.api, context.cluster.name)

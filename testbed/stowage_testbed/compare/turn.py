@@ -61,6 +61,8 @@ class ArmHarness(Harness):
 
     is_released = False
     is_judged = False
+    # The end of the arm is the error of its turn alone.
+    is_supervised = False
 
     def __init__(
         self, context: RunContext, arm: Arm, limits: ClientLimits | None, folder: Path, warm_up_pods: int

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
 import pytest
 from kubernetes.client import ApiClient
 
@@ -17,11 +16,10 @@ from stowage_testbed.api.objects import Objects
 from stowage_testbed.base import health
 from stowage_testbed.cluster.backend import RELEASE_TOOLS
 from stowage_testbed.cluster.base import Cluster
-from stowage_testbed.cluster.components import kill_one, processes_of
 from stowage_testbed.cluster.node_pool import NodePool, parse_node_specs
 from stowage_testbed.cluster.nodes import create_nodes
-from stowage_testbed.compare.arms.program import ArmEndedError
 from stowage_testbed.compare.arms.registry import choose_arms
+from stowage_testbed.compare.arms.serving import ArmEndedError, remove_arms
 from stowage_testbed.compare.session import refuse_second_scheduler
 from stowage_testbed.helm import Release, install_release, uninstall_release
 from stowage_testbed.pytest.plain import failing_plainly, plain, speaking
@@ -187,11 +185,7 @@ class SessionEnvironment:
 
     def clear(self) -> None:
         """Remove what sessions before this one left, also arms of one that was killed."""
-        for process in processes_of(self.cluster.workdir):
-            # One that ends just now has no folder any more.
-            with suppress(psutil.Error):
-                if Path(process.cwd()).is_relative_to(self._folder):
-                    kill_one(process)
+        remove_arms(Objects(self.api))
         sweep(self.api, self.kinds)
 
     @contextmanager

@@ -15,8 +15,8 @@ from release_environment import listening
 from stowage_run import MAIN, STOWAGE
 
 from stowage_testbed.base.wait import HANG_S, wait_until
-from stowage_testbed.compare.arms.program import ArmEndedError
 from stowage_testbed.compare.arms.registry import ARMS, choose_arms
+from stowage_testbed.compare.arms.serving import ArmEndedError
 from stowage_testbed.compare.arms.stowage import stowage_arm
 from stowage_testbed.compare.bundle import read_bundle
 from stowage_testbed.metrics.catalogue import metrics_of
@@ -65,7 +65,7 @@ def test_an_arm_places_pods_and_is_reported_when_killed(name: str, environment: 
     assert (arm.settings(LIMITS).qps, arm.settings(LIMITS).burst) == (200, 300)
     assert "200" in configuration
     assert "300" in configuration
-    assert f"arm {arm.name} ended by itself with -9" in message
+    assert f"arm {arm.name} ended by itself with 137" in message
     assert not any(psutil.pid_exists(pid) for pid in pids)
     assert secrets_in(tmp_path) == []
 

@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -16,8 +15,7 @@ from annotated_types import Gt, Interval, MinLen
 from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.compare.arms.kube_scheduler import DEFAULT_LIMITS
-from stowage_testbed.compare.arms.program import Program, digest, http_readiness
-from stowage_testbed.compare.arms.serving import STOCK_SCHEDULER, ArmRelease, Place, ReleasedArm
+from stowage_testbed.compare.arms.serving import STOCK_SCHEDULER, ArmRelease, Place, ReleasedArm, digest, make_manifests
 from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides
 from stowage_testbed.scenario.reading import read
 from stowage_testbed.scenario.steps.action import Where
@@ -178,26 +176,30 @@ class FileArm(ReleasedArm):
 
     def release(self, place: Place, limits: ClientLimits | None) -> ArmRelease:
         """Return its program, with the placeholders filled in."""
-        config = place.folder / "configuration"
         run = self.settings(limits)
         values: dict[str, object] = {
             "kubeconfig": place.kubeconfig,
-            "config": config,
+            "config": place.config,
             "folder": place.folder,
             "port": place.port,
             "qps": f"{run.qps or DEFAULT_LIMITS.qps:g}",
             "burst": run.burst or DEFAULT_LIMITS.burst,
         }
         text = _filled(self.configuration, values)
-        config.write_text(text, "utf-8")
         command = [str(self.binary), *(_filled(word, values) for word in self.file.arguments)]
         environment = {name: _filled(value, values) for name, value in self.file.environment.items()}
         environment = {"KUBECONFIG": str(place.kubeconfig), **environment}
-        program = Program("scheduler", command, environment, partial(http_readiness, _filled(self.file.ready, values)))
-        rules = [
-            {key: list(value) for key, value in asdict(one).items() if value is not None} for one in self.file.rules
-        ]
-        return ArmRelease(programs=[program], configuration=text, cluster_roles=self.file.clusterRoles, rules=rules)
+        rules = [{key: value for key, value in asdict(one).items() if value is not None} for one in self.file.rules]
+        manifests = make_manifests(
+            place,
+            command,
+            text,
+            _filled(self.file.ready, values),
+            environment=environment,
+            cluster_roles=self.file.clusterRoles,
+            rules=rules,
+        )
+        return ArmRelease(manifests, text)
 
     def _texts(self) -> list[str]:
         return [*self.file.arguments, *self.file.environment.values(), self.configuration]

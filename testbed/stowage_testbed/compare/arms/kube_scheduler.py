@@ -15,8 +15,15 @@ from typing import Any
 import yaml
 
 from stowage_testbed.cluster.ports import LOOPBACK
-from stowage_testbed.compare.arms.program import Program, digest, http_readiness
-from stowage_testbed.compare.arms.serving import NAMESPACE, ArmRelease, Place, ReleasedArm, read_rules
+from stowage_testbed.compare.arms.serving import (
+    NAMESPACE,
+    ArmRelease,
+    Place,
+    ReleasedArm,
+    digest,
+    make_manifests,
+    read_rules,
+)
 from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides
 from stowage_testbed.toolchain import choose_minor, tool_build, tool_data, tool_path
 from stowage_testbed.toolchain.manifest import load_manifest
@@ -73,8 +80,9 @@ class KubeSchedulerArm(ReleasedArm):
     """A scheduler with kube-scheduler's flags and configuration file.
 
     ``tool`` names its binary in the toolchain; ``config`` returns what its project ships, ``needs`` what else its
-    release has. ``gates`` returns the feature gates in effect, with its own client limits and with given ones. It
-    answers at ``ready_path`` once it schedules. ``equal_flags`` make arms equal, and come with client limits only.
+    release has, and ``rules`` its rights beyond those of the stock scheduler. ``gates`` returns the feature gates in
+    effect, with its own client limits and with given ones. It answers at ``ready_path`` once it schedules.
+    ``equal_flags`` make arms equal, and come with client limits only.
     """
 
     name: str
@@ -86,6 +94,7 @@ class KubeSchedulerArm(ReleasedArm):
     flags: tuple[str, ...] = ()
     equal_flags: tuple[str, ...] = ()
     needs: Callable[[], dict[str, Any]] = dict
+    rules: Callable[[], list[Mapping[str, Any]]] = list
     notes: tuple[str, ...] = ()
     minor: str = field(default_factory=choose_minor)
 
@@ -110,23 +119,19 @@ class KubeSchedulerArm(ReleasedArm):
     def release(self, place: Place, limits: ClientLimits | None) -> ArmRelease:
         """Return its program with its configuration."""
         text = yaml.safe_dump(installed_config(self.config(), place.kubeconfig, limits), sort_keys=False)
-        file = place.folder / "scheduler.yaml"
-        file.write_text(text, "utf-8")
-        port = place.port
         command = [
             str(tool_path(self.tool, self.minor)),
-            f"--config={file}",
+            f"--config={place.config}",
             f"--bind-address={LOOPBACK}",
-            f"--secure-port={port}",
+            f"--secure-port={place.port}",
             # Readiness is answered without authentication.
             f"--authorization-always-allow-paths={self.ready_path}",
             f"--v={LOG_LEVEL}",
             *self.flags,
             *(self.equal_flags if limits and self.minor not in WITHOUT_BATCHING else ()),
         ]
-        ready = partial(http_readiness, f"https://{LOOPBACK}:{port}{self.ready_path}")
-        programs = [Program("scheduler", command, {}, ready)]
-        return ArmRelease(programs=programs, configuration=text, **self.needs())
+        ready = f"https://{LOOPBACK}:{place.port}{self.ready_path}"
+        return ArmRelease(make_manifests(place, command, text, ready, rules=self.rules()), text, **self.needs())
 
 
 def plain_config(scheduler_name: str) -> Config:
@@ -163,8 +168,8 @@ def koordinator_arm() -> KubeSchedulerArm:
         ready_path="/apis/v1/__services__",
         # By default it serves on every interface.
         flags=("--port=0",),
+        rules=lambda: read_rules(tool_data(KOORDINATOR) / "config/rbac/scheduler_role.yaml"),
         needs=lambda: {
-            "rules": read_rules(tool_data(KOORDINATOR) / "config/rbac/scheduler_role.yaml"),
             "definitions": tool_data(KOORDINATOR) / "config/crd/bases",
             # It makes three quotas for itself when it starts.
             "kinds": ("ElasticQuota",),

@@ -1,28 +1,39 @@
-"""How an arm serves: its release's objects on the cluster, with its programs as processes of this machine."""
+"""How an arm serves: its manifests are on the cluster, and its pod's containers are processes of this machine."""
 
 from __future__ import annotations
 
-import tempfile
+import hashlib
+import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cached_property
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+import psutil
 import yaml
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from stowage_testbed.api.client import ApiUnreachableError, Manifest
 from stowage_testbed.api.kinds import DEFINITION
 from stowage_testbed.api.manifests import read_manifests
-from stowage_testbed.api.objects import Objects, make_manifest
+from stowage_testbed.api.objects import Objects
 from stowage_testbed.base import health
-from stowage_testbed.base.wait import HANG_S
+from stowage_testbed.base.child import log_tail
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster.base import Cluster
+from stowage_testbed.cluster.components import HOST_NODE, HOST_PODS, HOST_TAINT, component_process, start_host_pods
 from stowage_testbed.cluster.interruption import uninterrupted
 from stowage_testbed.cluster.ports import port_beside
-from stowage_testbed.cluster.service_account import write_account_kubeconfig
-from stowage_testbed.compare.arms.program import ArmProcess, Program
+from stowage_testbed.helm import Release
+from stowage_testbed.helm.serving import await_serving, diagnose
+from stowage_testbed.helm.values import api_server_url
+from stowage_testbed.hostpods.ended import EndedContainers
 from stowage_testbed.run.arm import ClientLimits, RunningArm
 
 NAMESPACE = "kube-system"
@@ -31,53 +42,125 @@ LABEL = "stowage.dev/arm"
 STOCK_SCHEDULER = ("system:kube-scheduler", "system:volume-scheduler")
 """The roles that Kubernetes itself gives its scheduler."""
 
-_RBAC = "rbac.authorization.k8s.io"
+READY_TIMEOUT_S = HANG_S
+LOG_LINES = 20
+_KINDS = ("ClusterRoleBinding", "ClusterRole", "RoleBinding", "Role", "ConfigMap", "ServiceAccount", "Service")
+"""What goes after an arm's Deployment and its pods."""
+
+_TEMPLATE = Environment(
+    loader=PackageLoader(__package__, "."),
+    undefined=StrictUndefined,
+    autoescape=False,  # noqa: S701 - YAML
+).get_template("arm.yaml.j2")
 
 
-@dataclass(frozen=True, slots=True)
+class ArmEndedError(StowageError):
+    """A scheduler ended in the middle of a run."""
+
+
+@dataclass(frozen=True)
 class Place:
-    """Where an arm runs: its folder has its configuration and logs.
-
-    The path of ``short`` is short enough for sockets, whose paths may have 107 characters.
-    """
+    """Where an arm runs: its ``folder`` gets its manifests and logs, and its programs run there."""
 
     cluster: Cluster
+    name: str
     folder: Path
-    short: Path
+
+    @property
+    def mounts(self) -> Path:
+        """Where its pod sees its volumes."""
+        return self.cluster.workdir / "mnt" / "arm"
 
     @property
     def kubeconfig(self) -> Path:
         """The file with its account's credentials."""
-        return self.folder / "kubeconfig.yaml"
+        return self.mounts / "config" / "kubeconfig.yaml"
 
     @property
+    def config(self) -> Path:
+        """The file with its configuration."""
+        return self.mounts / "config" / "configuration"
+
+    @cached_property
     def port(self) -> int:
         """A port that is free for it."""
         return port_beside(self.cluster.name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ArmRelease:
-    """What an arm is made of in a place: programs, in the order of their start, and what they need on the cluster.
+    """What an arm has on the cluster, and its configuration as its scheduler reads it.
 
-    Its account gets ``cluster_roles``, and ``rules`` beyond them. ``definitions`` is a folder of custom resource
-    definitions, which stay, as other arms may use them; the objects of ``kinds``, in a namespace, go at the end.
+    ``definitions`` is a folder of custom resource definitions, which stay, as other arms may use them; the objects of
+    ``kinds``, in a namespace, go at the end.
     """
 
-    programs: Sequence[Program]
+    manifests: Sequence[Manifest]
     configuration: str
-    cluster_roles: Sequence[str] = STOCK_SCHEDULER
-    rules: Sequence[Mapping[str, Any]] = ()
-    config_maps: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     definitions: Path | None = None
     kinds: tuple[str, ...] = ()
     namespace: str = ""
+
+
+def make_manifests(
+    place: Place,
+    command: Sequence[str],
+    configuration: str,
+    ready: str,
+    *,
+    environment: Mapping[str, str] | None = None,
+    cluster_roles: Sequence[str] = STOCK_SCHEDULER,
+    rules: Sequence[Mapping[str, Any]] = (),
+    config_maps: Mapping[str, Mapping[str, str]] | None = None,
+) -> list[Manifest]:
+    """Return the manifests of a scheduler that is one program; it schedules once the address ``ready`` answers.
+
+    Its account gets the ``cluster_roles``, and the ``rules`` beyond them.
+    """
+    address = urlsplit(ready)
+
+    def literal(text: str) -> str:
+        """Return a text in which a kubelet replaces nothing."""
+        return text.replace("$", "$$")
+
+    variables = {"HOME": str(place.folder), **(environment or {})}
+    text = _TEMPLATE.render(
+        name=place.name,
+        namespace=NAMESPACE,
+        node=HOST_NODE,
+        taint=HOST_TAINT,
+        server=api_server_url(place.cluster.kubeconfig),
+        mounts=place.mounts,
+        folder=str(place.folder),
+        command=list(map(literal, command)),
+        environment={name: literal(value) for name, value in variables.items()},
+        configuration=configuration,
+        ready={
+            "scheme": address.scheme,
+            "port": address.port or (443 if address.scheme == "https" else 80),
+            "path": (address.path or "/") + (f"?{address.query}" if address.query else ""),
+        },
+        cluster_roles=cluster_roles,
+        rules=rules,
+        config_maps=config_maps or {},
+    )
+    return list(yaml.safe_load_all(text))
 
 
 def read_rules(file: Path) -> list[Mapping[str, Any]]:
     """Return the rules of the first ClusterRole in a project's file."""
     documents = yaml.safe_load_all(file.read_text("utf-8"))
     return next(list(one["rules"]) for one in documents if one and one["kind"] == "ClusterRole")
+
+
+def digest(parts: Iterable[str | bytes]) -> str:
+    """Return a short digest of parts, in their order: runs of two builds are not rounds of one comparison."""
+    found = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        # With their lengths, no two lists of parts are alike.
+        found.update(f"{len(data)}:".encode() + data)
+    return found.hexdigest()[:12]
 
 
 class ReleasedArm(ABC):
@@ -88,50 +171,64 @@ class ReleasedArm(ABC):
 
     @abstractmethod
     def release(self, place: Place, limits: ClientLimits | None) -> ArmRelease:
-        """Return what to start in a place, whose folder gets its configuration."""
+        """Return what to put on the cluster."""
 
     @contextmanager
     def running(self, cluster: Cluster, folder: Path, limits: ClientLimits | None) -> Iterator[RunningArm]:
         """Start it and stop it at the end; on entry it serves."""
         folder.mkdir(parents=True, exist_ok=True)
-        with ExitStack() as ending:
-            short = ending.enter_context(tempfile.TemporaryDirectory(prefix="stowage-"))
-            # Programs run in the folder: its path must be a full one.
-            place = Place(cluster, folder.resolve(), Path(short))
-            release = self.release(place, limits)
-            ending.enter_context(_installed(place, self.name.replace("@", "-"), release))
-            processes = {one.name: ArmProcess(self.name, one, place.folder) for one in release.programs}
+        name = f"stowage-arm-{self.name}".replace("@", "-").replace(".", "-")
+        # Programs run in the folder: its path must be a full one.
+        place = Place(cluster, name, folder.resolve())
+        if cluster.release_location.containers and component_process(cluster.workdir, HOST_PODS) is None:
+            start_host_pods(cluster.workdir, cluster.kubeconfig)
+        asked = self.release(place, limits)
+        (folder / "manifests.yaml").write_text(yaml.safe_dump_all(asked.manifests, sort_keys=False), "utf-8")
+        ended, release = EndedContainers(cluster.workdir), Release(cluster, name, NAMESPACE)
+        # What has ended so far is of others.
+        ended.new()
+        logs: dict[str, Path] = {}
+        with cluster.api_client() as api:
+            objects = Objects(api)
+            _define(objects, asked.definitions)
             try:
-                for process in processes.values():
-                    process.start(cluster.workdir)
-                yield ServingArm(processes, release.configuration)
+                # What a killed comparison left would have other rights.
+                remove_arms(objects)
+                for manifest in asked.manifests:
+                    objects.create(_labelled(manifest, self.name.replace("@", "-")))
+                _await_ready(self.name, release, asked.manifests)
+                logs = release.log_files()
+                pids = tuple(pid for _, pid in sorted(release.process_ids().items()))
+                yield ServingArm(self.name, pids, logs, asked.configuration, ended)
             finally:
-                with uninterrupted():
-                    for process in reversed(processes.values()):
-                        process.end()
+                # A cluster that does not answer any more takes its objects along.
+                with uninterrupted(), suppress(ApiUnreachableError):
+                    logs = logs or release.log_files()
+                    remove_arms(objects)
+                    for kind in asked.kinds:
+                        objects.delete_all(kind, asked.namespace)
+                for log in logs.values():
+                    for file in log.parent.glob(f"{log.name}*"):
+                        shutil.copy2(file, folder)
 
 
-@dataclass(frozen=True, slots=True)
 class ServingArm:
     """A scheduler that serves, with what runs beside it."""
 
-    processes: Mapping[str, ArmProcess]
-    configuration: str
-
-    @property
-    def pids(self) -> tuple[int, ...]:
-        """Its processes, whose memory and CPU time count as its own."""
-        return tuple(process.pid for process in self.processes.values())
-
-    @property
-    def log_files(self) -> Mapping[str, Path]:
-        """Its logs by the name of the program that writes them."""
-        return {name: process.log for name, process in self.processes.items()}
+    def __init__(
+        self, arm: str, pids: tuple[int, ...], log_files: Mapping[str, Path], configuration: str, ended: EndedContainers
+    ) -> None:
+        self.pids, self.log_files, self.configuration = pids, log_files, configuration
+        self._arm, self._ended, self._why = arm, ended, ""
 
     def check(self) -> None:
-        """Raise `ArmEndedError` if one of its programs does not run any more."""
-        for process in self.processes.values():
-            process.check()
+        """Raise `ArmEndedError` if one of its programs has ended."""
+        for one in self._ended.new():
+            log = Path(one.log)
+            if log in self.log_files.values() and not self._why:
+                self._why = f"arm {self._arm} ended by itself with {one.code}; {_log_end(log)}"
+        if self._why:
+            raise ArmEndedError(self._why)
 
 
 @contextmanager
@@ -142,39 +239,26 @@ def ended_with(running: RunningArm) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def _installed(place: Place, arm: str, release: ArmRelease) -> Iterator[None]:
-    """Make what a release needs on the cluster, with an account and its kubeconfig; take it back at the end."""
-    name, cluster = f"stowage-arm-{arm}", place.cluster
-    # Results are kept and handed on; a cluster's folder goes with it.
-    token = cluster.workdir / f"arm-{arm}.token"
+def remove_arms(objects: Objects) -> None:
+    """Remove every arm from a cluster, first its pods."""
 
-    def forget(objects: Objects) -> None:
-        place.kubeconfig.unlink(missing_ok=True)
-        token.unlink(missing_ok=True)
-        for kind in ("ClusterRoleBinding", "ClusterRole", "ConfigMap", "ServiceAccount"):
-            namespace = "" if kind.startswith("Cluster") else NAMESPACE
-            for one in objects.list_all(kind, namespace):
-                if (one["metadata"].get("labels") or {}).get(LABEL) == arm:
-                    objects.delete(kind, one["metadata"]["name"], namespace=namespace)
+    def of_arms(kind: str) -> list[dict[str, Any]]:
+        there = objects.list_all(kind, "" if kind.startswith("Cluster") else NAMESPACE)
+        return [one for one in there if LABEL in (one["metadata"].get("labels") or {})]
 
-    with cluster.api_client() as api:
-        objects = Objects(api)
-        _define(objects, release.definitions)
-        try:
-            # What a killed comparison left would have other rights.
-            forget(objects)
-            for manifest in _manifests(name, release):
-                manifest["metadata"]["labels"] = {LABEL: arm}
-                objects.create(manifest)
-            write_account_kubeconfig(api, cluster.kubeconfig, NAMESPACE, name, place.kubeconfig, token_file=token)
-            yield
-        finally:
-            # A cluster that does not answer any more takes its objects along.
-            with uninterrupted(), suppress(ApiUnreachableError):
-                forget(objects)
-                for kind in release.kinds:
-                    objects.delete_all(kind, release.namespace)
+    def remove(kind: str) -> None:
+        for one in of_arms(kind):
+            objects.delete(kind, one["metadata"]["name"], namespace=one["metadata"].get("namespace", ""))
+
+    remove("Deployment")
+    wait_until(
+        "the pods of arms to end",
+        lambda: [one["metadata"]["name"] for one in of_arms("Pod")],
+        lambda pods: not pods,
+        timeout_s=HANG_S,
+    )
+    for kind in _KINDS:
+        remove(kind)
 
 
 def _define(objects: Objects, definitions: Path | None) -> None:
@@ -187,15 +271,67 @@ def _define(objects: Objects, definitions: Path | None) -> None:
         objects.await_definition(one["metadata"]["name"], HANG_S)
 
 
-def _manifests(name: str, release: ArmRelease) -> Iterator[Manifest]:
-    yield make_manifest("v1", "ServiceAccount", name, NAMESPACE)
-    roles = [*release.cluster_roles, *([name] if release.rules else ())]
-    if release.rules:
-        yield make_manifest(f"{_RBAC}/v1", "ClusterRole", name, rules=list(release.rules))
-    subject = {"kind": "ServiceAccount", "name": name, "namespace": NAMESPACE}
-    for role in roles:
-        reference = {"apiGroup": _RBAC, "kind": "ClusterRole", "name": role}
-        binding = f"{name}:{role}"
-        yield make_manifest(f"{_RBAC}/v1", "ClusterRoleBinding", binding, roleRef=reference, subjects=[subject])
-    for config_map, data in release.config_maps.items():
-        yield make_manifest("v1", "ConfigMap", config_map, NAMESPACE, data=dict(data))
+def _labelled(manifest: Manifest, arm: str) -> dict[str, Any]:
+    metadata = manifest["metadata"]
+    found = {**manifest, "metadata": {**metadata, "labels": {**(metadata.get("labels") or {}), LABEL: arm}}}
+    if manifest["kind"] == "Deployment":
+        spec = manifest["spec"]
+        found["spec"] = {**spec, "template": _labelled({"kind": "Pod", **spec["template"]}, arm)}
+        del found["spec"]["template"]["kind"]
+    return found
+
+
+def _await_ready(arm: str, release: Release, manifests: Sequence[Manifest]) -> None:
+    """Return when an arm serves, on the loopback interface alone; a `StowageError` says why it does not."""
+
+    def failure() -> str:
+        """Return why a container does not start; a scheduler that has ended once is not waited for."""
+        for pod in release.pods()[:1]:
+            for one in pod.status.container_statuses or ():
+                states = (one.state, one.last_state)
+                for ended in (state.terminated for state in states if state and state.terminated):
+                    log = release.log_files().get(one.name, Path())
+                    return f"{one.name} ended with {ended.exit_code}; {_log_end(log)}"
+                if one.state.waiting and one.state.waiting.reason == "CreateContainerError":
+                    return str(one.state.waiting.message)
+        return ""
+
+    served = await_serving(release, READY_TIMEOUT_S, lambda: bool(failure()))
+    why = failure() or ("" if served else f"it was not ready within {READY_TIMEOUT_S:g} s:\n{diagnose(release)}")
+    if not why and not release.cluster.release_location.containers:
+        processes = map(psutil.Process, release.process_ids().values())
+        why = listening_issue(processes, _probed_ports(manifests))
+    if why:
+        raise StowageError(f"arm {arm} did not start: {why}")
+
+
+def listening_issue(processes: Iterable[psutil.Process], ports: Collection[int]) -> str:
+    """Return how others can reach some processes, or which port is not theirs; empty if all is well."""
+    family = [one for process in processes for one in (process, *process.children(recursive=True))]
+    addresses = [
+        connection.laddr
+        for process in family
+        for connection in process.net_connections("tcp")
+        if connection.status == psutil.CONN_LISTEN
+    ]
+    for one in addresses:
+        if not ip_address(one.ip).is_loopback:
+            return f"it listens on {one.ip}:{one.port}, which others can reach; bind it to 127.0.0.1"
+    # Whatever else listens there would be measured in its place.
+    lacking = sorted(set(ports) - {one.port for one in addresses})
+    return f"nothing of its own listens on port {lacking[0]}" if lacking else ""
+
+
+def _probed_ports(manifests: Sequence[Manifest]) -> set[int]:
+    """Return the ports that startup probes ask."""
+    found = set()
+    for one in manifests:
+        for container in one["spec"]["template"]["spec"]["containers"] if one["kind"] == "Deployment" else ():
+            named = {port["name"]: port["containerPort"] for port in container.get("ports", ())}
+            if get := container["startupProbe"].get("httpGet"):
+                found.add(int(named.get(get["port"], get["port"])))
+    return found
+
+
+def _log_end(log: Path) -> str:
+    return "its log ends with:\n" + ("\n".join(log_tail(log, LOG_LINES)) or "(it wrote nothing)")

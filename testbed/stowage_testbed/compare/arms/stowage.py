@@ -1,4 +1,4 @@
-"""The arms of our scheduler, each with a profile of the chart, which is rendered and run as processes.
+"""The arms of our scheduler, each with a profile of the chart.
 
 `stowage` is what the chart installs by default: the optimiser beside the scheduler.
 """
@@ -7,20 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
-from pathlib import Path
 from typing import Any
 
-import psutil
 import yaml
 
-from stowage_optimizer.cli.probe import probe
 from stowage_testbed.base.wait import HANG_S
 from stowage_testbed.cluster.backend import RELEASE_TOOLS, SCHEDULER
-from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.compare.arms.kube_scheduler import BATCHING, installed_config, settings_of
-from stowage_testbed.compare.arms.program import READY, Program, digest, http_readiness
-from stowage_testbed.compare.arms.serving import NAMESPACE, ArmRelease, Place, ReleasedArm
+from stowage_testbed.compare.arms.serving import NAMESPACE, ArmRelease, Place, ReleasedArm, digest
 from stowage_testbed.helm.install import CHART
 from stowage_testbed.helm.release import run_helm
 from stowage_testbed.helm.values import Values, merge_values, testbed_values, values_refused
@@ -35,8 +29,6 @@ PROFILE = "optimizer"
 OPTIMIZER = "PriorityOptimizer"
 SIGNING = frozenset({OPTIMIZER, "Reservations"})
 """Our plugins that sign pods; any other switches a profile's batching off."""
-
-_PROBE_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,63 +65,38 @@ class StowageArm(ReleasedArm):
         return settings_of(config, version, limits, {BATCHING: limits is None and not enabled - SIGNING}, notes)
 
     def release(self, place: Place, limits: ClientLimits | None) -> ArmRelease:
-        """Return the containers of the chart's pod with the chart's own configuration, rights and command lines."""
+        """Return what the chart renders, with client limits if given; a `StowageError` if it refuses the values."""
         profile = _profile(self.profile)
-        if OPTIMIZER in _multi_point(profile, "enabled"):
+        enabled = OPTIMIZER in _multi_point(profile, "enabled")
+        if enabled:
             compile_optimizer()
-        rendered = self._rendered(place, profile, limits)
-        config = yaml.safe_load(rendered["ConfigMap"]["data"]["scheduler.yaml"])
-        text = yaml.safe_dump(installed_config(config, place.kubeconfig, limits), sort_keys=False)
-        (place.folder / "scheduler.yaml").write_text(text, "utf-8")
-        containers = {one["name"]: one for one in rendered["Deployment"]["spec"]["template"]["spec"]["containers"]}
-        flags = dict(word.partition("=")[::2] for word in containers["scheduler"]["args"])
-        ready = {
-            "optimizer": partial(_optimizer_readiness, place.short / "optimizer.sock"),
-            "scheduler": partial(http_readiness, f"https://{LOOPBACK}:{flags['--secure-port']}/readyz"),
-        }
-        programs = [
-            Program(
-                name,
-                [*one["command"], *one["args"]],
-                {variable["name"]: variable["value"] for variable in one.get("env", ())},
-                ready[name],
-            )
-            # The scheduler calls the optimiser, which therefore comes first.
-            for name in ("optimizer", "scheduler")
-            if (one := containers.get(name))
-        ]
-        return ArmRelease(
-            programs=programs,
-            configuration=text,
-            cluster_roles=(),
-            rules=rendered["ClusterRole"]["rules"],
-            definitions=CHART / "crds",
-            kinds=("PackingPlan", "Reservation"),
-        )
-
-    def _rendered(self, place: Place, profile: Mapping[str, Any], limits: ClientLimits | None) -> dict[str, Any]:
-        """Return the rendered chart's objects by kind; a `StowageError` if it refuses the values."""
-        temporary = place.folder / "temporary"
-        temporary.mkdir(exist_ok=True)
         own: Values = {
             "schedulerName": self.pod_overrides.scheduler_name,
             "scheduler": {"featureGates": {BATCHING: False} if limits else {}},
             # As the stock scheduler may, whose role allows it always.
             "rbac": {"allowPreemption": "DefaultPreemption" not in _multi_point(profile, "disabled")},
-            "paths": {"config": str(place.folder), "socket": str(place.short), "temporary": str(temporary)},
         }
-        enabled = OPTIMIZER in _multi_point(profile, "enabled")
         needed = testbed_values(place.cluster, profile=self.profile, optimizer_enabled=enabled)
         file = place.folder / "values.yaml"
         file.write_text(yaml.safe_dump(merge_values(merge_values(needed, own), self.values)), "utf-8")
         # Helm renders without asking the cluster, and assumes an old version by default.
         version = find_minor(place.cluster.minor).kubernetes
-        arguments = ["template", "stowage", str(CHART), "--values", str(file)]
+        arguments = ["template", place.name, str(CHART), "--values", str(file), "--no-hooks"]
         arguments += ["--kube-version", version, "--namespace", NAMESPACE]
         done = run_helm(place.cluster, arguments, HANG_S)
         if done.returncode:
             raise values_refused(file, done.stderr)
-        return {one["kind"]: one for one in yaml.safe_load_all(done.stdout) if one}
+        manifests = [one for one in yaml.safe_load_all(done.stdout) if one]
+        by_kind = {one["kind"]: one for one in manifests}
+        data = by_kind["ConfigMap"]["data"]
+        config = yaml.safe_load(data["scheduler.yaml"])
+        kubeconfig = config["clientConnection"]["kubeconfig"]
+        data["scheduler.yaml"] = yaml.safe_dump(installed_config(config, kubeconfig, limits), sort_keys=False)
+        for container in by_kind["Deployment"]["spec"]["template"]["spec"]["containers"]:
+            # They would cost this arm time while it is measured, and the others have none.
+            container.pop("livenessProbe", None)
+            container.pop("readinessProbe", None)
+        return ArmRelease(manifests, data["scheduler.yaml"], CHART / "crds", kinds=("PackingPlan", "Reservation"))
 
 
 def stowage_arm() -> StowageArm:
@@ -140,11 +107,6 @@ def stowage_arm() -> StowageArm:
 def score_cache_arm() -> StowageArm:
     """Return the arm with the score cache."""
     return StowageArm("stowage-score-cache", "score-cache")
-
-
-def _optimizer_readiness(socket: Path, _: psutil.Process) -> str:
-    state = probe(socket, _PROBE_TIMEOUT_S)
-    return READY if state == "SERVING" else state
 
 
 def _list_chart() -> Iterator[str | bytes]:

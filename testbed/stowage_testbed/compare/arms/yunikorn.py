@@ -6,14 +6,12 @@ Its command is our own: the project's serves a web interface on every network in
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 
 import yaml
 
 from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.compare.arms.kube_scheduler import BATCHING
-from stowage_testbed.compare.arms.program import Program, http_readiness
-from stowage_testbed.compare.arms.serving import NAMESPACE, ArmRelease, Place, ReleasedArm, read_rules
+from stowage_testbed.compare.arms.serving import NAMESPACE, ArmRelease, Place, ReleasedArm, make_manifests, read_rules
 from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides
 from stowage_testbed.toolchain import choose_minor, tool_build, tool_data, tool_path
 from stowage_testbed.toolchain.manifest import load_manifest
@@ -62,17 +60,13 @@ class YunikornArm(ReleasedArm):
             # Its limits are whole numbers.
             data = {**data, "kubernetes.qps": str(round(limits.qps)), "kubernetes.burst": str(limits.burst)}
         text = yaml.safe_dump(data, sort_keys=False)
-        (place.folder / "yunikorn.yaml").write_text(text, "utf-8")
-        port = place.port
-        program = Program(
-            "scheduler",
-            [str(tool_path(TOOL)), f"--port={port}"],
-            {"KUBECONFIG": str(place.kubeconfig), "NAMESPACE": NAMESPACE},
-            partial(http_readiness, f"http://{LOOPBACK}:{port}/readyz"),
-        )
-        return ArmRelease(
-            programs=[program],
-            configuration=text,
+        made = make_manifests(
+            place,
+            [str(tool_path(TOOL)), f"--port={place.port}"],
+            text,
+            f"http://{LOOPBACK}:{place.port}/readyz",
+            environment={"KUBECONFIG": str(place.kubeconfig), "NAMESPACE": NAMESPACE},
             rules=read_rules(manifests / "yunikorn-rbac.yaml"),
             config_maps={_CONFIG_MAP: data},
         )
+        return ArmRelease(made, text)

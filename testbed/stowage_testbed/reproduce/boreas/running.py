@@ -5,6 +5,7 @@ Seed 004: Lebesbye, Mauro, Turin, Yu, "Boreas - A Service Scheduler for Optimal 
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -23,7 +24,6 @@ from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.cluster import NodePool, create_nodes
 from stowage_testbed.compare.arms.kube_scheduler import default_arm
 from stowage_testbed.compare.arms.stowage import PROFILE, StowageArm
-from stowage_testbed.compare.session import open_context
 from stowage_testbed.compare.turn import warm_up
 from stowage_testbed.observe.condition import objects_gone, pods_decided, pods_placed
 from stowage_testbed.observe.observer import Observer
@@ -31,13 +31,14 @@ from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.source import PACKING_PLANS
 from stowage_testbed.reproduce.sweep.execution import SweepFolder, SweepListener, frame_of, write_frame
 from stowage_testbed.run.arm import Arm
-from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.context import RunContext, Stopwatch
 from stowage_testbed.run.environment import clear_plans
 from stowage_testbed.run.harness import Harness
 from stowage_testbed.run.listener import Listener, Material
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.scenario_run import run_scenario
+from stowage_testbed.run.session import open_context
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.model import Scenario, Workload, make_steps
 from stowage_testbed.scenario.steps.action import Step
@@ -237,7 +238,10 @@ def _deploy_missing(
     runs: Sequence[Run], journal: TaskJournal[DeploymentRow], listener: SweepListener, path: Path
 ) -> None:
     asked = RunRequest((), folders=(path,))
-    with open_context(asked, Listener()) as context, TemporaryDirectory(prefix="sto-boreas-") as folder:
+    with (
+        open_context(asked, secrets.token_hex(2), Listener(), Stopwatch()) as context,
+        TemporaryDirectory(prefix="sto-boreas-") as folder,
+    ):
         for name, of_arm in groupby(runs, key=lambda one: one[0].name):
             ones = list(of_arm)
             arm = ones[0][0]
