@@ -19,6 +19,9 @@
 // and how long pods live. It answers with what became of each pod, as soon as that is known, and when. A profile with the
 // optimiser makes plans there, over the optimiser's socket; PackingPolicies are events as well.
 //
+// With --windows it reads windows of PackingPolicies, and answers when they open, by the controller's own reading of
+// schedules.
+//
 // It exits with 0 if all went well, with 1 if an instance failed, and with 2 if it could not begin or end.
 package main
 
@@ -54,13 +57,14 @@ func main() {
 	configPath := flag.String("config", "", "`file` with a KubeSchedulerConfiguration; without it, the stock defaults")
 	questions := flag.Bool("judge", false, "read questions about plans and write answers, instead of placing pods")
 	virtual := flag.Bool("virtual-time", false, "read what happens over time to one cluster, instead of instances")
+	windows := flag.Bool("windows", false, "read windows of PackingPolicies, and write when they open")
 	gates := flag.String("feature-gates", "", "as for kube-scheduler; by default, those that make a simulation depend on time are off")
 	cpuProfile := flag.String("cpu-profile", "", "`file` to write a profile to, of what the process spends its time on")
 	flag.Parse()
 	start, answer := simulation.New, (*simulation.Simulator).Stream
 	switch {
-	case *questions && *virtual:
-		fmt.Fprintln(os.Stderr, "simulate: --judge and --virtual-time exclude each other")
+	case *questions && *virtual, *windows && (*questions || *virtual):
+		fmt.Fprintln(os.Stderr, "simulate: --judge, --virtual-time and --windows exclude each other")
 		os.Exit(exitBroken)
 	case *questions:
 		answer = (*simulation.Simulator).StreamAnswers
@@ -74,6 +78,9 @@ func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	failed, err := profiled(*cpuProfile, func() (int, error) {
+		if *windows {
+			return simulation.StreamOpenings(ctx, os.Stdin, os.Stdout)
+		}
 		return simulate(ctx, *configPath, *gates, start, answer)
 	})
 	if err != nil {

@@ -104,16 +104,11 @@ def _evaluate_policy(
     from stowage_testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
     from stowage_testbed.policyday.evaluation import evaluate_policy  # noqa: PLC0415
     from stowage_testbed.policyday.policy import read_policy  # noqa: PLC0415
-    from stowage_testbed.policyday.trial import (  # noqa: PLC0415
-        TOOL,
-        find_arm,
-        windows_of,
-    )
+    from stowage_testbed.policyday.trial import TOOL, find_arm  # noqa: PLC0415
 
     with reading_input():
         policy = read_policy(file)
         chosen = [find_arm(one) for one in dict.fromkeys(arms)]
-        windows_of(recorded, policy, lambda remark: _say(f"{file}: {remark}"))
     others = (TOOL,) if any(one.deschedules for one in chosen) else ()
     install_needed(SIMULATOR, *others, minor=settings.minor)
     with ending_cleanly():

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -14,7 +15,7 @@ from stowage_testbed.amounts.price import MICROS, parse_price
 from stowage_testbed.amounts.quantity import QuantityError
 from stowage_testbed.api.label_selector import both
 from stowage_testbed.observe.pod import key_of
-from stowage_testbed.policyday.policy import Policy
+from stowage_testbed.policyday.policy import Policy, find_windows
 from stowage_testbed.policyday.trial import EVICTED, Arm, Prove, Settings, State, Trial, WindowOutcome, run_arm
 from stowage_testbed.simulate import find_profile
 from stowage_testbed.simulate.virtual_time import Life
@@ -56,17 +57,20 @@ def evaluate_policy(
 ) -> PolicyEvaluation:
     """Replay a trace, called ``name``, once with each arm; ``proof_s`` is the time for each window's proof.
 
-    An `InputError` if the controller would refuse the policy's windows, and errors as of `run_arm`.
+    ``say`` is told how far it is, and which windows never open. An `InputError` if the controller would refuse the
+    policy's windows, and errors as of `run_arm`.
     """
+    began, length_s = datetime.fromisoformat(day.header.began), day.lines[-1].t if day.lines else 0.0
+    windows = find_windows(policy, began, length_s, say, minor=settings.minor)
     prove: Prove = partial(prove_most, policy, proof_s) if proof_s else (lambda _: None)
     figures = []
     for arm in arms:
         say(f"{name}, arm {arm.name}")
-        figures.append(figures_of(run_arm(arm, day, policy, settings, prove), day, policy.cool_down_s))
+        figures.append(figures_of(run_arm(arm, day, policy, windows, settings, prove=prove), day, policy.cool_down_s))
     return PolicyEvaluation(
         policy=policy.name,
         day=name,
-        hours=day.lines[-1].t / 3600 if day.lines else 0.0,
+        hours=length_s / 3600,
         nodes=len({one.name for one in day.lines if isinstance(one, NodeSeen)}),
         cool_down_s=policy.cool_down_s,
         arms=tuple(figures),

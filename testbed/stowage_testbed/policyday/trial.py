@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -207,11 +207,6 @@ class Trial:
     windows: tuple[WindowOutcome, ...]
 
 
-def windows_of(trace: Trace, policy: Policy, say: Callable[[str], object] = bool) -> tuple[Window, ...]:
-    """Return when the windows are open on a trace, as `Policy.windows` says and raises."""
-    return policy.windows(_began(trace), trace.lines[-1].t if trace.lines else 0.0, say)
-
-
 def nodes_in_use(state: State) -> frozenset[str]:
     """Return the nodes that hold a pod which would not go with its node."""
     return frozenset(
@@ -222,8 +217,19 @@ def nodes_in_use(state: State) -> frozenset[str]:
     )
 
 
-def run_arm(arm: Arm, day: Trace, policy: Policy, settings: Settings, prove: Prove = lambda _: None) -> Trial:
-    """Replay a trace with an arm; a `StowageError` if the scheduler, the descheduler or the optimiser failed."""
+def run_arm(
+    arm: Arm,
+    day: Trace,
+    policy: Policy,
+    windows: Iterable[Window],
+    settings: Settings,
+    *,
+    prove: Prove = lambda _: None,
+) -> Trial:
+    """Replay a trace with an arm that acts in the windows.
+
+    A `StowageError` if the scheduler, the descheduler or the optimiser failed.
+    """
     with ExitStack() as stack:
         arguments: dict[str, Any] = {}
         if arm.plans:
@@ -233,9 +239,9 @@ def run_arm(arm: Arm, day: Trace, policy: Policy, settings: Settings, prove: Pro
         config = stack.enter_context(configured(arm, settings.profile, arguments))
         world = stack.enter_context(World(config, minor=settings.minor))
         descheduler = stack.enter_context(Descheduler(settings.thresholds)) if arm.deschedules else None
-        windows = tuple(WindowOutcome(window) for window in windows_of(day, policy))
+        outcomes = tuple(map(WindowOutcome, windows))
         acting = _Acting(world, prove, descheduler, Autoscaler(day) if settings.autoscales else None)
-        agenda = iter(acting.agenda(windows, settings.interval_s, day.lines[-1].t, is_killed=arm.is_killed))
+        agenda = iter(acting.agenda(outcomes, settings.interval_s, day.lines[-1].t, is_killed=arm.is_killed))
 
         # All arms have the same clock.
         world.happen({"at": 0.0, "settings": {"began": day.header.began, "coolDown": policy.cool_down_s}})
@@ -253,23 +259,20 @@ def run_arm(arm: Arm, day: Trace, policy: Policy, settings: Settings, prove: Pro
             due = next(agenda, None)
         passed = world.end()
 
+        began = datetime.fromisoformat(day.header.began)
         # What the policy's own status says of its windows, and which nodes the moved pods left.
         for said in world.remarks("window"):
-            start_s = (datetime.fromisoformat(said["start"]) - _began(day)).total_seconds()
-            for one in windows:
+            start_s = (datetime.fromisoformat(said["start"]) - began).total_seconds()
+            for one in outcomes:
                 if one.window.start_s == start_s:
                     one.runs += said["phase"] != "Missed"
                     for refused in said.get("refused") or ():
                         one.refused[refused["reason"]] += refused["count"]
-        for one in windows:
+        for one in outcomes:
             start_s, end_s = one.window
             moved = (life for life in passed.lives if life.how == EVICTED and life.ended_s is not None)
             one.left += [life.node for life in moved if start_s <= (life.ended_s or 0.0) <= end_s]
-        return Trial(arm, passed, windows)
-
-
-def _began(trace: Trace) -> datetime:
-    return datetime.fromisoformat(trace.header.began)
+        return Trial(arm, passed, outcomes)
 
 
 class Autoscaler:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Sequence
 
 from stowage_testbed.text.tables import plain, plain_table
 
@@ -10,21 +11,15 @@ LINES, COLUMNS = 40, 100
 """What fits into a window, and into an issue."""
 
 
-def fitted(blocks: Iterable[Sequence[str]]) -> str:
-    """Return blocks of lines, without empty ones, each line cut to the screen."""
-    text = "\n\n".join("\n".join(block) for block in blocks if block)
-    return "\n".join(cut(line, COLUMNS) for line in text.split("\n"))
+def fitted(text: str) -> str:
+    """Return paragraphs with an empty line between any two, each line cut to the screen."""
+    spaced = re.sub(r"\n{2,}", "\n\n", text.strip("\n"))
+    return "\n".join(cut(line, COLUMNS) for line in spaced.split("\n"))
 
 
 def columns(headers: Sequence[str], rows: Iterable[Sequence[str]], align: Sequence[str]) -> list[str]:
     """Return the lines of a table without rules."""
     return plain_table(headers, rows, align).split("\n")
-
-
-def further(number: int, what: str) -> Iterator[str]:
-    """Yield how many are not shown, if any."""
-    if number > 0:
-        yield f"... and {count(number, f'further {what}')}"
 
 
 def first_of(texts: Sequence[str], most: int) -> str:

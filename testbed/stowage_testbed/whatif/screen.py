@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import accumulate
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from stowage_testbed.amounts.price import exact_column, month_in_words, price_in_words
 from stowage_testbed.amounts.resources import CPU, in_bytes
-from stowage_testbed.text.lines import columns, count, cut, first_of, fitted, further
+from stowage_testbed.text.lines import columns, count, cut, first_of, fitted
 from stowage_testbed.text.tables import Table
 from stowage_testbed.whatif.findings import (
     BESIDE,
-    LIMITED,
-    NOT_FOUND,
     NOT_JUDGED,
-    OPEN,
     PROVED,
-    RESERVED,
     TOO_LARGE,
     Bill,
     Defragmentation,
@@ -26,7 +26,7 @@ from stowage_testbed.whatif.findings import (
     Room,
 )
 
-MOVES, RESOURCES, REASONS, TIERS, STEPS, WORKLOADS = 5, 4, 2, 5, 4, 2
+MOVES, RESOURCES, STEPS = 5, 4, 4
 NODES, KINDS, EMPTYING_MOVES = 5, 3, 4  # How many of each a summary shows; what is left out is counted
 _POD, _NODE, _KIND, _RESOURCE = 36, 24, 24, 26
 _GIB, _TIB = 2**30, 2**40
@@ -37,137 +37,121 @@ Answer = Findings | Defragmentation
 
 def screen(found: Answer) -> str:
     """Return the summary, without what only `--all` and the JSON tell."""
+    kept = [f"{one.pods:,} {one.rule}" for one in found.kept]
     if isinstance(found, Defragmentation):
-        return fitted(
-            (
-                list(_saving(found)),
-                list(_kinds(found)),
-                list(_nodes_to_empty(found)),
-                list(_emptying_moves(found)),
-                [*_left_out(found), *_stays(found, 2 * REASONS), *_skipped(found)],
-                [_ALL],
-            )
+        summary = (
+            _environment()
+            .get_template("whatif/defragment.txt.j2")
+            .render(found=found, kept=kept, most_rules=4, **_emptying(found))
         )
-    head = (
-        f"{count(found.nodes, 'node')}, {count(found.running, 'running pod')}, "
-        f"{count(found.pending, 'pod')} waiting for a node."
-    )
-    others = [f"{one.pods:,} for {one.scheduler}" for one in found.elsewhere]
-    elsewhere = [f"Not counted, for they wait for other schedulers: {first_of(others, 3)}."] if others else []
-    return fitted(
-        (
-            [head, *elsewhere, *_waiting(found), *_could_be_emptied(found)],
-            list(_capacity(found.room)),
-            list(_reasons(found)),
-            list(_moves(found)),
-            [*_stays(found, REASONS), *_not_judged(found)],
-            [_ALL],
+    else:
+        summary = (
+            _environment()
+            .get_template("whatif/whatif.txt.j2")
+            .render(found=found, kept=kept, most_rules=2, **_placing(found))
         )
-    )
+    return fitted(f"{summary}\n\n{_ALL}")
 
 
-def _waiting(found: Findings) -> Iterator[str]:
-    if not found.pending:
-        return
-    tried = f" at least: {found.untried:,} were not tried in time." if found.untried else "."
-    yield f"{found.fits_now:>7,} of the waiting pods fit as things are{tried}"
-    evictions = f" and {count(len(found.evictions), 'eviction')}" if found.evictions else ""
-    yield f"{found.fits_after:>7,} fit after {count(len(found.moves), 'move')}{evictions}, {_proof(found)}"
-    if found.proof.others and found.proof.holds:
-        yield f"        It leaves aside {first_of(found.proof.others, 1)}."
+@cache
+def _environment() -> Environment:
+    made = Environment(  # noqa: S701 - text for a terminal, which `fitted` makes plain
+        loader=PackageLoader("stowage_testbed", ""), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    made.globals.update(
+        count=count,
+        cut=cut,
+        first_of=first_of,
+        in_cents=price_in_words,
+        month=month_in_words,
+        number="{:,}".format,
+        pods="{:>7,}".format,
+    )
+    return made
+
+
+def _placing(found: Findings) -> Mapping[str, Any]:
     left = Counter[str]()
     for one in found.left:
         left[one.verdict] += one.pods
-    reasons = ((TOO_LARGE, "larger than any node"), (PROVED, "in no plan"), (BESIDE, "not beside these"))
-    never = [f"{left[name]:,} {text}" for name, text in reasons if left[name]]
-    total = sum(left[name] for name, _ in reasons)
-    if total or not left.total():
-        why = f": {', '.join(never)}" if never else ""
-        yield f"{total:>7,} provably do not{why}."
-    within = _within(found)
-    if left[LIMITED]:
-        yield f"{left[LIMITED]:>7,} provably do not{within}."
-    if left[OPEN]:
-        yield f"{left[OPEN]:>7,} do not by the best plan; not proved of all."
-    if left[NOT_FOUND]:
-        yield f"{left[NOT_FOUND]:>7,} were not placed{within} in time; nothing is proved."
-    if left[NOT_JUDGED]:
-        unjudged = [one.reason for one in found.left if one.verdict == NOT_JUDGED]
-        told = tuple(dict.fromkeys(one.removeprefix(f"{NOT_JUDGED}: ") for one in unjudged))
-        yield f"{left[NOT_JUDGED]:>7,} were not judged{f': {first_of(told, 1)}' if any(told) else ''}."
-    yield from _gain(found)
+    fit_nowhere = {TOO_LARGE: "larger than any node", PROVED: "in no plan", BESIDE: "not beside these"}
+    unjudged = (one.reason.removeprefix(f"{NOT_JUDGED}: ") for one in found.left if one.verdict == NOT_JUDGED)
+    gained = [tier.after - tier.before for tier in found.tiers]
+    own = [gain - above for gain, above in zip(gained, [0, *gained], strict=False)]
+    # The first, the last, and some between: where the curve bends is seen.
+    curve = found.gain_by_moves
+    steps = sorted({round(k * (len(curve) - 1) / (STEPS - 1)) for k in range(STEPS)}) if len(curve) > 1 else []
+    blocked = [one for one in found.left if one.after or one.now or one.changes]
+    return {
+        "elsewhere": [f"{one.pods:,} for {one.scheduler}" for one in found.elsewhere],
+        "claim": _claim(found),
+        "within": _within(found),
+        "left": left,
+        "never": [f"{left[verdict]:,} {text}" for verdict, text in fit_nowhere.items() if left[verdict]],
+        "never_fit": sum(left[verdict] for verdict in fit_nowhere),
+        "unjudged": list(filter(None, dict.fromkeys(unjudged))),
+        "gained": [f"{k:+,} of priority {tier.priority}" for k, tier in zip(own, found.tiers, strict=True) if k],
+        "fewer_moves": [f"{gain:+,} with {moves:,}" for moves, gain in map(curve.__getitem__, steps)],
+        "capacity": _listed(
+            "capacity| used / all| | free| on nodes| largest| stranded",
+            1,
+            map(_capacity, found.room[:RESOURCES]),
+            len(found.room) - RESOURCES,
+            "resource",
+        ),
+        "blocked": sorted(blocked, key=lambda one: -one.pods),
+        "moves": _listed(
+            "pod| from| to| admits| priority",
+            3,
+            (
+                (
+                    cut(one.pod, _POD - 2),
+                    cut(one.from_node, _NODE - 4),
+                    cut(one.to_node, _NODE - 4),
+                    f"{one.admits:,}",
+                    "" if one.priority is None else str(one.priority),
+                )
+                for one in found.moves[:MOVES]
+            ),
+            len(found.moves) - MOVES,
+            "move",
+        ),
+        "reasons": Counter(one.reason for one in found.not_judged).most_common(),
+    }
 
 
-def _proof(found: Findings) -> str:
-    within = _within(found)
-    if not found.proof.holds:
+def _claim(found: Findings) -> str:
+    """Return what is proved of the best plan that was found."""
+    proof, within = found.proof, _within(found)
+    if not proof.holds:
         return f"the best found{within} in time; more may be possible."
-    if found.proved:
-        return "proved: no plan places more, nor as many with less."
-    if not found.proof.others:
+    if found.proved or not proof.others:
         return f"proved: no plan{within} places more, nor as many with less."
     return f"the best found{within}; that it is the best is not proved."
 
 
 def _within(found: Findings) -> str:
-    limits = found.proof.limits
-    return f" {' and '.join(limits)}" if limits else ""
+    return "".join((" ", " and ".join(found.proof.limits))) if found.proof.limits else ""
 
 
-def _gain(found: Findings) -> Iterator[str]:
-    changes, above = [], 0
-    for tier in found.tiers:
-        gained = tier.after - tier.before
-        if gained != above:
-            changes.append(f"{gained - above:+,} of priority {tier.priority}")
-        above = gained
-    if changes:
-        yield f"Pods with a node: {first_of(changes, TIERS)}."
-    steps = found.gain_by_moves
-    if len(steps) > 1:
-        # The first, the last, and some between: where the curve bends is seen.
-        picked = sorted({round(k * (len(steps) - 1) / (STEPS - 1)) for k in range(STEPS)})
-        said = ", ".join(f"{steps[k][1]:+,} with {steps[k][0]:,}" for k in picked)
-        yield f"Fewer moves gain less: {said}."
+def _listed(headers: str, texts: int, rows: Iterable[Sequence[str]], further: int, what: str) -> str:
+    """Return rows under headers, the first of which are of ``texts``, and how many further rows there are."""
+    shown, names = list(rows), headers.split("| ")
+    lines = columns(names, shown, ["left"] * texts + ["right"] * (len(names) - texts)) if shown else []
+    more = [f"... and {count(further, f'further {what}')}"] if further > 0 else []
+    return "\n".join((*lines, *more))
 
 
-def _could_be_emptied(found: Findings) -> Iterator[str]:
-    if found.used_nodes is None or found.needed_nodes is None:
-        return
-    moves = count(found.consolidating_moves, "move")
-    if (price := found.hourly_price) is not None:
-        saved, most = price.used_micros - price.needed_micros, price.used_micros - price.least_micros
-        limit = "proved the most" if saved == most else f"at most {price_in_words(most)}"
-        yield (
-            f"{price_in_words(saved)} of {price_in_words(price.used_micros)} an hour "
-            f"saved by {moves} ({limit}): {count(found.needed_nodes, 'node')} in use, "
-            f"not {found.used_nodes:,}."
-        )
-        return
-    proved = found.needed_nodes == found.fewest_nodes
-    most_nodes = found.used_nodes - (found.fewest_nodes or 0)
-    limit = "proved to be the most" if proved else f"at most {most_nodes:,} could be"
-    spare = count(found.used_nodes - found.needed_nodes, "node")
-    yield f"{spare} of the {found.used_nodes:,} in use could be emptied with {moves} ({limit})."
-
-
-def _capacity(room: Sequence[Room]) -> Iterator[str]:
-    rows = [
-        (
-            cut(one.resource, _RESOURCE),
-            f"{_amount(one, one.capacity - one.free)} / {_amount(one, one.capacity)}",
-            _share(one.capacity - one.free, one),
-            _amount(one, one.free),
-            f"{one.free_nodes:,}",
-            _amount(one, one.largest_free),
-            _share(one.stranded, one),
-        )
-        for one in room[:RESOURCES]
-    ]
-    if rows:
-        headers = ("capacity", "used / all", "", "free", "on nodes", "largest", "stranded")
-        yield from columns(headers, rows, ("left", *["right"] * 6))
-        yield from further(len(room) - RESOURCES, "resource")
+def _capacity(one: Room) -> tuple[str, ...]:
+    return (
+        cut(one.resource, _RESOURCE),
+        f"{_amount(one, one.capacity - one.free)} / {_amount(one, one.capacity)}",
+        _share(one.capacity - one.free, one),
+        _amount(one, one.free),
+        f"{one.free_nodes:,}",
+        _amount(one, one.largest_free),
+        _share(one.stranded, one),
+    )
 
 
 def _share(part: int, room: Room) -> str:
@@ -183,102 +167,48 @@ def _amount(room: Room, amount: int) -> str:
     return f"{amount:,}"
 
 
-def _reasons(found: Findings) -> Iterator[str]:
-    """Yield what keeps the workloads of most pods, and what would have to change."""
-    told = sorted((one for one in found.left if one.after or one.now or one.changes), key=lambda one: -one.pods)
-    if told:
-        shown = f", {WORKLOADS} of {count(len(told), 'workload')}" if len(told) > WORKLOADS else ""
-        yield f"What keeps pods waiting, in the scheduler's words{shown}"
-    for one in told[:WORKLOADS]:
-        yield f"{one.pods:>7,} {one.workload}: {one.after or one.now or one.reason}"
-        if one.changes:
-            yield f"        to change: {first_of(one.changes, REASONS)}"
-
-
-def _moves(found: Findings) -> Iterator[str]:
-    rows = [
-        (
-            cut(one.pod, _POD - 2),
-            cut(one.from_node, _NODE - 4),
-            cut(one.to_node, _NODE - 4),
-            f"{one.admits:,}",
-            "" if one.priority is None else str(one.priority),
-        )
-        for one in found.moves[:MOVES]
-    ]
-    if rows:
-        yield "Moves, those first that admit waiting pods of the highest priority, then the most of them"
-        yield from columns(("pod", "from", "to", "admits", "priority"), rows, (*["left"] * 3, "right", "right"))
-        yield from further(len(found.moves) - MOVES, "move")
-
-
-def _not_judged(found: Findings) -> Iterator[str]:
-    counts = Counter(one.reason for one in found.not_judged)
-    if counts:
-        yield f"Not judged{f' ({len(counts):,} reasons, the first {REASONS})' if len(counts) > REASONS else ''}:"
-    for reason, number in counts.most_common(REASONS):
-        yield f"  {reason}{f' ({number:,} times)' if number > 1 else ''}"
-
-
-def _stays(found: Answer, reasons: int) -> Iterator[str]:
-    """Yield which nodes stay in use whatever runs there, and what keeps running pods."""
-    for reason in dict.fromkeys(one.reason for one in found.irremovable):
-        names = [one.name for one in found.irremovable if one.reason == reason]
-        yield f"Nodes that stay by {reason}: {first_of(names, REASONS)}."
-    if found.kept:
-        yield f"Running pods that stay: {first_of([f'{one.pods:,} {one.rule}' for one in found.kept], reasons)}."
-
-
-def _saving(found: Defragmentation) -> Iterator[str]:
-    used, micros = f"{found.before.nodes:,} of {count(found.nodes, 'node')} in use", found.before.hourly_micros
-    if found.priced:
-        yield f"{used}, which cost {price_in_words(micros)} an hour ({month_in_words(micros)} a month)."
-    else:
-        yield f"{used}; no price is known: give some with --prices or --price."
-    if not found.in_time:
-        yield "There was no time left to look for a plan: give --time-limit-s more."
-    elif not found.emptied:
-        yield "No node could be emptied by the best plan found."
-    else:
-        yield f"{count(len(found.emptied), 'node')} could be emptied with {count(len(found.moves()), 'move')}."
-        if found.priced:
-            saved, share = found.saved_micros, 100 * found.saved_micros / micros
-            yield f"That saves {price_in_words(saved)} an hour ({month_in_words(saved)} a month, {share:.1f} %)."
-    if found.in_time:
-        yield from _limit(found)
-    if found.certainty is not None:
-        number, reserved = len(found.moves()), found.certainty == RESERVED
-        one = "its replacement" if reserved else "the replacement"
-        them = one if number == 1 else f"all {number:,} replacements"
-        if reserved:
-            yield f"Reserved: the scheduler holds room for {them}, and steers them there."
-        else:
-            yield f"Rehearsed: the scheduler itself found a place for {them}; nothing is held."
-    if found.opened:
-        number_idle = count(len(found.opened), "idle node")
-        yield f"{number_idle} would be taken into use, for less: {first_of(found.opened, REASONS)}."
-
-
-def _limit(found: Defragmentation) -> Iterator[str]:
-    aside = f", leaving aside {first_of(found.aside, 1)}" if found.aside else ""
-    plan = " ".join(["no plan", " and ".join(found.limits)]).rstrip()
-    if found.proved:
-        what = "saves more" if found.priced else "empties more"
-    elif found.priced:
-        what = f"saves more than {price_in_words(found.most_saved_micros)} an hour"
-    else:
-        what = f"empties more than {count(found.before.nodes - found.least.nodes, 'node')}"
-    yield f"Proved{aside}: {plan} {what}."
-
-
-def _kinds(found: Defragmentation) -> Iterator[str]:
-    """Yield what the nodes in use cost by kind, where there are several; sums are exact."""
-    if found.priced and len(found.kinds) > 1:
-        shown, others = list(found.kinds[:KINDS]), found.kinds[KINDS:]
-        if others:
-            shown.append(_together(f"{len(others):,} further kinds", others))
-        rows = [(cut(row[0], _KIND), *row[1:]) for row in _kind_rows(found, shown)]
-        yield from columns(("kind", "nodes", "each", "an hour", "emptied", "saved"), rows, ("left", *["right"] * 5))
+def _emptying(found: Defragmentation) -> Mapping[str, Any]:
+    shown, others = list(found.kinds[:KINDS]), found.kinds[KINDS:]
+    if others:
+        shown.append(_together(f"{len(others):,} further kinds", others))
+    # One kind says nothing that the summary does not.
+    kinds = _kind_rows(found, shown) if found.priced and len(found.kinds) > 1 else []
+    emptied, moves = found.emptied[:NODES], found.moves()
+    prices = [one.hourly_micros for one in emptied]
+    nodes = zip(emptied, exact_column(prices), exact_column(list(accumulate(prices))), strict=True)
+    return {
+        "hourly": found.before.hourly_micros,
+        "kinds": _listed(
+            "kind| nodes| each| an hour| emptied| saved", 1, ((cut(row[0], _KIND), *row[1:]) for row in kinds), 0, ""
+        ),
+        "nodes": _listed(
+            "node| kind| an hour| moves| gain| together",
+            2,
+            (
+                (
+                    cut(one.name, _NODE + 6),
+                    cut(one.kind, _KIND),
+                    price,
+                    f"{len(one.moves):,}",
+                    f"{one.gain:.2f}",
+                    so_far,
+                )
+                for one, price, so_far in nodes
+            ),
+            len(found.emptied) - NODES,
+            "node",
+        ),
+        "moves": _listed(
+            "pod| from| to",
+            3,
+            (
+                (cut(one.pod, _POD + 4), cut(one.from_node, _NODE + 4), cut(one.to_node, _NODE + 4))
+                for one in moves[:EMPTYING_MOVES]
+            ),
+            len(moves) - EMPTYING_MOVES,
+            "move",
+        ),
+    }
 
 
 def _kind_rows(found: Defragmentation, kinds: Sequence[KindBill]) -> list[tuple[str, ...]]:
@@ -307,48 +237,6 @@ def _together(name: str, kinds: Sequence[KindBill]) -> KindBill:
         return Bill(sum(one.nodes for one in bills), sum(one.hourly_micros for one in bills))
 
     return KindBill(name, total([one.used for one in kinds]), total([one.emptied for one in kinds]), None)
-
-
-def _nodes_to_empty(found: Defragmentation) -> Iterator[str]:
-    shown = found.emptied[:NODES]
-    prices = [one.hourly_micros for one in shown]
-    rows = [
-        (cut(one.name, _NODE + 6), cut(one.kind, _KIND), price, f"{len(one.moves):,}", f"{one.gain:.2f}", so_far)
-        for one, price, so_far in zip(shown, exact_column(prices), exact_column(list(accumulate(prices))), strict=True)
-    ]
-    if rows:
-        yield "Nodes to empty, those with the best gain first"
-        headers = ("node", "kind", "an hour", "moves", "gain", "together")
-        yield from columns(headers, rows, ("left", "left", *["right"] * 4))
-        yield from further(len(found.emptied) - NODES, "node")
-
-
-def _emptying_moves(found: Defragmentation) -> Iterator[str]:
-    moves = found.moves()
-    if moves:
-        yield "Moves, in their order"
-        rows = [
-            (cut(one.pod, _POD + 4), cut(one.from_node, _NODE + 4), cut(one.to_node, _NODE + 4))
-            for one in moves[:EMPTYING_MOVES]
-        ]
-        yield from columns(("pod", "from", "to"), rows, ("left",) * 3)
-        yield from further(len(moves) - EMPTYING_MOVES, "move")
-
-
-def _left_out(found: Defragmentation) -> Iterator[str]:
-    for why, number in Counter(one.why for one in found.left_out).items():
-        first = next(one for one in found.left_out if one.why == why)
-        left = "Left as it is" if number == 1 else "Left as they are"
-        yield f"{left}, {why}: {count(number, 'node')}"
-        yield f"    {cut(first.node, _NODE + 6)}: {first.detail}"
-    if found.without_price:
-        yield f"Without a price, and left as they are: {first_of(found.without_price, REASONS)}."
-
-
-def _skipped(found: Defragmentation) -> Iterator[str]:
-    reasons = tuple(dict.fromkeys(one.reason for one in found.not_judged))
-    if reasons:
-        yield f"Not judged: {first_of(reasons, REASONS)}."
 
 
 def tables(found: Answer) -> tuple[Table, ...]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.observe.node import Node
 from stowage_testbed.policyday.evaluation import evaluate_policy
-from stowage_testbed.policyday.policy import Policy, read_policy
+from stowage_testbed.policyday.policy import Opening, Policy, Window, find_windows, read_policy
 from stowage_testbed.policyday.trial import Descheduler, Settings, find_arm, run_arm
 from stowage_testbed.simulate import find_profile
 from stowage_testbed.simulate.virtual_time import World, make_events
@@ -32,6 +33,7 @@ from stowage_testbed.trace.format import (
 from stowage_testbed.trace.reading import Trace
 
 PROFILE = find_profile("deterministic")
+WINDOWS = (Window(60, 660),)
 ROOM = {"cpu": "10", "memory": "10Gi", "pods": "10"}
 PACKING_ARM = "high-node-utilization-most-allocated"
 POLICY = """\
@@ -86,6 +88,20 @@ def policy(tmp_path: Path) -> Policy:
     return read_policy(file)
 
 
+def test_windows_are_found_and_schedules_judged_by_the_controllers_own_reader(policy: Policy) -> None:
+    """Else a policy that was tried would do something else in the cluster."""
+    said: list[str] = []
+    began = datetime(2026, 1, 5, tzinfo=UTC)
+    assert find_windows(policy, began, 90_000, said.append) == (*WINDOWS, Window(86_460, 87_060))
+
+    assert find_windows(Policy((Opening("0 0 30 2 *", 60),), name="leap"), began, 3600, said.append) == ()
+    never, none = said
+    assert never.startswith("policy leap: windows[0]: schedule '0 0 30 2 *' never opens")
+    assert none == "no window of policy leap opens within the 1.00 h of the trace"
+    with pytest.raises(InputError, match="no time zone"):
+        find_windows(Policy((Opening("0 2 * * *", 60, "Mars/Base"),)), began, 3600, said.append)
+
+
 def happen_all(world: World, day: Trace) -> None:
     for event in make_events(replace(day, lines=day.lines[:-1])):
         world.happen(event)
@@ -134,7 +150,7 @@ def test_the_descheduler_asks_for_the_pods_of_nodes_that_are_little_used() -> No
 @pytest.mark.nightly
 def test_a_trial_tells_what_the_descheduler_emptied(policy: Policy) -> None:
     """With its scoring, the two small pods move in with the large one."""
-    trial = run_arm(find_arm(PACKING_ARM), make_day(), policy, Settings(PROFILE))
+    trial = run_arm(find_arm(PACKING_ARM), make_day(), policy, WINDOWS, Settings(PROFILE))
     (outcome,) = trial.windows
     assert outcome.used_before == {"n0", "n1", "n2"}
     assert outcome.emptied == set(outcome.left) == {"n1", "n2"}
@@ -155,7 +171,7 @@ def test_beside_what_was_emptied_stands_the_proved_most(policy: Policy) -> None:
 def test_a_policy_does_the_same_again(policy: Policy) -> None:
     """With a deterministic optimiser two policies differ in what they do only."""
     arm, day = find_arm("policy"), make_day()
-    first, second = (run_arm(arm, day, policy, Settings(PROFILE)) for _ in range(2))
+    first, second = (run_arm(arm, day, policy, WINDOWS, Settings(PROFILE)) for _ in range(2))
     assert first.passed.lives == second.passed.lives
 
 
@@ -172,7 +188,7 @@ def test_a_policy_does_the_same_again(policy: Policy) -> None:
 )
 def test_an_arm_empties_what_budgets_allow(policy: Policy, name: str, least: int, emptied: int) -> None:
     """It acts by the cluster's own code."""
-    trial = run_arm(find_arm(name), make_day(least), policy, Settings(PROFILE))
+    trial = run_arm(find_arm(name), make_day(least), policy, WINDOWS, Settings(PROFILE))
     (outcome,) = trial.windows
     assert (len(outcome.emptied), len(outcome.left)) == (emptied, emptied)
     evictions = trial.passed.evictions

@@ -85,6 +85,7 @@ def test_no_cluster_is_too_large_for_one_screen(huge: Findings) -> None:
     assert "... and 295 further moves" in said
     assert "... and 298 further resources" in said
     assert "300 reasons, the first 2" in said
+    assert "\n\ncapacity" in said
     assert "--output FILE" in lines[-1]
 
 
