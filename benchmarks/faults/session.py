@@ -15,7 +15,7 @@ from benchmarks.faults.trial import Trial
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.journal import Journal
 from stowage_testbed.cluster.listing import purge_clusters
-from stowage_testbed.reproduce.instance.rebuilding import write_figures
+from stowage_testbed.reproduce.rebuilding import write_figures
 from stowage_testbed.text.figure import Figure, Target, at_least, at_most, figure
 
 NAME = "reliability"

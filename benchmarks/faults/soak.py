@@ -37,7 +37,7 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.components import API_SERVER, component_process
 from stowage_testbed.helm import Release
 from stowage_testbed.observe.receipt import ReceiptClock
-from stowage_testbed.reproduce.instance.rebuilding import write_figures
+from stowage_testbed.reproduce.rebuilding import write_figures
 from stowage_testbed.text.figure import Figure
 
 CONFIDENCE = 0.95

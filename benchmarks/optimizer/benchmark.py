@@ -17,7 +17,7 @@ from benchmarks.optimizer.measurement import Record, measure
 from benchmarks.optimizer.scope import LIMIT_S, MADE, SEED, Aim, Ask, FleetScope, Sample
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.optimizer_service.service import RunningService, running_service
-from stowage_testbed.reproduce.instance.rebuilding import write_figures
+from stowage_testbed.reproduce.rebuilding import write_figures
 from stowage_testbed.text.figure import Figure, at_most, figure
 from stowage_testbed.toolchain.environment import fingerprint
 

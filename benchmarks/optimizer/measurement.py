@@ -14,7 +14,7 @@ import psutil
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.optimizer_service.service import GRACE_S, RunningService, call_failed
-from stowage_testbed.reproduce.instance.rows import TierRow
+from stowage_testbed.reproduce.rebuilding import TierRow
 
 Value = tuple[tuple[int, int, int], ...]
 """A tier an entry, highest first; compared lexicographically, larger is better. Of each:

@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.engine import Rounds, Say, Scope, ScopeName, build_of, paired_ratios, ratio_figure, turned
 from stowage_testbed.metrics.catalogue import compute_spread, jain_index
-from stowage_testbed.reproduce.instance.rebuilding import write_figures
+from stowage_testbed.reproduce.rebuilding import write_figures
 from stowage_testbed.simulate import Instance, Placements, Simulator, find_profile
 from stowage_testbed.text.figure import Figure, at_least, at_most, figure
 

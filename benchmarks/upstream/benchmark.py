@@ -16,7 +16,7 @@ from benchmarks.engine import Rounds, Say, Scope, ScopeName, failing_figure, pai
 from benchmarks.upstream.harness import Harness, UpstreamBuild
 from benchmarks.upstream.profiles import PROFILES, STOCK, Case, Profile, read_cases
 from stowage_testbed.optimizer_service.service import running_service
-from stowage_testbed.reproduce.instance.rebuilding import write_figures
+from stowage_testbed.reproduce.rebuilding import write_figures
 from stowage_testbed.text.figure import Figure, figure
 from stowage_testbed.toolchain.environment import fingerprint
 

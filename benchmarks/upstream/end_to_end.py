@@ -27,7 +27,7 @@ from stowage_testbed.cluster.components import API_SERVER, CONTROLLER_MANAGER, H
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.compare.arms.kube_scheduler import SCHEDULER_NAME, default_arm
 from stowage_testbed.helm import install_release
-from stowage_testbed.reproduce.instance.rebuilding import write_figures
+from stowage_testbed.reproduce.rebuilding import write_figures
 from stowage_testbed.text.figure import Figure
 
 SIG = r"\[sig-scheduling\]"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stowage_testbed.reproduce.instance import rebuilding
-from stowage_testbed.reproduce.instance.rows import ResultRow, TierRow, Where
-from stowage_testbed.reproduce.paper.instances import Categorised, Evaluation, InstanceRow
+from stowage_testbed.reproduce import rebuilding
+from stowage_testbed.reproduce.paper.evaluation import Categorised, Evaluation, InstanceRow
+from stowage_testbed.reproduce.rebuilding import ResultRow, TierRow, Where
 
 
 def an_instance(

@@ -6,14 +6,13 @@ import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 from polars.testing import assert_frame_equal
 
-from stowage_testbed.reproduce.instance.rebuilding import INSTANCES, RESULTS
-from stowage_testbed.reproduce.sweep.execution import Tools, Workers
+from stowage_testbed.reproduce.rebuilding import INSTANCES, RESULTS
+from stowage_testbed.reproduce.sweep import Task, Tools, Workers
 
 TIMES = ("wall_s", "solve_s", "simulated_s")
 LIMIT_S = 4.0
@@ -31,22 +30,14 @@ def same_rows(one: Path, other: Path) -> None:
         assert_frame_equal(*frames)
 
 
-@dataclass(frozen=True, slots=True)
-class Harmless:
-    """A task that returns which process executed it."""
-
-    id: str
-
-    def execute(self, tools: Tools) -> tuple[int, ...]:
-        return (os.getpid(),)
+def return_process(tools: Tools) -> tuple[int, ...]:
+    return (os.getpid(),)
 
 
-@dataclass(frozen=True, slots=True)
-class Deadly:
-    """A task that kills its worker, as one does that wants too much memory."""
+def kill_worker(tools: Tools) -> tuple[int, ...]:
+    """Kill this process, as a task does that wants too much memory."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    return ()
 
-    id: str
 
-    def execute(self, tools: Tools) -> tuple[int, ...]:
-        os.kill(os.getpid(), signal.SIGKILL)
-        return ()
+DEADLY = (Task("first", return_process), Task("deadly", kill_worker), Task("last", return_process))

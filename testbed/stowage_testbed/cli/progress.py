@@ -11,7 +11,7 @@ from stowage_testbed.compare.comparison import Comparison
 from stowage_testbed.compare.request import CompareListener, Turn
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.report.progress import LiveProgress
-from stowage_testbed.reproduce.sweep.execution import SweepListener
+from stowage_testbed.reproduce.sweep import SweepListener
 
 LINE_EVERY_S = 30.0
 """In a log."""

@@ -11,6 +11,7 @@ import typer
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.base.files import write_whole
 from stowage_testbed.cli.main import app
+from stowage_testbed.cli.reproduce import show_sweep
 from stowage_testbed.text.tables import append_step_summary
 
 
@@ -38,8 +39,6 @@ def report(
         if given:
             raise InputError(f"{bundle} holds {'a sweep' if sweep else 'a run'}; remove {option}")
     if sweep:
-        from stowage_testbed.cli.reproducing import show_sweep  # noqa: PLC0415 - as above
-
         show_sweep(bundle)
     else:
         _show_run(bundle, markdown)

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import ExitStack
+from math import isfinite
 from pathlib import Path
-from typing import Annotated
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli.main import FAILED, app, reading_input
 from stowage_testbed.cli.options import RESULTS
 from stowage_testbed.cli.scenario import SCENARIOS
+from stowage_testbed.cluster.backend import TOOLS, Backend
+from stowage_testbed.cluster.interruption import ending_cleanly
+
+if TYPE_CHECKING:
+    from stowage_testbed.reproduce.paper.evaluation import InstanceRow
+    from stowage_testbed.reproduce.rebuilding import Evaluation, InstanceT, Rebuilding
 
 FIGURES = "figures.json"
 
@@ -23,6 +34,65 @@ Folder = Annotated[Path, typer.Option(help="Folder of the results, with figures.
 Workers = Annotated[int, typer.Option(min=1, help="Number of processes, which share the cores.")]
 DaskAddress = Annotated[str | None, typer.Option(help="Use the workers of the Dask scheduler at this address.")]
 Deterministic = Annotated[bool, typer.Option("--deterministic", help="Count work in steps: the same rows anywhere.")]
+
+
+def words(text: str, option: str) -> tuple[str, ...]:
+    """Return the words of a list; each must be there once."""
+    found = tuple(word.strip() for word in text.split(","))
+    if not all(found) or len(set(found)) < len(found):
+        raise InputError(f"{option} {text!r}: wants different names, with commas between them")
+    return found
+
+
+def numbers(text: str, option: str) -> tuple[float, ...]:
+    """Return the numbers of a list; each must be more than 0, and there once."""
+    try:
+        found = tuple(float(word) for word in text.split(","))
+    except ValueError:
+        found = ()
+    good = all(isfinite(one) and one > 0 for one in found)
+    if not found or not good or len(set(found)) < len(found):
+        raise InputError(f"{option} {text!r}: wants different numbers of more than 0, with commas between them")
+    return found
+
+
+def _rebuild(
+    paper: Rebuilding[InstanceT],
+    folder: Path,
+    *,
+    cells: list[str] | None,
+    sample: int,
+    strategies: str,
+    limits: str,
+    deterministic: bool,
+    workers: int,
+    dask: str | None,
+    then: Callable[[Evaluation[InstanceT]], None] | None = None,
+) -> NoReturn:
+    """Carry out what is left to do of an evaluation, report it, and exit with 1 if a task could not be carried out."""
+    from stowage_testbed.cli.progress import SweepProgress  # noqa: PLC0415 - as above
+    from stowage_testbed.reproduce.rebuilding import GridRequest, choose_cells  # noqa: PLC0415
+    from stowage_testbed.reproduce.sweep import connect_to_dask, use_processes  # noqa: PLC0415
+    from stowage_testbed.run.request import SIMULATOR, install_needed  # noqa: PLC0415
+
+    with reading_input():
+        request = GridRequest(
+            cells=choose_cells(cells or (), paper.grid),
+            sample=sample,
+            strategies=words(strategies, "--strategies"),
+            limits_s=numbers(limits, "--limits"),
+            deterministic=deterministic,
+        )
+    began = monotonic()
+    install_needed(SIMULATOR)
+    with ending_cleanly(), ExitStack() as stack:
+        used = use_processes(workers) if dask is None else stack.enter_context(connect_to_dask(dask))
+        evaluation = paper.rebuild(request, folder, used, SweepProgress())
+    if then is not None:
+        then(evaluation)
+    minutes = (monotonic() - began) / 60
+    typer.echo(paper.report(folder, folder / FIGURES, evaluation.failures, minutes))
+    raise typer.Exit(FAILED if evaluation.failures else 0)
 
 
 @reproduce_app.command()
@@ -47,21 +117,31 @@ def paper(
     Exits with 0 if every task was carried out, 1 if one was not, 2 if the input is at fault.
     """
     # polars, matplotlib and the client take seconds that other commands do not need.
-    from stowage_testbed.cli.reproducing import numbers, rebuild, run_sample_live, words  # noqa: PLC0415
-    from stowage_testbed.reproduce.instance.rebuilding import choose_cells  # noqa: PLC0415
-    from stowage_testbed.reproduce.paper.evaluation import PAPER, PaperRequest  # noqa: PLC0415
-    from stowage_testbed.scenario.instances import grid  # noqa: PLC0415
+    from stowage_testbed.report.progress import LiveProgress  # noqa: PLC0415
+    from stowage_testbed.reproduce.paper.live import run_live, sample_of  # noqa: PLC0415
+    from stowage_testbed.reproduce.paper.report import PAPER  # noqa: PLC0415
+    from stowage_testbed.run.request import install_needed  # noqa: PLC0415
 
-    with reading_input():
-        request = PaperRequest(
-            cells=choose_cells(cells or (), grid()),
-            sample=sample,
-            strategies=words(strategies, "--strategies"),
-            limits_s=numbers(limits, "--limits"),
-            deterministic=deterministic,
-        )
-    then = (lambda found: run_sample_live(found, results, live)) if live else None
-    rebuild(PAPER, request, results, workers=workers, dask=dask, then=then)
+    def run_sample(found: Evaluation[InstanceRow]) -> None:
+        install_needed(*TOOLS[Backend.KWOK_BINARY])
+        progress = LiveProgress()
+        try:
+            run_live(results, sample_of(found, live), progress)
+        finally:
+            progress.close()
+
+    _rebuild(
+        PAPER,
+        results,
+        cells=cells,
+        sample=sample,
+        strategies=strategies,
+        limits=limits,
+        deterministic=deterministic,
+        workers=workers,
+        dask=dask,
+        then=run_sample if live else None,
+    )
 
 
 @reproduce_app.command()
@@ -76,15 +156,16 @@ def boreas(
 
     Exits with 0 if `stowage` deployed everything whole, 1 if not, 2 if the input is at fault.
     """
-    from stowage_testbed.cli.reproducing import deployments  # noqa: PLC0415 - as above
-    from stowage_testbed.reproduce.boreas.report import write_report as write_boreas  # noqa: PLC0415
-    from stowage_testbed.reproduce.boreas.running import BoreasRequest, chosen_arms, chosen_scenes  # noqa: PLC0415
+    from stowage_testbed.cli.progress import SweepProgress  # noqa: PLC0415 - as above
+    from stowage_testbed.reproduce.boreas import BoreasRequest, chosen_arms, chosen_scenes, deploy_all, write_report  # noqa: PLC0415
+    from stowage_testbed.run.request import install_arms  # noqa: PLC0415
 
     request = BoreasRequest(chosen_scenes(scenes or ()), chosen_arms(arms or ()), repeat)
-    rows = deployments(request, results)
-    typer.echo(write_boreas(results, results / FIGURES, request, rows))
-    planned = [row for row in rows if row.arm == "stowage"]
-    raise typer.Exit(0 if all(row.whole for row in planned) else FAILED)
+    install_arms(request.arms, Backend.KWOK_BINARY)
+    with ending_cleanly():
+        rows = deploy_all(request, results, SweepProgress())
+    typer.echo(write_report(results, results / FIGURES, request, rows))
+    raise typer.Exit(0 if all(row.whole for row in rows if row.arm == "stowage") else FAILED)
 
 
 @reproduce_app.command()
@@ -105,18 +186,19 @@ def thesis(
 
     Exits with 0 if every task was carried out, 1 if one was not, 2 if the input is at fault.
     """
-    from stowage_testbed.cli.reproducing import numbers, rebuild, words  # noqa: PLC0415 - as above
-    from stowage_testbed.reproduce.instance.rebuilding import choose_cells  # noqa: PLC0415
-    from stowage_testbed.reproduce.thesis import STRATEGIES, THESIS, ThesisRequest, thesis_grid  # noqa: PLC0415
+    from stowage_testbed.reproduce.thesis import STRATEGIES, THESIS  # noqa: PLC0415 - as above
 
-    request = ThesisRequest(
-        cells=choose_cells(cells or (), thesis_grid()),
+    _rebuild(
+        THESIS,
+        results,
+        cells=cells,
         sample=sample,
-        strategies=words(strategies, "--strategies") if strategies else STRATEGIES,
-        limits_s=numbers(limits, "--limits"),
+        strategies=strategies or ",".join(STRATEGIES),
+        limits=limits,
         deterministic=deterministic,
+        workers=workers,
+        dask=dask,
     )
-    rebuild(THESIS, request, results, workers=workers, dask=dask)
 
 
 @reproduce_app.command()
@@ -130,7 +212,6 @@ def scorecache(
     Needs the tools of the groups compare and metrics. Comparisons that the folder has already are not run again.
     """
     from stowage_testbed.cli.progress import CompareProgress  # noqa: PLC0415 - as above
-    from stowage_testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
     from stowage_testbed.reproduce.scorecache import planned, rebuild  # noqa: PLC0415
 
     comparisons = planned(full=full, rounds=None)
@@ -141,3 +222,16 @@ def scorecache(
     finally:
         progress.close()
     typer.echo(shown)
+
+
+def show_sweep(folder: Path) -> None:
+    """Make the page, tables and figures of an evaluation anew; those made on a cluster have their own command."""
+    from stowage_testbed.reproduce.paper.report import PAPER  # noqa: PLC0415 - as above
+    from stowage_testbed.reproduce.sweep import read_header  # noqa: PLC0415
+    from stowage_testbed.reproduce.thesis import THESIS  # noqa: PLC0415
+
+    kind = read_header(folder).kind
+    known: dict[str, Rebuilding[Any]] = {"paper": PAPER, "thesis": THESIS}
+    if kind not in known:
+        raise InputError(f"{folder} holds deployments; show them with: stowage reproduce {kind} --results {folder}")
+    typer.echo(known[kind].report(folder, folder / FIGURES))

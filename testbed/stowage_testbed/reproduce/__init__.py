@@ -1,5 +1,5 @@
 """The papers' evaluations, rebuilt side by side with what was published.
 
-`instance.rebuilding.Rebuilding` is what an evaluation of instances and solvers is: see `paper` and `thesis`. `boreas`
-deploys on a cluster, `scorecache` compares schedulers.
+`rebuilding.Rebuilding` is what an evaluation of instances and solvers is: see `paper` and `thesis`. `boreas` deploys on
+a cluster, `scorecache` compares schedulers.
 """

@@ -20,7 +20,7 @@ from stowage_testbed.compare.request import EQUAL, CompareListener, CompareReque
 from stowage_testbed.compare.session import compare
 from stowage_testbed.compare.tables import CITATION, burst_table, direction_table, read_published
 from stowage_testbed.compare.wording import MISSING
-from stowage_testbed.reproduce.instance.rebuilding import write_tables
+from stowage_testbed.reproduce.rebuilding import write_tables
 from stowage_testbed.run.arm import ClientLimits
 from stowage_testbed.text.figure import Figure, at_most, figure
 from stowage_testbed.text.tables import Table

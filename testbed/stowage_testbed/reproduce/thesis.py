@@ -9,44 +9,34 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import product
+from itertools import product, starmap
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
-from stowage_testbed.reproduce.instance.rebuilding import (
+from stowage_testbed.reproduce.rebuilding import (
+    PENDING,
     Evaluation,
-    GridRequest,
+    Instance,
     Rebuilding,
     Solved,
+    carried_out,
+    facts_of,
     failures_figure,
     losses,
     losses_figure,
-)
-from stowage_testbed.reproduce.instance.rows import (
-    PENDING,
-    Instance,
-    carried_out,
-    facts_of,
     node_names,
     pod_names,
     snapshot_of,
 )
-from stowage_testbed.reproduce.sweep.execution import Tools
+from stowage_testbed.reproduce.sweep import Tools
 from stowage_testbed.scenario.instances import Case, Cell, Family
 from stowage_testbed.text.figure import Figure, figure, share_percent
 from stowage_testbed.text.tables import Table
 
-BINS = (4, 8, 16, 32)
-PODS_PER_BIN = (4, 8)
-PRIORITIES = (2, 5)
-RATIOS_PERCENT = (80, 90, 100, 110)
-
-
-def thesis_grid() -> tuple[Cell, ...]:
-    """Return the thesis's 64 cells."""
-    return tuple(Cell(*values) for values in product(BINS, PODS_PER_BIN, PRIORITIES, RATIOS_PERCENT))
+GRID = tuple(starmap(Cell, product((4, 8, 16, 32), (4, 8), (2, 5), (80, 90, 100, 110))))
+"""The thesis's 64 cells: bins, pods a bin, priorities, and percent of the room that is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +66,6 @@ def find_instance(case: Case, attempt: int, tools: Tools) -> ThesisRow | None:
     return ThesisRow(**facts_of(case, scenario, attempt, start), labelled=case.family is Family.LABELS)
 
 
-LIMITS_S = (1.0, 10.0)
-SAMPLE = 50
-"""Seeds a cell (section 4.4); with both limits, 6,400 runs of each solver."""
-
 Z3_BETTER, OR_TOOLS_BETTER, SAME = 23, 3395, 2982
 """Equations 4.1 to 4.3; where pods are alike the faster solver counts as better."""
 
@@ -90,33 +76,8 @@ WITH_SYMMETRY = {OR_TOOLS: "cpsat-items-symmetry", Z3: "z3-symmetry"}
 STRATEGIES = (OR_TOOLS, Z3, *WITH_SYMMETRY.values(), "paper", DEFAULT_STRATEGY)
 
 
-@dataclass(frozen=True, slots=True)
-class ThesisRequest(GridRequest):
-    """What of the thesis's evaluation is to be rebuilt, also with labels of nodes."""
-
-    sample: int = SAMPLE
-    strategies: tuple[str, ...] = STRATEGIES
-    limits_s: tuple[float, ...] = LIMITS_S
-    labelled: bool = True
-
-    @staticmethod
-    def grid() -> tuple[Cell, ...]:
-        """Return the thesis's 64 cells."""
-        return thesis_grid()
-
-    @property
-    def families(self) -> tuple[Family, ...]:
-        """Without labels, and with them if wanted."""
-        return (Family.THESIS, Family.LABELS)[: 1 + self.labelled]
-
-    def document(self) -> dict[str, Any]:
-        """Return what was asked for, as JSON values."""
-        return {**GridRequest.document(self), "labelled": self.labelled}
-
-
-@dataclass(frozen=True, slots=True)
-class ThesisSolved(Solved[ThesisRow]):
-    """A result and its instance."""
+ThesisSolved = Solved[ThesisRow]
+ThesisEvaluation = Evaluation[ThesisRow]
 
 
 class Outcome(StrEnum):
@@ -162,7 +123,6 @@ def win_counts(pairs: Iterable[tuple[ThesisSolved, ThesisSolved]]) -> WinCounts:
     return WinCounts(better, worse, same, faster)
 
 
-ThesisEvaluation = Evaluation[ThesisSolved]
 SHARE_HEADERS = ("solver", "limit", "labels", "instances", "optimal", "better", "no better", "mean call", "longest")
 DUEL_HEADERS = (
     "solver", "against", "limit", "instances", "better", "worse", "same", "same, faster", "worse tier by tier",
@@ -244,9 +204,10 @@ def thesis_figures(evaluation: ThesisEvaluation) -> Iterator[Figure]:
 THESIS = Rebuilding(
     kind="thesis",
     row_type=ThesisRow,
-    request_of=ThesisRequest.of_document,
+    grid=GRID,
+    families=(Family.THESIS, Family.LABELS),
+    strategies=STRATEGIES,
     tries=SEEDS_TRIED,
     attempt=find_instance,
-    pair=ThesisSolved,
     show=lambda _, found, __: ([share_table(found), win_table(found)], list(thesis_figures(found)), ""),
 )

@@ -21,9 +21,9 @@ from stowage_testbed.compare.comparison import Comparison
 from stowage_testbed.compare.page import page
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.report.before_after import write_page
-from stowage_testbed.reproduce.paper.instances import Categorised
-from stowage_testbed.reproduce.paper.page import page as paper_page
-from stowage_testbed.reproduce.sweep.execution import Header
+from stowage_testbed.reproduce.paper.report import page as paper_page
+from stowage_testbed.reproduce.rebuilding import Solved
+from stowage_testbed.reproduce.sweep import Header
 
 pytestmark = pytest.mark.browser
 
@@ -225,7 +225,7 @@ return shares.map((cell) => {
 
 @pytest.fixture
 def papers_page() -> str:
-    one = Categorised(an_instance(), paper_results.a_result((0, 1, 2)))
+    one = Solved(an_instance(), paper_results.a_result((0, 1, 2)))
     header = Header("paper", {}, {}, ())
     return paper_page(an_evaluation(one), (), header)
 

@@ -8,17 +8,10 @@ from pathlib import Path
 import pytest
 from sweep_tasks import HERE
 
-from stowage_testbed.reproduce.boreas.running import (
-    BoreasRequest,
-    DeploymentRow,
-    chosen_arms,
-    chosen_scenes,
-    deploy_all,
-)
-from stowage_testbed.reproduce.instance.rebuilding import choose_cells, losses
-from stowage_testbed.reproduce.instance.rows import PENDING
-from stowage_testbed.reproduce.sweep.execution import SweepListener
-from stowage_testbed.reproduce.thesis import THESIS, ThesisEvaluation, ThesisRequest, thesis_grid
+from stowage_testbed.reproduce.boreas import BoreasRequest, DeploymentRow, chosen_arms, chosen_scenes, deploy_all
+from stowage_testbed.reproduce.rebuilding import PENDING, GridRequest, losses
+from stowage_testbed.reproduce.sweep import SweepListener
+from stowage_testbed.reproduce.thesis import THESIS, ThesisEvaluation
 
 pytestmark = [pytest.mark.e2e, pytest.mark.nightly]
 
@@ -85,7 +78,7 @@ def test_what_is_known_is_not_deployed_again(rows: tuple[DeploymentRow, ...], fo
 
 pytestmark = [pytest.mark.e2e, pytest.mark.nightly]
 
-THESIS_REQUEST = ThesisRequest(cells=choose_cells(["n4-p4-k2-u100"], thesis_grid()), sample=1, limits_s=(0.5,))
+THESIS_REQUEST = GridRequest(("n4-p4-k2-u100",), 1, THESIS.strategies, limits_s=(0.5,))
 
 
 @pytest.fixture(scope="module")

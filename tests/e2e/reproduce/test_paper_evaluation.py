@@ -12,21 +12,20 @@ from sweep_tasks import HERE, LIMIT_S, same_rows
 from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
-from stowage_testbed.reproduce.instance.rebuilding import choose_cells
-from stowage_testbed.reproduce.instance.rows import PENDING
-from stowage_testbed.reproduce.paper.evaluation import PAPER, PaperRequest
-from stowage_testbed.reproduce.paper.instances import Evaluation
+from stowage_testbed.reproduce.paper.evaluation import Evaluation
 from stowage_testbed.reproduce.paper.live import run_live, sample_of
-from stowage_testbed.reproduce.sweep.execution import SweepListener
+from stowage_testbed.reproduce.paper.report import PAPER
+from stowage_testbed.reproduce.rebuilding import PENDING, GridRequest
+from stowage_testbed.reproduce.sweep import SweepListener
 from stowage_testbed.run.listener import Listener
-from stowage_testbed.scenario.instances import grid
 
 pytestmark = pytest.mark.e2e
 
-REQUEST = PaperRequest(
+REQUEST = GridRequest(
     # Of the first two, some come out otherwise unless the ReplicaSets are there too.
-    cells=choose_cells(["n4-p8-k4-u90", "n4-p4-k1-u90", "n4-p4-k4-u105"], grid()),
+    cells=("n4-p8-k4-u90", "n4-p4-k1-u90", "n4-p4-k4-u105"),
     sample=2,
+    strategies=PAPER.strategies,
     limits_s=(LIMIT_S,),
     deterministic=True,
 )

@@ -10,23 +10,24 @@ import dask
 import psutil
 import pytest
 from distributed import LocalCluster
-from sweep_tasks import HERE, LIMIT_S, Deadly, Harmless, same_rows
+from sweep_tasks import DEADLY, HERE, LIMIT_S, same_rows
 
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.journal import TaskJournal
 from stowage_testbed.base.wait import HANG_S
-from stowage_testbed.reproduce.instance.rebuilding import choose_cells
-from stowage_testbed.reproduce.paper.evaluation import PAPER, PaperRequest
-from stowage_testbed.reproduce.sweep import execution
-from stowage_testbed.reproduce.sweep.execution import SweepListener, Task, connect_to_dask, execute, use_processes
+from stowage_testbed.reproduce import sweep
+from stowage_testbed.reproduce.paper.report import PAPER
+from stowage_testbed.reproduce.rebuilding import GridRequest, choose_cells
+from stowage_testbed.reproduce.sweep import SweepListener, connect_to_dask, execute, use_processes
 from stowage_testbed.scenario.instances import grid
 
 pytestmark = [pytest.mark.e2e, pytest.mark.nightly]
 
-REQUEST = PaperRequest(
+REQUEST = GridRequest(
     # Each is proved long before steps or, on a busy machine, the clock end it.
     cells=choose_cells(["n4-p4-k[24]-u100", "n4-p4-k4-u95"], grid()),
     sample=2,
+    strategies=PAPER.strategies,
     limits_s=(LIMIT_S,),
     deterministic=True,
 )
@@ -75,10 +76,9 @@ def test_rows_do_not_depend_on_who_died(tmp_path: Path) -> None:
 
 def test_a_task_whose_workers_die_is_set_aside_and_its_neighbours_are_not(tmp_path: Path) -> None:
     """Bad instances must not cost the sweep, nor be blamed on others."""
-    tasks: list[Task[int]] = [Harmless("first"), Deadly("deadly"), Harmless("last")]
     written = TaskJournal(tmp_path / "rows.jsonl", int)
 
-    failures = execute("tasks", tasks, written, use_processes(2), SweepListener())
+    failures = execute("tasks", DEADLY, written, use_processes(2), SweepListener())
 
     assert list(failures) == ["deadly"]
     assert "its workers died twice" in failures["deadly"]
@@ -87,7 +87,6 @@ def test_a_task_whose_workers_die_is_set_aside_and_its_neighbours_are_not(tmp_pa
 
 def test_the_workers_of_a_dask_scheduler_share_a_sweep(tmp_path: Path) -> None:
     """A sweep runs on many machines; a task that kills workers is set aside there."""
-    tasks: list[Task[int]] = [Harmless("first"), Deadly("deadly"), Harmless("last")]
     journal = TaskJournal(tmp_path / "rows.jsonl", int)
     with (
         dask.config.set({"distributed.deploy.lost-worker-timeout": "1 day"}),
@@ -102,7 +101,7 @@ def test_the_workers_of_a_dask_scheduler_share_a_sweep(tmp_path: Path) -> None:
         ) as cluster,
         connect_to_dask(cluster.scheduler_address) as workers,
     ):
-        failures = execute("tasks", tasks, journal, workers, SweepListener())
+        failures = execute("tasks", DEADLY, journal, workers, SweepListener())
 
     assert workers.count == 2
     assert list(failures) == ["deadly"]
@@ -111,7 +110,7 @@ def test_the_workers_of_a_dask_scheduler_share_a_sweep(tmp_path: Path) -> None:
 
 def test_where_no_scheduler_answers_the_command_to_start_one_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise the sweep would wait for ever."""
-    monkeypatch.setattr(execution, "CONNECT_S", 1)
+    monkeypatch.setattr(sweep, "CONNECT_S", 1)
     with pytest.raises(StowageError, match="dask scheduler"), connect_to_dask("tcp://127.0.0.1:9"):
         pass
 
@@ -133,8 +132,7 @@ def test_nothing_is_left_running(tmp_path: Path) -> None:
     """Neither workers, nor the schedulers and optimisers that dead ones had started."""
     before = set(_ours())
     listener = Looking(before)
-    cells = choose_cells(["n4-p4-k1-u100"], grid())
-    request = PaperRequest(cells, 1, limits_s=(0.2,))
+    request = GridRequest(("n4-p4-k1-u100",), 1, PAPER.strategies, limits_s=(0.2,))
     PAPER.rebuild(request, tmp_path, use_processes(1), listener)
     started = listener.started
     assert any("stowage-simulate" in words for _, words in started)

@@ -21,7 +21,7 @@ from benchmarks.optimizer.measurement import Record, Value
 from benchmarks.upstream.benchmark import SMALL, Pace, upstream_figures
 from benchmarks.upstream.end_to_end import SpecResult, spec_figure
 from benchmarks.upstream.profiles import PROFILES
-from stowage_testbed.reproduce.instance.rows import TierRow
+from stowage_testbed.reproduce.rebuilding import TierRow
 from stowage_testbed.text.figure import Figure, at_least, at_most, figure, table
 
 

@@ -15,34 +15,42 @@ from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
 from stowage_testbed.hpa.settings import FULL, Find
-from stowage_testbed.reproduce.boreas.report import boreas_figures, boreas_table, counted
-from stowage_testbed.reproduce.boreas.running import (
+from stowage_testbed.reproduce.boreas import (
     NODE,
     BoreasRequest,
     DeploymentRow,
     arms,
+    boreas_figures,
+    boreas_table,
     chosen_arms,
     chosen_scenes,
+    counted,
     run_id,
     scenes,
 )
-from stowage_testbed.reproduce.instance.rebuilding import Evaluation, losses
-from stowage_testbed.reproduce.instance.rows import PENDING, TierRow, Where
-from stowage_testbed.reproduce.paper.evaluation import evaluation_figures
-from stowage_testbed.reproduce.paper.instances import Baseline, Categorised, Category, shares
-from stowage_testbed.reproduce.paper.live import LiveRow
-from stowage_testbed.reproduce.paper.page import page
-from stowage_testbed.reproduce.paper.tables import headline_sentences, headline_table, live_table, table_1
+from stowage_testbed.reproduce.paper.evaluation import (
+    Baseline,
+    Category,
+    category,
+    gain_points,
+    headline_sentences,
+    headline_table,
+    shares,
+    table_1,
+)
+from stowage_testbed.reproduce.paper.live import LiveRow, live_table
+from stowage_testbed.reproduce.paper.report import evaluation_figures, page
+from stowage_testbed.reproduce.rebuilding import PENDING, Evaluation, Solved, TierRow, Where, losses
 from stowage_testbed.reproduce.scorecache import BURST, RECOVERY, planned, recovery_table
-from stowage_testbed.reproduce.sweep.execution import Header
+from stowage_testbed.reproduce.sweep import Header
 from stowage_testbed.reproduce.thesis import (
+    GRID,
     Outcome,
     ThesisRow,
     ThesisSolved,
     outcome,
     share_table,
     thesis_figures,
-    thesis_grid,
     win_counts,
     win_table,
 )
@@ -71,9 +79,9 @@ def test_a_result_falls_into_the_category_of_the_papers_text(
     instance = an_instance(priorities, start=(0, 1, -1), stock=(0, 1, 2))
     result = a_result(plan, optimal=optimal)
 
-    one = Categorised(instance, result)
-    assert one.category(Baseline.DETERMINISTIC) is expected
-    assert one.category(Baseline.STOCK) is Category.NO_CALLS
+    one = Solved(instance, result)
+    assert category(one, Baseline.DETERMINISTIC) is expected
+    assert category(one, Baseline.STOCK) is Category.NO_CALLS
     known = shares([one], Baseline.DETERMINISTIC)
     assert known == {**dict.fromkeys(Category, 0), expected: 1}
 
@@ -81,18 +89,18 @@ def test_a_result_falls_into_the_category_of_the_papers_text(
 def test_gains_are_points_of_the_whole_cluster() -> None:
     """Pods of 100, 200 and 300 on four nodes of 1000: the third is worth 7.5 points."""
     instance = an_instance((1, 1, 1), start=(0, 1, -1), stock=(0, -1, -1))
-    one = Categorised(instance, a_result((0, 1, 2)))
+    one = Solved(instance, a_result((0, 1, 2)))
 
     assert [
-        one.gain_points(Baseline.DETERMINISTIC, "cpu"),
-        one.gain_points(Baseline.STOCK, "cpu"),
-        one.gain_points(Baseline.DETERMINISTIC, "memory"),
+        gain_points(one, Baseline.DETERMINISTIC, "cpu"),
+        gain_points(one, Baseline.STOCK, "cpu"),
+        gain_points(one, Baseline.DETERMINISTIC, "memory"),
     ] == pytest.approx([7.5, 12.5, 2.5])
 
 
 INSTANCE = an_instance((2, 1, 1))
-BETTER = Categorised(INSTANCE, a_result((0, 1, 2)))
-EQUAL = Categorised(replace(INSTANCE, case="other"), a_result((0, 1, -1), case="other", optimal=False))
+BETTER = Solved(INSTANCE, a_result((0, 1, 2)))
+EQUAL = Solved(replace(INSTANCE, case="other"), a_result((0, 1, -1), case="other", optimal=False))
 LIVE = LiveRow(
     "case", "paper", 1.0, "", 0.01, 2.0, 3.0, planned=(1, 2), executed=(1, 2), moves=1,
     evictions=0,
@@ -116,7 +124,7 @@ def test_the_headline_has_our_numbers_in_place_of_theirs() -> None:
 def test_table_1_holds_ours_under_the_published_numbers() -> None:
     """Means of the instances with four priorities, in the column of their size."""
     instance = an_instance((4, 1, 1), case="x", levels=4)
-    one = Categorised(instance, a_result((0, 1, 2), case="x", wall_s=0.25))
+    one = Solved(instance, a_result((0, 1, 2), case="x", wall_s=0.25))
     rows = table_1(an_evaluation(one, strategies=("paper",))).rows
 
     place = rows.index(next(row for row in rows if row[0] == "95 %"))
@@ -138,9 +146,9 @@ def test_a_difference_on_the_cluster_is_shown() -> None:
 def test_figures_show_what_ours_does_worse() -> None:
     """It is the promise of the project, and must not be left out when it is broken."""
     tier = TierRow(1, 2, 3, 3, True, 0, 0)
-    theirs = Categorised(INSTANCE, a_result((0, 1, 2), tiers=(tier,)))
+    theirs = Solved(INSTANCE, a_result((0, 1, 2), tiers=(tier,)))
     tiers = (replace(tier, placed=2),)
-    ours = Categorised(INSTANCE, a_result((0, 1, -1), strategy="lexicographic", tiers=tiers))
+    ours = Solved(INSTANCE, a_result((0, 1, -1), strategy="lexicographic", tiers=tiers))
 
     found = evaluation_figures(an_evaluation(theirs, ours), [LIVE])
     figures = {one.name: one for one in found}
@@ -191,7 +199,7 @@ def solved(
         ),
         wall_s=wall_s,
     )
-    return ThesisSolved(THESIS, replace(row, moves=moves))
+    return Solved(THESIS, replace(row, moves=moves))
 
 
 def test_better_is_more_pods_of_a_higher_priority_then_fewer_moved() -> None:
@@ -234,11 +242,11 @@ def test_what_is_in_the_tables_of_the_thesis_is_in_the_figures() -> None:
 
 def test_the_grid_is_the_thesis_s_and_labels_are_asked_for_and_avoided() -> None:
     """64 cells of 50 instances with two limits; section 4.1.1 has both in it."""
-    case = Case(Family.LABELS, thesis_grid()[-1], 0)
+    case = Case(Family.LABELS, GRID[-1], 0)
     plain = replace(case, family=Family.THESIS)
     labelled = case.scenario(0).workload
 
-    assert len(thesis_grid()) * 50 * 2 == 6400
+    assert len(GRID) * 50 * 2 == 6400
     for operator in ("In", "NotIn"):
         assert f"'operator': '{operator}'" in str([one.pod for one in labelled])
     assert case.id != plain.id

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import pytest
 from sweep_tasks import HERE
 from typer.testing import CliRunner
@@ -12,10 +13,20 @@ from typer.testing import CliRunner
 from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.base.journal import TaskJournal
 from stowage_testbed.cli import app
-from stowage_testbed.cli.reproducing import numbers, words
-from stowage_testbed.reproduce.instance.rebuilding import choose_cells
-from stowage_testbed.reproduce.sweep import execution
-from stowage_testbed.reproduce.sweep.execution import Header, SweepFolder, SweepListener, Tools, execute, program
+from stowage_testbed.cli.reproduce import numbers, words
+from stowage_testbed.reproduce import sweep
+from stowage_testbed.reproduce.rebuilding import choose_cells
+from stowage_testbed.reproduce.sweep import (
+    HEADER,
+    Header,
+    SweepListener,
+    Task,
+    Tools,
+    execute,
+    open_sweep,
+    program,
+    read_header,
+)
 from stowage_testbed.scenario.instances import grid
 
 
@@ -41,7 +52,7 @@ def test_a_wrong_option_is_named_and_ends_with_two(options: list[str], said: str
 
 def test_lists_may_have_blanks_and_cells_keep_the_order_of_the_grid() -> None:
     """People write them so; without a pattern all 96 are meant."""
-    names = [cell.name for cell in choose_cells(["n8-p4-k1-*", "n4-p4-k1-u95"], grid())]
+    names = choose_cells(["n8-p4-k1-*", "n4-p4-k1-u95"], grid())
 
     assert words("paper, z3", "--strategies") == ("paper", "z3")
     assert numbers("1, 10,20", "--limits") == (1.0, 10.0, 20.0)
@@ -59,18 +70,16 @@ class Row:
 DONE: list[str] = []
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
-    """A task that says its name, or that it cannot."""
+def named(name: str, *, fails: bool = False) -> Task[Row]:
+    """Return a task that says its name, or that it cannot."""
 
-    id: str
-    fails: bool = False
-
-    def execute(self, tools: Tools) -> tuple[Row, ...]:
-        DONE.append(self.id)
-        if self.fails:
+    def say(tools: Tools) -> tuple[Row, ...]:
+        DONE.append(name)
+        if fails:
             raise StowageError("no node answers")
-        return (Row(self.id),)
+        return (Row(name),)
+
+    return Task(name, say)
 
 
 class Counting(SweepListener):
@@ -117,7 +126,7 @@ def test_only_what_is_missing_is_carried_out(journal: TaskJournal[Row]) -> None:
 
     The reason of a failure must not be lost, nor its result be missing for ever.
     """
-    tasks = [Named("first"), Named("a", fails=True), Named("b")]
+    tasks = [named("first"), named("a", fails=True), named("b")]
     seen: list[list[object]] = []
     for some in (tasks, tasks, tasks[::2]):
         listener = Counting()
@@ -136,9 +145,9 @@ def test_only_what_is_missing_is_carried_out(journal: TaskJournal[Row]) -> None:
 def test_rows_of_two_programs_are_not_mixed(journal: TaskJournal[Row], monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker on another machine may have another version of Stowage."""
     here = iter([{"recipe": "1"}, {"recipe": "2"}])
-    monkeypatch.setattr(execution, "_read_program", lambda: next(here))
+    monkeypatch.setattr(sweep, "program", lambda: next(here))
 
-    failures = execute("names", [Named("b")], journal, HERE, SweepListener())
+    failures = execute("names", [named("b")], journal, HERE, SweepListener())
 
     assert "recipe 2 here, 1 there" in failures["b"]
     assert DONE == []
@@ -153,20 +162,20 @@ def test_rows_of_two_programs_are_not_mixed(journal: TaskJournal[Row], monkeypat
 )
 def test_a_folder_goes_on_with_its_own_sweep_alone(tmp_path: Path, before: Header, said: str) -> None:
     """Rows of two programs that look like one sweep are a lie."""
-    SweepFolder(tmp_path).write_header(before)
+    (tmp_path / HEADER).write_bytes(msgspec.json.encode(before))
 
-    with pytest.raises(StowageError, match=said), SweepFolder(tmp_path).opened("paper", {}):
+    with pytest.raises(StowageError, match=said), open_sweep(tmp_path, "paper", {}):
         pass
 
 
 def test_a_folder_has_one_sweep_or_is_said_to_have_none(tmp_path: Path) -> None:
     """The lines of two would mix; and a wrong path is the usual mistake."""
     with pytest.raises(StowageError, match="holds no results"):
-        SweepFolder(tmp_path).header()
+        read_header(tmp_path)
     with (
-        SweepFolder(tmp_path).opened("paper", {}),
+        open_sweep(tmp_path, "paper", {}),
         pytest.raises(StowageError, match="another sweep"),
-        SweepFolder(tmp_path).opened("paper", {}),
+        open_sweep(tmp_path, "paper", {}),
     ):
         pass
-    assert SweepFolder(tmp_path).header().kind == "paper"
+    assert read_header(tmp_path).kind == "paper"

@@ -12,8 +12,8 @@ from time import monotonic, perf_counter
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.journal import TaskJournal
 from stowage_testbed.metrics.state import ClusterState, count_placed_by_priority, list_placements
-from stowage_testbed.reproduce.paper.instances import Categorised, Evaluation
-from stowage_testbed.reproduce.sweep.execution import SweepFolder
+from stowage_testbed.reproduce.paper.evaluation import Categorised, Evaluation
+from stowage_testbed.reproduce.sweep import lock_folder
 from stowage_testbed.run.context import Stopwatch, make_run_id
 from stowage_testbed.run.listener import Listener, Material
 from stowage_testbed.run.outcome import ScenarioOutcome
@@ -23,6 +23,7 @@ from stowage_testbed.run.session import open_context
 from stowage_testbed.scenario.model import AFTER, BEFORE, OptimizerSettings, Scenario
 from stowage_testbed.scenario.simulation import simulate
 from stowage_testbed.simulate import Simulator, find_profile
+from stowage_testbed.text.tables import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,6 @@ class LiveRow:
     error: str = ""
 
 
-LIVE = "live"
 SIMULATIONS = 5
 """Of which the median counts: one alone may meet a busy moment."""
 
@@ -68,9 +68,8 @@ def sample_of(evaluation: Evaluation, share: float) -> list[Categorised]:
 
 def run_live(path: Path, sample: Sequence[Categorised], listener: Listener) -> tuple[LiveRow, ...]:
     """Run what has not been run yet, and return the rows of the whole sample."""
-    folder = SweepFolder(path)
-    with folder.alone():
-        journal = folder.journal(LIVE, LiveRow)
+    with lock_folder(path):
+        journal = _journal(path)
         missing = [one for one in sample if one.instance.case not in journal]
         if missing:
             run_id, request = make_run_id(), RunRequest(tuple(live_scenario(one) for one in missing))
@@ -91,8 +90,12 @@ def run_live(path: Path, sample: Sequence[Categorised], listener: Listener) -> t
 
 def live_rows(path: Path) -> tuple[LiveRow, ...]:
     """Return what was run on a cluster until now."""
-    journal = SweepFolder(path).journal(LIVE, LiveRow)
+    journal = _journal(path)
     return tuple(row for case in journal for row in journal.get(case))
+
+
+def _journal(path: Path) -> TaskJournal[LiveRow]:
+    return TaskJournal(path / "live.jsonl", LiveRow)
 
 
 def live_scenario(one: Categorised) -> Scenario:
@@ -159,3 +162,41 @@ def difference(cluster: ClusterState, simulated: ClusterState) -> str:
             real, made = (", ".join(one) or "no node" for one in (on_cluster, in_simulation))
             return f"{workload}: {real} on the cluster, {made} simulated"
     return ""
+
+
+TITLE = "A sample on the real cluster"
+HEADERS = (
+    "instance", "placements", "simulated", "cluster", "ratio", "with its start", "planned by priority",
+    "runs by priority", "moves", "evictions",
+)  # fmt: skip
+
+
+def live_table(rows: Sequence[LiveRow]) -> Table:
+    """Return a row an instance; without any, a note that says how to get some."""
+    if not rows:
+        how = "Nothing was run on a cluster; --live 0.02 runs two in a hundred."
+        return Table(TITLE, HEADERS, (), (how,))
+    cells = tuple(
+        (
+            row.case, row.difference or "equal", f"{1000 * row.simulated_s:.0f} ms",
+            f"{row.cluster_s:.1f} s", f"{ratio(row):.0f}", f"{full_ratio(row):.0f}",
+            "+".join(map(str, row.planned)), "+".join(map(str, row.executed)), str(row.moves), str(row.evictions),
+        )
+        for row in rows
+    )  # fmt: skip
+    note = (
+        f"{sum(not row.difference for row in rows)} of {len(rows)} are placed as the simulation says, ReplicaSet by "
+        f"ReplicaSet. The cluster took {median(map(ratio, rows)):.0f} times as long (median), "
+        f"{median(map(full_ratio, rows)):.0f} times with a start of its own for each instance, as published."
+    )
+    return Table(f"{TITLE}, with its plans carried out", HEADERS, cells, (note,))
+
+
+def ratio(row: LiveRow) -> float:
+    """Return how many times the simulation's time a running cluster took."""
+    return row.cluster_s / row.simulated_s
+
+
+def full_ratio(row: LiveRow) -> float:
+    """Return how many times the simulation's time a fresh cluster would take."""
+    return (row.cluster_s + row.start_s) / row.simulated_s

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import dataclasses
 import io
 import multiprocessing
 import os
@@ -12,13 +11,13 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from signal import SIG_IGN, SIGINT, SIGKILL, signal
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 import polars as pl
@@ -36,19 +35,18 @@ from stowage_testbed.toolchain.environment import machine, package_versions, sou
 RECIPE = 2
 """Counted up whenever a task would give other rows than before."""
 
-PACKAGES = ("numba", "numpy", "ortools")
-
 RowT = TypeVar("RowT")
 
 
-def program() -> dict[str, str]:
+@cache
+def program() -> Mapping[str, str]:
     """Return what must be the same wherever rows of one sweep are made."""
     versions = package_versions()
     return {
         "recipe": str(RECIPE),
         "optimiser": source_digest(),
         "simulator": tool_build("stowage-simulate", choose_minor()),
-        **{name: versions[name] for name in PACKAGES},
+        **{name: versions[name] for name in ("numba", "numpy", "ortools")},
     }
 
 
@@ -69,66 +67,53 @@ class Header:
     """What a folder's rows were made of; the scope is what was asked for, as JSON values."""
 
     kind: str
-    program: dict[str, str]
+    program: Mapping[str, str]
     scope: dict[str, Any]
     machines: tuple[str, ...]
 
 
-class SweepFolder:
-    """A folder of results."""
+def read_header(folder: Path) -> Header:
+    """Return what a folder's rows were made of; a `StowageError` if there are none."""
+    file = folder / HEADER
+    if not file.is_file():
+        raise StowageError(f"{folder} holds no results of a sweep; make some with `stowage reproduce` and --results")
+    return msgspec.json.decode(file.read_bytes(), type=Header)
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
 
-    def journal(self, name: str, row_type: type[RowT]) -> TaskJournal[RowT]:
-        """Return one of the journals, with what is in it."""
-        return TaskJournal(self.path / f"{name}.jsonl", row_type)
-
-    def header(self) -> Header:
-        """Return what the rows were made of; a `StowageError` if there are none."""
-        file = self.path / HEADER
-        if not file.is_file():
-            way_out = "make some with `stowage reproduce` and --results"
-            raise StowageError(f"{self.path} holds no results of a sweep; {way_out}")
-        return msgspec.json.decode(file.read_bytes(), type=Header)
-
-    def write_header(self, header: Header) -> None:
-        """Write the header, whole or not at all."""
-        content = msgspec.json.format(msgspec.json.encode(header), indent=1)
-        write_whole(self.path / HEADER, content + b"\n")
-
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Keep others out for the block; a `StowageError` if somebody else is at work here."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        try:
-            with FileLock(self.path / ".lock", timeout=0):
-                yield
-        except Timeout as error:
-            way_out = "wait for it, or name another folder with --results"
-            raise StowageError(f"another sweep is at work in {self.path}; {way_out}") from error
-
-    @contextmanager
-    def opened(self, kind: str, scope: dict[str, Any]) -> Iterator[None]:
-        """Keep others out for the block, and write the header; a `StowageError` for rows of another kind or program."""
-        with self.alone():
-            made_by, facts = program(), machine()
-            machines: tuple[str, ...] = ()
-            if (self.path / HEADER).is_file():
-                before = self.header()
-                found = find_differences(made_by, before.program)
-                if before.kind != kind:
-                    found.append(f"it reproduces {before.kind}, not {kind}")
-                if found:
-                    raise StowageError(
-                        f"{self.path} holds results that cannot be resumed: {'; '.join(found)}; name another folder "
-                        "with --results, or remove this one"
-                    )
-                machines = before.machines
-            gib = facts["memory_bytes"] / 2**30
-            here = f"{facts['system']}, {facts['cpus']} cores, {gib:.0f} GiB, Python {facts['python']}"
-            self.write_header(Header(kind, made_by, scope, tuple(dict.fromkeys((*machines, here)))))
+@contextmanager
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Keep others out for the block; a `StowageError` if somebody else is at work here."""
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(folder / ".lock", timeout=0):
             yield
+    except Timeout as error:
+        way_out = "wait for it, or name another folder with --results"
+        raise StowageError(f"another sweep is at work in {folder}; {way_out}") from error
+
+
+@contextmanager
+def open_sweep(folder: Path, kind: str, scope: dict[str, Any]) -> Iterator[None]:
+    """Keep others out for the block, and write the header; a `StowageError` for rows of another kind or program."""
+    with lock_folder(folder):
+        machines: tuple[str, ...] = ()
+        if (folder / HEADER).is_file():
+            before = read_header(folder)
+            found = find_differences(program(), before.program)
+            if before.kind != kind:
+                found.append(f"it reproduces {before.kind}, not {kind}")
+            if found:
+                raise StowageError(
+                    f"{folder} holds results that cannot be resumed: {'; '.join(found)}; name another folder "
+                    "with --results, or remove this one"
+                )
+            machines = before.machines
+        facts = machine()
+        gib = facts["memory_bytes"] / 2**30
+        here = f"{facts['system']}, {facts['cpus']} cores, {gib:.0f} GiB, Python {facts['python']}"
+        header = Header(kind, program(), scope, tuple(dict.fromkeys((*machines, here))))
+        write_whole(folder / HEADER, msgspec.json.format(msgspec.json.encode(header), indent=1) + b"\n")
+        yield
 
 
 def frame_of(rows: Iterable[RowT], row_type: type[RowT]) -> pl.DataFrame:
@@ -145,24 +130,20 @@ def write_frame(path: Path, frame: pl.DataFrame) -> None:
 
 def read_rows(path: Path, row_type: type[RowT]) -> tuple[RowT, ...]:
     """Return the rows of a file, which may have further columns."""
-    columns = [field.name for field in dataclasses.fields(row_type)]  # type: ignore[arg-type] # a dataclass
-    records = pl.read_parquet(path, columns=columns).to_dicts()
+    records = pl.read_parquet(path, columns=list(_schema(row_type))).to_dicts()
     return msgspec.convert(records, tuple[row_type, ...])  # type: ignore[valid-type] # known at run time
 
 
 def _schema(row_type: type) -> dict[str, Any]:
-    hints = get_type_hints(row_type)
-    return {field.name: _column(hints[field.name]) for field in dataclasses.fields(row_type)}
+    return {name: _column(hint) for name, hint in get_type_hints(row_type).items()}
 
 
 def _column(hint: Any) -> Any:
     if get_origin(hint) is tuple:
         return pl.List(_column(get_args(hint)[0]))
-    plain = isinstance(hint, type) and not dataclasses.is_dataclass(hint)
+    plain = isinstance(hint, type) and not is_dataclass(hint)
     return pl.DataType.from_python(hint) if plain else pl.Struct(_schema(hint))
 
-
-RowT_co = TypeVar("RowT_co", covariant=True)
 
 CONNECT_S = 20
 WORKERS_S = 60
@@ -193,22 +174,16 @@ class Tools(ExitStack):
         """The optimiser's service."""
         return self.enter_context(running_service())
 
-    def renew(self) -> None:
-        """End everything; what is asked for next is started again."""
-        self.close()
-        for name in ("deterministic", "stock", "service"):
-            self.__dict__.pop(name, None)
 
+@dataclass(frozen=True, slots=True)
+class Task(Generic[RowT]):
+    """A piece of a sweep, which needs no other; pickled on its way to a worker.
 
-class Task(Protocol[RowT_co]):
-    """A piece of a sweep. It needs no other, and is pickled on its way to a worker."""
+    No other task of the sweep has its ``id``. ``execute`` returns its rows: the same on any machine, except for times.
+    """
 
-    @property
-    def id(self) -> str:
-        """Return its name, which no other task of the sweep has."""
-
-    def execute(self, tools: Tools) -> tuple[RowT_co, ...]:
-        """Return its rows: the same on any machine, except for times."""
+    id: str
+    execute: Callable[[Tools], tuple[RowT, ...]]
 
 
 Outcome = tuple[str, tuple[RowT, ...], str]
@@ -293,7 +268,7 @@ def execute(
         return failures
     listener.begun(what, len(tasks), len(tasks) - len(missing), workers.count)
     try:
-        for task_id, rows, failure in _execute_all(missing, workers):
+        for task_id, rows, failure in _outcomes(missing, workers):
             if failure:
                 failures[task_id] = failure
             else:
@@ -304,71 +279,55 @@ def execute(
     return failures
 
 
-def _execute_all(tasks: Sequence[Task[RowT]], workers: Workers) -> Iterator[Outcome[RowT]]:
+def _outcomes(tasks: Sequence[Task[RowT]], workers: Workers) -> Iterator[Outcome[RowT]]:
     """Yield each outcome as soon as it is there."""
     left, suspects = deque(tasks), list[Task[RowT]]()
     while left:
         with workers.start() as executor:
-            yield from _execute_together(left, suspects, workers, executor)
+            # No more are submitted than are executed: when it breaks, each is a suspect.
+            running: dict[Future[Outcome[RowT]], Task[RowT]] = {}
+            broken = False
+            while running or (left and not broken):
+                while left and len(running) < workers.count and not broken:
+                    try:
+                        running[executor.submit(_attempt, left[0], workers.cores, program())] = left[0]
+                    except BrokenExecutor:
+                        broken = True
+                    else:
+                        left.popleft()
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    task, error = running.pop(future), future.exception()
+                    if error is None:
+                        yield future.result()
+                    else:
+                        suspects.append(task)
+                        broken = broken or isinstance(error, BrokenExecutor)
     for task in suspects:
         with workers.start() as executor:
-            future = executor.submit(_attempt, task, workers.cores, _read_program())
+            future = executor.submit(_attempt, task, workers.cores, program())
             error = future.exception()
             yield (task.id, (), f"set aside, for its workers died twice: {error}") if error else future.result()
-
-
-def _execute_together(
-    left: deque[Task[RowT]], suspects: list[Task[RowT]], workers: Workers, executor: Executor
-) -> Iterator[Outcome[RowT]]:
-    """Yield outcomes until nothing is left or the executor broke."""
-    # No more are submitted than are executed: when it breaks, each is a suspect.
-    running: dict[Future[Outcome[RowT]], Task[RowT]] = {}
-    broken = False
-    while running or (left and not broken):
-        while left and len(running) < workers.count and not broken:
-            try:
-                running[executor.submit(_attempt, left[0], workers.cores, _read_program())] = left[0]
-            except BrokenExecutor:
-                broken = True
-            else:
-                left.popleft()
-        for future in wait(running, return_when=FIRST_COMPLETED).done:
-            task, error = running.pop(future), future.exception()
-            if error is None:
-                yield future.result()
-            else:
-                suspects.append(task)
-                broken = broken or isinstance(error, BrokenExecutor)
-
-
-def _attempt(task: Task[RowT], cores: int, expected: Mapping[str, str]) -> Outcome[RowT]:
-    """Return the task's rows, or why there are none; on a worker."""
-    try:
-        if found := find_differences(_read_program(), expected):
-            why = f"this worker would make rows of another program ({'; '.join(found)})"
-            return task.id, (), f"{why}; install the same version of Stowage and its tools on every worker"
-        return task.id, task.execute(_tools_of_thread(cores)), ""
-    except StowageError as error:
-        # A process that failed one task is not trusted with the next.
-        _tools_of_thread(cores).renew()
-        return task.id, (), str(error)
 
 
 _threads = threading.local()
 
 
-def _tools_of_thread(cores: int) -> Tools:
-    """Return the tools that a worker's thread keeps from task to task."""
+def _attempt(task: Task[RowT], cores: int, expected: Mapping[str, str]) -> Outcome[RowT]:
+    """Return the task's rows, or why there are none; on a worker, whose thread keeps its tools from task to task."""
     tools: Tools | None = getattr(_threads, "tools", None)
     if tools is None or tools.cores != cores:
         tools = _threads.tools = Tools(cores)
         atexit.register(tools.close)
-    return tools
-
-
-@cache
-def _read_program() -> Mapping[str, str]:
-    return program()
+    try:
+        if found := find_differences(program(), expected):
+            why = f"this worker would make rows of another program ({'; '.join(found)})"
+            return task.id, (), f"{why}; install the same version of Stowage and its tools on every worker"
+        return task.id, task.execute(tools), ""
+    except StowageError as error:
+        # A process that failed one task is not trusted with the next.
+        tools.close()
+        _threads.tools = None
+        return task.id, (), str(error)
 
 
 def _end_with_parent() -> None:

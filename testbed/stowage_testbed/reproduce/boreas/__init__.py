@@ -1,1 +1,0 @@
-"""The evaluation of "Boreas", seed 004: deployments that need to be planned whole."""

@@ -1,1 +1,0 @@
-"""Instances and solves as rows, whatever evaluation they are of."""

@@ -1,1 +1,0 @@
-"""Many independent tasks, on one machine or on many; what is done is never lost."""
