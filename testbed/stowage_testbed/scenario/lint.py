@@ -10,8 +10,10 @@ from typing import Any
 
 from stowage_testbed.amounts.quantity import QuantityError
 from stowage_testbed.amounts.resources import CPU, MEMORY, PODS, Resources, names_of
+from stowage_testbed.api.kinds import DEFINITION
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.scenario.expected import Bounds, ExpectedMoment
+from stowage_testbed.scenario.manifest_rules import check_fields, check_manifest
 from stowage_testbed.scenario.model import SCALED, Scenario
 from stowage_testbed.scenario.reading import spell
 from stowage_testbed.scenario.scenario_file import ScenarioFile
@@ -59,7 +61,7 @@ class Content:
 
 def lint(one: Content) -> Found:
     """Yield all issues of a run."""
-    rules = [_sources, _workloads, _nodes, _releases, _expectations, _window, _checkpoints, _single_steps]
+    rules = [_sources, _workloads, _nodes, _manifests, _releases, _expectations, _window, _checkpoints, _single_steps]
     if one.whole:
         rules += [_names, _order, _order_of_nodes, _counts]
     return chain.from_iterable(rule(one) for rule in rules)
@@ -133,6 +135,18 @@ def _nodes(one: Content) -> Found:
         if clash := next((name for name in pool.node_names() if name in taken), None):
             yield place, f"node {clash!r} comes twice; give one of them another prefix", False
         taken |= set(pool.node_names())
+
+
+def _manifests(one: Content) -> Found:
+    """No part that is written as Kubernetes has it is one that the API server refuses."""
+    found = [check_fields(one.data.get(key), (key,)) for key in ("nodes", "workload")]
+    for step in one.steps:
+        if isinstance(step.action, AddNodes):
+            found.append(check_fields(one.data["steps"][step.number - 1][step.kind], step.place()))
+    kinds = [each.defined_kind for each in one.scenario.objects.values() if each.kind == DEFINITION]
+    found += [check_manifest(one.data["objects"][name], kinds, ("objects", name)) for name in one.file.objects]
+    for place, message in chain.from_iterable(found):
+        yield place, f"{spell(place, '')}: {message}", False
 
 
 def _releases(one: Content) -> Found:

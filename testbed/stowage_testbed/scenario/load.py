@@ -14,9 +14,10 @@ from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.scenario.arrivals.recorded_making import make_recorded_replay
 from stowage_testbed.scenario.instances import generate
 from stowage_testbed.scenario.lint import Content, lint
+from stowage_testbed.scenario.manifest_rules import check_manifest
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.objects import ObjectSpec, is_file, make_object_spec, name_again, read_objects
-from stowage_testbed.scenario.reading import describe, read
+from stowage_testbed.scenario.reading import describe, read, spell
 from stowage_testbed.scenario.scenario_file import ScenarioFile
 from stowage_testbed.scenario.steps.action import Action, Step, Where
 from stowage_testbed.scenario.steps.applying import ALL, Apply, Release
@@ -214,6 +215,9 @@ class _Reading:
             except StowageError as error:
                 self._add(place, str(error))
                 continue
+            for one in found:
+                for at, message in check_manifest(one.manifest, ()):
+                    self._add(place, f"{one.place}: {spell(at, '')}: {message}")
             changes.update({one.name: one for one in found if one.name in self._objects})
             self._objects |= {one.name: one for one in found if one.name not in self._objects}
             yield from (one.name for one in found)

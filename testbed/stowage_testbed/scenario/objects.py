@@ -53,6 +53,11 @@ class ObjectSpec:
         return self.kind == "Node" and "/" not in str(self.manifest.get("apiVersion", "v1"))
 
     @property
+    def defined_kind(self) -> str:
+        """The kind that it brings, if it is a definition of one."""
+        return str(((self.manifest.get("spec") or {}).get("names") or {}).get("kind", ""))
+
+    @property
     def allocatable(self) -> Resources | None:
         """What pods may take of the node, None where it does not say; raises `QuantityError`."""
         status = self.manifest.get("status") or {}
