@@ -16,20 +16,19 @@ from stowage_testbed.observe.pod import FINISHED, node_of, read_pod
 from stowage_testbed.scenario.types import LONGEST_LABEL
 from stowage_testbed.trace.format import PodTemplate
 from stowage_testbed.trace.reducing import (
+    CONTROLLERS,
     JOB_LABELS,
     TOPOLOGY_LABELS,
-    find_owner,
     identify,
     only_filled,
     reduce_pod_spec,
 )
 
-HASH_LABEL = "pod-template-hash"
 _MADE_LABELS = (
     JOB_LABELS
     | TOPOLOGY_LABELS
     | {
-        HASH_LABEL,
+        "pod-template-hash",
         "apps.kubernetes.io/pod-index",
         "batch.kubernetes.io/job-completion-index",
         "controller-revision-hash",
@@ -139,21 +138,15 @@ _REVISIONS = "workloads whose pods differ, as by several revisions, are one for 
 
 def _find_family(pod: Manifest, deployments: Mapping[tuple[str, str], str]) -> tuple[str, str, str]:
     """Return kind, namespace and name of who brings the pod again; bare pods with equal names are a family."""
-    metadata = pod["metadata"]
-    namespace, labels = metadata.get("namespace", ""), metadata.get("labels") or {}
-    owner = find_owner(pod)
-    if owner is None:
-        name = str(metadata.get("generateName") or metadata["name"])
-        return "Pod", namespace, re.sub(r"[-.]?\d*[-.]*$", "", name) or name
-    if owner.kind != "ReplicaSet":
-        return owner.kind, namespace, owner.name
-    suffix = f"-{labels.get(HASH_LABEL)}"
-    if (namespace, owner.name) in deployments:
-        return "Deployment", namespace, deployments[namespace, owner.name]
-    if HASH_LABEL in labels and owner.name.endswith(suffix):
-        # A list of pods alone names the ReplicaSet, which is named after it.
-        return "Deployment", namespace, owner.name.removesuffix(suffix)
-    return "ReplicaSet", namespace, owner.name
+    seen = read_pod(pod)
+    if seen.owner_kind not in CONTROLLERS:
+        name = str(pod["metadata"].get("generateName") or seen.name)
+        return "Pod", seen.namespace, re.sub(r"[-.]?\d*[-.]*$", "", name) or name
+    if seen.owner_kind == "ReplicaSet" and (seen.namespace, seen.owner_name) in deployments:
+        return "Deployment", seen.namespace, deployments[seen.namespace, seen.owner_name]
+    # A list of pods alone names the ReplicaSet, which is named after its Deployment.
+    kind, name = seen.top
+    return kind, seen.namespace, name
 
 
 def _split(

@@ -38,8 +38,8 @@ class Pod:
     """One pod as last seen.
 
     ``node`` is empty without one; the owner is its controller. ``ready`` is the condition ``Ready``, ``waiting_*``
-    what ``PodScheduled=False`` says. ``evicted`` means that the server granted an eviction, and ``reservation`` is
-    the UID of the plan or reservation whose room the pod says that it took.
+    what ``PodScheduled=False`` says, ``disruption`` the reason of ``DisruptionTarget``. ``reservation`` is the UID of
+    the plan or reservation whose room the pod says that it took.
     """
 
     uid: str
@@ -55,7 +55,7 @@ class Pod:
     requests: Resources
     terminating: bool
     ready: bool
-    evicted: bool
+    disruption: str
     waiting_reason: str
     waiting_message: str
     reservation: str
@@ -98,6 +98,11 @@ class Pod:
     def live(self) -> bool:
         """Whether the pod counts for its controller."""
         return not self.terminating and not self.finished
+
+    @property
+    def evicted(self) -> bool:
+        """Whether the server has granted an eviction."""
+        return self.disruption == "EvictionByEvictionAPI"
 
     @property
     def takes_room(self) -> bool:
@@ -195,7 +200,7 @@ def _read(pod: _Pod) -> Pod:
         ),
         terminating=bool(metadata.deletion_timestamp),
         ready=("Ready", "True") in conditions,
-        evicted=disrupted.reason == "EvictionByEvictionAPI",
+        disruption=intern(disrupted.reason or ""),
         waiting_reason=intern(waiting.reason or ""),
         waiting_message=intern(waiting.message or ""),
         reservation=_read_reservation(msgspec.json.decode(noted)) if ALLOCATED.encode() in noted else "",

@@ -34,7 +34,7 @@ from stowage_testbed.scenario.yaml_file import (
     read_variant_values,
 )
 from stowage_testbed.trace.format import SUFFIXES
-from stowage_testbed.trace.reading import Trace, TraceReader
+from stowage_testbed.trace.reading import Trace, scan_trace
 
 MANIFESTS = "manifests"  # Name of folders that hold no scenarios
 WAY_OUT = "; name a scenario file, a folder of them, or a scenario as `stowage scenario list` prints it"
@@ -242,13 +242,12 @@ class _Reading:
             self._add(place, f"{file} is not one of {known}; `stowage record` writes such a file, or write a `burst`")
             return None
         try:
-            reader = TraceReader(self._folder / file)
-            lines = tuple(reader)
+            trace, issues = scan_trace(self._folder / file)
         except InputError as error:
             self._add(place, f"cannot read {file}: {error}; name the file of a trace, relative to this one")
             return None
-        self.issues += [Issue(one.path, one.line, 1, one.message) for one in reader.issues]
-        return None if reader.issues else Trace(reader.header, lines, reader.remark)
+        self.issues += [Issue(self._folder / file, line, 1, message) for line, message in issues]
+        return None if issues else trace
 
 
 def select(asked: Sequence[str], *, folder: Path, labels: Iterable[str] = ()) -> tuple[Scenario, ...]:

@@ -134,8 +134,6 @@ class WatchLost(Event, frozen=True, kw_only=True, tag="lost"):
 Line = Template | NodeSeen | NodeGone | ObjectSeen | Scaled | ObjectGone | PodCame | PodBound | PodEnded | WatchLost
 """Any line but the header."""
 
-PodLine = PodCame | PodBound | PodEnded
-
 KINDS: dict[str, type[Event]] = {str(one.__struct_config__.tag): one for one in get_args(Line)}
 """The kinds of line by what they have under `do`."""
 

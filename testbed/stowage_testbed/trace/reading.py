@@ -1,9 +1,9 @@
-"""Reading a trace line by line, whole or cut off; every broken line is named."""
+"""Reading a trace, whole or cut off, with every broken line named; and the lives of its pods."""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,22 +31,6 @@ _ANY_GZIP = 16 + zlib.MAX_WBITS
 _MOST_ISSUES = 20  # Issues that one message names
 
 
-class _Kind(msgspec.Struct):
-    do: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class LineIssue:
-    """One issue of a trace; lines count from 1."""
-
-    path: Path
-    line: int
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.message}"
-
-
 @dataclass(frozen=True, slots=True)
 class Trace:
     """A whole trace in memory; `remark` says why it ends early, if it does."""
@@ -56,121 +40,93 @@ class Trace:
     remark: str = ""
 
 
-class TraceReader:
-    """Reads a trace as a stream of its good lines, once; ``issues`` has the broken ones, ``remark`` why it ends early.
+def read_trace(path: Path) -> Trace:
+    """Return a whole trace, or raise an InputError that names what is wrong with it, and all broken lines."""
+    trace, issues = scan_trace(path)
+    if not issues:
+        return trace
+    shown = "\n".join(f"  {path}:{number}: {message}" for number, message in issues[:_MOST_ISSUES])
+    rest = f"\n  and {len(issues) - _MOST_ISSUES} more" if len(issues) > _MOST_ISSUES else ""
+    raise InputError(
+        f"{len(issues)} lines of the trace are broken; `stowage record "
+        f"--schema` prints what they should be like:\n{shown}{rest}"
+    )
+
+
+def scan_trace(path: Path) -> tuple[Trace, list[tuple[int, str]]]:
+    """Return what can be read of a trace, and each issue with the number of its line, from 1.
 
     Raises an InputError if there is no such file, or it is no trace of this version.
     """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.issues: list[LineIssue] = []
-        self.remark = ""
-        self._number = 0
-        self._raw = self._read_raw()
-        self.header = self._read_header()
-
-    def __iter__(self) -> Iterator[Line]:
-        decoder, latest, known = msgspec.json.Decoder(Line), 0.0, set[str]()
-        for raw in self._raw:
-            try:
-                line = decoder.decode(raw)
-            except msgspec.MsgspecError as error:
-                self._note(_explain(raw, error))
-                continue
-            if line.t < latest:
-                self._note(f"its time {line.t:g} is before {latest:g}, the one before")
-            latest = max(latest, line.t)
-            if isinstance(line, Template):
-                known.add(line.id)
-            elif isinstance(line, PodCame) and line.of not in known:
-                self._note(f"no template {line.of!r} stands before it")
-            yield line
-
-    def check(self) -> None:
-        """Raise an InputError that names the lines which were found broken so far, if any."""
-        if not self.issues:
-            return
-        shown = "\n".join(f"  {one}" for one in self.issues[:_MOST_ISSUES])
-        more = len(self.issues) - _MOST_ISSUES
-        rest = f"\n  and {more} more" if more > 0 else ""
-        raise InputError(
-            f"{len(self.issues)} lines of the trace are broken; `stowage record "
-            f"--schema` prints what they should be like:\n{shown}{rest}"
-        )
-
-    def _note(self, message: str) -> None:
-        self.issues.append(LineIssue(self.path, self._number, message))
-
-    def _read_header(self) -> Header:
-        first = next(self._raw, b"")
+    check_is_trace(path.name)
+    try:
+        content, remark = path.read_bytes(), ""
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    if path.suffix == ".gz":
+        content, remark = _unpack(content)
+    *whole, rest = content.split(b"\n")
+    if rest.strip() and not remark:
+        remark = "its last line is cut off"
+    numbered = ((number, raw) for number, raw in enumerate(whole, 1) if raw.strip())
+    _, first = next(numbered, (1, b""))
+    header = _read_header(path, first)
+    decoder, latest, known = msgspec.json.Decoder(Line), 0.0, set[str]()
+    lines, issues = list[Line](), list[tuple[int, str]]()
+    for number, raw in numbered:
         try:
-            header = msgspec.json.decode(first, type=Header)
+            line = decoder.decode(raw)
         except msgspec.MsgspecError as error:
-            raise InputError(
-                f"{self.path} is no trace: its first line is no header ({error}); `stowage record` writes traces"
-            ) from error
-        if header.stowage_trace != VERSION:
-            raise InputError(
-                f"{self.path} is a trace of version {header.stowage_trace}, and this "
-                f"Stowage reads version {VERSION}; record it anew"
-            )
-        return header
+            issues.append((number, _explain(raw, error)))
+            continue
+        if line.t < latest:
+            issues.append((number, f"its time {line.t:g} is before {latest:g}, the one before"))
+        latest = max(latest, line.t)
+        if isinstance(line, Template):
+            known.add(line.id)
+        elif isinstance(line, PodCame) and line.of not in known:
+            issues.append((number, f"no template {line.of!r} stands before it"))
+        lines.append(line)
+    return Trace(header, tuple(lines), remark), issues
 
-    def _read_raw(self) -> Iterator[bytes]:
-        pending = b""
-        for chunk in self._read_chunks():
-            *whole, pending = (pending + chunk).split(b"\n")
-            for line in whole:
-                self._number += 1
-                if line.strip():
-                    yield line
-        if pending.strip() and not self.remark:
-            self.remark = "its last line is cut off"
 
-    def _read_chunks(self) -> Iterator[bytes]:
+def _read_header(path: Path, line: bytes) -> Header:
+    try:
+        header = msgspec.json.decode(line, type=Header)
+    except msgspec.MsgspecError as error:
+        raise InputError(
+            f"{path} is no trace: its first line is no header ({error}); `stowage record` writes traces"
+        ) from error
+    if header.stowage_trace != VERSION:
+        raise InputError(
+            f"{path} is a trace of version {header.stowage_trace}, and this "
+            f"Stowage reads version {VERSION}; record it anew"
+        )
+    return header
+
+
+def _unpack(packed: bytes) -> tuple[bytes, str]:
+    """Return all that can be unpacked, which the library's own reader does not, and why there is no more."""
+    unpacker, content = zlib.decompressobj(_ANY_GZIP), bytearray()
+    for start in range(0, len(packed), _CHUNK):
+        chunk, before = packed[start : start + _CHUNK], unpacker.copy()
         try:
-            check_is_trace(self.path.name)
-            with self.path.open("rb") as file:
-                chunks = iter(lambda: file.read(_CHUNK), b"")
-                packed = self.path.suffix == ".gz"
-                yield from self._unpack(chunks) if packed else chunks
-        except OSError as error:
-            raise InputError(f"cannot read {self.path}: {error.strerror}") from error
-
-    def _unpack(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield all that can be unpacked, which the library's own reader does not."""
-        unpacker = zlib.decompressobj(_ANY_GZIP)
-        for chunk in chunks:
-            before = unpacker.copy()
-            try:
-                yield unpacker.decompress(chunk)
-            except zlib.error as error:
-                self.remark = f"the rest is damaged ({error})"
-                with suppress(zlib.error):
-                    for byte in chunk:
-                        yield before.decompress(bytes((byte,)))
-                return
-        if not unpacker.eof:
-            self.remark = "it was cut off: whoever recorded it was killed"
-
-
-def read_trace(path: Path) -> Trace:
-    """Return a whole trace, or raise an InputError that names what is wrong with it, and all broken lines."""
-    reader = TraceReader(path)
-    lines = tuple(reader)
-    reader.check()
-    return Trace(reader.header, lines, reader.remark)
+            content += unpacker.decompress(chunk)
+        except zlib.error as error:
+            with suppress(zlib.error):
+                for byte in chunk:
+                    content += before.decompress(bytes((byte,)))
+            return bytes(content), f"the rest is damaged ({error})"
+    return bytes(content), "" if unpacker.eof else "it was cut off: whoever recorded it was killed"
 
 
 def _explain(raw: bytes, error: msgspec.MsgspecError) -> str:
     try:
-        kind = msgspec.json.decode(raw, type=_Kind).do
+        line = msgspec.json.decode(raw, type=dict)
     except msgspec.MsgspecError:
         return f"this is no JSON object ({error})"
-    if kind not in KINDS:
-        return f"`do` is {kind!r}; there are {', '.join(KINDS)}"
-    return f"{kind}: {error}"
+    kind = line.get("do", "")
+    return f"{kind}: {error}" if kind in tuple(KINDS) else f"`do` is {kind!r}; there are {', '.join(KINDS)}"
 
 
 GONE = frozenset({"deleted", "evicted"})  # Ends that somebody other than the scheduler brought about, and does again

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Self
 import msgspec
 
 from stowage_testbed.api.client import ask
-from stowage_testbed.observe.change import Change
 from stowage_testbed.observe.watches import SILENCE_S, Watches, choose_kinds
-from stowage_testbed.trace.format import VERSION, Header, Labels, Line, PodCame, WatchLost, check_is_trace
+from stowage_testbed.trace.format import VERSION, Header, Line, PodCame, WatchLost, check_is_trace
 from stowage_testbed.trace.recording import NAMESPACE, NODE, POD, Recording
 
 if TYPE_CHECKING:
@@ -48,16 +47,12 @@ class TraceWriter:
         self._file.flush()
         self._raw.flush()
 
-    def close(self) -> None:
-        """End the file."""
-        self._file.close()
-        self._raw.close()
-
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        self._file.close()
+        self._raw.close()
 
     def _put(self, line: Header | Line) -> None:
         self._file.write(self._encoder.encode(line) + b"\n")
@@ -104,12 +99,6 @@ class Recorded:
     losses: int = 0
     seconds: float = 0.0
 
-    def count(self, line: Line) -> None:
-        """Take a line."""
-        self.lines += 1
-        self.pods += isinstance(line, PodCame)
-        self.losses += isinstance(line, WatchLost)
-
 
 def record(
     api: ApiClient,
@@ -132,14 +121,21 @@ def record(
     listed = watches.list_kinds(kinds, remark)
     start, recorded = watches.clock.now(), Recorded()
     version = str(ask(api, "GET", "/version", "tell its version").get("gitVersion", "")).removeprefix("v")
-    header = Header(VERSION, start.wall_text(), version, _read_namespaces(listed, namespaces))
+    labels = {
+        one.name: {key: value for key, value in (one.body["metadata"].get("labels") or {}).items() if key != _OWN_NAME}
+        for one in listed
+        if one.kind == NAMESPACE and (not namespaces or one.name in namespaces)
+    }
+    header = Header(VERSION, start.wall_text(), version, labels)
     watches.follow()
     try:
         with TraceWriter(path, header) as writer:
 
             def write(line: Line) -> None:
                 writer.write(line)
-                recorded.count(line)
+                recorded.lines += 1
+                recorded.pods += isinstance(line, PodCame)
+                recorded.losses += isinstance(line, WatchLost)
 
             recording = Recording(start, kinds, write, namespaces)
             recording.begin(listed)
@@ -162,13 +158,3 @@ def record(
     finally:
         watches.stop()
     return recorded
-
-
-def _read_namespaces(listed: Collection[Change], namespaces: Collection[str]) -> dict[str, Labels]:
-    found: dict[str, Labels] = {}
-    for one in listed:
-        if one.kind == NAMESPACE and (not namespaces or one.name in namespaces):
-            labels = dict(one.body["metadata"].get("labels") or {})
-            labels.pop(_OWN_NAME, None)
-            found[one.name] = labels
-    return found

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from heapq import heappop, heappush
 from itertools import count
-from typing import Any
 
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.kinds import Kind
 from stowage_testbed.hostpods import HOST_LABEL
-from stowage_testbed.observe.change import Change, JsonObject, Verb, name_of, namespace_of, uid_of
+from stowage_testbed.observe.change import Change, JsonObject, Verb
 from stowage_testbed.observe.node import Node, read_node
-from stowage_testbed.observe.pod import read_pod
+from stowage_testbed.observe.pod import Pod, read_pod
 from stowage_testbed.observe.receipt import NS_PER_S, Receipt
 from stowage_testbed.observe.watches import Arrival, Interrupted, Relisted, Resumed
 from stowage_testbed.trace.format import (
@@ -33,7 +32,6 @@ from stowage_testbed.trace.format import (
     PodBound,
     PodCame,
     PodEnded,
-    PodLine,
     PodTemplate,
     Scaled,
     Template,
@@ -46,7 +44,6 @@ HOLD_S = 2.0  # How long a line waits for others that belong before it: watches 
 LONGEST_HOLD_S = 60.0  # How long it waits while a watch is interrupted, whose news come late
 NOTED_S = 1.0  # From here on an interruption is noted: shorter ones change nothing
 _BUILT_IN = "system-"  # How the priority classes begin that every cluster has
-PodKey = tuple[str, str]  # Namespace and name
 Key = tuple[str, str, str]  # Kind, namespace and name
 REMEMBERED = 200  # Stamps from which the difference of the clocks is learned
 STAMP_S = 1.0  # A stamp's resolution: it is cut off
@@ -61,6 +58,17 @@ _HOW: Mapping[str, How] = {
 """How a pod ended, by the reason of its condition `DisruptionTarget`."""
 
 
+@dataclass(slots=True)
+class _PodLife:
+    """A pod that has not gone; times are the trace's."""
+
+    uid: str
+    came: float
+    bound: float | None = None
+    runs_since: float | None = None
+    ended: bool = False
+
+
 class Recording:
     """Turns what watches report into lines, and gives them to ``write`` in order, times counted from ``began``."""
 
@@ -71,18 +79,18 @@ class Recording:
         self._kinds = kinds
         self._write = write
         self._namespaces = frozenset(namespaces)
-        self._objects: dict[Key, Node | Manifest] = {}
-        self._pods = _PodRecording(self._dating)
+        self._objects: dict[Key, Node | Manifest | _PodLife] = {}
+        self._templates: dict[str, PodTemplate] = {}
         self._held: list[tuple[float, int, Line]] = []
         self._number = count()
-        self._told: set[str] = set()
+        self._written: set[str] = set()
         self._lost: dict[str, Interrupted] = {}
         self._losses: list[Interrupted] = []
 
     def begin(self, listed: Iterable[Change]) -> None:
         """Take what is there at the beginning, each kind in the order of creation."""
         for change in listed:
-            found = list(self._see(change.kind, change.body, change.receipt, first=True))
+            found = list(self._see(change, first=True))
             # The namespaces of the beginning stand in the header.
             self._hold(found if change.kind != NAMESPACE else ())
 
@@ -90,16 +98,20 @@ class Recording:
         """Take what a watch reports."""
         match arrival:
             case Change(kind, Verb.DELETED, receipt, body):
-                if kind == POD:
-                    self._hold(self._pods.go((namespace_of(body), name_of(body)), receipt, body))
-                else:
-                    self._hold(self._go(self._key(kind, body), self._dating.at(receipt)))
-            case Change(kind, _, receipt, body):
-                self._hold(self._see(kind, body, receipt))
+                key = self._key(arrival)
+                life = self._objects.get(key)
+                if isinstance(life, _PodLife):
+                    self._hold(self._follow(key, life, arrival, first=False))
+                self._hold(self._go(key, receipt, read_pod(body) if kind == POD else None))
+            case Change():
+                self._hold(self._see(arrival))
             case Relisted(source, listed, receipt):
-                self._hold(self._keep_only(source.kind, listed, receipt))
+                # What the list lacks went unseen.
+                kind, keys = self._kinds[source.kind].name, {self._key(one) for one in listed}
+                for key in [one for one in self._objects if one[0] == kind and one not in keys]:
+                    self._hold(self._go(key, receipt))
                 for one in listed:
-                    self._hold(self._see(one.kind, one.body, one.receipt))
+                    self._hold(self._see(one))
             case Interrupted(source):
                 self._lost[source.kind] = arrival
                 self._losses.append(arrival)
@@ -119,16 +131,19 @@ class Recording:
         while self._held:
             self._write_next()
 
-    def _see(self, kind: str, body: JsonObject, receipt: Receipt, *, first: bool = False) -> Iterator[Line]:
-        namespace = name_of(body) if kind == NAMESPACE else namespace_of(body)
+    def _key(self, change: Change) -> Key:
+        return self._kinds[change.kind].name, change.namespace, change.name
+
+    def _see(self, change: Change, *, first: bool = False) -> Iterator[Line]:
+        namespace = change.name if change.kind == NAMESPACE else change.namespace
         if self._namespaces and namespace and namespace not in self._namespaces:
             return
-        if kind == POD:
-            yield from self._pods.see(body, receipt, first=first)
+        key, body = self._key(change), change.body
+        if change.kind == POD:
+            yield from self._see_pod(key, change, first=first)
             return
-        t, key = 0.0 if first else self._dating.at(receipt), self._key(kind, body)
-        before = self._objects.get(key)
-        if kind == NODE:
+        t, before = 0.0 if first else self._dating.at(change.receipt), self._objects.get(key)
+        if change.kind == NODE:
             node = read_node(body)
             # The node of a testbed that is no fake one: the scheduler runs there.
             if node != before and HOST_LABEL not in node.labels:
@@ -136,7 +151,7 @@ class Recording:
                 yield NodeSeen(t=t, name=key[2], node=node)
         elif before is not None or _is_recorded(key[0], body):
             # What is listed does not say what it is.
-            now = reduce_object({**body, "apiVersion": self._kinds[kind].api_version, "kind": key[0]})
+            now = reduce_object({**body, "apiVersion": self._kinds[change.kind].api_version, "kind": key[0]})
             self._objects[key] = now
             if now != before:
                 replicas = _read_new_replicas(before, now) if isinstance(before, dict) else None
@@ -145,25 +160,65 @@ class Recording:
                 else:
                     yield Scaled(t=t, kind=key[0], namespace=key[1], name=key[2], replicas=replicas)
 
-    def _key(self, kind: str, body: JsonObject) -> Key:
-        return self._kinds[kind].name, namespace_of(body), name_of(body)
-
-    def _go(self, key: Key, t: float) -> Iterator[Line]:
-        if self._objects.pop(key, None):
-            kind, namespace, name = key
-            yield (
-                NodeGone(t=t, name=name) if kind == NODE else ObjectGone(t=t, kind=kind, namespace=namespace, name=name)
-            )
-
-    def _keep_only(self, kind: str, listed: Iterable[Change], receipt: Receipt) -> Iterator[Line]:
-        """Take a list of all objects of a kind: those that it lacks went unseen."""
-        if kind == POD:
-            yield from self._pods.keep_only({(one.namespace, one.name) for one in listed}, receipt)
+    def _see_pod(self, key: Key, change: Change, *, first: bool) -> Iterator[Line]:
+        """Take a pod as it is now; with ``first``, as it was at the beginning, where one that is done is left out."""
+        body, pod = change.body, read_pod(change.body)
+        if is_of_host(body["spec"]):
             return
-        name = self._kinds[kind].name
-        keys = {(name, one.namespace, one.name) for one in listed}
-        for key in [one for one in self._objects if one[0] == name and one not in keys]:
-            yield from self._go(key, self._dating.at(receipt))
+        life = self._objects.get(key)
+        if isinstance(life, _PodLife) and life.uid != pod.uid:
+            yield from self._go(key, change.receipt)
+            life = None
+        if not isinstance(life, _PodLife):
+            done = first and pod.finished
+            came = 0.0 if first else self._dating.date(change.receipt, body["metadata"].get("creationTimestamp"))
+            life = self._objects[key] = _PodLife(pod.uid, came, ended=done)
+            if done:
+                return
+            owner = Owner(*pod.top) if pod.owner_kind in CONTROLLERS else None
+            of = self._name_template(reduce_pod(body))
+            yield PodCame(t=came, namespace=pod.namespace, name=pod.name, of=of, owner=owner)
+        yield from self._follow(key, life, change, first=first)
+
+    def _follow(self, key: Key, life: _PodLife, change: Change, *, first: bool) -> Iterator[Line]:
+        pod, status = read_pod(change.body), change.body.get("status") or {}
+        if pod.node and life.bound is None:
+            conditions = {(one["type"], one["status"]): one for one in status.get("conditions") or ()}
+            stamp = conditions.get(("PodScheduled", "True"), {}).get("lastTransitionTime")
+            bound = 0.0 if first else self._dating.date(change.receipt, stamp)
+            life.bound = max(bound, life.came)
+            yield PodBound(t=life.bound, namespace=pod.namespace, name=pod.name, node=pod.node)
+        if pod.phase == "Running" and life.runs_since is None:
+            started = status.get("startTime") if first else None
+            life.runs_since = self._dating.at_stamp(started) if started else self._dating.at(change.receipt)
+        if pod.finished and not life.ended:
+            if life.runs_since is None and pod.phase == "Succeeded":
+                life.runs_since = life.bound
+            how = _HOW.get(pod.disruption, "evicted" if status.get("reason") == "Evicted" else "failed")
+            yield self._make_end(key, life, change.receipt, "succeeded" if pod.phase == "Succeeded" else how)
+            life.ended = True
+
+    def _go(self, key: Key, receipt: Receipt, pod: Pod | None = None) -> Iterator[Line]:
+        """Yield the end of an object, of a pod with what was last known of it."""
+        gone, t = self._objects.pop(key, None), self._dating.at(receipt)
+        kind, namespace, name = key
+        if isinstance(gone, _PodLife):
+            if not gone.ended:
+                yield self._make_end(key, gone, receipt, _HOW.get(pod.disruption if pod else "", "deleted"))
+        elif gone is not None:
+            node = kind == NODE
+            yield NodeGone(t=t, name=name) if node else ObjectGone(t=t, kind=kind, namespace=namespace, name=name)
+
+    def _make_end(self, key: Key, life: _PodLife, receipt: Receipt, how: How) -> PodEnded:
+        t = max(self._dating.at(receipt), life.bound or life.came)
+        ran_s = None if life.runs_since is None else round(max(0.0, t - life.runs_since), 3)
+        return PodEnded(t=t, namespace=key[1], name=key[2], how=how, ran_s=ran_s)
+
+    def _name_template(self, template: PodTemplate) -> str:
+        salt = 0
+        while self._templates.setdefault(name := identify(template, salt), template) != template:
+            salt += 1
+        return name
 
     def _note_loss(self, receipt: Receipt) -> None:
         """Note an interruption when all watches are back."""
@@ -181,9 +236,9 @@ class Recording:
 
     def _write_next(self) -> None:
         t, _, line = heappop(self._held)
-        if isinstance(line, PodCame) and line.of not in self._told:
-            self._told.add(line.of)
-            self._write(Template(t=t, id=line.of, template=self._pods.templates[line.of]))
+        if isinstance(line, PodCame) and line.of not in self._written:
+            self._written.add(line.of)
+            self._write(Template(t=t, id=line.of, template=self._templates[line.of]))
         self._write(line)
 
 
@@ -243,112 +298,3 @@ class _Dating:
             self._ages.append(age)
             return self.at(receipt)
         return max(0.0, stamped + least + STAMP_S / 2)
-
-
-@dataclass(slots=True)
-class _Known:
-    """A pod that has not gone; times are the trace's."""
-
-    uid: str
-    came: float
-    bound: float | None = None
-    runs_since: float | None = None
-    ended: bool = False
-
-
-class _PodRecording:
-    """Makes lines of what is seen of pods; ``templates`` has what these are like, by the id that their lines name."""
-
-    def __init__(self, dating: _Dating) -> None:
-        self.templates: dict[str, PodTemplate] = {}
-        self._dating = dating
-        self._pods: dict[PodKey, _Known] = {}
-
-    def see(self, body: JsonObject, receipt: Receipt, *, first: bool = False) -> Iterator[PodLine]:
-        """Take a pod as it is now; with ``first``, as it was at the beginning, where one that is done is left out."""
-        key, uid = (namespace_of(body), name_of(body)), uid_of(body)
-        if is_of_host(body["spec"]):
-            return
-        known = self._pods.get(key)
-        if known is not None and known.uid != uid:
-            yield from self._end(key, receipt, "deleted")
-            known = None
-        if known is None:
-            if first and read_pod(body).finished:
-                self._pods[key] = _Known(uid, 0.0, ended=True)
-                return
-            stamp = body["metadata"].get("creationTimestamp")
-            came = 0.0 if first else self._dating.date(receipt, stamp)
-            known = self._pods[key] = _Known(uid, came)
-            of = self._name_template(reduce_pod(body))
-            pod = read_pod(body)
-            # Its Deployment rather than its ReplicaSet.
-            top = Owner(*pod.top) if pod.owner_kind in CONTROLLERS else None
-            yield PodCame(t=came, namespace=key[0], name=key[1], of=of, owner=top)
-        yield from self._follow(key, known, body, receipt, first=first)
-
-    def go(self, key: PodKey, receipt: Receipt, body: JsonObject) -> Iterator[PodLine]:
-        """Take a pod's end, with what was last known of it."""
-        known = self._pods.get(key)
-        if known is not None:
-            yield from self._follow(key, known, body, receipt, first=False)
-            yield from self._end(key, receipt, _how_deleted(body))
-
-    def keep_only(self, keys: set[PodKey], receipt: Receipt) -> Iterator[PodLine]:
-        """Take a list of all pods: those that it lacks went unseen."""
-        for key in [one for one in self._pods if one not in keys]:
-            yield from self._end(key, receipt, "deleted")
-
-    def _follow(
-        self, key: PodKey, known: _Known, body: JsonObject, receipt: Receipt, *, first: bool
-    ) -> Iterator[PodLine]:
-        pod, status = read_pod(body), body.get("status") or {}
-        if pod.node and known.bound is None:
-            stamp = _read_condition(body, "PodScheduled").get("lastTransitionTime")
-            known.bound = 0.0 if first else self._dating.date(receipt, stamp)
-            known.bound = max(known.bound, known.came)
-            yield PodBound(t=known.bound, namespace=key[0], name=key[1], node=pod.node)
-        if pod.phase == "Running" and known.runs_since is None:
-            known.runs_since = self._dating.at(receipt)
-            started = status.get("startTime")
-            if first and started:
-                known.runs_since = self._dating.at_stamp(started)
-        if pod.finished and not known.ended:
-            if known.runs_since is None and pod.phase == "Succeeded":
-                known.runs_since = known.bound
-            how = _how_deleted(body)
-            if pod.phase == "Succeeded":
-                how = "succeeded"
-            elif how == "deleted":
-                how = "evicted" if status.get("reason") == "Evicted" else "failed"
-            yield self._make_end(key, known, receipt, how)
-            known.ended = True
-
-    def _end(self, key: PodKey, receipt: Receipt, how: How) -> Iterator[PodLine]:
-        known = self._pods.pop(key)
-        if not known.ended:
-            yield self._make_end(key, known, receipt, how)
-
-    def _make_end(self, key: PodKey, known: _Known, receipt: Receipt, how: How) -> PodEnded:
-        t = max(self._dating.at(receipt), known.bound or known.came)
-        since = known.runs_since
-        ran_s = None if since is None else round(max(0.0, t - since), 3)
-        return PodEnded(t=t, namespace=key[0], name=key[1], how=how, ran_s=ran_s)
-
-    def _name_template(self, template: PodTemplate) -> str:
-        salt = 0
-        while True:
-            name = identify(template, salt)
-            if self.templates.setdefault(name, template) == template:
-                return name
-            salt += 1
-
-
-def _how_deleted(pod: JsonObject) -> How:
-    return _HOW.get(_read_condition(pod, "DisruptionTarget").get("reason", ""), "deleted")
-
-
-def _read_condition(pod: JsonObject, kind: str) -> Mapping[str, Any]:
-    conditions = (pod.get("status") or {}).get("conditions") or ()
-    found = (one for one in conditions if one["type"] == kind and one["status"] == "True")
-    return next(found, {})

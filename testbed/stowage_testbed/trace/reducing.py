@@ -10,7 +10,7 @@ from typing import Any
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.pod_templates import LIFETIME, change_pods
 from stowage_testbed.hostpods import HOST_LABEL
-from stowage_testbed.trace.format import Owner, PodTemplate
+from stowage_testbed.trace.format import PodTemplate
 
 IMAGE = "pause"  # What stands for each image; nothing is pulled on a fake node
 
@@ -55,14 +55,6 @@ def reduce_object(manifest: Mapping[str, Any]) -> Manifest:
     kept = {key: value for key, value in manifest.items() if key not in {"status", "metadata"}}
     kept["metadata"] = reduce_metadata(manifest["metadata"])
     return _reduce_kind(change_pods(kept, _reduce_described_pod))
-
-
-def find_owner(manifest: Mapping[str, Any]) -> Owner | None:
-    """Return the controller of an object if it is one that is recorded."""
-    for one in manifest["metadata"].get("ownerReferences") or ():
-        if one.get("controller") and one["kind"] in CONTROLLERS:
-            return Owner(one["kind"], one["name"])
-    return None
 
 
 def _reduce_described_pod(pod: Manifest) -> Manifest:

@@ -15,7 +15,7 @@ from trace_lines import HEADER, bound, ended, gone, node
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.observe.node import Node
 from stowage_testbed.trace import format as trace
-from stowage_testbed.trace.reading import TraceReader, read_trace
+from stowage_testbed.trace.reading import read_trace, scan_trace
 from stowage_testbed.trace.record import TraceWriter
 
 DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}}
@@ -115,12 +115,12 @@ def test_every_broken_line_is_named_with_its_number(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_trace(path)
     said = str(caught.value).splitlines()[1:]
-    reader = TraceReader(path)
+    read, issues = scan_trace(path)
 
     assert [int(one.split(":")[1]) for one in said] == [2, 3, 4, 5, 6, 7, 8]
     assert all(word in one for one, word in zip(said, BROKEN.values(), strict=True))
-    assert list(reader)[-1] == trace.NodeGone(t=3, name="n")
-    assert [one.line for one in reader.issues] == [2, 3, 4, 5, 6, 7, 8]
+    assert read.lines[-1] == trace.NodeGone(t=3, name="n")
+    assert [line for line, _ in issues] == [2, 3, 4, 5, 6, 7, 8]
 
 
 OF_VERSION_2 = '{"stowage_trace": 2, "began": "", "kubernetes": ""}\n'
@@ -142,7 +142,7 @@ def test_what_is_no_trace_is_refused(tmp_path: Path, name: str, content: str | N
     if content is not None:
         (tmp_path / name).write_text(content, "utf-8")
     with pytest.raises(InputError, match=said):
-        TraceReader(tmp_path / name)
+        scan_trace(tmp_path / name)
 
 
 def test_the_schema_accepts_every_line_and_no_other(tmp_path: Path) -> None:
