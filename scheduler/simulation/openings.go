@@ -21,8 +21,8 @@ type OpeningsQuestion struct {
 // OpeningsAnswer has each window's start and end in seconds since the beginning, and the indexes of the entries that never
 // open one. A window goes on although others begin meanwhile.
 type OpeningsAnswer struct {
-	Windows    [][2]float64 `json:"windows"`
-	NeverOpens []int        `json:"neverOpens"`
+	Windows    [][2]float64 `json:"windows,omitempty"`
+	NeverOpens []int        `json:"neverOpens,omitempty"`
 	Error      string       `json:"error,omitempty"`
 }
 
@@ -43,7 +43,7 @@ func parseOpenings(line []byte) (question OpeningsQuestion, err error) {
 }
 
 func findOpenings(_ context.Context, question OpeningsQuestion) (OpeningsAnswer, error) {
-	answer := OpeningsAnswer{Windows: [][2]float64{}, NeverOpens: []int{}}
+	var answer OpeningsAnswer
 	schedule, err := packingpolicy.ReadSchedule(question.Windows)
 	if err != nil {
 		return OpeningsAnswer{Error: err.Error()}, nil

@@ -35,12 +35,11 @@ func TestWindowsOpenAsTheControllerOpensThem(t *testing.T) {
 		{"2026-01-05", `{"schedule":"0 0 30 2 *","durationSeconds":60},{"schedule":"0 0 29 2 *","durationSeconds":60}`, 1, nil, []int{0}},
 	} {
 		answer := askOpenings(t, fmt.Sprintf(`{"windows":[%s],"began":"%sT00:00:00Z","seconds":%g}`, one.windows, one.began, hour*one.hours))
-		opened := [][2]float64{}
+		var opened [][2]float64
 		for _, window := range answer.Windows {
 			opened = append(opened, [2]float64{window[0] / hour, window[1] / hour})
 		}
-		if !reflect.DeepEqual(opened, append([][2]float64{}, one.opened...)) ||
-			!reflect.DeepEqual(answer.NeverOpens, append([]int{}, one.never...)) || answer.Error != "" {
+		if !reflect.DeepEqual(opened, one.opened) || !reflect.DeepEqual(answer.NeverOpens, one.never) || answer.Error != "" {
 			t.Errorf("%s from %s: got %+v", one.windows, one.began, answer)
 		}
 	}
