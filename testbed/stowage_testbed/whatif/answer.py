@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.text.lines import count
 from stowage_testbed.toolchain.minors import is_of_minor
-from stowage_testbed.whatif.blocked import (
-    Aside,
-    Blocked,
-    Bounds,
-    Helped,
-    Immovable,
-    helped,
-    proof_of,
-    refused_classes,
-    without_rules,
-)
+from stowage_testbed.whatif.blocked import BUDGET, Blocked, Helped, Immovable, helped, refused_classes, without_rules
 from stowage_testbed.whatif.engine import PLACING_SHARE, Engine, Proposal, running_engine
-from stowage_testbed.whatif.findings import Findings, HourlyPrice, Move, NotJudged
-from stowage_testbed.whatif.inventory import FURTHER, Inventory, labels_of, uid_of
+from stowage_testbed.whatif.findings import Findings, HourlyPrice, Move, NotJudged, Proof, Tier
+from stowage_testbed.whatif.inventory import FURTHER, SELECTS_NAMESPACES, Inventory
 from stowage_testbed.whatif.outcome import (
-    Outcome,
+    TERMINATING,
     Ranking,
     emptied_by,
     irremovable_nodes,
@@ -37,8 +28,6 @@ from stowage_testbed.whatif.outcome import (
 )
 from stowage_testbed.whatif.reading import NO_BUDGETS
 from stowage_testbed.whatif.release import PlanLimits
-
-BUDGET = "PodDisruptionBudget"
 
 
 def findings_of(inventory: Inventory, profile: Path, limits: PlanLimits) -> Findings:
@@ -68,44 +57,78 @@ class _Answer:
 
     def __init__(self, engine: Engine, placing: Proposal) -> None:
         self._engine = engine
-        self._inventory = engine.inventory
-        self._first = engine.first
+        self._inventory = inventory = engine.inventory
         self._placing = placing
         self._snapshot = snapshot = engine.first.snapshot
         self._ranking = ranking = Ranking(snapshot)
         self._now = now = outcome_of(snapshot, pb.Plan(), engine.first.continued)
-        changed = placing.continued is not None
-        planned = outcome_of(snapshot, placing.plan, placing.continued if changed else engine.first.continued)
+        planned = outcome_of(snapshot, placing.plan, placing.continued or engine.first.continued)
         # What the scheduler places as things are is a plan too.
-        self._found: Outcome = now if ranking.better(now, planned) else planned
+        self._found = now if ranking.better(now, planned) else planned
         self._helped: Helped | None = None
-        self._left_out = tuple(dict.fromkeys((*self._inventory.left_out, *engine.first.left_out)))
+        self._left_out = tuple(dict.fromkeys((*inventory.left_out, *engine.first.left_out)))
         self._unjudged = refused_classes(snapshot, placing.refusals, engine.candidates.of_unread)
+        self._of_another_minor = bool(inventory.version) and not is_of_minor(inventory.version, inventory.minor)
         tiers = ranking.tiers(self._found, placing.plan)
-        self._proof = proof_of(snapshot, placing.plan, self._found, tiers, self._aside())
+        self._proof = self._prove(tiers)
         # A limit that is proved of a part of the problem is none of the cluster.
         self._tiers = ranking.tiers(self._found, pb.Plan()) if self._proof.others else tiers
 
-    def _aside(self) -> Aside:
+    def _prove(self, tiers: Iterable[Tier]) -> Proof:
+        """Return what is proved: by the optimiser, or since nobody moves and each tier is at its limit."""
+        found, plan, unread = self._found, self._placing.plan, self._inventory.unread
         names = " or ".join(self._engine.limits.release.schedulers)
-        other = f", with the plugins of Kubernetes {self._inventory.minor}" if self._is_of_another_minor() else ""
-        unread = "; the files list no disruption budgets" if NO_BUDGETS in self._inventory.unread else ""
-        return Aside(
-            about=f"pods that wait for {names}, and plans within the rules for running pods{other}{unread}",
-            classes=self._unjudged,
-            of_unread=self._engine.candidates.of_unread,
-            limits=self._engine.limits.words(),
-            pairs=self._placing.pairs,
-            dropped=self._placing.dropped,
-            alike=self._placing.alike,
-            budgets_unread=FURTHER[BUDGET] in self._inventory.unread,
-            left_out=len(self._left_out),
-            unknown=len(self._first.unknown_fields),
+        about = f"pods that wait for {names}, and plans within the rules for running pods"
+        if self._of_another_minor:
+            about += f", with the plugins of Kubernetes {self._inventory.minor}"
+        if NO_BUDGETS in unread:
+            about += "; the files list no disruption budgets"
+        waiting = sum(not pod.node for pod in self._snapshot.pods)
+        if not waiting or (len(found.placed) == waiting and not found.disruptions):
+            return Proof(True, about)
+        classes = {pod.uid: pod.class_id for pod in self._snapshot.pods}
+        planned = {one.pod_uid for one in plan.placements}
+        # The plan must be all that happens to pods that it judged.
+        by_plan = (
+            list(found.moves) == list(plan.moves)
+            and list(found.evictions) == list(plan.evictions)
+            and all(uid in found.placed for uid in planned)
+            and all(classes[uid] in self._unjudged for uid in found.added - planned)
         )
+        at_limit = not found.disruptions and all(one.after == one.at_most for one in tiers)
+        limits = self._engine.limits.words()
+        return Proof((by_plan and plan.optimal) or at_limit, about, (*limits, *self._left_aside()), limits)
 
-    def _is_of_another_minor(self) -> bool:
-        version, minor = self._inventory.version, self._inventory.minor
-        return bool(version) and not is_of_minor(version, minor)
+    def _left_aside(self) -> Iterator[str]:
+        """Yield what plans were looked for without, and what a proof is thus not about."""
+        found, placing, first = self._found, self._placing, self._engine.first
+        left = [pod for pod in self._snapshot.pods if not pod.node and pod.uid not in found.placed]
+        running = [pod for pod in self._snapshot.pods if pod.node]
+        unjudged = sum(pod.class_id in self._unjudged for pod in left)
+        if unjudged:
+            yield f"{count(unjudged, 'pod')} that {'waits and was' if unjudged == 1 else 'wait and were'} not judged"
+        yield from unjudged_running(self._snapshot, self._unjudged)
+        of_unread = self._engine.candidates.of_unread
+        if selecting := sum(of_unread.get(pod.uid) == SELECTS_NAMESPACES for pod in running):
+            pods = count(selecting, "running pod")
+            yield f"{pods} whose affinity selects namespaces, the labels of which were not read"
+        leaving = sum(pod.immovable_reason == TERMINATING for pod in running)
+        if leaving and left:
+            yield f"{count(leaving, 'pod')} that {'is' if leaving == 1 else 'are'} leaving, whose room comes free"
+        if placing.dropped:
+            pods = count(placing.dropped, "waiting pod")
+            yield f"{pods} with preemptionPolicy Never, for which plans would have evicted others"
+        if placing.alike and found.disruptions:
+            yield "which priorities the moved pods have"
+        if FURTHER[BUDGET] in self._inventory.unread and found.disruptions:
+            yield "disruption budgets, which could not be read"
+        for number, what, why in (
+            (len(placing.forbidden), "placement", "that a plugin refused in one plan"),
+            (len(self._left_out), "object", "that could not be taken in"),
+            (len(first.unknown_fields), "field", "that the scheduler does not know"),
+        ):
+            if number:
+                yield f"{count(number, what)} {why}"
 
     def ask_without_rules(self) -> None:
         """Find out whom rules, budgets and limits keep from a place."""
@@ -117,14 +140,11 @@ class _Answer:
             return
         plan = engine.without_limits(free)
         if plan is not None:
-            budgets = [one for one in self._inventory.objects if one["kind"] == BUDGET]
-            labels = {uid_of(pod): labels_of(pod) for pod in self._inventory.pods}
-            bounds = Bounds(engine.limits.bounds(), budgets, labels)
-            self._helped = helped(self._snapshot, plan, self._found, bounds)
+            self._helped = helped(self._snapshot, plan, self._found, self._inventory, engine.limits.bounds())
 
     def findings(self, emptying: Proposal) -> Findings:
         """Return all of it."""
-        snapshot, found, fewer = self._snapshot, self._found, emptying.plan
+        snapshot, found, first, fewer = self._snapshot, self._found, self._engine.first, emptying.plan
         names = {pod.uid: f"{pod.namespace}/{pod.name}" for pod in snapshot.pods}
         known = fewer.HasField("nodes_in_use")
         in_use, least = fewer.nodes_in_use, self._least_in_use(emptying)
@@ -136,7 +156,7 @@ class _Answer:
             running=running,
             pending=len(snapshot.pods) - running,
             fits_now=len(self._now.placed),
-            untried=self._first.continued.untried if self._first.continued else 0,
+            untried=first.continued.untried if first.continued else 0,
             fits_after=len(found.placed),
             moves=self._moves(),
             evictions=tuple(sorted(names[one.pod_uid] for one in found.evictions)),
@@ -180,46 +200,34 @@ class _Answer:
         """
         snapshot = self._snapshot
         refused = refused_classes(snapshot, emptying.refusals, self._engine.candidates.of_unread)
-        if not emptying.pairs and not any(unjudged_running(snapshot, refused)):
+        if not emptying.forbidden and not any(unjudged_running(snapshot, refused)):
             return emptying.plan.nodes_in_use
         kept = nodes_kept_in_use(snapshot)
         prices = (one.hourly_price_micros for one in snapshot.nodes if one.name in kept)
         return pb.NodesInUse(lower_bound=len(kept), price_lower_bound_micros=sum(prices))
 
     def _not_judged(self, emptying: Proposal) -> Iterator[NotJudged]:
-        proposals = (self._placing, emptying)
-        yield from not_judged_refusals(*proposals)
+        first, proposals = self._engine.first, (self._placing, emptying)
+        for proposal in proposals:
+            yield from proposal.not_judged()
         nodes = self._snapshot.nodes
         if any(node.hourly_price_micros for node in nodes):
             for node in nodes:
                 if not node.hourly_price_micros:
                     yield NotJudged("a node without a readable price", node.name)
-        if self._is_of_another_minor():
+        if self._of_another_minor:
             why = "what the cluster's own Kubernetes does otherwise"
             yield NotJudged(why, self._inventory.version, f"the plugins of {self._inventory.minor} judged")
         yield from map(NotJudged, self._inventory.unread)
         for one in self._left_out:
             yield NotJudged("left out", one.object, one.reason)
-        for continued in filter(None, (self._first.continued, self._placing.continued)):
+        for continued in filter(None, (first.continued, self._placing.continued)):
             for one in continued.awaiting:
                 yield NotJudged("a volume that is still to be made", one.object, one.reason)
-        for unknown in self._first.unknown_fields:
+        for unknown in first.unknown_fields:
             why = "a field that this version of the scheduler does not know"
             yield NotJudged(why, unknown.field, f"passed over in {unknown.objects} objects")
-        yield from not_judged_plans(*proposals)
+        for proposal in proposals:
+            yield from proposal.refused_plans()
         if not emptying.in_time:
             yield NotJudged("how many nodes could be emptied: there was no time left")
-
-
-def not_judged_refusals(*proposals: Proposal) -> Iterator[NotJudged]:
-    """Yield what the optimiser refused to judge."""
-    for proposal in proposals:
-        for refusal in proposal.refusals:
-            yield NotJudged(refusal.reason, refusal.subject, refusal.detail)
-
-
-def not_judged_plans(*proposals: Proposal) -> Iterator[NotJudged]:
-    """Yield why plans were refused."""
-    for proposal in proposals:
-        for objection in proposal.objections:
-            yield NotJudged("a plan that the scheduler's plugins refused", "", objection)

@@ -1,16 +1,15 @@
-"""What blocks pods that wait, and how far that is proved."""
+"""What blocks pods that wait."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.amounts.message import resources_of
 from stowage_testbed.amounts.resources import ONE_POD
 from stowage_testbed.api.label_selector import selects
-from stowage_testbed.text.lines import count
 from stowage_testbed.whatif.findings import (
     BESIDE,
     LIMITED,
@@ -22,11 +21,12 @@ from stowage_testbed.whatif.findings import (
     Kept,
     Proof,
     StillPending,
-    Tier,
 )
-from stowage_testbed.whatif.inventory import SELECTS_NAMESPACES, Manifest
-from stowage_testbed.whatif.outcome import TERMINATING, Outcome, unjudged_running
+from stowage_testbed.whatif.inventory import Inventory, labels_of, part_of, uid_of
+from stowage_testbed.whatif.outcome import Outcome
 from stowage_testbed.whatif.release import limit_in_words
+
+BUDGET = "PodDisruptionBudget"
 
 CHANGEABLE = frozenset(
     {
@@ -48,25 +48,6 @@ CHANGEABLE = frozenset(
 DEAR = 2**30  # Cost of a pod that a rule keeps: among equal plans the others are disrupted
 
 
-@dataclass(frozen=True, slots=True)
-class Aside:
-    """What plans were looked for without, and what a proof is thus not about.
-
-    See `Proposal` for pairs, dropped, alike.
-    """
-
-    about: str
-    classes: Mapping[str, str]
-    of_unread: Mapping[str, str] = field(default_factory=dict)
-    limits: tuple[str, ...] = ()
-    pairs: int = 0
-    dropped: int = 0
-    alike: bool = False
-    budgets_unread: bool = False
-    left_out: int = 0
-    unknown: int = 0
-
-
 def refused_classes(snapshot: pb.Snapshot, refusals: Iterable[pb.Refusal], unread: Mapping[str, str]) -> dict[str, str]:
     """Return the pod classes that no plan contains, and why."""
     refused = {
@@ -76,61 +57,6 @@ def refused_classes(snapshot: pb.Snapshot, refusals: Iterable[pb.Refusal], unrea
     }
     refused |= {one.id: f"it needs {', '.join(one.unsupported)}" for one in snapshot.pod_classes if one.unsupported}
     return refused | {pod.class_id: unread[pod.uid] for pod in snapshot.pods if pod.uid in unread}
-
-
-def proof_of(snapshot: pb.Snapshot, plan: pb.Plan, found: Outcome, tiers: Iterable[Tier], aside: Aside) -> Proof:
-    """Return what is proved of the outcome: by the optimiser, or since nobody moves and each tier is at its limit."""
-    waiting = [pod for pod in snapshot.pods if not pod.node]
-    if not waiting or (len(found.placed) == len(waiting) and not found.disruptions):
-        return Proof(True, aside.about)
-    classes = {pod.uid: pod.class_id for pod in snapshot.pods}
-    planned = {one.pod_uid for one in plan.placements}
-    # The plan must be all that happens to pods that it judged.
-    by_plan = (
-        list(found.moves) == list(plan.moves)
-        and list(found.evictions) == list(plan.evictions)
-        and all(uid in found.placed for uid in planned)
-        and all(classes[uid] in aside.classes for uid in found.added - planned)
-    )
-    at_limit = not found.disruptions and all(one.after == one.at_most for one in tiers)
-    return Proof(
-        holds=(by_plan and plan.optimal) or at_limit,
-        about=aside.about,
-        not_about=(*aside.limits, *_left_aside(snapshot, found, aside)),
-        limits=aside.limits,
-    )
-
-
-def _left_aside(snapshot: pb.Snapshot, found: Outcome, aside: Aside) -> Iterator[str]:
-    left = [pod for pod in snapshot.pods if not pod.node and pod.uid not in found.placed]
-    running = [pod for pod in snapshot.pods if pod.node]
-    unjudged = sum(pod.class_id in aside.classes for pod in left)
-    if unjudged:
-        one = unjudged == 1
-        yield f"{count(unjudged, 'pod')} that {'waits and was' if one else 'wait and were'} not judged"
-    yield from unjudged_running(snapshot, aside.classes)
-    selecting = sum(aside.of_unread.get(pod.uid) == SELECTS_NAMESPACES for pod in running)
-    if selecting:
-        yield f"{count(selecting, 'running pod')} whose affinity selects namespaces, the labels of which were not read"
-    leaving = sum(pod.immovable_reason == TERMINATING for pod in running)
-    if leaving and left:
-        yield f"{count(leaving, 'pod')} that {'is' if leaving == 1 else 'are'} leaving, whose room comes free"
-    if aside.dropped:
-        yield (
-            f"{count(aside.dropped, 'waiting pod')} with preemptionPolicy Never, for "
-            "which plans would have evicted others"
-        )
-    if aside.alike and found.disruptions:
-        yield "which priorities the moved pods have"
-    if aside.budgets_unread and found.disruptions:
-        yield "disruption budgets, which could not be read"
-    for number, what, why in (
-        (aside.pairs, "placement", "that a plugin refused in one plan"),
-        (aside.left_out, "object", "that could not be taken in"),
-        (aside.unknown, "field", "that the scheduler does not know"),
-    ):
-        if number:
-            yield f"{count(number, what)} {why}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,17 +86,10 @@ def without_rules(snapshot: pb.Snapshot) -> pb.Snapshot | None:
     return free
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """What bounds a plan besides rules: limits by name, and budgets, for pods with these labels, by UID."""
-
-    limits: Mapping[str, int]
-    budgets: Sequence[Manifest]
-    labels: Mapping[str, Mapping[str, str]]
-
-
-def helped(snapshot: pb.Snapshot, plan: pb.Plan, found: Outcome, bounds: Bounds) -> Helped:
-    """Return whom a plan for the snapshot `without_rules` places beside those with a place."""
+def helped(
+    snapshot: pb.Snapshot, plan: pb.Plan, found: Outcome, inventory: Inventory, limits: Mapping[str, int]
+) -> Helped:
+    """Return whom a plan for the snapshot `without_rules` places beside those with a place; limits are by name."""
     classes = {pod.uid: pod.class_id for pod in snapshot.pods}
     more = Counter(classes[one.pod_uid] for one in plan.placements)
     more.subtract(classes[uid] for uid in found.placed)
@@ -181,21 +100,22 @@ def helped(snapshot: pb.Snapshot, plan: pb.Plan, found: Outcome, bounds: Bounds)
     disrupted = [pod for pod in snapshot.pods if pod.uid in gone]
     rules = sorted({pod.immovable_reason for pod in disrupted} & CHANGEABLE)
     changes = [f"the rule {one}" for one in rules]
-    for budget in bounds.budgets:
-        selector = (budget.get("spec") or {}).get("selector")
-        allowed = (budget.get("status") or {}).get("disruptionsAllowed") or 0
+    labels = {uid_of(pod): labels_of(pod) for pod in inventory.pods}
+    for budget in (one for one in inventory.objects if one["kind"] == BUDGET):
+        selector = part_of(budget, "spec").get("selector")
+        allowed = part_of(budget, "status").get("disruptionsAllowed") or 0
         covered = sum(
             selector is not None
             and pod.namespace == budget["metadata"].get("namespace", "default")
-            and selects(selector, bounds.labels.get(pod.uid, {}))
+            and selects(selector, labels.get(pod.uid, {}))
             and not pod.exempt_from_budget
             for pod in disrupted
         )
         if covered > allowed:
             changes.append(f"the budget {budget['metadata']['name']}, which allows {allowed}")
     for name, number in (("maxMoves", len(plan.moves)), ("maxEvictions", len(plan.evictions))):
-        if number > bounds.limits.get(name, number):
-            changes.append(f"the limit of {limit_in_words(name, bounds.limits[name])}")
+        if number > limits.get(name, number):
+            changes.append(f"the limit of {limit_in_words(name, limits[name])}")
     return Helped(gained, tuple(rules), tuple(changes), plan.optimal)
 
 

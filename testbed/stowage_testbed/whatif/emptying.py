@@ -17,7 +17,6 @@ from stowage_testbed.api.label_selector import selects
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.simulate import Simulator
 from stowage_testbed.text.lines import count
-from stowage_testbed.whatif.answer import not_judged_plans, not_judged_refusals
 from stowage_testbed.whatif.blocked import Immovable, refused_classes
 from stowage_testbed.whatif.engine import Engine, Proposal, running_engine
 from stowage_testbed.whatif.findings import (
@@ -210,7 +209,6 @@ class _Answer:
         self._options = options
         self._scope = scope
         self._proposal = proposal
-        self._objections: list[NotJudged] = []
         self.left_out: list[LeftOut] = []
         plan, gains = proposal.plan, Gains(scope)
         self._goes = {one.pod_uid: one.to_node for one in plan.moves}
@@ -249,7 +247,7 @@ class _Answer:
 
     def give_up(self, detail: str) -> None:
         """Propose nothing: what is left of the plan was refused."""
-        self._objections.append(NotJudged("a plan that the scheduler's plugins refused", "", detail))
+        self._proposal.objections.append(detail)
         self._leaving, self._making_room, self.certainty = (), (), None
 
     def rehearse(self, simulator: Simulator) -> None:
@@ -309,7 +307,7 @@ class _Answer:
             idle_nodes=len(scope.idle),
             before=scope.bill(scope.used),
             after=scope.bill((scope.used - gone) | opened),
-            least=self._least(judged_all=not (proposal.pairs or unjudged)),
+            least=self._least(judged_all=not (proposal.forbidden or unjudged)),
             emptied=emptied,
             opened=tuple(sorted(opened)),
             making_room=tuple(PodMove(names[one.pod_uid], one.from_node, one.to_node) for one in self._making_room),
@@ -339,8 +337,8 @@ class _Answer:
         )
 
     def _aside(self, unjudged: Iterable[str]) -> Iterator[str]:
-        if pairs := self._proposal.pairs:
-            yield f"{pairs:,} placements that a plugin refused within a plan"
+        if pairs := self._proposal.forbidden:
+            yield f"{len(pairs):,} placements that a plugin refused within a plan"
         yield from unjudged
         others = sum(not one.subject.startswith("class ") for one in self._proposal.refusals)
         if others:
@@ -351,9 +349,8 @@ class _Answer:
         yield from map(NotJudged, inventory.unread)
         for one in (*inventory.left_out, *self._engine.first.left_out):
             yield NotJudged("left out", one.object, one.reason)
-        yield from not_judged_refusals(self._proposal)
-        yield from not_judged_plans(self._proposal)
-        yield from self._objections
+        yield from self._proposal.not_judged()
+        yield from self._proposal.refused_plans()
 
 
 def _bills_by_kind(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -21,10 +21,12 @@ from stowage_testbed.simulate import (
     SchedulerVerifier,
     Verification,
 )
+from stowage_testbed.whatif.findings import NotJudged
 from stowage_testbed.whatif.inventory import Candidates, Inventory, candidates_of, part_of
 from stowage_testbed.whatif.release import PlanLimits, Release
 
 ID = "whatif"
+A_REFUSED_PLAN = "a plan that the scheduler's plugins refused"
 REHEARSALS = 8  # How often a plan that is refused is made again, without what was refused
 UNJUST_EVICTION, LIMIT = "unjust-eviction", "limit"  # Reasons of refused plans
 CONTINUING_SHARE = 0.5  # Of the time that is left, at most, for letting the scheduler place what waits
@@ -79,23 +81,72 @@ class Allowance:
             yield max(LEAST_S, FIRST_SHARE * left)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Proposal:
-    """A plan that every plugin of the scheduler accepts; empty if none was accepted in time.
+    """A plan for a snapshot that every plugin of the scheduler accepts; empty if none was accepted in time.
 
-    The scheduler then continued with the pods that wait, unless the plan changes nothing. ``pairs`` of pods and nodes
-    were refused within one plan; waiting pods were ``dropped``, since plans evicted others for them; all evictable pods
-    counted ``alike``.
+    The scheduler then ``continued`` with the pods that wait, unless the plan changes nothing. ``forbidden`` pairs of
+    pods and nodes were refused within one plan; waiting pods were ``dropped``, since plans evicted others for them; all
+    evictable pods counted ``alike``. What is ruled out of the snapshot is ruled out of a copy.
     """
 
-    plan: pb.Plan
-    refusals: tuple[pb.Refusal, ...] = ()
-    objections: tuple[str, ...] = ()
+    snapshot: pb.Snapshot
+    never_preempt: frozenset[str]
+    plan: pb.Plan = field(default_factory=pb.Plan)
     continued: Continued | None = None
-    pairs: int = 0
+    refusals: Sequence[pb.Refusal] = ()
+    objections: list[str] = field(default_factory=list)
+    forbidden: list[tuple[str, str]] = field(default_factory=list)
     dropped: int = 0
     alike: bool = False
-    in_time: bool = True
+    in_time: bool = False
+    _copied: bool = False
+
+    def not_judged(self) -> Iterator[NotJudged]:
+        """Yield what the optimiser refused to judge."""
+        return (NotJudged(one.reason, one.subject, one.detail) for one in self.refusals)
+
+    def refused_plans(self) -> Iterator[NotJudged]:
+        """Yield why plans were refused."""
+        return (NotJudged(A_REFUSED_PLAN, "", objection) for objection in self.objections)
+
+    def rule_out(self, plan: pb.Plan, said: PlanJudgement) -> bool:
+        """Rule out what was refused; return whether that changes anything."""
+        if not self._copied:
+            own = pb.Snapshot()
+            own.CopyFrom(self.snapshot)
+            self.snapshot, self._copied = own, True
+        if said.reason == UNJUST_EVICTION:
+            return self._spare(plan)
+        if said.reason == LIMIT:
+            for pod in self.snapshot.pods:
+                if pod.uid in said.pods:
+                    pod.movable, pod.immovable_reason = False, said.detail
+            return bool(said.pods)
+        pods = {pod.uid: pod for pod in self.snapshot.pods}
+        targets = {one.pod_uid: one.node for one in plan.placements}
+        targets |= {one.pod_uid: one.to_node for one in plan.moves}
+        pairs = [(pods[uid], targets[uid]) for uid in said.pods if uid in targets]
+        for pod, node in pairs:
+            self.snapshot.forbidden_pairs.add(class_id=pod.class_id, node=node)
+            self.forbidden.append((f"{pod.namespace}/{pod.name}", node))
+        return bool(pairs)
+
+    def _spare(self, plan: pb.Plan) -> bool:
+        """See to it that nobody is evicted for a pod that must not preempt.
+
+        If no pod that waits may preempt, all that run count as no less important. Else the pods that the plan places
+        and that must not preempt are dropped, as the plugin does.
+        """
+        if not self.alike and _raise_running(self.snapshot, self.never_preempt):
+            self.alike = True
+            return True
+        placed = {one.pod_uid for one in plan.placements} & self.never_preempt
+        kept = [pod for pod in self.snapshot.pods if pod.uid not in placed]
+        self.dropped += len(placed)
+        del self.snapshot.pods[:]
+        self.snapshot.pods.extend(kept)
+        return bool(placed)
 
 
 class Engine:
@@ -144,8 +195,7 @@ class Engine:
 
     def proposal(self, question: Question, snapshot: pb.Snapshot, objective: pb.Objective, share: float) -> Proposal:
         """Return a plan that the scheduler's plugins accept, in a share of the time that is left."""
-        objections: list[str] = []
-        ruled, last = _Ruled(snapshot, self.candidates.never_preempt), None
+        made = Proposal(snapshot, self.candidates.never_preempt)
         limits = self.limits.bounds()
         for time_s in islice(self.allowance.solves_s(share, self.reading_s), REHEARSALS):
             options = pb.SolveOptions(
@@ -156,30 +206,19 @@ class Engine:
                 max_evictions=limits.get("maxEvictions"),
                 max_disruptions_per_owner=limits.get("maxPerWorkload"),
             )
-            last = self._solve(ruled.snapshot, options)
-            judged = self._judge(question, ruled, last.plan)
+            solved = self._solve(made.snapshot, options)
+            made.refusals, made.in_time = tuple(solved.refusals), True
+            judged = self._judge(question, made, solved.plan)
             if judged is None or judged.of_plans[0].accepted:
-                return Proposal(
-                    last.plan,
-                    tuple(last.refusals),
-                    tuple(objections),
-                    continued=None if judged is None else judged.continued,
-                    pairs=len(ruled.forbidden),
-                    dropped=ruled.dropped,
-                    alike=ruled.alike,
-                )
+                made.plan, made.continued = solved.plan, judged.continued if judged else None
+                return made
             (said,) = judged.of_plans
-            objections.append(said.detail)
-            if not ruled.rule_out(last.plan, said):
+            made.objections.append(said.detail)
+            if not made.rule_out(solved.plan, said):
                 break
         # No pod moves: that is always allowed.
-        return Proposal(
-            pb.Plan(),
-            tuple(last.refusals) if last else (),
-            tuple(objections),
-            pairs=len(ruled.forbidden),
-            in_time=last is not None,
-        )
+        made.dropped, made.alike = 0, False
+        return made
 
     def without_limits(self, snapshot: pb.Snapshot) -> pb.Plan | None:
         """Return a plan that nobody judged, with any number of moves; ``None`` if there is no time."""
@@ -187,14 +226,14 @@ class Engine:
             return self._solve(snapshot, pb.SolveOptions(time_limit_s=time_s, policy=self.release.policy)).plan
         return None
 
-    def _judge(self, question: Question, ruled: _Ruled, plan: pb.Plan) -> Judgement | None:
+    def _judge(self, question: Question, made: Proposal, plan: pb.Plan) -> Judgement | None:
         """Return the scheduler's judgement; ``None`` where a plan changes nothing."""
         if not (plan.placements or plan.moves or plan.evictions):
             return None
         continue_s = 0.0 if question.consolidates else self.allowance.continuing_s(self.reading_s)
         with self.verifier() as verifier:
             return verifier.judge(
-                replace(question, forbidden=tuple(ruled.forbidden), plans=(plan,), continue_s=continue_s)
+                replace(question, forbidden=tuple(made.forbidden), plans=(plan,), continue_s=continue_s)
             )
 
     def _solve(self, snapshot: pb.Snapshot, options: pb.SolveOptions) -> pb.SolveUpdate:
@@ -211,57 +250,7 @@ def running_engine(inventory: Inventory, profile: Path, limits: PlanLimits) -> I
         yield Engine(inventory, profile, limits, pool.submit(stack.enter_context, running_service()))
 
 
-@dataclass(slots=True)
-class _Ruled:
-    """A snapshot, and what was ruled out of it: then it is a copy."""
-
-    snapshot: pb.Snapshot
-    never_preempt: frozenset[str]
-    copied: bool = False
-    forbidden: list[tuple[str, str]] = field(default_factory=list)
-    dropped: int = 0
-    alike: bool = False
-
-    def rule_out(self, plan: pb.Plan, said: PlanJudgement) -> bool:
-        """Rule out what was refused; return whether that changes anything."""
-        if not self.copied:
-            own = pb.Snapshot()
-            own.CopyFrom(self.snapshot)
-            self.snapshot, self.copied = own, True
-        if said.reason == UNJUST_EVICTION:
-            return self._spare(plan)
-        if said.reason == LIMIT:
-            for pod in self.snapshot.pods:
-                if pod.uid in said.pods:
-                    pod.movable, pod.immovable_reason = False, said.detail
-            return bool(said.pods)
-        pods = {pod.uid: pod for pod in self.snapshot.pods}
-        targets = {one.pod_uid: one.node for one in plan.placements}
-        targets |= {one.pod_uid: one.to_node for one in plan.moves}
-        pairs = [(pods[uid], targets[uid]) for uid in said.pods if uid in targets]
-        for pod, node in pairs:
-            self.snapshot.forbidden_pairs.add(class_id=pod.class_id, node=node)
-            self.forbidden.append((f"{pod.namespace}/{pod.name}", node))
-        return bool(pairs)
-
-    def _spare(self, plan: pb.Plan) -> bool:
-        """See to it that nobody is evicted for a pod that must not preempt.
-
-        If no pod that waits may preempt, all that run count as no less important. Else the pods that the plan places
-        and that must not preempt are dropped, as the plugin does.
-        """
-        if not self.alike and _raise_running(self.snapshot, self.never_preempt):
-            self.alike = True
-            return True
-        placed = {one.pod_uid for one in plan.placements} & self.never_preempt
-        kept = [pod for pod in self.snapshot.pods if pod.uid not in placed]
-        self.dropped += len(placed)
-        del self.snapshot.pods[:]
-        self.snapshot.pods.extend(kept)
-        return bool(placed)
-
-
-def _raise_running(snapshot: pb.Snapshot, never_preempt: Iterable[str]) -> bool:
+def _raise_running(snapshot: pb.Snapshot, never_preempt: frozenset[str]) -> bool:
     """Make all pods that run as important as those that wait, if one priority waits and none may preempt.
 
     None is evicted.
@@ -269,8 +258,7 @@ def _raise_running(snapshot: pb.Snapshot, never_preempt: Iterable[str]) -> bool:
     priority_of: Mapping[str, int] = {one.id: one.priority for one in snapshot.pod_classes}
     waiting = [pod for pod in snapshot.pods if not pod.node]
     priorities = {priority_of[pod.class_id] for pod in waiting}
-    never = frozenset(never_preempt)
-    if len(priorities) != 1 or not all(pod.uid in never for pod in waiting):
+    if len(priorities) != 1 or not all(pod.uid in never_preempt for pod in waiting):
         return False
     (highest,) = priorities
     for one in snapshot.pod_classes:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
 
 from stowage_testbed.amounts.price import exact_price
 
@@ -28,16 +30,20 @@ placed them all when it was tried, and nothing is held."""
 NOT_WORTH_IT, NO_PLACE = "not worth the moves", "no place for the pods"  # Why a node is left as it is
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
-    """A running pod that would go to another node, making room for ``admits`` waiting pods, of that priority at most.
-
-    It admits none where the room is for another moved pod.
-    """
+class PodMove(Struct, frozen=True):
+    """A running pod that goes to another node."""
 
     pod: str
     from_node: str
     to_node: str
+
+
+class Move(PodMove, frozen=True):
+    """A move that makes room for ``admits`` waiting pods, of that priority at most.
+
+    It admits none where the room is for another moved pod.
+    """
+
     admits: int = 0
     priority: int | None = None
 
@@ -47,8 +53,7 @@ class Move:
         return (2**31, 0, self.pod) if self.priority is None else (-self.priority, -self.admits, self.pod)
 
 
-@dataclass(frozen=True, slots=True)
-class Tier:
+class Tier(Struct, frozen=True):
     """The pods of a priority and above with a node now and by the plan.
 
     ``at_most`` is proved, given the tiers above.
@@ -60,8 +65,7 @@ class Tier:
     at_most: int
 
 
-@dataclass(frozen=True, slots=True)
-class StillPending:
+class StillPending(Struct, frozen=True):
     """Equal pods that stay pending.
 
     The verdict, the rules in the way, the scheduler's words now and after, and changes.
@@ -77,8 +81,7 @@ class StillPending:
     changes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Struct, frozen=True):
     """Whether no plan of those that ``about`` names places more, or as many with less disruption, as is proved.
 
     It leaves aside ``not_about``, of which ``limits`` are limits on plans.
@@ -95,16 +98,14 @@ class Proof:
         return tuple(one for one in self.not_about if one not in self.limits)
 
 
-@dataclass(frozen=True, slots=True)
-class Elsewhere:
+class Elsewhere(Struct, frozen=True):
     """Pods that wait for a scheduler that was not asked about."""
 
     scheduler: str
     pods: int
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """A rule that keeps running pods where they are, and one of them."""
 
     rule: str
@@ -112,16 +113,14 @@ class Kept:
     example: str
 
 
-@dataclass(frozen=True, slots=True)
-class IrremovableNode:
+class IrremovableNode(Struct, frozen=True):
     """A node that autoscalers may not remove, and the annotation that says so."""
 
     name: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
+class Room(Struct, frozen=True):
     """A resource of all nodes together: in thousandths of a core, bytes, or its own unit.
 
     Stranded is what is free where no pod that asks for the resource fits for want of another.
@@ -136,8 +135,7 @@ class Room:
     largest_free: int
 
 
-@dataclass(frozen=True, slots=True)
-class HourlyPrice:
+class HourlyPrice(Struct, frozen=True):
     """What an hour of the nodes in use costs, in millionths, if pods moved, and at least."""
 
     used_micros: int
@@ -145,8 +143,7 @@ class HourlyPrice:
     least_micros: int
 
 
-@dataclass(frozen=True, slots=True)
-class NotJudged:
+class NotJudged(Struct, frozen=True):
     """What was left alone, or could not be seen; the subject is empty for a whole kind."""
 
     reason: str
@@ -154,8 +151,7 @@ class NotJudged:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Findings:
+class Findings(Struct, frozen=True):
     """The answer to whether the pending pods would fit.
 
     ``fits_now`` are those that the scheduler places as things are; to ``untried`` it did not come in time.
@@ -191,28 +187,18 @@ class Findings:
 
     def document(self) -> Mapping[str, Any]:
         """Return the findings as JSON."""
-        return asdict(self)
+        document: dict[str, Any] = msgspec.to_builtins(self)
+        return document
 
 
-@dataclass(frozen=True, slots=True)
-class Bill:
+class Bill(Struct, frozen=True):
     """Nodes, and what an hour of them costs in millionths; 0 where none has a price."""
 
     nodes: int
     hourly_micros: int
 
 
-@dataclass(frozen=True, slots=True)
-class PodMove:
-    """A running pod that goes to another node."""
-
-    pod: str
-    from_node: str
-    to_node: str
-
-
-@dataclass(frozen=True, slots=True)
-class EmptiedNode:
+class EmptiedNode(Struct, frozen=True):
     """A node that could be emptied, by which moves, and its gain: see `emptying.Gains`."""
 
     name: str
@@ -222,8 +208,7 @@ class EmptiedNode:
     moves: tuple[PodMove, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOut(Struct, frozen=True):
     """A node that could be emptied, and is not."""
 
     node: str
@@ -232,8 +217,7 @@ class LeftOut:
     gain: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class KindBill:
+class KindBill(Struct, frozen=True):
     """The nodes in use of a kind, and those that could be emptied; ``each_micros`` is ``None`` where prices differ."""
 
     kind: str
@@ -242,8 +226,7 @@ class KindBill:
     each_micros: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Defragmentation:
+class Defragmentation(Struct, frozen=True):
     """The nodes that could be emptied, and what that saves.
 
     ``least`` are proved limits on ``after``, each of its own. ``opened`` are idle nodes that the plan takes into use,
@@ -304,4 +287,4 @@ class Defragmentation:
             "hourlySaving": self.saved_micros,
         }
         told = sums.items() if self.priced else ()
-        return {**{name: exact_price(sum_, 0) for name, sum_ in told}, **asdict(self)}
+        return {**{name: exact_price(sum_, 0) for name, sum_ in told}, **msgspec.to_builtins(self)}

@@ -8,8 +8,9 @@ import pytest
 from amounts import GPU
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.whatif.blocked import Blocked, Bounds, Helped, helped
+from stowage_testbed.whatif.blocked import Blocked, Helped, helped
 from stowage_testbed.whatif.findings import BESIDE, LIMITED, OPEN, PROVED, Proof, Room, StillPending
+from stowage_testbed.whatif.inventory import Inventory
 from stowage_testbed.whatif.outcome import Outcome, rooms
 
 NOTHING = Outcome({}, (), (), {}, frozenset())
@@ -106,11 +107,14 @@ def test_what_keeps_a_pod_is_in_the_scheduler_s_words(snapshot: pb.Snapshot) -> 
 
 
 BUDGET = {
+    "kind": "PodDisruptionBudget",
     "metadata": {"name": "b", "namespace": "ns"},
     "spec": {"selector": {"matchLabels": {"app": "web"}}},
     "status": {"disruptionsAllowed": 1},
 }
 LABELS = {"one": {"app": "web"}, "two": {"app": "web"}, "kept": {}}
+PODS = ({"metadata": {"name": uid, "uid": uid, "labels": labels}} for uid, labels in LABELS.items())
+RULED = Inventory((), tuple(PODS), objects=(BUDGET,))
 
 
 @pytest.fixture
@@ -135,17 +139,15 @@ def _plan(*moved: str) -> pb.Plan:
 
 def test_what_would_have_to_change_is_named(ruled: pb.Snapshot) -> None:
     """The rule, the budget and the limit that the plan without them breaks."""
-    bounds = Bounds({"maxMoves": 2}, [BUDGET], LABELS)
-
-    would = helped(ruled, _plan("one", "two", "kept"), NOTHING, bounds)
+    would = helped(ruled, _plan("one", "two", "kept"), NOTHING, RULED, {"maxMoves": 2})
 
     assert would.classes == {"w": 1}
     assert would.rules == ("singleton",)
     assert would.changes == ("the rule singleton", "the budget b, which allows 1", "the limit of 2 moves")
     # One pod of a budget that allows one may go as it is.
-    assert helped(ruled, _plan("one"), NOTHING, bounds).changes == ()
+    assert helped(ruled, _plan("one"), NOTHING, RULED, {"maxMoves": 2}).changes == ()
     anyway = Outcome({"w": "n2"}, (), (), {}, frozenset())
-    assert not helped(ruled, _plan("kept"), anyway, Bounds({}, [], {})).classes
+    assert not helped(ruled, _plan("kept"), anyway, RULED, {}).classes
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
@@ -186,8 +187,10 @@ def test_what_is_saved_is_what_the_emptied_nodes_cost(ask: Ask) -> None:
 def test_whatever_the_fleet_the_answer_fits_on_one_screen(ask: Ask) -> None:
     """And the tables have all of it; nothing is left out of a sum for want of room."""
     found = ask(a_fleet(60, 3), replace(OPTIONS, least_gain=Fraction(1, 2)))
-    emptied = [replace(one, name="n" * 253, kind="k" * 80) for one in found.emptied]
-    long = replace(found, emptied=tuple(emptied), opened=("o" * 253,) * 3, without_price=("w" * 253,) * 9)
+    emptied = [msgspec.structs.replace(one, name="n" * 253, kind="k" * 80) for one in found.emptied]
+    long = msgspec.structs.replace(
+        found, emptied=tuple(emptied), opened=("o" * 253,) * 3, without_price=("w" * 253,) * 9
+    )
     text = screen(long)
 
     assert fits(text)

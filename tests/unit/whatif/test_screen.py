@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +100,7 @@ def test_a_screen_says_what_was_found(case: dict[str, Any]) -> None:
 def test_a_name_cannot_steer_the_terminal_or_make_a_line(small: Findings) -> None:
     """Files come from anywhere."""
     odd = Move("ns/\x1b[2J\nmine", "n1", "n2", 1, 0)
-    said = screen(replace(small, moves=(odd,)))
+    said = screen(msgspec.structs.replace(small, moves=(odd,)))
     assert "\x1b" not in said
     assert said.count("\n") == screen(small).count("\n")
 
