@@ -7,8 +7,8 @@ the round, and a verdict is an interval that leaves out "no change"; docs/explan
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from math import exp, isfinite, log, nan
 from statistics import fmean
@@ -132,29 +132,42 @@ class Interval:
         return self.mean, self.mean - self.half_width, self.mean + self.half_width
 
 
-@dataclass(frozen=True, slots=True)
+_Seen = tuple[Interval, Ends] | None
+"""The last interval of a metric, and the ends that hold at every look so far; `None` with too few rounds."""
+
+
 class _Pairs:
-    """One metric in the rounds that have it of both arms: rows of ``values`` are baseline and arm."""
+    """One metric in some rounds: rows are baseline and arm, with NaN where a run has no value."""
 
-    metric: Metric
-    values: Floats
-    scale: Scale
-    changes: Floats
-    rounding: float
-    missing: str
-    arm_lacks_more: bool
+    def __init__(self, metric: Metric, values: Floats, resolutions: Floats, missing: str = "") -> None:
+        self.metric, self.missing = metric, missing
+        self._all, self._resolutions = values, resolutions
+        lacking = np.isnan(values)
+        baseline_lacks, arm_lacks = lacking.sum(axis=1)
+        self.arm_lacks_more = bool(arm_lacks > baseline_lacks)
+        self.values = values[:, ~lacking.any(axis=0)]
+        self.scale: Scale = "ratio" if (self.values > 0).all() else "difference"
+        before, after = np.log(self.values) if self.scale == "ratio" else self.values
+        self.changes: Floats = after - before
 
+    def until(self, rounds: int) -> _Pairs:
+        """Return the first rounds."""
+        return _Pairs(self.metric, self._all[:, :rounds], self._resolutions[:, :rounds])
 
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """One metric after some rounds: their interval, and the ends that hold at every look so far."""
-
-    pairs: _Pairs
-    interval: Interval | None = None
-    ends: Ends | None = None
-
-
-Round = tuple[MeasuredRun, MeasuredRun]
+    def interval(self, level: float) -> Interval | None:
+        """Return the interval of the change that misses with chance ``level``; `None` with fewer than two rounds."""
+        if len(self.changes) < FEWEST_ROUNDS:
+            return None
+        # A value that is one of a row of steps is off by up to half a step: a twelfth of the step's square. If every
+        # round shows the same change and no resolution is known, that change may be the step.
+        resolution = self._resolutions.max()
+        if not resolution:
+            rounding = float(self.changes[0]) ** 2 / 6 if float(np.ptp(self.changes)) == 0 else 0.0
+        elif self.scale == "difference":
+            rounding = resolution**2 / 6
+        else:
+            rounding = float(((resolution / self.values) ** 2).sum(axis=0).mean()) / 12
+        return student_interval(self.changes, rounding, level)
 
 
 def judge(runs: Iterable[MeasuredRun], baseline: str, question: Question) -> tuple[ArmVerdicts, ...]:
@@ -176,10 +189,8 @@ def judge_arm(baseline: Sequence[MeasuredRun], arm: Sequence[MeasuredRun], quest
     common = [(first[number], other[number]) for number in sorted(first.keys() & other.keys())]
     rounds = [(a, b) for a, b in common if not a.error and not b.error and a.clock == b.clock]
     pairs = _pair(rounds)
-    look = _look_each_round if question.each_round else _look_once
-    headlines = look(rounds, question.headlines)
+    looks = _look({name: pairs[name] for name in question.headlines if name in pairs}, len(rounds), question)
     fails_more = sum(bool(run.error) for run in other.values()) > sum(bool(run.error) for run in first.values())
-    named = [name for name in question.headlines if name in headlines]
     return ArmVerdicts(
         arm=arm[0].arm,
         baseline=baseline[0].arm,
@@ -191,10 +202,8 @@ def judge_arm(baseline: Sequence[MeasuredRun], arm: Sequence[MeasuredRun], quest
             *(f"round {r.round_number}: {r.arm}: {r.error}" for r in (*first.values(), *other.values()) if r.error),
         ),
         verdicts=tuple(
-            _verdict(headlines[name], question, fails_more)
-            if name in headlines
-            else _verdict(_look_alone(pairs[name], ERROR_RATE), None, fails_more)
-            for name in dict.fromkeys((*named, *pairs))
+            _verdict(pairs[name], looks.get(name), question if name in looks else None, fails_more=fails_more)
+            for name in dict.fromkeys((*looks, *pairs))
         ),
     )
 
@@ -229,88 +238,72 @@ def outcome_of(better: Better, ends: Ends | None) -> Outcome:
     return "better" if (ends[2] < 0) == (better == "lower") else "worse"
 
 
-def _pair(rounds: Sequence[Round], names: Collection[str] | None = None) -> dict[str, _Pairs]:
+def _pair(rounds: Sequence[tuple[MeasuredRun, MeasuredRun]]) -> dict[str, _Pairs]:
     """Return every metric that a run of either arm has, by its name."""
     sides = [[{metric.name: metric for metric in pair[side].metrics} for pair in rounds] for side in (0, 1)]
     found = defaultdict[str, list[Metric]](list)
     for run in (*sides[0], *sides[1]):
         for name, metric in run.items():
             found[name].append(metric)
-    return {name: _make_pairs(name, ones, sides) for name, ones in found.items() if names is None or name in names}
-
-
-def _make_pairs(name: str, found: Sequence[Metric], sides: Sequence[Sequence[Mapping[str, Metric]]]) -> _Pairs:
-    all_values = np.array([[_value(run.get(name)) for run in side] for side in sides])
-    lacking = np.isnan(all_values)
-    values = all_values[:, ~lacking.any(axis=0)]
-    scale: Scale = "ratio" if (values > 0).all() else "difference"
-    before, after = np.log(values) if scale == "ratio" else values
-    changes = after - before
-    resolution = max(metric.resolution for metric in found)
-    # A value that is one of a row of steps is off by up to half a step: a twelfth of the step's square. If every round
-    # shows the same change and no resolution is known, that change may be the step.
-    if not resolution:
-        rounding = float(changes[0]) ** 2 / 6 if changes.size and float(np.ptp(changes)) == 0 else 0.0
-    elif scale == "difference":
-        rounding = resolution**2 / 6
-    else:
-        rounding = float(((resolution / values) ** 2).sum(axis=0).mean()) / 12 if changes.size else 0.0
-    notes = dict.fromkeys(metric.note for metric in found if np.isnan(_value(metric)) and metric.note)
-    baseline_lacks, arm_lacks = lacking.sum(axis=1)
-    return _Pairs(found[0], values, scale, changes, rounding, "; ".join(notes), bool(arm_lacks > baseline_lacks))
+    paired = {}
+    for name, ones in found.items():
+        values = np.array([[_value(run.get(name)) for run in side] for side in sides])
+        resolutions = np.array([[run[name].resolution if name in run else 0.0 for run in side] for side in sides])
+        notes = dict.fromkeys(metric.note for metric in ones if np.isnan(_value(metric)) and metric.note)
+        paired[name] = _Pairs(ones[0], values, resolutions, "; ".join(notes))
+    return paired
 
 
 def _value(metric: Metric | None) -> float:
     return metric.value if metric is not None and metric.value is not None and isfinite(metric.value) else nan
 
 
-def _look_alone(pairs: _Pairs, level: float) -> _Look:
-    if len(pairs.changes) < FEWEST_ROUNDS:
-        return _Look(pairs)
-    interval = student_interval(pairs.changes, pairs.rounding, level)
-    return _Look(pairs, interval, interval.ends)
+def _look(headlines: Mapping[str, _Pairs], rounds: int, question: Question) -> dict[str, _Seen]:
+    """Return what one look at the headlines has come to, or one after each round: then a verdict once given stands."""
+    found: dict[str, _Seen] = dict.fromkeys(headlines)
+    scales: dict[str, Scale] = {}
+    for count in range(FIRST_LOOK, rounds + 1) if question.each_round else (rounds,):
+        pairs = {name: one.until(count) for name, one in headlines.items()}
+        levels = _share(pairs, share_of_look(count) if question.each_round else ERROR_RATE)
+        for name, one in pairs.items():
+            if (interval := one.interval(levels[name])) is None:
+                continue
+            mean, low, high = interval.ends
+            before = found[name]
+            if before and scales[name] == one.scale:
+                low, high = max(low, before[1][1]), min(high, before[1][2])
+                # Otherwise one of the two is wrong, which is what the error rate allows for.
+                mean, low, high = (min(max(mean, low), high), low, high) if low <= high else interval.ends
+            found[name], scales[name] = (interval, (mean, low, high)), one.scale
+    return found
 
 
-def _look_once(rounds: Sequence[Round], headlines: Collection[str], error: float = ERROR_RATE) -> dict[str, _Look]:
-    """Return the headlines with intervals that share the error (Holm): what is shown hands its share on."""
-    pairs = _pair(rounds, headlines)
+def _share(headlines: Mapping[str, _Pairs], error: float) -> dict[str, float]:
+    """Return the error of each headline (Holm): what is shown hands its share on."""
     left = {
         name: one
-        for name, one in pairs.items()
+        for name, one in headlines.items()
         if one.metric.better != "neither" and len(one.changes) >= FEWEST_ROUNDS and one.changes.any()
     }
-    levels = dict.fromkeys(pairs, error)
+    levels = dict.fromkeys(headlines, error)
     while left:
         level = error / len(left)
-        found = {name: student_interval(one.changes, one.rounding, level) for name, one in left.items()}
+        found = {name: interval for name, one in left.items() if (interval := one.interval(level))}
         shown = [name for name, one in found.items() if abs(one.mean) > one.half_width]
         # At the last step, those that are left keep what they have.
         for name in shown or tuple(left):
             levels[name] = level
             del left[name]
-    return {name: _look_alone(one, levels[name]) for name, one in pairs.items()}
+    return levels
 
 
-def _look_each_round(rounds: Sequence[Round], headlines: Collection[str]) -> dict[str, _Look]:
-    """Return what looks after each round have come to: a verdict once given stands."""
-    found = {name: _Look(one) for name, one in _pair(rounds, headlines).items()}
-    for count in range(FIRST_LOOK, len(rounds) + 1):
-        for name, new in _look_once(rounds[:count], headlines, share_of_look(count)).items():
-            before = found[name]
-            if before.ends and new.ends and before.pairs.scale == new.pairs.scale:
-                low, high = max(new.ends[1], before.ends[1]), min(new.ends[2], before.ends[2])
-                # Otherwise one of the two is wrong, which is what the error rate allows for.
-                if low <= high:
-                    new = replace(new, ends=(min(max(new.ends[0], low), high), low, high))  # noqa: PLW2901
-            found[name] = new
-    return found
-
-
-def _verdict(look: _Look, question: Question | None, fails_more: bool) -> Verdict:
+def _verdict(pairs: _Pairs, seen: _Seen, question: Question | None, *, fails_more: bool) -> Verdict:
     """Return the verdict on a headline of a question; on other metrics, without one, there is none."""
-    pairs, interval, ends = look.pairs, look.interval, look.ends
+    if question is None and (alone := pairs.interval(ERROR_RATE)):
+        seen = alone, alone.ends
+    interval, ends = seen or (None, None)
     outcome: Outcome = outcome_of(pairs.metric.better, ends) if question else "not judged"
-    reason = _reason(look, outcome, question)
+    reason = _reason(pairs, interval, ends, outcome, question)
     if outcome == "better" and (fails_more or pairs.arm_lacks_more):
         outcome, reason = "not judged", "more of its runs have no value than of the baseline's: these are the good"
     decided = outcome != "no difference shown" or not pairs.changes.size
@@ -335,9 +328,10 @@ def _verdict(look: _Look, question: Question | None, fails_more: bool) -> Verdic
     )
 
 
-def _reason(look: _Look, outcome: Outcome, question: Question | None) -> str:
-    pairs, interval = look.pairs, look.interval
-    if interval is None or look.ends is None:
+def _reason(
+    pairs: _Pairs, interval: Interval | None, ends: Ends | None, outcome: Outcome, question: Question | None
+) -> str:
+    if interval is None or ends is None:
         if question and question.each_round and len(pairs.changes) >= FEWEST_ROUNDS:
             return f"verdicts begin with round {FIRST_LOOK}"
         if pairs.missing:
@@ -352,7 +346,7 @@ def _reason(look: _Look, outcome: Outcome, question: Question | None) -> str:
     elif not pairs.changes.any():
         said = "the same in every round"
     elif outcome != "no difference shown":
-        side = "above" if look.ends[0] > 0 else "below"
+        side = "above" if ends[0] > 0 else "below"
         said = f"the whole interval lies {side} {UNCHANGED[pairs.scale]:g}"
     else:
         resolved, ratio = f"{interval.half_width:.3g} {pairs.metric.unit}", exp(min(interval.half_width, MOST_LOG))
