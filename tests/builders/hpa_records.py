@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from stowage_testbed.hpa.load import find, hold
-from stowage_testbed.hpa.model.load_window import Segment
+from stowage_testbed.hpa.model import Segment
 from stowage_testbed.hpa.record import HpaRecord, PodCount, Replicas, segments
 from stowage_testbed.hpa.settings import FULL, Autoscaling, Find, Hold, RecoverySettings, Timing
 

@@ -23,7 +23,6 @@ from stowage_testbed.compare.request import CompareListener, CompareRequest, Tur
 from stowage_testbed.compare.speed import measure_speed
 from stowage_testbed.compare.turn import ArmHarness, TurnListener
 from stowage_testbed.compare.verdicts import FIRST_LOOK, Question
-from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.run.arm import ArmSettings
 from stowage_testbed.run.context import RunContext, Stopwatch
 from stowage_testbed.run.request import RunRequest
@@ -56,7 +55,15 @@ def compare(request: CompareRequest, listener: CompareListener, clock: Clock | N
                 for minor in sorted({arm.minor for arm in request.arms})
             }
             for number, turn in enumerate(chain([first], todo), 1):
-                _run_turn(request, contexts, bundle, listener, number, turn)
+                listener.turn_started(turn)
+                (arm,) = (one for one in request.arms if one.name == turn.arm)
+                context, folder = contexts[arm.minor], request.folder / "logs" / turn.folder
+                harness = ArmHarness(context, arm, request.limits[turn.limits], folder, request.warm_up)
+                taker = TurnListener(listener, turn, harness, bundle)
+                # Namespaces outlive a run by seconds, so that each has a number of its own.
+                outcome = run_scenario(context, request.scenario, number, taker, harness)
+                if outcome.skipped:
+                    taker.add(outcome)
     return bundle.finish()
 
 
@@ -220,29 +227,3 @@ def refuse_second_scheduler(api: ApiClient, cluster: str) -> None:
             f"cluster {cluster} has the scheduler {release}, which would place pods of the arms; `helm uninstall` it, "
             "or leave --cluster out to compare on a cluster of its own"
         )
-
-
-def _run_turn(  # noqa: PLR0917 - what a session has
-    request: CompareRequest,
-    contexts: Mapping[str, RunContext],
-    bundle: Bundle,
-    listener: CompareListener,
-    number: int,
-    turn: Turn,
-) -> None:
-    listener.turn_started(turn)
-    (arm,) = (one for one in request.arms if one.name == turn.arm)
-    context, limits = contexts[arm.minor], request.limits[turn.limits]
-
-    def keep(record: RunRecord, configuration: str) -> None:
-        bundle.add(record)
-        if configuration:
-            bundle.add_configuration(turn.limits, turn.arm, configuration)
-        listener.turn_finished(turn, record)
-
-    harness = ArmHarness(context, arm, limits, request.folder / "logs" / turn.folder, request.warm_up)
-    taker = TurnListener(listener, turn, harness, keep, warm=request.warm_up > 0)
-    # Namespaces outlive a run by seconds, so that each has a number of its own.
-    outcome = run_scenario(context, request.scenario, number, taker, harness)
-    if outcome.skipped:
-        taker.keep(outcome)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from http import HTTPStatus
@@ -12,6 +12,7 @@ from pathlib import Path
 from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.compare.arms.serving import ended_with
+from stowage_testbed.compare.bundle import Bundle
 from stowage_testbed.compare.request import CompareListener, Turn
 from stowage_testbed.helm.release import FileLog
 from stowage_testbed.metrics.record import RunRecord
@@ -36,8 +37,8 @@ LONGEST = 58
 class WindowMeter(WindowListener):
     """Reads the memory and CPU time of a scheduler's processes, and keeps its own process still."""
 
-    def __init__(self, pids: Iterable[int]) -> None:
-        self._pids = tuple(pids)
+    def __init__(self, pids: tuple[int, ...]) -> None:
+        self._pids = pids
         self._meter: FootprintMeter | None = None
         self.footprint: Footprint = UNKNOWN
 
@@ -68,9 +69,10 @@ class ArmHarness(Harness):
         self, context: RunContext, arm: Arm, limits: ClientLimits | None, folder: Path, warm_up_pods: int
     ) -> None:
         self._context, self._arm, self._limits = context, arm, limits
-        self._folder, self._warm_up_pods = folder, warm_up_pods
+        self._folder, self.warm_up_pods = folder, warm_up_pods
         self.pod_overrides = arm.pod_overrides
         self.configuration = ""
+        self.meter = WindowMeter(())
         self._pids: tuple[int, ...] = ()
 
     def find_scheduler_pids(self) -> tuple[int, ...]:
@@ -83,11 +85,11 @@ class ArmHarness(Harness):
         recorder.report(f"start {self._arm.name}")
         with self._arm.running(self._context.cluster, self._folder, self._limits) as running, ended_with(running):
             recorder.follow_logs({name: FileLog(file) for name, file in running.log_files.items()})
-            if self._warm_up_pods:
+            if self.warm_up_pods:
                 recorder.report("warm up")
                 # The end of the name is what no other run has.
                 namespace = f"warm-{environment.namespace[-LONGEST:]}".replace("--", "-")
-                warm_up(self._context, self._arm.pod_overrides, self._warm_up_pods, namespace)
+                warm_up(self._context, self._arm.pod_overrides, self.warm_up_pods, namespace)
             try:
                 # The plans of the optimiser, where there is one, move and evict.
                 self._context.observer.watch(PACKING_PLANS)
@@ -96,36 +98,32 @@ class ArmHarness(Harness):
                     raise
             self.configuration = running.configuration
             self._pids = running.pids
-            meter = self.window_listener = WindowMeter(self._pids)
+            self.meter = self.window_listener = WindowMeter(running.pids)
             try:
                 yield
             finally:
                 # Also when the arm has ended: other turns follow in this process.
-                meter.close()
+                self.meter.close()
             running.check()
 
 
-Keep = Callable[[RunRecord, str], None]
-"""Takes the record of a turn, and the configuration of the arm if it served."""
-
-
 class TurnListener(Listener):
-    """Makes the record of a turn, before anything is cleared."""
+    """Adds the record of a turn to the bundle, before anything is cleared."""
 
-    def __init__(self, listener: CompareListener, turn: Turn, harness: ArmHarness, keep: Keep, *, warm: bool) -> None:
-        self._listener, self._turn, self._harness, self._keep, self._warm = listener, turn, harness, keep, warm
+    def __init__(self, listener: CompareListener, turn: Turn, harness: ArmHarness, bundle: Bundle) -> None:
+        self._listener, self._turn, self._harness, self._bundle = listener, turn, harness, bundle
 
     def scenario_progress(self, text: str) -> None:
         """Pass it on."""
         self._listener.scenario_progress(text)
 
     def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
-        """Keep the record."""
-        self.keep(outcome)
+        """Add the record."""
+        self.add(outcome)
 
-    def keep(self, outcome: ScenarioOutcome) -> None:
-        """Keep the record; what went wrong with arm or scenario is its error."""
-        limits, number, arm = self._turn
+    def add(self, outcome: ScenarioOutcome) -> None:
+        """Add the record; what went wrong with arm or scenario is its error."""
+        (limits, number, arm), harness = self._turn, self._harness
         # What became of an overloaded service is what is compared, and no failure.
         failed = [check.message for check in outcome.failed_checks if check.name != OUTCOME]
         errors = [outcome.skipped, outcome.error, *failed]
@@ -134,19 +132,20 @@ class TurnListener(Listener):
             record = RunRecord(outcome.scenario_id, arm, limits, number, nodes=(), pods=(), window_s=0.0)
             if not any(errors):
                 errors.append("no window was measured: `measure: start` or `measure: stop` was not reached")
-        meter = self._harness.window_listener
-        footprint = meter.footprint if isinstance(meter, WindowMeter) else UNKNOWN
         record = replace(
             record,
             arm=arm,
             limits=limits,
             round_number=number,
-            warm=self._warm,
-            peak_memory_bytes=footprint.peak_memory_bytes,
-            cpu_s=footprint.cpu_s,
+            warm=harness.warm_up_pods > 0,
+            peak_memory_bytes=harness.meter.footprint.peak_memory_bytes,
+            cpu_s=harness.meter.footprint.cpu_s,
             error="; ".join(filter(None, (*errors, record.error))),
         )
-        self._keep(record, self._harness.configuration)
+        self._bundle.add(record)
+        if harness.configuration:
+            self._bundle.add_configuration(limits, arm, harness.configuration)
+        self._listener.turn_finished(self._turn, record)
 
 
 def warm_up(context: RunContext, pod_overrides: PodOverrides, pods: int, namespace: str) -> None:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from stowage_testbed.hpa.model.load_window import LoadWindow, Segment, load_window
-from stowage_testbed.hpa.model.web_service import steady_state
+from stowage_testbed.hpa.model import LoadWindow, Segment, load_window, steady_state
 from stowage_testbed.hpa.settings import RecoverySettings
 
 Outcome = Literal["recovered", "no_degradation", "no_recovery_within_hold"]

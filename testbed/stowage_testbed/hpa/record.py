@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any
 
 from stowage_testbed.hpa.load import Recovery, recovery
-from stowage_testbed.hpa.model.load_window import LoadWindow, Segment
+from stowage_testbed.hpa.model import LoadWindow, Segment
 from stowage_testbed.hpa.settings import RecoverySettings
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.pod import read_pod
@@ -44,17 +44,6 @@ class HpaRecord:
     def document(self) -> dict[str, Any]:
         """Return the record as JSON values."""
         return asdict(self)
-
-    @classmethod
-    def of(cls, document: Mapping[str, Any]) -> Self:
-        """Return the record of a document that `document` gave."""
-        return cls(
-            settings=RecoverySettings.of(document["settings"]),
-            find=tuple(LoadWindow(**window) for window in document["find"]),
-            hold=tuple(LoadWindow(**window) for window in document["hold"]),
-            replicas=tuple(Replicas(**point) for point in document["replicas"]),
-            pods=tuple(PodCount(**point) for point in document["pods"]),
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Annotated, Any, Self
+from dataclasses import dataclass, field
+from typing import Annotated
 
 from annotated_types import Interval
 
-from stowage_testbed.hpa.model.load_window import Sla
-from stowage_testbed.hpa.model.web_service import WebService
+from stowage_testbed.hpa.model import Sla, WebService
 
 Clients = Annotated[int, Interval(ge=1, le=100000)]
 Replicas = Annotated[int, Interval(ge=1, le=10000)]
@@ -105,17 +103,6 @@ class RecoverySettings:
     """How often usage is measured and acted upon; the run's cluster is brought up with it."""
     aligned: bool = True
     """Start the load just after a scrape, so that runs do not differ by chance."""
-
-    def document(self) -> dict[str, Any]:
-        """Return the settings as JSON values."""
-        return asdict(self)
-
-    @classmethod
-    def of(cls, document: Mapping[str, Any]) -> Self:
-        """Return the settings of a document, with defaults; a ValueError for what is no setting, or out of range."""
-        from pydantic import TypeAdapter  # noqa: PLC0415 - it takes a while, and few need it
-
-        return TypeAdapter(cls).validate_python(document, extra="forbid")
 
 
 FULL = RecoverySettings()

@@ -20,21 +20,9 @@ from stowage_testbed.observe.timeline import (
     read_pod_timelines,
     summarise_lags,
 )
-from stowage_testbed.recording.footprint import UNKNOWN, Footprint
 
 DIGITS = 6
 """Moments are kept to the microsecond, which is finer than any clock here."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunLabel:
-    """What a run is called; see `RunRecord` for the fields."""
-
-    scenario_id: str
-    arm: str
-    limits: str = "own"
-    round_number: int = 1
-    warm: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +49,10 @@ class Observations:
     changes: Sequence[Change]
     audit: Sequence[AuditEntry]
     count: PodCount | None = None
-    footprint: Footprint = UNKNOWN
 
 
-def make_record(label: RunLabel, seen: Observations) -> RunRecord:
-    """Return the record of a window in which no plan was made.
+def make_record(scenario_id: str, arm: str, seen: Observations) -> RunRecord:
+    """Return the record of a window in which no plan was made, by itself the first round with its own client limits.
 
     Its clock is the API server's if the audit log has every creation and binding, else that of the watch. Pods or
     bindings that the watch missed make the record incomplete, which is its ``error``. Clocks that disagree, and
@@ -79,10 +66,10 @@ def make_record(label: RunLabel, seen: Observations) -> RunRecord:
     unlogged = [line for line in timelines if line.bound and f"{line.namespace}/{line.name}" not in bindings_ns]
     best = answered.timelines if whole else timelines
     return RunRecord(
-        scenario_id=label.scenario_id,
-        arm=label.arm,
-        limits=label.limits,
-        round_number=label.round_number,
+        scenario_id=scenario_id,
+        arm=arm,
+        limits="own",
+        round_number=1,
         nodes=tuple(seen.nodes),
         pods=tuple(_make_pod_records(seen, best, timelines)),
         window_s=round(seen.stop.seconds_since(seen.start), DIGITS),
@@ -94,9 +81,6 @@ def make_record(label: RunLabel, seen: Observations) -> RunRecord:
         audit_beyond=clocks.beyond,
         audit_missing=len(unlogged) if seen.audit else 0,
         api_pods=seen.count.api if seen.count else None,
-        peak_memory_bytes=seen.footprint.peak_memory_bytes,
-        cpu_s=seen.footprint.cpu_s,
-        warm=label.warm,
         error="; ".join(_name_losses(seen, timelines, bindings_ns)),
     )
 

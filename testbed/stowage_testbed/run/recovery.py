@@ -17,7 +17,7 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import WaitTimeoutError, wait_until
 from stowage_testbed.cluster.metrics_server import USAGE, FakeKubelet, usage_object
 from stowage_testbed.hpa.load import find, hold
-from stowage_testbed.hpa.model.load_window import Segment
+from stowage_testbed.hpa.model import Segment
 from stowage_testbed.hpa.record import HpaRecord, PodCount, Replicas, pod_counts, replicas, segments
 from stowage_testbed.hpa.settings import RecoverySettings
 from stowage_testbed.observe.change import Change

@@ -22,7 +22,7 @@ from stowage_testbed.observe.change import Change
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.receipt import NS_PER_S, Receipt
 from stowage_testbed.observe.timeline import read_pod_timelines
-from stowage_testbed.recording.run_record import Observations, PodCount, RunLabel, make_node_records, make_record
+from stowage_testbed.recording.run_record import Observations, PodCount, make_node_records, make_record
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.steps.context import StepContext
@@ -56,7 +56,7 @@ def make_window_record(context: StepContext) -> RunRecord | None:
         audit=read_audit(run, recorder.audit_start, changes, context.namespace),
         count=count_pods(run, context.namespace),
     )
-    record, of_plans = make_record(RunLabel(context.scenario.scenario_id, ARM), seen), sum_up_plans(plans)
+    record, of_plans = make_record(context.scenario.scenario_id, ARM, seen), sum_up_plans(plans)
     return replace(
         record,
         moves=of_plans.moves,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -15,9 +14,9 @@ from waiting_clock import WaitingClock
 
 from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.hpa.load import Recovery, find, hold, recovery
-from stowage_testbed.hpa.model.load_window import LoadWindow, Segment
-from stowage_testbed.hpa.record import HpaRecord, PodCount, Replicas, pod_counts, replicas, segments
-from stowage_testbed.hpa.settings import FULL, Autoscaling, Find, Hold, RecoverySettings, Timing
+from stowage_testbed.hpa.model import LoadWindow, Segment
+from stowage_testbed.hpa.record import PodCount, Replicas, pod_counts, replicas, segments
+from stowage_testbed.hpa.settings import FULL, Autoscaling, Find, Hold, RecoverySettings
 from stowage_testbed.metrics.catalogue import measure_hpa
 from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.observe.change import Change, Verb
@@ -181,14 +180,6 @@ def metrics(settings: RecoverySettings) -> dict[str, Metric]:
     named = {metric.name: metric for metric in found}
     assert len(named) == len(found)
     return named
-
-
-def test_a_record_survives_its_document() -> None:
-    """A bundle rebuilds every table and picture; nobody has to write all settings."""
-    record, few = hpa_record(), {"hold": {"window_s": 2.0}, "timing": {"sync_s": 1}}
-
-    assert HpaRecord.of(json.loads(json.dumps(record.document()))) == record
-    assert RecoverySettings.of(few) == replace(FULL, hold=Hold(window_s=2.0), timing=Timing(resolution_s=15, sync_s=1))
 
 
 def test_a_recovery_is_measured_from_the_start_of_hold() -> None:

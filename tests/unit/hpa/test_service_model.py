@@ -7,8 +7,18 @@ from typing import Any
 
 import pytest
 
-from stowage_testbed.hpa.model.load_window import LoadWindow, Segment, Sla, load_window, replicas_needed
-from stowage_testbed.hpa.model.web_service import Routing, ServiceTime, WebService, others, steady_state
+from stowage_testbed.hpa.model import (
+    LoadWindow,
+    Routing,
+    Segment,
+    ServiceTime,
+    Sla,
+    WebService,
+    load_window,
+    others,
+    replicas_needed,
+    steady_state,
+)
 
 SERVICE = WebService()
 """php-apache of the second paper: 0.2 s a request that has its replica for itself."""
