@@ -72,7 +72,7 @@ def replicas(deployment: str, on: list[str], *, template_hash: str = "6f5c", **r
 
 def thing(kind: str, name: str, namespace: str = "shop", **parts: Any) -> Manifest:
     """Return an object of another kind."""
-    versions = {"PodDisruptionBudget": "policy/v1", "StorageClass": "storage.k8s.io/v1"}
+    versions = {"PodDisruptionBudget": "policy/v1", "StorageClass": "storage.k8s.io/v1", "Queue": "example.com/v1"}
     metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
     named = {"apiVersion": versions.get(kind, "v1"), "kind": kind}
     return {**named, "metadata": metadata, **parts}

@@ -1,131 +1,29 @@
-"""A cluster as a scenario: everything that was found, in its parts, in its own words or in neutral ones."""
+"""A cluster as a scenario: everything that was found, in its parts."""
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from stowage_testbed.api.client import Manifest
-from stowage_testbed.api.kinds import DEFINITION
-from stowage_testbed.capture.nodes import OF_CONDITIONS, CapturedNodes, capture_nodes
-from stowage_testbed.capture.objects import capture_objects, rename_nodes, settle_runtime_class
-from stowage_testbed.capture.reading import FURTHER, Found
+from stowage_testbed.capture.nodes import OF_CONDITIONS, capture_nodes
+from stowage_testbed.capture.objects import ObjectCapture, rename_nodes
+from stowage_testbed.capture.reading import Found
 from stowage_testbed.capture.workloads import HOSTNAME, CapturedWorkload, Note, capture_pods, require
 from stowage_testbed.cluster.components import HOST_TAINT
-from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, Taint
+from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.scenario.arrivals.one_namespace import OneNamespace
-from stowage_testbed.trace.format import PodTemplate
-from stowage_testbed.whatif.inventory import kind_of
-
-_OWN_DOMAINS = re.compile(r"(^|\.)(kubernetes\.io|k8s\.io|stowage\.dev)$")
-_OPEN_VALUES = frozenset({"kubernetes.io/os", "kubernetes.io/arch"})  # Labels whose values say nothing of anybody
-
-_NAMES = frozenset(
-    {
-        "claimName",
-        "driver",
-        "image",
-        "name",
-        "nodeID",
-        "podGroupName",
-        "provisioner",
-        "resourceClaimName",
-        "resourceClaimTemplateName",
-        "runtimeClassName",
-        "serviceName",
-        "storageClassName",
-        "volumeHandle",
-        "volumeName",
-    }
-)
-_LABELS = frozenset({"labels", "matchLabels", "nodeSelector"})
-_KEYS = frozenset({"matchLabelKeys", "mismatchLabelKeys", "topologyKeys"})
-_NUMBERS = frozenset({"Gt", "Lt"})
-_HARMLESS = re.compile(r"[\d.]+[A-Za-z]*|([A-Z][a-z]+)+")
-_KEPT = re.compile(r"(system-.*|kubernetes\.io/no-provisioner|)")
-
-
-class Words:
-    """Gives each word another one, the same for the same word."""
-
-    def __init__(self) -> None:
-        self._kept = frozenset[str]()
-        self._new: dict[str, dict[str, str]] = defaultdict(dict)
-
-    def name(self, old: str, sort: str = "name") -> str:
-        """Return the new name of a thing."""
-        if old in self._kept or _KEPT.fullmatch(old):
-            return old
-        known = self._new[sort]
-        return known.setdefault(old, f"{sort}-{len(known) + 1}")
-
-    def keep(self, words: Iterable[str]) -> None:
-        """Leave these alone from now on."""
-        self._kept |= frozenset(words)
-
-    def key(self, old: str) -> str:
-        """Return the new key of a label or taint; Kubernetes' own are nobody's."""
-        domain = old.rpartition("/")[0]
-        return old if _OWN_DOMAINS.search(domain) else self.name(old, "key")
-
-    def value(self, key: str, old: str) -> str:
-        """Return the new value of a label or taint."""
-        return old if key in _OPEN_VALUES or not old else self.name(old, "value")
-
-    def scrub(self, value: Any) -> Any:
-        """Return unknown values without their words; amounts, and words in capitals as of a choice, stay."""
-        if isinstance(value, list):
-            return [self.scrub(one) for one in value]
-        if isinstance(value, dict):
-            return {key: self.scrub(one) for key, one in value.items()}
-        if not isinstance(value, str) or _HARMLESS.fullmatch(value):
-            return value
-        return self.name(value)
-
-    def labels(self, old: Mapping[str, str]) -> dict[str, str]:
-        """Return labels in other words."""
-        return {self.key(key): self.value(key, value) for key, value in old.items()}
-
-    def replace_all(self, value: Any) -> Any:
-        """Return plain values with other words wherever Kubernetes has names in them."""
-        if isinstance(value, list):
-            return [self.replace_all(one) for one in value]
-        if not isinstance(value, dict):
-            return value
-        if "operator" in value and "key" in value:
-            return self._requirement(value)
-        return {name: self._part(name, part) for name, part in value.items() if name != "annotations"}
-
-    def _part(self, name: str, part: Any) -> Any:
-        if name in _LABELS and isinstance(part, dict):
-            return self.labels(part)
-        if name in _NAMES and isinstance(part, str):
-            return self.name(part)
-        if name in _KEYS:
-            return [self.key(one) for one in part]
-        if name == "topologyKey":
-            return self.key(part)
-        return self.replace_all(part)
-
-    def _requirement(self, value: Mapping[str, Any]) -> dict[str, Any]:
-        key, changed = value["key"], dict(value)
-        if key != "metadata.name":
-            changed["key"] = self.key(key)
-        if value["operator"] not in _NUMBERS and "values" in value:
-            changed["values"] = [self.value(key, one) for one in value["values"]]
-        if isinstance(value.get("value"), str):
-            changed["value"] = self.value(key, value["value"])
-        return changed
 
 
 @dataclass(frozen=True, slots=True)
 class Capture:
     """What a scenario has of a cluster: manifests in order, quotas for after the pods, and notes on what is not so."""
 
-    nodes: CapturedNodes
+    pools: tuple[NodePool, ...]
+    nodes: Mapping[str, str]
+    """Their new names by the old ones."""
+    cordoned: tuple[str, ...]
     workloads: tuple[CapturedWorkload, ...]
     objects: tuple[Manifest, ...]
     quotas: tuple[Manifest, ...]
@@ -145,127 +43,59 @@ class Capture:
 def capture(found: Found) -> Capture:
     """Return what scheduling depends on, nodes and workloads under their new names."""
     workloads, notes = capture_pods(found)
-    workloads = [settle_runtime_class(one, found) for one in workloads]
+    known = {one["metadata"]["name"] for one in found.of("RuntimeClass")}
+    workloads = [replace(one, spec=_settle_runtime_class(one.spec, known)) for one in workloads]
     asking = ("PersistentVolume", "StorageClass", "RuntimeClass", "ResourceSlice")
-    bodies = (*(one.template.spec for one in workloads), *(one for kind in asking for one in found.of(kind)))
-    nodes = capture_nodes(found.of("Node"), {HOSTNAME, *_list_asked(list(bodies))})
+    bodies = [*(one.spec for one in workloads), *(one for kind in asking for one in found.of(kind))]
+    pools, names, cordoned = capture_nodes(found.of("Node"), {HOSTNAME, *_list_asked(bodies)})
     used = {one.namespace for one in workloads}
     labels = {one["metadata"]["name"]: one["metadata"].get("labels") or {} for one in found.of("Namespace")}
     in_one = OneNamespace({**{name: {} for name in used}, **labels}, used)
-    objects = capture_objects(found, workloads, nodes.names, in_one)
-    notes += objects.notes
-    notes += [Note(f"{kind}s, which may not be listed") for kind in found.unread]
+    objects = ObjectCapture(found, workloads, names, in_one)
+    notes += [*objects.notes, *(Note(f"{kind}s, which may not be listed") for kind in found.unread)]
     if found.unreadable:
         notes.append(Note(f"{found.unreadable} items that are no Kubernetes objects"))
-    settled = tuple(_settle(one, nodes, in_one) for one in workloads)
-    return Capture(nodes, settled, tuple(objects.manifests), tuple(objects.quotas), tuple(notes))
+    taints = {taint.key for pool in pools for taint in pool.taints} & {*OF_CONDITIONS.values()}
+    settled = tuple(_settle(one, names, sorted(taints), in_one) for one in workloads)
+    return Capture(pools, names, cordoned, settled, tuple(objects.manifests), tuple(objects.quotas), tuple(notes))
 
 
-def _settle(one: CapturedWorkload, nodes: CapturedNodes, in_one: OneNamespace) -> CapturedWorkload:
+def _settle_runtime_class(spec: Manifest, known: set[str]) -> Manifest:
+    """Return a pod's spec that names a class only if it comes along; admission gives the pod its overhead."""
+    left_out = {"overhead"} if spec.get("runtimeClassName") in known else {"overhead", "runtimeClassName"}
+    return {key: value for key, value in spec.items() if key not in left_out}
+
+
+def _settle(
+    one: CapturedWorkload, names: Mapping[str, str], taints: list[str], in_one: OneNamespace
+) -> CapturedWorkload:
     """Return a workload in the one namespace, on the nodes as they are called now."""
-    template = one.template
-    pod = in_one.rewrite_pod(one.namespace, {"metadata": {"labels": template.labels}, "spec": template.spec})
-    spec: dict[str, Any] = rename_nodes(pod["spec"], nodes.names)
+    pod = in_one.rewrite_pod(one.namespace, {"metadata": {"labels": one.labels}, "spec": one.spec})
+    spec: dict[str, Any] = rename_nodes(pod["spec"], names)
     spec.pop("schedulerName", None)
     if one.kind == "DaemonSet":
         # Many tolerate every taint: they are kept off the node that a run has besides.
         spec = require(spec, {"key": HOST_TAINT, "operator": "DoesNotExist"})
-    taints = sorted({taint.key for pool in nodes.pools for taint in pool.taints} & {*OF_CONDITIONS.values()})
     # In the place of taints that a pod tolerates are others.
-    its = {
-        OF_CONDITIONS.get(one.get("key", ""))
-        for one in spec.get("tolerations") or ()
-        if (one.get("effect") or "NoSchedule") == "NoSchedule"
+    tolerated = {
+        OF_CONDITIONS.get(each.get("key", ""))
+        for each in spec.get("tolerations") or ()
+        if (each.get("effect") or "NoSchedule") == "NoSchedule"
     }
-    if tolerated := [key for key in taints if one.kind == "DaemonSet" or key in its]:
-        more = [{"key": key, "operator": "Exists"} for key in tolerated]
+    more = [{"key": key, "operator": "Exists"} for key in taints if one.kind == "DaemonSet" or key in tolerated]
+    if more:
         spec["tolerations"] = [*spec.get("tolerations", ()), *more]
-    return replace(
-        one,
-        template=PodTemplate(dict(pod["metadata"]["labels"]), template.annotations, spec),
-        nodes=tuple(nodes.names.get(node, "") for node in one.nodes),
-    )
+    nodes = tuple(names.get(node, "") for node in one.nodes)
+    return replace(one, labels=dict(pod["metadata"]["labels"]), spec=spec, nodes=nodes)
 
 
-def make_neutral(captured: Capture) -> Capture:
-    """Return the same cluster in words that say nothing of whose it is."""
-    plain = Words()
-    pools, names = list[NodePool](), dict[str, str]()
-    for pool in captured.nodes.pools:
-        new = replace(
-            pool,
-            name_prefix=plain.name(pool.name_prefix, "kind"),
-            labels=plain.labels(pool.labels),
-            taints=tuple(Taint(plain.key(t.key), t.effect, plain.value(t.key, t.value)) for t in pool.taints),
-            zones=tuple(plain.value(ZONE_LABEL, zone) for zone in pool.zones),
-        )
-        pools.append(new)
-        names |= dict(zip(pool.node_names(), new.node_names(), strict=True))
-    nodes = CapturedNodes(
-        tuple(pools),
-        {old: names[one] for old, one in captured.nodes.names.items()},
-        tuple(names[one] for one in captured.nodes.cordoned),
-    )
-    plain.keep(names.values())
-    own = names | dict(_pair_claim_names(captured.workloads, plain))
-    return Capture(
-        nodes,
-        tuple(_rename(one, names, plain) for one in captured.workloads),
-        tuple(_rename_object(rename_nodes(one, names), own, plain) for one in captured.objects),
-        tuple(_rename_object(one, own, plain) for one in captured.quotas),
-        tuple(replace(one, names=()) for one in captured.notes),
-    )
-
-
-def _rename(one: CapturedWorkload, names: dict[str, str], plain: Words) -> CapturedWorkload:
-    template = one.template
-    spec = plain.replace_all(rename_nodes(template.spec, names))
-    return replace(
-        one,
-        name=plain.name(one.name, "workload"),
-        template=PodTemplate(plain.labels(template.labels), {}, spec),
-        pods=("",) * len(one.pods),
-        nodes=tuple(names.get(node, "") for node in one.nodes),
-        claims=tuple(plain.replace_all(claim) for claim in one.claims),
-    )
-
-
-def _pair_claim_names(workloads: Iterable[CapturedWorkload], plain: Words) -> Iterator[tuple[str, str]]:
-    """Yield the old and the new name of each claim that a StatefulSet looks for."""
-    for one in workloads:
-        for claim in one.claims:
-            old = claim["metadata"]["name"], one.name
-            new = plain.name(old[0]), plain.name(old[1], "workload")
-            for number in range(len(one.pods)):
-                yield f"{'-'.join(old)}-{number}", f"{'-'.join(new)}-{number}"
-
-
-def _rename_object(one: Manifest, names: dict[str, str], plain: Words) -> Manifest:
-    metadata = one["metadata"]
-    if one["kind"] == DEFINITION:
-        return one
-    if kind_of(one) not in FURTHER:
-        words = {key: value for key, value in one.items() if key not in _HEAD}
-        kept = {**{key: one[key] for key in _HEAD}, **plain.scrub(words)}
-    else:
-        kept = plain.replace_all(one)
-    name = names.get(metadata["name"]) or plain.name(metadata["name"])
-    labels = plain.labels(metadata.get("labels") or {})
-    return {**kept, "metadata": {"name": name, **({"labels": labels} if labels else {})}}
-
-
-_HEAD = ("apiVersion", "kind", "metadata")
-
-
-def _list_asked(value: Any) -> Iterable[str]:
+def _list_asked(value: Any) -> Iterator[str]:
+    """Yield the labels of nodes that something asks about."""
     if isinstance(value, list):
         for one in value:
             yield from _list_asked(one)
     elif isinstance(value, dict):
-        for name in ("key", "topologyKey"):
-            if isinstance(value.get(name), str):
-                yield value[name]
+        yield from (value[name] for name in ("key", "topologyKey") if isinstance(value.get(name), str))
         if isinstance(value.get("nodeSelector"), dict):
             yield from value["nodeSelector"]
-        for one in value.values():
-            yield from _list_asked(one)
+        yield from _list_asked([*value.values()])

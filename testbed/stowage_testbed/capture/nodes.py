@@ -6,7 +6,6 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
@@ -30,17 +29,13 @@ _ATTACHED = "attachable-volumes-"
 _LETTERS = "bcdefghijklmnopqrstuvwxyz"
 
 
-@dataclass(frozen=True, slots=True)
-class CapturedNodes:
-    """The nodes of a scenario; each new name is by its old one, and cordoned are new names."""
+def capture_nodes(
+    nodes: Iterable[Manifest], read_labels: Collection[str]
+) -> tuple[tuple[NodePool, ...], dict[str, str], tuple[str, ...]]:
+    """Return the nodes folded into kinds, their new names by the old ones, and the new names of those cordoned.
 
-    pools: tuple[NodePool, ...]
-    names: Mapping[str, str]
-    cordoned: tuple[str, ...] = ()
-
-
-def capture_nodes(nodes: Iterable[Manifest], read_labels: Collection[str]) -> CapturedNodes:
-    """Return the nodes, folded into kinds, without labels that nothing asks about and not every cluster has."""
+    They have no labels that nothing asks about and not every cluster has.
+    """
     alike = defaultdict[tuple[Any, ...], list[tuple[str, str]]](list)
     closed = set[str]()
     for body in sorted(nodes, key=lambda one: str(one["metadata"]["name"])):
@@ -70,8 +65,7 @@ def capture_nodes(nodes: Iterable[Manifest], read_labels: Collection[str]) -> Ca
             )
             pools.append(pool)
             names |= dict(zip(members, pool.node_names(), strict=True))
-    cordoned = tuple(sorted(names[one] for one in closed))
-    return CapturedNodes(tuple(pools), names, cordoned)
+    return tuple(pools), names, tuple(sorted(names[one] for one in closed))
 
 
 def _read_taints(taints: Iterable[Mapping[str, Any]]) -> tuple[Taint, ...]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.kinds import DEFINITION
 from stowage_testbed.api.label_selector import selects
-from stowage_testbed.capture.reading import Found
+from stowage_testbed.capture.reading import Found, key_of
 from stowage_testbed.capture.workloads import CapturedWorkload, Note
 from stowage_testbed.scenario.arrivals.one_namespace import OneNamespace
 from stowage_testbed.scenario.manifests import name_priority_class
@@ -21,165 +20,129 @@ _PLACE_KEYS = frozenset({"kubernetes.io/hostname", "topology.hostpath.csi/node",
 _OF_VOLUME = ("accessModes", "capacity", "csi", "nodeAffinity", "storageClassName")
 
 
-@dataclass(slots=True)
-class CapturedObjects:
-    """Manifests in an order in which they can be made; quotas come after the pods."""
+class ObjectCapture:
+    """The objects that pods depend on, without namespaces; nodes are called by their new names."""
 
-    manifests: list[Manifest] = field(default_factory=list)
-    quotas: list[Manifest] = field(default_factory=list)
-    notes: list[Note] = field(default_factory=list)
+    def __init__(
+        self, found: Found, workloads: Sequence[CapturedWorkload], node_names: Mapping[str, str], in_one: OneNamespace
+    ) -> None:
+        self._found = found
+        self._workloads = workloads
+        self._node_names = node_names
+        self._in_one = in_one
+        self.notes: list[Note] = []
+        self.manifests = list(self._list_all())
+        """In an order in which they can be made."""
+        self.quotas = list(self._list_quotas())
+        """For after the pods."""
+        if foreign := found.foreign():
+            self._note("kinds that Kubernetes' scheduler does not know", *foreign)
 
+    def _list_all(self) -> Iterator[Manifest]:
+        found = self._found
+        for kept in map(_strip, found.of(DEFINITION)):
+            # Nobody answers here who could convert.
+            yield {**kept, "spec": {**kept["spec"], "conversion": {"strategy": "None"}}}
+        classes = {one.spec.get("runtimeClassName") for one in self._workloads}
+        yield from (_strip(one) for one in found.of("RuntimeClass") if one["metadata"]["name"] in classes)
+        yield from self._list_storage()
+        yield from self._list_devices()
+        yield from self._list_budgets()
+        yield from (self._move(one) for one in (*found.of("PodGroup"), *found.of_asked()))
 
-def capture_objects(
-    found: Found, workloads: Sequence[CapturedWorkload], names: Mapping[str, str], in_one: OneNamespace
-) -> CapturedObjects:
-    """Return the objects that pods depend on, without namespaces; the nodes' new names are by their old ones."""
-    captured = CapturedObjects()
-    own = captured.manifests
-    # Nobody answers here who could convert.
-    own += (
-        {**kept, "spec": {**kept["spec"], "conversion": {"strategy": "None"}}}
-        for kept in map(_strip, found.of(DEFINITION))
-    )
-    classes = {one.template.spec.get("runtimeClassName") for one in workloads}
-    own += (_strip(one) for one in found.of("RuntimeClass") if one["metadata"]["name"] in classes)
-    own += _list_storage(found, workloads, names, in_one, captured.notes)
-    own += _list_devices(found, names, in_one, captured.notes)
-    own += _list_budgets(found, workloads, in_one)
-    own += (_strip(in_one.rewrite(one)) for one in (*found.of("PodGroup"), *found.of_asked()))
-    quotas = found.of("ResourceQuota")
-    if in_one.apart and quotas:
-        captured.notes.append(Note(f"{len(quotas)} quotas, which are of one namespace each"))
-    else:
-        captured.quotas += _list_quotas(found)
-    if foreign := found.foreign():
-        captured.notes.append(Note("kinds that Kubernetes' scheduler does not know", tuple(foreign)))
-    return captured
+    def _note(self, text: str, *names: str) -> None:
+        self.notes.append(Note(text, names))
 
+    def _move(self, one: Manifest) -> Manifest:
+        return _strip(self._in_one.rewrite(one))
 
-def _list_quotas(found: Found) -> Iterator[Manifest]:
-    """Yield quotas; of classes of priority they name those that a run makes."""
-    classes = {one["metadata"]["name"]: name_priority_class(int(one["value"])) for one in found.of("PriorityClass")}
-    for quota in found.of("ResourceQuota"):
-        kept = _strip(quota)
-        for one in (kept["spec"].get("scopeSelector") or {}).get("matchExpressions") or ():
-            if one.get("scopeName") == "PriorityClass":
-                one["values"] = [classes.get(v, v) for v in one.get("values") or ()]
-        yield kept
-
-
-def _list_budgets(found: Found, workloads: Sequence[CapturedWorkload], in_one: OneNamespace) -> Iterator[Manifest]:
-    """Yield the budgets that some pods count for; without a selector they are of no pod."""
-    for one in found.of("PodDisruptionBudget"):
-        namespace, selector = _key(one)[0], one["spec"].get("selector")
-        if selector is not None and any(
-            workload.namespace == namespace and selects(selector, workload.template.labels) for workload in workloads
-        ):
-            yield _strip(in_one.rewrite(one))
-
-
-def _list_storage(
-    found: Found,
-    workloads: Sequence[CapturedWorkload],
-    names: Mapping[str, str],
-    in_one: OneNamespace,
-    notes: list[Note],
-) -> Iterator[Manifest]:
-    """Yield claims of the pods, their volumes and classes, and limits of nodes."""
-    claims = {_key(one): one for one in found.of("PersistentVolumeClaim")}
-    volumes = {one["metadata"]["name"]: one for one in found.of("PersistentVolume")}
-    made, used, drivers, unknown = list[Manifest](), dict[str, None](), set[str](), 0
-    for old, new in _pair_claims(workloads, in_one):
-        claim = claims.get(old)
-        if claim is None:
-            unknown += 1
-            continue
-        spec = claim["spec"]
-        used[str(spec.get("storageClassName") or "")] = None
-        volume = volumes.get(spec.get("volumeName", ""))
-        kept = _strip(claim)
-        kept["metadata"]["name"] = new
-        if volume is not None:
-            yield _make_volume(volume, names)
-            drivers.add((volume["spec"].get("csi") or {}).get("driver", ""))
-        elif spec.get("volumeName"):
-            unknown += 1
-            kept["spec"] = {k: v for k, v in spec.items() if k != "volumeName"}
-        made.append(kept)
-    for workload in workloads:
-        for volume in workload.template.spec.get("volumes", ()):
-            drivers.add((volume.get("csi") or {}).get("driver", ""))
-    classes = {one["metadata"]["name"]: one for one in found.of("StorageClass")}
-    yield from (_strip(classes[one]) for one in used if one in classes)
-    yield from made
-    yield from _list_limits(found, names, drivers - {""})
-    if unknown:
-        notes.append(Note(f"{unknown} claims or volumes that were not among what was read"))
-
-
-def _pair_claims(workloads: Iterable[CapturedWorkload], in_one: OneNamespace) -> Iterator[tuple[tuple[str, str], str]]:
-    """Yield the old namespace and name of each claim, and its new name."""
-    shared = dict[tuple[str, str], str]()
-    for one in workloads:
-        for volume in one.template.spec.get("volumes", ()):
-            if claim := (volume.get("persistentVolumeClaim") or {}).get("claimName"):
-                shared[one.namespace, claim] = in_one.name(one.namespace, claim)
-        for template in one.claims:
-            name = template["metadata"]["name"]
-            for number, pod in enumerate(one.pods):
-                yield (one.namespace, f"{name}-{pod}"), f"{name}-{one.name}-{number}"
-    yield from shared.items()
-
-
-def _make_volume(volume: Manifest, names: Mapping[str, str]) -> Manifest:
-    """Return a volume that its claim, which names it, is bound to again."""
-    kept = _strip(volume)
-    spec = {key: kept["spec"][key] for key in _OF_VOLUME if key in kept["spec"]}
-    if "csi" not in spec:
-        spec["hostPath"] = {"path": "/volumes"}
-    spec["persistentVolumeReclaimPolicy"] = "Retain"
-    return {**kept, "spec": rename_nodes(spec, names)}
-
-
-def _list_limits(found: Found, names: Mapping[str, str], drivers: set[str]) -> Iterator[Manifest]:
-    """Yield what nodes can attach of the drivers that are used."""
-    for one in found.of("CSINode"):
-        kept = [driver for driver in one["spec"].get("drivers") or () if driver["name"] in drivers]
-        if kept and one["metadata"]["name"] in names:
-            name = names[one["metadata"]["name"]]
-            yield {
-                **_strip(one),
-                "metadata": {"name": name},
-                "spec": {"drivers": [{**driver, "nodeID": name} for driver in kept]},
-            }
-
-
-def settle_runtime_class(workload: CapturedWorkload, found: Found) -> CapturedWorkload:
-    """Return a workload whose pods name a class only if it comes along; admission gives them its overhead."""
-    spec = dict(workload.template.spec)
-    known = {one["metadata"]["name"] for one in found.of("RuntimeClass")}
-    if spec.get("runtimeClassName") not in known:
-        spec.pop("runtimeClassName", None)
-    spec.pop("overhead", None)
-    return workload.with_spec(spec)
-
-
-def _list_devices(
-    found: Found, names: Mapping[str, str], in_one: OneNamespace, notes: list[Note]
-) -> Iterator[Manifest]:
-    for kind in ("DeviceClass", "ResourceClaimTemplate", "ResourceSlice"):
-        for one in found.of(kind):
-            kept = _strip(in_one.rewrite(one))
-            if node := (kept.get("spec") or {}).get("nodeName"):
-                kept["spec"] = {**kept["spec"], "nodeName": names.get(node, node)}
+    def _list_quotas(self) -> Iterator[Manifest]:
+        """Yield quotas; of classes of priority they name those that a run makes."""
+        quotas = self._found.of("ResourceQuota")
+        if self._in_one.apart and quotas:
+            self._note(f"{len(quotas)} quotas, which are of one namespace each")
+            return
+        priorities = self._found.of("PriorityClass")
+        classes = {one["metadata"]["name"]: name_priority_class(int(one["value"])) for one in priorities}
+        for kept in map(_strip, quotas):
+            for one in (kept["spec"].get("scopeSelector") or {}).get("matchExpressions") or ():
+                if one.get("scopeName") == "PriorityClass":
+                    one["values"] = [classes.get(v, v) for v in one.get("values") or ()]
             yield kept
-    held = 0
-    for one in found.of("ResourceClaim"):
-        held += bool((one.get("status") or {}).get("allocation"))
-        if not one["metadata"].get("ownerReferences"):
-            yield _strip(in_one.rewrite(one))
-    if held:
-        notes.append(Note(f"which devices {held} claims have been given"))
+
+    def _list_budgets(self) -> Iterator[Manifest]:
+        """Yield the budgets that some pods count for; without a selector they are of no pod."""
+        for one in self._found.of("PodDisruptionBudget"):
+            selector = one["spec"].get("selector")
+            inside = (each for each in self._workloads if each.namespace == key_of(one)[0])
+            if selector is not None and any(selects(selector, each.labels) for each in inside):
+                yield self._move(one)
+
+    def _list_storage(self) -> Iterator[Manifest]:
+        """Yield claims of the pods, their volumes and classes, and limits of nodes."""
+        claims = {key_of(one): one for one in self._found.of("PersistentVolumeClaim")}
+        volumes = {one["metadata"]["name"]: one for one in self._found.of("PersistentVolume")}
+        inline = (volume for one in self._workloads for volume in one.spec.get("volumes", ()))
+        drivers = {(volume.get("csi") or {}).get("driver") for volume in inline}
+        made, used, unknown = list[Manifest](), dict[str, None](), 0
+        for old, new in self._pair_claims():
+            if (claim := claims.get(old)) is None:
+                unknown += 1
+                continue
+            kept, spec = _strip(claim), claim["spec"]
+            kept["metadata"]["name"] = new
+            used[str(spec.get("storageClassName") or "")] = None
+            if volume := volumes.get(spec.get("volumeName", "")):
+                yield self._make_volume(volume)
+                drivers.add((volume["spec"].get("csi") or {}).get("driver"))
+            elif spec.get("volumeName"):
+                unknown += 1
+                kept["spec"] = {key: value for key, value in spec.items() if key != "volumeName"}
+            made.append(kept)
+        classes = {one["metadata"]["name"]: one for one in self._found.of("StorageClass")}
+        yield from (_strip(classes[one]) for one in used if one in classes)
+        yield from made
+        for one in self._found.of("CSINode"):
+            # What nodes can attach of the drivers that are used.
+            limits = [driver for driver in one["spec"].get("drivers") or () if driver["name"] in drivers]
+            if limits and (name := self._node_names.get(one["metadata"]["name"])):
+                spec = {"drivers": [{**driver, "nodeID": name} for driver in limits]}
+                yield {**_strip(one), "metadata": {"name": name}, "spec": spec}
+        if unknown:
+            self._note(f"{unknown} claims or volumes that were not among what was read")
+
+    def _pair_claims(self) -> Iterator[tuple[tuple[str, str], str]]:
+        """Yield the old namespace and name of each claim, and its new name."""
+        shared = dict[tuple[str, str], str]()
+        for one in self._workloads:
+            for volume in one.spec.get("volumes", ()):
+                if claim := (volume.get("persistentVolumeClaim") or {}).get("claimName"):
+                    shared[one.namespace, claim] = self._in_one.name(one.namespace, claim)
+            for template in one.claims:
+                name = template["metadata"]["name"]
+                for number, pod in enumerate(one.pods):
+                    yield (one.namespace, f"{name}-{pod}"), f"{name}-{one.name}-{number}"
+        yield from shared.items()
+
+    def _make_volume(self, volume: Manifest) -> Manifest:
+        """Return a volume that its claim, which names it, is bound to again."""
+        kept = _strip(volume)
+        spec = {key: kept["spec"][key] for key in _OF_VOLUME if key in kept["spec"]}
+        if "csi" not in spec:
+            spec["hostPath"] = {"path": "/volumes"}
+        spec["persistentVolumeReclaimPolicy"] = "Retain"
+        return {**kept, "spec": rename_nodes(spec, self._node_names)}
+
+    def _list_devices(self) -> Iterator[Manifest]:
+        for kind in ("DeviceClass", "ResourceClaimTemplate", "ResourceSlice"):
+            for kept in map(self._move, self._found.of(kind)):
+                if node := (kept.get("spec") or {}).get("nodeName"):
+                    kept["spec"] = {**kept["spec"], "nodeName": self._node_names.get(node, node)}
+                yield kept
+        claims = self._found.of("ResourceClaim")
+        yield from (self._move(one) for one in claims if not one["metadata"].get("ownerReferences"))
+        if held := sum(bool((one.get("status") or {}).get("allocation")) for one in claims):
+            self._note(f"which devices {held} claims have been given")
 
 
 def rename_nodes(value: Any, names: Mapping[str, str]) -> Any:
@@ -201,7 +164,3 @@ def _strip(one: Manifest) -> Manifest:
     kept = reduce_object(one)
     metadata = {key: value for key, value in kept["metadata"].items() if key not in {"namespace", "annotations"}}
     return {**kept, "metadata": metadata}
-
-
-def _key(one: Manifest) -> tuple[str, str]:
-    return one["metadata"].get("namespace", ""), one["metadata"]["name"]

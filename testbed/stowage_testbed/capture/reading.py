@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.kinds import DEFINITION, KindMissingError
@@ -44,6 +44,11 @@ FURTHER = (
     "ResourceSlice",
 )
 """Kinds that are read where there are any and it is allowed."""
+
+
+def key_of(one: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the namespace of an object, empty without one, and its name."""
+    return one["metadata"].get("namespace") or "", one["metadata"]["name"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +112,7 @@ def sort_out(objects: Iterable[Mapping[str, object]], asked: Sequence[str] = (),
         metadata = one.get("metadata")
         if one.get("kind") and isinstance(metadata, dict) and metadata.get("name"):
             # Of two lists the later one was read later.
-            by_kind[kind_of(one)][metadata.get("namespace") or "", metadata["name"]] = one
+            by_kind[kind_of(one)][key_of(one)] = one
     hosts = {
         name
         for (_, name), node in by_kind["Node"].items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,18 +12,11 @@ from typing import Any
 
 from stowage_testbed.amounts.quantity import amount
 from stowage_testbed.api.client import Manifest
-from stowage_testbed.capture.reading import Found
+from stowage_testbed.capture.reading import Found, key_of
 from stowage_testbed.observe.pod import FINISHED, node_of, read_pod
 from stowage_testbed.scenario.types import LONGEST_LABEL
-from stowage_testbed.trace.format import PodTemplate
-from stowage_testbed.trace.reducing import (
-    CONTROLLERS,
-    JOB_LABELS,
-    TOPOLOGY_LABELS,
-    identify,
-    only_filled,
-    reduce_pod_spec,
-)
+from stowage_testbed.text.lines import first_of
+from stowage_testbed.trace.reducing import CONTROLLERS, JOB_LABELS, TOPOLOGY_LABELS, only_filled, reduce_pod_spec
 
 _MADE_LABELS = (
     JOB_LABELS
@@ -53,9 +47,7 @@ class Note:
 
     def in_words(self) -> str:
         """Return the note in one line."""
-        more = len(self.names) - NAMED
-        named = ", ".join(self.names[:NAMED]) + (f", and {more} more" if more > 0 else "")
-        said = f"{self.text} ({named})" if named else self.text
+        said = f"{self.text} ({first_of(self.names, NAMED)})" if self.names else self.text
         return f"{'not taken along' if self.lacking else 'otherwise than it was'}: {said}"
 
 
@@ -70,62 +62,23 @@ class CapturedWorkload:
     kind: str
     namespace: str
     name: str
-    template: PodTemplate
+    labels: Mapping[str, str]
+    spec: Manifest
     pods: tuple[str, ...]
     nodes: tuple[str, ...]
     messages: tuple[str, ...] = ()
     claims: tuple[Manifest, ...] = ()
     controllers: int = 1
 
-    def with_spec(self, spec: Manifest) -> CapturedWorkload:
-        """Return the workload with pods of another spec."""
-        return replace(self, template=PodTemplate(self.template.labels, self.template.annotations, spec))
-
     @property
     def pending(self) -> int:
         """How many of its pods have no node."""
         return self.nodes.count("")
 
-
-def capture_pods(found: Found) -> tuple[list[CapturedWorkload], list[Note]]:
-    """Return the pods that hold room or wait for it by their workloads, and what is not so among them."""
-    deployments = {
-        _key(one): owner["name"]
-        for one in found.of("ReplicaSet")
-        for owner in one["metadata"].get("ownerReferences") or ()
-        if owner.get("controller") and owner["kind"] == "Deployment"
-    }
-    claims = {_key(one): one for one in found.of("PersistentVolumeClaim")}
-    listed = {one["metadata"]["name"] for one in found.of("Node")}
-    families = defaultdict[tuple[str, str, str], list[Manifest]](list)
-    notes = defaultdict[str, list[str]](list)
-    # Those with numbers come in the numbers' order.
-    for pod in sorted(found.of("Pod"), key=lambda one: (_key(one)[0], len(_key(one)[1]), _key(one)[1])):
-        name = "/".join(_key(pod))
-        kind, namespace, owner = _find_family(pod, deployments)
-        if (pod.get("status") or {}).get("phase") in FINISHED:
-            continue
-        if node_of(pod) and node_of(pod) not in listed:
-            notes[_UNLISTED].append(f"{name} on {node_of(pod)}")
-            continue
-        if pod["metadata"].get("deletionTimestamp"):
-            if not node_of(pod):
-                notes[_LEAVING_UNBOUND].append(name)
-                continue
-            notes[_LEAVING].append(name)
-            kind, owner = "Pod", f"{owner.partition(' ')[0]}-leaving"
-        resized = _count_resize(pod)
-        if resized is not pod:
-            notes[_RESIZED].append(name)
-        families[kind, namespace, owner].append(resized)
-    workloads = list[CapturedWorkload]()
-    for (kind, namespace, name), pods in families.items():
-        split = list(_split(kind, namespace, name.partition(" ")[0], pods, claims))
-        if len(split) > 1 and kind != "Pod":
-            notes[_REVISIONS].append(f"{namespace}/{name}")
-        workloads += split
-    told = [Note(text, tuple(names), text in _LACKING) for text, names in notes.items()]
-    return _number_names(workloads), told
+    @property
+    def pod_key(self) -> str:
+        """The same text for workloads with the same pods."""
+        return json.dumps((self.labels, self.spec), sort_keys=True)
 
 
 _UNLISTED = "pods on nodes that are not listed: they do not wait, and have no room here"
@@ -134,6 +87,46 @@ _LACKING = frozenset({_UNLISTED, _LEAVING_UNBOUND})
 _LEAVING = "pods that were about to end stay, so that they hold their room"
 _RESIZED = "pods whose resize was not finished request what the scheduler counts for them"
 _REVISIONS = "workloads whose pods differ, as by several revisions, are one for each kind of pod"
+
+
+def capture_pods(found: Found) -> tuple[list[CapturedWorkload], list[Note]]:
+    """Return the pods that hold room or wait for it by their workloads, and what is not so among them."""
+    deployments = {
+        key_of(one): owner["name"]
+        for one in found.of("ReplicaSet")
+        for owner in one["metadata"].get("ownerReferences") or ()
+        if owner.get("controller") and owner["kind"] == "Deployment"
+    }
+    listed = {one["metadata"]["name"] for one in found.of("Node")}
+    families = defaultdict[tuple[str, str, str], list[Manifest]](list)
+    notes = defaultdict[str, list[str]](list)
+    # Those with numbers come in the numbers' order.
+    for pod in sorted(found.of("Pod"), key=lambda one: (key_of(one)[0], len(key_of(one)[1]), key_of(one)[1])):
+        if (pod.get("status") or {}).get("phase") in FINISHED:
+            continue
+        name, node = "/".join(key_of(pod)), node_of(pod)
+        kind, namespace, owner = _find_family(pod, deployments)
+        if node and node not in listed:
+            notes[_UNLISTED].append(f"{name} on {node}")
+            continue
+        if pod["metadata"].get("deletionTimestamp"):
+            if not node:
+                notes[_LEAVING_UNBOUND].append(name)
+                continue
+            notes[_LEAVING].append(name)
+            kind, owner = "Pod", f"{owner}-leaving"
+        resized = _count_resize(pod)
+        if resized is not pod:
+            notes[_RESIZED].append(name)
+        families[kind, namespace, owner].append(resized)
+    claims = {key_of(one): one for one in found.of("PersistentVolumeClaim")}
+    workloads = list[CapturedWorkload]()
+    for (kind, namespace, name), pods in families.items():
+        split = list(_split(kind, namespace, name, pods, claims))
+        if len(split) > 1 and kind != "Pod":
+            notes[_REVISIONS].append(f"{namespace}/{name}")
+        workloads += split
+    return _number_names(workloads), [Note(text, tuple(names), text in _LACKING) for text, names in notes.items()]
 
 
 def _find_family(pod: Manifest, deployments: Mapping[tuple[str, str], str]) -> tuple[str, str, str]:
@@ -153,30 +146,24 @@ def _split(
     kind: str, namespace: str, name: str, pods: list[Manifest], claims: Mapping[tuple[str, str], Manifest]
 ) -> Iterator[CapturedWorkload]:
     """Yield the pods of a controller, apart where they are not equal."""
-    alike = defaultdict[str, list[Manifest]](list)
-    templates = dict[str, tuple[PodTemplate, tuple[Manifest, ...]]]()
+    alike = dict[str, tuple[CapturedWorkload, list[Manifest]]]()
     for pod in pods:
-        spec, own = _take_own(kind, pod, claims)
-        labels = pod["metadata"].get("labels") or {}
-        template = PodTemplate({key: value for key, value in labels.items() if key not in _MADE_LABELS}, {}, spec)
-        alike[identify(template)].append(pod)
-        templates.setdefault(identify(template), (template, own))
-    for number, (key, ones) in enumerate(alike.items(), 1):
-        template, own = templates[key]
-        made = CapturedWorkload(
-            kind,
-            namespace,
-            name if number == 1 else f"{name}-{number}",
-            template,
-            tuple(pod["metadata"]["name"] for pod in ones),
-            tuple(map(node_of, ones)),
-            tuple(read_pod(pod).waiting_message for pod in ones if not node_of(pod)),
-            own,
+        spec, templates = _take_own(kind, pod, claims)
+        labels = {k: value for k, value in (pod["metadata"].get("labels") or {}).items() if k not in _MADE_LABELS}
+        one = CapturedWorkload(kind, namespace, name, labels, spec, (), (), claims=templates)
+        alike.setdefault(one.pod_key, (one, []))[1].append(pod)
+    for number, (one, ones) in enumerate(alike.values(), 1):
+        made = replace(
+            one,
+            name=name if number == 1 else f"{name}-{number}",
+            pods=tuple(pod["metadata"]["name"] for pod in ones),
+            nodes=tuple(map(node_of, ones)),
+            messages=tuple(read_pod(pod).waiting_message for pod in ones if not node_of(pod)),
         )
         if kind == "DaemonSet" and len(alike) > 1:
             # Each of its pods is on the node that it is held to.
             here = sorted({node_of(pod) or _pinned_to(pod["spec"]) for pod in ones} - {""})
-            made = made.with_spec(require(template.spec, {"key": HOSTNAME, "operator": "In", "values": here}))
+            made = replace(made, spec=require(one.spec, {"key": HOSTNAME, "operator": "In", "values": here}))
         yield made
 
 
@@ -185,30 +172,28 @@ def _take_own(
 ) -> tuple[Manifest, tuple[Manifest, ...]]:
     """Return the spec that a controller's pods share, and templates of their claims."""
     spec = reduce_pod_spec(_undo_merging(pod["spec"]))
-    volumes = spec.pop("volumes", [])
-    own = list[Manifest]()
+    volumes, own = spec.pop("volumes", []), list[Manifest]()
     if kind == "DaemonSet":
-        affinity = dict(spec.get("affinity") or {})
-        on_nodes = dict(affinity.pop("nodeAffinity", None) or {})
-        terms = (on_nodes.pop(REQUIRED, None) or {}).get("nodeSelectorTerms", ())
-        if kept := [one for term in terms if (one := _without(term, "matchFields"))]:
-            on_nodes[REQUIRED] = {"nodeSelectorTerms": kept}
-        affinity |= only_filled(nodeAffinity=on_nodes)
-        spec = {**spec, "affinity": affinity} if affinity else _without(spec, "affinity")
+        affinity = spec.pop("affinity", {})
+        on_nodes = affinity.get("nodeAffinity") or {}
+        terms = (on_nodes.get(REQUIRED) or {}).get("nodeSelectorTerms", ())
+        rest = [one for term in terms if (one := _without(term, "matchFields"))]
+        on_nodes = _without(on_nodes, REQUIRED) | ({REQUIRED: {"nodeSelectorTerms": rest}} if rest else {})
+        affinity = _without(affinity, "nodeAffinity") | only_filled(nodeAffinity=on_nodes)
+        spec |= only_filled(affinity=affinity)
     elif kind == "StatefulSet":
-        namespace, name = _key(pod)
+        namespace, name = key_of(pod)
         for volume in [*volumes]:
             claim = (volume.get("persistentVolumeClaim") or {}).get("claimName")
             if claim == f"{volume['name']}-{name}":
                 volumes.remove(volume)
                 asked = {"resources": {"requests": {"storage": "1Gi"}}, "accessModes": ["ReadWriteOnce"]}
-                claimed = {**asked, **claims.get((namespace, claim), {}).get("spec", {})}
-                claimed.pop("volumeName", None)
+                claimed = asked | _without(claims.get((namespace, claim), {}).get("spec", {}), "volumeName")
                 own.append({"metadata": {"name": volume["name"]}, "spec": claimed})
     elif kind == "Pod" and pod["metadata"].get("deletionTimestamp"):
         # A pod in its place may have the claim by now, and it is bound as it is.
         volumes = [one for one in volumes if "persistentVolumeClaim" not in one]
-    return {**spec, "volumes": volumes} if volumes else spec, tuple(own)
+    return spec | only_filled(volumes=volumes), tuple(own)
 
 
 def _pinned_to(spec: Mapping[str, Any]) -> str:
@@ -240,21 +225,18 @@ def _count_resize(pod: Manifest) -> Manifest:
     containers, changed = list[Manifest](), False
     for container in pod["spec"]["containers"]:
         resources, known = container.get("resources") or {}, told.get(container["name"], {})
-        inner = known.get("resources") or {}
         asked, limits = resources.get("requests") or {}, dict(resources.get("limits") or {})
-        counted = dict(asked)
+        counted, inner = dict(asked), known.get("resources") or {}
         for name in asked if node_of(pod) else ():
-            real = [
-                one[name] for one in (known.get("allocatedResources") or {}, inner.get("requests") or {}) if name in one
-            ]
-            counted[name] = max(real if infeasible and real else [asked[name], *real], key=_size)
-            if _size(counted[name]) == _size(asked[name]):
-                counted[name] = asked[name]
+            found = (known.get("allocatedResources") or {}, inner.get("requests") or {})
+            real = [one[name] for one in found if name in one]
+            most = max(real if infeasible and real else [asked[name], *real], key=_size)
+            if _size(most) != _size(asked[name]):
+                counted[name], changed = most, True
             if name in limits:
                 limits[name] = max(limits[name], counted[name], key=_size)
-        changed = changed or counted != asked
-        most = {"limits": limits} if limits else {}
-        containers.append({**container, "resources": {**resources, "requests": counted, **most}})
+        resources = {**resources, "requests": counted, **only_filled(limits=limits)}
+        containers.append({**container, "resources": resources})
     return {**pod, "spec": {**pod["spec"], "containers": containers}} if changed else pod
 
 
@@ -290,10 +272,6 @@ def _number_names(workloads: Iterable[CapturedWorkload]) -> list[CapturedWorkloa
             name, number = f"{word}-{number}", number + 1
         named[name] = replace(one, name=name)
     return list(named.values())
-
-
-def _key(one: Manifest) -> tuple[str, str]:
-    return one["metadata"].get("namespace") or "", one["metadata"]["name"]
 
 
 def _without(value: Mapping[str, Any], *names: str) -> Manifest:

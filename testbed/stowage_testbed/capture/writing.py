@@ -22,6 +22,7 @@ from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.model import SCALED
 from stowage_testbed.scenario.types import is_label
 from stowage_testbed.text.lines import count
+from stowage_testbed.trace.reducing import only_filled
 
 FILE = "cluster.yaml"
 OBJECTS = "objects.yaml"
@@ -62,8 +63,7 @@ def _fold(workloads: Sequence[CapturedWorkload]) -> list[CapturedWorkload]:
     """Return the workloads, equal ones of them as one with several controllers."""
     alike = defaultdict[object, list[CapturedWorkload]](list)
     for one in workloads:
-        template = yaml.dump([one.template.labels, one.template.spec])
-        alike[(one.kind, one.namespace, len(one.pods), template) if one.kind in _FOLDED else one.name].append(one)
+        alike[(one.kind, one.namespace, len(one.pods), one.pod_key) if one.kind in _FOLDED else one.name].append(one)
     return [
         replace(
             ones[0],
@@ -81,12 +81,12 @@ def _make_document(captured: Capture, workloads: Sequence[CapturedWorkload], top
     expect: dict[str, Any] = {"placed": captured.pods - captured.pending, "pending": pending}
     if reasons := [*_write_reasons(workloads)]:
         expect["that"] = [_Prose(one) for one in reasons]
-    found = f"{count(captured.pods, 'pod')} on {count(len(captured.nodes.names), 'node')} as they were found"
+    found = f"{count(captured.pods, 'pod')} on {count(len(captured.nodes), 'node')} as they were found"
     return {
         "version": 1,
         "name": f"{topic}/{FILE.partition('.')[0]}",
         "description": f"{found}, {captured.pending} of them without a node.",
-        "nodes": [_write_pool(pool) for pool in captured.nodes.pools],
+        "nodes": [_write_pool(pool) for pool in captured.pools],
         "workload": [_write_workload(one) for one in workloads],
         "steps": list(_list_steps(captured, workloads)),
         "expect": {"allow_unplaceable": True, "end": expect},
@@ -96,8 +96,8 @@ def _make_document(captured: Capture, workloads: Sequence[CapturedWorkload], top
 
 def _list_steps(captured: Capture, workloads: Sequence[CapturedWorkload]) -> Iterator[Any]:
     """Yield the steps: what is bound is where it was before the scheduler begins."""
-    if captured.nodes.cordoned:
-        yield {"cordon": list(captured.nodes.cordoned)}
+    if captured.cordoned:
+        yield {"cordon": list(captured.cordoned)}
     if captured.objects:
         yield {"apply": OBJECTS}
     placed = {
@@ -169,48 +169,37 @@ def _read_reasons(message: str) -> Iterator[str]:
 
 def _write_pool(pool: NodePool) -> dict[str, Any]:
     amounts = {name: spell(name, amount) for name, amount in pool.resources.items()}
-    written: dict[str, Any] = {"prefix": pool.name_prefix, "count": pool.count}
-    written |= {CPU: amounts.pop(CPU), MEMORY: amounts.pop(MEMORY)}
-    written[PODS] = int(amounts.pop(PODS))
-    if amounts:
-        written["resources"] = amounts
-    if pool.labels:
-        written["labels"] = dict(pool.labels)
-    if pool.taints:
-        written["taints"] = [
-            {"key": one.key, **({"value": one.value} if one.value else {}), "effect": one.effect} for one in pool.taints
-        ]
-    if pool.zones:
-        written["zones"] = list(pool.zones)
-    return written
+    taints = [only_filled(key=one.key, value=one.value, effect=one.effect) for one in pool.taints]
+    return {
+        "prefix": pool.name_prefix,
+        "count": pool.count,
+        CPU: amounts.pop(CPU),
+        MEMORY: amounts.pop(MEMORY),
+        PODS: int(amounts.pop(PODS)),
+        **only_filled(resources=amounts, labels=dict(pool.labels), taints=taints, zones=list(pool.zones)),
+    }
 
 
 def _write_workload(one: CapturedWorkload) -> dict[str, Any]:
-    spec = dict(one.template.spec)
-    written: dict[str, Any] = {"name": one.name, "kind": one.kind}
-    written["replicas"] = len(one.pods) // one.controllers
-    if one.controllers > 1:
-        written["controllers"] = one.controllers
+    spec, controller = dict(one.spec), dict[str, Any]()
     priority = int(spec.pop("priority", 0))
-    of_system = abs(priority) > LARGEST_PRIORITY
-    if not of_system:
+    if abs(priority) > LARGEST_PRIORITY:
+        priority = 0  # its class is Kubernetes' own, by whose name the pods have it
+    else:
         spec.pop("priorityClassName", None)
-        written |= {"priority": priority} if priority else {}
-    written |= _take_requests(spec)
-    if one.template.labels:
-        written["labels"] = dict(one.template.labels)
-    if one.kind == "Job":
-        written["runs_s"] = _BUSY_S
+    requests = _take_requests(spec)
     if one.kind == "StatefulSet":
         # One that waits must not hold back those that had their node.
-        written["spec"] = {"podManagementPolicy": "Parallel"}
-        if one.claims:
-            written["spec"]["volumeClaimTemplates"] = list(one.claims)
+        controller = {"podManagementPolicy": "Parallel", **only_filled(volumeClaimTemplates=list(one.claims))}
     if one.kind in SCALED or one.kind == "DaemonSet":
         spec.pop("restartPolicy", None)
-    if spec:
-        written["pod"] = spec
-    return written
+    written = {"name": one.name, "kind": one.kind, "replicas": len(one.pods) // one.controllers}
+    if one.controllers > 1:
+        written["controllers"] = one.controllers
+    written |= only_filled(priority=priority) | requests | only_filled(labels=dict(one.labels))
+    if one.kind == "Job":
+        written["runs_s"] = _BUSY_S
+    return written | only_filled(spec=controller, pod=spec)
 
 
 def _take_requests(spec: dict[str, Any]) -> dict[str, Any]:

@@ -120,7 +120,8 @@ def from_cluster(
     reasons. Exits with 1 if the scenario does not show that.
     """
     # The client takes long to import, which other commands need not wait for.
-    from stowage_testbed.capture.capture import capture, make_neutral  # noqa: PLC0415
+    from stowage_testbed.capture.capture import capture  # noqa: PLC0415
+    from stowage_testbed.capture.neutral import make_neutral  # noqa: PLC0415
     from stowage_testbed.capture.reading import read_api, read_lists  # noqa: PLC0415
     from stowage_testbed.capture.writing import write_scenario  # noqa: PLC0415
 
@@ -135,7 +136,7 @@ def from_cluster(
     path = write_scenario(captured, out)
     typer.echo(
         f"wrote {path}: {count(captured.pods, 'pod')} of {count(len(captured.workloads), 'workload')} on "
-        f"{count(len(captured.nodes.names), 'node')} of {count(len(captured.nodes.pools), 'kind')}, "
+        f"{count(len(captured.nodes), 'node')} of {count(len(captured.pools), 'kind')}, "
         f"{captured.pending} without a node"
     )
     for note in captured.notes:

@@ -9,7 +9,8 @@ import pytest
 from step_environment import ROUNDS, Served, StepEnvironment
 
 from stowage_testbed.api.client import Manifest
-from stowage_testbed.capture.capture import Capture, capture, make_neutral
+from stowage_testbed.capture.capture import Capture, capture
+from stowage_testbed.capture.neutral import make_neutral
 from stowage_testbed.capture.reading import read_api
 from stowage_testbed.capture.writing import write_scenario
 from stowage_testbed.observe.pod import node_of

@@ -13,7 +13,8 @@ from found_cluster import Manifest, found, node, pod, replicas, thing
 from typer.testing import CliRunner
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.capture.capture import Capture, capture, make_neutral
+from stowage_testbed.capture.capture import Capture, capture
+from stowage_testbed.capture.neutral import make_neutral
 from stowage_testbed.capture.reading import read_lists
 from stowage_testbed.capture.writing import write_scenario
 from stowage_testbed.cli.main import app
@@ -81,7 +82,7 @@ def test_pods_are_placed_where_they_were(tmp_path: Path) -> None:
     captured = shop()
     scenario = write(captured, tmp_path / "shop")
     (place,), end = actions_of(scenario.steps, Place), scenario.expect.end
-    names = captured.nodes.names
+    names = captured.nodes
 
     assert place.nodes == {"checkout": tuple(sorted((names["ip-1"], names["ip-2"]))), "ledger": (names["ip-2"],)}
     assert (str(end.placed), end.pending) == ("3", {"huge": 1})
@@ -100,13 +101,13 @@ def test_objects_name_what_they_named() -> None:
     objects = {one["kind"]: one for one in captured.objects}
     claim, volume = objects["PersistentVolumeClaim"], objects["PersistentVolume"]
     huge = next(one for one in captured.workloads if one.name == "huge")
-    affinity = huge.template.spec["affinity"]["nodeAffinity"][REQUIRED]
+    affinity = huge.spec["affinity"]["nodeAffinity"][REQUIRED]
     expression = affinity["nodeSelectorTerms"][0]["matchExpressions"][0]
 
     assert claim["metadata"]["name"] == "books-ledger-0"
     assert claim["spec"]["volumeName"] == volume["metadata"]["name"]
     assert "claimRef" not in volume["spec"]
-    assert expression["values"] == [captured.nodes.names["gpu-1"]]
+    assert expression["values"] == [captured.nodes["gpu-1"]]
     assert [one["metadata"]["name"] for one in captured.objects if one["kind"] == "PodDisruptionBudget"] == ["guard"]
     # One that was lowered would refuse pods that run.
     assert [one["kind"] for one in captured.quotas] == ["ResourceQuota"]
@@ -126,7 +127,7 @@ def test_several_namespaces_are_kept_apart_by_a_label(tmp_path: Path) -> None:
 
     captured = shop(*elsewhere, near, labelled)
 
-    pods = {one.name: one.template for one in captured.workloads}
+    pods = {one.name: one for one in captured.workloads}
     (kept,) = pods["other-near"].spec["affinity"]["podAffinity"][REQUIRED]
     (budget,) = (o for o in captured.objects if o["kind"] == "PodDisruptionBudget")
     of_shop = {"app": "checkout", "stowage.dev/namespace": "shop"}
@@ -205,10 +206,8 @@ def test_a_taint_of_a_condition_stays_on_a_node_whose_conditions_are_good() -> N
     captured = capture(found(node("n", taints=[taint]), *pods))
 
     key = "stowage.dev/memory-pressure"
-    assert [one.key for one in captured.nodes.pools[0].taints] == [key]
-    tolerating = {
-        one.name for one in captured.workloads if key in [t["key"] for t in one.template.spec.get("tolerations", ())]
-    }
+    assert [one.key for one in captured.pools[0].taints] == [key]
+    tolerating = {one.name for one in captured.workloads if key in [t["key"] for t in one.spec.get("tolerations", ())]}
     assert tolerating == {"a", "d"}
 
 
@@ -218,7 +217,7 @@ def test_kinds_of_other_groups_are_left_out_and_named() -> None:
     longhorn = {**thing("Node", "ip-1"), "apiVersion": "longhorn.io/v1beta2"}
     captured = shop(foreign, longhorn)
     assert "PodGroup" not in [one["kind"] for one in captured.objects]
-    assert len(captured.nodes.names) == 3
+    assert len(captured.nodes) == 3
     (note,) = captured.notes
     assert "PodGroup.scheduling.volcano.sh" in note.in_words()
 

@@ -37,20 +37,20 @@ ZONE = "topology.kubernetes.io/zone"
 )
 def test_equal_nodes_are_one_kind(nodes: list[Manifest], pools: list[tuple[object, ...]]) -> None:
     """It is read as a line; what differs for pods is a kind of its own."""
-    captured = capture_nodes(nodes, {"disk"})
+    made, _, _ = capture_nodes(nodes, {"disk"})
 
-    assert pools == [(one.name_prefix, one.count, tuple(one.zones), dict(one.labels)) for one in captured.pools]
+    assert pools == [(one.name_prefix, one.count, tuple(one.zones), dict(one.labels)) for one in made]
 
 
 def test_every_node_keeps_its_zone() -> None:
     """A pod that is placed again must find the zone that its volume is in."""
     zones = {"x": "b", "y": "a", "z": "a", "w": "b", "v": "a"}
 
-    captured = capture_nodes([node(n, zone=z) for n, z in zones.items()], ())
+    pools, names, _ = capture_nodes([node(n, zone=z) for n, z in zones.items()], ())
 
-    manifests = [one for pool in captured.pools for one in pool.manifests()]
+    manifests = [one for pool in pools for one in pool.manifests()]
     made = {m["metadata"]["name"]: m["metadata"]["labels"][ZONE] for m in manifests}
-    assert {name: made[captured.names[name]] for name in zones} == zones
+    assert {name: made[names[name]] for name in zones} == zones
 
 
 def test_a_node_that_does_not_answer_or_is_closed_takes_no_pods() -> None:
@@ -63,11 +63,11 @@ def test_a_node_that_does_not_answer_or_is_closed_takes_no_pods() -> None:
     closed = tainted("n2", "unschedulable", "NoSchedule")
     closed["spec"]["unschedulable"] = True
     silent = tainted("n0", "unreachable", "NoSchedule", "NoExecute")
-    captured = capture_nodes([silent, node("n1"), closed], ())
+    pools, names, cordoned = capture_nodes([silent, node("n1"), closed], ())
 
-    first, second = ([(t.key, t.effect) for t in p.taints] for p in captured.pools)
+    first, second = ([(t.key, t.effect) for t in p.taints] for p in pools)
     assert (first, second) == ([("stowage.dev/not-ready", "NoSchedule")], [])
-    assert captured.cordoned == (captured.names["n2"],)
+    assert cordoned == (names["n2"],)
 
 
 def capture(*objects: Manifest) -> dict[str, CapturedWorkload]:
@@ -92,7 +92,7 @@ def test_claims_of_a_stateful_set_are_its_templates() -> None:
     assert claim["metadata"] == {"name": "data"}
     assert claim["spec"]["storageClassName"] == "fast"
     assert "volumeName" not in claim["spec"]
-    assert [one["name"] for one in db.template.spec["volumes"]] == ["all"]
+    assert [one["name"] for one in db.spec["volumes"]] == ["all"]
 
 
 def test_a_daemon_keeps_what_all_its_pods_ask_for() -> None:
@@ -107,9 +107,9 @@ def test_a_daemon_keeps_what_all_its_pods_ask_for() -> None:
 
     made = capture(daemon("a", here | gpu), daemon("b", here))
 
-    kept = made["a"].template.spec["affinity"]["nodeAffinity"]
+    kept = made["a"].spec["affinity"]["nodeAffinity"]
     assert kept[REQUIRED] == {"nodeSelectorTerms": [gpu]}
-    assert "affinity" not in made["b"].template.spec
+    assert "affinity" not in made["b"].spec
 
 
 def test_what_the_server_took_from_a_pods_own_labels_is_taken_out() -> None:
@@ -121,7 +121,7 @@ def test_what_the_server_took_from_a_pods_own_labels_is_taken_out() -> None:
 
     web = capture(*replicas("web", ["n0"], topologySpreadConstraints=[spread]))["web"]
 
-    (kept,) = web.template.spec["topologySpreadConstraints"]
+    (kept,) = web.spec["topologySpreadConstraints"]
     assert kept == {**given, "labelSelector": selector}
 
 
@@ -169,7 +169,7 @@ def test_pods_are_told_by_their_controllers(
     workloads, _ = capture_pods(found(node("n0"), *objects))
 
     assert [(one.name, one.kind, one.nodes) for one in workloads] == told
-    assert all("pod-template-hash" not in one.template.labels for one in workloads)
+    assert all("pod-template-hash" not in one.labels for one in workloads)
 
 
 def changed(name: str, on: str = "n0", metadata: Any = (), status: Any = ()) -> Manifest:
@@ -210,7 +210,7 @@ def test_what_holds_room_holds_it_and_what_does_not_is_named(
 
     kept = [one for one in workloads if one.name != "b"]
     assert [(one.name, one.kind) for one in kept] == kinds
-    assert [one.template.spec["containers"][0]["resources"]["requests"]["cpu"] for one in kept] == [cpu] * len(kept)
+    assert [one.spec["containers"][0]["resources"]["requests"]["cpu"] for one in kept] == [cpu] * len(kept)
     assert re.search(said, "\n".join(one.in_words() for one in notes))
 
 
@@ -220,6 +220,6 @@ def test_daemons_of_several_revisions_keep_to_their_nodes() -> None:
 
     workloads, (note,) = capture_pods(found(node("n0"), node("n1"), *daemons))
 
-    terms = [one.template.spec["affinity"]["nodeAffinity"][REQUIRED]["nodeSelectorTerms"] for one in workloads]
+    terms = [one.spec["affinity"]["nodeAffinity"][REQUIRED]["nodeSelectorTerms"] for one in workloads]
     assert [one[0]["matchExpressions"][0]["values"] for one in terms] == [["n0"], ["n1"]]
     assert "shop/d" in note.in_words()

@@ -1,0 +1,170 @@
+"""A captured cluster in words that say nothing of whose it is."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from stowage_testbed.api.client import Manifest
+from stowage_testbed.api.kinds import DEFINITION
+from stowage_testbed.capture.capture import Capture
+from stowage_testbed.capture.objects import rename_nodes
+from stowage_testbed.capture.reading import FURTHER
+from stowage_testbed.capture.workloads import CapturedWorkload
+from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, Taint
+from stowage_testbed.whatif.inventory import kind_of
+
+_OWN_DOMAINS = re.compile(r"(^|\.)(kubernetes\.io|k8s\.io|stowage\.dev)$")
+_OPEN_VALUES = frozenset({"kubernetes.io/os", "kubernetes.io/arch"})  # Labels whose values say nothing of anybody
+
+_NAMES = frozenset({
+    "claimName", "driver", "image", "name", "nodeID", "podGroupName", "provisioner", "resourceClaimName",
+    "resourceClaimTemplateName", "runtimeClassName", "serviceName", "storageClassName", "volumeHandle", "volumeName",
+})  # fmt: skip
+"""Fields that name something."""
+
+_LABELS = frozenset({"labels", "matchLabels", "nodeSelector"})
+_KEYS = frozenset({"matchLabelKeys", "mismatchLabelKeys", "topologyKeys"})
+_NUMBERS = frozenset({"Gt", "Lt"})
+_HARMLESS = re.compile(r"[\d.]+[A-Za-z]*|([A-Z][a-z]+)+")
+_HARMLESS_NAME = re.compile(r"(system-.*|kubernetes\.io/no-provisioner|)")
+
+
+class _Words:
+    """Gives each word another one, the same for the same word."""
+
+    def __init__(self) -> None:
+        self._left_alone = frozenset[str]()
+        self._new: dict[str, dict[str, str]] = defaultdict(dict)
+
+    def name(self, old: str, sort: str = "name") -> str:
+        """Return the new name of a thing."""
+        if old in self._left_alone or _HARMLESS_NAME.fullmatch(old):
+            return old
+        known = self._new[sort]
+        return known.setdefault(old, f"{sort}-{len(known) + 1}")
+
+    def keep(self, words: Iterable[str]) -> None:
+        """Leave these alone from now on."""
+        self._left_alone |= frozenset(words)
+
+    def key(self, old: str) -> str:
+        """Return the new key of a label or taint; Kubernetes' own are nobody's."""
+        domain = old.rpartition("/")[0]
+        return old if _OWN_DOMAINS.search(domain) else self.name(old, "key")
+
+    def value(self, key: str, old: str) -> str:
+        """Return the new value of a label or taint."""
+        return old if key in _OPEN_VALUES or not old else self.name(old, "value")
+
+    def scrub(self, value: Any) -> Any:
+        """Return unknown values without their words; amounts, and words in capitals as of a choice, stay."""
+        if isinstance(value, list):
+            return [self.scrub(one) for one in value]
+        if isinstance(value, dict):
+            return {key: self.scrub(one) for key, one in value.items()}
+        if not isinstance(value, str) or _HARMLESS.fullmatch(value):
+            return value
+        return self.name(value)
+
+    def labels(self, old: Mapping[str, str]) -> dict[str, str]:
+        """Return labels in other words."""
+        return {self.key(key): self.value(key, value) for key, value in old.items()}
+
+    def replace_all(self, value: Any) -> Any:
+        """Return plain values with other words wherever Kubernetes has names in them."""
+        if isinstance(value, list):
+            return [self.replace_all(one) for one in value]
+        if not isinstance(value, dict):
+            return value
+        if "operator" in value and "key" in value:
+            return self._requirement(value)
+        return {name: self._part(name, part) for name, part in value.items() if name != "annotations"}
+
+    def _part(self, name: str, part: Any) -> Any:
+        if name in _LABELS and isinstance(part, dict):
+            return self.labels(part)
+        if name in _NAMES and isinstance(part, str):
+            return self.name(part)
+        if name in _KEYS:
+            return [self.key(one) for one in part]
+        if name == "topologyKey":
+            return self.key(part)
+        return self.replace_all(part)
+
+    def _requirement(self, value: Mapping[str, Any]) -> dict[str, Any]:
+        key, changed = value["key"], dict(value)
+        if key != "metadata.name":
+            changed["key"] = self.key(key)
+        if value["operator"] not in _NUMBERS and "values" in value:
+            changed["values"] = [self.value(key, one) for one in value["values"]]
+        if isinstance(value.get("value"), str):
+            changed["value"] = self.value(key, value["value"])
+        return changed
+
+
+def make_neutral(captured: Capture) -> Capture:
+    """Return the same cluster in words that say nothing of whose it is."""
+    plain = _Words()
+    pools, names = list[NodePool](), dict[str, str]()
+    for pool in captured.pools:
+        new = replace(
+            pool,
+            name_prefix=plain.name(pool.name_prefix, "kind"),
+            labels=plain.labels(pool.labels),
+            taints=tuple(Taint(plain.key(t.key), t.effect, plain.value(t.key, t.value)) for t in pool.taints),
+            zones=tuple(plain.value(ZONE_LABEL, zone) for zone in pool.zones),
+        )
+        pools.append(new)
+        names |= dict(zip(pool.node_names(), new.node_names(), strict=True))
+    plain.keep(names.values())
+    own = names | dict(_pair_claim_names(captured.workloads, plain))
+    return Capture(
+        tuple(pools),
+        {old: names[one] for old, one in captured.nodes.items()},
+        tuple(names[one] for one in captured.cordoned),
+        tuple(_rename(one, names, plain) for one in captured.workloads),
+        tuple(_rename_object(rename_nodes(one, names), own, plain) for one in captured.objects),
+        tuple(_rename_object(one, own, plain) for one in captured.quotas),
+        tuple(replace(one, names=()) for one in captured.notes),
+    )
+
+
+def _rename(one: CapturedWorkload, names: dict[str, str], plain: _Words) -> CapturedWorkload:
+    spec = plain.replace_all(rename_nodes(one.spec, names))
+    return replace(
+        one,
+        name=plain.name(one.name, "workload"),
+        labels=plain.labels(one.labels),
+        spec=spec,
+        pods=("",) * len(one.pods),
+        nodes=tuple(names.get(node, "") for node in one.nodes),
+        claims=tuple(plain.replace_all(claim) for claim in one.claims),
+    )
+
+
+def _pair_claim_names(workloads: Iterable[CapturedWorkload], plain: _Words) -> Iterator[tuple[str, str]]:
+    """Yield the old and the new name of each claim that a StatefulSet looks for."""
+    for one in workloads:
+        for claim in one.claims:
+            old = claim["metadata"]["name"], one.name
+            new = plain.name(old[0]), plain.name(old[1], "workload")
+            for number in range(len(one.pods)):
+                yield f"{'-'.join(old)}-{number}", f"{'-'.join(new)}-{number}"
+
+
+def _rename_object(one: Manifest, names: dict[str, str], plain: _Words) -> Manifest:
+    metadata = one["metadata"]
+    if one["kind"] == DEFINITION:
+        return one
+    if kind_of(one) not in FURTHER:
+        head = {key: one[key] for key in ("apiVersion", "kind", "metadata")}
+        changed = head | plain.scrub({key: value for key, value in one.items() if key not in head})
+    else:
+        changed = plain.replace_all(one)
+    name = names.get(metadata["name"]) or plain.name(metadata["name"])
+    labels = plain.labels(metadata.get("labels") or {})
+    return {**changed, "metadata": {"name": name, **({"labels": labels} if labels else {})}}
