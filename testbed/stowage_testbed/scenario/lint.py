@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
+from functools import cached_property
 from itertools import chain
-from typing import Any
+from typing import Any, Protocol
 
 from stowage_testbed.amounts.quantity import QuantityError
 from stowage_testbed.amounts.resources import CPU, MEMORY, PODS, Resources, names_of
 from stowage_testbed.api.kinds import DEFINITION
 from stowage_testbed.cluster.node_pool import NodePool
-from stowage_testbed.scenario.expected import Bounds, ExpectedMoment
+from stowage_testbed.scenario.expected import ExpectedMoment
 from stowage_testbed.scenario.manifest_rules import check_fields, check_manifest
 from stowage_testbed.scenario.model import SCALED, Scenario
 from stowage_testbed.scenario.reading import spell
@@ -26,13 +27,17 @@ from stowage_testbed.scenario.steps.waiting import END, FAILED, Check, Checkpoin
 from stowage_testbed.scenario.types import Sort
 from stowage_testbed.scenario.yaml_file import suggest_known
 
-Found = Iterator[tuple[Where, str, bool]]
-"""The place of each issue, what is wrong, and whether the key there is meant, not the value."""
-
 _OPTIMISER = "add `scheduler: {profile: optimizer, optimizer: true}`"
 
 
-@dataclass(frozen=True, slots=True)
+class Report(Protocol):
+    """Takes an issue: its place, what is wrong, and whether the key there is meant, not the value."""
+
+    def __call__(self, place: Where, message: str, *, of_key: bool = False) -> None:
+        """Take an issue."""
+
+
+@dataclass(frozen=True)
 class Content:
     """One run of a file, with its plain values.
 
@@ -43,101 +48,104 @@ class Content:
     file: ScenarioFile
     data: Mapping[str, Any]
     steps: Sequence[Step]
-    whole: bool = True
-    moments: Sequence[tuple[Where, ExpectedMoment]] = field(init=False)
-    pools: Sequence[tuple[Where, NodePool]] = field(init=False)
+    whole: bool
+    report: Report
 
     def uses(self, step: Step) -> Iterator[tuple[Where, str, Sort]]:
         """Yield the names that a step uses as it is written: not those of files that it applies."""
         return self.file.steps[step.number - 1].uses()
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def moments(self) -> list[tuple[Where, ExpectedMoment]]:
+        """What is expected, and where that stands."""
         checks = [(step.place(), step.action) for step in self.steps if isinstance(step.action, Check)]
-        object.__setattr__(self, "moments", [*checks, (("expect", "end"), self.file.expect.end)])
-        own = [(("nodes", number), pool) for number, pool in enumerate(self.file.nodes)]
-        added = [(step.place(), step.action.pool) for step in self.steps if isinstance(step.action, AddNodes)]
-        object.__setattr__(self, "pools", [*own, *added])
+        return [*checks, (("expect", "end"), self.file.expect.end)]
+
+    @cached_property
+    def pools(self) -> list[tuple[Where, NodePool]]:
+        """The kinds of nodes that are written down, and where."""
+        own: list[tuple[Where, NodePool]] = [(("nodes", number), pool) for number, pool in enumerate(self.file.nodes)]
+        return [*own, *((s.place(), s.action.pool) for s in self.steps if isinstance(s.action, AddNodes))]
+
+    @cached_property
+    def sizes(self) -> list[Resources]:
+        """What each kind of node has; nothing where a node leaves that to KWOK, and where one cannot be read."""
+        try:
+            given = [each.allocatable for each in self.scenario.node_objects]
+        except QuantityError:
+            return []
+        known = [size for size in given if size is not None]
+        return [*(pool.resources for _, pool in self.pools), *known] if len(known) == len(given) else []
 
 
-def lint(one: Content) -> Found:
-    """Yield all issues of a run."""
+def lint(one: Content) -> None:
+    """Report all issues of a run."""
     rules = [_sources, _workloads, _nodes, _manifests, _releases, _expectations, _window, _checkpoints, _single_steps]
     if one.whole:
         rules += [_names, _order, _order_of_nodes, _counts]
-    return chain.from_iterable(rule(one) for rule in rules)
+    for rule in rules:
+        rule(one)
 
 
-def _sources(one: Content) -> Found:
-    """Nodes and workload are either written down, or generated, or a trace's."""
+def _sources(one: Content) -> None:
+    """Nodes and workload are either written down, or generated, or a trace's; no two things have one name."""
     if one.file.instance:
         for key in ("nodes", "workload"):
             if key in one.data:
-                yield (key,), f"`instance` brings nodes and workload; remove {key!r} or it", True
+                one.report((key,), f"`instance` brings nodes and workload; remove {key!r} or it", of_key=True)
     elif one.whole and not (one.file.nodes or one.scenario.node_names):
-        yield (), "the scenario lacks 'nodes'; write it, or an `instance`", False
+        one.report((), "the scenario lacks 'nodes'; write it, or an `instance`")
     taken = {workload.name: "a workload" for workload in one.scenario.workload}
     for name in one.file.objects:
         if name in taken:
-            yield ("objects", name), f"{name!r} is {taken[name]} already; choose another name", True
+            one.report(("objects", name), f"{name!r} is {taken[name]} already; choose another name", of_key=True)
         taken.setdefault(name, "an object")
     for step in one.steps:
         if isinstance(step.action, AskForPlan):
             name = step.action.plan
             if name in taken:
-                yield step.place("plan"), f"{name!r} is {taken[name]} already; choose another name", False
+                one.report(step.place("plan"), f"{name!r} is {taken[name]} already; choose another name")
             taken.setdefault(name, "a plan")
         for name in step.action.owners if isinstance(step.action, Replay) else ():
             if name in taken:
                 message = f"owner {name!r} of the trace is {taken[name]} already; rename one of them"
-                yield step.place("file"), message, False
+                one.report(step.place("file"), message)
 
 
-def _workloads(one: Content) -> Found:
+def _workloads(one: Content) -> None:
     """Workloads have names of their own, one source of requests, and fit on some node."""
     seen: set[str] = set()
-    sizes = _list_sizes(one)
     for number, workload in enumerate(one.file.workload):
-        place = ("workload", number)
-        if workload.name in seen:
-            yield (*place, "name"), f"workload {workload.name!r} stands there already; choose another name", False
-        seen.add(workload.name)
+        place, name = ("workload", number), workload.name
+        if name in seen:
+            one.report((*place, "name"), f"workload {name!r} stands there already; choose another name")
+        seen.add(name)
         if "containers" in workload.pod:
             for key in ("cpu", "memory", "requests", "image"):
                 if key in one.data["workload"][number]:
-                    message = f"workload {workload.name!r} has its own `pod.containers`; move {key!r} into one of them"
-                    yield (*place, key), message, True
+                    message = f"workload {name!r} has its own `pod.containers`; move {key!r} into one of them"
+                    one.report((*place, key), message, of_key=True)
         takes = workload.make().takes
-        if one.file.expect.allow_unplaceable or not sizes or any(takes.fits(size) for size in sizes):
+        if one.file.expect.allow_unplaceable or not one.sizes or any(takes.fits(size) for size in one.sizes):
             continue
-        largest = max(sizes, key=lambda size: (size[MEMORY], size[CPU]))
-        message = (
-            f"a pod of workload {workload.name!r} ({takes.without(PODS)}) is larger than any node "
-            f"({largest.without(PODS)}); make it smaller, a node larger, or write `allow_unplaceable: true` under "
-            "`expect`"
+        largest = max(one.sizes, key=lambda size: (size[MEMORY], size[CPU])).without(PODS)
+        one.report(
+            place,
+            f"a pod of workload {name!r} ({takes.without(PODS)}) is larger than any node ({largest}); make it smaller, "
+            "a node larger, or write `allow_unplaceable: true` under `expect`",
         )
-        yield place, message, False
 
 
-def _list_sizes(one: Content) -> list[Resources]:
-    """Return what each kind of node has; nothing where a node leaves that to KWOK, and where one cannot be read."""
-    try:
-        given = [each.allocatable for each in one.scenario.node_objects]
-    except QuantityError:
-        return []
-    known = [size for size in given if size is not None]
-    return [*(pool.resources for _, pool in one.pools), *known] if len(known) == len(given) else []
-
-
-def _nodes(one: Content) -> Found:
+def _nodes(one: Content) -> None:
     """No two kinds of nodes make a node of one name."""
     taken: set[str] = set()
     for place, pool in one.pools:
         if clash := next((name for name in pool.node_names() if name in taken), None):
-            yield place, f"node {clash!r} comes twice; give one of them another prefix", False
+            one.report(place, f"node {clash!r} comes twice; give one of them another prefix")
         taken |= set(pool.node_names())
 
 
-def _manifests(one: Content) -> Found:
+def _manifests(one: Content) -> None:
     """No part that is written as Kubernetes has it is one that the API server refuses."""
     found = [check_fields(one.data.get(key), (key,)) for key in ("nodes", "workload")]
     for step in one.steps:
@@ -146,62 +154,63 @@ def _manifests(one: Content) -> Found:
     kinds = [each.defined_kind for each in one.scenario.objects.values() if each.kind == DEFINITION]
     found += [check_manifest(one.data["objects"][name], kinds, ("objects", name)) for name in one.file.objects]
     for place, message in chain.from_iterable(found):
-        yield place, f"{spell(place, '')}: {message}", False
+        one.report(place, f"{spell(place, '')}: {message}")
 
 
-def _releases(one: Content) -> Found:
+def _releases(one: Content) -> None:
     """Nobody asks for plans or reservations of a scheduler that does not know them."""
     releases = list(actions_of(one.scenario.steps, Release))
     if "scheduler" in one.data and isinstance(one.steps[0].action, Release):
-        yield ("scheduler",), "the first step releases another; remove one of the two", True
+        one.report(("scheduler",), "the first step releases another; remove one of the two", of_key=True)
     if not any(release.optimizer for release in releases):
         if "optimizer" in one.data:
-            yield ("optimizer",), f"the scheduler runs without the optimiser; {_OPTIMISER}", True
+            message = f"the scheduler runs without the optimiser; {_OPTIMISER}"
+            one.report(("optimizer",), message, of_key=True)
         for step in one.steps:
             if isinstance(step.action, AskForPlan | Pack):
-                yield step.place(), f"nobody makes plans; {_OPTIMISER}", True
+                one.report(step.place(), f"nobody makes plans; {_OPTIMISER}", of_key=True)
     if all(release.profile not in RESERVING_PROFILES for release in releases):
+        known = " or ".join(RESERVING_PROFILES)
+        message = f"the scheduler's profile {releases[0].profile} does not know reservations; choose {known}"
         for name in one.file.objects:
             if one.scenario.objects[name].kind == "Reservation":
-                known = " or ".join(RESERVING_PROFILES)
-                message = f"the scheduler's profile {releases[0].profile} does not know reservations; choose {known}"
-                yield ("objects", name, "kind"), message, False
+                one.report(("objects", name, "kind"), message)
 
 
-def _expectations(one: Content) -> Found:
+def _expectations(one: Content) -> None:
     """Something is expected, of resources that there are, and of metrics that are measured."""
-    sizes = _list_sizes(one)
-    known = names_of([*sizes, *(pool.resources for pool in one.scenario.nodes)])
+    known = names_of([*one.sizes, *(pool.resources for pool in one.scenario.nodes)])
     for place, moment in one.moments:
         said = [each.name for each in fields(ExpectedMoment) if getattr(moment, each.name) is not None]
         since = moment.since if isinstance(moment, Check) else ""
         if said == ["objects", "that"] and not (moment.objects or moment.that or since):
-            yield place, f"{spell(place, '')} is empty; fill it or remove it", False
+            one.report(place, f"{spell(place, '')} is empty; fill it or remove it")
         for key, shares in (("utilisation", moment.utilisation), ("utilisation_delta", moment.utilisation_delta)):
             for name in shares or ():
-                if name not in known and sizes:
-                    yield (*place, key, name), f"no node has {name!r}; known are {', '.join(known)}", True
+                if name not in known and one.sizes:
+                    message = f"no node has {name!r}; known are {', '.join(known)}"
+                    one.report((*place, key, name), message, of_key=True)
     if one.file.expect.end.utilisation_delta is not None:
         message = "a change counts from a checkpoint; write a step `check` with `since`"
-        yield ("expect", "end", "utilisation_delta"), message, True
+        one.report(("expect", "end", "utilisation_delta"), message, of_key=True)
     if one.file.expect.metrics and not one.scenario.is_measured:
         message = "no step measures; write `measure: start` and `measure: stop`"
-        yield ("expect", "metrics"), message, True
+        one.report(("expect", "metrics"), message, of_key=True)
 
 
-def _window(one: Content) -> Found:
+def _window(one: Content) -> None:
     """There is one measured window at most, with a start and a stop."""
     edges = [(step.place(), step.action.edge) for step in one.steps if isinstance(step.action, Measure)]
     for (place, edge), wanted in zip(edges, ("start", "stop"), strict=False):
         if edge != wanted:
-            yield place, f"here the window should {wanted}; exchange the steps", False
+            one.report(place, f"here the window should {wanted}; exchange the steps")
     for place, _ in edges[2:]:
-        yield place, "there is one measured window, and it is over; remove this step", False
+        one.report(place, "there is one measured window, and it is over; remove this step")
     if len(edges) == 1:
-        yield edges[0][0], "the measured window never stops; add `measure: stop`", False
+        one.report(edges[0][0], "the measured window never stops; add `measure: stop`")
 
 
-def _checkpoints(one: Content) -> Found:
+def _checkpoints(one: Content) -> None:
     """No two checkpoints have one name, and a check names one before it."""
     every = {each.name for each in actions_of(one.steps, Checkpoint)}
     lines: dict[str, int] = {}
@@ -209,17 +218,17 @@ def _checkpoints(one: Content) -> Found:
         match step.action:
             case Checkpoint(name=name) if name in lines:
                 message = f"checkpoint {name!r} stands already in line {lines[name]}; choose another name"
-                yield step.place(), message, False
+                one.report(step.place(), message)
             case Checkpoint(name=name) if name in (END, FAILED):
                 message = f"{name!r} is how a scenario itself calls what it ends with; choose another name"
-                yield step.place(), message, False
+                one.report(step.place(), message)
             case Checkpoint(name=name):
                 lines[name] = step.line
             case Check(since=name) if name in every and name not in lines:
-                yield step.place("since"), f"checkpoint {name!r} comes later; exchange the steps", False
+                one.report(step.place("since"), f"checkpoint {name!r} comes later; exchange the steps")
 
 
-def _single_steps(one: Content) -> Found:
+def _single_steps(one: Content) -> None:
     """Only one controller's number of pods is changed; a burst's workload is not applied."""
     workloads = {workload.name: workload for workload in one.scenario.workload}
     applied = {name for step in one.steps for _, name, sort in one.uses(step) if sort == "applied"}
@@ -230,20 +239,21 @@ def _single_steps(one: Content) -> Found:
                 f"workload {name!r} is applied too, and its controller would take the burst's pods for its own; write "
                 "a second workload"
             )
-            yield step.place("workload"), message, False
+            one.report(step.place("workload"), message)
         if isinstance(step.action, Scale) and name in workloads:
-            if workloads[name].kind not in SCALED:
-                message = f"a {workloads[name].kind} has no number of pods to change; scale another workload"
-                yield step.place("workload"), message, False
+            kind = workloads[name].kind
+            if kind not in SCALED:
+                message = f"a {kind} has no number of pods to change; scale another workload"
+                one.report(step.place("workload"), message)
             if workloads[name].controllers > 1:
                 message = (
                     f"{name} has several controllers, and a number of pods is one controller's; scale a workload "
                     "without `controllers`"
                 )
-                yield step.place("workload"), message, False
+                one.report(step.place("workload"), message)
 
 
-def _names(one: Content) -> Found:
+def _names(one: Content) -> None:
     """Nothing is named that the scenario lacks: in steps, expectations and `catch`."""
     scenario = one.scenario
     workloads = [workload.name for workload in scenario.workload]
@@ -266,7 +276,7 @@ def _names(one: Content) -> Found:
         if name not in names:
             message = f"no {noun} is called {name!r}; {suggest_known(name, names, 12)}"
             exact = _refine(one.data, place, name)
-            yield exact, message, exact[-1] == name
+            one.report(exact, message, of_key=exact[-1] == name)
 
 
 def _refine(data: Any, place: Where, name: str) -> Where:
@@ -313,27 +323,25 @@ def _list_uses(one: Content) -> Iterator[tuple[Where, str, Sort]]:
                 yield (*place, "currentOwners", owner), owner, "pods"
 
 
-def _order(one: Content) -> Found:
+def _order(one: Content) -> None:
     """Nothing is used before it is applied, applied twice, or used when deleted; all is used."""
     known = {*(workload.name for workload in one.scenario.workload), *one.scenario.objects}
     if not all(name in known for each in actions_of(one.steps, Apply) for name in each.names):
         # What an unknown one was meant to be would be called unused, and missing, too.
         return
-    there: dict[str, int] = {}
-    used: set[str] = set()
-    demand = Demand(one.scenario.pods_by_name)
+    there, used, demand = dict[str, int](), set[str](), Demand(one.scenario.pods_by_name)
     for step in one.steps:
         for place, name, sort in one.uses(step):
             if sort in ("node", "template", "checkpoint"):
                 continue
+            message = ""
             if isinstance(step.action, Apply | Place):
-                changed = isinstance(step.action, Apply) and name in step.action.changes
-                if name in there and not changed:
+                if name in there and name not in getattr(step.action, "changes", ()):
                     message = f"{name!r} was applied already in line {there[name]}; delete it before"
-                    yield _refine(one.data, step.place(*place), name), message, False
             elif name not in there:
                 message = f"{name!r} is not there at this step; apply it before"
-                yield _refine(one.data, step.place(*place), name), message, False
+            if message:
+                one.report(_refine(one.data, step.place(*place), name), message)
         there |= dict.fromkeys(step.action.brings, step.line)
         used |= set(step.action.brings)
         for name in step.action.removes:
@@ -342,33 +350,32 @@ def _order(one: Content) -> Found:
         match step.action:
             case Wait(for_=what, count=None, of=of) if what not in ("gone", "phase"):
                 if not sum(demand[name] for name in of or demand):
-                    yield step.place(), "the steps before have asked for no pod; write `count`, or wait later", False
+                    one.report(step.place(), "the steps before have asked for no pod; write `count`, or wait later")
     for number, workload in enumerate(one.file.workload):
         if workload.name not in used:
             message = f"workload {workload.name!r} is used by no step; apply it or remove it"
-            yield ("workload", number), message, False
-    for name in one.file.objects:
-        if name not in used:
-            yield ("objects", name), f"object {name!r} is used by no step; apply it or remove it", True
+            one.report(("workload", number), message)
+    for name in one.file.objects.keys() - used:
+        message = f"object {name!r} is used by no step; apply it or remove it"
+        one.report(("objects", name), message, of_key=True)
 
 
-def _order_of_nodes(one: Content) -> Found:
+def _order_of_nodes(one: Content) -> None:
     """No step uses a node before it is added, or after it was removed."""
     known = set(one.scenario.node_names)
-    added = {name for pool in actions_of(one.steps, AddNodes) for name in pool.pool.node_names()}
-    there = known - added
+    there = known - {name for added in actions_of(one.steps, AddNodes) for name in added.pool.node_names()}
     for step in one.steps:
         for place, name, sort in one.uses(step):
             if sort == "node" and name in known - there:
                 message = f"node {name!r} is not there at this step; add it before, or later remove"
-                yield _refine(one.data, step.place(*place), name), message, False
+                one.report(_refine(one.data, step.place(*place), name), message)
         if isinstance(step.action, AddNodes):
             there |= set(step.action.pool.node_names())
         if isinstance(step.action, RemoveNodes):
             there -= set(step.action.nodes)
 
 
-def _counts(one: Content) -> Found:
+def _counts(one: Content) -> None:
     """No expectation counts more pods than the scenario has."""
     kinds = {each.kind for each in one.scenario.objects.values()} | {each.kind for each in one.scenario.workload}
     # How many pods these make is known only when they run.
@@ -379,32 +386,18 @@ def _counts(one: Content) -> Found:
     by_priority: Counter[int] = Counter()
     for workload in one.scenario.workload:
         by_priority[workload.priority] += most.get(workload.name, 0)
-    total = sum(most.values())
+
+    def check(place: Where, whose: str, wanted: int, have: int) -> None:
+        if wanted > have:
+            one.report(place, f"{whose} has only {have} pods; expect no more of them")
+
     for base, moment in one.moments:
-        counted: list[tuple[Where, str, int, int]] = [
-            ((*base, "placed"), "the scenario", _least(moment.placed), total),
-            *(
-                (
-                    (*base, "placed_by_priority", str(priority)),
-                    f"priority {priority}",
-                    _least(bounds),
-                    by_priority[priority],
-                )
-                for priority, bounds in (moment.placed_by_priority or {}).items()
-            ),
-            *(
-                ((*base, key, name), f"workload {name!r}", count, most.get(name, count))
-                for key, counts in (
-                    ("pending", moment.pending or {}),
-                    ("placements", {name: len(nodes) for name, nodes in (moment.placements or {}).items()}),
-                )
-                for name, count in counts.items()
-            ),
-        ]
-        for place, whose, count, have in counted:
-            if count > have:
-                yield place, f"{whose} has only {have} pods; expect no more of them", False
-
-
-def _least(bounds: Bounds | None) -> int:
-    return (bounds.min or 0) if bounds else 0
+        if moment.placed:
+            check((*base, "placed"), "the scenario", moment.placed.min or 0, sum(most.values()))
+        for priority, bounds in (moment.placed_by_priority or {}).items():
+            place = (*base, "placed_by_priority", str(priority))
+            check(place, f"priority {priority}", bounds.min or 0, by_priority[priority])
+        placements = {name: len(nodes) for name, nodes in (moment.placements or {}).items()}
+        for key, counts in (("pending", moment.pending or {}), ("placements", placements)):
+            for name, count in counts.items():
+                check((*base, key, name), f"workload {name!r}", count, most.get(name, count))

@@ -181,9 +181,8 @@ class _Reading:
         }
         scenario = Scenario(**same | own)
         # What a broken file of another kind has cannot be known.
-        content = Content(scenario, file, self._document.data, steps, whole=not self.issues)
-        for place, message, of_key in lint(content):
-            self._add(place, message, of_key=of_key)
+        whole = not self.issues
+        lint(Content(scenario, file, self._document.data, steps, whole, self._add))
         return scenario
 
     def _add(self, place: Where, message: str, *, of_key: bool = False) -> None:
