@@ -14,23 +14,21 @@ from stowage_testbed.base.errors import InputError
 from stowage_testbed.base.files import write_whole
 from stowage_testbed.cli.main import FAILED
 from stowage_testbed.cluster.backend import TOOLS, Backend
+from stowage_testbed.pytest.scenario_runs import run_scenarios
 from stowage_testbed.report.before_after import draw_comparison, write_page
-from stowage_testbed.report.bundle import Bundle, EvidenceWriter, write_json
-from stowage_testbed.report.junit import write_junit
+from stowage_testbed.report.bundle import Bundle, write_json
 from stowage_testbed.report.progress import LiveProgress
 from stowage_testbed.report.showing import MARKDOWN, show_run, write_markdown
 from stowage_testbed.run.context import make_run_id
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import RunOutcome
 from stowage_testbed.run.request import RunRequest, install_needed
-from stowage_testbed.run.runner import Runner
 from stowage_testbed.scenario.instances import generate
 from stowage_testbed.scenario.model import InstanceSpec, OptimizerSettings, Scenario, imply_steps
 from stowage_testbed.text.tables import append_step_summary
 from stowage_testbed.toolchain.environment import environment
 
 STDOUT = Path("-")
-INTERRUPTED = 130
 
 
 class RunSession(Listener):
@@ -57,11 +55,8 @@ class RunSession(Listener):
 
     def run(self, request: RunRequest) -> int:
         """Run, report, and return the exit code."""
-        runner = Runner(request, self._run_id, self._progress, self._make_writers)
         try:
-            outcome = runner.run()
-        except KeyboardInterrupt:
-            return INTERRUPTED
+            outcome = run_scenarios(request, self._run_id, Listener(self._progress, self), self._bundle, self._junit)
         finally:
             self._progress.close()
         if outcome.error:
@@ -72,18 +67,12 @@ class RunSession(Listener):
         refused = failed and all(one.refused for one in failed)
         return InputError.exit_code if refused else FAILED
 
-    def _make_writers(self, shown: Listener) -> Listener:
-        evidence = EvidenceWriter(self.folder, shown.say)
-        return Listener(self._bundle, evidence, self)
-
     def run_finished(self, outcome: RunOutcome) -> None:
         """Write the files and show what is in them."""
         outcome = replace(outcome, environment=self._environment)
         shown = write_markdown(outcome)
         write_whole(self.folder / MARKDOWN, shown)
         append_step_summary(shown, os.environ)
-        if self._junit is not None:
-            write_junit(outcome, self._junit)
         if self._json_file is not None:
             document = outcome.document()
             if self._json_file == STDOUT:

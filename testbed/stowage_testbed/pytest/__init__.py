@@ -1,1 +1,1 @@
-"""The pytest plugin; `stowage_testbed.pytest.plugin` is its light front."""
+"""The pytest plugin, whose light front is `plugin`, and `stowage run` as a session of pytest: `run_scenarios`."""

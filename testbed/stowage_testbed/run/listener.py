@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -82,10 +82,6 @@ class Listener:
         """Take the outcome of the whole run."""
         for one in self.listeners:
             one.run_finished(outcome)
-
-
-Writers = Callable[[Listener], Listener]
-"""Makes what writes the scenarios down; the listener given to it shows lines."""
 
 
 class WindowListener:

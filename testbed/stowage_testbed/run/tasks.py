@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import psutil
@@ -85,62 +84,6 @@ def _keeps(scenario: Scenario, has: Release) -> bool:
     """Return whether a scenario keeps a release that it finds there."""
     first = next(actions_of(scenario.steps, Release), None)
     return has.can_be_kept and first == has and not scenario.is_measured
-
-
-class InOrder:
-    """Tells of tasks in their order, each in one piece.
-
-    The first that is not over is told of as it goes on, what the others report is kept
-    until their turn. What is of no task waits for the end of one.
-    """
-
-    def __init__(self) -> None:
-        self._now = 0
-        self._over: set[int] = set()
-        self._kept: defaultdict[int, list[Callable[[], None]]] = defaultdict(list)
-        self._between: list[Callable[[], None]] = []
-        self._within = False
-
-    @property
-    def holds_back(self) -> bool:
-        """Whether a task that is over has not been told of."""
-        return any(place > self._now for place in self._over)
-
-    def tell(self, place: int, telling: Callable[[], None]) -> None:
-        """Tell of a task, now or in its turn."""
-        if place == self._now:
-            self._within = True
-            telling()
-        else:
-            self._kept[place].append(telling)
-
-    def tell_between(self, telling: Callable[[], None]) -> None:
-        """Tell of what is of no task."""
-        if self._within:
-            self._between.append(telling)
-        else:
-            telling()
-
-    def end(self, place: int) -> None:
-        """Note that a task is over, and turn to the next."""
-        self._over.add(place)
-        while self._now in self._over:
-            self._turn_to(self._now + 1)
-
-    def close(self) -> None:
-        """Tell of what is kept: the tasks before it do not end any more."""
-        for place in sorted(self._kept):
-            self._turn_to(place)
-        self._turn_to(self._now + 1)
-
-    def _turn_to(self, place: int) -> None:
-        self._now, self._within = place, False
-        for telling in self._between:
-            telling()
-        self._between.clear()
-        for telling in self._kept.pop(place, ()):
-            self._within = True
-            telling()
 
 
 def choose_jobs(request: RunRequest, asked: int | None) -> int:

@@ -1,4 +1,4 @@
-"""The smoke scenarios, through the runner's own interface, on one cluster."""
+"""The smoke scenarios, through the function behind `stowage run`, on one cluster."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from stowage_testbed.pytest.scenario_runs import list_reports, run_scenarios
 from stowage_testbed.report.bundle import Bundle
-from stowage_testbed.report.junit import make_junit
 from stowage_testbed.report.showing import write_screen
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import RunOutcome
 from stowage_testbed.run.request import RunRequest, choose_scenarios
-from stowage_testbed.run.runner import Runner
 from stowage_testbed.scenario.model import BEFORE
 from stowage_testbed.scenario.steps.waiting import END
 from stowage_testbed.toolchain.environment import environment
@@ -37,7 +36,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
 @pytest.fixture(scope="module")
 def outcome(bundle: Bundle) -> RunOutcome:
     chosen = choose_scenarios((), folder=SCENARIOS, labels=["smoke"])
-    return Runner(RunRequest(chosen), "smoke-e2e0", bundle).run()
+    return run_scenarios(RunRequest(chosen), "smoke-e2e0", Listener(), bundle)
 
 
 def test_every_smoke_scenario_passes(outcome: RunOutcome) -> None:
@@ -50,11 +49,12 @@ def test_every_smoke_scenario_passes(outcome: RunOutcome) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("minor", built_minors()[1:])
-def test_the_other_minors_place_alike(outcome: RunOutcome, minor: str) -> None:
+def test_the_other_minors_place_alike(outcome: RunOutcome, minor: str, tmp_path: Path) -> None:
     """Whoever upgrades must know which pods will land elsewhere, and why."""
     chosen = choose_scenarios((), folder=SCENARIOS, labels=["smoke"])
 
-    other = Runner(RunRequest(chosen, minor=minor), "smoke-e2e1", Listener()).run()
+    bundle = Bundle(tmp_path, "run-2", environment(minor))
+    other = run_scenarios(RunRequest(chosen, minor=minor), "smoke-e2e1", Listener(), bundle)
 
     assert other.passed, write_screen(other)
     assert _first_hashes(other) == _first_hashes(outcome)
@@ -113,6 +113,6 @@ def test_the_reports_can_be_made(outcome: RunOutcome) -> None:
     shown = write_screen(replace(outcome, environment=environment()))
 
     assert "paper/figure-1" in shown
-    assert "figure-1 round 1" in make_junit(outcome)
     assert "reservation/migration" in shown
-    assert "migration round 1" in make_junit(outcome)
+    names = [one.nodeid for one in list_reports(outcome)]
+    assert {"scenarios/paper::figure-1 round 1", "scenarios/reservation::migration round 1"} <= set(names)

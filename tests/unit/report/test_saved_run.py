@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import pytest
 import yaml
@@ -19,8 +19,8 @@ from typer.testing import CliRunner
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cli import app
+from stowage_testbed.pytest.scenario_runs import list_reports
 from stowage_testbed.report import progress as progress_module
-from stowage_testbed.report.junit import make_junit
 from stowage_testbed.report.progress import LiveProgress
 from stowage_testbed.report.showing import (
     MOST_CHARACTERS,
@@ -73,16 +73,17 @@ def test_reports_say_what_came_of_a_run(what: str) -> None:
     case = RUNS[what]
     run = replace(a_run(*map(outcome_of, case["outcomes"]), error=case.get("error", "")), environment=ENVIRONMENT)
     text = write_markdown(run)
-    junit = ET.fromstring(make_junit(run))[0]  # noqa: S314 - our own
+    reports = list(list_reports(run))
 
     assert [one for one in case.get("markdown", ()) if one not in text] == []
     assert [one for one in case.get("lacks", ()) if one in text] == []
-    said = dict(case.get("junit", {}))
-    assert said.pop("said", "") in "".join(junit.itertext())
-    assert said.items() <= junit.attrib.items()
+    junit = dict(case.get("junit", {}))
+    assert junit.pop("said", "") in "".join(str(one.longrepr) for one in reports)
+    # To JUnit what fails before its call is an error.
+    counts = Counter("failures" if one.when == "call" else "errors" for one in reports if one.failed)
+    assert {name: counts[name] for name in junit} == junit
     if "cases" in case:
-        names = [f"{one.get('classname')} {one.get('name')}" for one in junit]
-        assert names == case["cases"]
+        assert [one.nodeid for one in reports] == case["cases"]
     if "cells" in case:
         table = make_tables(run)[-1]
         for row, cells in zip(table.rows, case["cells"], strict=True):
@@ -171,11 +172,11 @@ def test_reports_and_progress_have_the_first_lines_and_the_document_all(tmp_path
     """Fifty thousand lines are no page to read, in a CI's list of failures or here."""
     checks = tuple(CheckResult("invariants", False, "kept", "overcommit", f"pod {number}") for number in range(PODS))
     run = a_run(an_outcome(checks=checks))
-    junit = ET.fromstring(make_junit(run)).findtext(".//failure")  # noqa: S314 - our own
+    (report,) = list_reports(run)
     stream, folder = io.StringIO(), saved_bundle(tmp_path, run)
     LiveProgress(Console(file=stream, width=200)).scenario_ended(run.scenarios[0])
 
-    for text in (junit or "", stream.getvalue()):
+    for text in (str(report.longrepr), stream.getvalue()):
         lines = text.splitlines()
         assert MOST_LINES <= len(lines) < MOST_LINES + 10
         assert lines[-1].strip() == LEFT_OUT
@@ -194,7 +195,7 @@ def test_a_cell_that_names_every_node_is_cut() -> None:
     ]
     run = a_run(*rounds)
 
-    for text in (make_junit(run), write_markdown(run)):
+    for text in (str([*list_reports(run)][-1].longrepr), write_markdown(run)):
         assert "characters; all are in run.json" in text
         assert max(map(len, text.splitlines())) < 4 * MOST_CHARACTERS
 

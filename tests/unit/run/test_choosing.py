@@ -12,8 +12,9 @@ from stowage_testbed.cli.run_session import RunSession
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
+from stowage_testbed.pytest.workers import InOrder
 from stowage_testbed.run.request import RunRequest, choose_scenarios, find_missing, make_cluster
-from stowage_testbed.run.tasks import CLUSTER_BYTES, InOrder, TaskQueue, choose_number, list_tasks
+from stowage_testbed.run.tasks import CLUSTER_BYTES, TaskQueue, choose_number, list_tasks
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import Scenario
 
@@ -164,10 +165,10 @@ def test_lines_of_a_scenario_stay_together_in_the_order_of_the_files() -> None:
     def say(line: str) -> Callable[[], None]:
         return lambda: said.append(line)
 
-    order.tell_between(say("one cluster"))
+    order.tell(None, say("one cluster"))
     order.tell(1, say("b begins"))
     order.tell(0, say("a begins"))
-    order.tell_between(say("another cluster"))
+    order.tell(None, say("another cluster"))
     order.tell(2, say("c"))
     order.end(2)
     assert order.holds_back
