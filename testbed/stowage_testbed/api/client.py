@@ -20,8 +20,7 @@ MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
 APPLY = "application/apply-patch+yaml"
 
-_SHOWN = 600
-"""Characters of an answer that are shown."""
+_SHOWN = 600  # Characters of an answer that are shown
 
 
 class ApiRefusedError(StowageError):

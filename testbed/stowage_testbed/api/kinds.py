@@ -21,14 +21,9 @@ if TYPE_CHECKING:
 
 _ACCEPT = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
-OURS = "stowage.dev"
-"""The group of Stowage's own kinds."""
-
-DEFINITION = "CustomResourceDefinition"
-"""The kind that brings others."""
-
-_ALIKE = 5
-"""Kinds that are named where one is missing."""
+OURS = "stowage.dev"  # The group of Stowage's own kinds
+DEFINITION = "CustomResourceDefinition"  # The kind that brings others
+_ALIKE = 5  # Kinds that are named where one is missing
 
 
 class KindMissingError(ApiRefusedError):

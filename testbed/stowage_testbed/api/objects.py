@@ -14,8 +14,7 @@ from stowage_testbed.base.wait import wait_until
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
 
-PAGE = 500
-"""Objects that one request lists or deletes, as the client library of Go has it."""
+PAGE = 500  # Objects that one request lists or deletes, as the client library of Go has it
 
 
 def make_manifest(api_version: str, kind: str, name: str, namespace: str = "", **parts: Any) -> Manifest:

@@ -9,14 +9,9 @@ from stowage_testbed.api.client import Manifest
 
 Change = Callable[[Manifest], Manifest]
 
-NO_PODS = "Reservation"
-"""A kind whose template is no pod's, Stowage's and Koordinator's: it holds room."""
-
-LIFETIME = "stowage.dev/lifetime"
-"""How long a pod runs before it is done, as a duration of Go."""
-
-ENDS_IN = "stowage.dev/ends-in"
-"""How long a pod takes to end when it is deleted, likewise."""
+NO_PODS = "Reservation"  # A kind whose template is no pod's, Stowage's and Koordinator's: it holds room
+LIFETIME = "stowage.dev/lifetime"  # How long a pod runs before it is done, as a duration of Go
+ENDS_IN = "stowage.dev/ends-in"  # How long a pod takes to end when it is deleted, likewise
 
 
 def change_pods(manifest: Mapping[str, Any], change: Change) -> Manifest:

@@ -10,8 +10,7 @@ from typing import Self
 
 from stowage_testbed.base import health
 
-TAIL_LINES = 12
-"""Lines of a log that an error message shows."""
+TAIL_LINES = 12  # Lines of a log that an error message shows
 
 
 def run_child(

@@ -12,17 +12,14 @@ from contextlib import contextmanager
 
 from stowage_testbed.base.errors import RunEndedError, StowageError
 
-LOOK_EVERY_S = 0.25
-"""No wait goes on for longer without a look."""
+LOOK_EVERY_S = 0.25  # No wait goes on for longer without a look
 CAUSE_S = 1.0
 """What fails may be ahead of its cause: a connection breaks before its server counts as ended, by milliseconds, on a
 busy machine by a few hundred. Only what fails by itself waits so long."""
 
-Look = Callable[[], object]
-"""Raises the error that something is not well."""
+Look = Callable[[], object]  # Raises the error that something is not well
 
-_needs: list[tuple[int, Look]] = []
-"""Of the blocks that threads are in, the outermost first, with the thread's number."""
+_needs: list[tuple[int, Look]] = []  # Of the blocks that threads are in, the outermost first, with the thread's number
 _reports: list[StowageError] = []
 _looked_s = 0.0
 

@@ -6,8 +6,7 @@ import os
 from pathlib import Path
 
 _PACKAGE = Path(__file__).parents[1]
-_DATA = _PACKAGE / "_data"
-"""Where a wheel has what lies beside `testbed` in a checkout."""
+_DATA = _PACKAGE / "_data"  # Where a wheel has what lies beside `testbed` in a checkout
 
 
 def checkout() -> Path | None:

@@ -13,16 +13,14 @@ from stowage_testbed.base.errors import InputError, StowageError
 
 T = TypeVar("T")
 
-POLL_S = 0.05
-"""Pause between two looks at a condition that cannot be watched."""
+POLL_S = 0.05  # Pause between two looks at a condition that cannot be watched
 
 HANG_S = 120.0
 """Deadline of what takes seconds or less: it is there for what hangs, not for what is slow. With four busy loops on two
 cores a start takes three times as long as on an idle machine, with seven builds ten times."""
 
 
-PATIENCE = "STOWAGE_PATIENCE"
-"""The variable that makes every deadline so many times as long, on a slow machine."""
+PATIENCE = "STOWAGE_PATIENCE"  # The variable that makes every deadline so many times as long, on a slow machine
 
 
 def stretch(timeout_s: float) -> float:

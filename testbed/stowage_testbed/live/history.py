@@ -22,21 +22,11 @@ if TYPE_CHECKING:
     from kubernetes.client import ApiClient
 
 
-GONE = 0
-"""The phase of a pod of which a row says nothing more."""
-
-POD_COLUMNS = 4
-"""Kind, node, phase and why, by their numbers; -1 is none."""
-
-POD_ENTRY = 2 + POD_COLUMNS
-"""Of the log: milliseconds, row, columns."""
-
-MOST_ENTRIES = 400_000
-"""Changes of pods that are kept: more than an hour of a hundred a second."""
-
-FOLDED = 4
-"""One part in so many is given up when the log is full."""
-
+GONE = 0  # The phase of a pod of which a row says nothing more
+POD_COLUMNS = 4  # Kind, node, phase and why, by their numbers; -1 is none
+POD_ENTRY = 2 + POD_COLUMNS  # Of the log: milliseconds, row, columns
+MOST_ENTRIES = 400_000  # Changes of pods that are kept: more than an hour of a hundred a second
+FOLDED = 4  # One part in so many is given up when the log is full
 NO_POD = array("i", (-1, -1, GONE, -1))
 _PHASE = 2
 
@@ -141,15 +131,10 @@ class History:
 
 _REVIEW = "authorization.k8s.io/v1"
 
-MOST_STEPS = 2000
-"""Moves, placements and evictions of a plan that are listed, of each so many."""
+MOST_STEPS = 2000  # Moves, placements and evictions of a plan that are listed, of each so many
+MOST_BYTES = 8 * 2**20  # Of all versions together; the oldest go first, and never the last of a plan
 
-MOST_BYTES = 8 * 2**20
-"""Of all versions together; the oldest go first, and never the last of a plan."""
-
-Version = tuple[int, str, msgspec.Raw]
-"""Milliseconds, the plan's name, and what it was like; ``null`` is gone."""
-
+Version = tuple[int, str, msgspec.Raw]  # Milliseconds, the plan's name, and what it was like; ``null`` is gone
 _GONE = msgspec.Raw(b"null")
 
 

@@ -28,14 +28,10 @@ from stowage_testbed.live.watching import LiveWatch
 from stowage_testbed.page.offline import BARS, offline_page
 
 LOOPBACK = "127.0.0.1"
-ALIVE_S = 15.0
-"""Something is said at least so often, so that a lost connection shows."""
-
+ALIVE_S = 15.0  # Something is said at least so often, so that a lost connection shows
 STOP_S = 2
 _START_S = 10.0
-_FAST = 1
-"""Level of gzip: the way is short."""
-
+_FAST = 1  # Level of gzip: the way is short
 SCRIPTS = (*BARS, "world.js", "source.js", "places.js", "picture.js", "waiting.js", "plans.js", "page.js")
 
 SAFE = frozenset({"GET", "HEAD"})

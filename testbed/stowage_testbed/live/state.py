@@ -20,14 +20,10 @@ from stowage_testbed.observe.pod import WORKLOAD_LABEL, Pod, read_pod
 T = TypeVar("T", bound=Hashable)
 
 NODE, POD, PLAN = "Node", "Pod", "PackingPlan"
-SHOWN = {NODE: "", POD: "", PLAN: "stowage.dev"}
-"""The kinds that are watched, with their groups."""
-
+SHOWN = {NODE: "", POD: "", PLAN: "stowage.dev"}  # The kinds that are watched, with their groups
 NONE = -1
 
-MOST_WORDS = 20_000
-"""Different messages that are kept whole."""
-
+MOST_WORDS = 20_000  # Different messages that are kept whole
 _NUMBER = re.compile(r"\d+")
 _ORDINAL = re.compile(r"-\d+$")
 

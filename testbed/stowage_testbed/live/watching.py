@@ -27,14 +27,9 @@ from stowage_testbed.observe.watches import (
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
 
-TICK_S = 0.2
-"""Changes are handed on together, so many seconds apart."""
-
-LOOK_S = 30.0
-"""Between two looks whether the cluster serves plans now."""
-
-MOST_MESSAGES = 600
-"""Messages that a slow browser may be behind; then it begins anew."""
+TICK_S = 0.2  # Changes are handed on together, so many seconds apart
+LOOK_S = 30.0  # Between two looks whether the cluster serves plans now
+MOST_MESSAGES = 600  # Messages that a slow browser may be behind; then it begins anew
 
 
 class Messages:

@@ -18,8 +18,7 @@ from stowage_testbed.base.errors import StowageError
 NS_PER_US = 1000
 HTTP_FIRST_FAILURE = 300
 FINISHED = b'"stage":"ResponseComplete"'
-_LOOKS = 3
-"""A file that is renamed just now is under neither of its names in one look."""
+_LOOKS = 3  # A file that is renamed just now is under neither of its names in one look
 
 
 class AuditLogMissingError(StowageError):
@@ -193,18 +192,6 @@ class _Record(msgspec.Struct, rename="camel"):
     response_object: _Object | None = None
 
 
-class _Preconditions(msgspec.Struct):
-    uid: str | None = None
-
-
-class _DeleteOptions(msgspec.Struct):
-    preconditions: _Preconditions | None = None
-
-
-class _Eviction(msgspec.Struct, rename="camel"):
-    delete_options: _DeleteOptions | None = None
-
-
 def _read_entry(line: bytes) -> AuditEntry:
     record = msgspec.json.decode(line, type=_Record)
     target, made = record.object_ref or _Target(), record.response_object
@@ -225,14 +212,12 @@ def _read_entry(line: bytes) -> AuditEntry:
 
 
 def _read_demanded_uid(request: msgspec.Raw) -> str:
-    try:
-        asked = msgspec.json.decode(request, type=_Eviction | None)
-    except msgspec.ValidationError:
-        # Whoever may evict may send anything; the server has refused it then.
+    if b"preconditions" not in bytes(request):
         return ""
-    options = asked.delete_options if asked else None
-    demanded = options.preconditions if options else None
-    return intern(demanded.uid or "") if demanded else ""
+    # Whoever may evict may send anything; the server has refused it then.
+    with suppress(KeyError, TypeError):
+        return intern(msgspec.json.decode(request)["deleteOptions"]["preconditions"]["uid"])
+    return ""
 
 
 def _parse_nanoseconds(stamp: str) -> int:

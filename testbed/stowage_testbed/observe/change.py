@@ -13,8 +13,7 @@ from stowage_testbed.text.tables import plain_table
 
 EVENT_COLUMNS = ("time", "from", "reason", "about", "message")
 
-JsonObject = Mapping[str, Any]
-"""An object of the API as parsed JSON."""
+JsonObject = Mapping[str, Any]  # An object of the API as parsed JSON
 
 
 class Verb(StrEnum):

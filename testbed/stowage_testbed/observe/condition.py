@@ -11,8 +11,7 @@ from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.pod import Pod
 from stowage_testbed.observe.state import State
 
-SHOWN = 5
-"""Pods named in a state's text; more are counted."""
+SHOWN = 5  # Pods named in a state's text; more are counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,7 @@ from stowage_testbed.observe.watches import JOIN_TIMEOUT_S, Arrival, Broken, Rel
 
 T = TypeVar("T")
 
-PAUSES_PER_LOOK = 19
-"""The pause after a look is so many times what it took: 5 % of one core."""
+PAUSES_PER_LOOK = 19  # The pause after a look is so many times what it took: 5 % of one core
 
 
 GATHER_S = 0.02

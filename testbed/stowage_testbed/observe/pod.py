@@ -16,20 +16,12 @@ from stowage_testbed.amounts.resources import ONE_POD, Resources
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.raw_body import RawBody
 
-WORKLOAD_LABEL = "stowage.dev/workload"
-"""Label of pods and controllers: the workload's name in the scenario."""
-
-ALLOCATED = "stowage.dev/reservation-allocated"
-"""The annotation that names whose room a pod took."""
-
+WORKLOAD_LABEL = "stowage.dev/workload"  # Label of pods and controllers: the workload's name in the scenario
+ALLOCATED = "stowage.dev/reservation-allocated"  # The annotation that names whose room a pod took
 UNSCHEDULABLE = "Unschedulable"
 
-FINISHED = frozenset({"Succeeded", "Failed"})
-"""Phases of pods whose containers have ended for good; they claim no room."""
-
-SHAPES = 4096
-"""Templates whose requests and labels are shared by their pods; every other is read again."""
-
+FINISHED = frozenset({"Succeeded", "Failed"})  # Phases of pods whose containers have ended for good; they claim no room
+SHAPES = 4096  # Templates whose requests and labels are shared by their pods; every other is read again
 _HASH = "pod-template-hash"
 
 

@@ -24,11 +24,8 @@ from stowage_testbed.base.errors import StowageError
 T = TypeVar("T")
 FormT = TypeVar("FormT")
 
-HOT = 64
-"""Objects that are kept parsed, as they are often read more than once."""
-
-ROLL_BYTES = 256 * 2**20
-"""How long a file may be before a new one is begun, where one may be."""
+HOT = 64  # Objects that are kept parsed, as they are often read more than once
+ROLL_BYTES = 256 * 2**20  # How long a file may be before a new one is begun, where one may be
 
 
 class Names(msgspec.Struct):
@@ -46,27 +43,6 @@ class Head(msgspec.Struct):
     metadata: Names = msgspec.field(default_factory=Names)
     code: int | None = None
     message: str | None = None
-
-
-class Event(msgspec.Struct):
-    """A watch event, whose object has not been read."""
-
-    type: str
-    object: msgspec.Raw
-
-
-class ListMetadata(msgspec.Struct):
-    """Where to watch from, and where the next page begins; empty on the last one."""
-
-    resourceVersion: str = ""  # noqa: N815
-    continue_: str = msgspec.field(default="", name="continue")
-
-
-class Page(msgspec.Struct):
-    """A page of a list, whose objects have not been read."""
-
-    metadata: ListMetadata
-    items: list[msgspec.Raw] | None = None
 
 
 class _Described(msgspec.Struct):

@@ -13,11 +13,8 @@ from datetime import UTC, datetime
 
 NS_PER_S = 1_000_000_000
 
-CLOCK_NAME = "watch receipt"
-"""Name printed beside every percentile that this clock gave."""
-
-RESOLUTION_S = 0.001
-"""Best resolution claimed for a receipt: threads of one process take turns."""
+CLOCK_NAME = "watch receipt"  # Name printed beside every percentile that this clock gave
+RESOLUTION_S = 0.001  # Best resolution claimed for a receipt: threads of one process take turns
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -16,19 +16,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median, quantiles
-from typing import Literal
+from typing import Any, Literal
 
 from stowage_testbed.observe.audit import AuditEntry
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.pod import Pod, read_pod
 from stowage_testbed.observe.receipt import NS_PER_S, RESOLUTION_S, Receipt
 
-ANSWER_CLOCK = "API server's answers"
-"""Name printed beside every figure that this clock gave."""
-
-ANSWER_STEP_S = 1e-6
-"""The stamps have microseconds."""
-
+ANSWER_CLOCK = "API server's answers"  # Name printed beside every figure that this clock gave
+ANSWER_STEP_S = 1e-6  # The stamps have microseconds
 TENTHS = 10
 
 Moment = Literal["created", "bound", "ready"]
@@ -36,8 +32,7 @@ Moment = Literal["created", "bound", "ready"]
 Answers = Mapping[tuple[str, Moment], Sequence[AuditEntry]]
 """Requests that made it so, by the pod's ``namespace/name`` and the moment."""
 
-TOLERANCE_S = 0.005
-"""How far from the median a lag may be for the clocks to agree."""
+TOLERANCE_S = 0.005  # How far from the median a lag may be for the clocks to agree
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,44 +69,38 @@ class PodTimeline:
 
 def read_pod_timelines(changes: Iterable[Change], namespace: str) -> list[PodTimeline]:
     """Read the moments of every pod of a namespace, in order of first sight."""
-    lines: dict[str, PodTimeline] = {}
+    lines: dict[str, dict[str, Any]] = {}
     last: dict[str, Pod] = {}
     for change in changes:
         if change.kind != "Pod" or change.namespace != namespace:
             continue
-        uid, pod = change.uid, read_pod(change.body)
-        line = lines.get(uid) or PodTimeline(uid, pod.namespace, pod.name)
-        lines[uid] = _advance(line, change, pod, last.get(uid))
-        last[uid] = pod
-    return list(lines.values())
+        pod, at = read_pod(change.body), change.receipt
+        before, last[pod.uid] = last.get(pod.uid), pod
+        line = lines.setdefault(pod.uid, {"uid": pod.uid, "namespace": pod.namespace, "name": pod.name})
+        if pod.node:
+            line["node"] = pod.node
+        if change.verb is Verb.DELETED:
+            line["deleted"] = at
+        if change.verb is Verb.ADDED and before is None:
+            line["created"] = at
+        elif change.verb is Verb.LISTED or before is None:
+            # What holds now may have held for long.
+            continue
+        if pod.unschedulable:
+            line.setdefault("refused", at)
+        if pod.bound and not (before and before.bound):
+            line["bound"] = at
+        if pod.ready and not (before and before.ready):
+            line.setdefault("ready", at)
+        if pod.finished and not (before and before.finished):
+            line["finished"] = at
+    return [PodTimeline(**line) for line in lines.values()]
 
 
 def measure_bind_latencies_s(timelines: Iterable[PodTimeline]) -> list[float]:
     """Return the created-to-bound latencies that were seen whole, in seconds."""
     seen = (line.created_to_bound_s for line in timelines)
     return [latency for latency in seen if latency is not None]
-
-
-def _advance(line: PodTimeline, change: Change, pod: Pod, before: Pod | None) -> PodTimeline:
-    at = change.receipt
-    if pod.node:
-        line = replace(line, node=pod.node)
-    if change.verb is Verb.DELETED:
-        line = replace(line, deleted=at)
-    if change.verb is Verb.ADDED and before is None:
-        line = replace(line, created=at)
-    elif change.verb is Verb.LISTED or before is None:
-        # What holds now may have held for long.
-        return line
-    if pod.unschedulable and line.refused is None:
-        line = replace(line, refused=at)
-    if pod.bound and not (before and before.bound):
-        line = replace(line, bound=at)
-    if pod.ready and not (before and before.ready) and line.ready is None:
-        line = replace(line, ready=at)
-    if pod.finished and not (before and before.finished):
-        line = replace(line, finished=at)
-    return line
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -25,19 +25,14 @@ from stowage_testbed.api.kinds import Kind, kinds_of
 from stowage_testbed.api.objects import PAGE
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.observe.change import Change, Verb
-from stowage_testbed.observe.raw_body import BodyStore, Event, Head, Page, RawBody
+from stowage_testbed.observe.raw_body import BodyStore, Head, RawBody
 from stowage_testbed.observe.receipt import Receipt, ReceiptClock
 from stowage_testbed.observe.source import NODES, PODS, Source, source_of
 
 JOIN_TIMEOUT_S = 5.0
-RETRY_S = 0.1
-"""Pause before a server that is away is asked again; it doubles each time."""
+RETRY_S = 0.1  # Pause before a server that is away is asked again; it doubles each time
 LONGEST_RETRY_S = 1.0
-
-SILENCE_S = 150.0
-"""How long a connection may say nothing before it counts as lost, where that matters; the server says something on
-each watch once a minute."""
-
+SILENCE_S = 150.0  # For how long a connection may say nothing; on each watch the server says something once a minute
 _NEEDED = frozenset({"Namespace", NODES.kind, PODS.kind})
 _FORBIDDEN = frozenset({HTTPStatus.FORBIDDEN, HTTPStatus.UNAUTHORIZED})
 
@@ -87,6 +82,21 @@ class HistoryGoneError(Exception):
     """The API server no longer keeps the version to resume from: list again."""
 
 
+class _Event(msgspec.Struct):
+    type: str
+    object: msgspec.Raw
+
+
+class _ListMetadata(msgspec.Struct):
+    resourceVersion: str = ""  # noqa: N815
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class _Page(msgspec.Struct):
+    metadata: _ListMetadata
+    items: list[msgspec.Raw] | None = None
+
+
 class Watches:
     """Lists sources, then follows each in a thread of its own.
 
@@ -105,20 +115,20 @@ class Watches:
         self.clock = clock or ReceiptClock()
         self.store = BodyStore()
         self.patience_s = patience_s
+        self.silence_s = silence_s
+        self.api = api
         self.arrivals: SimpleQueue[Arrival] = SimpleQueue()
-        self._api = api
-        self._silence_s = silence_s
-        self._followers: dict[str, _Follower] = {}
+        self._watches: dict[str, Watch] = {}
 
     def __contains__(self, kind: str) -> bool:
         """Return whether a kind is watched."""
-        return kind in self._followers
+        return kind in self._watches
 
     def list_source(self, source: Source) -> list[Change]:
-        """Return what there is of a source; `follow` goes on from here. Raises what `Stream.list_all` raises."""
-        stream = Stream(self._api, source, self.clock, self.store, self._silence_s)
-        listed = stream.list_all()
-        self._followers[source.kind] = _Follower(self, source, stream)
+        """Return what there is of a source; `follow` goes on from here. Raises an ApiRefusedError."""
+        watch = Watch(self, source)
+        listed = watch.list_all()
+        self._watches[source.kind] = watch
         return listed
 
     def list_kinds(self, kinds: Mapping[str, Kind], remark: Callable[[str], object]) -> list[Change]:
@@ -140,9 +150,9 @@ class Watches:
 
     def follow(self) -> None:
         """Watch what was listed from there on."""
-        for one in self._followers.values():
-            if one.thread.ident is None:
-                one.thread.start()
+        for watch in self._watches.values():
+            if watch.thread.ident is None:
+                watch.thread.start()
 
     def take_all(self, timeout_s: float | None = None) -> list[Arrival]:
         """Return all that has come, in order; blocks until something has, or returns nothing after ``timeout_s``."""
@@ -156,20 +166,22 @@ class Watches:
 
     def forget(self, kind: str) -> None:
         """Watch a kind no longer."""
-        follower = self._followers.pop(kind, None)
-        if follower is not None:
-            follower.cancel()
-            follower.join(JOIN_TIMEOUT_S)
+        if watch := self._watches.pop(kind, None):
+            _end([watch])
 
     def stop(self) -> None:
         """End every watch, and wait for the threads, but not for long."""
-        followers = tuple(self._followers.values())
-        for one in followers:
-            one.cancel()
-        ends_s = time.monotonic() + JOIN_TIMEOUT_S
-        for one in followers:
-            one.join(max(0.0, ends_s - time.monotonic()))
+        _end(tuple(self._watches.values()))
         self.arrivals.put(Stopped())
+
+
+def _end(watches: Sequence[Watch]) -> None:
+    for watch in watches:
+        watch.cancel()
+    ends_s = time.monotonic() + JOIN_TIMEOUT_S
+    for watch in watches:
+        if watch.thread.ident is not None:
+            watch.thread.join(max(0.0, ends_s - time.monotonic()))
 
 
 def choose_kinds(api: client.ApiClient, wanted: Mapping[str, str]) -> dict[str, Kind]:
@@ -183,95 +195,17 @@ def choose_kinds(api: client.ApiClient, wanted: Mapping[str, str]) -> dict[str, 
     return {kind.key: kind for kind in found if kind is not None}
 
 
-class _Follower:
-    """Follows a source, whose list was taken, until it is cancelled."""
+class Watch:
+    """A source: its list, and its changes from there on, handed over by a thread until it is cancelled."""
 
-    def __init__(self, watches: Watches, source: Source, stream: Stream) -> None:
+    def __init__(self, watches: Watches, source: Source) -> None:
         self._watches = watches
         self._source = source
-        self._stream = stream
-        self._stopping = threading.Event()
-        self._lost = False
-        self.thread = threading.Thread(target=self._follow, name=f"watch-{source.kind}", daemon=True)
-
-    def cancel(self) -> None:
-        self._stopping.set()
-        self._stream.close()
-
-    def join(self, timeout_s: float) -> None:
-        if self.thread.ident is not None:
-            self.thread.join(timeout_s)
-
-    def _follow(self) -> None:
-        clock = self._watches.clock
-        heard, pause_s = clock.now(), RETRY_S
-        while not self._stopping.is_set():
-            began = clock.now()
-            try:
-                self._follow_once()
-            except (StowageError, HTTPError, OSError) as error:
-                if began.seconds_since(heard) >= self._watches.patience_s:
-                    self._fail(error)
-                    return
-                self._lose(str(error))
-                self._stopping.wait(pause_s)
-                pause_s = min(2 * pause_s, LONGEST_RETRY_S)
-            else:
-                heard, pause_s = clock.now(), RETRY_S
-
-    def _follow_once(self) -> None:
-        put = self._watches.arrivals.put
-        try:
-            for change in self._stream.watch(self._regain):
-                put(change)
-        except HistoryGoneError:
-            self._lose("the server no longer had what came after the last change")
-            listed = tuple(self._stream.list_all())
-            # What the list lacks went before it: by a later stamp it would seem to have
-            # been there together with what the list shows.
-            put(Relisted(self._source, listed, listed[0].receipt if listed else self._watches.clock.now()))
-        except ProtocolError as error:
-            # The connection was cut in the middle of a line; the next watch resumes
-            # from the last whole change, and fails if the server is gone.
-            self._lose(str(error))
-
-    def _lose(self, why: str) -> None:
-        if not self._lost and not self._stopping.is_set():
-            self._lost = True
-            self._watches.arrivals.put(Interrupted(self._source, self._watches.clock.now(), why))
-
-    def _regain(self) -> None:
-        if self._lost:
-            self._lost = False
-            self._watches.arrivals.put(Resumed(self._source, self._watches.clock.now()))
-
-    def _fail(self, error: Exception) -> None:
-        if self._stopping.is_set():
-            return
-        if not isinstance(error, StowageError):
-            error = _make_watch_error(self._source, str(error))
-        self._watches.arrivals.put(Broken(error))
-
-
-class Stream:
-    """One list, and watches that go on from it."""
-
-    def __init__(
-        self,
-        api: client.ApiClient,
-        source: Source,
-        clock: ReceiptClock,
-        store: BodyStore,
-        silence_s: float | None = None,
-    ) -> None:
-        self._api = api
-        self._silence_s = silence_s
-        self._source = source
-        self._clock = clock
-        self._store = store
         self._version = ""
         self._response: HTTPResponse | None = None
-        self._closed = False
+        self._cancelled = threading.Event()
+        self._lost = False
+        self.thread = threading.Thread(target=self._follow, name=f"watch-{source.kind}", daemon=True)
 
     def list_all(self) -> list[Change]:
         """Return all objects there are, and remember where to watch from. Raises ApiRefusedError.
@@ -289,22 +223,22 @@ class Stream:
                 continue
             if response.status != HTTPStatus.OK:
                 raise ApiRefusedError(f"list {self._source.kind}", response.status, response.data.decode())
-            page = msgspec.json.decode(response.data, type=Page)
+            page = msgspec.json.decode(response.data, type=_Page)
             for item in page.items or ():
                 head = msgspec.json.decode(item, type=Head)
-                bodies.append(self._store.keep(memoryview(item), head.metadata))
+                bodies.append(self._watches.store.keep(memoryview(item), head.metadata))
             token = page.metadata.continue_
             if not token:
                 break
         self._version = page.metadata.resourceVersion
-        receipt = self._clock.now()
+        receipt = self._watches.clock.now()
         return [Change(self._source.kind, Verb.LISTED, receipt, body) for body in bodies]
 
-    def watch(self, opened: Callable[[], object] = bool) -> Iterator[Change]:
-        """Yield changes until the server ends the connection or `close` is called.
+    def changes(self) -> Iterator[Change]:
+        """Yield changes until the server ends the connection or `cancel` is called.
 
-        ``opened`` is called when the server has accepted the watch. Raises HistoryGoneError if the list must be done
-        again, and a StowageError if the server answers with another error.
+        Raises HistoryGoneError if the list must be done again, and a StowageError if the server answers with another
+        error.
         """
         response = self._get([("watch", "true"), ("resourceVersion", self._version), ("allowWatchBookmarks", "true")])
         # By this thread, however it ends: a socket left to the garbage collector may outlive the client.
@@ -314,38 +248,82 @@ class Stream:
             if response.status != HTTPStatus.OK:
                 raise _make_watch_error(self._source, f"status {response.status}")
             self._response = response
-            if self._closed:
+            if self._cancelled.is_set():
                 return
-            opened()
-            for line, receipt in _stamp_lines(response, self._clock):
-                if self._closed:
+            if self._lost:
+                self._lost = False
+                self._watches.arrivals.put(Resumed(self._source, self._watches.clock.now()))
+            for line, receipt in _stamp_lines(response, self._watches.clock):
+                if self._cancelled.is_set():
                     # A socket that was shut down gives its last bytes as they came, which over TLS is noise.
                     return
                 change = self._read(line, receipt)
                 if change is not None:
                     yield change
 
-    def close(self) -> None:
+    def cancel(self) -> None:
         """End the watch from another thread: its reader sees the end of the stream."""
-        self._closed = True
+        self._cancelled.set()
         response, self._response = self._response, None
         # The server may be quicker: then there is no connection left to end.
         with suppress(ValueError, RuntimeError, OSError):
             if response is not None:
                 response.shutdown()
 
+    def _follow(self) -> None:
+        clock = self._watches.clock
+        heard, pause_s = clock.now(), RETRY_S
+        while not self._cancelled.is_set():
+            began = clock.now()
+            try:
+                self._follow_once()
+            except (StowageError, HTTPError, OSError) as error:
+                if began.seconds_since(heard) >= self._watches.patience_s:
+                    if not self._cancelled.is_set():
+                        if not isinstance(error, StowageError):
+                            error = _make_watch_error(self._source, str(error))
+                        self._watches.arrivals.put(Broken(error))
+                    return
+                self._lose(str(error))
+                self._cancelled.wait(pause_s)
+                pause_s = min(2 * pause_s, LONGEST_RETRY_S)
+            else:
+                heard, pause_s = clock.now(), RETRY_S
+
+    def _follow_once(self) -> None:
+        put = self._watches.arrivals.put
+        try:
+            for change in self.changes():
+                put(change)
+        except HistoryGoneError:
+            self._lose("the server no longer had what came after the last change")
+            listed = tuple(self.list_all())
+            # What the list lacks went before it: by a later stamp it would seem to have
+            # been there together with what the list shows.
+            put(Relisted(self._source, listed, listed[0].receipt if listed else self._watches.clock.now()))
+        except ProtocolError as error:
+            # The connection was cut in the middle of a line; the next watch resumes
+            # from the last whole change, and fails if the server is gone.
+            self._lose(str(error))
+
+    def _lose(self, why: str) -> None:
+        if not self._lost and not self._cancelled.is_set():
+            self._lost = True
+            self._watches.arrivals.put(Interrupted(self._source, self._watches.clock.now(), why))
+
     def _get(self, query: list[tuple[str, str]]) -> HTTPResponse:
         if self._source.fields:
             query = [("fieldSelector", self._source.fields), *query]
-        request = self._api.param_serialize(
-            "GET", self._source.path, query_params=query, header_params={"Accept": JSON}, auth_settings=["BearerToken"]
+        api, header = self._watches.api, {"Accept": JSON}
+        request = api.param_serialize(
+            "GET", self._source.path, query_params=query, header_params=header, auth_settings=["BearerToken"]
         )
-        response = self._api.call_api(*request, _request_timeout=self._silence_s).response
+        response = api.call_api(*request, _request_timeout=self._watches.silence_s).response
         assert isinstance(response, HTTPResponse)  # noqa: S101 - narrows an untyped library
         return response
 
     def _read(self, line: bytes, receipt: Receipt) -> Change | None:
-        event = msgspec.json.decode(line, type=Event)
+        event = msgspec.json.decode(line, type=_Event)
         head = msgspec.json.decode(event.object, type=Head)
         if event.type == "ERROR":
             if head.code == HTTPStatus.GONE:
@@ -355,7 +333,7 @@ class Stream:
         if event.type == "BOOKMARK":
             self._version = version
             return None
-        body = self._store.keep(memoryview(event.object), head.metadata)
+        body = self._watches.store.keep(memoryview(event.object), head.metadata)
         # Not before it is kept: after an error the next watch has it again.
         self._version = version
         return Change(self._source.kind, Verb(event.type), receipt, body)

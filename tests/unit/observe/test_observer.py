@@ -21,11 +21,10 @@ from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.condition import Condition, ConditionResult, UnreachableStateError
 from stowage_testbed.observe.observer import PAUSES_PER_LOOK, Observer
-from stowage_testbed.observe.raw_body import BodyStore
 from stowage_testbed.observe.receipt import NS_PER_S, ReceiptClock
 from stowage_testbed.observe.source import PODS
 from stowage_testbed.observe.state import State
-from stowage_testbed.observe.watches import Arrival, HistoryGoneError, Interrupted, Relisted, Resumed, Stream, Watches
+from stowage_testbed.observe.watches import Arrival, HistoryGoneError, Interrupted, Relisted, Resumed, Watch, Watches
 
 SOON_S = 10.0
 
@@ -293,8 +292,8 @@ def line(name: str) -> bytes:
 class Connection:
     """Gives one change; then it is closed from elsewhere, or cut, and gives noise."""
 
-    def __init__(self, stream: Stream, status: int = 200, cut: Exception | None = None) -> None:
-        self._stream = stream
+    def __init__(self, watch: Watch, status: int = 200, cut: Exception | None = None) -> None:
+        self._watch = watch
         self._cut = cut
         self.status = status
         self.closed = False
@@ -309,7 +308,7 @@ class Connection:
         yield line("web") + b"\n"
         if self._cut:
             raise self._cut
-        self._stream.close()
+        self._watch.cancel()
         yield b"\x17\x03\x03\x00\x85\x98\n"
 
 
@@ -323,12 +322,12 @@ def test_however_a_watch_ends_its_connection_is_closed_and_read_no_further(
 ) -> None:
     """A recorder outlives many connections, and what was left open stayed a socket."""
     api: Any = None
-    stream, names = Stream(api, PODS, ReceiptClock(), BodyStore()), list[str]()
-    connection = Connection(stream, **how)
-    monkeypatch.setattr(stream, "_get", lambda _query: connection)
+    watch, names = Watch(Watches(api), PODS), list[str]()
+    connection = Connection(watch, **how)
+    monkeypatch.setattr(watch, "_get", lambda _query: connection)
 
     with suppress(ProtocolError, HistoryGoneError, StowageError):
-        names.extend(change.name for change in stream.watch())
+        names.extend(change.name for change in watch.changes())
 
     assert connection.closed
     assert names == (["web"] if "status" not in how else [])
