@@ -62,18 +62,6 @@ class Planned:
     variant: str | None = None
     own: bool = False
 
-    def request(self, scenarios: Path, results: Path) -> CompareRequest:
-        """Return what is asked of the comparison, given the folders of all of them."""
-        equal: Mapping[str, ClientLimits | None] = {"equal": EQUAL}
-        return CompareRequest(
-            scenario=choose_scenario(self.scenario, scenarios, self.variant),
-            arms=tuple(choose_arms(tuple(ARMS))),
-            folder=results / self.name,
-            rounds=self.rounds,
-            limits={"own": None, **equal} if self.own else equal,
-            allow_unfair=self.own,
-        )
-
 
 def planned(*, full: bool, rounds: int | None) -> tuple[Planned, ...]:
     """Return the two comparisons; in ``full`` with the paper's periods and length."""
@@ -91,7 +79,15 @@ def rebuild(
     figures: list[Figure] = []
     for one in comparisons:
         listener.run_progress(f"comparison {one.name}")
-        request = one.request(scenarios, results)
+        equal: Mapping[str, ClientLimits | None] = {"equal": EQUAL}
+        request = CompareRequest(
+            scenario=choose_scenario(one.scenario, scenarios, one.variant),
+            arms=tuple(choose_arms(tuple(ARMS))),
+            folder=results / one.name,
+            rounds=one.rounds,
+            limits={"own": None, **equal} if one.own else equal,
+            allow_unfair=one.own,
+        )
         comparison = compare(request, listener)
         write_report(comparison, request.folder)
         if one.name == BURST:

@@ -15,7 +15,7 @@ from stowage_testbed.metrics.state import ClusterState, count_placed_by_priority
 from stowage_testbed.reproduce.paper.evaluation import Categorised, Evaluation
 from stowage_testbed.reproduce.sweep import lock_folder
 from stowage_testbed.run.context import Stopwatch, make_run_id
-from stowage_testbed.run.listener import Listener, Material
+from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.scenario_run import run_scenario
@@ -72,14 +72,19 @@ def run_live(path: Path, sample: Sequence[Categorised], listener: Listener) -> t
         journal = _journal(path)
         missing = [one for one in sample if one.instance.case not in journal]
         if missing:
-            run_id, request = make_run_id(), RunRequest(tuple(live_scenario(one) for one in missing))
+            request = RunRequest(tuple(live_scenario(one) for one in missing))
+            run_id, began = make_run_id(), monotonic()
+            listener.run_started(run_id, request.total)
             try:
-                with Simulator(find_profile("deterministic")) as simulator:
-                    told = Listener(listener, _OutcomeWriter(missing, journal, simulator))
-                    told.run_started(run_id, request.total)
-                    with open_context(request, run_id, told, Stopwatch()) as context:
-                        for scenario in request.scenarios:
-                            run_scenario(context, scenario, 1, told)
+                with (
+                    Simulator(find_profile("deterministic")) as simulator,
+                    open_context(request, run_id, listener, Stopwatch()) as context,
+                ):
+                    start_s = monotonic() - began
+                    for one, scenario in zip(missing, request.scenarios, strict=True):
+                        row = _live_row(one, run_scenario(context, scenario, 1, listener), simulator, start_s)
+                        if not row.error:
+                            journal.add(row.case, (row,))
             except StowageError as error:
                 raise StowageError(
                     f"the runs on the real cluster ended early: {error}; what was run is kept, and the same "
@@ -106,51 +111,28 @@ def live_scenario(one: Categorised) -> Scenario:
     return replace(one.instance.scenario, optimizer=settings)
 
 
-class _OutcomeWriter(Listener):
-    """Writes each outcome down as soon as it is there."""
-
-    def __init__(self, sample: Sequence[Categorised], journal: TaskJournal[LiveRow], simulator: Simulator) -> None:
-        self._sample = {one.instance.case: one for one in sample}
-        self._journal = journal
-        self._simulator = simulator
-        self._began = monotonic()
-        self._start_s = 0.0
-
-    def run_started(self, run_id: str, total: int) -> None:
-        """Begin to time the cluster's start."""
-        self._began = monotonic()
-
-    def scenario_started(self, scenario: Scenario, repeat: int) -> None:
-        """Take the time of the cluster's start, once."""
-        self._start_s = self._start_s or monotonic() - self._began
-
-    def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
-        """Hold it against the simulation, and write it down."""
-        one = self._sample[outcome.scenario]
-        took = []
-        for _ in range(SIMULATIONS):
-            began = perf_counter()
-            simulated = simulate(outcome.source, self._simulator)
-            took.append(perf_counter() - began)
-        reached = {one.name: one for one in outcome.checkpoints}
-        before, after = reached.get(BEFORE), reached.get(AFTER)
-        durations = outcome.durations_s
-        row = LiveRow(
-            case=one.instance.case,
-            strategy=one.result.strategy,
-            limit_s=one.result.limit_s,
-            difference=difference(before.state, simulated) if before else "",
-            simulated_s=median(took),
-            cluster_s=sum(durations.get(step, 0.0) for step in PLACING),
-            start_s=self._start_s,
-            planned=one.placed_by_priority,
-            executed=tuple(count_placed_by_priority(after.state).values()) if after else (),
-            moves=outcome.moves,
-            evictions=outcome.evictions,
-            error=outcome.error,
-        )
-        if not row.error:
-            self._journal.add(row.case, (row,))
+def _live_row(one: Categorised, outcome: ScenarioOutcome, simulator: Simulator, start_s: float) -> LiveRow:
+    """Hold an outcome against the simulation."""
+    took = []
+    for _ in range(SIMULATIONS):
+        began = perf_counter()
+        simulated = simulate(outcome.source, simulator)
+        took.append(perf_counter() - began)
+    reached = {checkpoint.name: checkpoint.state for checkpoint in outcome.checkpoints}
+    return LiveRow(
+        case=one.instance.case,
+        strategy=one.result.strategy,
+        limit_s=one.result.limit_s,
+        difference=difference(reached[BEFORE], simulated) if BEFORE in reached else "",
+        simulated_s=median(took),
+        cluster_s=sum(outcome.durations_s.get(step, 0.0) for step in PLACING),
+        start_s=start_s,
+        planned=one.placed_by_priority,
+        executed=tuple(count_placed_by_priority(reached[AFTER]).values()) if AFTER in reached else (),
+        moves=outcome.moves,
+        evictions=outcome.evictions,
+        error=outcome.error,
+    )
 
 
 def difference(cluster: ClusterState, simulated: ClusterState) -> str:
