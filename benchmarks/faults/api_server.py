@@ -113,7 +113,7 @@ def _proxy_port(cluster: Cluster) -> int:
             "control": control_file(cluster),
         }
         spawn_component(cluster.workdir, COMPONENT, [sys.executable, "-P", slow_api.__file__], flags)
-        wait_until("the proxy of the API server to listen", lambda: listens(port), bool, timeout_s=HANG_S)
+        wait_until("the proxy of the API server to listen", lambda: listens(port), bool)
     return int(port_file.read_text("utf-8"))
 
 
@@ -207,16 +207,9 @@ def spend_budget(context: FaultContext) -> None:
         "the API server to take the neighbour's writes by the new flow schema",
         lambda: neighbour.write()[1],
         lambda uid: uid == schema["metadata"]["uid"],
-        timeout_s=HANG_S,
         clock=context.clock,
     )
-    wait_until(
-        "the API server to refuse writes",
-        neighbour.refusals,
-        lambda looks: looks >= LOOKS,
-        timeout_s=HANG_S,
-        clock=context.clock,
-    )
+    wait_until("the API server to refuse writes", neighbour.refusals, lambda looks: looks >= LOOKS, clock=context.clock)
 
 
 def refuse_writes(context: FaultContext) -> None:

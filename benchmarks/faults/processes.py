@@ -20,7 +20,7 @@ from benchmarks.faults.hostile_optimizer import HONEST, WAYS
 from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.base.child import end_child
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.components import kill_one, marked_environment, resume
 from stowage_testbed.cluster.ports import port_beside
@@ -87,7 +87,6 @@ def kill_scheduler(context: FaultContext) -> None:
             "the scheduler to be started again",
             lambda: _process_of(context.release, "scheduler"),
             lambda process: process is not None and process.pid != former.pid,
-            timeout_s=HANG_S,
             clock=context.clock,
         )
         assert successor is not None  # noqa: S101 - that is what was waited for

@@ -42,7 +42,7 @@ class ArmEnvironment:
         finally:
             for name in names:
                 self.core.delete_namespaced_pod(name, "default", grace_period_seconds=0)
-            wait_until("the pods to go", self.placed, lambda placed: not placed, timeout_s=HANG_S)
+            wait_until("the pods to go", self.placed, lambda placed: not placed)
 
     def placed(self) -> dict[str, str | None]:
         """Return the node of every pod, ``None`` while it has none."""

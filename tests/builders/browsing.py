@@ -185,7 +185,7 @@ class Firefox:
 
     def until(self, what: str, script: str) -> Any:
         """Return what a script returns, once that is something."""
-        return wait_until(what, lambda: self.run(script), bool, timeout_s=HANG_S)
+        return wait_until(what, lambda: self.run(script), bool)
 
     def violations(self) -> list[str]:
         """Return what axe finds wrong with the page."""
@@ -228,7 +228,6 @@ def headless_firefox(profile: Path) -> Iterator[Firefox]:
                 "Firefox to listen",
                 lambda: _LISTENS.search(log.read_text("utf-8", errors="replace")),
                 lambda found: found is not None or process.poll() is not None,
-                timeout_s=HANG_S,
             )
             assert found is not None, log.read_text("utf-8", errors="replace")
             address = f"{found[1]}/session"

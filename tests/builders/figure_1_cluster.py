@@ -8,7 +8,7 @@ from typing import Any
 from kubernetes.client import AppsV1Api
 from release_environment import ReleaseEnvironment
 
-from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cli.plan_control import PlanApi
 from stowage_testbed.observe.change import JsonObject
 
@@ -30,10 +30,7 @@ def empty(environment: ReleaseEnvironment) -> None:
         apps.delete_namespaced_replica_set(name, "default")
     # Those that are still ending, too: they take room from the next test's pods.
     wait_until(
-        "the pods to be gone",
-        lambda: environment.core.list_namespaced_pod("default").items,
-        lambda pods: not pods,
-        timeout_s=HANG_S,
+        "the pods to be gone", lambda: environment.core.list_namespaced_pod("default").items, lambda pods: not pods
     )
 
 
@@ -52,7 +49,6 @@ def wait_for(environment: ReleaseEnvironment, name: str, phase: str) -> JsonObje
         f"plan {name} to be {phase}",
         lambda: plans.plan(name),
         lambda plan: plan.get("status", {}).get("phase") == phase,
-        timeout_s=HANG_S,
     )
 
 
@@ -64,7 +60,7 @@ def _arrived(name: str) -> Callable[[dict[str, str]], bool]:
 
 
 def _until(environment: ReleaseEnvironment, what: str, holds: Callable[[dict[str, str]], bool]) -> None:
-    wait_until(what, lambda: nodes(environment), holds, timeout_s=HANG_S)
+    wait_until(what, lambda: nodes(environment), holds)
 
 
 def _replica_set(name: str) -> Any:

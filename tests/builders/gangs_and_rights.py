@@ -9,7 +9,7 @@ from typing import Any
 from kubernetes.client import CustomObjectsApi
 from release_environment import ReleaseEnvironment, is_ready
 
-from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.base.wait import wait_until
 from stowage_testbed.helm import Release
 from stowage_testbed.observe.audit import find_audit_end, read_audit_entries
 
@@ -98,7 +98,6 @@ def until_bound(environment: ReleaseEnvironment, gang: Gang) -> None:
         f"gang {gang.name} to be bound",
         lambda: [pod.spec.node_name for pod in members(environment, gang)],
         lambda found: len(found) == PODS and all(found),
-        timeout_s=HANG_S,
     )
 
 
@@ -117,10 +116,5 @@ def remove_gang(environment: ReleaseEnvironment, gang: Gang) -> None:
     """Delete a gang and wait until its pods are gone."""
     for pod in members(environment, gang):
         environment.core.delete_namespaced_pod(pod.metadata.name, "default")
-    wait_until(
-        f"the pods of gang {gang.name} to be gone",
-        lambda: members(environment, gang),
-        lambda pods: not pods,
-        timeout_s=HANG_S,
-    )
+    wait_until(f"the pods of gang {gang.name} to be gone", lambda: members(environment, gang), lambda pods: not pods)
     CustomObjectsApi(environment.client).delete_namespaced_custom_object(*_GROUPS, gang.name)

@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 from kubernetes.client import ApiClient, ApiException, CoreV1Api
 
-from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cluster import Cluster
 from stowage_testbed.cluster.components import HOST_NODE, HOST_TAINT
 
@@ -56,7 +56,7 @@ class ReleaseEnvironment:
 
     def until(self, name: str, what: str, holds: Callable[[Any], bool]) -> Any:
         """Wait until a pod of namespace default is as wanted."""
-        return wait_until(f"pod {name} {what}", lambda: self.pod("default", name), holds, timeout_s=HANG_S)
+        return wait_until(f"pod {name} {what}", lambda: self.pod("default", name), holds)
 
     def remove(self, name: str) -> None:
         """Delete a pod of namespace default and wait until it is gone."""

@@ -85,7 +85,6 @@ class StowageRun:
             f"the run to print {text!r}",
             lambda: self.said,
             lambda said: said.count(text) >= times or self.process.poll() is not None,
-            timeout_s=HANG_S,
         )
         assert self.said.count(text) >= times, self.said
 

@@ -50,15 +50,15 @@ def wait_until(
     look: Callable[[], T],
     holds: Callable[[T], bool],
     *,
-    timeout_s: float,
+    timeout_s: float = HANG_S,
     poll_s: float = POLL_S,
     clock: Clock | None = None,
 ) -> T:
     """Look until ``holds`` accepts the state, and return that state; what is needed and not well ends the wait.
 
     ``what`` is the condition in words, as in "node n1 to be Ready". Exceptions of ``look`` are not caught: one that
-    may fail says so by returning a state. The deadline counts from now, and `stretch` may put it off. Raises a
-    WaitTimeoutError, which carries the last state.
+    may fail says so by returning a state. The deadline, by default that of what hangs, counts from now, and `stretch`
+    may put it off. Raises a WaitTimeoutError, which carries the last state.
     """
     clock = clock or SystemClock()
     timeout_s = stretch(timeout_s)

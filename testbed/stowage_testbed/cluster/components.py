@@ -19,7 +19,7 @@ import psutil
 
 from stowage_testbed.base.child import log_tail, quoted_log
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.base.wait import HANG_S, WaitTimeoutError, wait_until
+from stowage_testbed.base.wait import WaitTimeoutError, wait_until
 from stowage_testbed.hostpods import HOST_LABEL
 
 MARK = "STOWAGE_CLUSTER_FOLDER"
@@ -59,9 +59,7 @@ def kill_processes(name: str, workdir: Path) -> None:
         return alive or list(found)
 
     try:
-        wait_until(
-            f"the processes of cluster {name} to end", kill_all, lambda pids: not pids, timeout_s=HANG_S, poll_s=_POLL_S
-        )
+        wait_until(f"the processes of cluster {name} to end", kill_all, lambda pids: not pids, poll_s=_POLL_S)
     except WaitTimeoutError as error:
         pids = ", ".join(map(str, error.last_state))
         raise StowageError(

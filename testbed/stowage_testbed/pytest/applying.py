@@ -106,5 +106,4 @@ def await_account(environment: SessionEnvironment, namespace: str) -> None:
         f"the default account of namespace {namespace}",
         lambda: objects.exists("ServiceAccount", "default", namespace=namespace),
         bool,
-        timeout_s=HANG_S,
     )

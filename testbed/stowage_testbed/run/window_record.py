@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
-from stowage_testbed.base.wait import HANG_S, WaitTimeoutError, wait_until
+from stowage_testbed.base.wait import WaitTimeoutError, wait_until
 from stowage_testbed.invariants import History, check
 from stowage_testbed.metrics.record import RunRecord, find_state_at_end
 from stowage_testbed.observe.audit import (
@@ -94,7 +94,7 @@ def count_pods(context: RunContext, namespace: str) -> PodCount:
 
     try:
         what = "the watch to show every pod of the API server"
-        return wait_until(what, look, lambda count: count.api == count.watched, timeout_s=HANG_S)
+        return wait_until(what, look, lambda count: count.api == count.watched)
     except WaitTimeoutError as error:
         last: PodCount = error.last_state
         return last
@@ -116,7 +116,7 @@ def read_audit(context: RunContext, start: AuditMark, changes: Iterable[Change],
         return len(missing)
 
     with suppress(WaitTimeoutError):
-        wait_until("the audit log to have every binding", look, lambda left: not left or not entries, timeout_s=HANG_S)
+        wait_until("the audit log to have every binding", look, lambda left: not left or not entries)
     return entries
 
 

@@ -85,7 +85,6 @@ def wait_for_end(processes: list[psutil.Process]) -> None:
             process.pid for process in processes if process.is_running() and process.status() != psutil.STATUS_ZOMBIE
         ],
         lambda pids: not pids,
-        timeout_s=HANG_S,
     )
 
 

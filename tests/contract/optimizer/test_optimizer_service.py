@@ -19,7 +19,7 @@ from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
 from stowage_optimizer.service.server import SERVICE, Service
 from stowage_optimizer.service.settings import MIB, ServiceSettings
 from stowage_optimizer.verify import verify_plan
-from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.base.wait import wait_until
 
 Solve = Callable[[pb.SolveRequest], list[pb.SolveUpdate]]
 
@@ -78,7 +78,6 @@ def await_one_ready() -> psutil.Process:
         "a child to stand by",
         lambda: [(child, status(child)) for child in children()],
         lambda found: [state for _, state in found] == [psutil.STATUS_SLEEPING],
-        timeout_s=HANG_S,
     )
     return found[0]
 
@@ -88,7 +87,6 @@ def await_end(processes: list[psutil.Process], left: int = 0) -> None:
         "the child to be gone",
         lambda: [child.pid for child in processes if child.is_running()],
         lambda alive: len(alive) <= left,
-        timeout_s=HANG_S,
     )
 
 
@@ -100,9 +98,7 @@ def outcome(solve: Solve) -> object:
 
 
 def wait_for_turn(solve: Solve) -> None:
-    wait_until(
-        "the turn to be free", lambda: outcome(solve), lambda found: found == pb.END_REASON_OPTIMAL, timeout_s=HANG_S
-    )
+    wait_until("the turn to be free", lambda: outcome(solve), lambda found: found == pb.END_REASON_OPTIMAL)
 
 
 def test_figure_1_is_answered_with_one_move(solve: Solve) -> None:
@@ -195,7 +191,6 @@ def test_whatever_is_killed_while_nobody_calls_is_replaced(solve: Solve, fork_se
         "whatever was killed to be gone",
         lambda: {status(one) for one in (killed, spare)},
         lambda found: found <= {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD},
-        timeout_s=HANG_S,
     )
 
     assert solve(request())[-1].end_reason == pb.END_REASON_OPTIMAL

@@ -83,12 +83,7 @@ def test_a_service_that_stops_does_not_wait_for_a_warm_up() -> None:
     before = len(psutil.Process().children())
     thread = threading.Thread(target=warm)
     thread.start()
-    wait_until(
-        "a fork server to have started",
-        lambda: len(psutil.Process().children()),
-        lambda count: count > before,
-        timeout_s=HANG_S,
-    )
+    wait_until("a fork server to have started", lambda: len(psutil.Process().children()), lambda count: count > before)
 
     workers.close()
 

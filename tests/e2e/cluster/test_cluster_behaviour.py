@@ -110,7 +110,6 @@ def await_running(core: Any, name: str) -> None:
         f"pod {name} to run",
         lambda: core.read_namespaced_pod(name, "default").status.phase,
         lambda phase: phase == "Running",
-        timeout_s=HANG_S,
     )
 
 
@@ -119,7 +118,6 @@ def await_gone(core: Any, *names: str) -> None:
         f"pods {names} to go",
         lambda: {one.metadata.name for one in core.list_namespaced_pod("default").items},
         lambda there: not there & set(names),
-        timeout_s=HANG_S,
     )
 
 
@@ -204,16 +202,11 @@ def test_a_budget_no_longer_counts_a_pod_that_is_still_ending(core: Any, api: Ap
         return read("ending", "default").status
 
     wait_until(
-        "the budget to allow an eviction",
-        read_status,
-        lambda status: status and status.disruptions_allowed == 1,
-        timeout_s=HANG_S,
+        "the budget to allow an eviction", read_status, lambda status: status and status.disruptions_allowed == 1
     )
     uid = core.read_namespaced_pod("ending", "default").metadata.uid
     Objects(api).evict("ending", namespace="default", uid=uid)
-    wait_until(
-        "the budget not to count the pod", read_status, lambda status: not status.disrupted_pods, timeout_s=HANG_S
-    )
+    wait_until("the budget not to count the pod", read_status, lambda status: not status.disrupted_pods)
 
     assert core.read_namespaced_pod("ending", "default").metadata.uid == uid
 
@@ -246,7 +239,6 @@ def test_a_node_that_is_made_again_has_a_lease_of_its_own(cluster: Cluster, api:
                     objects.exists("Node", "again-0") and objects.read("Node", "again-0")["status"].get("conditions")
                 ),
                 bool,
-                timeout_s=HANG_S,
             )
             manager.resume()
             made.result()

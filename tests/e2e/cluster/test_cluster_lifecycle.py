@@ -85,12 +85,7 @@ def test_a_cluster_by_hand_is_shown_and_stays_until_it_is_taken_down(
     scheduler = component_process(workdir, SCHEDULER)
     assert scheduler is not None
     scheduler.kill()
-    wait_until(
-        f"{SCHEDULER} to end",
-        lambda: component_process(workdir, SCHEDULER),
-        lambda process: process is None,
-        timeout_s=HANG_S,
-    )
+    wait_until(f"{SCHEDULER} to end", lambda: component_process(workdir, SCHEDULER), lambda process: process is None)
     assert f"{SCHEDULER} has ended" in stowage("list")
 
     stowage("down", cluster_name)

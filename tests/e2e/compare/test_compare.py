@@ -14,7 +14,7 @@ from kubernetes.client import CustomObjectsApi
 from release_environment import listening
 from stowage_run import MAIN, STOWAGE
 
-from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.base.wait import wait_until
 from stowage_testbed.compare.arms.registry import ARMS, choose_arms
 from stowage_testbed.compare.arms.serving import ArmEndedError
 from stowage_testbed.compare.arms.stowage import stowage_arm
@@ -60,7 +60,7 @@ def test_an_arm_places_pods_and_is_reported_when_killed(name: str, environment: 
         configuration = running.configuration
         psutil.Process(pids[-1]).kill()
 
-        message = wait_until("the report", lambda: _report(running), bool, timeout_s=HANG_S)
+        message = wait_until("the report", lambda: _report(running), bool)
 
     assert (arm.settings(LIMITS).qps, arm.settings(LIMITS).burst) == (200, 300)
     assert "200" in configuration

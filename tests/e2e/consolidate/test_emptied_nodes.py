@@ -86,7 +86,6 @@ def deploy(
         "all pods to serve",
         lambda: live_pods(environment),
         lambda pods: len(pods) == replicas * len(names) and all(map(settled, pods)),
-        timeout_s=HANG_S,
     )
 
 
@@ -97,10 +96,7 @@ def clear(environment: ReleaseEnvironment, nodes: Sequence[str]) -> None:
     for kind in ("PackingPolicy", "PackingPlan"):
         objects.delete_all(kind)
     wait_until(
-        "the pods to be gone",
-        lambda: environment.core.list_namespaced_pod("default").items,
-        lambda pods: not pods,
-        timeout_s=HANG_S,
+        "the pods to be gone", lambda: environment.core.list_namespaced_pod("default").items, lambda pods: not pods
     )
     for name in nodes:
         environment.core.delete_node(name)
@@ -247,12 +243,9 @@ def test_a_policy_tells_the_same_sum_in_its_status_and_metrics(priced: ReleaseEn
         "a plan that finds nothing more to do",
         status,
         lambda seen: "changed nothing" in str(seen) and seen["windows"][0]["nodesEmptied"],
-        timeout_s=HANG_S,
     )
     objects.patch("PackingPolicy", "nightly", {"spec": {"suspend": True}})
-    closed = wait_until(
-        "the window to close", status, lambda seen: seen["windows"][0]["phase"] == "Closed", timeout_s=HANG_S
-    )
+    closed = wait_until("the window to close", status, lambda seen: seen["windows"][0]["phase"] == "Closed")
 
     saved = sum(emptied_prices(priced), Decimal(0))
     assert saved > 0
@@ -348,20 +341,10 @@ def test_half_empty_nodes_are_emptied_within_the_budgets(environment: ReleaseEnv
         return status
 
     if case.killed:
-        wait_until(
-            "a pod to have left",
-            look,
-            lambda seen: any(one["state"] != "Waiting" for one in seen["moves"]),
-            timeout_s=HANG_S,
-        )
+        wait_until("a pod to have left", look, lambda seen: any(one["state"] != "Waiting" for one in seen["moves"]))
         kill_scheduler(environment)
         assert look()["phase"] == "Executing"
-    done = wait_until(
-        "the nodes to be empty",
-        look,
-        lambda seen: seen["phase"] in {"Completed", "Aborted", "Failed"},
-        timeout_s=HANG_S,
-    )
+    done = wait_until("the nodes to be empty", look, lambda seen: seen["phase"] in {"Completed", "Aborted", "Failed"})
 
     assert done["phase"] == "Completed", done["message"]
     nodes = done["consolidation"]["nodes"]

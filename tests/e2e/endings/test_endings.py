@@ -173,7 +173,7 @@ def test_nothing_is_left_and_the_culprit_is_named(row: Row, tmp_path: Path) -> N
     assert "Traceback" not in run.said
     assert "the next test began" not in run.said
     if code == -signal.SIGKILL:
-        wait_until("nothing to be left", run.left, lambda left: not left, timeout_s=HANG_S)
+        wait_until("nothing to be left", run.left, lambda left: not left)
     assert run.left() == []
     assert len(run.workdirs) == row.clusters
     if row.command is RUN and code == ENDED:
@@ -204,10 +204,7 @@ def test_a_start_by_hand_that_is_ended_leaves_nothing(cluster_name: str) -> None
     """CI systems end jobs in the middle of anything."""
     started = subprocess.Popen([*STOWAGE, MAIN, "up", cluster_name], stderr=subprocess.PIPE)
     wait_until(
-        "the API server to be started",
-        pid_file(layout.clusters_folder() / cluster_name, API_SERVER).is_file,
-        bool,
-        timeout_s=HANG_S,
+        "the API server to be started", pid_file(layout.clusters_folder() / cluster_name, API_SERVER).is_file, bool
     )
 
     started.terminate()
@@ -269,12 +266,12 @@ def test_fake_nodes_are_at_work_once_the_cluster_is_started_again(kept: KwokBina
             spec = {one.metadata.name: one.spec for one in found}.get(node)
             return spec.holder_identity if spec else ""
 
-        before = wait_until("a lease", holder, bool, timeout_s=HANG_S)
+        before = wait_until("a lease", holder, bool)
         lease = leases.read_namespaced_lease(node, "kube-node-lease").spec
         kwok = component_process(kept.workdir, KWOK)
         assert kwok is not None
         kwok.kill()
-        wait_until("KWOK to end", lambda: has_ended(kept.workdir, KWOK), bool, timeout_s=HANG_S)
+        wait_until("KWOK to end", lambda: has_ended(kept.workdir, KWOK), bool)
 
         kept.start_again()
 

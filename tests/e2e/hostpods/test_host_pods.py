@@ -9,7 +9,7 @@ import psutil
 import pytest
 from release_environment import ReleaseEnvironment, is_ready, processes_in, state
 
-from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cluster.components import HOST_PODS, component_process, pid_file, start_host_pods
 
 pytestmark = pytest.mark.e2e
@@ -51,32 +51,20 @@ def test_processes_end_with_the_daemon_and_come_back_with_it(environment: Releas
 
     for number in (signal.SIGKILL, signal.SIGTERM):
         os.kill(int(pid_file(workdir, HOST_PODS).read_text()), number)
-        wait_until(
-            "every process of the pod to end",
-            lambda: processes_in(folder.parent),
-            lambda alive: not alive,
-            timeout_s=HANG_S,
-        )
+        wait_until("every process of the pod to end", lambda: processes_in(folder.parent), lambda alive: not alive)
         # Who adopts an ended process takes a moment to look after it.
         wait_until(
             f"process {pid} to be gone",
             lambda pid=pid: psutil.pid_exists(pid),  # type: ignore[misc]
             lambda exists: not exists,
-            timeout_s=HANG_S,
         )
-        wait_until(
-            "the daemon to end",
-            lambda: component_process(workdir, HOST_PODS),
-            lambda process: process is None,
-            timeout_s=HANG_S,
-        )
+        wait_until("the daemon to end", lambda: component_process(workdir, HOST_PODS), lambda process: process is None)
         start_host_pods(workdir, environment.cluster.kubeconfig)
         former = pid
         pid = wait_until(
             "the pod's new process",
             lambda: int((folder / "main.pid").read_text()),
             lambda new, former=former: new != former,  # type: ignore[misc]
-            timeout_s=HANG_S,
         )
 
     pod = environment.until(

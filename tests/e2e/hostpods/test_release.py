@@ -12,7 +12,7 @@ import pytest
 from kubernetes.client import ApiException, AuthenticationV1Api, RbacAuthorizationV1Api
 from release_environment import ReleaseEnvironment, is_ready
 
-from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.base.wait import wait_until
 from stowage_testbed.helm import Release, install_release
 from stowage_testbed.helm.install import CHART
 from stowage_testbed.helm.release import helm_folder, run_helm
@@ -56,10 +56,7 @@ def test_a_crashed_container_comes_back(release: Release) -> None:
     os.kill(release.process_ids()["optimizer"], signal.SIGKILL)
 
     after = wait_until(
-        "the optimiser to be back",
-        look,
-        lambda now: now["optimizer"] == (before["optimizer"][0] + 1, True),
-        timeout_s=HANG_S,
+        "the optimiser to be back", look, lambda now: now["optimizer"] == (before["optimizer"][0] + 1, True)
     )
 
     assert after["scheduler"] == before["scheduler"]
@@ -84,7 +81,6 @@ def test_without_the_right_to_watch_the_release_is_not_ready(release: Release, e
             "the status to say what is not ready",
             lambda: diagnose(release),
             lambda text: "scheduler: startup probe failed" in text and "readyz" in text,
-            timeout_s=HANG_S,
         )
         assert not is_ready(release.pods()[0])
     finally:
@@ -127,7 +123,6 @@ def test_a_helm_that_was_killed_does_not_lock_the_release(environment: ReleaseEn
             "Helm to have begun",
             lambda: run_helm(environment.cluster, history, 10).stdout,
             lambda shown: "pending-" in shown,
-            timeout_s=HANG_S,
         )
         helm.kill()
 

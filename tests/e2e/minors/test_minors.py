@@ -21,7 +21,7 @@ from gangs_and_rights import (
 from release_environment import ReleaseEnvironment
 
 from stowage_testbed.api.objects import Objects, make_manifest
-from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.cluster.components import API_SERVER, CONTROLLER_MANAGER
 from stowage_testbed.cluster.interruption import running_cluster
@@ -82,12 +82,7 @@ def test_every_profile_serves_and_leaves_gangs_to_the_stock_plugins(
     create_gang(environment, FITS)
     until_bound(environment, FITS)
     create_gang(environment, TOO_LARGE)
-    wait_until(
-        "the gang that is too large to be refused",
-        lambda: members(environment, TOO_LARGE),
-        is_refused_whole,
-        timeout_s=HANG_S,
-    )
+    wait_until("the gang that is too large to be refused", lambda: members(environment, TOO_LARGE), is_refused_whole)
     if optimizes:
         manifest = make_manifest("stowage.dev/v1alpha1", "PackingPlan", f"beside-{profile}", spec={})
         Objects(environment.client).create(manifest)

@@ -208,7 +208,7 @@ def test_however_recording_ends_the_trace_can_be_read(
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         assert process.stderr.readline().startswith("recording until Ctrl-C")
-        wait_until("the beginning to be written", lambda: path.stat().st_size, bool, timeout_s=HANG_S)
+        wait_until("the beginning to be written", lambda: path.stat().st_size, bool)
         process.send_signal(number)
         code = process.wait(HANG_S)
     trace = read_trace(path)

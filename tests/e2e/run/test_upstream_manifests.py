@@ -12,7 +12,7 @@ import yaml
 from go_module import go_module
 from step_environment import StepEnvironment
 
-from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.base.wait import wait_until
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.scenario.load import load_file
 
@@ -50,12 +50,7 @@ def nothing_is_left(context: RunContext) -> Iterator[None]:
     """Compare what the cluster holds after all tests with what it held before."""
     before = what_is_there(context)
     yield
-    wait_until(
-        "all that the scenarios made to be gone",
-        lambda: what_is_there(context) - before,
-        lambda left: not left,
-        timeout_s=HANG_S,
-    )
+    wait_until("all that the scenarios made to be gone", lambda: what_is_there(context) - before, lambda left: not left)
 
 
 @pytest.mark.parametrize("name", sorted(one.stem for one in SCENARIOS.glob("*.yaml")))

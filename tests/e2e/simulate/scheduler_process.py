@@ -59,7 +59,6 @@ class SchedulerProcess:
             f"the scheduler to handle {count} {event} events",
             self.counts,
             lambda counts: counts.get(event, 0) >= count,
-            timeout_s=HANG_S,
             poll_s=POLL_S,
         )
 
@@ -81,9 +80,7 @@ class SchedulerProcess:
             busy = counts.get("active", 0) + counts.get("backoff", 0)
             return busy == 0 and waiting == pods - bound
 
-        wait_until(
-            f"the scheduler to come to rest after {pods} pods", self.counts, at_rest, timeout_s=HANG_S, poll_s=POLL_S
-        )
+        wait_until(f"the scheduler to come to rest after {pods} pods", self.counts, at_rest, poll_s=POLL_S)
 
 
 @contextmanager
@@ -110,7 +107,6 @@ def running_scheduler(cluster: Cluster, folder: Path, profile: str) -> Iterator[
                 f"the scheduler to be ready (see {log.name})",
                 lambda: (process.poll(), scheduler.get("/readyz")),
                 lambda state: state[0] is not None or state[1][0] == 200,
-                timeout_s=HANG_S,
             )
             assert process.poll() is None, (folder / "scheduler.log").read_text()
             yield scheduler

@@ -15,7 +15,7 @@ from release_environment import ReleaseEnvironment
 
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base import layout
-from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.helm import Release, uninstall_release
@@ -64,5 +64,4 @@ def _nothing_left(environment: ReleaseEnvironment) -> Iterator[None]:
         "the definitions to be gone",
         lambda: [name for name in names if objects.exists(kind, name)],
         lambda left: not left,
-        timeout_s=HANG_S,
     )

@@ -43,7 +43,6 @@ def test_uninstalling_leaves_nothing_but_the_definitions(environment: ReleaseEnv
         "the namespace to have what every one has",
         lambda: set(_objects(environment)),
         lambda seen: seen >= OF_EVERY_NAMESPACE,
-        timeout_s=HANG_S,
     )
     lease = ("Lease", NAMESPACE, "stowage")
     release = install_release(
@@ -60,7 +59,6 @@ def test_uninstalling_leaves_nothing_but_the_definitions(environment: ReleaseEnv
         "the lease to belong to the release",
         lambda: _owners(environment, "stowage"),
         lambda owners: owners == ["ServiceAccount"],
-        timeout_s=HANG_S,
     )
     assert lease in set(_objects(environment)) - before
     folder = release.pod_folder()
@@ -77,7 +75,6 @@ def test_uninstalling_leaves_nothing_but_the_definitions(environment: ReleaseEnv
         "what the release has brought to be gone, but for the definitions",
         lambda: set(_objects(environment)) - before,
         lambda left: left == definitions,
-        timeout_s=HANG_S,
     )
 
 
@@ -124,7 +121,6 @@ def test_plans_go_on_over_an_upgrade_and_the_way_back(environment: ReleaseEnviro
         "the scheduler to say that the definitions are old",
         lambda: _scheduler_log(release),
         lambda log: OLD in log and "PackingPlan.spec.objective, PackingPolicy" in log,
-        timeout_s=HANG_S,
     )
     with pytest.raises(StowageError, match="another version"):
         plans.create("defragment-", CONSOLIDATE)

@@ -15,7 +15,7 @@ from kubernetes import client
 from release_environment import ReleaseEnvironment
 
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cluster import Cluster
 from stowage_testbed.observe.audit import find_audit_end, read_audit_entries
 from stowage_testbed.simulate import NO_PROTECTION, find_profile
@@ -109,7 +109,6 @@ def test_lists_alone_tell_which_move_makes_room(
         "the refused deletion in the log",
         lambda: {entry.verb for entry in read_audit_entries(figure_1.cluster.audit_log, before) if entry.user == user},
         lambda seen: "delete" in seen,
-        timeout_s=HANG_S,
     )
     assert verbs <= {"list", "delete"}
 

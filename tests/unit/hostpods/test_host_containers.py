@@ -235,7 +235,6 @@ def lines_of(log: Path, count: int) -> list[str]:
         f"{count} lines in {log}",
         lambda: log.read_text().splitlines() if log.exists() else [],
         lambda lines: len(lines) >= count,
-        timeout_s=HANG_S,
     )
 
 
@@ -316,10 +315,7 @@ def test_a_killed_daemon_takes_every_process_along(tmp_path: Path) -> None:
         process.kill()
 
     wait_until(
-        "all of them to be gone",
-        lambda: [pid for pid in pids if psutil.pid_exists(pid)],
-        lambda alive: not alive,
-        timeout_s=HANG_S,
+        "all of them to be gone", lambda: [pid for pid in pids if psutil.pid_exists(pid)], lambda alive: not alive
     )
 
 

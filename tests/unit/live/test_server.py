@@ -230,7 +230,7 @@ def _next_message(stream: HTTPResponse) -> tuple[int, Any]:
 
 
 def until(watch: LiveWatch, what: str, holds: Callable[[dict[str, Any]], bool]) -> None:
-    wait_until(f"the watch {what}", watch.now, holds, timeout_s=HANG_S)
+    wait_until(f"the watch {what}", watch.now, holds)
 
 
 def test_interruptions_and_plans_of_a_later_chart_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cli import app
 from stowage_testbed.pytest.scenario_runs import list_reports
 from stowage_testbed.report import progress as progress_module
@@ -248,6 +248,6 @@ def test_a_step_that_takes_long_is_named_again(monkeypatch: pytest.MonkeyPatch) 
     progress.run_started("run-1", 1)
     try:
         progress.run_progress("cluster run-ab12: up")
-        wait_until("a reminder", stream.getvalue, lambda text: "cluster run-ab12: up: " in text, timeout_s=HANG_S)
+        wait_until("a reminder", stream.getvalue, lambda text: "cluster run-ab12: up: " in text)
     finally:
         progress.close()

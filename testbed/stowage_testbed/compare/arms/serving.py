@@ -252,10 +252,7 @@ def remove_arms(objects: Objects) -> None:
 
     remove("Deployment")
     wait_until(
-        "the pods of arms to end",
-        lambda: [one["metadata"]["name"] for one in of_arms("Pod")],
-        lambda pods: not pods,
-        timeout_s=HANG_S,
+        "the pods of arms to end", lambda: [one["metadata"]["name"] for one in of_arms("Pod")], lambda pods: not pods
     )
     for kind in _KINDS:
         remove(kind)

@@ -147,7 +147,6 @@ def _await_taken_over(context: StepContext, kind: str, name: str, namespace: str
         f"the controller of {kind} {name} to see the change",
         lambda: context.objects.read(kind, name, namespace=namespace),
         is_observed,
-        timeout_s=HANG_S,
     )
     wanted = _list_replicas(context.objects.list_all("ReplicaSet", namespace))
 

@@ -116,7 +116,7 @@ def _take_away(step: Interrupt, processes: Sequence[psutil.Process]) -> None:
 def _kill(process: psutil.Process) -> None:
     """Kill a process; what has not ended yet is not started again."""
     kill_one(process)
-    wait_until(f"process {process.pid} to end", lambda: is_alive(process), lambda alive: not alive, timeout_s=HANG_S)
+    wait_until(f"process {process.pid} to end", lambda: is_alive(process), lambda alive: not alive)
 
 
 def _no_process(name: str) -> StowageError:

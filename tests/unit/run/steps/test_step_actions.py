@@ -19,7 +19,7 @@ from hpa_records import hpa_record
 
 from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.base.errors import RunEndedError, StowageError
-from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cluster import KwokBinaryCluster
 from stowage_testbed.cluster.components import API_SERVER, HOST_PODS, is_alive, pid_file
 from stowage_testbed.cluster.node_pool import NodePool
@@ -169,7 +169,7 @@ def is_stopped(process: psutil.Process) -> bool:
 
 def note_stop(process: psutil.Process, seen: list[bool]) -> None:
     """Note that a process is stopped, which takes a moment."""
-    wait_until("it to stop", lambda: is_stopped(process), bool, timeout_s=HANG_S)
+    wait_until("it to stop", lambda: is_stopped(process), bool)
     seen.append(True)
 
 
