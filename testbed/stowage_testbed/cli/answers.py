@@ -178,12 +178,7 @@ def defragment(
     namespaces = _namespaces(namespace or [], namespace_selector)
     nodes = parse_selector(node_selector) if node_selector else None
     release = release_of(values)
-    own = release.schedulers[-1]
-    if scheduler:
-        release = replace(release, schedulers=tuple(dict.fromkeys(scheduler)))
-    if namespaces:
-        selector = both(release.arguments.get("namespaceSelector") or {}, namespaces)
-        release = replace(release, arguments={**release.arguments, "namespaceSelector": selector})
+    asked = release.narrowed(scheduler or (), namespaces)
     known = prices_of(prices, price or ())
     inventory = _read_inventory(which, file)
     if acts and (lacking := known.not_by_label(inventory)):
@@ -193,7 +188,7 @@ def defragment(
             "in: kubectl label nodes --selector node.kubernetes.io/instance-type=TYPE "
             "stowage.dev/hourly-price=PRICE"
         )
-    options = Options(PlanLimits(time_limit_s, max_moves, release), own, gain, nodes)
+    options = Options(PlanLimits(time_limit_s, max_moves, asked), release.schedulers[-1], gain, nodes)
     with ending_cleanly():
         found = defragmentation_of(known.priced(inventory), find_profile("deterministic"), options)
     _show_answer(found, everything=everything, as_json=as_json, output=output)
@@ -202,7 +197,7 @@ def defragment(
     spec = {
         "objective": "Consolidate",
         "executionMode": "Execute" if apply else "DryRun",
-        "schedulerNames": list(release.schedulers),
+        "schedulerNames": list(asked.schedulers),
         "timeLimitSeconds": time_limit_s,
         "emptiedNodes": str(emptied_nodes),
         "leastGain": least_gain if gain else None,

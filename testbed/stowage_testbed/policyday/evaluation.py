@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import pairwise
@@ -13,7 +13,6 @@ from typing import Any
 
 from stowage_testbed.amounts.price import MICROS, parse_price
 from stowage_testbed.amounts.quantity import QuantityError
-from stowage_testbed.api.label_selector import both
 from stowage_testbed.observe.pod import key_of
 from stowage_testbed.policyday.policy import Policy, find_windows
 from stowage_testbed.policyday.trial import EVICTED, Arm, Prove, Settings, State, Trial, WindowOutcome, run_arm
@@ -85,13 +84,8 @@ def prove_most(policy: Policy, time_limit_s: float, state: State) -> int | None:
     if not state["pods"]:
         return None
     release = release_of(None)
-    own = release.schedulers[-1]
-    if policy.schedulers:
-        release = replace(release, schedulers=policy.schedulers)
-    if policy.namespaces:
-        selector = both(release.arguments.get("namespaceSelector") or {}, policy.namespaces)
-        release = replace(release, arguments={**release.arguments, "namespaceSelector": selector})
-    options = Options(PlanLimits(time_limit_s, policy.max_moves, release), own, nodes=policy.nodes)
+    limits = PlanLimits(time_limit_s, policy.max_moves, release.narrowed(policy.schedulers, policy.namespaces))
+    options = Options(limits, release.schedulers[-1], nodes=policy.nodes)
     pods, budgets = pods_as_they_may_move(state), state["disruptionBudgets"]
     objects = {"Node": state["nodes"], "Pod": pods, "PodDisruptionBudget": budgets}
     inventory = inventory_of([{**one, "kind": kind} for kind, ones in objects.items() for one in ones])

@@ -159,12 +159,9 @@ class Judgement(Struct, frozen=True):
     continued: Continued | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(Judgement, frozen=True, kw_only=True, rename="camel"):
     """A `Judgement`, with the snapshot that the optimiser would get, and remarks on what was observed."""
 
     snapshot: pb.Snapshot
-    of_plans: tuple[PlanJudgement, ...]
-    continued: Continued | None = None
     left_out: tuple[Remark, ...] = ()
     unknown_fields: tuple[UnknownField, ...] = ()

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -20,15 +21,7 @@ from google.protobuf.json_format import ParseDict
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.base import layout
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.simulate.instance import (
-    Instance,
-    Judgement,
-    Placements,
-    Question,
-    Remark,
-    UnknownField,
-    Verification,
-)
+from stowage_testbed.simulate.instance import Instance, Judgement, Placements, Question, Verification
 from stowage_testbed.toolchain import choose_minor, tool_path
 
 
@@ -95,13 +88,8 @@ class LineProcess:
 
     def ask(self, line: bytes, about: str, limit_s: float, way_out: str) -> bytes:
         """Send a line and return the next one; a `StowageError` if the process has ended, or is late and was killed."""
-        late = threading.Event()
-
-        def stop() -> None:
-            late.set()
-            self.kill()
-
-        timer = threading.Timer(limit_s, stop)
+        began = time.monotonic()
+        timer = threading.Timer(limit_s, self.kill)
         timer.start()
         try:
             self.write(line)
@@ -111,7 +99,7 @@ class LineProcess:
             timer.join()
         if answer:
             return answer
-        if late.is_set():
+        if time.monotonic() - began >= limit_s:
             raise StowageError(f"{about} was not answered within {limit_s:g} s; {way_out}")
         raise StowageError(f"{self.name} ended with {self.last_words()}")
 
@@ -197,7 +185,7 @@ class _Scheduler(LineProcess):
         line = self.ask(text, f"instance {instance_id!r}", limit_s, self._way_out)
         if error := msgspec.json.decode(line, type=_Failure).error:
             raise StowageError(f"instance {instance_id!r} has no answer: {error}; {way_out}")
-        return msgspec.json.decode(line, type=answer)
+        return msgspec.json.decode(line, type=answer, dec_hook=_message)
 
 
 class Simulator(_Scheduler):
@@ -210,12 +198,6 @@ class Simulator(_Scheduler):
         return msgspec.structs.replace(placed, nodes={pod: node or None for pod, node in placed.nodes.items()})
 
 
-class _Answer(Judgement, frozen=True, kw_only=True, rename="camel"):
-    snapshot: dict[str, Any]
-    left_out: tuple[Remark, ...] = ()
-    unknown_fields: tuple[UnknownField, ...] = ()
-
-
 class SchedulerVerifier(_Scheduler):
     """The scheduler's own checks of a plan: it decodes the plan and rehearses it with the plugins of the profile."""
 
@@ -223,9 +205,7 @@ class SchedulerVerifier(_Scheduler):
 
     def verify(self, question: Question) -> Verification:
         """Return the snapshot of the instance, and a judgement of each plan; raises as `Simulator.place` does."""
-        answer = self._judge(question, _Answer)
-        snapshot = ParseDict(answer.snapshot, pb.Snapshot())
-        return Verification(snapshot, answer.of_plans, answer.continued, answer.left_out, answer.unknown_fields)
+        return self._judge(question, Verification)
 
     def judge(self, question: Question) -> Judgement:
         """Return all but the snapshot, which takes time; raises as `verify` does."""
@@ -233,3 +213,7 @@ class SchedulerVerifier(_Scheduler):
 
     def _judge(self, question: Question, answer: type[_T]) -> _T:
         return self._ask(question.instance.id, question.content(), answer, "repair what the reason names and ask again")
+
+
+def _message(_: type, content: Any) -> pb.Snapshot:
+    return ParseDict(content, pb.Snapshot())

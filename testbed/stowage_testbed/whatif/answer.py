@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
+
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.text.lines import count
 from stowage_testbed.toolchain.minors import is_of_minor
@@ -44,7 +46,7 @@ def findings_of(inventory: Inventory, profile: Path, limits: PlanLimits) -> Find
             continuing_s = engine.allowance.continuing_s(2 * engine.reading_s)
             as_it_is = pool.submit(verifier.judge, replace(engine.question, continue_s=continuing_s))
             placing = engine.proposal(engine.question, snapshot, pb.OBJECTIVE_PLACE, PLACING_SHARE)
-            engine.first = replace(engine.first, continued=as_it_is.result().continued)
+            engine.first = msgspec.structs.replace(engine.first, continued=as_it_is.result().continued)
         answer = _Answer(engine, placing)
         answer.ask_without_rules()
         question = replace(engine.question, consolidates=True)

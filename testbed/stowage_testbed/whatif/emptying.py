@@ -146,8 +146,8 @@ def cost_of_move(deletion_cost: int, priority: int) -> Fraction:
     return max(LEAST_COST, 1 + Fraction(deletion_cost, DELETION_COSTS) + Fraction(priority, PRIORITIES))
 
 
-class Gains:
-    """What emptying a node brings, over what it takes.
+def gains_of(scope: Scope, leave: Mapping[str, Sequence[str]]) -> dict[str, Fraction]:
+    """Return what emptying each node brings, over what it takes; its pods, told by UID, ``leave``.
 
         gain(node) = (price of the node / price of all nodes in use)
                    / (cost of its moves / cost of moving all pods that may move)
@@ -155,26 +155,22 @@ class Gains:
     Karpenter's policy ``Balanced`` has the formula. A gain of 1 is that of the whole: the
     node saves as much of the price as its moves are of all moves.
     """
-
-    def __init__(self, scope: Scope) -> None:
-        prices = {one.name: one.hourly_price_micros for one in scope.snapshot.nodes}
-        # Where no node has a price, each counts as one.
-        self._prices = prices if any(prices.values()) else dict.fromkeys(prices, 1)
-        priorities = {one.id: one.priority for one in scope.snapshot.pod_classes}
-        self._costs = {
-            pod.uid: cost_of_move(pod.deletion_cost, priorities[pod.class_id])
-            for pod in scope.snapshot.pods
-            if pod.node and pod.movable
-        }
-        self._all_prices = sum(self._prices[name] for name in scope.used)
-        self._all_costs = sum(self._costs.values(), Fraction(0))
-
-    def of(self, node: str, moved: Iterable[str]) -> Fraction:
-        """Return the gain of emptying a node by moving these pods, told by UID."""
-        effort = sum((self._costs[uid] for uid in moved), Fraction(0))
-        if not self._all_prices or not effort:
-            return Fraction(0)
-        return Fraction(self._prices[node], self._all_prices) / (effort / self._all_costs)
+    prices = {one.name: one.hourly_price_micros for one in scope.snapshot.nodes}
+    # Where no node has a price, each counts as one.
+    prices = prices if any(prices.values()) else dict.fromkeys(prices, 1)
+    priorities = {one.id: one.priority for one in scope.snapshot.pod_classes}
+    costs = {
+        pod.uid: cost_of_move(pod.deletion_cost, priorities[pod.class_id])
+        for pod in scope.snapshot.pods
+        if pod.node and pod.movable
+    }
+    all_prices, all_costs = sum(prices[name] for name in scope.used), sum(costs.values(), Fraction(0))
+    gains = dict.fromkeys(leave, Fraction(0))
+    for node, pods in leave.items():
+        effort = sum((costs[uid] for uid in pods), Fraction(0))
+        if all_prices and effort:
+            gains[node] = Fraction(prices[node], all_prices) / (effort / all_costs)
+    return gains
 
 
 def hardest_first(snapshot: pb.Snapshot, uids: Iterable[str]) -> tuple[str, ...]:
@@ -210,12 +206,12 @@ class _Answer:
         self._scope = scope
         self._proposal = proposal
         self.left_out: list[LeftOut] = []
-        plan, gains = proposal.plan, Gains(scope)
+        plan = proposal.plan
         self._goes = {one.pod_uid: one.to_node for one in plan.moves}
         leaves = defaultdict[str, list[str]](list)
         for one in plan.moves:
             leaves[one.from_node].append(one.pod_uid)
-        self._gain = {node: gains.of(node, leaves[node]) for node in emptied_by(scope.snapshot, plan)}
+        self._gain = gains_of(scope, {node: leaves[node] for node in emptied_by(scope.snapshot, plan)})
         order = sorted(self._gain, key=lambda node: (-self._gain[node], len(leaves[node]), node))
         worth_it = [node for node in order if self._gain[node] >= options.least_gain]
         for node in order:

@@ -199,7 +199,7 @@ class Bill(Struct, frozen=True):
 
 
 class EmptiedNode(Struct, frozen=True):
-    """A node that could be emptied, by which moves, and its gain: see `emptying.Gains`."""
+    """A node that could be emptied, by which moves, and its gain: see `emptying.gains_of`."""
 
     name: str
     kind: str

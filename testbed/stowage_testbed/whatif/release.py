@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.api.label_selector import both
 from stowage_testbed.base import layout
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.base.files import to_utf8
@@ -54,6 +55,14 @@ class Release:
             return self
         limits = {**(self.arguments.get("limits") or {}), "maxMoves": max_moves}
         return replace(self, arguments={**self.arguments, "limits": limits})
+
+    def narrowed(self, schedulers: Sequence[str], namespaces: Mapping[str, Any] | None) -> Release:
+        """Return the release for pods of these schedulers, if any, and of the namespaces that a selector selects."""
+        arguments = self.arguments
+        if namespaces:
+            selector = both(arguments.get("namespaceSelector") or {}, namespaces)
+            arguments = {**arguments, "namespaceSelector": selector}
+        return replace(self, schedulers=tuple(dict.fromkeys(schedulers)) or self.schedulers, arguments=arguments)
 
 
 @dataclass(frozen=True, slots=True)

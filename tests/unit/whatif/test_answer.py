@@ -49,7 +49,7 @@ class World:
 
     def verify(self, question: Question) -> Verification:
         self.asked.append(question)
-        return Verification(self.snapshot, (), None, self.left_out, self.unknown)
+        return Verification(snapshot=self.snapshot, left_out=self.left_out, unknown_fields=self.unknown)
 
     def judge(self, question: Question) -> Judgement:
         if not question.plans:

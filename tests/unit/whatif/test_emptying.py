@@ -80,7 +80,7 @@ class World:
             pod = made.pods.add(uid=uid, namespace="ns", name=uid, class_id="c")
             pod.node, pod.movable = node, node != SHARED
         made.pods[-1].immovable_reason = "singleton"
-        return Verification(made, ())
+        return Verification(snapshot=made)
 
     def judge(self, question: Question) -> Judgement:
         self.judged += question.plans
