@@ -11,7 +11,7 @@ from typing import Any
 
 from stowage_testbed.api.client import JSON
 from stowage_testbed.hostpods.container import PodSandbox
-from stowage_testbed.hostpods.node import ApiServer, BackoffLimits, LoopClock, Manifest
+from stowage_testbed.hostpods.node import LONGEST_BACKOFF_S, ApiServer, LoopClock, Manifest
 from stowage_testbed.hostpods.volumes import Mounts
 
 API_URL = "https://127.0.0.1:6443"
@@ -98,5 +98,5 @@ def a_place(folder: Path, clock: LoopClock | None = None) -> PodSandbox:
         mounts=Mounts(folder / "mnt", pod_folder / "volumes"),
         api_url=API_URL,
         clock=clock or LoopClock(),
-        backoff=BackoffLimits(),
+        longest_backoff_s=LONGEST_BACKOFF_S,
     )

@@ -6,7 +6,7 @@ import pytest
 from chart_render import Manifest, of_kind, pod_spec, render
 
 from stowage_testbed.images.recipe import recipe_of
-from stowage_testbed.toolchain.minors import built_minors, find_minor
+from stowage_testbed.toolchain.manifest import built_minors, find_minor
 
 pytestmark = pytest.mark.chart
 

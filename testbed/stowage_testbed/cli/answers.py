@@ -230,7 +230,7 @@ def _confirm() -> bool:
 def _read_inventory(which: ClusterChoice, files: list[Path] | None, minor: str | None = None) -> Inventory:
     """Return what is asked about, once the tools to ask with are there."""
     from stowage_testbed.toolchain import choose_minor  # noqa: PLC0415
-    from stowage_testbed.toolchain.minors import find_minor  # noqa: PLC0415
+    from stowage_testbed.toolchain.manifest import find_minor  # noqa: PLC0415
     from stowage_testbed.whatif.reading import read_api, read_files  # noqa: PLC0415 - takes seconds
 
     if files and (which.cluster or which.context):

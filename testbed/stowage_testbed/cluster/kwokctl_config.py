@@ -10,7 +10,7 @@ import yaml
 from stowage_testbed.cluster.components import API_SERVER, CONTROLLER_MANAGER, ETCD, KWOK
 from stowage_testbed.cluster.ports import LOOPBACK, Ports
 from stowage_testbed.toolchain import tool_path
-from stowage_testbed.toolchain.minors import find_minor
+from stowage_testbed.toolchain.manifest import find_minor
 
 AUDIT_POLICY = Path(__file__).with_name("audit-policy.yaml")
 STAGES = Path(__file__).with_name("kwok-stages.yaml")

@@ -33,7 +33,7 @@ from stowage_testbed.cluster.components import (
 from stowage_testbed.cluster.kwokctl_config import ETCD_SOCKET
 from stowage_testbed.cluster.owner import read_owner
 from stowage_testbed.cluster.probes import NO_SPACE, etcd_health
-from stowage_testbed.hostpods.ended import EndedContainers
+from stowage_testbed.hostpods import EndedContainers
 
 WATCHED = (*CONTROL_PLANE, SCHEDULER, METRICS_SERVER, HOST_PODS)
 """In the order of their dependence: of several that ended the first is the cause."""

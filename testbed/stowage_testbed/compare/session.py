@@ -30,7 +30,7 @@ from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.run.session import open_context
 from stowage_testbed.scenario.model import choose_headlines
 from stowage_testbed.toolchain.environment import environment
-from stowage_testbed.toolchain.minors import find_minor
+from stowage_testbed.toolchain.manifest import find_minor
 
 SELECTOR = f"app.kubernetes.io/component=scheduler,app.kubernetes.io/managed-by=Helm,!{LABEL}"
 NOT_APPLICABLE = "-"

@@ -9,8 +9,8 @@ import os
 import signal
 from pathlib import Path
 
-from stowage_testbed.hostpods.kubelet import HostKubelet, HostNode
-from stowage_testbed.hostpods.node import ApiServer, BackoffLimits, LoopClock
+from stowage_testbed.hostpods.kubelet import HostKubelet
+from stowage_testbed.hostpods.node import LONGEST_BACKOFF_S, ApiServer, LoopClock
 
 
 async def serve(options: argparse.Namespace) -> None:
@@ -19,14 +19,14 @@ async def serve(options: argparse.Namespace) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    node = HostNode(
+    kubelet = HostKubelet(
         api=ApiServer(options.kubeconfig),
         name=options.node,
         workdir=options.workdir.resolve(),
         clock=LoopClock(),
-        backoff=BackoffLimits(maximum_s=options.backoff_maximum_s),
+        longest_backoff_s=options.backoff_maximum_s,
     )
-    await HostKubelet(node).run(stop)
+    await kubelet.run(stop)
 
 
 def main() -> None:
@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("--kubeconfig", type=Path, required=True)
     parser.add_argument("--workdir", type=Path, required=True)
     parser.add_argument("--node", required=True)
-    parser.add_argument("--backoff-maximum-s", type=float, default=BackoffLimits().maximum_s)
+    parser.add_argument("--backoff-maximum-s", type=float, default=LONGEST_BACKOFF_S)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     asyncio.run(serve(parser.parse_args()))
     # The watching thread may block in a read that will never be answered.

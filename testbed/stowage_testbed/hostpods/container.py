@@ -7,22 +7,15 @@ import contextlib
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from stowage_testbed.base.files import write_whole
-from stowage_testbed.hostpods.ended import EndedContainer, EndedContainers
-from stowage_testbed.hostpods.node import (
-    Backoff,
-    BackoffLimits,
-    HostPodsError,
-    LoopClock,
-    Manifest,
-    cancel_and_wait,
-    pod_key,
-)
-from stowage_testbed.hostpods.probes import Outcome, Probed, Prober
-from stowage_testbed.hostpods.process import Command, ContainerProcess, container_environment, expand, start_process
-from stowage_testbed.hostpods.status import ContainerRecord, Running, State, Terminated, Waiting
+from stowage_testbed.hostpods import EndedContainer, EndedContainers
+from stowage_testbed.hostpods.node import Backoff, HostPodsError, LoopClock, Manifest, cancel_and_wait, pod_key
+from stowage_testbed.hostpods.probes import Probed, Prober
+from stowage_testbed.hostpods.process import ContainerProcess, container_environment, expand, start_process
+from stowage_testbed.hostpods.status import ContainerRecord, running, terminated, waiting
 from stowage_testbed.hostpods.volumes import Mounts
 
 DEFAULT_GRACE_S = 30
@@ -38,7 +31,7 @@ class PodSandbox:
     mounts: Mounts
     api_url: str
     clock: LoopClock
-    backoff: BackoffLimits
+    longest_backoff_s: float
 
 
 class ContainerRunner:
@@ -56,7 +49,7 @@ class ContainerRunner:
         self.record = record
         self._pod, self._container, self._sandbox, self._changed = pod, container, sandbox, changed
         self._grace_s: float = pod["spec"].get("terminationGracePeriodSeconds", DEFAULT_GRACE_S)
-        self._backoff = Backoff(sandbox.backoff)
+        self._backoff = Backoff(sandbox.longest_backoff_s)
         self._stopping, self._idle = asyncio.Event(), asyncio.Event()
         self._idle.set()
         # Of the present run:
@@ -75,7 +68,7 @@ class ContainerRunner:
                 await self._run_once()
             except HostPodsError as error:
                 _log.warning("container %s waits: %s", self.record.name, error)
-                self._show(Waiting(error.reason, str(error)))
+                self._show(waiting(error.reason, str(error)))
             self._idle.set()
             if not self._stopping.is_set():
                 await self._back_off(clock.now() - began)
@@ -94,11 +87,11 @@ class ContainerRunner:
         self._process, self._ended, self._ending, self._unhealthy = process, asyncio.Event(), None, ""
         since = clock.wall()
         _log.info("container %s runs as %d", record.name, process.pid)
-        self._show(Running(since))
+        self._show(running(since))
         if self._stopping.is_set():  # asked to stop while starting
             process.kill()
         probing = asyncio.create_task(self._watch_health(process, probed))
-        code = (await process.wait()).code
+        code, _ = await process.wait()
         self._ended.set()
         await cancel_and_wait(probing)
         self._process = None
@@ -107,7 +100,7 @@ class ContainerRunner:
             end = EndedContainer(pod_key(self._pod), record.name, code, str(self._log_file))
             EndedContainers(self._sandbox.folder.parents[1]).add(end)
         record.ready = record.started = False
-        self._show(Terminated(code, since, clock.wall(), self._unhealthy))
+        self._show(terminated(code, since, clock.wall(), self._unhealthy))
 
     @property
     def _log_file(self) -> Path:
@@ -128,7 +121,7 @@ class ContainerRunner:
         env = container_environment(container, sandbox.api_url)
         argv = [expand(word, env) for word in (*container["command"], *container.get("args", ()))]
         cwd = Path(container.get("workingDir") or sandbox.folder)
-        process = await start_process(Command(argv, env, cwd), self._log_file)
+        process = await start_process(argv, env, cwd, self._log_file)
         # Whole at once: others may read it at any moment.
         write_whole(sandbox.folder / f"{name}.pid", f"{process.pid}\n")
         return process, Probed(container, env, cwd)
@@ -157,33 +150,33 @@ class ContainerRunner:
             probe = probed.container.get(f"{kind}Probe")
             return probe and Prober(kind, probe, probed, self._sandbox.clock, on_failure)
 
-        def end_unhealthy(prober: Prober, seen: Outcome) -> None:
-            if self._ending is None:
-                self._unhealthy = f"{prober.kind} probe failed: {seen.message}"
+        def end_unhealthy(prober: Prober, failure: str) -> None:
+            if failure and self._ending is None:
+                self._unhealthy = f"{prober.kind} probe failed: {failure}"
                 _log.warning("container %s is ended: %s", self.record.name, self._unhealthy)
                 self._end(process, prober.probe.get("terminationGracePeriodSeconds", self._grace_s))
 
         if startup := prober("startup", self._show_failure):
-            await startup.until_success(lambda seen: end_unhealthy(startup, seen))
+            await startup.until_success(partial(end_unhealthy, startup))
         _log.info("container %s is up", self.record.name)
         self.record.started = True
         self._changed()
         async with asyncio.TaskGroup() as probes:
             if readiness := prober("readiness", self._show_failure):
-                probes.create_task(readiness.run(lambda ok, _: self._show_ready(ok)))
+                probes.create_task(readiness.run(lambda failure: self._show_ready(not failure)))
             else:
                 self._show_ready(True)
             if liveness := prober("liveness"):
-                probes.create_task(liveness.run(lambda ok, seen: None if ok else end_unhealthy(liveness, seen)))
+                probes.create_task(liveness.run(partial(end_unhealthy, liveness)))
 
     async def _back_off(self, ran_s: float) -> None:
         """Wait as long as the back-off requires, or until asked to stop."""
         delay_s = self._backoff.after_run(ran_s)
-        ended = self.record.state if isinstance(self.record.state, Terminated) else None
+        ended = "terminated" in self.record.state
         if ended:
-            self.record.last = ended
+            self.record.last = self.record.state
             if delay_s:
-                self._show(Waiting("CrashLoopBackOff", f"back-off {delay_s:g} s before container is started again"))
+                self._show(waiting("CrashLoopBackOff", f"back-off {delay_s:g} s before container is started again"))
         waits = [asyncio.create_task(one) for one in (self._sandbox.clock.pause(delay_s), self._stopping.wait())]
         await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         for one in waits:
@@ -191,7 +184,7 @@ class ContainerRunner:
         if ended and not self._stopping.is_set():
             self.record.restarts += 1
 
-    def _show(self, state: State) -> None:
+    def _show(self, state: Manifest) -> None:
         self.record.state = state
         self._changed()
 

@@ -8,7 +8,7 @@ import math
 import os
 import threading
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
 
@@ -22,7 +22,6 @@ from stowage_testbed.hostpods.container import PodSandbox
 from stowage_testbed.hostpods.node import (
     STRATEGIC_PATCH,
     ApiServer,
-    BackoffLimits,
     LoopClock,
     Manifest,
     cancel_and_wait,
@@ -49,52 +48,46 @@ RETRY_S = 0.2
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class HostNode:
-    """The node, and what its kubelet works with."""
+@dataclass(slots=True)
+class HostKubelet:
+    """Runs the pods of one node, one runner each."""
 
     api: ApiServer
     name: str
     workdir: Path
     clock: LoopClock
-    backoff: BackoffLimits
+    longest_backoff_s: float
+    _runners: dict[str, PodRunner] = field(default_factory=dict)
+    _tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict)
 
-
-class HostKubelet:
-    """Runs the pods of one node, one runner each."""
-
-    def __init__(self, node: HostNode) -> None:
-        self._node = node
-        self._runners: dict[str, PodRunner] = {}
-        self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._pods = node.workdir / "hostpods"
+    @property
+    def _pods(self) -> Path:
+        return self.workdir / "hostpods"
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until asked to stop; no process of a pod is left then."""
-        node = self._node
         self._pods.mkdir(parents=True, exist_ok=True)
-        (node.workdir / "mnt").mkdir(exist_ok=True)
-        keeping = asyncio.create_task(keep_ready(node.api, node.name, node.clock))
+        (self.workdir / "mnt").mkdir(exist_ok=True)
+        keeping = asyncio.create_task(keep_ready(self.api, self.name, self.clock))
         keeping.add_done_callback(lambda _: stop.set())
         self._start_watching(stop)
         await stop.wait()
         keeping.cancel()
-        runners = list(self._runners.values())
-        await asyncio.gather(*(runner.abandon(SHUTDOWN_GRACE_S) for runner in runners))
-        _log.info("all pods of %s are stopped", self._node.name)
+        await asyncio.gather(*(runner.abandon(SHUTDOWN_GRACE_S) for runner in self._runners.values()))
+        _log.info("all pods of %s are stopped", self.name)
         await cancel_and_wait(keeping)
 
     def _start_watching(self, stop: asyncio.Event) -> None:
         """Watch in a thread, as streams block, and ask a server that is away again; a daemon that is blind stops."""
         loop = asyncio.get_running_loop()
-        source = Source(PODS.kind, PODS.path, f"spec.nodeName={self._node.name}")
+        source = Source(PODS.kind, PODS.path, f"spec.nodeName={self.name}")
 
         def show(listed: Iterable[Change]) -> None:
             pods: list[Manifest] = [dict(change.body) for change in listed]
             loop.call_soon_threadsafe(self._listed, pods)
 
         def watch() -> None:
-            watches = Watches(self._node.api.client, patience_s=math.inf, silence_s=SILENCE_S)
+            watches = Watches(self.api.client, patience_s=math.inf, silence_s=SILENCE_S)
             while True:
                 try:
                     show(watches.list_source(source))
@@ -126,7 +119,7 @@ class HostKubelet:
         present = {str(pod["metadata"]["uid"]) for pod in pods}
         for uid in self._runners.keys() - present:
             self._runners[uid].vanished()
-        _forget_old_folders(self._pods, keep={short_uid(pod) for pod in pods})
+        _remove_old_folders(self._pods, keep={short_uid(pod) for pod in pods})
         for pod in pods:
             self._seen("ADDED", pod)
 
@@ -142,15 +135,15 @@ class HostKubelet:
             self._begin(uid, pod)
 
     def _begin(self, uid: str, pod: Manifest) -> None:
-        node, folder = self._node, self._pods / short_uid(pod)
+        folder = self._pods / short_uid(pod)
         _log.info("pod %s begins in %s", pod_key(pod), folder.name)
         if ignored := unenforced_settings(pod):
             _log.info("not enforced on the host: %s", ", ".join(ignored))
         folder.mkdir(exist_ok=True)
-        volumes = Volumes(folder / "volumes", node.api, node.clock)
-        mounts = Mounts(node.workdir / "mnt", volumes.folder)
-        sandbox = PodSandbox(folder, mounts, node.api.url, node.clock, node.backoff)
-        runner = self._runners[uid] = PodRunner(pod, node.api, sandbox, volumes)
+        volumes = Volumes(folder / "volumes", self.api, self.clock)
+        mounts = Mounts(self.workdir / "mnt", volumes.folder)
+        sandbox = PodSandbox(folder, mounts, self.api.url, self.clock, self.longest_backoff_s)
+        runner = self._runners[uid] = PodRunner(pod, self.api, sandbox, volumes)
         runner.update(pod)
         task = self._tasks[uid] = asyncio.create_task(runner.run(), name=pod_key(pod))
         task.add_done_callback(lambda done: self._ended(uid, done))
@@ -162,7 +155,7 @@ class HostKubelet:
             _log.error("pod %s failed the daemon", task.get_name(), exc_info=error)
 
 
-def _forget_old_folders(pods: Path, *, keep: Collection[str]) -> None:
+def _remove_old_folders(pods: Path, *, keep: Collection[str]) -> None:
     """Remove all but the newest of the folders whose pods do not exist any more."""
     old = [folder for folder in pods.iterdir() if folder.name not in keep]
     old.sort(key=lambda folder: folder.stat().st_mtime, reverse=True)

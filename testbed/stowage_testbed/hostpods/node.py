@@ -110,24 +110,19 @@ async def cancel_and_wait(task: asyncio.Task[Any]) -> None:
         task.result()
 
 
-@dataclass(frozen=True, slots=True)
-class BackoffLimits:
-    """The waiting times in seconds: of a kubelet's shape (10 s, doubling to 300 s), and shorter."""
-
-    initial_s: float = 1.0
-    maximum_s: float = 30.0
-    reset_after_s: float = 60.0
+FIRST_BACKOFF_S, LONGEST_BACKOFF_S = 1.0, 30.0
+GOOD_RUN_S = 60.0
 
 
 @dataclass(slots=True)
 class Backoff:
-    """Doubles from one failure to the next, and forgets after a long good run."""
+    """Doubles from one failure to the next, and forgets after a long good run: a kubelet's (10 s to 300 s), shorter."""
 
-    limits: BackoffLimits
+    longest_s: float
     _next_s: float = 0.0
 
     def after_run(self, ran_s: float) -> float:
         """Return the seconds to wait after a run of ``ran_s``, which is 0 for a failed start: at first none."""
-        delay_s = 0.0 if ran_s >= self.limits.reset_after_s else self._next_s
-        self._next_s = min(delay_s * 2 or self.limits.initial_s, self.limits.maximum_s)
+        delay_s = 0.0 if ran_s >= GOOD_RUN_S else self._next_s
+        self._next_s = min(delay_s * 2 or FIRST_BACKOFF_S, self.longest_s)
         return delay_s

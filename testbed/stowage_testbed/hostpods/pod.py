@@ -20,16 +20,7 @@ from stowage_testbed.hostpods.node import (
     pod_key,
     timestamp,
 )
-from stowage_testbed.hostpods.status import (
-    ContainerRecord,
-    PodState,
-    Running,
-    State,
-    StatusComposer,
-    Terminated,
-    Waiting,
-    first_record,
-)
+from stowage_testbed.hostpods.status import ContainerRecord, StatusComposer, first_record, running, waiting
 from stowage_testbed.hostpods.volumes import Volumes
 
 VOLUME_REFRESH_S = 30.0
@@ -60,7 +51,7 @@ class PodRunner:
         self._volumes_ready = self._finished = False
         self._composer = StatusComposer(self._clock.wall())
         self._sent: Manifest | None = None
-        self._reported: dict[str, State] = {}
+        self._reported: dict[str, Manifest] = {}
         self._events: set[asyncio.Task[None]] = set()
         former = {status["name"]: status for status in pod.get("status", {}).get("containerStatuses", ())}
         self._runners = [
@@ -111,7 +102,7 @@ class PodRunner:
             _log.info("nothing is started of pod %s, which is ready as on a fake node", pod_key(self._pod))
             self._volumes_ready = True
             for runner in self._runners:
-                runner.record.state = Running(self._clock.wall())
+                runner.record.state = running(self._clock.wall())
                 runner.record.started = runner.record.ready = True
             self._changed()
             return
@@ -121,7 +112,7 @@ class PodRunner:
                 "the release in containers with --backend kind"
             )
             _log.warning("pod %s is refused: %s", pod_key(self._pod), message)
-            self._all_wait(Waiting("NotSupportedOnHost", message))
+            self._all_wait(waiting("NotSupportedOnHost", message))
             return
         self._changes.set()
         await self._first_fill()
@@ -132,7 +123,7 @@ class PodRunner:
 
     async def _first_fill(self) -> None:
         """Fill the volumes; whatever is missing may still come."""
-        backoff = Backoff(self._sandbox.backoff)
+        backoff = Backoff(self._sandbox.longest_backoff_s)
         while not self._volumes_ready:
             try:
                 await self._volumes.fill(self._pod)
@@ -140,11 +131,11 @@ class PodRunner:
                 _log.warning("pod %s waits: %s", pod_key(self._pod), error)
                 refused = "ApiServerRefused" if isinstance(error, ApiRefusedError) else "ApiServerUnreachable"
                 reason = error.reason if isinstance(error, HostPodsError) else refused
-                self._all_wait(Waiting(reason, str(error)))
+                self._all_wait(waiting(reason, str(error)))
                 await self._clock.pause(backoff.after_run(0.0))
             else:
                 self._volumes_ready = True
-                self._all_wait(Waiting("PodInitializing"))
+                self._all_wait(waiting("PodInitializing"))
 
     async def _refresh_volumes(self) -> None:
         while True:
@@ -154,9 +145,9 @@ class PodRunner:
             except _NOT_FILLED as error:
                 _log.warning("volumes of %s stay old: %s", pod_key(self._pod), error)
 
-    def _all_wait(self, waiting: Waiting) -> None:
+    def _all_wait(self, state: Manifest) -> None:
         for runner in self._runners:
-            runner.record.state = waiting
+            runner.record.state = state
         self._changed()
 
     def _changed(self) -> None:
@@ -171,9 +162,9 @@ class PodRunner:
             await self._flush()
 
     def _status(self) -> Manifest:
-        records = [runner.record for runner in self._runners]
-        state = PodState(self._volumes_ready, records, self._finished)
-        return self._composer.compose(self._pod, state, self._clock.wall())
+        records, now = [runner.record for runner in self._runners], self._clock.wall()
+        ready, finished = self._volumes_ready, self._finished
+        return self._composer.compose(self._pod, records, now, volumes_ready=ready, finished=finished)
 
     async def _flush(self) -> None:
         """Send the status as it is now, unless the server has it already."""
@@ -200,11 +191,11 @@ class PodRunner:
             return
         self._reported[record.name] = record.state
         match record.state:
-            case Waiting(reason, message) if reason not in _NO_EVENT:
+            case {"waiting": {"reason": reason, "message": message}} if reason not in _NO_EVENT:
                 said = ("Warning", reason, message)
-            case Running():
+            case {"running": _}:
                 said = ("Normal", "Started", "container started")
-            case Terminated(code=code, message=message) if code or message:
+            case {"terminated": {"exitCode": code, "message": message}} if code or message:
                 said = ("Warning", "Ended", f"container ended with {code}. {message}".rstrip(". "))
             case _:
                 return

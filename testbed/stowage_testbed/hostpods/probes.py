@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stowage_testbed.hostpods.node import HostPodsError, LoopClock, Manifest
-from stowage_testbed.hostpods.process import Command, expand, run_to_end
+from stowage_testbed.hostpods.process import expand, run_to_end
 from stowage_testbed.hostpods.status import POD_IP
 
 DEFAULT_PERIOD_S = 10
@@ -24,14 +24,6 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What one probe found out: success or failure, and what was seen."""
-
-    ok: bool
-    message: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Probed:
     """The container that a probe asks."""
 
@@ -39,32 +31,32 @@ class Probed:
     env: Mapping[str, str]
     cwd: Path
 
-    async def ask(self, probe: Manifest) -> Outcome:
-        """Carry out a probe's action once; what cannot be done is a failure."""
+    async def ask(self, probe: Manifest) -> str:
+        """Carry out a probe's action once; return why it failed or could not be carried out, empty if neither."""
         timeout_s = probe.get("timeoutSeconds", 1)
         if "exec" in probe:
             argv = [expand(part, self.env) for part in probe["exec"]["command"]]
             try:
-                ended = await run_to_end(Command(argv, self.env, self.cwd), timeout_s)
+                ended = await run_to_end(argv, self.env, self.cwd, timeout_s)
             except HostPodsError as error:
-                return Outcome(ok=False, message=str(error))
+                return str(error)
             if ended is None:
-                return Outcome(ok=False, message=f"command took longer than {timeout_s:g} s")
-            return Outcome(ended.code == 0, f"exit code {ended.code}: {ended.output.strip()}")
+                return f"command took longer than {timeout_s:g} s"
+            code, output = ended
+            return f"exit code {code}: {output.strip()}" if code else ""
         given = probe["httpGet"]["port"]
         named = {one.get("name"): one["containerPort"] for one in self.container.get("ports", ())}
         port = given if str(given).isdigit() else named.get(given)
         if port is None:
-            return Outcome(
-                ok=False,
-                message=f"container {self.container['name']!r} has no port named {given!r}; "
-                "name one under ports, or give the number",
+            return (
+                f"container {self.container['name']!r} has no port named {given!r}; "
+                "name one under ports, or give the number"
             )
         return await asyncio.to_thread(_ask_http, probe["httpGet"], int(port), timeout_s)
 
 
-def _ask_http(get: Manifest, port: int, timeout_s: float) -> Outcome:
-    """Succeed on a status from 200 to 399 in time."""
+def _ask_http(get: Manifest, port: int, timeout_s: float) -> str:
+    """Return why there is no status from 200 to 399 in time; empty if there is."""
     host, path = get.get("host", POD_IP), get.get("path", "/")
     scheme = get.get("scheme", "HTTP").lower()
     url = f"{scheme}://{host}:{port}{path}"
@@ -81,24 +73,8 @@ def _ask_http(get: Manifest, port: int, timeout_s: float) -> Outcome:
             response = connection.getresponse()
             body = response.read(BODY_BYTES).decode(errors="replace").strip()
     except (OSError, http.client.HTTPException) as error:
-        return Outcome(ok=False, message=f"{url}: {error}")
-    return Outcome(OK_FROM <= response.status < OK_BELOW, f"{url}: {response.status} {body}")
-
-
-@dataclass(slots=True)
-class Thresholds:
-    """Counts equal answers in a row and gives a verdict when there are enough."""
-
-    success: int
-    failure: int
-    _last: bool | None = None
-    _in_a_row: int = 0
-
-    def record(self, *, ok: bool) -> bool | None:
-        """Take one answer; return the verdict, or ``None`` while it is open."""
-        self._in_a_row = self._in_a_row + 1 if ok == self._last else 1
-        self._last = ok
-        return ok if self._in_a_row >= (self.success if ok else self.failure) else None
+        return f"{url}: {error}"
+    return "" if OK_FROM <= response.status < OK_BELOW else f"{url}: {response.status} {body}"
 
 
 @dataclass(slots=True)
@@ -111,48 +87,52 @@ class Prober:
     clock: LoopClock
     on_failure: Callable[[str], None] = lambda _: None
     _said: str = ""
+    _last: bool | None = None
+    _in_a_row: int = 0
 
-    async def run(self, on_verdict: Callable[[bool, Outcome], None]) -> None:
-        """Probe until cancelled, once a period from start to start; ``on_verdict`` receives every verdict."""
-        thresholds = self._thresholds()
+    async def run(self, on_verdict: Callable[[str], None]) -> None:
+        """Probe until cancelled, once a period from start to start.
+
+        ``on_verdict`` receives the last failure, or an empty text, whenever there are enough of a kind in a row.
+        """
         await self.clock.pause(self.probe.get("initialDelaySeconds", 0))
         while True:
             due = self._next_due()
-            outcome = await self._ask()
-            verdict = thresholds.record(ok=outcome.ok)
-            if verdict is not None:
-                on_verdict(verdict, outcome)
+            failure = await self._ask()
+            if self.decides(ok=not failure):
+                on_verdict(failure)
             await self.clock.pause(max(0.0, due - self.clock.now()))
 
-    async def until_success(self, failed: Callable[[Outcome], None]) -> None:
-        """Probe until it succeeds; ``failed`` receives each negative verdict.
+    async def until_success(self, failed: Callable[[str], None]) -> None:
+        """Probe until it succeeds; ``failed`` receives the last failure whenever there are enough in a row.
 
         Periods are whole seconds, which is long for a process that is up after a tenth of one. So this probes again
         within the period, which counts once.
         """
-        thresholds = self._thresholds()
         await self.clock.pause(self.probe.get("initialDelaySeconds", 0))
         while True:
             due = self._next_due()
-            outcome = await self._ask()
-            while not outcome.ok and self.clock.now() < due:
+            while (failure := await self._ask()) and self.clock.now() < due:
                 await self.clock.pause(QUICK_S)
-                outcome = await self._ask()
-            if outcome.ok:
+            if not failure:
                 return
-            if thresholds.record(ok=False) is False:
-                failed(outcome)
+            if self.decides(ok=False):
+                failed(failure)
+
+    def decides(self, *, ok: bool) -> bool:
+        """Count one answer; return whether there have been as many such in a row as the probe asks for."""
+        self._in_a_row = self._in_a_row + 1 if ok == self._last else 1
+        self._last = ok
+        enough = self.probe.get("successThreshold", 1) if ok else self.probe.get("failureThreshold", 3)
+        return bool(self._in_a_row >= enough)
 
     def _next_due(self) -> float:
         return self.clock.now() + float(self.probe.get("periodSeconds", DEFAULT_PERIOD_S))
 
-    def _thresholds(self) -> Thresholds:
-        return Thresholds(success=self.probe.get("successThreshold", 1), failure=self.probe.get("failureThreshold", 3))
-
-    async def _ask(self) -> Outcome:
-        outcome = await self.probed.ask(self.probe)
-        if not outcome.ok and outcome.message != self._said:
-            self._said = outcome.message
-            _log.info("%s probe of %s failed: %s", self.kind, self.probed.container["name"], outcome.message)
-            self.on_failure(f"{self.kind} probe failed: {outcome.message}")
-        return outcome
+    async def _ask(self) -> str:
+        failure = await self.probed.ask(self.probe)
+        if failure and failure != self._said:
+            self._said = failure
+            _log.info("%s probe of %s failed: %s", self.kind, self.probed.container["name"], failure)
+            self.on_failure(f"{self.kind} probe failed: {failure}")
+        return failure

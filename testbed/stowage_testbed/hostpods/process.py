@@ -9,7 +9,6 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -50,23 +49,6 @@ def expand(text: str, variables: Mapping[str, str]) -> str:
     return _REFERENCE.sub(lambda match: variables.get(match["name"], match[0]) if match["name"] else "$", text)
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """What to run, with which variables, and in which folder."""
-
-    argv: Sequence[str]
-    env: Mapping[str, str]
-    cwd: Path
-
-
-@dataclass(frozen=True, slots=True)
-class Exit:
-    """How a process ended: 128 + n for signal n, as container runtimes say it."""
-
-    code: int
-    output: str = ""
-
-
 class ContainerProcess:
     """A running command; made by :func:`start_process`."""
 
@@ -82,13 +64,13 @@ class ContainerProcess:
         """Kill the process and all its descendants."""
         self._order(b"KILL\n")
 
-    async def wait(self) -> Exit:
-        """Return how the process ended; none of its descendants lives then."""
+    async def wait(self) -> tuple[int, str]:
+        """Return exit code (128 + n for signal n) and output once the process and all its descendants have ended."""
         answer = await _answer(self._launcher)
         await self._launcher.wait()
         if answer is None:  # the launcher itself was killed, and took its child along
-            return Exit(KILLED_CODE)
-        return Exit(int(answer["code"]), str(answer["output"]))
+            return KILLED_CODE, ""
+        return int(answer["code"]), str(answer["output"])
 
     def _order(self, line: bytes) -> None:
         pipe = self._launcher.stdin
@@ -96,12 +78,14 @@ class ContainerProcess:
             pipe.write(line)
 
 
-async def start_process(command: Command, log: Path | None) -> ContainerProcess:
+async def start_process(
+    argv: Sequence[str], env: Mapping[str, str], cwd: Path, log: Path | None = None
+) -> ContainerProcess:
     """Start a command; its output is appended to the log, or the end of it comes with the exit."""
     order = {
-        "argv": list(command.argv),
-        "env": dict(command.env),
-        "cwd": str(command.cwd),
+        "argv": list(argv),
+        "env": dict(env),
+        "cwd": str(cwd),
         "log": str(log) if log else None,
         "cap_bytes": LOG_CAP_BYTES if log else OUTPUT_CAP_BYTES,
     }
@@ -124,15 +108,17 @@ async def start_process(command: Command, log: Path | None) -> ContainerProcess:
         cause = str(answer["error"]) if answer else "its launcher was killed"
         raise HostPodsError(
             "CreateContainerError",
-            f"cannot start {command.argv[0]!r}: {cause}; the command must be an "
+            f"cannot start {argv[0]!r}: {cause}; the command must be an "
             "executable of this machine, best by its absolute path",
         )
     return ContainerProcess(launcher, int(answer["pid"]))
 
 
-async def run_to_end(command: Command, timeout_s: float) -> Exit | None:
+async def run_to_end(
+    argv: Sequence[str], env: Mapping[str, str], cwd: Path, timeout_s: float
+) -> tuple[int, str] | None:
     """Run a command to its end; ``None`` when it was killed at the time-out. Raises as `start_process` does."""
-    process = await start_process(command, None)
+    process = await start_process(argv, env, cwd)
     waiting = asyncio.ensure_future(process.wait())
     try:
         # Not wait_for: in Python 3.11 it forgets a cancellation that comes at the end.

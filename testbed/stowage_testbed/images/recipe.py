@@ -21,8 +21,7 @@ from stowage_testbed.images.docker_engine import (
     image_id,
 )
 from stowage_testbed.toolchain.location import tool_key
-from stowage_testbed.toolchain.manifest import load_manifest
-from stowage_testbed.toolchain.minors import choose_minor, find_minor
+from stowage_testbed.toolchain.manifest import choose_minor, find_minor, load_manifest
 
 RECIPES = Path("ci") / "images"
 """Where the recipes are in a checkout, and nowhere else."""

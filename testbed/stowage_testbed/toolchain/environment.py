@@ -17,8 +17,7 @@ import psutil
 import stowage_optimizer
 from stowage_testbed.base import layout
 from stowage_testbed.toolchain.location import binary_file, source_of
-from stowage_testbed.toolchain.manifest import load_manifest
-from stowage_testbed.toolchain.minors import choose_minor, find_minor
+from stowage_testbed.toolchain.manifest import choose_minor, find_minor, load_manifest
 
 PACKAGES = ("stowage", "ortools", "numba", "numpy", "kubernetes", "grpcio", "protobuf")
 GIT_TIMEOUT_S = 60

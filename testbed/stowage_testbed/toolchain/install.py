@@ -22,8 +22,7 @@ from stowage_testbed.toolchain.location import (
     say_missing,
     tool_folder,
 )
-from stowage_testbed.toolchain.manifest import DEFAULT_GROUP, Manifest, Space, Tool, load_manifest
-from stowage_testbed.toolchain.minors import choose_minor
+from stowage_testbed.toolchain.manifest import DEFAULT_GROUP, Manifest, Space, Tool, choose_minor, load_manifest
 from stowage_testbed.toolchain.progress import ToolProgress, say, telling
 from stowage_testbed.toolchain.release import (
     DownloadError,

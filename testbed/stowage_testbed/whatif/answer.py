@@ -12,7 +12,7 @@ import msgspec
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.text.lines import count
-from stowage_testbed.toolchain.minors import is_of_minor
+from stowage_testbed.toolchain.manifest import is_of_minor
 from stowage_testbed.whatif.blocked import BUDGET, Blocked, Helped, Immovable, helped, refused_classes, without_rules
 from stowage_testbed.whatif.engine import PLACING_SHARE, Engine, Proposal, running_engine
 from stowage_testbed.whatif.findings import Findings, HourlyPrice, Move, NotJudged, Proof, Tier

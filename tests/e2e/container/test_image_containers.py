@@ -17,7 +17,7 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.images.docker_engine import DockerCommandError, docker
 from stowage_testbed.images.optimizer_container import OptimizerContainer
-from stowage_testbed.toolchain.minors import choose_minor, find_minor
+from stowage_testbed.toolchain.manifest import choose_minor, find_minor
 
 pytestmark = [pytest.mark.e2e, pytest.mark.container, pytest.mark.nightly]
 

@@ -28,7 +28,7 @@ from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.node_pool import Taint
 from stowage_testbed.helm import install_release, uninstall_release
 from stowage_testbed.toolchain import choose_minor
-from stowage_testbed.toolchain.minors import built_minors
+from stowage_testbed.toolchain.manifest import built_minors
 
 pytestmark = pytest.mark.e2e
 

@@ -17,7 +17,7 @@ from stowage_testbed.run.request import RunRequest, choose_scenarios
 from stowage_testbed.scenario.model import BEFORE
 from stowage_testbed.scenario.steps.waiting import END
 from stowage_testbed.toolchain.environment import environment
-from stowage_testbed.toolchain.minors import built_minors
+from stowage_testbed.toolchain.manifest import built_minors
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
 

@@ -10,8 +10,7 @@ from hatchling.builders.wheel import WheelBuilder
 from stowage_testbed.base import layout
 from stowage_testbed.helm.install import CHART
 from stowage_testbed.toolchain.location import tool_inputs
-from stowage_testbed.toolchain.manifest import load_manifest
-from stowage_testbed.toolchain.minors import built_minors
+from stowage_testbed.toolchain.manifest import built_minors, load_manifest
 
 ROOT = Path(__file__).parents[3]
 

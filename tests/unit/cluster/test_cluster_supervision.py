@@ -37,7 +37,7 @@ from stowage_testbed.cluster.supervision import (
     supervised,
     watch_again,
 )
-from stowage_testbed.hostpods.ended import EndedContainer, EndedContainers
+from stowage_testbed.hostpods import EndedContainer, EndedContainers
 
 NAMED_WITHIN_S = 2.0
 FOREVER_S = 60.0

@@ -22,7 +22,7 @@ from stowage_testbed.compare.arms.serving import (
     listening_issue,
     make_manifests,
 )
-from stowage_testbed.hostpods.ended import EndedContainer, EndedContainers
+from stowage_testbed.hostpods import EndedContainer, EndedContainers
 from stowage_testbed.hostpods.pod import unsupported_fields
 
 FOREVER_S = 60.0

@@ -17,15 +17,7 @@ from stowage_testbed.base.wait import HANG_S
 from stowage_testbed.hostpods.node import HostPodsError, Manifest
 from stowage_testbed.hostpods.pod import PodRunner, unsupported_fields
 from stowage_testbed.hostpods.process import container_environment, expand
-from stowage_testbed.hostpods.status import (
-    ContainerRecord,
-    PodState,
-    Running,
-    State,
-    StatusComposer,
-    Terminated,
-    Waiting,
-)
+from stowage_testbed.hostpods.status import ContainerRecord, StatusComposer, phase, running, terminated, waiting
 from stowage_testbed.hostpods.volumes import FileContent, Mounts, Volumes, remove_tree, write_atomically
 
 PLAIN = a_container("true")
@@ -289,53 +281,48 @@ def test_expansion_follows_the_api() -> None:
 
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
-RUNNING = Running(T0)
-WAITING = Waiting("ContainerCreating")
-DONE, FAILED = Terminated(0, T0, T0), Terminated(1, T0, T0)
+RUNNING = running(T0)
+WAITING = waiting("ContainerCreating")
+DONE, FAILED = terminated(0, T0, T0), terminated(1, T0, T0)
 
 
-def a_record(state: State, *, ready: bool = False) -> ContainerRecord:
+def a_record(state: Manifest, *, ready: bool = False) -> ContainerRecord:
     return ContainerRecord("main", "none", state, ready=ready)
-
-
-def a_state(*states: State, ready: bool = False, finished: bool = False) -> PodState:
-    records = [a_record(state, ready=ready) for state in states]
-    return PodState(volumes_ready=True, containers=records, finished=finished)
 
 
 def test_the_phase_follows_the_containers() -> None:
     """As a kubelet computes it: controllers act on it."""
-    for state, expected in (
-        (a_state(WAITING), "Pending"),
-        (a_state(RUNNING, WAITING), "Pending"),
-        (a_state(RUNNING), "Running"),
-        (a_state(FAILED), "Running"),  # it is started again
-        (a_state(DONE, finished=True), "Succeeded"),
-        (a_state(DONE, FAILED, finished=True), "Failed"),
-        (a_state(DONE, WAITING, finished=True), "Failed"),
+    for states, finished, expected in (
+        ([WAITING], False, "Pending"),
+        ([RUNNING, WAITING], False, "Pending"),
+        ([RUNNING], False, "Running"),
+        ([FAILED], False, "Running"),  # it is started again
+        ([DONE], True, "Succeeded"),
+        ([DONE, FAILED], True, "Failed"),
+        ([DONE, WAITING], True, "Failed"),
     ):
-        assert state.phase == expected
+        assert phase([a_record(state) for state in states], finished=finished) == expected
 
 
-def conditions(composer: StatusComposer, state: PodState, now: datetime) -> dict[str, Manifest]:
-    status = composer.compose(a_pod(a_container("true")), state, now)
+def conditions(composer: StatusComposer, now: datetime, *records: ContainerRecord) -> dict[str, Manifest]:
+    status = composer.compose(a_pod(a_container("true")), records, now)
     return {condition["type"]: condition for condition in status["conditions"]}
 
 
 def test_ready_needs_every_container_and_says_what_the_probe_said() -> None:
     """`helm --wait` only times out; this is where the reason can be read."""
-    waiting = a_record(RUNNING)
-    half = PodState(True, [a_record(RUNNING, ready=True), waiting], finished=False)
-    shown = conditions(StatusComposer(T0), half, T0)
+    unready = a_record(RUNNING)
+    half = (a_record(RUNNING, ready=True), unready)
+    shown = conditions(StatusComposer(T0), T0, *half)
     assert shown["Ready"]["status"] == "False"
     assert shown["ContainersReady"]["message"].endswith("status: ['main']")
 
-    waiting.probe_failure = "readiness probe failed: 500 informer-sync failed"
-    shown = conditions(StatusComposer(T0), half, T0)
-    said = f"['main']; main: {waiting.probe_failure}"
+    unready.probe_failure = "readiness probe failed: 500 informer-sync failed"
+    shown = conditions(StatusComposer(T0), T0, *half)
+    said = f"['main']; main: {unready.probe_failure}"
     assert shown["Ready"]["message"].endswith(said)
 
-    ready = conditions(StatusComposer(T0), a_state(RUNNING, ready=True), T0)
+    ready = conditions(StatusComposer(T0), T0, a_record(RUNNING, ready=True))
     assert ready["Ready"]["status"] == "True"
     others = {"PodReadyToStartContainers", "Initialized", "PodScheduled"}
     assert set(ready) == {"Ready", "ContainersReady", *others}
@@ -345,9 +332,9 @@ def test_a_condition_keeps_the_time_of_its_last_change() -> None:
     """`minReadySeconds` and availability count from it."""
     composer = StatusComposer(T0)
     later = T0 + timedelta(seconds=10)
-    conditions(composer, a_state(RUNNING), T0)
+    conditions(composer, T0, a_record(RUNNING))
 
-    shown = conditions(composer, a_state(RUNNING, ready=True), later)
+    shown = conditions(composer, later, a_record(RUNNING, ready=True))
 
     assert shown["Ready"]["lastTransitionTime"] == "2026-01-01T00:00:10Z"
     assert shown["Initialized"]["lastTransitionTime"] == "2026-01-01T00:00:00Z"
@@ -355,8 +342,8 @@ def test_a_condition_keeps_the_time_of_its_last_change() -> None:
 
 def test_an_ended_container_shows_its_code_and_times() -> None:
     """The first question after a crash."""
-    record = a_record(Waiting("CrashLoopBackOff", "back-off 2 s"))
-    record.last = Terminated(3, T0, T0 + timedelta(seconds=5), "liveness probe failed")
+    record = a_record(waiting("CrashLoopBackOff", "back-off 2 s"))
+    record.last = terminated(3, T0, T0 + timedelta(seconds=5), "liveness probe failed")
 
     shown = record.manifest()
 

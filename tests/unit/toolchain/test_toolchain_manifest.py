@@ -14,8 +14,7 @@ from typer.testing import CliRunner
 from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.cli import app
 from stowage_testbed.toolchain import choose_minor
-from stowage_testbed.toolchain.manifest import DEFAULT_GROUP, Tool, load_manifest
-from stowage_testbed.toolchain.minors import built_minors, find_minor
+from stowage_testbed.toolchain.manifest import DEFAULT_GROUP, Tool, built_minors, find_minor, load_manifest
 
 HEAVY = ["kubernetes", "ortools", "pandas", "numpy", "matplotlib", "grpc"]
 

@@ -33,7 +33,7 @@ from stowage_testbed.cluster.ports import port_beside
 from stowage_testbed.helm import Release
 from stowage_testbed.helm.serving import await_serving, diagnose
 from stowage_testbed.helm.values import api_server_url
-from stowage_testbed.hostpods.ended import EndedContainers
+from stowage_testbed.hostpods import EndedContainers
 from stowage_testbed.run.arm import ClientLimits, RunningArm
 
 NAMESPACE = "kube-system"

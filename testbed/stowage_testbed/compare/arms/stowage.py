@@ -22,8 +22,7 @@ from stowage_testbed.optimizer_service.compiled import compile_optimizer
 from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides
 from stowage_testbed.simulate import find_profile
 from stowage_testbed.toolchain import choose_minor, tool_build
-from stowage_testbed.toolchain.manifest import load_manifest
-from stowage_testbed.toolchain.minors import find_minor
+from stowage_testbed.toolchain.manifest import find_minor, load_manifest
 
 PROFILE = "optimizer"
 OPTIMIZER = "PriorityOptimizer"
