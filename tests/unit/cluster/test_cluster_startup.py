@@ -121,14 +121,16 @@ def test_nothing_happens_by_chance_or_takes_time_by_itself(configurations: dict[
     """KWOK jitters delays and weighs stages with a generator that has no seed."""
     documents = configurations["kwokctl"]
     stages = [one["spec"] for one in documents if one["kind"] == "Stage"]
+    rules = [one["selector"]["matchExpressions"] for one in stages if one["resourceRef"]["kind"] == "Pod"]
+    (resized,) = {rule["key"] for of_stage in rules for rule in of_stage if ".resources" in rule["key"]}
+    names = {resized: "resized"}
     matches = [
         [
-            [rule["key"], rule["operator"], *rule.get("values", ())]
-            for rule in stage["selector"]["matchExpressions"]
-            if rule["key"].startswith(".metadata.deletion") or rule["key"] == ".status.phase"
+            [names.get(rule["key"], rule["key"]), rule["operator"], *rule.get("values", ())]
+            for rule in of_stage
+            if rule["key"].startswith((".metadata.deletion", ".status.phase")) or rule["key"] in names
         ]
-        for stage in stages
-        if stage["resourceRef"]["kind"] == "Pod"
+        for of_stage in rules
     ]
 
     assert [one["delay"] for one in stages if "delay" in one] == WANTED["delays"]
