@@ -76,9 +76,10 @@ def load_files(paths: Iterable[Path]) -> tuple[Scenario, ...]:
     scenarios: list[Scenario] = []
     issues: list[Issue] = []
     for path in paths:
-        found, wrong = _read_file(path)
-        scenarios.extend(found)
-        issues.extend(wrong)
+        try:
+            scenarios += _read_file(path)
+        except ScenarioIssuesError as error:
+            issues += error.issues
     if issues:
         raise ScenarioIssuesError(issues)
     return tuple(scenarios)
@@ -87,61 +88,54 @@ def load_files(paths: Iterable[Path]) -> tuple[Scenario, ...]:
 def read_filled(scenario: Scenario) -> dict[str, Any]:
     """Return a scenario as its file has it, with parameters filled in."""
     path = scenario.path or Path()
-    root, _ = compose(path, WAY_OUT)
-    if root is None:
-        raise StowageError(f"{path} has changed since it was read; try again")
-    filled = Filling(path, read_variant_values(root)[scenario.variant]).fill(root)
-    return dict(read_node(path, filled).data)
+    root = compose(path, WAY_OUT)
+    filled = Filling(path, read_variant_values(root)[scenario.variant], set(), []).fill(root)
+    return dict(read_node(path, filled, []).data)
 
 
-def _read_file(path: Path) -> tuple[tuple[Scenario, ...], list[Issue]]:
-    root, issues = compose(path, WAY_OUT)
-    if root is None:
-        return (), issues
+def _read_file(path: Path) -> list[Scenario]:
+    root = compose(path, WAY_OUT)
+    issues, made, used = list[Issue](), list[Scenario | None](), set[str]()
     try:
-        whole = read_node(path, root)
-        if wrong := _find_other_form(whole):
-            return (), [wrong]
-        made: list[Scenario | None] = []
-        used: set[str] = set()
-        for variant, values in read_variant_values(root).items():
-            filling = Filling(path, values)
-            reading = _Reading(read_node(path, filling.fill(root)))
-            made.append(reading.make(variant))
-            used |= filling.used
-            issues += [*filling.issues, *reading.issues]
-        issues += check_parameters(whole, used)
+        whole = read_node(path, root, issues)
+        if _is_scenario(whole):
+            for variant, values in read_variant_values(root).items():
+                filled = Filling(path, values, used, issues).fill(root)
+                made.append(_Reading(read_node(path, filled, issues)).make(variant))
+            check_parameters(whole, used)
+            name, expected = whole.data.get("name"), "/".join(path.with_suffix("").parts[-2:])
+            if isinstance(name, str) and name != expected:
+                whole.report(("name",), f"name {name!r} does not match the file's path; call it {expected!r}")
     except RecursionError:
         issues = [Issue(path, 1, 1, "this is nested too deeply, or an alias contains itself; write it flatter")]
-    else:
-        name, expected = whole.data.get("name"), "/".join(path.with_suffix("").parts[-2:])
-        if isinstance(name, str) and name != expected:
-            message = f"name {name!r} does not match the file's path; call it {expected!r}"
-            issues.append(whole.issue(("name",), message))
-    return (() if issues else tuple(one for one in made if one)), issues
+    if issues:
+        raise ScenarioIssuesError(issues)
+    return [one for one in made if one]
 
 
-def _find_other_form(document: Document) -> Issue | None:
-    """Return the issue of what is no scenario at all, or has no steps."""
+def _is_scenario(document: Document) -> bool:
+    """Return whether it is a scenario of this version of the language, and report it if not."""
     data = document.data
     if not isinstance(data, dict):
         message = f"the scenario must be a mapping, not {describe(data)}; start it with `name:` and `description:`"
-        return document.issue((), message)
+        document.report((), message)
+        return False
     expect = data.get("expect")
     old = [key for key in ("deterministic", "optimizer") if isinstance(expect, dict) and key in expect]
     if "steps" in data or not old:
-        return None
-    return document.issue(("expect", old[0]), _OLD_FORM, of_key=True)
+        return True
+    document.report(("expect", old[0]), _OLD_FORM, of_key=True)
+    return False
 
 
 class _Reading:
-    """One run of a file, with the files that its steps name, and all issues."""
+    """One run of a file, with the files that its steps name."""
 
     file: ScenarioFile
 
     def __init__(self, document: Document) -> None:
-        self.issues: list[Issue] = []
         self._document = document
+        self._report = document.report
         self._folder = document.path.parent
         self._objects: dict[str, ObjectSpec] = {}
         self._traces: dict[str, Trace | None] = {}
@@ -149,7 +143,8 @@ class _Reading:
 
     def make(self, variant: str | None) -> Scenario | None:
         """Return the scenario; None where the file cannot be read."""
-        file, self.issues = read(ScenarioFile, self._document, "the scenario")
+        before = len(self._document.issues)
+        file = read(ScenarioFile, self._document, "the scenario")
         if file is None:
             return None
         self.file = file
@@ -181,12 +176,9 @@ class _Reading:
         }
         scenario = Scenario(**same | own)
         # What a broken file of another kind has cannot be known.
-        whole = not self.issues
-        lint(Content(scenario, file, self._document.data, steps, whole, self._add))
+        whole = len(self._document.issues) == before
+        lint(Content(scenario, file, self._document.data, steps, whole, self._report))
         return scenario
-
-    def _add(self, place: Where, message: str, *, of_key: bool = False) -> None:
-        self.issues.append(self._document.issue(place, message, of_key=of_key))
 
     def _make_step(self, number: int, action: Action, controllers: list[str]) -> Step:
         """Return a step with what the files that it names have."""
@@ -212,11 +204,11 @@ class _Reading:
                 else:
                     found = self._files[name] = read_objects(name, self._folder, taken, self._objects)
             except StowageError as error:
-                self._add(place, str(error))
+                self._report(place, str(error))
                 continue
             for one in found:
                 for at, message in check_manifest(one.manifest, ()):
-                    self._add(place, f"{one.place}: {spell(at, '')}: {message}")
+                    self._report(place, f"{one.place}: {spell(at, '')}: {message}")
             changes.update({one.name: one for one in found if one.name in self._objects})
             self._objects |= {one.name: one for one in found if one.name not in self._objects}
             yield from (one.name for one in found)
@@ -232,20 +224,22 @@ class _Reading:
             recorded = recorded.without_nodes()
             if action.placed == "as-recorded":
                 message = "pods can be placed as recorded where the nodes are the trace's; leave out `placed`, or the "
-                self._add(place, f"{message}scenario's own `nodes`")
+                self._report(place, f"{message}scenario's own `nodes`")
         return replace(action, recorded=recorded)
 
     def _read_trace(self, file: str, place: Where) -> Trace | None:
         if not file.endswith(SUFFIXES):
             known = ", ".join(SUFFIXES)
-            self._add(place, f"{file} is not one of {known}; `stowage record` writes such a file, or write a `burst`")
+            self._report(
+                place, f"{file} is not one of {known}; `stowage record` writes such a file, or write a `burst`"
+            )
             return None
         try:
             trace, issues = scan_trace(self._folder / file)
         except InputError as error:
-            self._add(place, f"cannot read {file}: {error}; name the file of a trace, relative to this one")
+            self._report(place, f"cannot read {file}: {error}; name the file of a trace, relative to this one")
             return None
-        self.issues += [Issue(self._folder / file, line, 1, message) for line, message in issues]
+        self._document.issues += [Issue(self._folder / file, line, 1, message) for line, message in issues]
         return None if issues else trace
 
 

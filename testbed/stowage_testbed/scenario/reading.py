@@ -8,12 +8,12 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from stowage_testbed.scenario.steps.action import Where
 from stowage_testbed.scenario.types import key_of
-from stowage_testbed.scenario.yaml_file import FIXED, PLACEHOLDER, Document, Issue, suggest_known
+from stowage_testbed.scenario.yaml_file import FIXED, PLACEHOLDER, Document, suggest_known
 
 Made = TypeVar("Made")
 Schema = dict[str, Any]
@@ -41,8 +41,8 @@ _LIMITS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less tha
 _UNKNOWN = ("unexpected_keyword_argument", "extra_forbidden")
 
 
-def read(cls: type[Made], document: Document, noun: str) -> tuple[Made | None, list[Issue]]:
-    """Return the object that a document has, or nothing and all issues; the noun is what to call the whole of it."""
+def read(cls: type[Made], document: Document, noun: str) -> Made | None:
+    """Return the object that a document has, or report all its issues; the noun is what to call the whole of it."""
     from pydantic import ValidationError  # noqa: PLC0415
 
     try:
@@ -50,8 +50,9 @@ def read(cls: type[Made], document: Document, noun: str) -> tuple[Made | None, l
         hashable: Any = cls  # a class is, which the type of a cache does not know
         made: Made = _adapter(hashable)[1].validate_json(json.dumps(document.data), strict=True)
     except ValidationError as error:
-        return None, list(_translate(cls, error.errors(include_url=False), document, noun))
-    return made, []
+        _report(cls, error.errors(include_url=False), document, noun)
+        return None
+    return made
 
 
 def make_schema(cls: type) -> Schema:
@@ -212,8 +213,8 @@ def _read_module(name: str) -> Mapping[str, Mapping[str, str]]:
     return found
 
 
-def _translate(cls: type, errors: Sequence[Any], document: Document, noun: str) -> Iterator[Issue]:
-    """Yield what pydantic found, at its places in the file.
+def _report(cls: type, errors: Sequence[Any], document: Document, noun: str) -> None:
+    """Report what pydantic found, at its places in the file.
 
     Types that a value does not fit are named together, and only where it fits no branch of a union.
     """
@@ -231,14 +232,14 @@ def _translate(cls: type, errors: Sequence[Any], document: Document, noun: str) 
         if _is_left_over(one["input"], place) or (one["type"] == "too_short" and place in above):
             continue
         if not _wanted(one["type"]):
-            yield _issue(schema, document, place, one, noun)
+            _report_one(schema, document, place, one, noun)
         elif place not in fitting and (words := " or ".join(nouns.pop(place, ()))):
             quotable = words == NOUNS["string"] and isinstance(one["input"], bool | int | float)
             hint = "; put it in quotes" if quotable else ""
-            yield document.issue(place, f"{spell(place, noun)} must be {words}, not {describe(one['input'])}{hint}")
+            document.report(place, f"{spell(place, noun)} must be {words}, not {describe(one['input'])}{hint}")
 
 
-def _issue(schema: Schema, document: Document, place: Where, one: Any, noun: str) -> Issue:
+def _report_one(schema: Schema, document: Document, place: Where, one: Any, noun: str) -> None:
     name, kind, ctx, key = spell(place, noun), one["type"], one.get("ctx", {}), one["loc"][-1]
     of_key = kind in _UNKNOWN or key == "[key]"
     if kind in _UNKNOWN:
@@ -266,7 +267,7 @@ def _issue(schema: Schema, document: Document, place: Where, one: Any, noun: str
         meant = [word for word in re.findall(r"`([a-z_]+)`", said) if (*place, word) in document.keys]
         if meant:
             place, of_key = (*place, meant[0]), True
-    return document.issue(place, message, of_key=of_key)
+    document.report(place, message, of_key=of_key)
 
 
 def _place_of(one: Any, data: Any) -> tuple[Where, set[int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -64,22 +64,26 @@ class Document:
     data: Any = None
     values: dict[Where, yaml.Mark] = field(default_factory=dict)
     keys: dict[Where, yaml.Mark] = field(default_factory=dict)
+    issues: list[Issue] = field(default_factory=list)
 
-    def issue(self, place: Where, message: str, *, of_key: bool = False) -> Issue:
-        """Return an issue of a value or a key, or of the nearest thing around it."""
+    def report(self, place: Where, message: str, *, of_key: bool = False) -> None:
+        """Add an issue of a value or a key, or of the nearest thing around it."""
+        self.issues.append(Issue(self.path, *self._find(place, of_key=of_key), message))
+
+    def line(self, place: Where) -> int:
+        """Return the line of a value."""
+        return self._find(place)[0]
+
+    def _find(self, place: Where, *, of_key: bool = False) -> tuple[int, int]:
         mark = self.keys.get(place) if of_key else None
         while mark is None and place and place not in self.values:
             place = place[:-1]
         mark = mark or self.values.get(place)
-        return Issue(self.path, mark.line + 1 if mark else 1, mark.column + 1 if mark else 1, message)
-
-    def line(self, place: Where) -> int:
-        """Return the line of a value."""
-        return self.issue(place, "").line
+        return (mark.line + 1, mark.column + 1) if mark else (1, 1)
 
 
-def compose(path: Path, way_out: str) -> tuple[yaml.Node | None, list[Issue]]:
-    """Parse a file; issues are broken YAML and keys that stand twice. Raises a StowageError if it cannot be read."""
+def compose(path: Path, way_out: str) -> yaml.Node:
+    """Parse a file; raises a ScenarioIssuesError if it is no YAML, and a StowageError if it cannot be read."""
     try:
         text = read_text(path)
     except OSError as error:
@@ -89,7 +93,6 @@ def compose(path: Path, way_out: str) -> tuple[yaml.Node | None, list[Issue]]:
     line, column = 1, 1
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
-        issues = list(_find_duplicate_keys(path, root)) if root else []
     except yaml.MarkedYAMLError as error:
         if error.problem_mark:
             line, column = error.problem_mark.line + 1, error.problem_mark.column + 1
@@ -101,26 +104,26 @@ def compose(path: Path, way_out: str) -> tuple[yaml.Node | None, list[Issue]]:
         message = "this is nested too deeply, or an alias contains itself; write it flatter"
     else:
         if root is not None:
-            return root, issues
+            return root
         message = "the file is empty; start it with `name:` and `description:`"
-    return None, [Issue(path, line, column, message)]
+    raise ScenarioIssuesError([Issue(path, line, column, message)])
 
 
-def read_node(path: Path, node: yaml.Node) -> Document:
-    """Turn a node into plain values; mapping keys are always text."""
-    document = Document(path)
+def read_node(path: Path, node: yaml.Node, issues: list[Issue]) -> Document:
+    """Turn a node into plain values; mapping keys are always text, and ``issues`` takes those that stand twice."""
+    document = Document(path, issues=issues)
     document.data = _read_plain(node, (), document)
     return document
 
 
 @dataclass(slots=True)
 class Filling:
-    """One filling-in of parameters; remembers which were used and what went wrong."""
+    """One filling-in of parameters; ``used`` and ``issues`` take which were used and what went wrong."""
 
     path: Path
     values: Mapping[str, yaml.Node]
-    used: set[str] = field(default_factory=set)
-    issues: list[Issue] = field(default_factory=list)
+    used: set[str]
+    issues: list[Issue]
 
     def fill(self, root: yaml.Node) -> yaml.Node:
         """Return a file's node with every placeholder replaced, outside `FIXED`."""
@@ -173,24 +176,28 @@ def read_variant_values(root: yaml.Node) -> dict[str | None, dict[str, yaml.Node
     return values
 
 
-def check_parameters(document: Document, used: set[str]) -> Iterator[Issue]:
-    """Yield unused parameters, unknown ones in variants, and values of a wrong type, of a file as it is written."""
+def check_parameters(document: Document, used: set[str]) -> None:
+    """Report unused parameters, unknown ones in variants, and values of a wrong type, of a file as it is written."""
     declared, variants = (_mapping(document.data, key) for key in ("parameters", "variants"))
+    values: list[tuple[Where, str, Any]] = []
     for name, one in declared.items():
-        place = ("parameters", name)
         if name not in used:
             message = f"parameter {name!r} is never used; write ${{{name}}} or remove it"
-            yield document.issue(place, message, of_key=True)
-        if "default" in (one if isinstance(one, dict) else {}):
-            yield from _check_type(document, (*place, "default"), name, one, one["default"])
+            document.report(("parameters", name), message, of_key=True)
+        if isinstance(one, dict) and "default" in one:
+            values.append((("parameters", name, "default"), name, one["default"]))
     for variant, body in variants.items():
         for name, value in _mapping(body, "set").items():
-            inner = ("variants", variant, "set", name)
-            if name not in declared:
-                message = f"no parameter is called {name!r}; {suggest_known(name, list(declared))}"
-                yield document.issue(inner, message, of_key=True)
-            else:
-                yield from _check_type(document, inner, name, declared[name], value)
+            values.append((("variants", variant, "set", name), name, value))
+    for place, name, value in values:
+        if name not in declared:
+            message = f"no parameter is called {name!r}; {suggest_known(name, list(declared))}"
+            document.report(place, message, of_key=True)
+            continue
+        kind = declared[name].get("type") if isinstance(declared[name], dict) else None
+        wanted = _TYPES.get(kind, object) if isinstance(kind, str) else object
+        if not isinstance(value, wanted) or (kind in ("integer", "number") and isinstance(value, bool)):
+            document.report(place, f"parameter {name!r} takes values of type {kind}; write one, or change type")
 
 
 def suggest_known(name: str, known: Sequence[str], shown: int | None = None) -> str:
@@ -203,38 +210,13 @@ def suggest_known(name: str, known: Sequence[str], shown: int | None = None) -> 
     return f"known are {', '.join([*known[:shown], *more])}"
 
 
-def _check_type(document: Document, place: Where, name: str, declared: Any, value: Any) -> Iterator[Issue]:
-    kind = _mapping(declared, None).get("type")
-    wanted = _TYPES.get(kind, object) if isinstance(kind, str) else object
-    if not isinstance(value, wanted) or (kind in ("integer", "number") and isinstance(value, bool)):
-        yield document.issue(place, f"parameter {name!r} takes values of type {kind}; write one, or change type")
-
-
-def _mapping(value: Any, key: str | None) -> Mapping[str, Any]:
-    inner = value if key is None or not isinstance(value, dict) else value.get(key)
+def _mapping(value: Any, key: str) -> Mapping[str, Any]:
+    inner = value.get(key) if isinstance(value, dict) else None
     return inner if isinstance(inner, dict) else {}
 
 
 def _entries_of(node: yaml.Node | None) -> dict[str, yaml.Node]:
     return {str(key.value): value for key, value in node.value} if isinstance(node, yaml.MappingNode) else {}
-
-
-def _find_duplicate_keys(path: Path, root: yaml.Node) -> Iterator[Issue]:
-    unseen, met = [root], {id(root)}
-    while unseen:
-        node = unseen.pop()
-        inner = list(node.value) if isinstance(node, yaml.SequenceNode) else []
-        lines: dict[str, int] = {}
-        for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
-            line, name = key.start_mark.line + 1, str(key.value)
-            if name in lines:
-                message = f"key {name!r} stands already in line {lines[name]}; keep one"
-                yield Issue(path, line, key.start_mark.column + 1, message)
-            lines.setdefault(name, line)
-            inner.append(value)
-        # What several aliases name is looked at once.
-        unseen += [one for one in inner if id(one) not in met]
-        met.update(map(id, inner))
 
 
 def _read_plain(node: yaml.Node, place: Where, document: Document) -> Any:
@@ -243,7 +225,12 @@ def _read_plain(node: yaml.Node, place: Where, document: Document) -> Any:
         mapping: dict[str, Any] = {}
         for key, value in node.value:
             inner = (*place, str(key.value))
-            document.keys[inner] = key.start_mark
+            first = document.keys.setdefault(inner, key.start_mark)
+            if first is not key.start_mark:
+                message = f"key {inner[-1]!r} stands already in line {first.line + 1}; keep one"
+                document.issues.append(
+                    Issue(document.path, key.start_mark.line + 1, key.start_mark.column + 1, message)
+                )
             mapping[str(key.value)] = _read_plain(value, inner, document)
         return mapping
     if isinstance(node, yaml.SequenceNode):

@@ -56,8 +56,8 @@ def results_of(
     """Return what is found where a plan with one move is proved to be best."""
     plans = OptimizerRecord(1, 1, 0, optimal=True, phases=phases or {})
     found = Moment(figure_1(*(on or BEFORE)), plans=plans, **moment)
-    made, issues = read(ExpectedMoment, Document(Path(), expected), "it")
-    assert made, issues
+    made = read(ExpectedMoment, document := Document(Path(), expected), "it")
+    assert made, document.issues
     return list(check_moment(made, found, tolerance))
 
 
@@ -99,7 +99,7 @@ def test_each_word_of_an_object_can_hold_and_can_fail(case: dict[str, Any]) -> N
 def test_a_metric_beyond_its_bound_or_without_a_value_fails(case: dict[str, Any]) -> None:
     """A measurement that failed must not look like a fast one."""
     bounds = CASES["bounds"].items()
-    made = {name: bound for name, plain in bounds if (bound := read(MetricBound, Document(Path(), plain), "it")[0])}
+    made = {name: bound for name, plain in bounds if (bound := read(MetricBound, Document(Path(), plain), "it"))}
     results = list(check_metrics(made, case["values"], case.get("notes", {})))
 
     assert len(results) == len(made) == len(bounds)

@@ -117,8 +117,8 @@ def dig(found: Any, *path: str) -> Any:
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_a_workload_becomes_controllers_and_pods(case: dict[str, Any]) -> None:
     """What the API demands of one kind it refuses of another."""
-    workload, issues = read(WrittenWorkload, Document(Path(), case["workload"]), "it")
-    assert workload, issues
+    workload = read(WrittenWorkload, document := Document(Path(), case["workload"]), "it")
+    assert workload, document.issues
     found = make_controllers(workload.make(), "ns")
 
     assert list(find_differences({"all": case["made"]}, {"all": found})) == []

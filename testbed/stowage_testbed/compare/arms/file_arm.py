@@ -20,7 +20,7 @@ from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides
 from stowage_testbed.scenario.reading import read
 from stowage_testbed.scenario.steps.action import Where
 from stowage_testbed.scenario.types import READ, Filled, Label, Some, Written
-from stowage_testbed.scenario.yaml_file import Issue, compose, read_node, suggest_known
+from stowage_testbed.scenario.yaml_file import Issue, ScenarioIssuesError, compose, read_node, suggest_known
 from stowage_testbed.toolchain import choose_minor
 
 PLACEHOLDERS = ("kubeconfig", "config", "port", "folder", "qps", "burst")
@@ -210,18 +210,18 @@ def load_arm_file(path: Path) -> FileArm:
     # Programs run in folders of their own.
     folder = path.resolve().parent
     try:
-        root, issues = compose(path, "")
+        root = compose(path, "")
+    except ScenarioIssuesError as error:
+        raise _issues_error(error.issues) from None
     except StowageError as error:
         raise InputError(f"{error}; it should be an arm file") from error
-    if root is None:
-        raise _issues_error(issues)
-    document = read_node(path, root)
-    file, found = read(ArmFile, document, "the arm file")
+    document = read_node(path, root, [])
+    file = read(ArmFile, document, "the arm file")
     data = document.data if isinstance(document.data, Mapping) else {}
-    rules = _rule_issues(data, folder)
-    issues += [*found, *(document.issue(place, message, of_key=of_key) for place, message, of_key in rules)]
-    if file is None or issues:
-        raise _issues_error(issues)
+    for place, message, of_key in _rule_issues(data, folder):
+        document.report(place, message, of_key=of_key)
+    if file is None or document.issues:
+        raise _issues_error(document.issues)
     return FileArm(file.name, file, folder, _configuration_text(data, folder) or "")
 
 
