@@ -19,7 +19,7 @@ from stowage_testbed.metrics.state import (
     list_groups,
     list_placements,
 )
-from stowage_testbed.scenario.expected import Bounds, ExpectedMoment, ExpectedObject, MetricBound
+from stowage_testbed.scenario.expected import Bounds, ExpectedMoment, MetricBound, WrittenObject
 from stowage_testbed.scenario.expression import Expression
 
 NAMES = ("name", "type", "key", "uid", "containerPort", "port", "mountPath", "ip")
@@ -126,8 +126,9 @@ def check_moment(expect: ExpectedMoment, moment: Moment, tolerance: float) -> It
         yield _check_equal("optimal", expect.optimal, record.optimal)
     for name, wanted in expect.objects.items():
         body = moment.objects.get(name)
-        if body is None or not wanted.there:
-            yield _check_equal(f"{name} is there", wanted.there, body is not None)
+        there = wanted.get("there", True)
+        if body is None or not there:
+            yield _check_equal(f"{name} is there", there, body is not None)
             continue
         events = "; ".join(moment.events.get(str(body["metadata"]["name"]), ())[-_EVENTS:])
         for result in _check_object(name, wanted, body, moment.workload_of):
@@ -200,32 +201,28 @@ def check_expressions(expressions: Iterable[Expression], values: Mapping[str, An
 
 
 def _check_object(
-    name: str, wanted: ExpectedObject, body: Mapping[str, Any], workload_of: Mapping[str, str]
+    name: str, wanted: WrittenObject, body: Mapping[str, Any], workload_of: Mapping[str, str]
 ) -> Iterator[CheckResult]:
     status = body.get("status") or {}
-    if wanted.phase is not None:
-        yield _check_equal(f"phase of {name}", wanted.phase, status.get("phase", "none"))
-    if wanted.node_name is not None:
+    if "phase" in wanted:
+        yield _check_equal(f"phase of {name}", wanted["phase"], status.get("phase", "none"))
+    if "nodeName" in wanted:
         node = status.get("nodeName") or (body.get("spec") or {}).get("nodeName")
-        yield _check_equal(f"node of {name}", wanted.node_name, node or "none")
-    if wanted.owners is not None:
-        owners = Counter(
-            workload_of.get(str(owner.get("name")), str(owner.get("name")))
-            for owner in status.get("currentOwners") or ()
-        )
-        yield _check_equal(f"owners of {name}", _drop_zeros(wanted.owners), dict(owners))
-    if wanted.allocated is not None:
-        found = Resources.of_list(status.get("allocated") or {})
-        yield _check_equal(
-            f"allocated of {name}",
-            {key: spell(key, amount) for key, amount in wanted.allocated.items()},
-            {key: spell(key, found[key]) for key in wanted.allocated},
-        )
-    wrong = list(find_differences(wanted.has, body))
+        yield _check_equal(f"node of {name}", wanted["nodeName"], node or "none")
+    if "currentOwners" in wanted:
+        pods = (str(owner.get("name")) for owner in status.get("currentOwners") or ())
+        owners = Counter(workload_of.get(pod, pod) for pod in pods)
+        yield _check_equal(f"owners of {name}", _drop_zeros(wanted["currentOwners"]), dict(owners))
+    if "allocated" in wanted:
+        asked, found = Resources.of_list(wanted["allocated"]), Resources.of_list(status.get("allocated") or {})
+        expected, actual = ({key: spell(key, one[key]) for key in asked} for one in (asked, found))
+        yield _check_equal(f"allocated of {name}", expected, actual)
+    rest = {key: value for key, value in wanted.items() if key not in WrittenObject.__annotations__}
+    wrong = list(find_differences(rest, body))
     for one in wrong:
         yield _check_equal(f"{one.path} of {name}", one.wanted, "none" if one.found is None else one.found)
-    if wanted.has and not wrong:
-        yield _check_equal(f"{', '.join(wanted.has)} of {name}", True, True)
+    if rest and not wrong:
+        yield _check_equal(f"{', '.join(rest)} of {name}", True, True)
 
 
 def _check_change(

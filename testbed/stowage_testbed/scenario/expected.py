@@ -10,9 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from annotated_types import Ge, MinLen
 from typing_extensions import TypedDict
 
-from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.scenario.types import (
-    Anything,
     Change,
     Count,
     Counts,
@@ -89,32 +87,10 @@ class WrittenObject(TypedDict, total=False):
 allow_more(WrittenObject)
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedObject:
-    """What must hold of one object; of what ``has`` names it must have at least so much."""
-
-    there: bool = True
-    phase: str | None = None
-    node_name: str | None = None
-    owners: Counts | None = None
-    allocated: Resources | None = None
-    has: Anything = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, written: WrittenObject) -> Self:
-        """Return what a file has; raises a ValueError if that is nothing."""
-        if not written:
-            raise ValueError("is empty; fill it or remove it")
-        has: dict[str, Any] = {**written}
-        allocated = has.pop("allocated", None)
-        return cls(
-            has.pop("there", True),
-            has.pop("phase", None),
-            has.pop("nodeName", None),
-            has.pop("currentOwners", None),
-            None if allocated is None else Resources.of_list(allocated),
-            has,
-        )
+def _refuse_nothing(written: WrittenObject) -> WrittenObject:
+    if not written:
+        raise ValueError("is empty; fill it or remove it")
+    return written
 
 
 def _sort(values: Iterable[Any]) -> tuple[Any, ...]:
@@ -155,7 +131,7 @@ class ExpectedMoment:
     """Utilisation minus that at the checkpoint `since`, by resource; only of a `check`."""
     phases: Counts | None = None
     """Number of plans by the phase that they are in. A phase that is not named has none."""
-    objects: Mapping[str, Annotated[ExpectedObject, Written(WrittenObject, ExpectedObject.of)]] = field(
+    objects: Mapping[str, Annotated[WrittenObject, Written(WrittenObject, _refuse_nothing)]] = field(
         default_factory=dict
     )
     """What must hold of objects and plans, by the name that the scenario has for them, or of any other object as

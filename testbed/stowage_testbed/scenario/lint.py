@@ -317,9 +317,9 @@ def _list_uses(one: Content) -> Iterator[tuple[Where, str, Sort]]:
             # Of a Kind/name the cluster alone knows whether it is there.
             if "/" not in name:
                 yield place, name, "phased"
-            if expected.node_name is not None:
-                yield (*place, "nodeName"), expected.node_name, "node"
-            for owner in expected.owners or ():
+            if "nodeName" in expected:
+                yield (*place, "nodeName"), expected["nodeName"], "node"
+            for owner in expected.get("currentOwners", ()):
                 yield (*place, "currentOwners", owner), owner, "pods"
 
 
