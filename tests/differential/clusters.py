@@ -15,7 +15,7 @@ from mixed_instances import mixed_scenario
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.instances import Cell
-from stowage_testbed.scenario.manifests import make_nodes, make_pods
+from stowage_testbed.scenario.manifests import make_pods
 from stowage_testbed.simulate import NO_PROTECTION, Instance, Question, Simulator
 from tests.differential.manifests import REQUIRED, node_manifest, pod_manifest
 from tests.differential.related_pods import NAMESPACES, NOWHERE, crowded_pods
@@ -104,7 +104,7 @@ def _mixed(rng: Random) -> Draft:
     pods = [deepcopy(pod) for pod in make_pods(scenario, "default")]
     for pod in pods:
         own(pod, pod["metadata"]["labels"][WORKLOAD_LABEL])
-    return Draft([deepcopy(node) for node in make_nodes(scenario)], pods)
+    return Draft([deepcopy(node) for node in scenario.first_nodes], pods)
 
 
 def _related(rng: Random) -> Draft:

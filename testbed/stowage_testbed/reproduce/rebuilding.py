@@ -39,9 +39,8 @@ from stowage_testbed.reproduce.sweep import (
     write_frame,
 )
 from stowage_testbed.scenario.instances import REQUIRED, Case, Cell, Family
-from stowage_testbed.scenario.manifests import make_nodes
+from stowage_testbed.scenario.manifests import NAMESPACE
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.simulation import NAMESPACE
 from stowage_testbed.text.figure import Figure, at_most, figure, table
 from stowage_testbed.text.tables import Table, markdown_text, terminal_text
 from stowage_testbed.toolchain.environment import environment
@@ -232,7 +231,7 @@ def snapshot_of(scenario: Scenario, placements: Mapping[str, str | None]) -> pb.
     """Return the snapshot of a filled cluster; ``placements`` has the node of each ``<workload>-<number>``, or None."""
     sizes = {name: pool.resources for pool in scenario.nodes for name in pool.node_names()}
     snapshot = pb.Snapshot(id=f"{scenario.name}-{scenario.instance.seed if scenario.instance else 0}")
-    for node in make_nodes(scenario):
+    for node in scenario.first_nodes:
         name, labels = node["metadata"]["name"], node["metadata"]["labels"]
         snapshot.nodes.add(name=name, allocatable=message_of(sizes[name]), labels=labels)
     for workload in scenario.workload:

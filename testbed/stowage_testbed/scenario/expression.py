@@ -16,6 +16,8 @@ from stowage_testbed.base.errors import StowageError
 _AT = re.compile(r"<input>:(\d+):(\d+): *(.*)")
 _LOGIC = ("&&", "||")
 _COMPARED = ("==", "!=", "<=", ">=", "<", ">")
+_OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
+_TOKEN = re.compile(r"""'[^']*'|"[^"]*"|&&|\|\||[=!<>]=|.""", re.DOTALL)
 _SHOWN = 200  # Characters of a value that are shown
 
 
@@ -74,26 +76,14 @@ def _read(text: str, values: Mapping[str, Any]) -> Iterator[str]:
 
 def _split(text: str, operators: tuple[str, ...]) -> list[str]:
     """Return the parts between operators that stand in no brackets nor quotes."""
-    parts, depth, quote, begin, at = list[str](), 0, "", 0, 0
-    while at < len(text):
-        char = text[at]
-        if quote:
-            quote = "" if char == quote else quote
-        elif char in "\"'":
-            quote = char
-        elif char in "([{":
-            depth += 1
-        elif char in ")]}":
-            depth -= 1
-        elif not depth:
-            found = next((one for one in operators if text.startswith(one, at)), "")
-            if found:
-                parts.append(text[begin:at].strip())
-                at += len(found)
-                begin = at
-                continue
-        at += 1
-    return [one for one in (*parts, text[begin:].strip()) if one]
+    parts, depth = [""], 0
+    for token in _TOKEN.findall(text):
+        depth += (token in _OPEN) - (token in _CLOSE)
+        if token in operators and not depth:
+            parts.append("")
+        else:
+            parts[-1] += token
+    return [one.strip() for one in parts if one.strip()]
 
 
 @cache

@@ -16,7 +16,7 @@ from stowage_testbed.cli import app
 from stowage_testbed.cluster.node_pool import NodePool, annotate_fake
 from stowage_testbed.scenario.check import find_differences
 from stowage_testbed.scenario.load import find_files, find_shipped_folder, load_file, load_folder, select
-from stowage_testbed.scenario.manifests import make_controllers, make_nodes, make_pods, make_priority_classes
+from stowage_testbed.scenario.manifests import make_controllers, make_pods, make_priority_classes
 from stowage_testbed.scenario.model import Scenario, Workload, WrittenWorkload
 from stowage_testbed.scenario.reading import read
 from stowage_testbed.scenario.schema import write_starter
@@ -134,7 +134,7 @@ def test_priorities_become_classes_and_the_simulator_gets_them_as_numbers() -> N
     )
     scenario = Scenario("a/b", "a test", nodes=NODES, workload=workload)
     classes = make_priority_classes(scenario)
-    pods, nodes = make_pods(scenario, "ns"), make_nodes(scenario)
+    pods, nodes = make_pods(scenario, "ns"), scenario.first_nodes
 
     assert [(one["metadata"]["name"], one["value"]) for one in classes] == [
         ("stowage-minus-3", -3), ("stowage-5", 5),
