@@ -114,8 +114,9 @@ def show_page(
     from stowage_testbed.live.watching import LiveWatch  # noqa: PLC0415
 
     watch = LiveWatch(api, _remark)
-    control = Control(PlanApi(api), lambda: may_change_plans(api)) if allow_approve else None
-    server = LiveServer(watch, name, control)
+    plans = PlanApi(api)
+    control = Control({"approve": plans.approve, "abort": plans.abort}, lambda: may_change_plans(api))
+    server = LiveServer(watch, name, control if allow_approve else None)
     with _stopped_by_signals() as stop:
         watch.begin()
         try:

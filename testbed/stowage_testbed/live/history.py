@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 from array import array
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -21,14 +21,10 @@ from stowage_testbed.observe.plan import nodes_of, summary, told_price
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
 
-
 GONE = 0  # The phase of a pod of which a row says nothing more
-POD_COLUMNS = 4  # Kind, node, phase and why, by their numbers; -1 is none
-POD_ENTRY = 2 + POD_COLUMNS  # Of the log: milliseconds, row, columns
-MOST_ENTRIES = 400_000  # Changes of pods that are kept: more than an hour of a hundred a second
-FOLDED = 4  # One part in so many is given up when the log is full
-NO_POD = array("i", (-1, -1, GONE, -1))
+NO_POD = (-1, -1, GONE, -1)  # Kind, node, phase and why of a pod, by their numbers; -1 is none
 _PHASE = 2
+_FOLDED = 4  # One part in so many is given up when the log is full
 
 
 def pack(numbers: array[int]) -> str:
@@ -36,97 +32,85 @@ def pack(numbers: array[int]) -> str:
     return base64.b64encode(numbers.tobytes()).decode("ascii")
 
 
-class _Log:
-    """What the rows of one table were at the beginning, and their changes since: milliseconds, row, columns."""
+class Table:
+    """Rows of numbers: as they are, as they were at the beginning, and each change since with its milliseconds.
 
-    def __init__(self, nothing: Sequence[int]) -> None:
-        self._nothing = nothing
+    Of a row that nothing is known of, the columns are those of ``nothing``.
+    """
+
+    def __init__(self, nothing: tuple[int, ...]) -> None:
+        self.now = array("i")
+        self.changed: dict[int, tuple[int, ...]] = {}
+        self._nothing = array("i", nothing)
         self._first = array("i")
-        self._changes = array("i")
+        self._log = array("i")
+        self._entry = 2 + len(nothing)
         self._dropped = 0
-        self._width = 2 + len(nothing)
+
+    def reach(self, row: int) -> None:
+        """Have a row, of which nothing may be known yet."""
+        while len(self.now) <= row * len(self._nothing):
+            self.now.extend(self._nothing)
+
+    def get(self, row: int) -> tuple[int, ...]:
+        """Return the columns of a row as they are."""
+        width = len(self._nothing)
+        return tuple(self.now[row * width : (row + 1) * width])
+
+    def put(self, row: int, *columns: int) -> None:
+        """Take what a row is like now."""
+        self.reach(row)
+        if self.get(row) != columns:
+            width = len(columns)
+            self.now[row * width : (row + 1) * width] = array("i", columns)
+            self.changed[row] = columns
+
+    def begin(self) -> None:
+        """Make what is there the beginning."""
+        self._first = array("i", self.now)
+        self.changed.clear()
+
+    def take_changes(self, at_ms: int) -> list[int]:
+        """Return each row that changed since the last call, followed by its columns, and write that down."""
+        flat: list[int] = []
+        for row, columns in self.changed.items():
+            flat += (row, *columns)
+            self._log.extend((at_ms, row, *columns))
+        self.changed.clear()
+        return flat
 
     def __len__(self) -> int:
-        return len(self._changes) // self._width
-
-    def begin(self, rows: Sequence[int]) -> None:
-        self._first = array("i", rows)
-
-    def append(self, at_ms: int, row: int, columns: Iterable[int]) -> None:
-        self._changes.extend((at_ms, row, *columns))
+        """Return how many changes are kept."""
+        return len(self._log) // self._entry
 
     def count(self) -> int:
         """Return how many changes have come in all."""
         return self._dropped + len(self)
 
-    def moment(self, number: int) -> int:
-        """Return when a change that is kept came, in milliseconds."""
-        return self._changes[number * self._width]
+    def oldest_quarter_ms(self) -> int:
+        """Return when the oldest quarter of the changes was over."""
+        return self._log[len(self) // _FOLDED * self._entry]
 
     def fold(self, until_ms: int) -> None:
         """Make what came until a moment part of the beginning; what was seen at one moment stays together."""
         columns, first = len(self._nothing), 0
-        while first < len(self._changes) and self._changes[first] <= until_ms:
-            at = self._changes[first + 1] * columns
+        while first < len(self._log) and self._log[first] <= until_ms:
+            at = self._log[first + 1] * columns
             while len(self._first) < at + columns:
                 self._first.extend(self._nothing)
-            self._first[at : at + columns] = self._changes[first + 2 : first + self._width]
-            first += self._width
-        self._dropped += first // self._width
-        del self._changes[:first]
+            self._first[at : at + columns] = self._log[first + 2 : first + self._entry]
+            first += self._entry
+        self._dropped += first // self._entry
+        del self._log[:first]
 
-    def list_forgotten(self) -> set[int]:
+    def unused_rows(self) -> set[int]:
         """Return the rows of pods that are gone, and that no change speaks of."""
         phases = self._first[_PHASE :: len(self._nothing)]
-        return {row for row, phase in enumerate(phases) if phase == GONE} - set(self._changes[1 :: self._width])
+        return {row for row, phase in enumerate(phases) if phase == GONE} - set(self._log[1 :: self._entry])
 
     def packed(self, until: int) -> tuple[str, str]:
         """Return the beginning, and so many changes of all that came."""
-        return pack(self._first), pack(self._changes[: max(0, until - self._dropped) * self._width])
-
-
-class History:
-    """The beginning and the log of one watch, of at most so many changes of pods."""
-
-    def __init__(self, most: int = MOST_ENTRIES) -> None:
-        self._most = most
-        self.since_ms = 0
-        self._nodes, self._pods = _Log((-1,)), _Log(NO_POD)
-
-    def begin(self, nodes: Sequence[int], pods: array[int]) -> None:
-        """Take what is there at the beginning."""
-        self._nodes.begin(nodes)
-        self._pods.begin(pods)
-
-    def append(self, at_ms: int, nodes: Mapping[int, int], pods: Mapping[int, Iterable[int]]) -> set[int]:
-        """Take the changes of one moment by their rows; return the rows of pods that may be used again."""
-        for row, kind in nodes.items():
-            self._nodes.append(at_ms, row, (kind,))
-        for row, columns in pods.items():
-            self._pods.append(at_ms, row, columns)
-        if len(self._pods) <= self._most:
-            return set()
-        self.since_ms = self._pods.moment(len(self._pods) // FOLDED)
-        self._pods.fold(self.since_ms)
-        self._nodes.fold(self.since_ms)
-        return self._pods.list_forgotten()
-
-    def entries(self) -> tuple[int, int]:
-        """Return how many changes of nodes and of pods have come in all."""
-        return self._nodes.count(), self._pods.count()
-
-    def past(self, until: tuple[int, int] | None = None) -> dict[str, object]:
-        """Return the beginning and the log, packed; nothing that came after `entries` returned ``until``."""
-        nodes, pods = self.entries() if until is None else until
-        first_nodes, node_log = self._nodes.packed(nodes)
-        first_pods, pod_log = self._pods.packed(pods)
-        return {
-            "since": self.since_ms,
-            "nodes": first_nodes,
-            "pods": first_pods,
-            "nodeLog": node_log,
-            "podLog": pod_log,
-        }
+        return pack(self._first), pack(self._log[: max(0, until - self._dropped) * self._entry])
 
 
 _REVIEW = "authorization.k8s.io/v1"

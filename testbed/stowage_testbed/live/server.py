@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 import uvicorn
@@ -50,21 +50,11 @@ HEADERS: Mapping[str, str] = {
 """Of every answer; what a page may load is in the page itself."""
 
 
-class PlanControl(Protocol):
-    """What approves and aborts plans."""
-
-    def approve(self, name: str) -> None:
-        """Have a proposed plan carried out."""
-
-    def abort(self, name: str) -> None:
-        """Give a plan up."""
-
-
 @dataclass(frozen=True, slots=True)
 class Control:
-    """What changes plans from the page, and whether the viewer has the right to, as the cluster answers now."""
+    """What can be done to a plan of a name, and whether the viewer has the right to, as the cluster answers now."""
 
-    plans: PlanControl
+    actions: Mapping[str, Callable[[str], object]]
     allowed: Callable[[], bool]
 
 
@@ -159,12 +149,12 @@ class LiveServer:
         if self._control is None:
             return _said("the page is read-only", HTTPStatus.FORBIDDEN)
         name, what = request.path_params["name"], request.path_params["what"]
-        do = {"approve": self._control.plans.approve, "abort": self._control.plans.abort}
-        if what not in do:
+        action = self._control.actions.get(what)
+        if action is None:
             return _said("a plan is approved or aborted", HTTPStatus.NOT_FOUND)
         try:
             # The cluster itself judges the right to; it is asked with it.
-            do[what](name)
+            action(name)
         except StowageError as error:
             return _said(str(error), HTTPStatus.CONFLICT)
         return _said("done", HTTPStatus.OK)

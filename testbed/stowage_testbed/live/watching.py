@@ -13,16 +13,7 @@ from stowage_testbed.api.kinds import kinds_of
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.live.state import PLAN, SHOWN, LiveState
 from stowage_testbed.observe.change import Change
-from stowage_testbed.observe.watches import (
-    SILENCE_S,
-    Arrival,
-    Broken,
-    Interrupted,
-    Relisted,
-    Resumed,
-    Watches,
-    choose_kinds,
-)
+from stowage_testbed.observe.watches import SILENCE_S, Watches, choose_kinds
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
@@ -138,27 +129,12 @@ class LiveWatch:
             late = self._look_for_plans()
             with self._lock:
                 for arrival in (*late, *arrivals):
-                    self._apply(arrival)
+                    self.state.take(arrival)
                 message = self.state.flush(self._at_ms())
             # What was seen is in numbers already.
             self._watches.store.roll()
             if message is not None:
                 self.messages.put(message["seq"], msgspec.json.encode(message, enc_hook=dict))
-
-    def _apply(self, arrival: Arrival) -> None:
-        match arrival:
-            case Change():
-                self.state.take(arrival)
-            case Relisted(source, listed, _):
-                self.state.drop_missing(source.kind, listed)
-                for change in listed:
-                    self.state.take(change)
-            case Interrupted(source, _, why):
-                self.state.lose(source.kind, why)
-            case Resumed(source, _):
-                self.state.lose(source.kind, "")
-            case Broken(error):
-                self.state.lose("watch", str(error))
 
     def _look_for_plans(self) -> list[Change]:
         """Return the plans of a cluster that did not serve any when it was listed."""

@@ -40,8 +40,9 @@ def watching(
     """Watch a cluster, and show its page."""
     with environment.cluster.api_client() as api:
         watch = LiveWatch(api)
-        plans = Control(PlanApi(api), lambda: may_change_plans(api))
-        server = LiveServer(watch, "figure 1", plans if control else None)
+        plans = PlanApi(api)
+        buttons = Control({"approve": plans.approve, "abort": plans.abort}, lambda: may_change_plans(api))
+        server = LiveServer(watch, "figure 1", buttons if control else None)
         watch.begin()
         try:
             with serving(server) as address:

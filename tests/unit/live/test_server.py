@@ -35,6 +35,9 @@ class RecordingPlans:
     def abort(self, name: str) -> None:
         self.done.append(("abort", name))
 
+    def control(self, *, allowed: bool) -> Control:
+        return Control({"approve": self.approve, "abort": self.abort}, lambda: allowed)
+
 
 class Answer:
     """A whole answer."""
@@ -88,8 +91,7 @@ def plans() -> RecordingPlans:
 
 @pytest.fixture
 def browser(watch: LiveWatch, plans: RecordingPlans) -> Iterator[Browser]:
-    control = Control(plans, lambda: True)
-    with serving(LiveServer(watch, "c", control)) as address:
+    with serving(LiveServer(watch, "c", plans.control(allowed=True))) as address:
         yield Browser(address)
 
 
@@ -177,7 +179,7 @@ def test_the_page_is_read_only_unless_it_was_asked_for_and_the_cluster_agrees(
 ) -> None:
     """Whoever looks on must not fear to press a button, nor see one that only fails."""
     refused = "you may not change plans in this cluster"
-    for control, why in ((None, "the page is read-only"), (Control(plans, lambda: False), refused)):
+    for control, why in ((None, "the page is read-only"), (plans.control(allowed=False), refused)):
         with serving(LiveServer(watch, "c", control)) as address:
             reader = Browser(address)
             assert reader.ask("rights").json() == {"change": False, "why": why}

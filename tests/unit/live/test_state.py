@@ -10,12 +10,16 @@ import msgspec
 import pytest
 
 from stowage_testbed.amounts.resources import Resources
-from stowage_testbed.live.history import GONE, MOST_STEPS, POD_COLUMNS, POD_ENTRY, PlanLog, see_plan
+from stowage_testbed.live.history import GONE, MOST_STEPS, NO_POD, PlanLog, see_plan
 from stowage_testbed.live.state import ENDING, NOT_TRIED, PLACED, WAITING, LiveState
 from stowage_testbed.observe.change import Change, JsonObject, Verb
 from stowage_testbed.observe.receipt import ReceiptClock
+from stowage_testbed.observe.source import NODES, PODS
+from stowage_testbed.observe.watches import Interrupted, Relisted, Resumed
 
 CLOCK = ReceiptClock()
+POD_COLUMNS = len(NO_POD)
+POD_ENTRY = 2 + POD_COLUMNS  # Milliseconds and row come first
 NO_ROOM = "0/2 nodes are available: 2 Insufficient cpu."
 
 
@@ -81,7 +85,7 @@ def replayed(state: LiveState) -> tuple[array[int], list[int]]:
         moment, row, *columns = log[at : at + POD_ENTRY]
         moments.append(moment)
         while len(pods) < (row + 1) * POD_COLUMNS:
-            pods.extend((-1, -1, GONE, -1))
+            pods.extend(NO_POD)
         pods[row * POD_COLUMNS : (row + 1) * POD_COLUMNS] = array("i", columns)
     return pods, moments
 
@@ -174,7 +178,7 @@ def test_the_log_has_a_limit_and_stays_whole() -> None:
     pods, moments = replayed(state)
     now = state.now()
     assert len(moments) <= 40
-    assert moments[0] > state.history.since_ms > 1500
+    assert moments[0] > state.past()["since"] > 1500
     assert pods == numbers(now["pods"])[: len(pods)]
     assert len(now["podNames"]) < 60, "rows of pods long gone are used again"
     assert list(pods_of(pods, now["podNames"])) == ["default/stays"]
@@ -185,13 +189,16 @@ def test_a_lost_watch_is_told_and_what_a_new_list_lacks_has_gone() -> None:
     nodes = (("Node", a_node("n1")), ("Node", a_node("n2")))
     pods = (("Pod", a_pod("web-1", "n1")), ("Pod", a_pod("web-2", "n2")))
     state = begun(*nodes, *pods)
-    for why, lost in (("refused", "Pod: refused"), ("", "")):
-        state.lose("Pod", why)
+    for arrival, lost in (
+        (Interrupted(PODS, CLOCK.now(), "refused"), "Pod: refused"),
+        (Resumed(PODS, CLOCK.now()), ""),
+    ):
+        state.take(arrival)
         assert told(state)["lost"] == lost
     assert state.flush(300) is None
 
-    state.drop_missing("Node", [changed("Node", a_node("n1"))])
-    state.drop_missing("Pod", [changed("Pod", a_pod("web-1", "n1"))])
+    state.take(Relisted(NODES, (changed("Node", a_node("n1")),), CLOCK.now()))
+    state.take(Relisted(PODS, (changed("Pod", a_pod("web-1", "n1")),), CLOCK.now()))
     message = told(state)
     assert (message["nodes"], message["pods"]) == ([1, -1], [1, 0, 1, GONE, -1])
 
