@@ -51,6 +51,11 @@ class AuditEntry:
     uid: str = ""
     received_ns: int = 0
 
+    @property
+    def key(self) -> str:
+        """The object's ``namespace/name``."""
+        return f"{self.namespace}/{self.name}"
+
     def creates(self, resource: str, subresource: str) -> bool:
         """Return whether something of this kind was created with success."""
         return self.verb == "create" and self._succeeded(resource, subresource)
@@ -167,7 +172,7 @@ def read_audit_entries(path: Path, start: AuditMark = BEGINNING) -> Iterator[Aud
 
 def read_binding_times_ns(entries: Iterable[AuditEntry]) -> dict[str, int]:
     """Return ``namespace/name`` of each pod bound with success, and when."""
-    return {f"{entry.namespace}/{entry.name}": entry.stage_ns for entry in entries if entry.creates("pods", "binding")}
+    return {entry.key: entry.stage_ns for entry in entries if entry.creates("pods", "binding")}
 
 
 class _Target(msgspec.Struct):

@@ -12,6 +12,7 @@ latencies. So the clocks agree on an event if its lag is near the median lag of 
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,6 +29,7 @@ ANSWER_STEP_S = 1e-6  # The stamps have microseconds
 TENTHS = 10
 
 Moment = Literal["created", "bound", "ready"]
+_MOMENTS = ("created", "refused", "bound", "ready", "finished", "deleted")
 
 Answers = Mapping[tuple[str, Moment], Sequence[AuditEntry]]
 """Requests that made it so, by the pod's ``namespace/name`` and the moment."""
@@ -53,6 +55,11 @@ class PodTimeline:
     finished: Receipt | None = None
     deleted: Receipt | None = None
     node: str = ""
+
+    @property
+    def key(self) -> str:
+        """The pod's ``namespace/name``."""
+        return f"{self.namespace}/{self.name}"
 
     @property
     def gone(self) -> Receipt | None:
@@ -118,55 +125,49 @@ class Answered:
     late_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Event:
-    line: int
-    moment: Moment
-    receipt: Receipt
-    entry: AuditEntry
-
-
 def read_answers(timelines: Sequence[PodTimeline], entries: Iterable[AuditEntry]) -> Answered:
     """Return the pods of the watch, on the clock of the API server."""
     answers = _group(entries)
-    events = [event for number, line in enumerate(timelines) for event in _find_events(number, line, answers)]
-    there = [event for event in events if event.moment != "ready"]
-    expected = sum((line.created is not None) + (line.bound is not None) for line in timelines)
-    lags_ns = [event.receipt.wall_ns - event.entry.stage_ns for event in there]
+    events = [
+        (receipt, entry, number, moment)
+        for number, line in enumerate(timelines)
+        for moment, receipt, entry in _find_answers(line, answers)
+    ]
+    lags_ns = [receipt.wall_ns - entry.stage_ns for receipt, entry, _, moment in events if moment != "ready"]
     lag_ns = int(median(lags_ns)) if lags_ns else 0
-    done_ns = _order(events)
-    late = [(event.entry.stage_ns - done) / NS_PER_S for event, done in zip(events, done_ns, strict=True)]
-    moved: dict[int, dict[Moment, Receipt]] = defaultdict(dict)
-    for event, done in zip(events, done_ns, strict=True):
-        moved[event.line][event.moment] = _earlier(event.receipt, event.receipt.wall_ns - done)
+    expected = sum((line.created is not None) + (line.bound is not None) for line in timelines)
+    moved: dict[int, dict[str, Receipt]] = defaultdict(dict)
+    late_s: list[float] = []
+    # By when each change had happened, as the answers to later ones show it.
+    earliest_ns = math.inf
+    events.sort(key=lambda one: one[0])
+    for receipt, entry, number, moment in reversed(events):
+        earliest_ns = min(earliest_ns, entry.stage_ns)
+        # No change happens before it is asked for.
+        done_ns = int(max(earliest_ns, entry.received_ns))
+        late_s.append((entry.stage_ns - done_ns) / NS_PER_S)
+        moved[number][moment] = _earlier(receipt, receipt.wall_ns - done_ns)
     return Answered(
         timelines=tuple(_move(line, moved[number], lag_ns) for number, line in enumerate(timelines)),
         lags_s=tuple(lag / NS_PER_S for lag in lags_ns),
-        missing=expected - len(there),
-        late_s=_find_ninth_decile(late),
+        missing=expected - len(lags_ns),
+        late_s=quantiles(late_s, n=TENTHS, method="inclusive")[-1] if len(late_s) > 1 else max(late_s, default=0.0),
     )
-
-
-def _find_ninth_decile(values: Sequence[float]) -> float:
-    if len(values) < 2:  # noqa: PLR2004 - two are the fewest that have quantiles
-        return max(values, default=0.0)
-    return quantiles(values, n=TENTHS, method="inclusive")[-1]
 
 
 def _group(entries: Iterable[AuditEntry]) -> Answers:
     found: dict[tuple[str, Moment], list[AuditEntry]] = defaultdict(list)
     for entry in entries:
-        key = f"{entry.namespace}/{entry.name}"
         if entry.creates("pods", ""):
-            found[key, "created"].append(entry)
+            found[entry.key, "created"].append(entry)
         elif entry.creates("pods", "binding"):
-            found[key, "bound"].append(entry)
+            found[entry.key, "bound"].append(entry)
         elif entry.writes("pods", "status"):
-            found[key, "ready"].append(entry)
+            found[entry.key, "ready"].append(entry)
     return found
 
 
-def _find_events(number: int, line: PodTimeline, answers: Answers) -> Iterable[_Event]:
+def _find_answers(line: PodTimeline, answers: Answers) -> Iterable[tuple[Moment, Receipt, AuditEntry]]:
     """Yield the moments with the last request that came in before the receipt, and so can have been the reason."""
     # A pod may be created with its node.
     binding: Moment = "created" if line.bound == line.created else "bound"
@@ -176,45 +177,16 @@ def _find_events(number: int, line: PodTimeline, answers: Answers) -> Iterable[_
         ("ready", line.ready, "ready"),
     )
     for moment, receipt, source in sources:
-        if receipt is None:
-            continue
-        before = [
-            entry
-            for entry in answers.get((f"{line.namespace}/{line.name}", source), ())
-            if entry.received_ns <= receipt.wall_ns
-        ]
-        if before:
-            last = max(before, key=lambda entry: entry.received_ns)
-            yield _Event(number, moment, receipt, last)
+        if receipt is not None:
+            before = [one for one in answers.get((line.key, source), ()) if one.received_ns <= receipt.wall_ns]
+            if before:
+                yield moment, receipt, max(before, key=lambda one: one.received_ns)
 
 
-def _order(events: Sequence[_Event]) -> list[int]:
-    """Return by when each change had happened, as the answers to later ones show it."""
-    done_ns = [0] * len(events)
-    earliest_ns: int | None = None
-    by_write = sorted(range(len(events)), key=lambda one: events[one].receipt)
-    for index in reversed(by_write):
-        entry = events[index].entry
-        stamp_ns = entry.stage_ns
-        earliest_ns = stamp_ns if earliest_ns is None else min(earliest_ns, stamp_ns)
-        # No change happens before it is asked for.
-        done_ns[index] = max(earliest_ns, entry.received_ns)
-    return done_ns
-
-
-def _move(line: PodTimeline, moved: Mapping[Moment, Receipt], lag_ns: int) -> PodTimeline:
-    def at(receipt: Receipt | None) -> Receipt | None:
-        return None if receipt is None else _earlier(receipt, lag_ns)
-
-    return replace(
-        line,
-        created=moved.get("created", at(line.created)),
-        refused=at(line.refused),
-        bound=moved.get("bound", at(line.bound)),
-        ready=moved.get("ready", at(line.ready)),
-        finished=at(line.finished),
-        deleted=at(line.deleted),
-    )
+def _move(line: PodTimeline, moved: Mapping[str, Receipt], lag_ns: int) -> PodTimeline:
+    seen: dict[str, Receipt | None] = {name: getattr(line, name) for name in _MOMENTS}
+    times: dict[str, Any] = {name: moved.get(name) or _earlier(at, lag_ns) for name, at in seen.items() if at}
+    return replace(line, **times)
 
 
 def _earlier(receipt: Receipt, by_ns: int) -> Receipt:
@@ -249,9 +221,9 @@ def summarise_lags(lags_s: Sequence[float]) -> Agreement:
 def measure_binding_lags_s(timelines: Iterable[PodTimeline], stamps_ns: Mapping[str, int]) -> list[float]:
     """Return receipt minus audit stamp of every binding that both saw, in seconds."""
     return [
-        (line.bound.wall_ns - stamps_ns[key]) / NS_PER_S
+        (line.bound.wall_ns - stamps_ns[line.key]) / NS_PER_S
         for line in timelines
-        if line.bound and (key := f"{line.namespace}/{line.name}") in stamps_ns
+        if line.bound and line.key in stamps_ns
     ]
 
 

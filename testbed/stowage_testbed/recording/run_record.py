@@ -63,7 +63,7 @@ def make_record(scenario_id: str, arm: str, seen: Observations) -> RunRecord:
     answered = read_answers(timelines, seen.audit)
     clocks = summarise_lags(answered.lags_s)
     whole = bool(answered.lags_s) and not answered.missing
-    unlogged = [line for line in timelines if line.bound and f"{line.namespace}/{line.name}" not in bindings_ns]
+    unlogged = [line for line in timelines if line.bound and line.key not in bindings_ns]
     best = answered.timelines if whole else timelines
     return RunRecord(
         scenario_id=scenario_id,
@@ -130,7 +130,7 @@ def _name_losses(seen: Observations, timelines: Iterable[PodTimeline], bindings_
     listed = (one.receipt for one in seen.changes if one.kind == "Pod" and one.verb is Verb.LISTED)
     if any(seen.start < receipt <= seen.stop for receipt in listed):
         yield "the watch of pods broke off in the window and began with a new list"
-    known = {f"{line.namespace}/{line.name}" for line in timelines if line.node}
+    known = {line.key for line in timelines if line.node}
     missed = [key for key in bindings_ns if key.startswith(f"{seen.namespace}/") and key not in known]
     if missed:
         yield (f"{len(missed)} bindings of the audit log were not seen by the watch, the first that of {missed[0]}")

@@ -102,7 +102,7 @@ def count_pods(context: RunContext, namespace: str) -> PodCount:
 
 def read_audit(context: RunContext, start: AuditMark, changes: Iterable[Change], namespace: str) -> list[AuditEntry]:
     """Return a window's entries; bindings that the log lacks at the deadline are counted by the window's record."""
-    missing = {f"{line.namespace}/{line.name}" for line in read_pod_timelines(changes, namespace) if line.bound}
+    missing = {line.key for line in read_pod_timelines(changes, namespace) if line.bound}
     log, entries = AuditReader(context.cluster.audit_log, start), list[AuditEntry]()
 
     def look() -> int:
