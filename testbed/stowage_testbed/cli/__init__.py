@@ -16,6 +16,7 @@ from stowage_testbed.cli import (  # noqa: F401
     scenario,
     simulate,
     tools,
+    try_out,
     watch,
 )
 from stowage_testbed.cli.main import app, main

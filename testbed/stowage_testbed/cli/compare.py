@@ -10,8 +10,7 @@ import typer
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli.main import FAILED, app, reading_input
-from stowage_testbed.cli.options import RESULTS, Minor, RunningCluster, Speed, Trace
-from stowage_testbed.cli.scenario import SCENARIOS
+from stowage_testbed.cli.options import RESULTS, SCENARIOS, Minor, RunningCluster, Speed, Trace
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.compare.arms.registry import ARMS, choose_arms
 

@@ -10,7 +10,7 @@ import typer
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli.main import app
-from stowage_testbed.cli.scenario import SCENARIOS
+from stowage_testbed.cli.options import SCENARIOS
 from stowage_testbed.scenario.schema import SCHEMA_FILE, make_starter, write_editor_schema, write_starter
 
 SCENARIO = "web/scale-up"

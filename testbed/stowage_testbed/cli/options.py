@@ -20,7 +20,16 @@ if TYPE_CHECKING:
     from kubernetes.client import ApiClient
 
 RESULTS = Path("results")
+SCENARIOS = Path("scenarios")
 
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Files, folders or names; else all of ./scenarios, or all that come with Stowage without that folder.",
+        metavar="[NAME]...",
+    ),
+]
+Labels = Annotated[list[str] | None, typer.Option("--label", help="Only scenarios with this label; repeatable.")]
 Minor = Annotated[
     str | None,
     typer.Option("--kubernetes", metavar="MINOR", help="Minor of Kubernetes, such as 1.36; else $STOWAGE_KUBERNETES."),

@@ -14,8 +14,7 @@ import typer
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli.main import FAILED, app, reading_input
-from stowage_testbed.cli.options import RESULTS
-from stowage_testbed.cli.scenario import SCENARIOS
+from stowage_testbed.cli.options import RESULTS, SCENARIOS
 from stowage_testbed.cluster.backend import TOOLS, Backend
 from stowage_testbed.cluster.interruption import ending_cleanly
 

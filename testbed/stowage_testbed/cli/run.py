@@ -1,4 +1,4 @@
-"""`stowage run` and `stowage try`: scenarios on a cluster, a table at the end."""
+"""`stowage run`: scenarios on a cluster, a table at the end."""
 
 from __future__ import annotations
 
@@ -10,12 +10,19 @@ import typer
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli.main import app, reading_input
-from stowage_testbed.cli.options import RESULTS, KeepCluster, Minor, ResultsFolder, RunningCluster, Speed, Trace
-from stowage_testbed.cli.scenario import SCENARIOS, Labels, Names
+from stowage_testbed.cli.options import (
+    RESULTS,
+    SCENARIOS,
+    KeepCluster,
+    Labels,
+    Minor,
+    Names,
+    ResultsFolder,
+    RunningCluster,
+    Speed,
+    Trace,
+)
 from stowage_testbed.cluster.backend import RELEASE_TOOLS, Backend
-
-MOST_NODES = 200
-"""With more, the terminal of `stowage try` is silent for minutes: that is what scenarios are for."""
 
 
 @app.command()
@@ -47,10 +54,11 @@ def run(
 ) -> None:
     """Run scenarios: apply their steps, check what they expect, and report.
 
-    Scenarios with the label `full` take long: they run only if you give that label or their name.
+    Scenarios with the label `full` take long, and those with `metrics` need a tool that measures usage: they run only
+    if you give the label or their name.
 
-    Exits with 0 if every check holds, 1 if one does not, 2 if the input is at fault, 3 if the run could not go on: a
-    process of its cluster ended, or a disk is full.
+    Exits with 0 if every check holds and all rounds place alike, 1 if not, 2 if the input is invalid, 3 if the run
+    could not go on (a process of its cluster ended, or a disk is full), and 130 if you interrupt it.
     """
     # The client takes most of a second to import, which `stowage --help` does not need.
     from stowage_testbed.cli.run_session import RunSession  # noqa: PLC0415
@@ -74,26 +82,3 @@ def run(
         request = replace(request, jobs=choose_jobs(request, jobs))
         session = RunSession(results, json_file, junit, choose_minor(kubernetes))
     raise typer.Exit(session.run(request))
-
-
-@app.command(name="try")
-def try_(
-    *,
-    nodes: Annotated[int, typer.Option(min=2, max=MOST_NODES, help="Number of nodes.")] = 16,
-    keep_cluster: KeepCluster = False,
-    kubernetes: Minor = None,
-    results: ResultsFolder = RESULTS,
-) -> None:
-    """Fill a cluster of fake nodes until pods are pending, and let the optimiser pack it.
-
-    The pods together request all that the nodes have. The scheduler, which places one after the other, leaves some
-    pending; the command shows here and on a page what the optimiser makes of it. Missing tools are built first.
-
-    Exits as `stowage run` does.
-    """
-    # The client takes most of a second to import, which `stowage --help` does not need.
-    from stowage_testbed.cli.run_session import TrySession  # noqa: PLC0415
-
-    with reading_input():
-        session = TrySession(results, kubernetes)
-    raise typer.Exit(session.try_out(nodes, keep_cluster=keep_cluster))

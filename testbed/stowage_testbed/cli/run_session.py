@@ -1,30 +1,26 @@
-"""One call of `stowage run` or `stowage try`: its listeners, what it writes, how it exits."""
+"""One call of `stowage run` or `stowage try`: what it writes and shows, how it exits."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import typer
-from rich.console import Console
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.base.files import write_whole
 from stowage_testbed.cli.main import FAILED
-from stowage_testbed.cluster.backend import TOOLS, Backend
 from stowage_testbed.pytest.scenario_runs import run_scenarios
-from stowage_testbed.report.before_after import draw_comparison, write_page
 from stowage_testbed.report.bundle import Bundle, write_json
 from stowage_testbed.report.progress import LiveProgress
 from stowage_testbed.report.showing import MARKDOWN, show_run, write_markdown
 from stowage_testbed.run.context import make_run_id
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import RunOutcome
-from stowage_testbed.run.request import RunRequest, install_needed
-from stowage_testbed.scenario.instances import generate
-from stowage_testbed.scenario.model import InstanceSpec, OptimizerSettings, Scenario, imply_steps
+from stowage_testbed.run.request import RunRequest
 from stowage_testbed.text.tables import append_step_summary
 from stowage_testbed.toolchain.environment import environment
 
@@ -35,13 +31,22 @@ class RunSession(Listener):
     """Files and screen of a run.
 
     ``json_file`` is where the run's document goes besides the bundle; ``-`` is standard output, which then holds
-    nothing else. Raises an InputError if results cannot be written.
+    nothing else. ``show_passed`` shows, in the place of tables, a run that has passed and its folder. Raises an
+    InputError if results cannot be written.
     """
 
-    def __init__(self, results: Path, json_file: Path | None, junit: Path | None, minor: str | None = None) -> None:
+    def __init__(
+        self,
+        results: Path,
+        json_file: Path | None = None,
+        junit: Path | None = None,
+        minor: str | None = None,
+        show_passed: Callable[[RunOutcome, Path], None] | None = None,
+    ) -> None:
         self._run_id = make_run_id()
         self._json_file = json_file
         self._junit = junit
+        self._show_passed = show_passed
         self._environment = environment(minor)
         self._progress = LiveProgress()
         self._bundle = Bundle(results, self._run_id, self._environment)
@@ -79,58 +84,7 @@ class RunSession(Listener):
                 typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
             else:
                 write_json(self._json_file, document)
-        self.show(outcome)
-
-    def show(self, outcome: RunOutcome) -> None:
-        """Print what came of it."""
-        text = show_run(outcome, self.folder)
-        typer.echo(f"\n{text}", err=self._json_file == STDOUT)
-
-
-PODS_PER_NODE = 8
-PRIORITIES = 3
-USAGE = 1.0
-"""Demand over capacity: none of it is left over, so that some pods find no node."""
-SEED = 1
-"""Of the pods' sizes in `stowage try`."""
-
-NEXT = """\
-next:
-  stowage page --context NAME     your own cluster in a browser, live and read-only
-  stowage whatif --context NAME   would the pods that wait in your own cluster fit?
-  stowage init                    a first scenario, a test and a workflow of your own
-  stowage run                     every scenario that comes with Stowage"""
-
-
-class TrySession(RunSession):
-    """A run of one scenario, shown as nodes before and after."""
-
-    def __init__(self, results: Path, minor: str | None = None) -> None:
-        super().__init__(results, None, None, minor)
-        self._minor = minor
-
-    def try_out(self, nodes: int, *, keep_cluster: bool) -> int:
-        """Install what is missing, run on so many nodes, show, and return the exit code."""
-        install_needed(*TOOLS[Backend.KWOK_BINARY], minor=self._minor)
-        spec = InstanceSpec(SEED, nodes, PODS_PER_NODE, PRIORITIES, USAGE)
-        drawn = generate(spec)
-        scenario = Scenario(
-            name=f"try/{nodes}-nodes",
-            description=f"{nodes} nodes, and pods that request all that they have.",
-            nodes=(drawn.node_pool,),
-            workload=drawn.workload,
-            instance=spec,
-            optimizer=OptimizerSettings(harm="any"),
-            steps=imply_steps(drawn.workload),
-        )
-        return self.run(RunRequest((scenario,), keep_cluster=keep_cluster, minor=self._minor))
-
-    def show(self, outcome: RunOutcome) -> None:
-        """Print nodes before and after, where the page is, and what to do next."""
-        if not outcome.passed:
-            super().show(outcome)
-            return
-        (one,) = outcome.scenarios
-        page = write_page(one, self.folder)
-        Console().print("\n", draw_comparison(one), sep="")
-        typer.echo(f"\npage: {page.resolve().as_uri()}\n\n{NEXT}")
+        if outcome.passed and self._show_passed is not None:
+            self._show_passed(outcome, self.folder)
+        else:
+            typer.echo(f"\n{show_run(outcome, self.folder)}", err=self._json_file == STDOUT)

@@ -13,24 +13,13 @@ from tabulate import tabulate
 
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli.main import app
-from stowage_testbed.cli.options import ClusterChoice, Lists, choosing_cluster
+from stowage_testbed.cli.options import SCENARIOS, ClusterChoice, Labels, Lists, Names, choosing_cluster
 from stowage_testbed.scenario.load import find_shipped_folder, select
 from stowage_testbed.scenario.schema import explain_scenario, explain_word, is_word, write_editor_schema
 from stowage_testbed.text.lines import count
 
-SCENARIOS = Path("scenarios")
-
 scenario_app = typer.Typer(name="scenario", help="Check, list and explain scenario files.", no_args_is_help=True)
 app.add_typer(scenario_app)
-
-Names = Annotated[
-    list[str] | None,
-    typer.Argument(
-        help="Files, folders or names; else all of ./scenarios, or all that come with Stowage without that folder.",
-        metavar="[NAME]...",
-    ),
-]
-Labels = Annotated[list[str] | None, typer.Option("--label", help="Only scenarios with this label; repeatable.")]
 
 RUN = "from stowage_testbed.cli import main; main()"
 """Runs a command in a process of its own, as a user would."""

@@ -1,0 +1,82 @@
+"""`stowage try`: a cluster too full for its pods, before and after the optimiser packs it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stowage_testbed.cli.main import app, reading_input
+from stowage_testbed.cli.options import RESULTS, KeepCluster, Minor, ResultsFolder
+
+if TYPE_CHECKING:
+    from stowage_testbed.run.outcome import RunOutcome
+
+# ruff: noqa: PLC0415 - the client takes most of a second to import, which `stowage --help` does not need
+
+MOST_NODES = 200
+"""With more, the terminal is silent for minutes: that is what scenarios are for."""
+PODS_PER_NODE = 8
+PRIORITIES = 3
+USAGE = 1.0
+"""Demand over capacity: none of it is left over, so that some pods find no node."""
+SEED = 1
+"""Of the pods' sizes."""
+
+NEXT = """\
+next:
+  stowage page --context NAME     your own cluster in a browser, live and read-only
+  stowage whatif --context NAME   would the pods that wait in your own cluster fit?
+  stowage init                    a first scenario, a test and a workflow of your own
+  stowage run                     every scenario that comes with Stowage"""
+
+
+@app.command(name="try")
+def try_out(
+    *,
+    nodes: Annotated[int, typer.Option(min=2, max=MOST_NODES, help="Number of nodes.")] = 16,
+    keep_cluster: KeepCluster = False,
+    kubernetes: Minor = None,
+    results: ResultsFolder = RESULTS,
+) -> None:
+    """Fill a cluster of fake nodes until pods are pending, and let the optimiser pack it.
+
+    The pods together request all that the nodes have. The scheduler, which places one after the other, leaves some
+    pending; the command shows here and on a page what the optimiser makes of it. Missing tools are installed first.
+
+    Exits as `stowage run` does.
+    """
+    from stowage_testbed.cli.run_session import RunSession
+    from stowage_testbed.cluster.backend import TOOLS, Backend
+    from stowage_testbed.run.request import RunRequest, install_needed
+    from stowage_testbed.scenario.instances import generate
+    from stowage_testbed.scenario.model import InstanceSpec, OptimizerSettings, Scenario, imply_steps
+
+    with reading_input():
+        session = RunSession(results, minor=kubernetes, show_passed=_show)
+    install_needed(*TOOLS[Backend.KWOK_BINARY], minor=kubernetes)
+    spec = InstanceSpec(SEED, nodes, PODS_PER_NODE, PRIORITIES, USAGE)
+    drawn = generate(spec)
+    scenario = Scenario(
+        name=f"try/{nodes}-nodes",
+        description=f"{nodes} nodes, and pods that request all that they have.",
+        nodes=(drawn.node_pool,),
+        workload=drawn.workload,
+        instance=spec,
+        optimizer=OptimizerSettings(harm="any"),
+        steps=imply_steps(drawn.workload),
+    )
+    raise typer.Exit(session.run(RunRequest((scenario,), keep_cluster=keep_cluster, minor=kubernetes)))
+
+
+def _show(outcome: RunOutcome, folder: Path) -> None:
+    """Print nodes before and after, where the page is, and what to do next."""
+    from rich.console import Console
+
+    from stowage_testbed.report.before_after import draw_comparison, write_page
+
+    (one,) = outcome.scenarios
+    page = write_page(one, folder)
+    Console().print("\n", draw_comparison(one), sep="")
+    typer.echo(f"\npage: {page.resolve().as_uri()}\n\n{NEXT}")
