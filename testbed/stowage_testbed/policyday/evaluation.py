@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from stowage_testbed.amounts.price import MICROS, parse_price
-from stowage_testbed.amounts.quantity import QuantityError
+from stowage_testbed.amounts.price import MICROS
 from stowage_testbed.observe.pod import key_of
 from stowage_testbed.policyday.policy import Policy, find_windows
 from stowage_testbed.policyday.trial import EVICTED, Arm, Prove, Settings, State, Trial, WindowOutcome, run_arm
@@ -23,7 +21,7 @@ from stowage_testbed.trace.format import NodeSeen, PodCame
 from stowage_testbed.trace.reading import Trace
 from stowage_testbed.whatif.emptying import Options, defragmentation_of
 from stowage_testbed.whatif.inventory import inventory_of
-from stowage_testbed.whatif.prices import LABEL
+from stowage_testbed.whatif.prices import own_price
 from stowage_testbed.whatif.release import PlanLimits, release_of
 
 PROOF_PROFILE = "deterministic"
@@ -203,11 +201,7 @@ def figures_of(trial: Trial, day: Trace, cool_down_s: float) -> ArmFigures:
     came = (line for line in day.lines if isinstance(line, PodCame))
     daemons = frozenset(line.of for line in came if line.owner and line.owner.kind == "DaemonSet")
     used_s = used_by_node(lives, until_s, daemons)
-    prices: dict[str, int] = {}
-    for line in day.lines:
-        if isinstance(line, NodeSeen):
-            with suppress(QuantityError):
-                prices[line.name] = parse_price(line.node.labels.get(LABEL, ""))
+    prices = {line.name: own_price(line.node.labels) for line in day.lines if isinstance(line, NodeSeen)}
     moves = sum(len(one.left) for one in trial.windows)
     emptied = sum(len(one.emptied) for one in trial.windows)
     refused = sum((one.refused for one in trial.windows), Counter[str]())
@@ -219,7 +213,7 @@ def figures_of(trial: Trial, day: Trace, cool_down_s: float) -> ArmFigures:
         arm=trial.arm.name,
         nodes_mean=node_hours * 3600 / until_s if until_s else 0.0,
         node_hours=node_hours,
-        cost_micros=round(sum(prices.get(n, 0) * time for n, time in hours.items())),
+        cost_micros=round(sum(prices.get(node, 0) * time for node, time in hours.items())),
         waiting_pod_hours=sum(waited_s) / 3600,
         emptied=emptied,
         moves=moves,

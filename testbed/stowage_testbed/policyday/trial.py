@@ -170,11 +170,9 @@ Prove = Callable[[State], int | None]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How arms replay a trace: a profile without the optimiser; the descheduler's seconds and percents."""
+    """How arms replay a trace: by a profile without the optimiser, and with an autoscaler or without."""
 
     profile: Path
-    interval_s: float = INTERVAL_S
-    thresholds: Mapping[str, float] = field(default_factory=lambda: dict(THRESHOLDS))
     autoscales: bool = True
     minor: str | None = None
 
@@ -238,10 +236,10 @@ def run_arm(
             arguments = {"socket": str(service.socket), "trigger": "Manual", "deterministic": True}
         config = stack.enter_context(configured(arm, settings.profile, arguments))
         world = stack.enter_context(World(config, minor=settings.minor))
-        descheduler = stack.enter_context(Descheduler(settings.thresholds)) if arm.deschedules else None
+        descheduler = stack.enter_context(Descheduler(THRESHOLDS)) if arm.deschedules else None
         outcomes = tuple(map(WindowOutcome, windows))
         acting = _Acting(world, prove, descheduler, Autoscaler(day) if settings.autoscales else None)
-        agenda = iter(acting.agenda(outcomes, settings.interval_s, day.lines[-1].t, is_killed=arm.is_killed))
+        agenda = iter(acting.agenda(outcomes, day.lines[-1].t, is_killed=arm.is_killed))
 
         # All arms have the same clock.
         world.happen({"at": 0.0, "settings": {"began": day.header.began, "coolDown": policy.cool_down_s}})
@@ -319,9 +317,7 @@ class _Acting:
     scaler: Autoscaler | None
     opened: WindowOutcome | None = None
 
-    def agenda(
-        self, windows: tuple[WindowOutcome, ...], interval_s: float, length_s: float, *, is_killed: bool
-    ) -> list[_Due]:
+    def agenda(self, windows: tuple[WindowOutcome, ...], length_s: float, *, is_killed: bool) -> list[_Due]:
         """Return what is to be done when, in the order of the times."""
         due: list[_Due] = []
         for one in windows:
@@ -332,7 +328,7 @@ class _Acting:
                 due += ((kill_s, self.kill) for kill_s in kills if kill_s < end_s)
             while self.descheduler and at_s < end_s:
                 due.append((at_s, partial(self.run_pass, outcome=one, descheduler=self.descheduler)))
-                at_s += interval_s
+                at_s += INTERVAL_S
             due.append((end_s, partial(self.close, outcome=one)))
         if self.scaler:
             due += ((turn * SCALING_S, self.scale) for turn in range(1, int(length_s // SCALING_S) + 1))

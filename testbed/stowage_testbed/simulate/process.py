@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
-from typing import IO, Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import msgspec
 from google.protobuf.json_format import ParseDict
@@ -28,9 +28,6 @@ from stowage_testbed.toolchain import choose_minor, tool_path
 class LineProcess:
     """A child process, for as long as the ``with`` block lasts; it is killed with its own children."""
 
-    _process: subprocess.Popen[bytes]
-    _input: IO[bytes]
-
     def __init__(self, command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> None:
         self._command = [str(part) for part in command]
         self._environment = environment or {}
@@ -39,7 +36,7 @@ class LineProcess:
     def __enter__(self) -> Self:
         # A file, not a pipe: nobody has to empty it while the process runs.
         self._stderr = tempfile.TemporaryFile()
-        process = self._process = subprocess.Popen(
+        self._process = subprocess.Popen(
             self._command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -47,9 +44,9 @@ class LineProcess:
             env={**os.environ, **self._environment},
             start_new_session=True,
         )
-        if process.stdin is None or process.stdout is None:
+        if self._process.stdin is None or self._process.stdout is None:
             raise RuntimeError("both are pipes")
-        self._input, output = process.stdin, process.stdout
+        self._input, output = self._process.stdin, self._process.stdout
 
         def read_all() -> None:
             with output:

@@ -14,6 +14,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.text.lines import count
 from stowage_testbed.toolchain.manifest import is_of_minor
 from stowage_testbed.whatif.blocked import BUDGET, Blocked, Helped, Immovable, helped, refused_classes, without_rules
+from stowage_testbed.whatif.emptying import Scope
 from stowage_testbed.whatif.engine import PLACING_SHARE, Engine, Proposal, running_engine
 from stowage_testbed.whatif.findings import Findings, HourlyPrice, Move, NotJudged, Proof, Tier
 from stowage_testbed.whatif.inventory import FURTHER, SELECTS_NAMESPACES, Inventory
@@ -23,7 +24,7 @@ from stowage_testbed.whatif.outcome import (
     emptied_by,
     irremovable_nodes,
     leaving_in_turn,
-    nodes_kept_in_use,
+    nodes_in_use,
     outcome_of,
     rooms,
     unjudged_running,
@@ -149,8 +150,10 @@ class _Answer:
         snapshot, found, first, fewer = self._snapshot, self._found, self._engine.first, emptying.plan
         names = {pod.uid: f"{pod.namespace}/{pod.name}" for pod in snapshot.pods}
         known = fewer.HasField("nodes_in_use")
-        in_use, least = fewer.nodes_in_use, self._least_in_use(emptying)
-        prices = HourlyPrice(in_use.price_before_micros, in_use.price_after_micros, least.price_lower_bound_micros)
+        names_of_nodes = frozenset(node.name for node in snapshot.nodes)
+        scope = Scope(snapshot, names_of_nodes, nodes_in_use(snapshot))
+        in_use, least = fewer.nodes_in_use, scope.least(emptying, self._engine.candidates.of_unread)
+        prices = HourlyPrice(in_use.price_before_micros, in_use.price_after_micros, least.hourly_micros)
         running = sum(bool(pod.node) for pod in snapshot.pods)
         candidates = self._engine.candidates
         return Findings(
@@ -173,13 +176,13 @@ class _Answer:
             room=rooms(snapshot),
             used_nodes=in_use.before if known else None,
             needed_nodes=in_use.after if known else None,
-            fewest_nodes=least.lower_bound if known else None,
+            fewest_nodes=least.nodes if known else None,
             emptied=emptied_by(snapshot, fewer),
             consolidating_moves=len(fewer.moves),
             not_judged=tuple(dict.fromkeys(self._not_judged(emptying))),
             elsewhere=candidates.elsewhere,
             hourly_price=prices if prices.used_micros else None,
-            irremovable=irremovable_nodes(snapshot, {node.name for node in snapshot.nodes}),
+            irremovable=irremovable_nodes(snapshot, names_of_nodes),
         )
 
     def _moves(self) -> tuple[Move, ...]:
@@ -194,19 +197,6 @@ class _Answer:
             for one in self._found.moves
         )
         return tuple(sorted(moves, key=lambda one: one.order))
-
-    def _least_in_use(self, emptying: Proposal) -> pb.NodesInUse:
-        """Return what is proved.
-
-        Where not all plans were judged, only rules of the cluster are sure to keep nodes in use.
-        """
-        snapshot = self._snapshot
-        refused = refused_classes(snapshot, emptying.refusals, self._engine.candidates.of_unread)
-        if not emptying.forbidden and not any(unjudged_running(snapshot, refused)):
-            return emptying.plan.nodes_in_use
-        kept = nodes_kept_in_use(snapshot)
-        prices = (one.hourly_price_micros for one in snapshot.nodes if one.name in kept)
-        return pb.NodesInUse(lower_bound=len(kept), price_lower_bound_micros=sum(prices))
 
     def _not_judged(self, emptying: Proposal) -> Iterator[NotJudged]:
         first, proposals = self._engine.first, (self._placing, emptying)

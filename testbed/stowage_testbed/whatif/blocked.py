@@ -127,8 +127,10 @@ class Immovable:
         self._pods = Counter(pod.immovable_reason for pod in kept)
         self._examples: dict[str, str] = {}
         self._rules: defaultdict[str, set[str]] = defaultdict(set)
+        self._rooms: dict[bytes, tuple[bool, tuple[str, ...]]] = {}
         takes = {one.id: resources_of(one.requests) + ONE_POD for one in snapshot.pod_classes}
         self._nodes = {node.name: resources_of(node.allocatable) for node in snapshot.nodes}
+        self._sizes = set(self._nodes.values())
         # What would be there if all went that may go.
         self._left = dict(self._nodes)
         for pod in kept:
@@ -136,25 +138,24 @@ class Immovable:
             self._rules[pod.node].add(pod.immovable_reason)
             self._left[pod.node] -= takes[pod.class_id]
 
-    def in_the_way_of(self, requests: pb.Resources) -> tuple[str, ...]:
-        """Return the rules for one of which a pod that large finds no room on a node."""
-        asked = resources_of(requests) + ONE_POD
-        blocking = {
-            rule
-            for node, rules in self._rules.items()
-            if asked.fits(self._nodes[node]) and not asked.fits(self._left[node])
-            for rule in rules
-        }
-        return tuple(sorted(blocking))
-
     def by_rule(self) -> tuple[Kept, ...]:
         """Return the rules, the one with most pods first."""
         return tuple(Kept(rule, pods, self._examples[rule]) for rule, pods in self._pods.most_common())
 
-    def large_enough(self, requests: pb.Resources) -> bool:
-        """Return whether any node has so much when it is empty."""
-        asked = resources_of(requests) + ONE_POD
-        return any(asked.fits(node) for node in set(self._nodes.values()))
+    def room_for(self, requests: pb.Resources) -> tuple[bool, tuple[str, ...]]:
+        """Return whether an empty node has so much, and the rules for one of which such a pod finds no room on one."""
+        # Many workloads ask for the same; each amount is compared with the nodes once.
+        key = requests.SerializeToString(deterministic=True)
+        if key not in self._rooms:
+            asked = resources_of(requests) + ONE_POD
+            blocking = {
+                rule
+                for node, rules in self._rules.items()
+                if asked.fits(self._nodes[node]) and not asked.fits(self._left[node])
+                for rule in rules
+            }
+            self._rooms[key] = any(map(asked.fits, self._sizes)), tuple(sorted(blocking))
+        return self._rooms[key]
 
 
 @dataclass(slots=True)
@@ -168,12 +169,10 @@ class Blocked:
     now: Outcome
     found: Outcome
     helped: Helped | None = None
-    _immovable: Immovable = field(init=False)
-    _rules: dict[bytes, tuple[bool, tuple[str, ...]]] = field(init=False, default_factory=dict)
 
     def workloads(self) -> tuple[StillPending, ...]:
         """Return them in the order of their names."""
-        self._immovable = Immovable(self.snapshot)
+        immovable = Immovable(self.snapshot)
         classes = {one.id: one for one in self.snapshot.pod_classes}
         left = defaultdict[str, list[str]](list)
         for pod in self.snapshot.pods:
@@ -182,15 +181,10 @@ class Blocked:
         placed = (classes[pod.class_id].priority for pod in self.snapshot.pods if pod.uid in self.found.placed)
         highest = max(placed, default=None)
         ordered = sorted(left.items(), key=lambda item: _name(classes[item[0]]))
-        return tuple(self._still(classes[class_id], uids, highest) for class_id, uids in ordered)
+        return tuple(self._still(immovable, classes[class_id], uids, highest) for class_id, uids in ordered)
 
-    def _still(self, one: pb.PodClass, uids: Sequence[str], highest: int | None) -> StillPending:
-        # Many workloads ask for the same; each amount is compared with the nodes once.
-        asked = one.requests.SerializeToString(deterministic=True)
-        if asked not in self._rules:
-            blocking = self._immovable.large_enough(one.requests), self._immovable.in_the_way_of(one.requests)
-            self._rules[asked] = blocking
-        large_enough, rules = self._rules[asked]
+    def _still(self, immovable: Immovable, one: pb.PodClass, uids: Sequence[str], highest: int | None) -> StillPending:
+        large_enough, rules = immovable.room_for(one.requests)
         changes: list[str] = []
         if self.helped is not None and one.id in self.helped.classes:
             rules, changes = self.helped.rules, [*self.helped.changes]

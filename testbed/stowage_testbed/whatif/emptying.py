@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ from stowage_testbed.whatif.outcome import (
     unjudged_running,
 )
 from stowage_testbed.whatif.prices import INSTANCE_TYPE, POOL, SPOT, capacity_type, first_label
-from stowage_testbed.whatif.rehearsal import Leaving, Rehearsal, key_of, most_that_holds
+from stowage_testbed.whatif.rehearsal import Leaving, key_of, most_that_holds, rehearse
 from stowage_testbed.whatif.release import PlanLimits
 
 SOLVING_SHARE = 0.6  # Of the time, for the plan; the rest is for rehearsing it
@@ -109,10 +110,16 @@ class Scope:
         names = frozenset(nodes)
         return Bill(len(names), sum(one.hourly_price_micros for one in self.snapshot.nodes if one.name in names))
 
-    def least(self, in_use: pb.NodesInUse) -> Bill:
-        """Return the proved limits of these nodes, by those of all: the others in use stay so in every plan."""
-        others = self.bill(nodes_in_use(self.snapshot) - self.names)
-        return Bill(in_use.lower_bound - others.nodes, max(0, in_use.price_lower_bound_micros - others.hourly_micros))
+    def least(self, proposal: Proposal, of_unread: Mapping[str, str]) -> Bill:
+        """Return the proved limits of these nodes, by those of all: the others in use stay so in every plan.
+
+        Where not all plans were judged, only rules of the cluster keep nodes in use for sure.
+        """
+        refused = refused_classes(self.snapshot, proposal.refusals, of_unread)
+        if proposal.forbidden or any(unjudged_running(self.snapshot, refused, self.names)):
+            return self.bill(nodes_kept_in_use(self.snapshot) & self.names)
+        limit, others = proposal.plan.nodes_in_use, self.bill(nodes_in_use(self.snapshot) - self.names)
+        return Bill(limit.lower_bound - others.nodes, max(0, limit.price_lower_bound_micros - others.hourly_micros))
 
 
 def scope_of(inventory: Inventory, snapshot: pb.Snapshot, selector: Mapping[str, Any] | None) -> Scope:
@@ -221,18 +228,13 @@ class _Answer:
             Leaving(node, hardest_first(scope.snapshot, leaves[node])) for node in worth_it
         ]
         self._making_room = tuple(one for one in plan.moves if one.from_node not in self._gain)
-        self.certainty = self._certainty()
+        # How sure it is depends on who places the replacements.
+        moved = {uid for one in self._leaving for uid in one.pods}
+        names = {scheduler_of(pod) for pod in engine.inventory.pods if uid_of(pod) in moved}
+        self.certainty: Certainty | None = None if not moved else RESERVED if names == {options.own} else REHEARSED
 
     def _leave_out(self, node: str, why: str, detail: str) -> None:
         self.left_out.append(LeftOut(node, why, detail, round(float(self._gain[node]), 4)))
-
-    def _certainty(self) -> Certainty | None:
-        """Return how sure it is, by who places the replacements."""
-        moved = {uid for one in self._leaving for uid in one.pods}
-        if not moved:
-            return None
-        names = {scheduler_of(pod) for pod in self._engine.inventory.pods if uid_of(pod) in moved}
-        return RESERVED if names == {self._options.own} else REHEARSED
 
     def plan(self) -> pb.Plan:
         """Return the plan without the moves off nodes that are left as they are."""
@@ -257,8 +259,9 @@ class _Answer:
         pods: tuple[Manifest, ...] = tuple(
             pod for pod in engine.instance.pods if uid_of(pod) in there or f"Pod {key_of(pod, '')}" not in refused
         )
-        rehearsal = Rehearsal(simulator, replace(engine.instance, pods=pods), scope.idle - opened, used | opened)
-        holds = most_that_holds(rehearsal.of, self._leaving, engine.allowance.left_s)
+        instance = replace(engine.instance, pods=pods)
+        tried = partial(rehearse, simulator, instance, scope.idle - opened, used | opened)
+        holds = most_that_holds(tried, self._leaving, engine.allowance.left_s)
         self._leaving, self._goes = holds.leaving, dict(holds.targets)
         # Nobody steers these: the scheduler has its own idea of where they would go.
         self._making_room = ()
@@ -303,7 +306,7 @@ class _Answer:
             idle_nodes=len(scope.idle),
             before=scope.bill(scope.used),
             after=scope.bill((scope.used - gone) | opened),
-            least=self._least(judged_all=not (proposal.forbidden or unjudged)),
+            least=scope.least(proposal, {}) if proposal.plan.HasField("nodes_in_use") else Bill(0, 0),
             emptied=emptied,
             opened=tuple(sorted(opened)),
             making_room=tuple(PodMove(names[one.pod_uid], one.from_node, one.to_node) for one in self._making_room),
@@ -319,17 +322,6 @@ class _Answer:
             not_judged=tuple(dict.fromkeys(self._not_judged())),
             in_time=proposal.in_time,
             irremovable=irremovable_nodes(scope.snapshot, scope.names),
-        )
-
-    def _least(self, *, judged_all: bool) -> Bill:
-        """Return what is proved; where not all plans were judged, only rules keep nodes in use for sure."""
-        scope, plan = self._scope, self._proposal.plan
-        if not plan.HasField("nodes_in_use"):
-            return Bill(0, 0)
-        return (
-            scope.least(plan.nodes_in_use)
-            if judged_all
-            else scope.bill(nodes_kept_in_use(scope.snapshot) & scope.names)
         )
 
     def _aside(self, unjudged: Iterable[str]) -> Iterator[str]:

@@ -10,15 +10,8 @@ from msgspec import Struct
 
 from stowage_testbed.amounts.price import exact_price
 
-TOO_LARGE, PROVED, BESIDE, LIMITED, OPEN, NOT_FOUND, NOT_JUDGED = (
-    "too large",
-    "proved",
-    "beside",
-    "limited",
-    "open",
-    "not found",
-    "not judged",
-)
+TOO_LARGE, PROVED, BESIDE, LIMITED = "too large", "proved", "beside", "limited"
+OPEN, NOT_FOUND, NOT_JUDGED = "open", "not found", "not judged"
 """The verdicts on pods that stay pending."""
 
 Certainty = Literal["Reserved", "Rehearsed"]

@@ -116,12 +116,12 @@ class Prices:
             of_type = self.of_types.get(first_label(labels, INSTANCE_TYPE), ())
             known = [one.micros for one in of_type if one.holds(labels)]
             known += [micros for selector, micros in self.asked if selects(selector, labels)]
-            if known and not _own(labels):
+            if known and not own_price(labels):
                 given[node["metadata"]["name"]] = known[0]
         return given
 
 
-def _own(labels: Mapping[str, Any]) -> int:
+def own_price(labels: Mapping[str, Any]) -> int:
     """Return the price that a node tells itself; 0 if it tells none that is one."""
     try:
         return parse_price(str(labels.get(LABEL, "")))

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from stowage_testbed.simulate import Instance, Placements, Simulator
+from stowage_testbed.simulate import Instance, Simulator
 from stowage_testbed.whatif.inventory import Manifest, part_of, uid_of
 
 TAINT = "stowage.dev/emptying"
@@ -36,59 +36,49 @@ class Rehearsed:
     failed: Mapping[str, str]
 
 
-@dataclass(slots=True)
-class Rehearsal:
-    """Tries plans on a cluster: replacements may not go to closed nodes, nor to others that are not in use."""
+def rehearse(
+    simulator: Simulator, instance: Instance, closed: frozenset[str], used: frozenset[str], leaving: Sequence[Leaving]
+) -> Rehearsed:
+    """Return what comes of emptying nodes in that order.
 
-    simulator: Simulator
-    instance: Instance
-    closed: frozenset[str]
-    used: frozenset[str]
-    _pods: Mapping[str, Manifest] = field(init=False)
+    Replacements may not go to the closed nodes, nor to others that are not in use.
+    """
+    by_uid = {uid_of(pod): pod for pod in instance.pods}
+    pods, changes = list(instance.pods), list[dict[str, Any]]()
+    emptied = {one.node for one in leaving}
+    nodes = {str(one["metadata"]["name"]): one for one in instance.nodes}
+    waiting = [pod for pod in pods if not part_of(pod, "spec").get("nodeName")]
+    for name, node in nodes.items():
+        if name not in closed | emptied:
+            continue
+        if waiting:
+            # They get first what they would get as things are.
+            changes.append({"after": len(pods), "node": tainted(node)})
+        else:
+            nodes[name] = tainted(node)
+    for uid in (uid for node in leaving for uid in node.pods):
+        changes.append({"after": len(pods), "podGone": key_of(by_uid[uid])})
+        pods.append(replacement(by_uid[uid]))
+    found = simulator.place(
+        replace(instance, nodes=tuple(nodes.values()), pods=tuple(pods), changes=tuple(changes), once=True)
+    )
 
-    def __post_init__(self) -> None:
-        self._pods = {uid_of(pod): pod for pod in self.instance.pods}
-
-    def of(self, leaving: Sequence[Leaving]) -> Rehearsed:
-        """Return what comes of emptying nodes in that order."""
-        pods, changes = list(self.instance.pods), list[dict[str, Any]]()
-        names = self.closed.union(one.node for one in leaving)
-        nodes = {str(one["metadata"]["name"]): one for one in self.instance.nodes}
-        waiting = any(not part_of(pod, "spec").get("nodeName") for pod in pods)
-        for name, node in nodes.items():
-            if name not in names:
-                continue
-            if waiting:
-                # They get first what they would get as things are.
-                changes.append({"after": len(pods), "node": tainted(node)})
-            else:
-                nodes[name] = tainted(node)
-        for uid in (uid for node in leaving for uid in node.pods):
-            changes.append({"after": len(pods), "podGone": key_of(self._pods[uid])})
-            pods.append(replacement(self._pods[uid]))
-        asked = replace(self.instance, nodes=tuple(nodes.values()), pods=tuple(pods), changes=tuple(changes), once=True)
-        return self._read(leaving, self.simulator.place(asked))
-
-    def _read(self, leaving: Sequence[Leaving], found: Placements) -> Rehearsed:
-        targets, failed = dict[str, str](), dict[str, str]()
-        emptied = {one.node for one in leaving}
-        for pod in self.instance.pods:
-            goes = found.nodes.get(key_of(pod))
-            if goes in emptied and not part_of(pod, "spec").get("nodeName"):
-                failed[goes] = f"{key_of(pod)}, which waits, goes there"
-        for one in leaving:
-            for uid in one.pods:
-                key = key_of(replacement(self._pods[uid]))
-                goes = found.nodes.get(key)
-                if goes is None:
-                    failed[one.node] = found.reasons.get(key, "no place was found")
-                    continue
-                targets[uid] = goes
-                if goes in emptied:
-                    failed[goes] = f"{key_of(self._pods[uid])} tolerates every taint"
-                elif goes not in self.used:
-                    failed[one.node] = f"a replacement takes {goes} into use"
-        return Rehearsed(tuple(leaving), targets, failed)
+    targets, failed = dict[str, str](), dict[str, str]()
+    for pod in waiting:
+        if (goes := found.nodes.get(key_of(pod))) in emptied and goes:
+            failed[goes] = f"{key_of(pod)}, which waits, goes there"
+    for left, uid in ((one.node, uid) for one in leaving for uid in one.pods):
+        key = key_of(replacement(by_uid[uid]))
+        goes = found.nodes.get(key)
+        if goes is None:
+            failed[left] = found.reasons.get(key, "no place was found")
+            continue
+        targets[uid] = goes
+        if goes in emptied:
+            failed[goes] = f"{key_of(by_uid[uid])} tolerates every taint"
+        elif goes not in used:
+            failed[left] = f"a replacement takes {goes} into use"
+    return Rehearsed(tuple(leaving), targets, failed)
 
 
 def tainted(node: Manifest) -> Manifest:

@@ -11,7 +11,7 @@ import pytest
 
 from stowage_testbed.simulate import Instance, Placements
 from stowage_testbed.whatif.emptying import cost_of_move
-from stowage_testbed.whatif.rehearsal import Leaving, Rehearsal, Rehearsed, most_that_holds
+from stowage_testbed.whatif.rehearsal import Leaving, Rehearsed, most_that_holds, rehearse
 
 
 def _pod(name: str, node: str = "") -> dict[str, Any]:
@@ -43,7 +43,7 @@ class FakeSimulator:
 def tried(nodes: dict[str, str | None], *leaving: Leaving, instance: Instance = INSTANCE) -> tuple[Rehearsed, Instance]:
     simulator: Any = FakeSimulator(nodes)
     used = frozenset({"n1", "n2", "n3"})
-    found = Rehearsal(simulator, instance, frozenset({"idle"}), used).of(leaving)
+    found = rehearse(simulator, instance, frozenset({"idle"}), used, leaving)
     (asked,) = simulator.asked
     return found, asked
 
@@ -107,7 +107,7 @@ def test_as_many_nodes_are_emptied_as_the_scheduler_finds_places_for(
     """And those with the best gain first."""
     asked: list[int] = []
 
-    def rehearse(leaving: Sequence[Leaving]) -> Rehearsed:
+    def tried_again(leaving: Sequence[Leaving]) -> Rehearsed:
         asked.append(len(leaving))
         return Rehearsed(
             tuple(leaving),
@@ -115,7 +115,7 @@ def test_as_many_nodes_are_emptied_as_the_scheduler_finds_places_for(
             {one.node: "full" for one in leaving[most:]},
         )
 
-    kept = most_that_holds(rehearse, WANTED, lambda: ends_s, lambda: 0.0)
+    kept = most_that_holds(tried_again, WANTED, lambda: ends_s, lambda: 0.0)
 
     assert list(kept.leaving) == WANTED[:most]
     assert set(kept.targets) == {f"p{number}" for number in range(most)}
