@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from stowage_testbed.compare.bundle import Bundle
-from stowage_testbed.compare.comparison import ArmEntry, Comparison, PreflightRow, ScenarioText
+from stowage_testbed.compare.comparison import ArmEntry, Bundle, Comparison, PreflightRow, ScenarioText
 from stowage_testbed.compare.speed import Speed
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.run.arm import ArmSettings

@@ -30,7 +30,7 @@ def report(
     """
     # numpy and Jinja take a second that other commands do not need.
     from stowage_testbed.compare import page, tables  # noqa: PLC0415
-    from stowage_testbed.compare.bundle import HEAD, read_finished  # noqa: PLC0415
+    from stowage_testbed.compare.comparison import HEAD, read_finished  # noqa: PLC0415
     from stowage_testbed.report.showing import MARKDOWN, write_markdown, write_screen  # noqa: PLC0415
     from stowage_testbed.run.outcome import read_run  # noqa: PLC0415
 

@@ -21,8 +21,8 @@ from stowage_testbed.base.errors import InputError
 from stowage_testbed.base.files import write_whole
 from stowage_testbed.compare.comparison import Comparison
 from stowage_testbed.compare.speed import Slowdown, Speed, slowdown
+from stowage_testbed.compare.tables import show_change, show_value
 from stowage_testbed.compare.verdicts import ERROR_RATE, FEWEST_ROUNDS, Ends, Scale, Verdict, on_scale, outcome_of
-from stowage_testbed.compare.wording import show_change, show_value
 from stowage_testbed.metrics.metric import Better
 from stowage_testbed.text.tables import Table
 

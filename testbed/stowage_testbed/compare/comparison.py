@@ -1,19 +1,34 @@
-"""A comparison: what was asked for, its runs so far, and what they say."""
+"""A comparison: what was asked for, its runs so far, what they say; and the folder from which all can be made again.
+
+::
+
+    compare.json                                what was compared, and the verdicts at the end
+    records/<limits>/round-001-<arm>.json.gz    one run each, as soon as it is over
+    configurations/<limits>-<arm>.txt           what the scheduler read
+"""
 
 from __future__ import annotations
 
+import gzip
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Self
+from urllib.parse import quote
+
+import msgspec
 
 from stowage_testbed.amounts.resources import names_of
+from stowage_testbed.base.errors import InputError
+from stowage_testbed.base.files import write_whole
 from stowage_testbed.compare.speed import Speed
 from stowage_testbed.compare.verdicts import ArmVerdicts, MeasuredRun, Question, Verdict, judge
 from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.metrics.record import RunRecord
+from stowage_testbed.metrics.record import RunRecord, read_record, write_record
 from stowage_testbed.run.arm import ArmSettings
 from stowage_testbed.scenario.model import GENERAL, OF_RECOVERY
 
@@ -146,3 +161,165 @@ def measured(record: RunRecord) -> MeasuredRun:
 def sha256_of(text: str) -> str:
     """Return the SHA-256 of a text in UTF-8, in hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+FORMAT = "stowage.dev/compare/v2"
+HEAD = "compare.json"
+
+Key = tuple[str, int, str]
+"""Limits, round and arm: what a run is known by."""
+
+
+class BundleMissingError(InputError):
+    """There is no comparison where one was looked for."""
+
+    def __init__(self, folder: Path) -> None:
+        way_out = "`stowage compare` makes one, below results/compare unless given otherwise"
+        super().__init__(f"{folder} holds no comparison (no compare.json); {way_out}")
+
+
+def read_bundle(folder: Path) -> Comparison:
+    """Return the comparison of a folder, with its runs; an `InputError` names every file that is broken or changed."""
+    if not (folder / HEAD).is_file():
+        raise BundleMissingError(folder)
+    issues: list[str] = []
+    comparison = _read_head(folder / HEAD, issues)
+    # Records of another format would only be said to be broken, each of them.
+    if comparison is not None:
+        records = []
+        for file in sorted((folder / "records").glob("*/*.json.gz")):
+            try:
+                records.append(read_record(gzip.decompress(file.read_bytes())))
+            except (msgspec.MsgspecError, OSError, EOFError, zlib.error) as error:
+                issues.append(f"{file.relative_to(folder)}: {error}")
+        comparison = _with_records(comparison, records)
+        issues += _list_inconsistencies(folder, comparison)
+    if issues or comparison is None:
+        listed = "\n".join(f"  {issue}" for issue in issues)
+        way_out = "put the files back as they were written; the comparison can be resumed after a broken record has"
+        raise InputError(f"{folder} cannot be read:\n{listed}\n{way_out} been deleted")
+    return comparison
+
+
+def read_finished(folder: Path) -> Comparison:
+    """Return the comparison of a folder; errors as of `read_bundle`, and an `InputError` if no run is in it."""
+    comparison = read_bundle(folder)
+    if not comparison.records:
+        raise InputError(f"{folder} holds no finished run yet; resume the comparison")
+    return comparison
+
+
+class Bundle:
+    """The folder of a comparison under way, by `create` or `resume`; each file is written whole or not at all."""
+
+    def __init__(self, folder: Path, comparison: Comparison) -> None:
+        self.folder = folder
+        self.comparison = comparison
+
+    @classmethod
+    def create(cls, folder: Path, comparison: Comparison) -> Self:
+        """Begin a comparison in a folder; an `InputError` if it has one."""
+        if (folder / HEAD).exists():
+            raise InputError(f"{folder} holds a comparison already; resume it, or name another folder")
+        bundle = cls(folder, comparison)
+        bundle._write_head()
+        return bundle
+
+    @classmethod
+    def resume(cls, folder: Path) -> Self:
+        """Go on with a comparison that was interrupted; errors as of `read_bundle`."""
+        return cls(folder, replace(read_bundle(folder), complete=False))
+
+    @property
+    def done(self) -> frozenset[Key]:
+        """The runs whose records are there and count."""
+        return frozenset(_key(record) for record in self.comparison.records if not record.error)
+
+    def extend(self, rounds: int) -> None:
+        """Ask for more rounds than at first; never for fewer."""
+        if rounds > self.comparison.rounds:
+            self.comparison = replace(self.comparison, rounds=rounds)
+            self._write_head()
+
+    def add(self, record: RunRecord) -> None:
+        """Keep a run, in place of one with the same key."""
+        limits, number, arm = _key(record)
+        file = self.folder / "records" / _safe(limits) / f"round-{number:03}-{_safe(arm)}.json.gz"
+        # Without a time stamp inside, equal records are equal files.
+        write_whole(file, gzip.compress(write_record(record), mtime=0))
+        others = (one for one in self.comparison.records if _key(one) != _key(record))
+        self.comparison = _with_records(self.comparison, (*others, record))
+
+    def add_configuration(self, limits: str, arm: str, text: str) -> None:
+        """Keep what an arm's scheduler reads, and its hash; the first text counts, as others differ in paths."""
+        by_name = {entry.name: entry for entry in self.comparison.arms}
+        digests = by_name[arm].configuration_sha256
+        if limits in digests:
+            return
+        write_whole(_configuration(self.folder, limits, arm), text)
+        by_name[arm] = replace(by_name[arm], configuration_sha256={**digests, limits: sha256_of(text)})
+        self.comparison = replace(self.comparison, arms=tuple(by_name.values()))
+        self._write_head()
+
+    def finish(self) -> Comparison:
+        """Write the verdicts beside what they are about, and return the whole comparison."""
+        self.comparison = replace(self.comparison, complete=True)
+        self._write_head()
+        return self.comparison
+
+    def _write_head(self) -> None:
+        comparison, elsewhere = self.comparison, {"records", "complete"}
+        own = {one.name: getattr(comparison, one.name) for one in fields(comparison) if one.name not in elsewhere}
+        verdicts = comparison.verdicts if comparison.complete else None
+        document = {"format": FORMAT, "comparison": own, "verdicts": verdicts}
+        write_whole(self.folder / HEAD, msgspec.json.format(msgspec.json.encode(document), indent=2))
+
+
+def _read_head(path: Path, issues: list[str]) -> Comparison | None:
+    try:
+        head = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+        if head.get("format") != FORMAT:
+            issues.append(f"{path.name}: format {head.get('format')!r}, this reads {FORMAT!r}")
+            return None
+        comparison = msgspec.convert(head.get("comparison"), Comparison)
+    except msgspec.MsgspecError as error:
+        issues.append(f"{path.name}: {error}")
+        return None
+    return replace(comparison, complete=head.get("verdicts") is not None)
+
+
+def _with_records(comparison: Comparison, records: Iterable[RunRecord]) -> Comparison:
+    """Return the comparison with runs in its order; strangers come last."""
+
+    def place(record: RunRecord) -> tuple[int, int, int]:
+        limits, number, arm = _key(record)
+        kinds, arms = (*comparison.limits, limits), (*comparison.arm_names, arm)
+        return kinds.index(limits), number, arms.index(arm)
+
+    return replace(comparison, records=tuple(sorted(records, key=place)))
+
+
+def _list_inconsistencies(folder: Path, comparison: Comparison) -> Iterator[str]:
+    if sha256_of(comparison.scenario.text) != comparison.scenario.sha256:
+        yield f"{HEAD}: the scenario's text is not that of its sha256"
+    for record in comparison.records:
+        if record.arm not in comparison.arm_names or record.limits not in comparison.limits:
+            yield f"a record is of arm {record.arm!r} with limits {record.limits!r}, which {HEAD} does not name"
+    for entry in comparison.arms:
+        for limits, digest in entry.configuration_sha256.items():
+            path = _configuration(folder, limits, entry.name)
+            if sha256_of(path.read_text(encoding="utf-8") if path.is_file() else "") != digest:
+                yield f"{path.relative_to(folder)}: missing, or not that of its sha256"
+
+
+def _configuration(folder: Path, limits: str, arm: str) -> Path:
+    return folder / "configurations" / f"{_safe(limits)}-{_safe(arm)}.txt"
+
+
+def _safe(name: str) -> str:
+    """Return a name, which may be a user's, as one that stays in its folder."""
+    return quote(name, safe="").replace(".", "%2E")
+
+
+def _key(record: RunRecord) -> Key:
+    return record.limits, record.round_number, record.arm

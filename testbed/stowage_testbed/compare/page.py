@@ -18,11 +18,12 @@ from stowage_testbed.compare.tables import (
     environment_table,
     failed_table,
     list_notes,
+    name_clock,
     settings_table,
+    summarise,
     verdict_rows,
 )
 from stowage_testbed.compare.verdicts import Verdict
-from stowage_testbed.compare.wording import name_clock, summarise
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.metrics.catalogue import sum_requested
 from stowage_testbed.metrics.latency import LATENCIES

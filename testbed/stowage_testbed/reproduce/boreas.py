@@ -24,7 +24,7 @@ from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.cluster import NodePool, create_nodes
 from stowage_testbed.compare.arms.kube_scheduler import default_arm
 from stowage_testbed.compare.arms.stowage import PROFILE, StowageArm
-from stowage_testbed.compare.turn import warm_up
+from stowage_testbed.compare.session import warm_up
 from stowage_testbed.observe.condition import objects_gone, pods_decided, pods_placed
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.receipt import Receipt

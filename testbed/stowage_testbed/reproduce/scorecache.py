@@ -18,8 +18,7 @@ from stowage_testbed.compare.comparison import Comparison
 from stowage_testbed.compare.page import write_report
 from stowage_testbed.compare.request import EQUAL, CompareListener, CompareRequest, choose_scenario
 from stowage_testbed.compare.session import compare
-from stowage_testbed.compare.tables import CITATION, burst_table, direction_table, read_published
-from stowage_testbed.compare.wording import MISSING
+from stowage_testbed.compare.tables import CITATION, MISSING, burst_table, direction_table, read_published
 from stowage_testbed.reproduce.rebuilding import write_tables
 from stowage_testbed.run.arm import ClientLimits
 from stowage_testbed.text.figure import Figure, at_most, figure

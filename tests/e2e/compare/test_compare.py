@@ -18,7 +18,7 @@ from stowage_testbed.base.wait import wait_until
 from stowage_testbed.compare.arms.registry import ARMS, choose_arms
 from stowage_testbed.compare.arms.serving import ArmEndedError
 from stowage_testbed.compare.arms.stowage import stowage_arm
-from stowage_testbed.compare.bundle import read_bundle
+from stowage_testbed.compare.comparison import read_bundle
 from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.run.arm import ClientLimits, RunningArm
 

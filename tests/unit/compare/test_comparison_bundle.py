@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli import app
-from stowage_testbed.compare.bundle import Bundle, BundleMissingError, read_bundle
+from stowage_testbed.compare.comparison import Bundle, BundleMissingError, read_bundle
 
 ARMS = (BurstArm("default"), BurstArm("stowage", service_s=0.012))
 RECORDS = burst_rounds(1, ARMS, 2)

@@ -15,12 +15,16 @@ from stowage_testbed.compare.tables import (
     all_tables,
     burst_table,
     comparison_markdown,
+    describe_clocks,
     direction_table,
+    lead_sentence,
+    name_clock,
     screen,
+    show_spread,
+    show_value,
     verdict_table,
 )
 from stowage_testbed.compare.verdicts import Question
-from stowage_testbed.compare.wording import describe_clocks, lead_sentence, name_clock, show_spread, show_value
 from stowage_testbed.text.tables import MOST_BYTES, Table, append_step_summary, markdown_text, terminal_text
 
 ARMS = (BurstArm("default"), BurstArm("koordinator", service_s=0.012))
