@@ -204,13 +204,6 @@ class PlanLog:
         self._make_room()
         return new
 
-    def forget_before(self, at_ms: int) -> None:
-        """Leave out versions that were followed by another at or before a moment."""
-        if not self._versions or self._versions[0][0] >= at_ms:
-            return
-        last = {name: at for at, name, _ in self._versions if at <= at_ms}
-        self._versions = [one for one in self._versions if one[0] >= last.get(one[1], one[0])]
-
     def _make_room(self) -> None:
         over = sum(len(raw) for _, _, raw in self._versions) - self._most_bytes
         if over <= 0:

@@ -168,7 +168,6 @@ class LiveState:
             self._pods.fold(self._since_ms)
             self._nodes.fold(self._since_ms)
             self._free |= self._pods.unused_rows() - set(self._rows.values())
-        self._plans.forget_before(self._since_ms)
         return {key: value for key, value in message.items() if value or key == "lost"}
 
     def now(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from stowage_testbed.api.kinds import kinds_of
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.live.state import PLAN, SHOWN, LiveState
 from stowage_testbed.observe.change import Change
-from stowage_testbed.observe.watches import SILENCE_S, Watches, choose_kinds
+from stowage_testbed.observe.watches import SILENCE_S, Watches
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
@@ -89,7 +89,7 @@ class LiveWatch:
         listed = self._watch(SHOWN)
         self._start = self._looked = self._watches.clock.now()
         self.state.begin(listed)
-        self._watches.store.roll()
+        self._watches.roll()
         self._thread.start()
 
     def stop(self) -> None:
@@ -119,7 +119,7 @@ class LiveWatch:
         return int(self._watches.clock.now().seconds_since(self._start) * 1000)
 
     def _watch(self, wanted: dict[str, str]) -> list[Change]:
-        listed = self._watches.list_kinds(choose_kinds(self._api, wanted), self._remark)
+        listed = self._watches.list_kinds(wanted, self._remark)
         self._watches.follow()
         return listed
 
@@ -132,7 +132,7 @@ class LiveWatch:
                     self.state.take(arrival)
                 message = self.state.flush(self._at_ms())
             # What was seen is in numbers already.
-            self._watches.store.roll()
+            self._watches.roll()
             if message is not None:
                 self.messages.put(message["seq"], msgspec.json.encode(message, enc_hook=dict))
 

@@ -112,8 +112,8 @@ class Observer:
         """Forget the changes so far, which may leave the disk then, and return what is there as a list shows it."""
         with self._changed:
             self._journal = []
-            if self._watches.store.roll():
-                self._state.rewrite(self._watches.store.move)
+            if self._watches.roll():
+                self._state.move_to(self._watches.file)
             return self._state.list_all(self.clock.now())
 
     def wait_for(

@@ -25,7 +25,6 @@ T = TypeVar("T")
 FormT = TypeVar("FormT")
 
 HOT = 64  # Objects that are kept parsed, as they are often read more than once
-ROLL_BYTES = 256 * 2**20  # How long a file may be before a new one is begun, where one may be
 
 
 class Names(msgspec.Struct):
@@ -86,33 +85,13 @@ class BodyFile:
             self.length = at + len(content)
             return at
 
+    def keep(self, raw: bytes | memoryview, names: Names) -> RawBody:
+        """Return the body of an object that is given as JSON."""
+        return RawBody(self, self.append(raw), len(raw), names)
+
     def read(self, at: int, length: int) -> bytes:
         """Return what was written."""
         return os.pread(self._file.fileno(), length, at)
-
-
-class BodyStore:
-    """Where an observer keeps the objects that it sees: files in a folder, or where temporary files are."""
-
-    def __init__(self, folder: Path | None = None) -> None:
-        self._folder = folder
-        self._file = BodyFile(folder)
-
-    def keep(self, raw: bytes | memoryview, names: Names) -> RawBody:
-        """Return the body of an object that is given as JSON."""
-        file = self._file
-        return RawBody(file, file.append(raw), len(raw), names)
-
-    def roll(self) -> bool:
-        """Begin a new file if the one in use is long; what lives long must be given to `move` then."""
-        if self._file.length < ROLL_BYTES:
-            return False
-        self._file = BodyFile(self._folder)
-        return True
-
-    def move(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a body that lies in the file in use."""
-        return body.moved_to(self._file) if isinstance(body, RawBody) else body
 
 
 class RawBody(Mapping[str, Any]):
@@ -142,9 +121,8 @@ class RawBody(Mapping[str, Any]):
 
     def moved_to(self, file: BodyFile) -> RawBody:
         """Return the same object in another file."""
-        at = file.append(self._file.read(self._at, self._length))
         names = Names(self.uid, self.namespace, self.name)
-        moved = RawBody(file, at, self._length, names)
+        moved = file.keep(self._file.read(self._at, self._length), names)
         moved._digest = self._digest
         return moved
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from stowage_testbed.observe.change import Change, JsonObject, Verb, namespace_of
 from stowage_testbed.observe.plan import ObservedPlan, read_plan
 from stowage_testbed.observe.pod import Pod, read_pod
+from stowage_testbed.observe.raw_body import BodyFile, RawBody
 from stowage_testbed.observe.receipt import Receipt
 
 
@@ -53,11 +54,11 @@ class State:
             for body in bodies.values()
         ]
 
-    def rewrite(self, moved: Callable[[JsonObject], JsonObject]) -> None:
-        """Put another body, which reads alike, in the place of each."""
+    def move_to(self, file: BodyFile) -> None:
+        """Have all objects lie in another file."""
         for bodies in self._bodies.values():
             for uid, body in bodies.items():
-                bodies[uid] = moved(body)
+                bodies[uid] = body.moved_to(file) if isinstance(body, RawBody) else body
 
     def last_change(self, kind: str) -> Receipt | None:
         """Return when an object of this kind last changed."""

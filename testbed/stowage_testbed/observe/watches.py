@@ -25,11 +25,12 @@ from stowage_testbed.api.kinds import Kind, kinds_of
 from stowage_testbed.api.objects import PAGE
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.observe.change import Change, Verb
-from stowage_testbed.observe.raw_body import BodyStore, Head, RawBody
+from stowage_testbed.observe.raw_body import BodyFile, Head, RawBody
 from stowage_testbed.observe.receipt import Receipt, ReceiptClock
 from stowage_testbed.observe.source import NODES, PODS, Source, source_of
 
 JOIN_TIMEOUT_S = 5.0
+ROLL_BYTES = 256 * 2**20  # How long a file may be before a new one is begun, where one may be
 RETRY_S = 0.1  # Pause before a server that is away is asked again; it doubles each time
 LONGEST_RETRY_S = 1.0
 SILENCE_S = 150.0  # For how long a connection may say nothing; on each watch the server says something once a minute
@@ -113,11 +114,12 @@ class Watches:
         silence_s: float | None = None,
     ) -> None:
         self.clock = clock or ReceiptClock()
-        self.store = BodyStore()
+        self.file = BodyFile()
         self.patience_s = patience_s
         self.silence_s = silence_s
         self.api = api
         self.arrivals: SimpleQueue[Arrival] = SimpleQueue()
+        self.kinds: dict[str, Kind] = {}
         self._watches: dict[str, Watch] = {}
 
     def __contains__(self, kind: str) -> bool:
@@ -131,20 +133,27 @@ class Watches:
         self._watches[source.kind] = watch
         return listed
 
-    def list_kinds(self, kinds: Mapping[str, Kind], remark: Callable[[str], object]) -> list[Change]:
-        """Return what there is of each kind, in order of creation; what may not be listed is left out with a remark.
+    def list_kinds(self, wanted: Mapping[str, str], remark: Callable[[str], object]) -> list[Change]:
+        """Return what there is of ``wanted`` kinds with their groups, in order of creation, as far as they are served.
 
-        Raises a StowageError if that is nodes, pods or namespaces, or if the server does not answer.
+        What may not be listed is left out with a remark. Raises a StowageError if that is nodes, pods or namespaces, or
+        if the server does not answer.
         """
+        served: dict[tuple[str, str], Kind] = {}
+        for kind in kinds_of(self.api).all():
+            if "watch" in kind.verbs:
+                # The version that the server likes best comes first.
+                served.setdefault((kind.name, kind.group), kind)
         found: list[Change] = []
-        for key, kind in kinds.items():
+        for kind in (served[one] for one in wanted.items() if one in served):
             try:
                 listed = self.list_source(source_of(kind))
             except ApiRefusedError as error:
-                if error.status not in _FORBIDDEN or key in _NEEDED:
+                if error.status not in _FORBIDDEN or kind.key in _NEEDED:
                     raise StowageError(f"{error}; it takes the rights to list and to watch") from error
-                remark(f"{key} may not be listed, and is left out")
+                remark(f"{kind.key} may not be listed, and is left out")
                 continue
+            self.kinds[kind.key] = kind
             found += sorted(listed, key=_in_order_of_creation)
         return found
 
@@ -164,6 +173,13 @@ class Watches:
             taken.append(self.arrivals.get())
         return taken
 
+    def roll(self) -> bool:
+        """Begin a new file for what is seen if the one in use is long; what lives long must be moved to it then."""
+        if self.file.length < ROLL_BYTES:
+            return False
+        self.file = BodyFile()
+        return True
+
     def forget(self, kind: str) -> None:
         """Watch a kind no longer."""
         if watch := self._watches.pop(kind, None):
@@ -182,17 +198,6 @@ def _end(watches: Sequence[Watch]) -> None:
     for watch in watches:
         if watch.thread.ident is not None:
             watch.thread.join(max(0.0, ends_s - time.monotonic()))
-
-
-def choose_kinds(api: client.ApiClient, wanted: Mapping[str, str]) -> dict[str, Kind]:
-    """Return what the cluster serves of ``wanted`` kinds with their groups, by the kinds of their sources."""
-    served: dict[tuple[str, str], Kind] = {}
-    for one in kinds_of(api).all():
-        if "watch" in one.verbs:
-            # The version that the server likes best comes first.
-            served.setdefault((one.name, one.group), one)
-    found = (served.get(one) for one in wanted.items())
-    return {kind.key: kind for kind in found if kind is not None}
 
 
 class Watch:
@@ -226,7 +231,7 @@ class Watch:
             page = msgspec.json.decode(response.data, type=_Page)
             for item in page.items or ():
                 head = msgspec.json.decode(item, type=Head)
-                bodies.append(self._watches.store.keep(memoryview(item), head.metadata))
+                bodies.append(self._watches.file.keep(memoryview(item), head.metadata))
             token = page.metadata.continue_
             if not token:
                 break
@@ -333,7 +338,7 @@ class Watch:
         if event.type == "BOOKMARK":
             self._version = version
             return None
-        body = self._watches.store.keep(memoryview(event.object), head.metadata)
+        body = self._watches.file.keep(memoryview(event.object), head.metadata)
         # Not before it is kept: after an error the next watch has it again.
         self._version = version
         return Change(self._source.kind, Verb(event.type), receipt, body)

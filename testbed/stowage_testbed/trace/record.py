@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 import msgspec
 
 from stowage_testbed.api.client import ask
-from stowage_testbed.observe.watches import SILENCE_S, Watches, choose_kinds
+from stowage_testbed.observe.watches import SILENCE_S, Watches
 from stowage_testbed.trace.format import VERSION, Header, Line, PodCame, WatchLost, check_is_trace
 from stowage_testbed.trace.recording import NAMESPACE, NODE, POD, Recording
 
@@ -117,8 +117,7 @@ def record(
     needed.
     """
     watches = Watches(api, patience_s=float("inf"), silence_s=SILENCE_S)
-    kinds = choose_kinds(api, RECORDED)
-    listed = watches.list_kinds(kinds, remark)
+    listed = watches.list_kinds(RECORDED, remark)
     start, recorded = watches.clock.now(), Recorded()
     version = str(ask(api, "GET", "/version", "tell its version").get("gitVersion", "")).removeprefix("v")
     labels = {
@@ -137,7 +136,7 @@ def record(
                 recorded.pods += isinstance(line, PodCame)
                 recorded.losses += isinstance(line, WatchLost)
 
-            recording = Recording(start, kinds, write, namespaces)
+            recording = Recording(start, watches.kinds, write, namespaces)
             recording.begin(listed)
             began(recorded)
             flushed = watches.clock.now()
@@ -153,7 +152,7 @@ def record(
                     writer.flush()
                     flushed = now
                 # What was seen is in lines already.
-                watches.store.roll()
+                watches.roll()
             recording.finish()
     finally:
         watches.stop()

@@ -274,10 +274,7 @@ def test_a_plan_is_told_with_its_bounds_and_what_was_protected() -> None:
 
 
 def test_each_version_of_a_plan_is_kept_with_its_moment() -> None:
-    """The slider shows it as it was; a new list may lack it.
-
-    What was before the beginning is forgotten, but for what still held then.
-    """
+    """The slider shows it as it was; a new list may lack it."""
     log = PlanLog()
     log.take("one", see_plan(a_plan()))
     log.take("two", see_plan(a_plan("two")))
@@ -296,8 +293,6 @@ def test_each_version_of_a_plan_is_kept_with_its_moment() -> None:
         (20, "one", "Executing"), (20, "two", None), (30, "one", None),
     ]  # fmt: skip
     assert log.now() == []
-    log.forget_before(25)
-    assert [at for at, *_ in versions(log)] == [20, 20, 30]
 
 
 def test_old_versions_go_when_there_is_no_more_room() -> None:

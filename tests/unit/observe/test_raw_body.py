@@ -6,7 +6,6 @@ import errno
 import gc
 import json
 import os
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,9 @@ from watch_server import a_pod
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.pod import read_pod
-from stowage_testbed.observe.raw_body import ROLL_BYTES, BodyFile, BodyStore, Head, RawBody
+from stowage_testbed.observe.raw_body import BodyFile, Head, RawBody
 from stowage_testbed.observe.receipt import Receipt
+from stowage_testbed.observe.watches import ROLL_BYTES, Watches
 
 METADATA = {
     "uid": "uid-a",
@@ -39,10 +39,10 @@ CLEAN = {**a_pod("a", node="n1"), "metadata": METADATA}
 POD = {**CLEAN, "metadata": {**METADATA, "managedFields": [{"manager": "m"}]}}
 
 
-def raw(body: dict[str, Any], store: BodyStore | None = None) -> RawBody:
+def raw(body: dict[str, Any], file: BodyFile | None = None) -> RawBody:
     line = json.dumps(body).encode()
     names = msgspec.json.decode(line, type=Head).metadata
-    return (store or BodyStore()).keep(line, names)
+    return (file or BodyFile()).keep(line, names)
 
 
 def files_open() -> int:
@@ -80,19 +80,20 @@ def test_a_body_holds_none_of_its_bytes() -> None:
 
 def test_the_disk_is_free_again_after_the_last_body() -> None:
     """What lives on is moved out of a long file, or one node would keep all of it."""
-    before, store = files_open(), BodyStore()
-    body: Mapping[str, Any] | None = raw(POD, store)
+    api: Any = None
+    before, watches = files_open(), Watches(api)
+    body: RawBody | None = raw(POD, watches.file)
     assert files_open() == before + 1
 
-    assert not store.roll()
-    store._file.length = ROLL_BYTES
-    assert store.roll()
+    assert not watches.roll()
+    watches.file.length = ROLL_BYTES
+    assert watches.roll()
     assert body is not None
-    body = store.move(body)
+    body = body.moved_to(watches.file)
     assert dict(body) == CLEAN
     assert files_open() == before + 1
 
-    del body, store
+    del body, watches
     assert files_open() == before
 
 
