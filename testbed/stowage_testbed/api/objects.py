@@ -63,15 +63,23 @@ class Objects:
         """Create or change an object by server-side apply, and return it as the server has it.
 
         Fields that an earlier manifest of this manager had, and this one lacks, go. An object whose name the
-        server chooses is created, and so is a Node: its status would not be applied.
+        server chooses is created. A Node has what it can give in its status, which is applied as well.
         """
         metadata, kind = manifest["metadata"], self.kinds.of(manifest)
         name = metadata.get("name")
-        if not name or (kind.name == "Node" and not self.exists("Node", name)):
+        is_node = kind.name == "Node"
+        if not name or (is_node and not self.exists("Node", name)):
             return self.create(manifest, strict=True)
         path = kind.path(metadata.get("namespace", ""), name)
         query = [("fieldManager", manager), ("force", "true"), ("fieldValidation", "Strict")]
-        return self._ask("PATCH", path, f"apply {kind.name} {name}", json.dumps(manifest), content=APPLY, query=query)
+        what = f"apply {kind.name} {name}"
+        made = self._ask("PATCH", path, what, json.dumps(manifest), content=APPLY, query=query)
+        if is_node and (status := manifest.get("status")):
+            # As the server fills it in when it creates a node.
+            status = {"allocatable": status["capacity"], **status} if "capacity" in status else status
+            only_status = make_manifest(kind.api_version, kind.name, name, status=status)
+            made = self._ask("PATCH", f"{path}/status", what, json.dumps(only_status), content=APPLY, query=query)
+        return made
 
     def patch(
         self,

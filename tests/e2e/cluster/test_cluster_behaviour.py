@@ -14,7 +14,7 @@ from amounts import size
 from kubernetes.client import ApiClient, CoreV1Api, PolicyV1Api
 from release_environment import listening
 
-from stowage_testbed.api.objects import Objects
+from stowage_testbed.api.objects import Objects, make_manifest
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster import Cluster, KwokBinaryCluster, NodePool, Taint, create_nodes
 from stowage_testbed.cluster.components import CONTROLLER_MANAGER, ETCD, component_process, processes_of
@@ -220,6 +220,16 @@ def test_kwok_leaves_nodes_without_the_annotation_alone(core: Any, nodes: list[s
     await_running(core, "after")
 
     assert core.read_namespaced_pod("on-unmanaged", "default").status.phase == "Pending"
+
+
+def test_a_second_manifest_of_a_node_changes_what_it_can_give(api: ApiClient) -> None:
+    """Whoever writes another capacity into a file and applies it again would else run on the old one."""
+    for cpu in ("4", "2"):
+        status = {"capacity": {"cpu": cpu, "memory": "8Gi", "pods": "110"}}
+        node = make_manifest("v1", "Node", "applied", status=status)
+        made = Objects(api).apply(node, manager="test")
+        assert (made["status"]["capacity"]["cpu"], made["status"]["allocatable"]["cpu"]) == (cpu, cpu)
+    Objects(api).delete("Node", "applied")
 
 
 def test_a_node_that_is_made_again_has_a_lease_of_its_own(cluster: Cluster, api: ApiClient) -> None:
