@@ -1,7 +1,5 @@
 """The scheduler's configuration that the chart composes."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

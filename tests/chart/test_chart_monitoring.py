@@ -1,7 +1,5 @@
 """What lets Prometheus and Grafana see the scheduler, read from the rendered chart."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The rendered pod: security, credentials, probes, paths."""
 
-from __future__ import annotations
-
 import pytest
 from chart_render import Manifest, of_kind, pod_spec, render
 

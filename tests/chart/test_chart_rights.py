@@ -1,7 +1,5 @@
 """What the release may do, read from the rendered chart."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What `helm test` runs: a pod that the release places, and its questions."""
 
-from __future__ import annotations
-
 import ssl
 import subprocess
 import sys

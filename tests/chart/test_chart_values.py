@@ -1,7 +1,5 @@
 """What Helm and Artifact Hub show of the chart, and values that it must refuse."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

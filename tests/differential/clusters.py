@@ -1,7 +1,5 @@
 """Random clusters that the scheduler has filled and that have aged since."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace

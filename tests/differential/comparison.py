@@ -5,8 +5,6 @@ checker reports every broken rule. So one rule must be equivalent to one of the
 scheduler's reasons, or the checker has missed something.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager

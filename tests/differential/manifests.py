@@ -1,7 +1,5 @@
 """A snapshot as the manifests that the real scheduler is given."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from google.protobuf.json_format import MessageToDict

@@ -3,8 +3,6 @@
 Whether a mutation breaks a rule depends on the cluster: that is what is compared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Random small snapshots in which pods demand things of each other."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from random import Random
 

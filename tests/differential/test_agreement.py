@@ -1,7 +1,5 @@
 """Both verifiers of a plan say the same, and it would be noticed if they did not."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """One try of each family of faults; `make fault` tries all of them, many times."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 from pathlib import Path

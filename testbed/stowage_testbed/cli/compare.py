@@ -1,7 +1,5 @@
 """`stowage compare`: the same scenario, several schedulers, one result."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Annotated

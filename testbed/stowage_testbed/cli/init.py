@@ -1,7 +1,5 @@
 """`stowage init`: write the first files of a project that tests its scheduling."""
 
-from __future__ import annotations
-
 from importlib import metadata, resources
 from pathlib import Path
 from typing import Annotated

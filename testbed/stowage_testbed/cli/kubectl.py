@@ -3,8 +3,6 @@
 kubectl runs a program ``kubectl-NAME`` of the path as a command and hands its arguments on: the options are the same.
 """
 
-from __future__ import annotations
-
 import typer
 
 from stowage_testbed.cli.answers import defragment, whatif

@@ -1,7 +1,5 @@
 """`stowage`: every command group in one place, and errors without tracebacks."""
 
-from __future__ import annotations
-
 import errno
 import gc
 import sys

@@ -1,7 +1,5 @@
 """`stowage report`: what a run, comparison or reproduction found; no cluster."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Annotated

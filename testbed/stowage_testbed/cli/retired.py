@@ -1,7 +1,5 @@
 """Commands that are gone: each names what to type instead, for one release."""
 
-from __future__ import annotations
-
 import typer
 
 from stowage_testbed.base.errors import InputError

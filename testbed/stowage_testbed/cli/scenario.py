@@ -1,7 +1,5 @@
 """`stowage scenario`: check, list and explain scenario files, or write one of a cluster."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """Executing many independent tasks on workers, and the folder that keeps what is done, as Parquet in the end."""
 
-from __future__ import annotations
-
 import atexit
 import io
 import multiprocessing

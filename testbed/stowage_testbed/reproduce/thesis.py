@@ -3,8 +3,6 @@
 Seed 002: Canova, "Scheduling Optimization in Kubernetes", section 4.4.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

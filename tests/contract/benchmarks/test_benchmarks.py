@@ -1,7 +1,5 @@
 """Benchmarks from instance to table, at a small size, on the real programs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One service for the whole folder: its start is what takes the time."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`stowage-optimizer serve` as a process: it starts and ends without a trace."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """The service keeps its promises to a real client on a real socket."""
 
-from __future__ import annotations
-
 import signal
 import stat
 from collections.abc import Callable

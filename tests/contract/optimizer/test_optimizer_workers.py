@@ -1,7 +1,5 @@
 """Warm children come back whatever kills them."""
 
-from __future__ import annotations
-
 import os
 import threading
 from multiprocessing.connection import Connection

@@ -1,7 +1,5 @@
 """The real scheduler decides who may come where, one by one and after a plan."""
 
-from __future__ import annotations
-
 from random import Random
 
 from packing_oracle import items_of

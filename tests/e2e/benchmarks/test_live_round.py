@@ -1,7 +1,5 @@
 """One round of the live benchmark, on a cluster that is as small as can be."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

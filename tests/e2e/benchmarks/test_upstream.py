@@ -1,7 +1,5 @@
 """Upstream's own programs run with every profile: what they judge is the real thing."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every command of the tutorial and the how-to guides, as a reader would run them."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

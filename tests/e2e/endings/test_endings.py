@@ -1,7 +1,5 @@
 """However a command ends, nothing is left of it, and the culprit is named."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import signal

@@ -1,7 +1,5 @@
 """One environment with the wheel for all tests here."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What `pip install` of the wheel gives, seen from outside the checkout."""
 
-from __future__ import annotations
-
 import secrets
 import shutil
 import subprocess

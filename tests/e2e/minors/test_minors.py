@@ -1,7 +1,5 @@
 """Each minor's rights, and every profile under gates that upstream leaves off."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The evaluations of Boreas and of the thesis at a small size, with real schedulers and solvers."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The paper's evaluation at a small size, with the real scheduler and solver."""
 
-from __future__ import annotations
-
 import json
 from itertools import accumulate
 from pathlib import Path

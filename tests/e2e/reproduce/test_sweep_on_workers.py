@@ -1,7 +1,5 @@
 """Workers die, and the rows are the same as without failures."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from pathlib import Path

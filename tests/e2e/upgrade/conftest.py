@@ -1,7 +1,5 @@
 """The chart of the version before, and a cluster on which it is or was installed."""
 
-from __future__ import annotations
-
 import secrets
 import subprocess
 import tarfile

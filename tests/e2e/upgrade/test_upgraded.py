@@ -4,8 +4,6 @@ The templates and definitions are those of each version; the scheduler is this o
 throughout, whose old binary would have to be built for it.
 """
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path

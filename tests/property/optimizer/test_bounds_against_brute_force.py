@@ -1,7 +1,5 @@
 """Bounds, prices and what closes the last gaps, against trying everything."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product

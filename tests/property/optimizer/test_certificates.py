@@ -1,7 +1,5 @@
 """Prices prove what is claimed, for any small snapshot."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product

@@ -1,7 +1,5 @@
 """The checker's tables and its reading of the contract, against others."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from brute_force import plan_to

@@ -1,7 +1,5 @@
 """Whatever a snapshot says, it is understood or refused with a reason."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor

@@ -1,7 +1,5 @@
 """Limits, curve and consolidation on small random snapshots."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import product
 from random import Random

@@ -4,8 +4,6 @@ No oracle knows the best answer of these clusters. But two questions whose answe
 related must get related answers, and no proof of the one may deny the other.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

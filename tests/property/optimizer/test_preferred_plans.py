@@ -1,7 +1,5 @@
 """Among equal plans, the one that pods prefer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import combinations
 from random import Random

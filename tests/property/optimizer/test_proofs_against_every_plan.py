@@ -1,7 +1,5 @@
 """Pods tied by budgets, demands, owners and limits: no claim about them is false."""
 
-from __future__ import annotations
-
 import os
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Rows about relations deny nothing that can be carried out."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

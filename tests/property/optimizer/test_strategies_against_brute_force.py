@@ -1,7 +1,5 @@
 """Every strategy against trying every assignment."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

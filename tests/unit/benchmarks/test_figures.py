@@ -1,7 +1,5 @@
 """What each benchmark makes of its measurements, without making any."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The journal that every long measurement keeps."""
 
-from __future__ import annotations
-
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

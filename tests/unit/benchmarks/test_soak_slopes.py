@@ -1,7 +1,5 @@
 """Growth is distinguished from noise, over processes that are restarted."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 

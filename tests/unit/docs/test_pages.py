@@ -1,7 +1,5 @@
 """Pages: generated ones lack nothing, and what others tell readers to do exists."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import fields

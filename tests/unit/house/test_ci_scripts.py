@@ -1,7 +1,5 @@
 """The scripts that the action and the release consist of, called by hand."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -3,8 +3,6 @@
 Pins, triggers, caches, credentials and permissions of workflows are zizmor's, in `ci/lint`.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

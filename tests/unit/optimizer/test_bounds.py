@@ -1,7 +1,5 @@
 """Limits that hold whatever is found, and one program for all phases of a tier."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from ortools.sat.python import cp_model

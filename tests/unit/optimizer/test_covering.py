@@ -1,7 +1,5 @@
 """Nodes in use of clusters of unlike nodes: what is proved, and how few are reached."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from itertools import count, product

@@ -1,7 +1,5 @@
 """Plans keep within limits, say what moves gain, and are finished in time."""
 
-from __future__ import annotations
-
 import pytest
 from packing_oracle import items_of
 from snapshot_builder import SnapshotBuilder, figure_1

@@ -1,7 +1,5 @@
 """The compiled search: making room, few moves, and the local search."""
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Sequence

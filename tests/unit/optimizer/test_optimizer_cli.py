@@ -1,7 +1,5 @@
 """The command line: one clear message for each mistake."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the scheduler's filters demand holds for every plan, or is refused by name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

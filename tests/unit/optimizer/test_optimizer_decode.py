@@ -1,7 +1,5 @@
 """Decoding is strict, and tells every issue at once with its path."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The checker finds every kind of wrong plan: one table, by the rule that is broken."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, get_args

@@ -1,7 +1,5 @@
 """The strategies other than the default, and those of other packages."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, EntryPoints

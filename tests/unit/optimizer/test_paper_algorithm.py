@@ -1,7 +1,5 @@
 """Algorithm 1, the parts that an oracle of small instances cannot pin."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

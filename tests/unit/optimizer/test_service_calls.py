@@ -1,7 +1,5 @@
 """A call to the service: its socket, turn, time and child, and what it is told on the way."""
 
-from __future__ import annotations
-
 import re
 import socket
 import threading

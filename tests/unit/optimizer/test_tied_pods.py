@@ -1,7 +1,5 @@
 """Pods tied by budgets, limits and demands: what moves, and what may be claimed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The evaluations of papers: their scenes and grids, rules, tables and pages."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path

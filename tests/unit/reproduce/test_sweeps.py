@@ -1,7 +1,5 @@
 """A sweep: what is asked for, done once and never lost."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

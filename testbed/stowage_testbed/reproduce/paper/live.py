@@ -1,7 +1,5 @@
 """Running a sample of a sweep's instances on a real cluster, with plans carried out."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The paper's evaluation as figures with targets, tables, and one page that works offline; begin with `PAPER`."""
 
-from __future__ import annotations
-
 import base64
 import io
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """What faults bring in: forgeries, odd objects, and an optimiser that lies."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
