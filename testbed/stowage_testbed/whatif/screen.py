@@ -94,26 +94,17 @@ def _placing(found: Findings) -> Mapping[str, Any]:
         "fewer_moves": [f"{gain:+,} with {moves:,}" for moves, gain in map(curve.__getitem__, steps)],
         "capacity": _listed(
             "capacity| used / all| | free| on nodes| largest| stranded",
-            1,
+            (_RESOURCE,),
             map(_capacity, found.room[:RESOURCES]),
-            len(found.room) - RESOURCES,
+            len(found.room),
             "resource",
         ),
         "blocked": sorted(blocked, key=lambda one: -one.pods),
         "moves": _listed(
             "pod| from| to| admits| priority",
-            3,
-            (
-                (
-                    cut(one.pod, _POD - 2),
-                    cut(one.from_node, _NODE - 4),
-                    cut(one.to_node, _NODE - 4),
-                    f"{one.admits:,}",
-                    "" if one.priority is None else str(one.priority),
-                )
-                for one in found.moves[:MOVES]
-            ),
-            len(found.moves) - MOVES,
+            (_POD - 2, _NODE - 4, _NODE - 4),
+            _rows(found.moves[:MOVES], "pod", "from_node", "to_node", "admits:,", "priority"),
+            len(found.moves),
             "move",
         ),
         "reasons": Counter(one.reason for one in found.not_judged).most_common(),
@@ -134,17 +125,18 @@ def _within(found: Findings) -> str:
     return "".join((" ", " and ".join(found.proof.limits))) if found.proof.limits else ""
 
 
-def _listed(headers: str, texts: int, rows: Iterable[Sequence[str]], further: int, what: str) -> str:
-    """Return rows under headers, the first of which are of ``texts``, and how many further rows there are."""
-    shown, names = list(rows), headers.split("| ")
+def _listed(headers: str, widths: Sequence[int], rows: Iterable[Sequence[str]], number: int, what: str) -> str:
+    """Return rows under headers, the first columns cut to these widths, and how many rows of that number are left."""
+    names, texts = headers.split("| "), len(widths)
+    shown = [(*map(cut, row, widths), *row[texts:]) for row in rows]
     lines = columns(names, shown, ["left"] * texts + ["right"] * (len(names) - texts)) if shown else []
-    more = [f"... and {count(further, f'further {what}')}"] if further > 0 else []
-    return "\n".join((*lines, *more))
+    further = number - len(shown)
+    return "\n".join((*lines, *([f"... and {count(further, f'further {what}')}"] if further > 0 else ())))
 
 
 def _capacity(one: Room) -> tuple[str, ...]:
     return (
-        cut(one.resource, _RESOURCE),
+        one.resource,
         f"{_amount(one, one.capacity - one.free)} / {_amount(one, one.capacity)}",
         _share(one.capacity - one.free, one),
         _amount(one, one.free),
@@ -178,34 +170,19 @@ def _emptying(found: Defragmentation) -> Mapping[str, Any]:
     nodes = zip(emptied, exact_column(prices), exact_column(list(accumulate(prices))), strict=True)
     return {
         "hourly": found.before.hourly_micros,
-        "kinds": _listed(
-            "kind| nodes| each| an hour| emptied| saved", 1, ((cut(row[0], _KIND), *row[1:]) for row in kinds), 0, ""
-        ),
+        "kinds": _listed("kind| nodes| each| an hour| emptied| saved", (_KIND,), kinds, len(kinds), "kind"),
         "nodes": _listed(
             "node| kind| an hour| moves| gain| together",
-            2,
-            (
-                (
-                    cut(one.name, _NODE + 6),
-                    cut(one.kind, _KIND),
-                    price,
-                    f"{len(one.moves):,}",
-                    f"{one.gain:.2f}",
-                    so_far,
-                )
-                for one, price, so_far in nodes
-            ),
-            len(found.emptied) - NODES,
+            (_NODE + 6, _KIND),
+            ((one.name, one.kind, price, f"{len(one.moves):,}", f"{one.gain:.2f}", sums) for one, price, sums in nodes),
+            len(found.emptied),
             "node",
         ),
         "moves": _listed(
             "pod| from| to",
-            3,
-            (
-                (cut(one.pod, _POD + 4), cut(one.from_node, _NODE + 4), cut(one.to_node, _NODE + 4))
-                for one in moves[:EMPTYING_MOVES]
-            ),
-            len(moves) - EMPTYING_MOVES,
+            (_POD + 4, _NODE + 4, _NODE + 4),
+            _rows(moves[:EMPTYING_MOVES], "pod", "from_node", "to_node"),
+            len(moves),
             "move",
         ),
     }
@@ -254,12 +231,14 @@ _Described = tuple[str, str, Sequence[tuple[str, ...]]]  # A title, headers with
 
 
 def _rows(items: Iterable[object], *names: str) -> list[tuple[str, ...]]:
-    """Return a row for each item, of its attributes."""
+    """Return a row for each item, of its attributes, which may have a format: ``admits:,``."""
 
-    def cell(value: object) -> str:
-        return ", ".join(value) if isinstance(value, tuple) else "" if value is None else str(value)
+    def cell(item: object, name: str) -> str:
+        attribute, _, form = name.partition(":")
+        value = getattr(item, attribute)
+        return ", ".join(value) if isinstance(value, tuple) else "" if value is None else format(value, form)
 
-    return [tuple(cell(getattr(item, name)) for name in names) for item in items]
+    return [tuple(cell(item, name) for name in names) for item in items]
 
 
 def _tables_of_pods(found: Findings) -> Iterator[_Described]:
