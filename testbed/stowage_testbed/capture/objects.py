@@ -40,9 +40,9 @@ class ObjectCapture:
 
     def _list_all(self) -> Iterator[Manifest]:
         found = self._found
-        for kept in map(_strip, found.of(DEFINITION)):
+        for definition in map(_strip, found.of(DEFINITION)):
             # Nobody answers here who could convert.
-            yield {**kept, "spec": {**kept["spec"], "conversion": {"strategy": "None"}}}
+            yield {**definition, "spec": {**definition["spec"], "conversion": {"strategy": "None"}}}
         classes = {one.spec.get("runtimeClassName") for one in self._workloads}
         yield from (_strip(one) for one in found.of("RuntimeClass") if one["metadata"]["name"] in classes)
         yield from self._list_storage()
@@ -64,11 +64,11 @@ class ObjectCapture:
             return
         priorities = self._found.of("PriorityClass")
         classes = {one["metadata"]["name"]: name_priority_class(int(one["value"])) for one in priorities}
-        for kept in map(_strip, quotas):
-            for one in (kept["spec"].get("scopeSelector") or {}).get("matchExpressions") or ():
+        for quota in map(_strip, quotas):
+            for one in (quota["spec"].get("scopeSelector") or {}).get("matchExpressions") or ():
                 if one.get("scopeName") == "PriorityClass":
                     one["values"] = [classes.get(v, v) for v in one.get("values") or ()]
-            yield kept
+            yield quota
 
     def _list_budgets(self) -> Iterator[Manifest]:
         """Yield the budgets that some pods count for; without a selector they are of no pod."""
@@ -89,16 +89,16 @@ class ObjectCapture:
             if (claim := claims.get(old)) is None:
                 unknown += 1
                 continue
-            kept, spec = _strip(claim), claim["spec"]
-            kept["metadata"]["name"] = new
+            reduced, spec = _strip(claim), claim["spec"]
+            reduced["metadata"]["name"] = new
             used[str(spec.get("storageClassName") or "")] = None
             if volume := volumes.get(spec.get("volumeName", "")):
                 yield self._make_volume(volume)
                 drivers.add((volume["spec"].get("csi") or {}).get("driver"))
             elif spec.get("volumeName"):
                 unknown += 1
-                kept["spec"] = {key: value for key, value in spec.items() if key != "volumeName"}
-            made.append(kept)
+                reduced["spec"] = {key: value for key, value in spec.items() if key != "volumeName"}
+            made.append(reduced)
         classes = {one["metadata"]["name"]: one for one in self._found.of("StorageClass")}
         yield from (_strip(classes[one]) for one in used if one in classes)
         yield from made
@@ -126,19 +126,19 @@ class ObjectCapture:
 
     def _make_volume(self, volume: Manifest) -> Manifest:
         """Return a volume that its claim, which names it, is bound to again."""
-        kept = _strip(volume)
-        spec = {key: kept["spec"][key] for key in _OF_VOLUME if key in kept["spec"]}
+        reduced = _strip(volume)
+        spec = {key: reduced["spec"][key] for key in _OF_VOLUME if key in reduced["spec"]}
         if "csi" not in spec:
             spec["hostPath"] = {"path": "/volumes"}
         spec["persistentVolumeReclaimPolicy"] = "Retain"
-        return {**kept, "spec": rename_nodes(spec, self._node_names)}
+        return {**reduced, "spec": rename_nodes(spec, self._node_names)}
 
     def _list_devices(self) -> Iterator[Manifest]:
         for kind in ("DeviceClass", "ResourceClaimTemplate", "ResourceSlice"):
-            for kept in map(self._move, self._found.of(kind)):
-                if node := (kept.get("spec") or {}).get("nodeName"):
-                    kept["spec"] = {**kept["spec"], "nodeName": self._node_names.get(node, node)}
-                yield kept
+            for reduced in map(self._move, self._found.of(kind)):
+                if node := (reduced.get("spec") or {}).get("nodeName"):
+                    reduced["spec"] = {**reduced["spec"], "nodeName": self._node_names.get(node, node)}
+                yield reduced
         claims = self._found.of("ResourceClaim")
         yield from (self._move(one) for one in claims if not one["metadata"].get("ownerReferences"))
         if held := sum(bool((one.get("status") or {}).get("allocation")) for one in claims):
@@ -161,6 +161,6 @@ def rename_nodes(value: Any, names: Mapping[str, str]) -> Any:
 
 def _strip(one: Manifest) -> Manifest:
     """Return an object without what the server made, and without a namespace."""
-    kept = reduce_object(one)
-    metadata = {key: value for key, value in kept["metadata"].items() if key not in {"namespace", "annotations"}}
-    return {**kept, "metadata": metadata}
+    reduced = reduce_object(one)
+    metadata = {key: value for key, value in reduced["metadata"].items() if key not in {"namespace", "annotations"}}
+    return {**reduced, "metadata": metadata}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,26 +24,10 @@ if TYPE_CHECKING:
 
 NEEDED = ("Node", "Pod")
 FURTHER = (
-    "Namespace",
-    "Deployment",
-    "ReplicaSet",
-    "StatefulSet",
-    "DaemonSet",
-    "Job",
-    "PriorityClass",
-    "PodDisruptionBudget",
-    "ResourceQuota",
-    "PersistentVolumeClaim",
-    "PersistentVolume",
-    "StorageClass",
-    "CSINode",
-    "RuntimeClass",
-    "PodGroup",
-    "ResourceClaimTemplate",
-    "ResourceClaim",
-    "DeviceClass",
-    "ResourceSlice",
-)
+    "Namespace", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "PriorityClass", "PodDisruptionBudget",
+    "ResourceQuota", "PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "RuntimeClass", "PodGroup",
+    "ResourceClaimTemplate", "ResourceClaim", "DeviceClass", "ResourceSlice",
+)  # fmt: skip
 """Kinds that are read where there are any and it is allowed."""
 
 
@@ -73,10 +58,11 @@ class Found:
     def of_asked(self) -> Iterable[Manifest]:
         """Yield the objects of the kinds that somebody named; without a version, of any group."""
         for kind in self.asked:
-            same = (one for one in self.objects if one == kind or one.startswith(f"{kind}."))
-            for name in same if "/" not in kind else ():
-                yield from self.objects[name]
-            yield from self.of(kind) if "/" in kind else ()
+            if "/" in kind:
+                yield from self.of(kind)
+            else:
+                same = [one for one in self.objects if one == kind or one.startswith(f"{kind}.")]
+                yield from chain.from_iterable(self.objects[name] for name in same)
 
     def foreign(self) -> list[str]:
         """Return the kinds that only have their name in common with those that are read."""

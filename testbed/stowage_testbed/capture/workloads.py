@@ -219,12 +219,12 @@ def _count_resize(pod: Manifest) -> Manifest:
     What is asked for does not count where it is infeasible.
     """
     status = pod.get("status") or {}
-    told = {one["name"]: one for one in status.get("containerStatuses") or ()}
+    statuses = {one["name"]: one for one in status.get("containerStatuses") or ()}
     conditions = status.get("conditions") or ()
     infeasible = any(one["type"] == "PodResizePending" and one.get("reason") == "Infeasible" for one in conditions)
     containers, changed = list[Manifest](), False
     for container in pod["spec"]["containers"]:
-        resources, known = container.get("resources") or {}, told.get(container["name"], {})
+        resources, known = container.get("resources") or {}, statuses.get(container["name"], {})
         asked, limits = resources.get("requests") or {}, dict(resources.get("limits") or {})
         counted, inner = dict(asked), known.get("resources") or {}
         for name in asked if node_of(pod) else ():
@@ -254,8 +254,8 @@ def _undo_merging(spec: Any) -> Any:
     merged = {*(inner.get("matchLabelKeys") or ()), *(inner.get("mismatchLabelKeys") or ())}
     selector = inner.get("labelSelector")
     if merged and selector and selector.get("matchExpressions"):
-        kept = [one for one in selector["matchExpressions"] if one["key"] not in merged]
-        inner["labelSelector"] = _without(selector, "matchExpressions") | ({"matchExpressions": kept} if kept else {})
+        rest = [one for one in selector["matchExpressions"] if one["key"] not in merged]
+        inner["labelSelector"] = _without(selector, "matchExpressions") | ({"matchExpressions": rest} if rest else {})
     return inner
 
 

@@ -63,7 +63,7 @@ def find_differences(wanted: Any, found: Any, path: str = "") -> Iterator[Differ
 
 Values = Mapping[str, float | None]  # By the names of `stowage_testbed.metrics`; None where there is no value
 NO_NOTES: Mapping[str, str] = {}
-_EVENTS = 3  # Events that are told of an object that is not as expected
+_EVENTS = 3  # Events that are shown of an object that is not as expected
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +132,8 @@ def check_moment(expect: ExpectedMoment, moment: Moment, tolerance: float) -> It
             continue
         events = "; ".join(moment.events.get(str(body["metadata"]["name"]), ())[-_EVENTS:])
         for result in _check_object(name, wanted, body, moment.workload_of):
-            told = events and not result.passed
-            yield replace(result, message=f"{result.message} (events: {events})") if told else result
+            failed = events and not result.passed
+            yield replace(result, message=f"{result.message} (events: {events})") if failed else result
     yield from check_expressions(expect.that, moment.values)
     if moment.before is not None:
         yield from _check_change(expect, moment.before, moment.state, tolerance)
@@ -265,10 +265,10 @@ def _check_close(
 
 def _check_every_node(bounds: Bounds, state: ClusterState) -> CheckResult:
     counts = count_pods_per_node(state)
-    astray = {node: count for node, count in counts.items() if not bounds.holds(count)}
+    outside = {node: count for node, count in counts.items() if not bounds.holds(count)}
     low, high = min(counts.values(), default=0), max(counts.values(), default=0)
-    actual = (str(low) if low == high else f"{low} to {high}") + (f" {_show(astray)}" if astray else "")
-    return _make_result("pods_per_node", not astray, str(bounds), actual)
+    actual = (str(low) if low == high else f"{low} to {high}") + (f" {_show(outside)}" if outside else "")
+    return _make_result("pods_per_node", not outside, str(bounds), actual)
 
 
 def _make_result(name: str, passed: bool, expected: str, actual: str) -> CheckResult:

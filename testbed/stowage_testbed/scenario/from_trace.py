@@ -49,7 +49,9 @@ def make_scenario_of_trace(trace: Path, folder: Path, speed: float = 1.0) -> Sce
             f"{trace} has no nodes at its beginning; write a scenario with `nodes` and a step `replay` of it"
         )
     made = (*replay.first.pods, *(one.body for one in replay.deeds))
-    name = _name(trace, speed)
+    stem = trace.name.removesuffix(next(one for one in SUFFIXES if trace.name.endswith(one)))
+    words = stem.lower() if speed == 1 else f"{stem.lower()}-x{speed:g}"
+    name = re.sub(r"[^a-z0-9]+", "-", words).strip("-")[:LONGEST_LABEL] or "trace"
     path = folder / TOPIC / f"{name}.yaml"
     text = _TEXT.format(
         file=trace.name,
@@ -68,10 +70,3 @@ def make_scenario_of_trace(trace: Path, folder: Path, speed: float = 1.0) -> Sce
         raise InputError(f"cannot write {path}: {error.strerror}") from error
     (scenario,) = load_file(path)
     return scenario
-
-
-def _name(trace: Path, speed: float) -> str:
-    suffix = next(one for one in SUFFIXES if trace.name.endswith(one))
-    factor = "" if speed == 1 else f"-x{speed:g}"
-    text = trace.name.removesuffix(suffix).lower() + factor
-    return re.sub(r"[^a-z0-9]+", "-", text).strip("-")[:LONGEST_LABEL] or "trace"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any
 
 from stowage_testbed.amounts.quantity import QuantityError
 from stowage_testbed.amounts.resources import CPU, MEMORY, PODS, Resources, names_of
@@ -30,13 +30,6 @@ from stowage_testbed.scenario.yaml_file import suggest_known
 _OPTIMISER = "add `scheduler: {profile: optimizer, optimizer: true}`"
 
 
-class Report(Protocol):
-    """Takes an issue: its place, what is wrong, and whether the key there is meant, not the value."""
-
-    def __call__(self, place: Where, message: str, *, of_key: bool = False) -> None:
-        """Take an issue."""
-
-
 @dataclass(frozen=True)
 class Content:
     """One run of a file, with its plain values.
@@ -49,7 +42,8 @@ class Content:
     data: Mapping[str, Any]
     steps: Sequence[Step]
     whole: bool
-    report: Report
+    report: Callable[..., None]
+    """Takes an issue, as `Document.report` does."""
 
     def uses(self, step: Step) -> Iterator[tuple[Where, str, Sort]]:
         """Yield the names that a step uses as it is written: not those of files that it applies."""
@@ -181,9 +175,9 @@ def _expectations(one: Content) -> None:
     """Something is expected, of resources that there are, and of metrics that are measured."""
     known = names_of([*one.sizes, *(pool.resources for pool in one.scenario.nodes)])
     for place, moment in one.moments:
-        said = [each.name for each in fields(ExpectedMoment) if getattr(moment, each.name) is not None]
+        expected = [each.name for each in fields(ExpectedMoment) if getattr(moment, each.name) is not None]
         since = moment.since if isinstance(moment, Check) else ""
-        if said == ["objects", "that"] and not (moment.objects or moment.that or since):
+        if expected == ["objects", "that"] and not (moment.objects or moment.that or since):
             one.report(place, f"{spell(place, '')} is empty; fill it or remove it")
         for key, shares in (("utilisation", moment.utilisation), ("utilisation_delta", moment.utilisation_delta)):
             for name in shares or ():

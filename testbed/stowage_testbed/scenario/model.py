@@ -186,9 +186,9 @@ class WrittenWorkload:
     def make(self, nodes: int = 0) -> Workload:
         """Return the workload; a DaemonSet expects a pod on each of so many nodes."""
         count = nodes if self.kind == "DaemonSet" and self.replicas is None else self.replicas or 0
-        said = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in (CPU, MEMORY)}
+        written = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in (CPU, MEMORY)}
         requests = Resources(self.requests, cpu=self.cpu, memory=self.memory)
-        return Workload(**{**said, "replicas": count, "requests": requests})
+        return Workload(**{**written, "replicas": count, "requests": requests})
 
 
 @dataclass(frozen=True, slots=True)

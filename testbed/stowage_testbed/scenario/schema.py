@@ -87,10 +87,10 @@ def explain_scenario(scenario: Scenario) -> str:
     data["timeouts"] = {"end": DEFAULT_TIMEOUTS.step_s(scenario, "end"), **limits}
     if scenario.is_measured:
         data["headlines"] = list(choose_headlines(scenario))
-    told = {key: value for key, value in data.items() if key not in ("parameters", "variants", "name")}
+    shown = {key: value for key, value in data.items() if key not in ("parameters", "variants", "name")}
     if scenario.steps[0].line == 0:
-        told.setdefault("scheduler", {})
-    full = {"name": scenario.scenario_id, **_complete(told, schema, schema["$defs"])}
+        shown.setdefault("scheduler", {})
+    full = {"name": scenario.scenario_id, **_complete(shown, schema, schema["$defs"])}
     text = yaml.safe_dump(full, sort_keys=False, allow_unicode=True, width=110)
     return f"# Of the file {scenario.path}, with the defaults of what it leaves out\n{text}"
 

@@ -15,6 +15,7 @@ import yaml
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.files import read_text
 from stowage_testbed.scenario.steps.action import Where
+from stowage_testbed.text.lines import count
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -33,12 +34,10 @@ class Issue:
 class ScenarioIssuesError(StowageError):
     """Scenario files have issues; all of them are named."""
 
-    def __init__(self, issues: Sequence[Issue]) -> None:
+    def __init__(self, issues: Sequence[Issue], where: str = "the scenario files") -> None:
         self.issues = tuple(sorted(set(issues)))
-        count = len(self.issues)
-        noun = "issue" if count == 1 else "issues"
         lines = "\n".join(f"  {issue}" for issue in self.issues)
-        super().__init__(f"{count} {noun} in the scenario files:\n{lines}")
+        super().__init__(f"{count(len(self.issues), 'issue')} in {where}:\n{lines}")
 
 
 PLACEHOLDER = re.compile(r"\$\{\s*([^}]*?)\s*\}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -225,10 +225,8 @@ def load_arm_file(path: Path) -> FileArm:
     return FileArm(file.name, file, folder, _configuration_text(data, folder) or "")
 
 
-def _issues_error(issues: Collection[Issue]) -> InputError:
-    found = sorted(set(issues))
-    lines = "\n".join(f"  {issue}" for issue in found)
-    return InputError(f"{len(found)} issue{'s' * (len(found) != 1)} in the arm file:\n{lines}")
+def _issues_error(issues: Sequence[Issue]) -> InputError:
+    return InputError(str(ScenarioIssuesError(issues, "the arm file")))
 
 
 Data = Mapping[str, Any]
