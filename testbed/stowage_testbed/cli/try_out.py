@@ -57,15 +57,15 @@ def try_out(
         session = RunSession(results, minor=kubernetes, show_passed=_show)
     install_needed(*TOOLS[Backend.KWOK_BINARY], minor=kubernetes)
     spec = InstanceSpec(SEED, nodes, PODS_PER_NODE, PRIORITIES, USAGE)
-    drawn = generate(spec)
+    pool, workload = generate(spec)
     scenario = Scenario(
         name=f"try/{nodes}-nodes",
         description=f"{nodes} nodes, and pods that request all that they have.",
-        nodes=(drawn.node_pool,),
-        workload=drawn.workload,
+        nodes=(pool,),
+        workload=workload,
         instance=spec,
         optimizer=OptimizerSettings(harm="any"),
-        steps=imply_steps(drawn.workload),
+        steps=imply_steps(workload),
     )
     raise typer.Exit(session.run(RunRequest((scenario,), keep_cluster=keep_cluster, minor=kubernetes)))
 

@@ -49,9 +49,9 @@ class Bounds:
         """Return the range that a file has as a number, or as `min` and `max`."""
         return cls(written, written) if isinstance(written, int) else written
 
-    def holds(self, value: int) -> bool:
+    def holds(self, value: float) -> bool:
         """Return whether ``value`` lies in the range."""
-        return is_within(self.min, value, self.max)
+        return (self.min is None or value >= self.min) and (self.max is None or value <= self.max)
 
     def __str__(self) -> str:
         if self.min == self.max:
@@ -175,7 +175,7 @@ class MetricBound:
 
     def holds(self, value: float) -> bool:
         """Return whether a value keeps the bound."""
-        return is_within(self.min, value, self.max)
+        return (self.min is None or value >= self.min) and (self.max is None or value <= self.max)
 
     def in_words(self, name: str) -> str:
         """Return the bound on the metric of this name, with its origin."""
@@ -204,10 +204,3 @@ class Expectations:
     that: tuple[WrittenExpression, ...] = ()
     """What must hold at the end, as expressions in CEL over pods, nodes, plans, objects and the metrics of the measured
     window."""
-
-
-def is_within(minimum: float | None, value: float, maximum: float | None) -> bool:
-    """Return whether a value lies between two ends, of which each may be open."""
-    if minimum is not None and value < minimum:
-        return False
-    return maximum is None or value <= maximum

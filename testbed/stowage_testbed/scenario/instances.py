@@ -28,16 +28,11 @@ _SEED_BYTES = 16
 _LEAST_POD_CAP = 512
 
 
-@dataclass(frozen=True, slots=True)
-class Instance:
-    """A generated instance: equal nodes, whose pod limit never binds, and ReplicaSets in the order of arrival."""
+def generate(spec: InstanceSpec) -> tuple[NodePool, tuple[Workload, ...]]:
+    """Return equal nodes, whose pod limit never binds, and ReplicaSets in the order of arrival.
 
-    node_pool: NodePool
-    workload: tuple[Workload, ...]
-
-
-def generate(spec: InstanceSpec) -> Instance:
-    """Generate an instance; raises a ValueError for a parameter that is not positive, or a seed beyond 128 bits."""
+    Raises a ValueError for a parameter that is not positive, or a seed beyond 128 bits.
+    """
     for name in ("nodes", "pods_per_node", "priorities", "usage"):
         if getattr(spec, name) <= 0:
             raise ValueError(f"{name} must be more than 0, not {getattr(spec, name)}")
@@ -57,7 +52,7 @@ def generate(spec: InstanceSpec) -> Instance:
         sets.append(Workload(f"rs-{number:02d}-p{priority}", size, requests, priority=priority))
     room = {name: _compute_capacity([(s.replicas, s.requests[name]) for s in sets], spec) for name in (CPU, MEMORY)}
     resources = Resources(room, pods=max(_LEAST_POD_CAP, 3 * pods))
-    return Instance(NodePool("node", spec.nodes, resources), tuple(sets))
+    return NodePool("node", spec.nodes, resources), tuple(sets)
 
 
 def _make_stream(seed: int, label: str) -> random.Random:
@@ -135,8 +130,7 @@ class Case:
         """Return nodes and workload of the ``attempt``-th try."""
         cell, seed = self.cell, self.seed(attempt)
         spec = InstanceSpec(seed, cell.nodes, cell.pods_per_node, cell.priorities, cell.usage)
-        drawn = generate(spec)
-        pool, workload = drawn.node_pool, drawn.workload
+        pool, workload = generate(spec)
         if self.family is Family.LABELS:
             draw = random.Random(seed)  # noqa: S311 - not a secret
             workload = tuple(_add_affinity(one, draw.random()) for one in workload)

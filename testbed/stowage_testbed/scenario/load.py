@@ -151,11 +151,11 @@ class _Reading:
         for name, plain in file.objects.items():
             self._objects[name] = make_object_spec(name, plain, self._document.line(("objects", name)))
         nodes, drawn = file.nodes, None
-        if spec := file.instance:
-            drawn = generate(spec)
-            nodes = (drawn.node_pool,)
+        if file.instance:
+            pool, drawn = generate(file.instance)
+            nodes = (pool,)
         bursts = {one.workload for one in file.steps if isinstance(one, Burst)}
-        names = [one.name for one in (drawn.workload if drawn else file.workload) if one.name not in bursts]
+        names = [one.name for one in (drawn or file.workload) if one.name not in bursts]
         steps = tuple(self._make_step(number, action, names) for number, action in enumerate(file.steps, 1))
         # Nodes of files are known only now.
         count = sum(pool.count for pool in nodes) + sum(one.is_node for one in self._objects.values())
@@ -165,7 +165,7 @@ class _Reading:
         same = {one.name: getattr(file, one.name) for one in fields(Scenario) if hasattr(file, one.name)}
         own = {
             "nodes": nodes,
-            "workload": drawn.workload if drawn else tuple(one.make(count) for one in file.workload),
+            "workload": drawn or tuple(one.make(count) for one in file.workload),
             "variant": variant,
             "labels": file.labels if changed is None or changed.labels is None else changed.labels,
             "objects": self._objects,

@@ -3,44 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from importlib import resources
 from typing import Any
 
+import yaml
+
 from stowage_testbed.amounts.quantity import QuantityError, amount
-from stowage_testbed.api.kinds import DEFINITION, OURS
+from stowage_testbed.api.kinds import DEFINITION
 from stowage_testbed.scenario.reading import describe
 from stowage_testbed.scenario.steps.action import Where
 from stowage_testbed.scenario.yaml_file import suggest_known
 
-_KINDS = {
-    group: kinds.split()
-    for group, kinds in {
-        "": "ConfigMap Endpoints Event LimitRange Namespace Node PersistentVolume PersistentVolumeClaim Pod "
-        "PodTemplate ReplicationController ResourceQuota Secret Service ServiceAccount",
-        "admissionregistration.k8s.io": "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding "
-        "MutatingWebhookConfiguration ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding "
-        "ValidatingWebhookConfiguration",
-        "apiextensions.k8s.io": DEFINITION,
-        "apiregistration.k8s.io": "APIService",
-        "apps": "ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet",
-        "autoscaling": "HorizontalPodAutoscaler",
-        "batch": "CronJob Job",
-        "certificates.k8s.io": "CertificateSigningRequest ClusterTrustBundle PodCertificateRequest",
-        "coordination.k8s.io": "Lease LeaseCandidate",
-        "discovery.k8s.io": "EndpointSlice",
-        "events.k8s.io": "Event",
-        "flowcontrol.apiserver.k8s.io": "FlowSchema PriorityLevelConfiguration",
-        "networking.k8s.io": "IPAddress Ingress IngressClass NetworkPolicy ServiceCIDR",
-        "node.k8s.io": "RuntimeClass",
-        "policy": "PodDisruptionBudget",
-        "rbac.authorization.k8s.io": "ClusterRole ClusterRoleBinding Role RoleBinding",
-        "resource.k8s.io": "DeviceClass DeviceTaintRule ResourceClaim ResourceClaimTemplate ResourceSlice",
-        "scheduling.k8s.io": "PodGroup PriorityClass Workload",
-        "storage.k8s.io": "CSIDriver CSINode CSIStorageCapacity StorageClass VolumeAttachment VolumeAttributesClass",
-        OURS: "PackingPlan PackingPolicy Reservation",
-    }.items()
-}
+_KINDS: Mapping[str, Sequence[str]] = yaml.safe_load(resources.files(__package__).joinpath("kinds.yaml").read_text())
 """The kinds that a server has of its own, or that come with the chart, by their group."""
 
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")

@@ -213,11 +213,11 @@ class CatchItem:
         """Return what a file names as a word, or as a word with what it is of."""
         if not isinstance(written, CaughtThing):
             return cls(written)
-        if written.describe is None and written.objects is not None:
-            return cls("objects", written.objects)
-        if written.objects is None and written.describe is not None:
-            return cls("describe", written.describe)
-        raise ValueError("names `objects` or `describe`; keep one and move the other")
+        if (written.objects is None) == (written.describe is None):
+            raise ValueError("names `objects` or `describe`; keep one and move the other")
+        return (
+            cls("objects", written.objects) if written.objects is not None else cls("describe", written.describe or "")
+        )
 
 
 Catch = Annotated[CatchItem, Written(Literal["events", "logs"] | CaughtThing, CatchItem.read)]

@@ -37,13 +37,13 @@ class Case:
 
 def paper_case(seed: int) -> Case:
     """Return a generated instance of the paper's kind, from roomy to overfull."""
-    instance = generate(InstanceSpec(seed, 4, 4, PRIORITIES, usage=0.9 + seed % 4 / 20))
+    pool, workload = generate(InstanceSpec(seed, 4, 4, PRIORITIES, usage=0.9 + seed % 4 / 20))
     pods = [
         make_pod(f"{drawn.name}-{i}", drawn.requests.quantities(), drawn.priority)
-        for drawn in instance.workload
+        for drawn in workload
         for i in range(drawn.replicas)
     ]
-    return Case(f"paper-{seed}", (instance.node_pool,), tuple(pods))
+    return Case(f"paper-{seed}", (pool,), tuple(pods))
 
 
 def mixed_case(seed: int) -> Case:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from found_cluster import Manifest, found, node, pod, replicas, thing
 
-from stowage_testbed.capture.nodes import capture_nodes
+from stowage_testbed.capture.capture import capture_nodes
 from stowage_testbed.capture.workloads import CapturedWorkload, capture_pods
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -21,32 +21,32 @@ def test_a_seed_gives_the_published_instance(seed: int) -> None:
     """4 nodes, 16 pods, 1 priority, usage 90 %: sizes, requests and capacities."""
     published = PUBLISHED["4 nodes"][seed]
 
-    instance = generate(InstanceSpec(seed, 4, 4, 1, 0.90))
+    pool, workload = generate(InstanceSpec(seed, 4, 4, 1, 0.90))
 
-    assert [(one.replicas, one.requests) for one in instance.workload] == [
+    assert [(one.replicas, one.requests) for one in workload] == [
         (replicas, asked(*requests)) for replicas, *requests in published["sets"]
     ]
-    assert instance.node_pool.resources.without("pods") == asked(*published["node"])
-    assert instance.node_pool.node_names() == ["node-0", "node-1", "node-2", "node-3"]
-    assert instance.node_pool.resources["pods"] == 512
+    assert pool.resources.without("pods") == asked(*published["node"])
+    assert pool.node_names() == ["node-0", "node-1", "node-2", "node-3"]
+    assert pool.resources["pods"] == 512
 
 
 def test_a_seed_gives_the_published_priorities() -> None:
     """16 nodes, 64 pods, 2 priorities, usage 95 %: all 23 ReplicaSets."""
-    instance = generate(InstanceSpec(484806185843093489, 16, 4, 2, 0.95))
+    _, workload = generate(InstanceSpec(484806185843093489, 16, 4, 2, 0.95))
 
     assert PUBLISHED["16 nodes"] == [
-        [one.name, one.replicas, one.requests["cpu"], one.requests["memory"]] for one in instance.workload
+        [one.name, one.replicas, one.requests["cpu"], one.requests["memory"]] for one in workload
     ]
 
 
 def test_a_node_has_room_for_the_largest_pod() -> None:
     """Even if it is most of what all nodes need to have together."""
-    instance = generate(InstanceSpec(1, 16, 1, 1, 1.05))
+    pool, workload = generate(InstanceSpec(1, 16, 1, 1, 1.05))
 
-    for resource, capacity in instance.node_pool.resources.without("pods").items():
-        largest = max(one.requests[resource] for one in instance.workload)
-        total = sum(one.replicas * one.requests[resource] for one in instance.workload)
+    for resource, capacity in pool.resources.without("pods").items():
+        largest = max(one.requests[resource] for one in workload)
+        total = sum(one.replicas * one.requests[resource] for one in workload)
         assert capacity == largest > total / (16 * 1.05)
 
 
