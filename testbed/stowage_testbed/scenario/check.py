@@ -26,17 +26,8 @@ NAMES = ("name", "type", "key", "uid", "containerPort", "port", "mountPath", "ip
 """Fields by which the API tells elements of lists apart, as patches merge them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A field that is not as it is written; ``found`` is None where it is missing."""
-
-    path: str
-    wanted: object
-    found: object
-
-
-def find_differences(wanted: Any, found: Any, path: str = "") -> Iterator[Difference]:
-    """Yield the fields that are not as ``wanted`` has them.
+def find_differences(wanted: Any, found: Any, path: str = "") -> Iterator[tuple[str, object, object]]:
+    """Yield the path of each field that is not as ``wanted`` has it, what is wanted there, and what is found, if any.
 
     What is not named is not looked at. Elements of a list are matched by the field that tells them apart, if all that
     are wanted have one; else in turn.
@@ -53,12 +44,12 @@ def find_differences(wanted: Any, found: Any, path: str = "") -> Iterator[Differ
             for one in wanted:
                 yield from find_differences(one, there.get(one[name]), f"{path}[{one[name]}]")
         elif len(wanted) != len(found):
-            yield Difference(path, wanted, found)
+            yield path, wanted, found
         else:
             for at, (one, other) in enumerate(zip(wanted, found, strict=True)):
                 yield from find_differences(one, other, f"{path}[{at}]")
     elif wanted != found:
-        yield Difference(path, wanted, found)
+        yield path, wanted, found
 
 
 Values = Mapping[str, float | None]  # By the names of `stowage_testbed.metrics`; None where there is no value
@@ -170,23 +161,17 @@ def check_metrics(
     """
     for name, bound in bounds.items():
         value = values.get(name)
-        expected, message = str(bound), ""
-        if value is None:
-            actual = "no value"
-            note = notes.get(name) or "there is no value in this window"
-            message = f"{name}: {note}"
-            if name not in values:
-                known = ", ".join(values) or "none"
-                message = f"no metric is called {name!r}; known are: {known}"
-        else:
-            actual = f"{value:g}"
-            if not bound.holds(value):
-                low, high = bound.spread
-                message = (
-                    f"{name}: expected {expected}, found {actual}; the bound comes "
-                    f"from {bound.runs} runs with {low:g} to {high:g} and a margin of "
-                    f"{bound.margin:g} ({bound.origin})"
-                )
+        expected, actual, message = str(bound), "no value" if value is None else f"{value:g}", ""
+        if name not in values:
+            message = f"no metric is called {name!r}; known are: {', '.join(values) or 'none'}"
+        elif value is None:
+            message = f"{name}: {notes.get(name) or 'there is no value in this window'}"
+        elif not bound.holds(value):
+            low, high = bound.spread
+            message = (
+                f"{name}: expected {expected}, found {actual}; the bound comes from {bound.runs} runs with {low:g} to "
+                f"{high:g} and a margin of {bound.margin:g} ({bound.origin})"
+            )
         yield CheckResult(name, not message, expected, actual, message)
 
 
@@ -215,12 +200,12 @@ def _check_object(
         yield _check_equal(f"owners of {name}", _drop_zeros(wanted["currentOwners"]), dict(owners))
     if "allocated" in wanted:
         asked, found = Resources.of_list(wanted["allocated"]), Resources.of_list(status.get("allocated") or {})
-        expected, actual = ({key: spell(key, one[key]) for key in asked} for one in (asked, found))
-        yield _check_equal(f"allocated of {name}", expected, actual)
+        amounts = ({key: spell(key, one[key]) for key in asked} for one in (asked, found))
+        yield _check_equal(f"allocated of {name}", *amounts)
     rest = {key: value for key, value in wanted.items() if key not in WrittenObject.__annotations__}
     wrong = list(find_differences(rest, body))
-    for one in wrong:
-        yield _check_equal(f"{one.path} of {name}", one.wanted, "none" if one.found is None else one.found)
+    for path, expected, actual in wrong:
+        yield _check_equal(f"{path} of {name}", expected, "none" if actual is None else actual)
     if rest and not wrong:
         yield _check_equal(f"{', '.join(rest)} of {name}", True, True)
 

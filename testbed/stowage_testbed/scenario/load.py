@@ -25,8 +25,8 @@ from stowage_testbed.scenario.steps.arriving import Burst, Replay
 from stowage_testbed.scenario.steps.waiting import END, Checkpoint
 from stowage_testbed.scenario.yaml_file import (
     Document,
-    Filling,
     Issue,
+    Parameters,
     ScenarioIssuesError,
     check_parameters,
     compose,
@@ -89,8 +89,8 @@ def read_filled(scenario: Scenario) -> dict[str, Any]:
     """Return a scenario as its file has it, with parameters filled in."""
     path = scenario.path or Path()
     root = compose(path, WAY_OUT)
-    filled = Filling(path, read_variant_values(root)[scenario.variant], set(), []).fill(root)
-    return dict(read_node(path, filled, []).data)
+    parameters = Parameters(read_variant_values(root)[scenario.variant])
+    return dict(read_node(path, root, [], parameters).data)
 
 
 def _read_file(path: Path) -> list[Scenario]:
@@ -100,8 +100,8 @@ def _read_file(path: Path) -> list[Scenario]:
         whole = read_node(path, root, issues)
         if _is_scenario(whole):
             for variant, values in read_variant_values(root).items():
-                filled = Filling(path, values, used, issues).fill(root)
-                made.append(_Reading(read_node(path, filled, issues)).make(variant))
+                run = read_node(path, root, issues, Parameters(values, used))
+                made.append(_Reading(run).make(variant))
             check_parameters(whole, used)
             name, expected = whole.data.get("name"), "/".join(path.with_suffix("").parts[-2:])
             if isinstance(name, str) and name != expected:

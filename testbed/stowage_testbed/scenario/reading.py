@@ -11,6 +11,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
+from pydantic import TypeAdapter, ValidationError
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import SchemaValidator
+
 from stowage_testbed.scenario.steps.action import Where
 from stowage_testbed.scenario.types import key_of
 from stowage_testbed.scenario.yaml_file import FIXED, PLACEHOLDER, Document, suggest_known
@@ -43,8 +47,6 @@ _UNKNOWN = ("unexpected_keyword_argument", "extra_forbidden")
 
 def read(cls: type[Made], document: Document, noun: str) -> Made | None:
     """Return the object that a document has, or report all its issues; the noun is what to call the whole of it."""
-    from pydantic import ValidationError  # noqa: PLC0415
-
     try:
         # As JSON: a list is a tuple then, a mapping an object, and 1.0 no whole number.
         hashable: Any = cls  # a class is, which the type of a cache does not know
@@ -115,9 +117,6 @@ def spell(place: Where, noun: str) -> str:
 
 @functools.cache
 def _adapter(cls: Any) -> tuple[Any, Any]:
-    from pydantic import TypeAdapter  # noqa: PLC0415
-    from pydantic_core import SchemaValidator  # noqa: PLC0415
-
     schema = _without_none(TypeAdapter(cls).core_schema)
     return schema, SchemaValidator(schema)
 
@@ -133,8 +132,6 @@ def _without_none(schema: Any) -> Any:
 
 @functools.cache
 def _write_schema(cls: type) -> str:
-    from pydantic.json_schema import GenerateJsonSchema  # noqa: PLC0415
-
     class Generator(GenerateJsonSchema):
         def dataclass_schema(self, schema: Any) -> Schema:
             return _describe_words(schema["cls"], super().dataclass_schema(schema))

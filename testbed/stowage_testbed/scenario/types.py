@@ -1,7 +1,6 @@
 """Types of what files say: how a value is written, and what makes the value of it.
 
 Files are read into frozen dataclasses with the limits of `annotated_types`; the text below a field describes it.
-pydantic takes a while to import, so that `reading` does so with the first file.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt, Interval, Le, MinLen
+from pydantic_core import PydanticCustomError, core_schema
 
 from stowage_testbed.amounts.quantity import amount, parse_cpu, parse_memory
 from stowage_testbed.scenario.expression import Expression
@@ -28,8 +28,6 @@ class Written:
     parse: Callable[[Any], Any]
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        from pydantic_core import core_schema  # noqa: PLC0415
-
         del source
         return core_schema.no_info_after_validator_function(self.parse, handler.generate_schema(self.form))
 
@@ -39,15 +37,11 @@ class Hidden:
     """A field that is no setting: no file can have it."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        from pydantic_core import core_schema  # noqa: PLC0415
-
         del source, handler
         return core_schema.no_info_plain_validator_function(_refuse, json_schema_input_schema=core_schema.any_schema())
 
 
 def _refuse(value: Any) -> Any:
-    from pydantic_core import PydanticCustomError  # noqa: PLC0415
-
     del value
     raise PydanticCustomError("unexpected_keyword_argument", "it is no setting")
 

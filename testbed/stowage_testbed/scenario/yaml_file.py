@@ -108,60 +108,30 @@ def compose(path: Path, way_out: str) -> yaml.Node:
     raise ScenarioIssuesError([Issue(path, line, column, message)])
 
 
-def read_node(path: Path, node: yaml.Node, issues: list[Issue]) -> Document:
-    """Turn a node into plain values; mapping keys are always text, and ``issues`` takes those that stand twice."""
-    document = Document(path, issues=issues)
-    document.data = _read_plain(node, (), document)
-    return document
-
-
 @dataclass(slots=True)
-class Filling:
-    """One filling-in of parameters; ``used`` and ``issues`` take which were used and what went wrong."""
+class Parameters:
+    """The values of a run's parameters; ``used`` takes the names of those that its file uses."""
 
-    path: Path
     values: Mapping[str, yaml.Node]
-    used: set[str]
-    issues: list[Issue]
+    used: set[str] = field(default_factory=set)
 
-    def fill(self, root: yaml.Node) -> yaml.Node:
-        """Return a file's node with every placeholder replaced, outside `FIXED`."""
-        if not isinstance(root, yaml.MappingNode):
-            return root
-        filled = [(key, value if key.value in FIXED else self._fill(value)) for key, value in root.value]
-        return yaml.MappingNode(root.tag, filled, root.start_mark, root.end_mark)
-
-    def _fill(self, node: yaml.Node) -> yaml.Node:
-        if isinstance(node, yaml.MappingNode):
-            filled = [(key, self._fill(value)) for key, value in node.value]
-            return yaml.MappingNode(node.tag, filled, node.start_mark, node.end_mark)
-        if isinstance(node, yaml.SequenceNode):
-            return yaml.SequenceNode(node.tag, [*map(self._fill, node.value)], node.start_mark, node.end_mark)
-        if whole := PLACEHOLDER.fullmatch(str(node.value)):
-            return self._value(whole[1], node) or node
-        text = PLACEHOLDER.sub(lambda match: self._text(match, node), str(node.value))
-        return yaml.ScalarNode(node.tag, text, node.start_mark, node.end_mark)
-
-    def _value(self, name: str, node: yaml.Node) -> yaml.Node | None:
+    def find(self, name: str, place: Where, document: Document) -> yaml.Node | None:
+        """Return the value of a parameter, or report that there is none."""
         self.used.add(name)
         if name not in self.values:
             way_out = suggest_known(name, list(self.values)) if self.values else "declare it under `parameters`"
-            self._add(node, f"no parameter is called {name!r}; {way_out}")
+            document.report(place, f"no parameter is called {name!r}; {way_out}")
         return self.values.get(name)
 
-    def _text(self, match: re.Match[str], node: yaml.Node) -> str:
-        value = self._value(match[1], node)
-        if isinstance(value, yaml.ScalarNode):
-            return str(value.value)
-        if value is not None:
-            self._add(
-                node,
-                f"parameter {match[1]!r} is no single value and cannot stand inside a text; use ${{{match[1]}}} alone",
-            )
-        return match[0]
 
-    def _add(self, node: yaml.Node, message: str) -> None:
-        self.issues.append(Issue(self.path, node.start_mark.line + 1, node.start_mark.column + 1, message))
+def read_node(path: Path, root: yaml.Node, issues: list[Issue], parameters: Parameters | None = None) -> Document:
+    """Turn a node into plain values, with every placeholder outside `FIXED` replaced if there are parameters.
+
+    Mapping keys are always text; ``issues`` takes those that stand twice, and placeholders that cannot be replaced.
+    """
+    document = Document(path, issues=issues)
+    document.data = _read_plain(root, (), document, parameters)
+    return document
 
 
 def read_variant_values(root: yaml.Node) -> dict[str | None, dict[str, yaml.Node]]:
@@ -218,23 +188,37 @@ def _entries_of(node: yaml.Node | None) -> dict[str, yaml.Node]:
     return {str(key.value): value for key, value in node.value} if isinstance(node, yaml.MappingNode) else {}
 
 
-def _read_plain(node: yaml.Node, place: Where, document: Document) -> Any:
+def _read_plain(node: yaml.Node, place: Where, document: Document, parameters: Parameters | None) -> Any:
     document.values[place] = node.start_mark
     if isinstance(node, yaml.MappingNode):
         mapping: dict[str, Any] = {}
         for key, value in node.value:
-            inner = (*place, str(key.value))
+            name = str(key.value)
+            inner = (*place, name)
             first = document.keys.setdefault(inner, key.start_mark)
             if first is not key.start_mark:
-                message = f"key {inner[-1]!r} stands already in line {first.line + 1}; keep one"
-                document.issues.append(
-                    Issue(document.path, key.start_mark.line + 1, key.start_mark.column + 1, message)
-                )
-            mapping[str(key.value)] = _read_plain(value, inner, document)
+                line, column = key.start_mark.line + 1, key.start_mark.column + 1
+                message = f"key {name!r} stands already in line {first.line + 1}; keep one"
+                document.issues.append(Issue(document.path, line, column, message))
+            fixed = not place and name in FIXED
+            mapping[name] = _read_plain(value, inner, document, None if fixed else parameters)
         return mapping
     if isinstance(node, yaml.SequenceNode):
-        return [_read_plain(one, (*place, i), document) for i, one in enumerate(node.value)]
-    return _read_scalar(node)
+        return [_read_plain(one, (*place, i), document, parameters) for i, one in enumerate(node.value)]
+    if parameters is None or not place:
+        return _read_scalar(node)
+    if whole := PLACEHOLDER.fullmatch(node.value):
+        value = parameters.find(whole[1], place, document)
+        return _read_scalar(node) if value is None else _read_plain(value, place, document, None)
+
+    def replace(match: re.Match[str]) -> str:
+        value = parameters.find(match[1], place, document)
+        if value is not None and not isinstance(value, yaml.ScalarNode):
+            message = f"parameter {match[1]!r} is no single value and cannot stand inside a text"
+            document.report(place, f"{message}; use ${{{match[1]}}} alone")
+        return str(value.value) if isinstance(value, yaml.ScalarNode) else match[0]
+
+    return _read_scalar(yaml.ScalarNode(node.tag, PLACEHOLDER.sub(replace, node.value)))
 
 
 def _read_scalar(node: Any) -> Any:

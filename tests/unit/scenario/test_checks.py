@@ -13,7 +13,6 @@ from amounts import GPU, size, taken
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 from stowage_testbed.scenario.check import (
     CheckResult,
-    Difference,
     Moment,
     OptimizerRecord,
     check_metrics,
@@ -131,5 +130,5 @@ def test_what_is_no_expression_is_refused_with_its_column(text: str, column: int
 def test_a_field_that_differs_is_named_by_its_path(part: list[Any]) -> None:
     """Else a reader has to compare two objects by eye."""
     wanted, *differs = part
-    found = [Difference(*differs)] if differs else []
+    found = [tuple(differs)] if differs else []
     assert list(find_differences(wanted, EXPRESSIONS["object"])) == found
