@@ -76,7 +76,10 @@ def check_fields(value: Any, place: Where = ()) -> Refusals:
         elif key in _QUANTITIES and isinstance(one, dict):
             yield from _check_quantities(one, inner)
         elif key == "schedule" and isinstance(one, str):
-            if reason := find_schedule_fault(one):
+            reason = find_schedule_fault(one)
+            if "windows" in place and one.startswith("@every"):
+                reason = "depends on when the process began"  # which the controller of a PackingPolicy refuses
+            if reason:
                 yield inner, f"the schedule {one!r} {reason}; write five fields, as in `*/5 * * * *`, or `@hourly`"
         else:
             yield from check_fields(one, inner)

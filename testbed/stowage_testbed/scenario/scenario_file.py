@@ -139,8 +139,8 @@ class ScenarioFile:
     node-0 and so on, workloads rs-01-p<priority> and so on."""
     objects: Mapping[Label, Annotated[Anything, Written(WrittenManifest, dict)]] = field(default_factory=dict)
     """What steps apply besides the workload, by name: manifests of any kind that the API server serves, as Kubernetes
-    knows them. The name may be left out, and the apiVersion, which is the server's choice then. Kinds that have
-    namespaces are put into the run's own."""
+    knows them. The name may be left out, and the apiVersion of Kubernetes' own kinds and of those that the scenario
+    defines, which is the server's choice then. Kinds that have namespaces are put into the run's own."""
     scheduler: Release = field(default_factory=Release)
     """The release that places the pods, until a step `release` brings another."""
     optimizer: OptimizerSettings = field(default_factory=OptimizerSettings)
