@@ -32,6 +32,7 @@ _CHOICES = {
 
 _LABELS = ("labels", "matchLabels", "nodeSelector")
 _LISTS = ("containers", "initContainers", "schedulingGates", "tolerations", "topologySpreadConstraints", "volumes")
+_FREE = ("annotations", "data", "stringData")  # In which any key may stand, and any text
 _QUANTITIES = ("requests", "limits", "capacity", "allocatable", "hard", "overhead")
 _VALUE = re.compile(r"(?=.{0,63}\Z)([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
 _KEY = re.compile(r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?(?=[^/]{1,63}\Z)[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
@@ -65,6 +66,8 @@ def check_fields(value: Any, place: Where = ()) -> Refusals:
         for number, one in enumerate(value):
             yield from check_fields(one, (*place, number))
     for key, one in value.items() if isinstance(value, dict) else ():
+        if key in _FREE:
+            continue
         inner = (*place, key)
         known = _CHOICES.get((str(place[-2]), key), ()) if len(place) > 1 else ()
         if known and isinstance(one, str) and one and one not in known:

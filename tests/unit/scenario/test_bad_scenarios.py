@@ -75,6 +75,14 @@ def test_a_schedule_is_refused_if_kubernetes_refuses_it(schedule: str) -> None:
     assert bool(find_schedule_fault(schedule)) == (schedule in BAD_SCHEDULES)
 
 
+def test_what_no_server_reads_may_be_anything(tmp_path: Path) -> None:
+    """The words of a ConfigMap, or of an annotation, are its reader's."""
+    config = "settings: {kind: ConfigMap, metadata: {annotations: {schedule: never}}, data: {volumes: loud}}"
+    text = SCENARIO.replace("objects:\n", f"objects:\n  {config}\n", 1).replace("apply: [db", "apply: [settings, db")
+
+    assert issues_of(tmp_path, text) == []
+
+
 def test_all_issues_of_a_file_are_reported_at_once(tmp_path: Path) -> None:
     """Mending one issue at a time costs one run each."""
     changes = {
