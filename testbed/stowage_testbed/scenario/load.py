@@ -16,7 +16,7 @@ from stowage_testbed.scenario.instances import generate
 from stowage_testbed.scenario.lint import Content, lint
 from stowage_testbed.scenario.manifest_rules import check_manifest
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.objects import ObjectSpec, is_file, make_object_spec, name_again, read_objects
+from stowage_testbed.scenario.objects import ObjectSpec, is_file, name_again, read_objects
 from stowage_testbed.scenario.reading import describe, read, spell
 from stowage_testbed.scenario.scenario_file import ScenarioFile
 from stowage_testbed.scenario.steps.action import Action, Step, Where
@@ -149,7 +149,8 @@ class _Reading:
             return None
         self.file = file
         for name, plain in file.objects.items():
-            self._objects[name] = make_object_spec(name, plain, self._document.line(("objects", name)))
+            manifest = {**plain, "metadata": {"name": name, **plain.get("metadata", {})}}
+            self._objects[name] = ObjectSpec(name, manifest, f"line {self._document.line(('objects', name))}")
         nodes, drawn = file.nodes, None
         if file.instance:
             pool, drawn = generate(file.instance)

@@ -93,12 +93,6 @@ class ObjectSpec:
         return {**body, "metadata": metadata}
 
 
-def make_object_spec(name: str, plain: Mapping[str, Any], line: int = 0) -> ObjectSpec:
-    """Return an object that is written into a scenario under this name."""
-    metadata = {"name": name, **plain.get("metadata", {})}
-    return ObjectSpec(name, {**plain, "metadata": metadata}, f"line {line}")
-
-
 def is_file(name: str) -> bool:
     """Return whether a name in a step is that of a file or folder of manifests."""
     return name.endswith("/") or Path(name).suffix in SUFFIXES

@@ -9,6 +9,7 @@ import json
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -195,18 +196,14 @@ def _read_module(name: str) -> Mapping[str, Mapping[str, str]]:
     """Return the texts below the fields of each class of a module, by class and by the word for the field."""
     if not name.startswith("stowage_testbed."):
         return {}
-    found = {}
+    found: dict[str, dict[str, str]] = {}
     for one in ast.parse(inspect.getsource(sys.modules[name])).body:
-        if isinstance(one, ast.ClassDef):
-            found[one.name] = {
-                key_of(field.target.id): " ".join(text.value.value.split())
-                for field, text in zip(one.body, one.body[1:], strict=False)
-                if isinstance(field, ast.AnnAssign)
-                and isinstance(field.target, ast.Name)
-                and isinstance(text, ast.Expr)
-                and isinstance(text.value, ast.Constant)
-                and isinstance(text.value.value, str)
-            }
+        if not isinstance(one, ast.ClassDef):
+            continue
+        for pair in pairwise(one.body):
+            match pair:
+                case (ast.AnnAssign(target=ast.Name(id=field)), ast.Expr(value=ast.Constant(value=str(text)))):
+                    found.setdefault(one.name, {})[key_of(field)] = " ".join(text.split())
     return found
 
 
@@ -225,15 +222,17 @@ def _report(cls: type, errors: Sequence[Any], document: Document, noun: str) -> 
         fitting |= {place[:at] for at in branches if at < len(place) or not wanted}
     above = {place[:at] for place, _, _ in found for at in range(len(place))}
     for place, _, one in found:
-        # What could not be read is not counted.
-        if _is_left_over(one["input"], place) or (one["type"] == "too_short" and place in above):
+        # A placeholder that could not be filled in is reported already, and what could not be read is not counted.
+        value = one["input"]
+        left_over = isinstance(value, str) and PLACEHOLDER.search(value) and (not place or place[0] not in FIXED)
+        if left_over or (one["type"] == "too_short" and place in above):
             continue
         if not _wanted(one["type"]):
             _report_one(schema, document, place, one, noun)
         elif place not in fitting and (words := " or ".join(nouns.pop(place, ()))):
-            quotable = words == NOUNS["string"] and isinstance(one["input"], bool | int | float)
+            quotable = words == NOUNS["string"] and isinstance(value, bool | int | float)
             hint = "; put it in quotes" if quotable else ""
-            document.report(place, f"{spell(place, noun)} must be {words}, not {describe(one['input'])}{hint}")
+            document.report(place, f"{spell(place, noun)} must be {words}, not {describe(value)}{hint}")
 
 
 def _report_one(schema: Schema, document: Document, place: Where, one: Any, noun: str) -> None:
@@ -283,10 +282,3 @@ def _wanted(kind: str) -> str:
     """Return the type that a value should have, if that is what is wrong."""
     first, _, rest = kind.partition("_")
     return _TYPES.get(first, "") if rest in ("type", "from_float", "parsing", "exact_type", "parsing_size") else ""
-
-
-def _is_left_over(value: Any, place: Where) -> bool:
-    """Return whether a placeholder stands where it would have been filled in; that is reported already."""
-    return (
-        isinstance(value, str) and PLACEHOLDER.search(value) is not None and place[:1] not in {(one,) for one in FIXED}
-    )
