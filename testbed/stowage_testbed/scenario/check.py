@@ -72,14 +72,11 @@ class CheckResult:
 class OptimizerRecord:
     """What the plans of a run say: ``moves`` and ``evictions`` are sums, ``optimal`` is of the last plan."""
 
-    solves: int
-    moves: int
-    evictions: int
-    optimal: bool
+    solves: int = 0
+    moves: int = 0
+    evictions: int = 0
+    optimal: bool = False
     phases: Mapping[str, int] = field(default_factory=dict)
-
-
-NO_PLANS = OptimizerRecord(solves=0, moves=0, evictions=0, optimal=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +84,7 @@ class Moment:
     """What was there at one moment."""
 
     state: ClusterState
-    plans: OptimizerRecord = NO_PLANS
+    plans: OptimizerRecord = OptimizerRecord()
     objects: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Objects as JSON by the scenario's name for them; one that is not there is left out."""
     workload_of: Mapping[str, str] = field(default_factory=dict)

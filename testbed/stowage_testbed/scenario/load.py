@@ -101,7 +101,7 @@ def _read_file(path: Path) -> list[Scenario]:
         if _is_scenario(whole):
             for variant, values in read_variant_values(root).items():
                 run = read_node(path, root, issues, Parameters(values, used))
-                made.append(_Reading(run).make(variant))
+                made.append(_ScenarioReader(run).make(variant))
             check_parameters(whole, used)
             name, expected = whole.data.get("name"), "/".join(path.with_suffix("").parts[-2:])
             if isinstance(name, str) and name != expected:
@@ -128,7 +128,7 @@ def _is_scenario(document: Document) -> bool:
     return False
 
 
-class _Reading:
+class _ScenarioReader:
     """One run of a file, with the files that its steps name."""
 
     file: ScenarioFile
