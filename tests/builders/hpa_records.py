@@ -10,9 +10,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from stowage_testbed.hpa.load import find, hold
 from stowage_testbed.hpa.model import Segment
-from stowage_testbed.hpa.record import HpaRecord, PodCount, Replicas, segments
+from stowage_testbed.hpa.recovery import HpaRecord, PodCount, Replicas, find, hold, segments
 from stowage_testbed.hpa.settings import FULL, Autoscaling, Find, Hold, RecoverySettings, Timing
 
 QUICK = RecoverySettings(

@@ -10,7 +10,7 @@ from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli.main import FAILED, app, reading_input
 from stowage_testbed.cli.options import RESULTS, SCENARIOS, Minor, RunningCluster, Speed, Trace
 from stowage_testbed.cluster.backend import Backend
-from stowage_testbed.compare.arms.registry import ARMS, choose_arms
+from stowage_testbed.compare.arms import ARMS, choose_arms
 
 DEFAULT_ROUNDS = 3
 EQUAL_QPS = 1000

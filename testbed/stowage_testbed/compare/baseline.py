@@ -22,7 +22,16 @@ from stowage_testbed.base.files import write_whole
 from stowage_testbed.compare.comparison import Comparison
 from stowage_testbed.compare.speed import Slowdown, Speed, slowdown
 from stowage_testbed.compare.tables import show_change, show_value
-from stowage_testbed.compare.verdicts import ERROR_RATE, FEWEST_ROUNDS, Ends, Scale, Verdict, on_scale, outcome_of
+from stowage_testbed.compare.verdicts import (
+    ERROR_RATE,
+    FEWEST_ROUNDS,
+    Ends,
+    Outcome,
+    Scale,
+    Verdict,
+    on_scale,
+    outcome_of,
+)
 from stowage_testbed.metrics.metric import Better
 from stowage_testbed.text.tables import Table
 
@@ -46,11 +55,6 @@ class Series:
     better: Better
     resolution: float
     values: tuple[float, ...]
-
-    @property
-    def key(self) -> tuple[str, str, str]:
-        """What the series of another comparison is found by."""
-        return self.limits, self.arm, self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,21 +137,19 @@ def load_baseline(path: Path) -> Baseline:
     """Read a baseline; an `InputError` if the file is missing, or is none."""
     try:
         baseline = msgspec.json.decode(path.read_bytes(), type=Baseline)
+        why = "" if baseline.format == FORMAT else f"format {baseline.format!r}, this reads {FORMAT!r}"
     except (OSError, msgspec.MsgspecError) as error:
-        raise _broken(path, str(error)) from error
-    if baseline.format != FORMAT:
-        raise _broken(path, f"format {baseline.format!r}, this reads {FORMAT!r}")
+        why = str(error)
+    if why:
+        raise InputError(f"{path} is no baseline: {why}; make one with `stowage compare --save FILE`")
     return baseline
-
-
-def _broken(path: Path, why: str) -> InputError:
-    return InputError(f"{path} is no baseline: {why}; make one with `stowage compare --save FILE`")
 
 
 def check(path: Path, before: Baseline, now: Baseline) -> Check:
     """Return the verdicts on every metric that both have; an `InputError` if they are of other conditions."""
-    later = {one.key: one for one in now.series}
-    both = [(one, later[one.key]) for one in before.series if one.key in later]
+    later = {(one.limits, one.arm, one.name): one for one in now.series}
+    pairs = [(one, later.get((one.limits, one.arm, one.name))) for one in before.series]
+    both = [(one, other) for one, other in pairs if other]
     differs = next(_list_differences(before, now), "" if both else "they have no arm and metric in common")
     if differs:
         raise InputError(
@@ -156,7 +158,7 @@ def check(path: Path, before: Baseline, now: Baseline) -> Check:
         )
     slower = slowdown(before.speed, now.speed)
     level = ERROR_RATE / len(both)
-    lacking = (f"{one.arm}, {one.limits} limits: {one.name}" for one in before.series if one.key not in later)
+    lacking = (f"{one.arm}, {one.limits} limits: {one.name}" for one, other in pairs if not other)
     return Check(
         checked=tuple(Checked(one.limits, one.arm, _verdict(one, other, level, slower)) for one, other in both),
         slowdown=slower,
@@ -174,12 +176,9 @@ def _list_differences(before: Baseline, now: Baseline) -> Iterator[str]:
     if before.warm_up != now.warm_up:
         yield f"{before.warm_up} pods for warming up, now {now.warm_up}"
     for kind, arms in before.client_limits.items():
-        there = now.client_limits.get(kind, {})
-        yield from (
-            f"{arm} had other client limits ({kind})"
-            for arm in arms.keys() & there.keys()
-            if tuple(arms[arm]) != tuple(there[arm])
-        )
+        for arm, limits in now.client_limits.get(kind, {}).items():
+            if tuple(arms.get(arm, limits)) != tuple(limits):
+                yield f"{arm} had other client limits ({kind})"
 
 
 def welch_interval(before: Series, now: Series, level: float) -> tuple[Scale, float, float] | None:
@@ -204,13 +203,12 @@ def welch_interval(before: Series, now: Series, level: float) -> tuple[Scale, fl
 def _verdict(before: Series, now: Series, level: float, slower: Slowdown | None) -> Verdict:
     found = welch_interval(before, now, level)
     scale, mean, half_width = found or ("ratio", 0.0, 0.0)
-    time, rate = now.unit in {"s", "ms"}, now.unit.endswith("/s")
-    # The rates themselves are good to some hundredths.
-    too_far = slower is not None and abs(log(slower.factor)) > log(FARTHEST) + SURE_SPREADS * slower.log_spread
+    is_time, is_rate = now.unit in {"s", "ms"}, now.unit.endswith("/s")
+    outcome: Outcome | None = None
     least = whole = most = 0.0
     if found is None:
         reason = "fewer than two rounds on a side show no spread"
-    elif not time and not rate:
+    elif not is_time and not is_rate:
         reason = "does not depend on the machine's speed"
     elif slower is None:
         reason = "not scaled: the speed of a machine is not known"
@@ -218,18 +216,20 @@ def _verdict(before: Series, now: Series, level: float, slower: Slowdown | None)
         reason = "not scaled: a value is zero"
     else:
         reason = "holds whether none or all of it is the machine's speed"
-        whole = log(slower.factor) if time else -log(slower.factor)
+        whole = log(slower.factor) if is_time else -log(slower.factor)
         reach = SURE_SPREADS * slower.log_spread
         least, most = min(0.0, whole - reach), max(0.0, whole + reach)
-    no_verdict = too_far and (time or rate)
-    if no_verdict and found is not None:
-        reason = "the machines differ too much for times to be judged"
+    # The rates themselves are good to some hundredths.
+    too_far = slower is not None and abs(log(slower.factor)) > log(FARTHEST) + SURE_SPREADS * slower.log_spread
+    if too_far and (is_time or is_rate):
+        outcome = "not judged"
+        reason = "the machines differ too much for times to be judged" if found else reason
     ends: Ends | None = (mean - whole, mean - half_width - most, mean + half_width - least) if found else None
     return Verdict(
         now.name,
         now.unit,
         now.better,
-        "not judged" if no_verdict else outcome_of(now.better, ends),
+        outcome or outcome_of(now.better, ends),
         fmean(before.values),
         fmean(now.values),
         scale,
@@ -262,8 +262,7 @@ def check_table(found: Check) -> Table:
                 arm,
                 one.name,
                 one.unit,
-                show_value(one.baseline, one.unit),
-                show_value(one.arm, one.unit),
+                *(show_value(value, one.unit) for value in (one.baseline, one.arm)),
                 show_change(one) or one.reason,
                 one.outcome,
             )

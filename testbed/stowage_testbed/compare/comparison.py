@@ -152,6 +152,15 @@ class Comparison:
         found = self.verdicts_on(limits, arm)
         return next((one for one in found.verdicts if one.name == name), None) if found else None
 
+    def with_records(self, records: Iterable[RunRecord]) -> Comparison:
+        """Return it with these runs, in its order; strangers come last."""
+
+        def place(record: RunRecord) -> tuple[int, int, int]:
+            kinds, arms = (*self.limits, record.limits), (*self.arm_names, record.arm)
+            return kinds.index(record.limits), record.round_number, arms.index(record.arm)
+
+        return replace(self, records=tuple(sorted(records, key=place)))
+
 
 def measured(record: RunRecord) -> MeasuredRun:
     """Return the metrics of a run."""
@@ -183,7 +192,16 @@ def read_bundle(folder: Path) -> Comparison:
     if not (folder / HEAD).is_file():
         raise BundleMissingError(folder)
     issues: list[str] = []
-    comparison = _read_head(folder / HEAD, issues)
+    comparison: Comparison | None = None
+    try:
+        head = msgspec.json.decode((folder / HEAD).read_bytes(), type=dict[str, Any])
+        if head.get("format") == FORMAT:
+            found = msgspec.convert(head.get("comparison"), Comparison)
+            comparison = replace(found, complete=head.get("verdicts") is not None)
+        else:
+            issues.append(f"{HEAD}: format {head.get('format')!r}, this reads {FORMAT!r}")
+    except msgspec.MsgspecError as error:
+        issues.append(f"{HEAD}: {error}")
     # Records of another format would only be said to be broken, each of them.
     if comparison is not None:
         records = []
@@ -192,7 +210,7 @@ def read_bundle(folder: Path) -> Comparison:
                 records.append(read_record(gzip.decompress(file.read_bytes())))
             except (msgspec.MsgspecError, OSError, EOFError, zlib.error) as error:
                 issues.append(f"{file.relative_to(folder)}: {error}")
-        comparison = _with_records(comparison, records)
+        comparison = comparison.with_records(records)
         issues += _list_inconsistencies(folder, comparison)
     if issues or comparison is None:
         listed = "\n".join(f"  {issue}" for issue in issues)
@@ -248,7 +266,7 @@ class Bundle:
         # Without a time stamp inside, equal records are equal files.
         write_whole(file, gzip.compress(write_record(record), mtime=0))
         others = (one for one in self.comparison.records if _key(one) != _key(record))
-        self.comparison = _with_records(self.comparison, (*others, record))
+        self.comparison = self.comparison.with_records((*others, record))
 
     def add_configuration(self, limits: str, arm: str, text: str) -> None:
         """Keep what an arm's scheduler reads, and its hash; the first text counts, as others differ in paths."""
@@ -273,30 +291,6 @@ class Bundle:
         verdicts = comparison.verdicts if comparison.complete else None
         document = {"format": FORMAT, "comparison": own, "verdicts": verdicts}
         write_whole(self.folder / HEAD, msgspec.json.format(msgspec.json.encode(document), indent=2))
-
-
-def _read_head(path: Path, issues: list[str]) -> Comparison | None:
-    try:
-        head = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
-        if head.get("format") != FORMAT:
-            issues.append(f"{path.name}: format {head.get('format')!r}, this reads {FORMAT!r}")
-            return None
-        comparison = msgspec.convert(head.get("comparison"), Comparison)
-    except msgspec.MsgspecError as error:
-        issues.append(f"{path.name}: {error}")
-        return None
-    return replace(comparison, complete=head.get("verdicts") is not None)
-
-
-def _with_records(comparison: Comparison, records: Iterable[RunRecord]) -> Comparison:
-    """Return the comparison with runs in its order; strangers come last."""
-
-    def place(record: RunRecord) -> tuple[int, int, int]:
-        limits, number, arm = _key(record)
-        kinds, arms = (*comparison.limits, limits), (*comparison.arm_names, arm)
-        return kinds.index(limits), number, arms.index(arm)
-
-    return replace(comparison, records=tuple(sorted(records, key=place)))
 
 
 def _list_inconsistencies(folder: Path, comparison: Comparison) -> Iterator[str]:

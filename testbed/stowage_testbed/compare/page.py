@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import groupby, product
 from math import log
@@ -24,7 +24,7 @@ from stowage_testbed.compare.tables import (
     verdict_rows,
 )
 from stowage_testbed.compare.verdicts import Verdict
-from stowage_testbed.hpa.record import HpaRecord
+from stowage_testbed.hpa.recovery import HpaRecord
 from stowage_testbed.metrics.catalogue import sum_requested
 from stowage_testbed.metrics.latency import LATENCIES
 from stowage_testbed.metrics.record import (
@@ -176,61 +176,53 @@ class Load(NamedTuple):
 
 def loads_of(comparison: Comparison) -> dict[str, Load]:
     """Return what there is to draw over time, by name."""
+
+    def share_of(record: RunRecord, resource: str) -> Line:
+        """Return the requested share of what all nodes have, from 0 to 1."""
+        capacity, steps = sum(node.resources[resource] for node in record.nodes) or 1, sum_requested(record, resource)
+        return _draw_steps(zip(steps.times_s, (value / capacity for value in steps.values), strict=True), record)
+
+    def waiting(record: RunRecord) -> Line:
+        steps = count_waiting(record)
+        return _draw_steps(zip(steps.times_s, steps.values, strict=True), record)
+
     loads = {
-        name: Load(f"{name_requested(name)}, share of all nodes", True, partial(utilisation_over_time, resource=name))
+        name: Load(f"{name_requested(name)}, share of all nodes", True, partial(share_of, resource=name))
         for name in comparison.resources
     }
-
-    def count(record: RunRecord) -> Line:
-        steps = count_waiting(record)
-        return _draw_steps(zip(steps.times_s, steps.values, strict=True), record.window_s)
-
-    loads["waiting"] = Load("pods without a node", False, count)
+    loads["waiting"] = Load("pods without a node", False, waiting)
     return loads | (RECOVERY_LOADS if any(record.recovery for record in comparison.records) else {})
 
 
-def utilisation_over_time(record: RunRecord, resource: str) -> Line:
-    """Return the requested share of what all nodes have, from 0 to 1."""
-    capacity = max(sum(node.resources[resource] for node in record.nodes), 1)
-    steps = sum_requested(record, resource)
-    return _draw_steps(zip(steps.times_s, (value / capacity for value in steps.values), strict=True), record.window_s)
-
-
-def _draw_steps(points: Iterable[tuple[float, float]], window_s: float) -> Line:
+def _draw_steps(points: Iterable[tuple[float, float]], record: RunRecord) -> Line:
     """Return a step line from 0 to the window's end; what ends with it is drawn on."""
-    drawn = [(0.0, 0.0), *(point for point in points if point[0] < window_s)]
-    drawn.append((window_s, drawn[-1][1]))
+    drawn = [(0.0, 0.0), *(point for point in points if point[0] < record.window_s)]
+    drawn.append((record.window_s, drawn[-1][1]))
     return thin([x for x, _ in drawn], [y for _, y in drawn])
 
 
-def _of_service(points: Callable[[HpaRecord], Iterable[tuple[float, float]]]) -> Callable[[RunRecord], Line]:
+def _draw_service(record: RunRecord, points: Callable[[HpaRecord], Iterable[tuple[float, float]]]) -> Line:
     """Return the line of what was seen of an overloaded service; HOLD is the window."""
-
-    def line_of(record: RunRecord) -> Line:
-        found = record.recovery
-        if found is None:
-            return Line((), ())
-        seen = ((max(at_s - found.hold_start_s, 0.0), value) for at_s, value in points(found))
-        return _draw_steps(seen, record.window_s)
-
-    return line_of
-
-
-def _of_usage(record: HpaRecord) -> Iterator[tuple[float, float]]:
-    return ((one.at_s, one.cpu_percent / 100) for one in record.replicas if one.cpu_percent is not None)
+    found = record.recovery
+    if found is None:
+        return Line((), ())
+    return _draw_steps(((max(at_s - found.hold_start_s, 0.0), value) for at_s, value in points(found)), record)
 
 
 RECOVERY_LOADS = {
-    name: Load(meaning, share, _of_service(points))
+    name: Load(meaning, share, partial(_draw_service, points=points))
     for name, meaning, share, points in (
         ("desired", "replicas that the autoscaler wants", False, lambda r: ((o.at_s, o.desired) for o in r.replicas)),
         ("pods", "pods of the service", False, lambda r: ((one.at_s, one.total) for one in r.pods)),
         ("ready", "ready pods of the service", False, lambda r: ((one.at_s, one.ready) for one in r.pods)),
-        ("usage", "CPU usage as the autoscaler reads it, share of the request", True, _of_usage),
+        (
+            "usage", "CPU usage as the autoscaler reads it, share of the request", True,
+            lambda r: ((one.at_s, one.cpu_percent / 100) for one in r.replicas if one.cpu_percent is not None),
+        ),
         ("p99", "p99 latency of the service (s)", False, lambda r: ((one.start_s, one.p99_s) for one in r.hold)),
         ("errors", "share of requests that timed out", True, lambda r: ((one.start_s, one.errors) for one in r.hold)),
     )
-}
+}  # fmt: skip
 
 
 def latency_lines(comparison: Comparison) -> dict[str, list[dict[str, Any]]]:

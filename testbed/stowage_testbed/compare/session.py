@@ -10,7 +10,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from http import HTTPStatus
 from itertools import chain, groupby
-from pathlib import Path
 from typing import Any
 
 from kubernetes.client import AdmissionregistrationV1Api, ApiClient, ApiException, AppsV1Api
@@ -38,7 +37,7 @@ from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.condition import pods_gone, pods_placed
 from stowage_testbed.observe.source import PACKING_PLANS
 from stowage_testbed.recording.footprint import UNKNOWN, Footprint, FootprintMeter
-from stowage_testbed.run.arm import Arm, ArmSettings, ClientLimits, PodOverrides, apply_overrides
+from stowage_testbed.run.arm import Arm, ArmSettings, PodOverrides, apply_overrides
 from stowage_testbed.run.context import RunContext, Stopwatch
 from stowage_testbed.run.environment import ScenarioEnvironment, await_account, make_namespace
 from stowage_testbed.run.harness import Harness
@@ -79,13 +78,12 @@ def compare(request: CompareRequest, listener: CompareListener, clock: Clock | N
             for number, turn in enumerate(chain([first], todo), 1):
                 listener.turn_started(turn)
                 (arm,) = (one for one in request.arms if one.name == turn.arm)
-                context, folder = contexts[arm.minor], request.folder / "logs" / turn.folder
-                harness = ArmHarness(context, arm, request.limits[turn.limits], folder, request.warm_up)
-                taker = TurnListener(listener, turn, harness, bundle)
+                context = contexts[arm.minor]
+                run = ArmTurn(request, context, arm, turn, bundle, listener)
                 # Namespaces outlive a run by seconds, so that each has a number of its own.
-                outcome = run_scenario(context, request.scenario, number, taker, harness)
+                outcome = run_scenario(context, request.scenario, number, run, run)
                 if outcome.skipped:
-                    taker.add(outcome)
+                    run.add(outcome)
     return bundle.finish()
 
 
@@ -259,7 +257,7 @@ class WindowMeter(WindowListener):
     """Reads the memory and CPU time of a scheduler's processes, and keeps its own process still."""
 
     def __init__(self, pids: tuple[int, ...]) -> None:
-        self._pids = pids
+        self.pids = pids
         self._meter: FootprintMeter | None = None
         self.footprint: Footprint = UNKNOWN
 
@@ -269,7 +267,7 @@ class WindowMeter(WindowListener):
         # with it: what is there already need not be looked through while it lasts.
         gc.collect()
         gc.freeze()
-        self._meter = FootprintMeter(self._pids)
+        self._meter = FootprintMeter(self.pids)
 
     def close(self) -> None:
         """Read the footprint; nothing happens unless the window is open."""
@@ -278,61 +276,62 @@ class WindowMeter(WindowListener):
             gc.unfreeze()
 
 
-class ArmHarness(Harness):
-    """Has an arm serve, warmed up and measured; its configuration and logs go to the folder."""
+class ArmTurn(Harness, Listener):
+    """Has an arm serve for its turn, warmed up and measured, and adds the record to the bundle.
+
+    Its manifests and logs go to the turn's folder.
+    """
 
     is_released = False
     is_judged = False
     # The end of the arm is the error of its turn alone.
     is_supervised = False
 
-    def __init__(
-        self, context: RunContext, arm: Arm, limits: ClientLimits | None, folder: Path, warm_up_pods: int
+    def __init__(  # noqa: PLR0917 - what a session has
+        self,
+        request: CompareRequest,
+        context: RunContext,
+        arm: Arm,
+        turn: Turn,
+        bundle: Bundle,
+        listener: CompareListener,
     ) -> None:
-        self._context, self._arm, self._limits = context, arm, limits
-        self._folder, self.warm_up_pods = folder, warm_up_pods
+        self._request, self._context, self._arm = request, context, arm
+        self._turn, self._bundle, self._listener = turn, bundle, listener
         self.pod_overrides = arm.pod_overrides
-        self.configuration = ""
-        self.meter = WindowMeter(())
-        self._pids: tuple[int, ...] = ()
+        self._configuration = ""
+        self._meter = WindowMeter(())
 
     def find_scheduler_pids(self) -> tuple[int, ...]:
         """Return the arm's processes."""
-        return self._pids
+        return self._meter.pids
 
     @contextmanager
     def serving(self, environment: ScenarioEnvironment, recorder: RunRecorder) -> Iterator[None]:
         """Start the arm for the block, and warm it up."""
         recorder.report(f"start {self._arm.name}")
-        with self._arm.running(self._context.cluster, self._folder, self._limits) as running, ended_with(running):
+        folder, limits = self._request.folder / "logs" / self._turn.folder, self._request.limits[self._turn.limits]
+        with self._arm.running(self._context.cluster, folder, limits) as running, ended_with(running):
             recorder.follow_logs({name: FileLog(file) for name, file in running.log_files.items()})
-            if self.warm_up_pods:
+            if self._request.warm_up:
                 recorder.report("warm up")
                 # The end of the name is what no other run has.
                 namespace = f"warm-{environment.namespace[-LONGEST:]}".replace("--", "-")
-                warm_up(self._context, self._arm.pod_overrides, self.warm_up_pods, namespace)
+                warm_up(self._context, self._arm.pod_overrides, self._request.warm_up, namespace)
             try:
                 # The plans of the optimiser, where there is one, move and evict.
                 self._context.observer.watch(PACKING_PLANS)
             except ApiRefusedError as error:
                 if error.status != HTTPStatus.NOT_FOUND:
                     raise
-            self.configuration = running.configuration
-            self._pids = running.pids
-            self.meter = self.window_listener = WindowMeter(running.pids)
+            self._configuration = running.configuration
+            self._meter = self.window_listener = WindowMeter(running.pids)
             try:
                 yield
             finally:
                 # Also when the arm has ended: other turns follow in this process.
-                self.meter.close()
+                self._meter.close()
             running.check()
-
-
-class TurnListener(Listener):
-    """Adds the record of a turn to the bundle, before anything is cleared."""
-
-    def __init__(self, listener: CompareListener, turn: Turn, harness: ArmHarness, bundle: Bundle) -> None:
-        self._listener, self._turn, self._harness, self._bundle = listener, turn, harness, bundle
 
     def scenario_progress(self, text: str) -> None:
         """Pass it on."""
@@ -344,7 +343,7 @@ class TurnListener(Listener):
 
     def add(self, outcome: ScenarioOutcome) -> None:
         """Add the record; what went wrong with arm or scenario is its error."""
-        (limits, number, arm), harness = self._turn, self._harness
+        (limits, number, arm), footprint = self._turn, self._meter.footprint
         # What became of an overloaded service is what is compared, and no failure.
         failed = [check.message for check in outcome.failed_checks if check.name != OUTCOME]
         errors = [outcome.skipped, outcome.error, *failed]
@@ -358,14 +357,14 @@ class TurnListener(Listener):
             arm=arm,
             limits=limits,
             round_number=number,
-            warm=harness.warm_up_pods > 0,
-            peak_memory_bytes=harness.meter.footprint.peak_memory_bytes,
-            cpu_s=harness.meter.footprint.cpu_s,
+            warm=self._request.warm_up > 0,
+            peak_memory_bytes=footprint.peak_memory_bytes,
+            cpu_s=footprint.cpu_s,
             error="; ".join(filter(None, (*errors, record.error))),
         )
         self._bundle.add(record)
-        if harness.configuration:
-            self._bundle.add_configuration(limits, arm, harness.configuration)
+        if self._configuration:
+            self._bundle.add_configuration(limits, arm, self._configuration)
         self._listener.turn_finished(self._turn, record)
 
 

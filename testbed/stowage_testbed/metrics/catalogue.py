@@ -10,7 +10,7 @@ from statistics import fmean, pstdev
 
 from stowage_testbed.amounts.resources import CPU, MEMORY, PODS, Resources, in_bytes
 from stowage_testbed.hpa.model import replicas_needed
-from stowage_testbed.hpa.record import HpaRecord
+from stowage_testbed.hpa.recovery import HpaRecord
 from stowage_testbed.metrics.free_room import FreeRoom
 from stowage_testbed.metrics.inversions import measure_inversions
 from stowage_testbed.metrics.latency import measure_latency, measure_throughput

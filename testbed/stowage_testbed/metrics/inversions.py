@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
@@ -17,15 +16,6 @@ import numpy as np
 from stowage_testbed.amounts.resources import NOTHING, PODS, Resources, names_of
 from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.metrics.record import PodRecord, RunRecord, bound_from_s
-
-
-@dataclass(frozen=True, slots=True)
-class Inversions:
-    """Inversions among so many bindings, of which ``overtaking`` are the low end of at least one."""
-
-    pairs: int
-    overtaking: int
-    bindings: int
 
 
 class _Step(IntEnum):
@@ -38,9 +28,9 @@ class _Step(IntEnum):
     WAITS = 4
 
 
-def count_inversions(record: RunRecord) -> Inversions:
-    """Count the inversions of a run; pods times distinct pods is what it costs."""
-    free, waiting, found = {node.name: node.resources for node in record.nodes}, _WaitingPods(record.pods), []
+def measure_inversions(record: RunRecord) -> Iterator[Metric]:
+    """Yield the number of inversions, and of bindings that overtook; pods times distinct pods is what it costs."""
+    free, waiting, found = {node.name: node.resources for node in record.nodes}, _WaitingPods(record.pods), list[int]()
     for pod in record.pods:
         if pod.bound_s is None and pod.node in free:
             free[pod.node] -= pod.requests
@@ -57,17 +47,10 @@ def count_inversions(record: RunRecord) -> Inversions:
                 free[pod.node] += pod.requests
             case _Step.TAKEN if pod.node in free:
                 free[pod.node] -= pod.requests
-    return Inversions(sum(found), sum(1 for pairs in found if pairs), len(found))
-
-
-def measure_inversions(record: RunRecord) -> Iterator[Metric]:
-    """Yield the number of inversions, and of bindings that overtook."""
-    found = count_inversions(record)
     one = len({pod.priority for pod in record.pods}) <= 1
     note = "all pods have one priority" if one else ""
-    for name, value in (("priority_inversions_pairs", found.pairs), ("priority_inversions_pods", found.overtaking)):
-        unit = name.rpartition("_")[2]
-        yield Metric(name, value, unit, "lower", found.bindings, 1.0, note)
+    for unit, value in (("pairs", sum(found)), ("pods", sum(1 for pairs in found if pairs))):
+        yield Metric(f"priority_inversions_{unit}", value, unit, "lower", len(found), 1.0, note)
 
 
 def _list_history(record: RunRecord) -> list[tuple[float, _Step, PodRecord]]:
@@ -77,19 +60,13 @@ def _list_history(record: RunRecord) -> list[tuple[float, _Step, PodRecord]]:
             steps += [(pod.bound_s, _Step.BOUND, pod), (pod.bound_s, _Step.TAKEN, pod)]
         if pod.gone_s is not None and bound_from_s(pod) is not None:
             steps.append((pod.gone_s, _Step.RELEASED, pod))
-        begin_s, end_s = _bound_waiting(pod, record.resolution_s)
-        if begin_s < end_s:
+        # The open interval in which it waited beyond doubt: not at all, if it had its node before the window.
+        begin_s = -math.inf if pod.created_s is None else pod.created_s + record.resolution_s
+        ends_s = [moment for moment in (pod.bound_s, pod.gone_s) if moment is not None]
+        end_s = min(ends_s, default=math.inf) - record.resolution_s
+        if begin_s < end_s and (not pod.node or pod.bound_s is not None):
             steps += [(begin_s, _Step.WAITS, pod), (end_s, _Step.WAITS_NO_MORE, pod)]
     return sorted(steps, key=lambda step: step[:2])
-
-
-def _bound_waiting(pod: PodRecord, resolution_s: float) -> tuple[float, float]:
-    """Return the open interval in which the pod waited beyond doubt."""
-    begin_s = -math.inf if pod.created_s is None else pod.created_s + resolution_s
-    if pod.node and pod.bound_s is None:
-        return begin_s, -math.inf
-    end_s = min((moment for moment in (pod.bound_s, pod.gone_s) if moment is not None), default=math.inf)
-    return begin_s, end_s - resolution_s
 
 
 class _WaitingPods:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from stowage_testbed.amounts.resources import CPU, PODS, Resources
-from stowage_testbed.hpa.record import HpaRecord
+from stowage_testbed.hpa.recovery import HpaRecord
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 from stowage_testbed.observe.receipt import CLOCK_NAME
 

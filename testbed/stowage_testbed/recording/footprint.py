@@ -48,10 +48,15 @@ class FootprintMeter:
 
     def read(self) -> Footprint:
         """Return what was taken since the meter was made."""
-        cpu_s, peaks = _read_cpu_s(self._pids), _read_peaks(self._pids)
+        cpu_s, peaks = _read_cpu_s(self._pids), dict[int, int]()
+        for process in _find_family(self._pids):
+            with suppress(OSError):
+                if found := _PEAK.search((PROC / str(process.pid) / "status").read_text(encoding="ascii")):
+                    peaks[process.pid] = int(found[1]) * KIB
+        peak = sum(peaks.values()) if self._pids and peaks.keys() >= set(self._pids) else None
         if cpu_s is None or self._cpu_before_s is None:
-            return Footprint(peaks, None)
-        return Footprint(peaks, round(cpu_s - self._cpu_before_s, 2))
+            return Footprint(peak, None)
+        return Footprint(peak, round(cpu_s - self._cpu_before_s, 2))
 
 
 def _find_family(pids: Iterable[int]) -> Iterator[psutil.Process]:
@@ -78,12 +83,3 @@ def _read_cpu_s(pids: tuple[int, ...]) -> float | None:
         total_s += getattr(times, "children_user", 0.0)
         total_s += getattr(times, "children_system", 0.0)
     return total_s
-
-
-def _read_peaks(pids: tuple[int, ...]) -> int | None:
-    peaks: dict[int, int] = {}
-    for process in _find_family(pids):
-        with suppress(OSError):
-            if found := _PEAK.search((PROC / str(process.pid) / "status").read_text(encoding="ascii")):
-                peaks[process.pid] = int(found[1]) * KIB
-    return sum(peaks.values()) if pids and peaks.keys() >= set(pids) else None

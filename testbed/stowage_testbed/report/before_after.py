@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from rich.text import Text
 
 from stowage_testbed.amounts.resources import NOTHING
 from stowage_testbed.base.files import write_whole
 from stowage_testbed.metrics.record import list_node_columns, list_pod_columns, name_requested
-from stowage_testbed.metrics.state import ClusterState, NodeState, sum_requested_per_node
+from stowage_testbed.metrics.state import sum_requested_per_node
 from stowage_testbed.page.offline import BARS, offline_page
 from stowage_testbed.run.outcome import CheckpointRecord, ScenarioOutcome
 from stowage_testbed.text.lines import columns
@@ -35,7 +34,9 @@ def draw_comparison(outcome: ScenarioOutcome) -> Text:
     rows = []
     for node in before.state.nodes[:MOST_NODES]:
         for line, name in enumerate(name for name in before.state.resources if node.resources[name]):
-            bars = (_draw_bar(load.get(node.name, NOTHING)[name] / node.resources[name]) for load in loads)
+            shares = [load.get(node.name, NOTHING)[name] / node.resources[name] for load in loads]
+            full = [min(round(share * BAR_CELLS), BAR_CELLS) for share in shares]
+            bars = (f"{'█' * n}{'░' * (BAR_CELLS - n)} {share:6.1%}" for n, share in zip(full, shares, strict=True))
             rows.append(("" if line else plain(node.name), name, *bars))
     lines = columns(("node", "requested", before.name, after.name), rows, ("left",) * 4)
     if (left_out := len(before.state.nodes) - MOST_NODES) > 0:
@@ -45,11 +46,6 @@ def draw_comparison(outcome: ScenarioOutcome) -> Text:
     text.highlight_regex(f"█{{{BAR_CELLS}}}", "green")
     text.highlight_regex("░+", "dim")
     return text
-
-
-def _draw_bar(share: float) -> str:
-    filled = min(round(share * BAR_CELLS), BAR_CELLS)
-    return f"{'█' * filled}{'░' * (BAR_CELLS - filled)} {share:6.1%}"
 
 
 def _write_sentences(outcome: ScenarioOutcome, before: CheckpointRecord, after: CheckpointRecord) -> Iterator[str]:
@@ -63,46 +59,30 @@ def _write_sentences(outcome: ScenarioOutcome, before: CheckpointRecord, after: 
     )
     yield f"requested: {'; '.join(shares)}"
     proof = "; proved optimal" if outcome.optimal else ""
-    yield (f"pods that were moved: {outcome.moves}; that gave up their node for others: {outcome.evictions}{proof}")
+    yield f"pods that were moved: {outcome.moves}; that gave up their node for others: {outcome.evictions}{proof}"
 
 
 def write_page(outcome: ScenarioOutcome, folder: Path) -> Path:
     """Write the page of a scenario with two checkpoints into a folder; return the file."""
     before, after = outcome.checkpoints
+    nodes, resources, panels = before.state.nodes, before.state.resources, []
+    for reached in (before, after):
+        pods = sorted(reached.state.pods, key=lambda pod: (-pod.priority, pod.workload, pod.name))
+        # As the scripts read them: everything at the time 0.
+        times = {"waits": [0] * len(pods), "starts": [0 if one.node else None for one in pods]}
+        run = {**list_pod_columns(pods, nodes), **times, "gone": [None] * len(pods)}
+        panels.append({"title": reached.name, "run": run})
+    # Of each priority and workload, how many more were placed.
+    gained = Counter((pod.priority, pod.workload) for pod in after.state.bound)
+    gained.subtract((pod.priority, pod.workload) for pod in before.state.bound)
     text = offline_page(
         "run",
         scripts=SCRIPTS,
-        data=_make_data(before, after),
+        data={"cluster": list_node_columns(nodes, resources), "panels": panels},
         name=outcome.scenario_id,
         sentences=tuple(_write_sentences(outcome, before, after)),
-        gained=_list_gained(before.state, after.state),
-        resources=[*((one, name_requested(one)) for one in before.state.resources), ("pods", "pods")],
+        gained=sorted(((*key, n) for key, n in gained.items() if n), key=lambda one: (-one[0], one[1])),
+        resources=[*((one, name_requested(one)) for one in resources), ("pods", "pods")],
     )
-    file = folder / PAGE
-    write_whole(file, text)
-    return file
-
-
-def _list_gained(before: ClusterState, after: ClusterState) -> list[tuple[int, str, int]]:
-    """Return priority, workload and change of the number placed, where it changed."""
-    counts = Counter((pod.priority, pod.workload) for pod in after.bound)
-    counts.subtract((pod.priority, pod.workload) for pod in before.bound)
-    changed = [(*key, count) for key, count in counts.items() if count]
-    return sorted(changed, key=lambda one: (-one[0], one[1]))
-
-
-def _make_data(*reached: CheckpointRecord) -> dict[str, Any]:
-    first = reached[0].state
-    panels = [{"title": one.name, "run": _make_columns(one.state, first.nodes)} for one in reached]
-    return {"cluster": list_node_columns(first.nodes, first.resources), "panels": panels}
-
-
-def _make_columns(state: ClusterState, nodes: Sequence[NodeState]) -> dict[str, Any]:
-    """Return the pods as the scripts read them: everything at the time 0."""
-    pods = sorted(state.pods, key=lambda pod: (-pod.priority, pod.workload, pod.name))
-    return {
-        **list_pod_columns(pods, nodes),
-        "waits": [0 for _ in pods],
-        "starts": [None if pod.node is None else 0 for pod in pods],
-        "gone": [None for _ in pods],
-    }
+    write_whole(folder / PAGE, text)
+    return folder / PAGE

@@ -5,22 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import yaml
-from tabulate import tabulate
 
 from stowage_testbed.observe.audit import AuditLogMissingError, AuditReader
-from stowage_testbed.observe.change import JsonObject, write_event_table
+from stowage_testbed.observe.change import write_event_table
 from stowage_testbed.observe.node import read_node, ready_of
 from stowage_testbed.observe.pod import read_pod
 from stowage_testbed.run.listener import Listener, Material
 from stowage_testbed.run.outcome import RUN_FILE, RunOutcome, ScenarioOutcome, ScenarioResult
 from stowage_testbed.scenario.steps.kinds import list_replayed_files
+from stowage_testbed.text.tables import plain_table
 
 EVENTS_FILE = "events.jsonl"
 
@@ -58,24 +58,16 @@ class Bundle(Listener):
         """Write the run's document."""
         hashes: dict[str, str] = {}
         for one in outcome.scenarios:
-            folder = self.folder / name_scenario_folder(one)
-            for name in _list_configs(folder, one):
+            folder, names = self.folder / name_scenario_folder(one), []
+            # The files that the figures depend on are read from there: another process may have written them.
+            if (folder / "scenario.yaml").is_file():
+                names = ["scenario.yaml", *list_replayed_files(one.source.steps)]
+            names += [file.name for kind in ("values", "scheduler") for file in sorted(folder.glob(f"{kind}-*.yaml"))]
+            for name in names:
                 content = (folder / Path(name).name).read_bytes()
                 hashes[f"{one.scenario_id}: {name.removesuffix('.yaml')}"] = hashlib.sha256(content).hexdigest()
         environment = {**self._environment, "config_hashes": hashes}
         write_json(self.folder / RUN_FILE, replace(outcome, environment=environment).document())
-
-
-def _list_configs(folder: Path, outcome: ScenarioOutcome) -> Iterator[str]:
-    """Yield what the run's figures depend on, as files that its folder holds.
-
-    They are read from there: another process may have written them.
-    """
-    if (folder / "scenario.yaml").is_file():
-        yield "scenario.yaml"
-        yield from list_replayed_files(outcome.source.steps)
-    for kind in ("values", "scheduler"):
-        yield from sorted(one.name for one in folder.glob(f"{kind}-*.yaml"))
 
 
 def name_scenario_folder(outcome: ScenarioResult) -> Path:
@@ -98,13 +90,33 @@ def write_evidence(folder: Path, outcome: ScenarioOutcome, material: Material) -
         *outcome.failures,
         *(plan.in_words() for plan in outcome.plans),
     ]
-    pods, nodes, events, plans = (material.bodies.get(kind, []) for kind in ("Pod", "Node", "Event", "PackingPlan"))
+    bodies = {kind: material.bodies.get(kind, []) for kind in ("Pod", "Node", "Event", "PackingPlan")}
+    pods = [
+        [
+            pod.name,
+            pod.workload,
+            pod.priority,
+            "Terminating" if pod.terminating else pod.phase,
+            pod.node or "-",
+            f"{pod.waiting_reason} {pod.waiting_message}".strip(),
+        ]
+        for pod in sorted(map(read_pod, bodies["Pod"]), key=lambda pod: pod.key)
+    ]
+    nodes = [
+        [
+            body["metadata"]["name"],
+            ready_of(body),
+            str(read_node(body).room),
+            ", ".join(f"{taint['key']}:{taint['effect']}" for taint in body.get("spec", {}).get("taints") or []),
+        ]
+        for body in sorted(bodies["Node"], key=lambda body: str(body["metadata"]["name"]))
+    ]
     texts = {
         "what-failed.txt": "\n".join(failures) + "\n",
-        "pods.txt": _list_pods(pods),
-        "nodes.txt": _list_nodes(nodes),
-        "events.txt": write_event_table(events),
-        "plans.yaml": yaml.safe_dump_all([dict(plan) for plan in plans]),
+        "pods.txt": plain_table(("pod", "workload", "priority", "phase", "node", "waits for"), pods) + "\n",
+        "nodes.txt": plain_table(("node", "ready", "has", "taints"), nodes) + "\n",
+        "events.txt": write_event_table(bodies["Event"]),
+        "plans.yaml": yaml.safe_dump_all([dict(plan) for plan in bodies["PackingPlan"]]),
         **{f"{name}.log": text for name, text in material.log_texts.items()},
         **{f"caught/{name}": text for name, text in outcome.evidence.items()},
     }
@@ -117,39 +129,6 @@ def write_evidence(folder: Path, outcome: ScenarioOutcome, material: Material) -
         except AuditLogMissingError as error:
             file.write(json.dumps({"error": str(error)}).encode() + b"\n")
     return folder
-
-
-def _list_pods(bodies: Iterable[JsonObject]) -> str:
-    pods = sorted((read_pod(body) for body in bodies), key=lambda pod: pod.key)
-    rows = [
-        [
-            pod.name,
-            pod.workload,
-            pod.priority,
-            "Terminating" if pod.terminating else pod.phase,
-            pod.node or "-",
-            f"{pod.waiting_reason} {pod.waiting_message}".strip(),
-        ]
-        for pod in pods
-    ]
-    return _make_table(("pod", "workload", "priority", "phase", "node", "waits for"), rows)
-
-
-def _list_nodes(bodies: Iterable[JsonObject]) -> str:
-    rows = [
-        [
-            body["metadata"]["name"],
-            ready_of(body),
-            str(read_node(body).room),
-            ", ".join(f"{taint['key']}:{taint['effect']}" for taint in body.get("spec", {}).get("taints") or []),
-        ]
-        for body in sorted(bodies, key=lambda body: str(body["metadata"]["name"]))
-    ]
-    return _make_table(("node", "ready", "has", "taints"), rows)
-
-
-def _make_table(headers: tuple[str, ...], rows: list[list[object]]) -> str:
-    return tabulate(rows, headers=headers, tablefmt="plain", disable_numparse=True) + "\n"
 
 
 FAILED = "failed"

@@ -12,7 +12,6 @@ from tabulate import tabulate
 
 from stowage_testbed.amounts.resources import order
 from stowage_testbed.metrics.latency import SUMMARY_RANKS
-from stowage_testbed.metrics.state import ClusterState
 from stowage_testbed.report.bundle import FAILED, name_scenario_folder
 from stowage_testbed.run.outcome import Latency, RunOutcome, RunResult, ScenarioOutcome, ScenarioResult
 from stowage_testbed.text.tables import Table, escaped, markdown_text, plain, terminal_text
@@ -32,28 +31,14 @@ def make_placement_table(outcome: ScenarioOutcome) -> str:
     order += sorted(present - set(order))
     if len(order) > MOST_WORKLOADS:
         return ""
-    columns = [_make_cells(one.state, order) for one in reached]
-    names = dict.fromkeys(node.name for one in reached for node in one.state.nodes)
-    rows = [
-        [name, *(cells.get(name, "") for cells in columns)]
-        for name in [*names, PENDING]
-        if name != PENDING or any(cells.get(name) for cells in columns)
-    ]
-    headings = ("node", *(one.name for one in reached))
-    table = tabulate(rows, headers=headings, tablefmt="simple")
+    counts = [Counter((pod.node or PENDING, pod.workload) for pod in one.state.pods) for one in reached]
+    rows = []
+    for place in (*dict.fromkeys(node.name for one in reached for node in one.state.nodes), PENDING):
+        found = [[(name, count[place, name]) for name in order if count[place, name]] for count in counts]
+        if place != PENDING or any(found):
+            rows.append([place, *(", ".join(f"{name} x{n}" if n > 1 else name for name, n in one) for one in found)])
+    table = tabulate(rows, headers=("node", *(one.name for one in reached)), tablefmt="simple")
     return f"{outcome.scenario_id}\n{table}"
-
-
-def _make_cells(state: ClusterState, order: list[str]) -> dict[str, str]:
-    counts: dict[str, Counter[str]] = {}
-    for pod in state.pods:
-        counts.setdefault(pod.node or PENDING, Counter())[pod.workload] += 1
-    return {
-        place: ", ".join(
-            f"{name} x{workloads[name]}" if workloads[name] > 1 else name for name in order if workloads[name]
-        )
-        for place, workloads in counts.items()
-    }
 
 
 MARKDOWN = "report.md"
@@ -72,7 +57,7 @@ def write_markdown(run: RunResult) -> str:
 def write_screen(run: RunResult) -> str:
     """Return the same for a terminal."""
     said = "\n".join(plain(line) for line in (*_list_facts(run), _sum_up(run, ", ")))
-    return "\n\n".join(part for part in (_write_tables(run), said) if part)
+    return "\n\n".join(filter(None, (_write_tables(run), said)))
 
 
 def show_run(run: RunOutcome, folder: Path) -> str:
@@ -82,9 +67,18 @@ def show_run(run: RunOutcome, folder: Path) -> str:
     error = f"the run ended early: {run.error}" if run.error else ""
     kubernetes = run.environment.get("kubernetes")
     on = f" on Kubernetes {kubernetes}" if kubernetes else ""
-    ending = f"{_sum_up(run, ': ')}{on} in {_show_timing(run)}\nresults: {folder}"
-    parts = (*placements, _write_tables(run), error, ending)
-    return "\n\n".join(part for part in parts if part)
+    steps = defaultdict[str, float](float)
+    for name, seconds in (pair for one in run.scenarios for pair in one.durations_s.items()):
+        steps[name] += seconds
+    whole, of_it = (
+        ", ".join(f"{name} {value:.1f} s" for name, value in durations_s.items())
+        for durations_s in (run.durations_s, steps)
+    )
+    took = (
+        f"{sum(run.durations_s.values()):.1f} s: {whole or 'nothing was started'}{f' (of it {of_it})' if steps else ''}"
+    )
+    ending = f"{_sum_up(run, ': ')}{on} in {took}\nresults: {folder}"
+    return "\n\n".join(filter(None, (*placements, _write_tables(run), error, ending)))
 
 
 def _write_tables(run: RunResult) -> str:
@@ -94,39 +88,20 @@ def _write_tables(run: RunResult) -> str:
 
 def _sum_up(run: RunResult, between: str) -> str:
     ran = [one for one in run.scenarios if not one.skipped]
-    passed = sum(one.passed for one in ran)
-    result = "passed" if run.passed else "FAILED"
-    said = f"{result}{between}{passed} of {len(ran)} scenario runs passed"
-    skipped = len(run.scenarios) - len(ran)
+    passed, skipped = sum(one.passed for one in ran), len(run.scenarios) - len(ran)
+    said = f"{'passed' if run.passed else 'FAILED'}{between}{passed} of {len(ran)} scenario runs passed"
     return f"{said}, {skipped} skipped" if skipped else said
 
 
 def _list_facts(run: RunResult) -> list[str]:
-    took_s = sum(run.durations_s.values())
-    lines = [f"run {run.run}, started {run.started}, {took_s:.1f} s"]
+    lines = [f"run {run.run}, started {run.started}, {sum(run.durations_s.values()):.1f} s"]
     if kubernetes := run.environment.get("kubernetes"):
         lines.append(f"Kubernetes {kubernetes}")
     source: Mapping[str, Any] = run.environment.get("source") or {}
     if source.get("commit"):
         changed = ", with changes" if source.get("modified") else ""
         lines.append(f"commit {str(source['commit'])[:COMMIT_SHOWN]}{changed}")
-    if run.error:
-        lines.append(f"the run ended early: {run.error}")
-    return lines
-
-
-def _show_timing(run: RunResult) -> str:
-    """Return the seconds of the run and, summed over scenarios, of each step."""
-    steps: defaultdict[str, float] = defaultdict(float)
-    for name, seconds in (pair for one in run.scenarios for pair in one.durations_s.items()):
-        steps[name] += seconds
-    whole = f"{sum(run.durations_s.values()):.1f} s: "
-    whole += _show_seconds(run.durations_s) or "nothing was started"
-    return f"{whole} (of it {_show_seconds(steps)})" if steps else whole
-
-
-def _show_seconds(durations_s: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {value:.1f} s" for name, value in durations_s.items())
+    return [*lines, f"the run ended early: {run.error}"] if run.error else lines
 
 
 MILLI = 1000
@@ -185,11 +160,10 @@ def _make_tables(run: RunResult) -> Iterator[Table]:
 
 def _tabulate_scenarios(scenarios: Sequence[ScenarioResult]) -> Table:
     """Return a line a scenario: its first round that failed, else its first round."""
-    rounds: defaultdict[str, list[ScenarioResult]] = defaultdict(list)
+    rounds = defaultdict[str, list[ScenarioResult]](list)
     for one in scenarios:
         rounds[one.scenario_id].append(one)
-    reached = [one.utilisation for run in scenarios for one in run.checkpoints]
-    resources = order({name for shares in reached for name in shares})
+    resources = order({name for one in scenarios for run in one.checkpoints for name in run.utilisation})
     return Table(
         title="Scenarios",
         headers=("scenario", "result", "placed", "pending", "moves", "evictions",
@@ -198,7 +172,7 @@ def _tabulate_scenarios(scenarios: Sequence[ScenarioResult]) -> Table:
         rows=tuple(_make_row(one, resources) for one in rounds.values()),
         notes=(
             "An arrow leads from one checkpoint to the next. Hash is that of the first placements.",
-            _note_latency(scenarios),
+            _note_latency([one.checkpoints[0].latency for one in scenarios if one.checkpoints]),
             *_note_late_pods(scenarios),
         ),
     )  # fmt: skip
@@ -206,70 +180,60 @@ def _tabulate_scenarios(scenarios: Sequence[ScenarioResult]) -> Table:
 
 def _make_row(rounds: Sequence[ScenarioResult], resources: Sequence[str]) -> tuple[str, ...]:
     shown = next((one for one in rounds if not one.passed), rounds[0])
-    checkpoints = shown.checkpoints
-    latency = checkpoints[0].latency if checkpoints else None
+    checkpoints, failed = shown.checkpoints, len(shown.failed_checks)
+    result = "ERROR" if shown.error else f"FAILED ({failed})" if failed else "passed"
+    of_all = f" {sum(one.passed for one in rounds)}/{len(rounds)}" if len(rounds) > 1 else ""
+    latency = percentiles = NOTHING
+    if checkpoints:
+        found = (checkpoints[0].latency.percentiles_s.get(name) for name in PERCENTILES)
+        percentiles = "/".join(NOTHING if one is None else f"{one * MILLI:.0f}" for one in found)
+        latency = str(checkpoints[0].latency.n)
     hashes = {one.checkpoints[0].placement_hash for one in rounds if one.checkpoints}
     return (
         shown.scenario_id,
-        _show_result(shown, rounds),
+        "skipped" if shown.skipped else f"{result}{of_all}",
         " → ".join(str(one.placed) for one in checkpoints) or NOTHING,
         " → ".join(str(one.pending) for one in checkpoints) or NOTHING,
         str(shown.moves) if shown.is_planned else NOTHING,
         str(shown.evictions) if shown.is_planned else NOTHING,
         {True: "yes", False: "no", None: NOTHING}[shown.optimal],
         *(
-            _show_shares([one.utilisation[name] for one in checkpoints if name in one.utilisation])
+            _show_shares([one.utilisation[name] * 100 for one in checkpoints if name in one.utilisation])
             for name in resources
         ),
-        _show_percentiles(latency) if latency else NOTHING,
-        str(latency.n) if latency else NOTHING,
+        percentiles,
+        latency,
         f"{len(hashes)} differ" if len(hashes) > 1 else next(iter(hashes), NOTHING)[:HASH_SHOWN],
     )
 
 
-def _show_result(shown: ScenarioResult, rounds: Sequence[ScenarioResult]) -> str:
-    if shown.skipped:
-        return "skipped"
-    failed = len(shown.failed_checks)
-    result = f"FAILED ({failed})" if failed else "passed"
-    passed = sum(one.passed for one in rounds)
-    of_all = f" {passed}/{len(rounds)}" if len(rounds) > 1 else ""
-    return f"{'ERROR' if shown.error else result}{of_all}"
+def _show_shares(percent: Sequence[float]) -> str:
+    """Return the first and last share, and what came on top."""
+    match percent:
+        case []:
+            return NOTHING
+        case [only]:
+            return f"{only:.1f}"
+        case _:
+            return f"{percent[0]:.1f} → {percent[-1]:.1f} ({percent[-1] - percent[0]:+.1f})"
 
 
-def _show_shares(shares: Sequence[float]) -> str:
-    """Return the first and last share in percent, and what came on top."""
-    if not shares:
-        return NOTHING
-    first, last = shares[0] * 100, shares[-1] * 100
-    if len(shares) == 1:
-        return f"{first:.1f}"
-    return f"{first:.1f} → {last:.1f} ({last - first:+.1f})"
-
-
-def _show_percentiles(latency: Latency) -> str:
-    found = (latency.percentiles_s.get(name) for name in PERCENTILES)
-    return "/".join(NOTHING if one is None else f"{one * MILLI:.0f}" for one in found)
-
-
-def _note_latency(scenarios: Sequence[ScenarioResult]) -> str:
+def _note_latency(latencies: Sequence[Latency]) -> str:
     """Return what the reader must know of the latencies."""
-    latencies = [one.checkpoints[0].latency for one in scenarios if one.checkpoints]
+
+    def show_range_ms(seconds: Sequence[float]) -> str:
+        low, high = (f"{value * MILLI:.1f}" for value in (min(seconds), max(seconds)))
+        return f"{low} ms" if low == high else f"{low} to {high} ms"
+
     if not latencies:
         return "No scenario settled, so there is no latency to report."
     lags = [item.audit_lag_s for item in latencies if item.audit_lag_s is not None]
-    behind = f", {_show_range_ms(lags)} behind the audit log (medians)" if lags else ""
-    resolution = _show_range_ms([item.resolution_s for item in latencies])
+    behind = f", {show_range_ms(lags)} behind the audit log (medians)" if lags else ""
     return (
         "Latency: pod created to bound before the first checkpoint, or in the window "
         f"that the steps measure, clock: {latencies[0].clock}{behind}, resolution "
-        f"{resolution}; a percentile with too small an n is left out (-)."
+        f"{show_range_ms([item.resolution_s for item in latencies])}; a percentile with too small an n is left out (-)."
     )
-
-
-def _show_range_ms(seconds: Sequence[float]) -> str:
-    low, high = (f"{value * MILLI:.1f}" for value in (min(seconds), max(seconds)))
-    return f"{low} ms" if low == high else f"{low} to {high} ms"
 
 
 def _note_late_pods(scenarios: Sequence[ScenarioResult]) -> Iterator[str]:

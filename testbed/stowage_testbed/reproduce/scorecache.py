@@ -11,7 +11,7 @@ from itertools import product
 from pathlib import Path
 from statistics import fmean
 
-from stowage_testbed.compare.arms.registry import ARMS, choose_arms
+from stowage_testbed.compare.arms import ARMS, choose_arms
 from stowage_testbed.compare.comparison import Comparison
 from stowage_testbed.compare.page import write_report
 from stowage_testbed.compare.request import EQUAL, CompareListener, CompareRequest, choose_scenario

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from stowage_testbed.base.errors import InputError, StowageError
-from stowage_testbed.hpa.record import HpaRecord
+from stowage_testbed.hpa.recovery import HpaRecord
 from stowage_testbed.metrics.latency import SUMMARY_RANKS, percentile
 from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.metrics.record import RunRecord

@@ -16,9 +16,8 @@ from stowage_testbed.base.clock import Clock
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import WaitTimeoutError, wait_until
 from stowage_testbed.cluster.metrics_server import USAGE, FakeKubelet, usage_object
-from stowage_testbed.hpa.load import find, hold
 from stowage_testbed.hpa.model import Segment
-from stowage_testbed.hpa.record import HpaRecord, PodCount, Replicas, pod_counts, replicas, segments
+from stowage_testbed.hpa.recovery import HpaRecord, PodCount, Replicas, find, hold, pod_counts, replicas, segments
 from stowage_testbed.hpa.settings import RecoverySettings
 from stowage_testbed.observe.change import Change
 from stowage_testbed.observe.condition import ConditionResult, pods_gone

@@ -15,7 +15,7 @@ from release_environment import listening
 from stowage_run import MAIN, STOWAGE
 
 from stowage_testbed.base.wait import wait_until
-from stowage_testbed.compare.arms.registry import ARMS, choose_arms
+from stowage_testbed.compare.arms import ARMS, choose_arms
 from stowage_testbed.compare.arms.serving import ArmEndedError
 from stowage_testbed.compare.arms.stowage import stowage_arm
 from stowage_testbed.compare.comparison import read_bundle

@@ -18,7 +18,7 @@ from stowage_testbed.cluster.components import processes_of
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.metrics_server import USAGE, usage_object
 from stowage_testbed.hpa.model import steady_state
-from stowage_testbed.hpa.record import HpaRecord
+from stowage_testbed.hpa.recovery import HpaRecord
 from stowage_testbed.hpa.settings import Find, Hold
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run.context import RunContext

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from stowage_testbed.base.errors import InputError
+from stowage_testbed.compare.arms import ARMS, choose_arms
 from stowage_testbed.compare.arms.file_arm import FileArm, load_arm_file
 from stowage_testbed.compare.arms.kube_scheduler import (
     BATCHING,
@@ -18,7 +19,6 @@ from stowage_testbed.compare.arms.kube_scheduler import (
     plain_config,
     settings_of,
 )
-from stowage_testbed.compare.arms.registry import ARMS, choose_arms
 from stowage_testbed.compare.arms.stowage import StowageArm, stowage_arm
 from stowage_testbed.run.arm import ClientLimits, PodOverrides
 from stowage_testbed.simulate.process import ProfileMissingError

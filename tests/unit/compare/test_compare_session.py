@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli import app
-from stowage_testbed.compare.arms.registry import choose_arms
+from stowage_testbed.compare.arms import choose_arms
 from stowage_testbed.compare.comparison import Bundle, PreflightRow, read_bundle
 from stowage_testbed.compare.request import (
     CompareListener,

@@ -48,16 +48,9 @@ LOOKED_AT = replace(ASKED, each_round=True)
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A kind of comparison.
+    """A kind of comparison; ``spread`` is the standard deviation of a run's logarithm.
 
-    Attributes
-    ----------
-    spread
-        Standard deviation of a run's logarithm.
-    ratio
-        How much slower the arm is than the baseline, in the metrics of speed.
-    each_round
-        Whether it is looked at after each round.
+    The arm is slower by ``ratio`` in the metrics of speed.
     """
 
     rounds: int

@@ -21,8 +21,8 @@ from docs.tooling.scenario_schema import scenario_schema_page
 from stowage_optimizer.cli import COMMANDS
 from stowage_optimizer.strategies.registry import shipped_strategies
 from stowage_testbed.cli import app
+from stowage_testbed.compare.arms import ARMS
 from stowage_testbed.compare.arms.file_arm import ArmFile, Declared
-from stowage_testbed.compare.arms.registry import ARMS
 from stowage_testbed.helm.install import CHART
 from stowage_testbed.scenario.schema import make_strict_schema
 

@@ -13,9 +13,18 @@ from hpa_records import QUICK, SimulatedHpa, hpa_record
 from waiting_clock import WaitingClock
 
 from stowage_testbed.base.wait import WaitTimeoutError
-from stowage_testbed.hpa.load import Recovery, find, hold, recovery
 from stowage_testbed.hpa.model import LoadWindow, Segment
-from stowage_testbed.hpa.record import PodCount, Replicas, pod_counts, replicas, segments
+from stowage_testbed.hpa.recovery import (
+    PodCount,
+    Recovery,
+    Replicas,
+    find,
+    hold,
+    pod_counts,
+    recovery,
+    replicas,
+    segments,
+)
 from stowage_testbed.hpa.settings import FULL, Autoscaling, Find, Hold, RecoverySettings
 from stowage_testbed.metrics.catalogue import measure_hpa
 from stowage_testbed.metrics.metric import Metric

@@ -1,1 +1,54 @@
-"""The shipped arms, one file a scheduler, and what they share; see `run.arm.Arm`."""
+"""The arms that there are, one file a scheduler; see `run.arm.Arm`. Here is the one place where one is registered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+
+from stowage_testbed.base.errors import InputError
+from stowage_testbed.run.arm import Arm
+from stowage_testbed.toolchain import choose_minor
+
+ARMS: Mapping[str, str] = {
+    "default": "kube_scheduler:default_arm",
+    "stowage": "stowage:stowage_arm",
+    "stowage-score-cache": "stowage:score_cache_arm",
+    "koordinator": "kube_scheduler:koordinator_arm",
+    "yunikorn": "yunikorn:YunikornArm",
+}
+"""By name, the file beside this one and what in it makes the arm. It is imported when
+the arm is chosen: the names alone are wanted by every command's help."""
+
+
+def choose_arms(names: Sequence[str], files: Sequence[Path] = (), minor: str | None = None) -> list[Arm]:
+    """Return the arms of some names, then those of some arm files; an `InputError` if one cannot be used.
+
+    A name may say the minor of Kubernetes of its arm, as in ``default@1.36``; the others are of ``minor``.
+    """
+    from stowage_testbed.compare.arms.file_arm import load_arm_file  # noqa: PLC0415
+
+    way_out = "describe a scheduler of your own with --arm-file"
+    if not names and not files:
+        first = ",".join(list(ARMS)[:2])
+        raise InputError(f"nothing to compare: name arms with --arms, as in {first}, or {way_out}")
+    arms: list[Arm] = []
+    for name in names:
+        registered, _, own = name.partition("@")
+        if registered not in ARMS:
+            raise InputError(f"there is no arm {name!r}; the arms are {', '.join(ARMS)}; {way_out}")
+        file, _, maker = ARMS[registered].partition(":")
+        made = getattr(import_module(f"{__name__}.{file}"), maker)()
+        arms.append(replace(made, name=name, minor=choose_minor(own or minor)))
+    minor = choose_minor(minor)
+    arms += [replace(load_arm_file(one), minor=minor) for one in files]
+    # A registered name always means the registered arm, asked for or not.
+    taken = set(ARMS) - set(names)
+    for arm in arms:
+        if arm.name in taken:
+            raise InputError(
+                f"two arms are called {arm.name!r}; name each once, and give an arm file's scheduler another `name`"
+            )
+        taken.add(arm.name)
+    return arms

@@ -18,7 +18,7 @@ import psutil
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from stowage_testbed.api.client import ApiUnreachableError, Manifest
+from stowage_testbed.api.client import ApiUnreachableError
 from stowage_testbed.api.kinds import DEFINITION
 from stowage_testbed.api.manifests import read_manifests
 from stowage_testbed.api.objects import Objects
@@ -95,7 +95,7 @@ class ArmRelease:
     ``kinds``, in a namespace, go at the end.
     """
 
-    manifests: Sequence[Manifest]
+    manifests: list[dict[str, Any]]
     configuration: str
     definitions: Path | None = None
     kinds: tuple[str, ...] = ()
@@ -112,7 +112,7 @@ def make_manifests(
     cluster_roles: Sequence[str] = STOCK_SCHEDULER,
     rules: Sequence[Mapping[str, Any]] = (),
     config_maps: Mapping[str, Mapping[str, str]] | None = None,
-) -> list[Manifest]:
+) -> list[dict[str, Any]]:
     """Return the manifests of a scheduler that is one program; it schedules once the address ``ready`` answers.
 
     Its account gets the ``cluster_roles``, and the ``rules`` beyond them.
@@ -183,6 +183,9 @@ class ReleasedArm(ABC):
         if cluster.release_location.containers and component_process(cluster.workdir, HOST_PODS) is None:
             start_host_pods(cluster.workdir, cluster.kubeconfig)
         asked = self.release(place, limits)
+        for manifest in asked.manifests:
+            for one in (manifest, *([manifest["spec"]["template"]] if manifest["kind"] == "Deployment" else ())):
+                one["metadata"].setdefault("labels", {})[LABEL] = self.name.replace("@", "-")
         (folder / "manifests.yaml").write_text(yaml.safe_dump_all(asked.manifests, sort_keys=False), "utf-8")
         ended, release = EndedContainers(cluster.workdir), Release(cluster, name, NAMESPACE)
         # What has ended so far is of others.
@@ -195,7 +198,7 @@ class ReleasedArm(ABC):
                 # What a killed comparison left would have other rights.
                 remove_arms(objects)
                 for manifest in asked.manifests:
-                    objects.create(_labelled(manifest, self.name.replace("@", "-")))
+                    objects.create(manifest)
                 _await_ready(self.name, release, asked.manifests)
                 logs = release.log_files()
                 pids = tuple(pid for _, pid in sorted(release.process_ids().items()))
@@ -268,17 +271,7 @@ def _define(objects: Objects, definitions: Path | None) -> None:
         objects.await_definition(one["metadata"]["name"], HANG_S)
 
 
-def _labelled(manifest: Manifest, arm: str) -> dict[str, Any]:
-    metadata = manifest["metadata"]
-    found = {**manifest, "metadata": {**metadata, "labels": {**(metadata.get("labels") or {}), LABEL: arm}}}
-    if manifest["kind"] == "Deployment":
-        spec = manifest["spec"]
-        found["spec"] = {**spec, "template": _labelled({"kind": "Pod", **spec["template"]}, arm)}
-        del found["spec"]["template"]["kind"]
-    return found
-
-
-def _await_ready(arm: str, release: Release, manifests: Sequence[Manifest]) -> None:
+def _await_ready(arm: str, release: Release, manifests: Sequence[Mapping[str, Any]]) -> None:
     """Return when an arm serves, on the loopback interface alone; a `StowageError` says why it does not."""
 
     def failure() -> str:
@@ -296,8 +289,13 @@ def _await_ready(arm: str, release: Release, manifests: Sequence[Manifest]) -> N
     served = await_serving(release, READY_TIMEOUT_S, lambda: bool(failure()))
     why = failure() or ("" if served else f"it was not ready within {READY_TIMEOUT_S:g} s:\n{diagnose(release)}")
     if not why and not release.cluster.release_location.containers:
-        processes = map(psutil.Process, release.process_ids().values())
-        why = listening_issue(processes, _probed_ports(manifests))
+        (pod,) = (one["spec"]["template"]["spec"] for one in manifests if one["kind"] == "Deployment")
+        ports: set[int] = set()
+        for container in pod["containers"]:
+            named = {port["name"]: port["containerPort"] for port in container.get("ports", ())}
+            if get := container["startupProbe"].get("httpGet"):
+                ports.add(named.get(get["port"], get["port"]))
+        why = listening_issue(map(psutil.Process, release.process_ids().values()), ports)
     if why:
         raise StowageError(f"arm {arm} did not start: {why}")
 
@@ -317,17 +315,6 @@ def listening_issue(processes: Iterable[psutil.Process], ports: Collection[int])
     # Whatever else listens there would be measured in its place.
     lacking = sorted(set(ports) - {one.port for one in addresses})
     return f"nothing of its own listens on port {lacking[0]}" if lacking else ""
-
-
-def _probed_ports(manifests: Sequence[Manifest]) -> set[int]:
-    """Return the ports that startup probes ask."""
-    found = set()
-    for one in manifests:
-        for container in one["spec"]["template"]["spec"]["containers"] if one["kind"] == "Deployment" else ():
-            named = {port["name"]: port["containerPort"] for port in container.get("ports", ())}
-            if get := container["startupProbe"].get("httpGet"):
-                found.add(int(named.get(get["port"], get["port"])))
-    return found
 
 
 def _log_end(log: Path) -> str:

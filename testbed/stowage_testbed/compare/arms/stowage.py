@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,7 +51,9 @@ class StowageArm(ReleasedArm):
 
     def build(self) -> str:
         """Return the program's build with a digest of the chart, and of the values."""
-        build = f"{tool_build(SCHEDULER, self.minor)}+{digest(_list_chart())}"
+        files = sorted(path for path in CHART.rglob("*") if path.is_file())
+        chart = (part for file in files for part in (file.relative_to(CHART).as_posix(), file.read_bytes()))
+        build = f"{tool_build(SCHEDULER, self.minor)}+{digest(chart)}"
         return f"{build}+{digest([yaml.safe_dump(self.values)])}" if self.values else build
 
     def settings(self, limits: ClientLimits | None) -> ArmSettings:
@@ -106,13 +108,6 @@ def stowage_arm() -> StowageArm:
 def score_cache_arm() -> StowageArm:
     """Return the arm with the score cache."""
     return StowageArm("stowage-score-cache", "score-cache")
-
-
-def _list_chart() -> Iterator[str | bytes]:
-    """Yield the chart's files, each by its name and content, in order."""
-    for file in sorted(path for path in CHART.rglob("*") if path.is_file()):
-        yield file.relative_to(CHART).as_posix()
-        yield file.read_bytes()
 
 
 def _profile(name: str) -> dict[str, Any]:

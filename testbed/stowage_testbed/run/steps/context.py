@@ -12,7 +12,7 @@ from stowage_testbed.api.client import ApiRefusedError, Manifest
 from stowage_testbed.api.kinds import DEFINITION, Kind, KindMissingError
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.hpa.record import HpaRecord
+from stowage_testbed.hpa.recovery import HpaRecord
 from stowage_testbed.observe.change import JsonObject, name_of
 from stowage_testbed.observe.condition import SHOWN, Condition, ConditionResult
 from stowage_testbed.observe.pod import Pod

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Literal
 
-from stowage_testbed.hpa.load import Outcome
+from stowage_testbed.hpa.recovery import Outcome
 from stowage_testbed.hpa.settings import RecoverySettings
 from stowage_testbed.scenario.expected import ExpectedMoment
 from stowage_testbed.scenario.steps.action import Action, Where, join_names
