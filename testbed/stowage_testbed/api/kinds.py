@@ -117,7 +117,9 @@ class Kinds:
         served = self._by_name.get(own, [])
         if version:
             return [one for one in served if one.api_version == version]
-        return _choose_meant([one for one in served if one.preferred])
+        preferred = [one for one in served if one.preferred]
+        of_core = [one for one in preferred if not one.group]
+        return of_core or [one for one in preferred if one.built_in] or preferred
 
     def find_served(self, name: str) -> Kind | None:
         """Return what `find` does; None where the cluster serves no such kind."""
@@ -163,14 +165,6 @@ def kinds_of(api: ApiClient) -> Kinds:
 def _name_of(manifest: Mapping[str, Any]) -> str:
     version = manifest.get("apiVersion")
     return f"{version}/{manifest['kind']}" if version else str(manifest["kind"])
-
-
-def _choose_meant(kinds: list[Kind]) -> list[Kind]:
-    """Return the kinds of the core, else those of Kubernetes, else all."""
-    for first in ([one for one in kinds if not one.group], [one for one in kinds if one.built_in]):
-        if first:
-            return first
-    return kinds
 
 
 def _list_served(api: ApiClient, root: str) -> Iterator[Kind]:

@@ -43,19 +43,12 @@ class Child:
     """
 
     def __init__(
-        self,
-        command: Sequence[str],
-        log: Path,
-        environment: Mapping[str, str] | None = None,
-        folder: Path | None = None,
-        *,
-        tied: bool = False,
+        self, command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None, *, tied: bool = False
     ) -> None:
         self.log = log
         with log.open("ab") as output:
             self._process = subprocess.Popen(
                 list(command),
-                cwd=folder,
                 env=environment,
                 stdin=subprocess.PIPE if tied else subprocess.DEVNULL,
                 stdout=output,

@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from http import HTTPStatus
 from itertools import islice
 
 from stowage_testbed.amounts.resources import NOTHING, Resources
@@ -78,18 +77,15 @@ class History:
                 life = bearers.setdefault(pod.uid, _Life(pod, change.body, change.receipt.wall_ns))
                 life.take(position, change, pod)
         for entry in self.audit:
-            asked = (entry.verb, entry.resource, entry.subresource)
-            succeeded = HTTPStatus.OK <= entry.code < HTTPStatus.MULTIPLE_CHOICES
-            if asked != ("create", "pods", "eviction") or not succeeded:
-                continue
-            found = _find_evicted(lives.get((entry.namespace, entry.name), {}), entry)
+            granted = entry.creates("pods", "eviction")
+            found = _find_evicted(lives.get((entry.namespace, entry.name), {}), entry) if granted else None
             if found is not None:
                 # The watch may show the deletion before the eviction's answer is in the log.
                 leaves = found.leaves_at
                 if leaves is None:
                     leaves = bisect_right(self.changes, entry.stage_ns, key=lambda one: one.receipt.wall_ns)
-                granted = leaves if found.granted_at is None else found.granted_at
-                yield Evicted(entry, found.pod, found.body, leaves, granted)
+                granted_at = leaves if found.granted_at is None else found.granted_at
+                yield Evicted(entry, found.pod, found.body, leaves, granted_at)
 
 
 SLACK_NS = 1_000_000_000  # How far watch receipt and audit log may be apart

@@ -85,9 +85,8 @@ def _agrees(wanted: Mapping[str, str] | None, found: Mapping[str, Any], names: s
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place of a plan on a node, and the pod that is expected there: its UID or that of its controller."""
+    """A place of a plan, and the pod that is expected there: its UID or that of its controller."""
 
-    node: str
     uids: frozenset[str]
     namespace: str
     priority: int
@@ -175,7 +174,6 @@ def _places(plan: JsonObject) -> dict[str, tuple[Place, ...]]:
         needs = classes.get(one.get("class"))
         if needs is not None:
             place = Place(
-                node=node,
                 uids=frozenset(uid for uid in uids if uid),
                 namespace=one["pod"].partition("/")[0],
                 priority=needs.get("priority", 0),

@@ -111,13 +111,8 @@ class LiveServer:
 
     async def _stream(self, after: int) -> AsyncIterator[bytes]:
         loop, there = asyncio.get_running_loop(), asyncio.Event()
-
-        def tell() -> None:
-            loop.call_soon_threadsafe(there.set)
-
         messages = self._watch.messages
-        messages.listen(tell)
-        try:
+        with messages.telling(lambda: loop.call_soon_threadsafe(there.set)):
             yield b"retry: 1000\n\n"
             while not self._stopping.is_set():
                 there.clear()
@@ -133,8 +128,6 @@ class LiveServer:
                         await asyncio.wait_for(there.wait(), ALIVE_S)
                     except TimeoutError:
                         yield b": alive\n\n"
-        finally:
-            messages.leave(tell)
 
     def _rights(self, _request: Request) -> Response:
         why = "the page is read-only"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -26,9 +27,9 @@ MOST_MESSAGES = 600  # Messages that a slow browser may be behind; then it begin
 class Messages:
     """The last messages, for whoever has not had them yet."""
 
-    def __init__(self, most: int = MOST_MESSAGES) -> None:
+    def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kept: deque[tuple[int, bytes]] = deque(maxlen=most)
+        self._kept: deque[tuple[int, bytes]] = deque(maxlen=MOST_MESSAGES)
         self._listeners: set[Callable[[], object]] = set()
         self._last = 0
 
@@ -54,15 +55,16 @@ class Messages:
             missed = self._kept[0][0] > sequence + 1
             return None if missed else [one for one in self._kept if one[0] > sequence]
 
-    def listen(self, tell: Callable[[], object]) -> None:
-        """Call ``tell``, from another thread, after each message."""
+    @contextmanager
+    def telling(self, tell: Callable[[], object]) -> Iterator[None]:
+        """Call ``tell``, from another thread, after each message that comes in the block."""
         with self._lock:
             self._listeners.add(tell)
-
-    def leave(self, tell: Callable[[], object]) -> None:
-        """Call it no more."""
-        with self._lock:
-            self._listeners.discard(tell)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._listeners.discard(tell)
 
 
 class LiveWatch:

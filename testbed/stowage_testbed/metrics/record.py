@@ -46,7 +46,7 @@ class RunRecord:
     Runs of one round, from 1, are a pair. ``resolution_s`` is what two latencies must differ by on the run's clock,
     ``watch_resolution_s`` as the watch received them. ``answers_late_s``, the ninth decile, is taken off.
     ``audit_lag_s`` is the median of receipt less audit stamp, ``audit_beyond`` how many events are off it
-    (`stowage_testbed.observe.agreement`), ``audit_missing`` how many bindings the log lacks. ``api_pods`` is the API
+    (`observe.timeline.Agreement`), ``audit_missing`` how many bindings the log lacks. ``api_pods`` is the API
     server's count at the end, ``bound_placed`` the proved most pods that could be placed. Memory and CPU time are of
     all the scheduler's processes.
     """

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from http import HTTPStatus
 from pathlib import Path
 from sys import intern
 from typing import Any, BinaryIO
@@ -16,7 +17,6 @@ import msgspec
 from stowage_testbed.base.errors import StowageError
 
 NS_PER_US = 1000
-HTTP_FIRST_FAILURE = 300
 FINISHED = b'"stage":"ResponseComplete"'
 _LOOKS = 3  # A file that is renamed just now is under neither of its names in one look
 
@@ -65,7 +65,8 @@ class AuditEntry:
         return self.verb in {"patch", "update"} and self._succeeded(resource, subresource)
 
     def _succeeded(self, resource: str, subresource: str) -> bool:
-        return (self.resource, self.subresource) == (resource, subresource) and self.code < HTTP_FIRST_FAILURE
+        succeeded = HTTPStatus.OK <= self.code < HTTPStatus.MULTIPLE_CHOICES
+        return succeeded and (self.resource, self.subresource) == (resource, subresource)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from pathlib import Path
 from sys import intern
 from typing import Any, TypeVar, cast
 
@@ -51,9 +50,8 @@ class _Described(msgspec.Struct):
 class BodyFile:
     """A file without a name, which is gone with the last body that lies in it."""
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self._folder = folder or Path(tempfile.gettempdir())
-        file = tempfile.TemporaryFile(buffering=0, dir=folder)  # noqa: SIM115
+    def __init__(self) -> None:
+        file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
         self._file = file
         weakref.finalize(self, file.close)
         self._lock = threading.Lock()
@@ -79,7 +77,7 @@ class BodyFile:
             except OSError as error:
                 raise StowageError(
                     f"cannot keep what the watches see: {error.strerror}; make room in "
-                    f"{self._folder}, or name another folder in TMPDIR"
+                    f"{tempfile.gettempdir()}, or name another folder in TMPDIR"
                 ) from error
             # What was cut off is written over.
             self.length = at + len(content)

@@ -6,6 +6,7 @@ import errno
 import gc
 import json
 import os
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -99,7 +100,8 @@ def test_the_disk_is_free_again_after_the_last_body() -> None:
 
 def test_a_full_disk_says_so_and_loses_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The watch goes on from the last change that was kept, once there is room."""
-    file = BodyFile(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    file = BodyFile()
     file.append(b"first")
     writes = os.pwrite
 
