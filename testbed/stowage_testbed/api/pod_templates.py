@@ -52,11 +52,8 @@ def _change(value: Any, change: Change) -> Any:
         return [_change(one, change) for one in value]
     if not isinstance(value, Mapping):
         return value
-    return {
-        key: change(dict(one)) if key == "template" and _is_pod(one) else _change(one, change)
-        for key, one in value.items()
-    }
-
-
-def _is_pod(value: Any) -> bool:
-    return isinstance(value, Mapping) and isinstance(value.get("spec"), Mapping) and "containers" in value["spec"]
+    changed = {key: _change(one, change) for key, one in value.items()}
+    match value:
+        case {"template": {"spec": {"containers": _}} as pod}:
+            changed["template"] = change(dict(pod))
+    return changed

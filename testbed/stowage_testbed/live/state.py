@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Hashable, Iterable
-from typing import Any, Generic, TypeVar
+from itertools import islice
+from typing import Any, TypeVar
 
 from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.live.history import GONE, NO_POD, PlanLog, Table, pack, see_plan
@@ -45,30 +46,19 @@ PodKind = tuple[str, int, Resources, str]
 """What the replicas of one workload have in common: its name, priority, requests and namespace, in that order too."""
 
 
-class Words(Generic[T]):
+class Words(dict[T, int]):
     """Values by a number that each gets when it is first seen."""
 
-    def __init__(self) -> None:
-        self._numbers: dict[T, int] = {}
-        self._said = 0
-
-    def __len__(self) -> int:
-        return len(self._numbers)
+    told = 0
 
     def number_of(self, value: T) -> int:
         """Return the value's number."""
-        return self._numbers.setdefault(value, len(self._numbers))
-
-    def all(self) -> list[T]:
-        """Return all values in the order of their numbers."""
-        return list(self._numbers)
+        return self.setdefault(value, len(self))
 
     def take_new(self) -> list[T]:
-        """Return the values that came since the last call."""
-        if self._said == len(self._numbers):
-            return []
-        said, self._said = self._said, len(self._numbers)
-        return list(self._numbers)[said:]
+        """Return the values that came since the last call, in the order of their numbers."""
+        told, self.told = self.told, len(self)
+        return list(islice(self, told, None))
 
 
 class LiveState:
@@ -134,7 +124,7 @@ class LiveState:
             for uid in self._rows.keys() - {change.uid for change in listed}:
                 self._end_pod(uid)
         elif kind == NODE:
-            for row, name in enumerate(self._node_names.all()):
+            for row, name in enumerate(self._node_names):
                 if name not in names:
                     self._nodes.put(row, NONE)
         else:
@@ -176,10 +166,10 @@ class LiveState:
             "seq": self._sequence,
             "t": self._at_ms,
             "entries": [self._nodes.count(), self._pods.count()],
-            "nodeNames": self._node_names.all(),
-            "nodeKinds": self._node_kinds.all(),
-            "podKinds": self._pod_kinds.all(),
-            "whys": self._whys.all(),
+            "nodeNames": list(self._node_names),
+            "nodeKinds": list(self._node_kinds),
+            "podKinds": list(self._pod_kinds),
+            "whys": list(self._whys),
             "nodes": pack(self._nodes.now),
             "podNames": self._names,
             "pods": pack(self._pods.now),

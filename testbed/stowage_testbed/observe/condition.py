@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from functools import wraps
+from typing import Concatenate, ParamSpec
 
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.observe.change import name_of
@@ -11,6 +13,7 @@ from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.pod import Pod
 from stowage_testbed.observe.state import State
 
+P = ParamSpec("P")
 SHOWN = 5  # Pods named in a state's text; more are counted
 
 
@@ -35,96 +38,80 @@ class UnreachableStateError(StowageError):
         super().__init__(f"waiting for {what} is in vain: {cause}")
 
 
-def pods_decided(namespace: str, count: int) -> Condition:
+def _condition(look: Callable[Concatenate[State, P], ConditionResult]) -> Callable[P, Condition]:
+    """Make what looks at a state into a function that returns a condition, given all else that it takes."""
+
+    @wraps(look)
+    def make(*given: P.args, **named: P.kwargs) -> Condition:
+        return lambda state: look(state, *given, **named)
+
+    return make
+
+
+@_condition
+def pods_decided(state: State, namespace: str, count: int) -> ConditionResult:
     """Hold when there are ``count`` live pods, each bound or found unschedulable."""
-
-    def condition(state: State) -> ConditionResult:
-        pods = state.pods(namespace)
-        decided = sum(pod.bound or pod.unschedulable for pod in pods)
-        leaving = any(pod.terminating for pod in state.all_pods(namespace))
-        return ConditionResult(len(pods) == count == decided and not leaving, pods_in_words(pods, count))
-
-    return condition
+    pods = state.pods(namespace)
+    decided = sum(pod.bound or pod.unschedulable for pod in pods)
+    leaving = any(pod.terminating for pod in state.all_pods(namespace))
+    return ConditionResult(len(pods) == count == decided and not leaving, pods_in_words(pods, count))
 
 
-def pods_placed(namespace: str, count: int) -> Condition:
+@_condition
+def pods_placed(state: State, namespace: str, count: int) -> ConditionResult:
     """Hold when there are ``count`` live pods and each has a node."""
-
-    def condition(state: State) -> ConditionResult:
-        pods = state.pods(namespace)
-        return ConditionResult(len(pods) == count == sum(pod.bound for pod in pods), pods_in_words(pods, count))
-
-    return condition
+    pods = state.pods(namespace)
+    return ConditionResult(len(pods) == count == sum(pod.bound for pod in pods), pods_in_words(pods, count))
 
 
-def at_rest(namespace: str, count: int) -> Condition:
+@_condition
+def at_rest(state: State, namespace: str, count: int) -> ConditionResult:
     """Hold when no plan lives, and every pod is bound or found unschedulable; never after a plan that failed."""
-    pods_are_decided = pods_decided(namespace, count)
-
-    def condition(state: State) -> ConditionResult:
-        plans, decided = state.plans(), pods_are_decided(state)
-        words = f"{decided.state}; {plans_in_words(plans)}"
-        if broken := [plan for plan in plans if plan.broken]:
-            return ConditionResult(False, words, error=broken[-1].in_words())
-        return ConditionResult(decided.holds and all(plan.finished for plan in plans), words)
-
-    return condition
+    plans, decided = state.plans(), pods_decided(namespace, count)(state)
+    words = f"{decided.state}; {plans_in_words(plans)}"
+    if broken := [plan for plan in plans if plan.broken]:
+        return ConditionResult(False, words, error=broken[-1].in_words())
+    return ConditionResult(decided.holds and all(plan.finished for plan in plans), words)
 
 
-def packed(namespace: str, count: int) -> Condition:
+@_condition
+def packed(state: State, namespace: str, count: int) -> ConditionResult:
     """Hold at rest, when all pods are placed, or the newest plan was optimal or found no improvement."""
-    is_at_rest = at_rest(namespace, count)
-
-    def condition(state: State) -> ConditionResult:
-        rest, plans = is_at_rest(state), state.plans()
-        placed = all(pod.bound for pod in state.pods(namespace))
-        last = bool(plans) and plans[-1].conclusive
-        return replace(rest, holds=rest.holds and (placed or last))
-
-    return condition
+    rest, plans = at_rest(namespace, count)(state), state.plans()
+    placed = all(pod.bound for pod in state.pods(namespace))
+    last = bool(plans) and plans[-1].conclusive
+    return replace(rest, holds=rest.holds and (placed or last))
 
 
-def plan_finished(name: str) -> Condition:
+@_condition
+def plan_finished(state: State, name: str) -> ConditionResult:
     """Hold when the named plan is finished."""
-
-    def condition(state: State) -> ConditionResult:
-        for plan in state.plans():
-            if plan.name == name:
-                return ConditionResult(plan.finished, plan.in_words())
-        return ConditionResult(False, f"plan {name} is not there")
-
-    return condition
+    for plan in state.plans():
+        if plan.name == name:
+            return ConditionResult(plan.finished, plan.in_words())
+    return ConditionResult(False, f"plan {name} is not there")
 
 
-def objects_gone(kind: str, names: Collection[str]) -> Condition:
+@_condition
+def objects_gone(state: State, kind: str, names: Collection[str]) -> ConditionResult:
     """Hold when no object of a kind has one of these names."""
     unwanted = frozenset(names)
-
-    def condition(state: State) -> ConditionResult:
-        left = sorted(name for body in state.bodies(kind) if (name := name_of(body)) in unwanted)
-        return ConditionResult(not left, f"{kind} still there: {_join_names(left)}")
-
-    return condition
+    left = sorted(name for body in state.bodies(kind) if (name := name_of(body)) in unwanted)
+    return ConditionResult(not left, f"{kind} still there: {_join_names(left)}")
 
 
-def object_there(kind: str, namespace: str, name: str) -> Condition:
+@_condition
+def object_there(state: State, kind: str, namespace: str, name: str) -> ConditionResult:
     """Hold when an object is there."""
-
-    def condition(state: State) -> ConditionResult:
-        names = sorted(name_of(body) for body in state.bodies(kind, namespace))
-        return ConditionResult(name in names, f"{kind}s in {namespace}: {_join_names(names)}")
-
-    return condition
+    names = sorted(name_of(body) for body in state.bodies(kind, namespace))
+    return ConditionResult(name in names, f"{kind}s in {namespace}: {_join_names(names)}")
 
 
-def pods_gone(namespace: str) -> Condition:
+@_condition
+def pods_gone(state: State, namespace: str) -> ConditionResult:
     """Hold when a namespace has no pods, not even ones that go."""
-
-    def condition(state: State) -> ConditionResult:
-        left = [pod.name for pod in state.all_pods(namespace)]
-        return ConditionResult(not left, f"{len(left)} pods left: {', '.join(left[:SHOWN])}")
-
-    return condition
+    left = [pod.name for pod in state.all_pods(namespace)]
+    return ConditionResult(not left, f"{len(left)} pods left: {', '.join(left[:SHOWN])}")
 
 
 def pods_in_words(pods: list[Pod], expected: int) -> str:
