@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,13 +13,6 @@ from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli.main import app, reading_input
 from stowage_testbed.cli.options import AsJson, Minor, write_output
 from stowage_testbed.run.request import SIMULATOR, install_needed
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from stowage_testbed.policyday.evaluation import PolicyEvaluation
-    from stowage_testbed.policyday.trial import Settings
-    from stowage_testbed.trace.reading import Trace
 
 ARMS = ("policy", "high-node-utilization", "none")
 
@@ -64,8 +57,11 @@ def simulate(
     either. Exits with 2 if the trace, the profile or the policy is at fault.
     """
     # The client and numpy take seconds that other commands do not need.
+    from stowage_testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
+    from stowage_testbed.policyday.evaluation import evaluate_policy  # noqa: PLC0415
     from stowage_testbed.policyday.evaluation import make_tables as tables_of_policy  # noqa: PLC0415
-    from stowage_testbed.policyday.trial import Settings  # noqa: PLC0415
+    from stowage_testbed.policyday.policy import read_policy  # noqa: PLC0415
+    from stowage_testbed.policyday.trial import TOOL, Settings, find_arm  # noqa: PLC0415
     from stowage_testbed.simulate.trace_answer import (  # noqa: PLC0415
         make_document,
         make_tables,
@@ -90,29 +86,17 @@ def simulate(
         document, whole = make_document(answer, pods=False), make_document(answer, pods=bool(output))
     else:
         settings = Settings(profile_file(profile or "deterministic"), autoscales=autoscaler, minor=minor)
-        evaluation = _evaluate_policy(policy, trace.name, recorded, arm or ARMS, settings, proof_s=proof_s)
+        with reading_input():
+            asked = read_policy(policy)
+            arms = [find_arm(one) for one in dict.fromkeys(arm or ARMS)]
+        install_needed(SIMULATOR, *({TOOL} if any(one.deschedules for one in arms) else ()), minor=minor)
+        with ending_cleanly():
+            evaluation = evaluate_policy(asked, trace.name, recorded, arms, settings, proof_s=proof_s, say=_say)
         screen = terminal_text(tables_of_policy(evaluation))
         document = whole = asdict(evaluation)
     typer.echo(json.dumps(document, indent=2) if as_json else screen)
     if output:
         write_output(output, f"{json.dumps(whole, indent=None if policy is None else 2)}\n", "--output")
-
-
-def _evaluate_policy(
-    file: Path, name: str, recorded: Trace, arms: Sequence[str], settings: Settings, *, proof_s: float
-) -> PolicyEvaluation:
-    from stowage_testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
-    from stowage_testbed.policyday.evaluation import evaluate_policy  # noqa: PLC0415
-    from stowage_testbed.policyday.policy import read_policy  # noqa: PLC0415
-    from stowage_testbed.policyday.trial import TOOL, find_arm  # noqa: PLC0415
-
-    with reading_input():
-        policy = read_policy(file)
-        chosen = [find_arm(one) for one in dict.fromkeys(arms)]
-    others = (TOOL,) if any(one.deschedules for one in chosen) else ()
-    install_needed(SIMULATOR, *others, minor=settings.minor)
-    with ending_cleanly():
-        return evaluate_policy(policy, name, recorded, chosen, settings, proof_s=proof_s, say=_say)
 
 
 def _say(line: str) -> None:

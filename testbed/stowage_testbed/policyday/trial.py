@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from heapq import merge
 from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -239,22 +240,16 @@ def run_arm(
         descheduler = stack.enter_context(Descheduler(THRESHOLDS)) if arm.deschedules else None
         outcomes = tuple(map(WindowOutcome, windows))
         acting = _Acting(world, prove, descheduler, Autoscaler(day) if settings.autoscales else None)
-        agenda = iter(acting.agenda(outcomes, day.lines[-1].t, is_killed=arm.is_killed))
+        agenda = acting.agenda(outcomes, day.lines[-1].t, is_killed=arm.is_killed)
 
         # All arms have the same clock.
         world.happen({"at": 0.0, "settings": {"began": day.header.began, "coolDown": policy.cool_down_s}})
         if arm.plans:
             world.happen({"at": 0.0, "policy": policy.automatic()})
-        due = next(agenda, None)
-        for event in make_events(day):
-            # What happens at that very time comes first.
-            while due and due[0] < event["at"]:
-                due[1](due[0])
-                due = next(agenda, None)
-            world.happen(event)
-        while due:
-            due[1](due[0])
-            due = next(agenda, None)
+        events: Iterator[_Due] = ((event["at"], partial(acting.happen, event=event)) for event in make_events(day))
+        # What happens at the very time of what is due comes first.
+        for at_s, act in merge(events, agenda, key=itemgetter(0)):
+            act(at_s)
         passed = world.end()
 
         began = datetime.fromisoformat(day.header.began)
@@ -333,6 +328,9 @@ class _Acting:
         if self.scaler:
             due += ((turn * SCALING_S, self.scale) for turn in range(1, int(length_s // SCALING_S) + 1))
         return sorted(due, key=itemgetter(0))
+
+    def happen(self, _: float, event: Event) -> None:
+        self.world.happen(event)
 
     def open(self, at_s: float, outcome: WindowOutcome) -> None:
         self.opened = outcome

@@ -93,8 +93,8 @@ class _Answer:
         planned = {one.pod_uid for one in plan.placements}
         # The plan must be all that happens to pods that it judged.
         by_plan = (
-            list(found.moves) == list(plan.moves)
-            and list(found.evictions) == list(plan.evictions)
+            found.plan.moves == plan.moves
+            and found.plan.evictions == plan.evictions
             and all(uid in found.placed for uid in planned)
             and all(classes[uid] in self._unjudged for uid in found.added - planned)
         )
@@ -164,7 +164,7 @@ class _Answer:
             untried=first.continued.untried if first.continued else 0,
             fits_after=len(found.placed),
             moves=self._moves(),
-            evictions=tuple(sorted(names[one.pod_uid] for one in found.evictions)),
+            evictions=tuple(sorted(names[one.pod_uid] for one in found.plan.evictions)),
             proved=self._proof.holds and not self._proof.not_about,
             proof=self._proof,
             tiers=self._tiers,
@@ -194,7 +194,7 @@ class _Answer:
             highest[node] = max(highest.get(node, priority), priority)
         moves = (
             Move(names[one.pod_uid], one.from_node, one.to_node, admitted[one.from_node], highest.get(one.from_node))
-            for one in self._found.moves
+            for one in self._found.plan.moves
         )
         return tuple(sorted(moves, key=lambda one: one.order))
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.amounts.message import resources_of
@@ -17,18 +17,17 @@ from stowage_testbed.whatif.findings import IrremovableNode, Room, Tier
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Where pods are in the end, by UID, and the scheduler's words on others; it adds some pods beside the plan."""
+    """Where pods are after a plan, by UID, and the scheduler's words on others; it adds some pods beside the plan."""
 
-    placed: Mapping[str, str]
-    moves: Sequence[pb.Move]
-    evictions: Sequence[pb.Eviction]
-    reasons: Mapping[str, str]
-    added: frozenset[str]
+    plan: pb.Plan = field(default_factory=pb.Plan)
+    placed: Mapping[str, str] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    added: frozenset[str] = frozenset()
 
     @property
     def disruptions(self) -> int:
         """How many running pods lose their place."""
-        return len(self.moves) + len(self.evictions)
+        return len(self.plan.moves) + len(self.plan.evictions)
 
 
 def outcome_of(snapshot: pb.Snapshot, plan: pb.Plan, continued: Continued | None) -> Outcome:
@@ -36,13 +35,9 @@ def outcome_of(snapshot: pb.Snapshot, plan: pb.Plan, continued: Continued | None
     uids = {f"{pod.namespace}/{pod.name}": pod.uid for pod in snapshot.pods}
     after = continued or Continued()
     added = {uids[name]: node for name, node in after.nodes.items() if name in uids}
-    return Outcome(
-        placed={one.pod_uid: one.node for one in plan.placements} | added,
-        moves=plan.moves,
-        evictions=plan.evictions,
-        reasons={uids[name]: reason for name, reason in after.reasons.items() if name in uids},
-        added=frozenset(added),
-    )
+    placed = {one.pod_uid: one.node for one in plan.placements} | added
+    reasons = {uids[name]: reason for name, reason in after.reasons.items() if name in uids}
+    return Outcome(plan, placed, reasons, frozenset(added))
 
 
 class Ranking:
@@ -58,7 +53,7 @@ class Ranking:
     def gains(self, found: Outcome) -> list[int]:
         """Return how many more have a node, of each priority and above."""
         gained = Counter(self.of_pod[uid] for uid in found.placed)
-        gained.subtract(self.of_pod[one.pod_uid] for one in found.evictions)
+        gained.subtract(self.of_pod[one.pod_uid] for one in found.plan.evictions)
         return self._from_above(gained)
 
     def better(self, one: Outcome, other: Outcome) -> bool:
@@ -82,12 +77,12 @@ class Ranking:
 
     def curve(self, plan: pb.Plan, now: Outcome, found: Outcome) -> tuple[tuple[int, int], ...]:
         """Return how many more pods have a node with at most so many moves, ascending; with none, as things are."""
-        if not found.moves:
+        if not found.plan.moves:
             return ()
         before = max((one.placed_before for one in plan.tiers), default=0)
         points = [(0, len(now.placed)), *((one.moves, one.placed - before) for one in plan.gain_by_moves)]
         rising = list[tuple[int, int]]()
-        for moves, gained in sorted([*points, (len(found.moves), self.gains(found)[-1])]):
+        for moves, gained in sorted([*points, (len(found.plan.moves), self.gains(found)[-1])]):
             if rising and gained <= rising[-1][1]:
                 continue
             if rising and moves == rising[-1][0]:

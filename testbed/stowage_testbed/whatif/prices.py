@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -58,23 +58,16 @@ def capacity_type(labels: Mapping[str, Any]) -> str:
     return _OTHER_NAMES.get(told, told) or ON_DEMAND
 
 
-@dataclass(frozen=True, slots=True)
-class TypePrice:
-    """The price of an instance type; empty is everywhere, and of capacity types all but spot."""
+class Kind(NamedTuple):
+    """Which nodes a price is of; empty is any, and of capacity types all but spot."""
 
     instance_type: str
     capacity: str
     zone: str
     region: str
-    micros: int
-
-    @property
-    def where(self) -> tuple[str, str, str, str]:
-        """What it is the price of."""
-        return self.instance_type, self.capacity, self.zone, self.region
 
     def holds(self, labels: Mapping[str, Any]) -> bool:
-        """Return whether it is the price of a node of the type with these labels."""
+        """Return whether a node of the type is of the kind by its labels."""
         bought = capacity_type(labels)
         return (
             (self.capacity == bought if self.capacity else bought != SPOT)
@@ -87,7 +80,7 @@ class TypePrice:
 class Prices:
     """Prices beside the nodes' own labels: by instance type, and as asked for, by selector."""
 
-    of_types: Mapping[str, Sequence[TypePrice]]
+    of_types: Mapping[str, Sequence[tuple[Kind, int]]]
     asked: Sequence[tuple[Mapping[str, Any], int]]
 
     def priced(self, inventory: Inventory) -> Inventory:
@@ -114,7 +107,7 @@ class Prices:
         for node in inventory.nodes:
             labels = labels_of(node)
             of_type = self.of_types.get(first_label(labels, INSTANCE_TYPE), ())
-            known = [one.micros for one in of_type if one.holds(labels)]
+            known = [micros for kind, micros in of_type if kind.holds(labels)]
             known += [micros for selector, micros in self.asked if selects(selector, labels)]
             if known and not own_price(labels):
                 given[node["metadata"]["name"]] = known[0]
@@ -134,9 +127,10 @@ def prices_of(file: Path | None, asked: Sequence[str] = ()) -> Prices:
 
     Raises an InputError for others.
     """
-    of_types = defaultdict[str, list[TypePrice]](list)
-    for one in sorted(_read(file) if file else [], key=lambda one: tuple(not part for part in one.where)):
-        of_types[one.instance_type].append(one)
+    of_types = defaultdict[str, list[tuple[Kind, int]]](list)
+    # Those that say more of a node come first.
+    for kind, micros in sorted(_read(file).items() if file else (), key=lambda one: [not part for part in one[0]]):
+        of_types[kind.instance_type].append((kind, micros))
     options = list[tuple[Mapping[str, Any], int]]()
     for text in asked:
         selector, _, price = text.rpartition(":")
@@ -149,7 +143,7 @@ def prices_of(file: Path | None, asked: Sequence[str] = ()) -> Prices:
     return Prices(of_types, sorted(options, key=lambda one: not one[0]))
 
 
-def _read(path: Path) -> list[TypePrice]:
+def _read(path: Path) -> dict[Kind, int]:
     try:
         text = to_utf8(path.read_bytes()).decode()
         rows = list(_rows(path, text))
@@ -157,15 +151,15 @@ def _read(path: Path) -> list[TypePrice]:
         raise _no_prices(path, f"cannot be read: {error.strerror}") from error
     except (yaml.YAMLError, csv.Error, UnicodeDecodeError) as error:
         raise _no_prices(path, f"is neither CSV nor YAML ({error})") from error
-    found = dict[tuple[str, ...], TypePrice]()
+    found = dict[Kind, int]()
     for number, row in enumerate(rows, 1):
-        one = _type_price(path, number, row)
-        if one.where in found:
+        kind, micros = _price(path, number, row)
+        if kind in found:
             raise _no_prices(path, f"entry {number} has the price of another, too")
-        found[one.where] = one
+        found[kind] = micros
     if not found:
         raise _no_prices(path, "has no prices")
-    return list(found.values())
+    return found
 
 
 def _rows(path: Path, text: str) -> Iterable[object]:
@@ -178,7 +172,7 @@ def _rows(path: Path, text: str) -> Iterable[object]:
     return read if isinstance(read, list) else ()
 
 
-def _type_price(path: Path, number: int, row: object) -> TypePrice:
+def _price(path: Path, number: int, row: object) -> tuple[Kind, int]:
     cells = row if isinstance(row, dict) else {}
     unknown = [str(name) for name in cells if name not in COLUMNS]
     told = [str(cells.get(name) or "").strip() for name in COLUMNS]
@@ -193,7 +187,7 @@ def _type_price(path: Path, number: int, row: object) -> TypePrice:
         micros = parse_price(price)
     except QuantityError as error:
         raise _no_prices(path, f"entry {number}: {error}") from error
-    return TypePrice(name, capacity_type({CAPACITY_TYPE[0]: bought}) if bought else "", zone, region, micros)
+    return Kind(name, capacity_type({CAPACITY_TYPE[0]: bought}) if bought else "", zone, region), micros
 
 
 def _no_prices(path: Path, why: str) -> InputError:

@@ -13,7 +13,7 @@ from stowage_testbed.whatif.findings import BESIDE, LIMITED, OPEN, PROVED, Proof
 from stowage_testbed.whatif.inventory import Inventory
 from stowage_testbed.whatif.outcome import Outcome, rooms
 
-NOTHING = Outcome({}, (), (), {}, frozenset())
+NOTHING = Outcome()
 PROOF = Proof(True, "pods")
 
 
@@ -146,7 +146,7 @@ def test_what_would_have_to_change_is_named(ruled: pb.Snapshot) -> None:
     assert would.changes == ("the rule singleton", "the budget b, which allows 1", "the limit of 2 moves")
     # One pod of a budget that allows one may go as it is.
     assert helped(ruled, _plan("one"), NOTHING, RULED, {"maxMoves": 2}).changes == ()
-    anyway = Outcome({"w": "n2"}, (), (), {}, frozenset())
+    anyway = Outcome(placed={"w": "n2"})
     assert not helped(ruled, _plan("kept"), anyway, RULED, {}).classes
 
 
