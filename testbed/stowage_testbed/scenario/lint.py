@@ -90,16 +90,14 @@ def _sources(one: Content) -> None:
     elif one.whole and not (one.file.nodes or one.scenario.node_names):
         one.report((), "the scenario lacks 'nodes'; write it, or an `instance`")
     taken = {workload.name: "a workload" for workload in one.scenario.workload}
-    for name in one.file.objects:
+    named: list[tuple[str, str, Where]] = [(name, "an object", ("objects", name)) for name in one.file.objects]
+    named += [(s.action.plan, "a plan", s.place("plan")) for s in one.steps if isinstance(s.action, AskForPlan)]
+    for name, what, place in named:
         if name in taken:
-            one.report(("objects", name), f"{name!r} is {taken[name]} already; choose another name", of_key=True)
-        taken.setdefault(name, "an object")
+            message = f"{name!r} is {taken[name]} already; choose another name"
+            one.report(place, message, of_key=what == "an object")
+        taken.setdefault(name, what)
     for step in one.steps:
-        if isinstance(step.action, AskForPlan):
-            name = step.action.plan
-            if name in taken:
-                one.report(step.place("plan"), f"{name!r} is {taken[name]} already; choose another name")
-            taken.setdefault(name, "a plan")
         for name in step.action.owners if isinstance(step.action, Replay) else ():
             if name in taken:
                 message = f"owner {name!r} of the trace is {taken[name]} already; rename one of them"
