@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, Literal, Required, Self
+from typing import Annotated, Literal, Required
 
 from annotated_types import Gt, Interval, Le, MinLen
 from typing_extensions import TypedDict
@@ -191,13 +191,12 @@ class WrittenWorkload:
         return Workload(**{**written, "replicas": count, "requests": requests})
 
 
-@dataclass(frozen=True, slots=True)
-class CaughtThing:
+class CaughtThing(TypedDict, total=False):
     """What to collect of a kind or of one thing; one of the two."""
 
-    objects: Filled | None = None
+    objects: Filled
     """Every object of this kind, as YAML."""
-    describe: str | None = None
+    describe: str
     """The workload or object of this name, with its events."""
 
 
@@ -208,19 +207,16 @@ class CatchItem:
     what: CatchWhat
     of: str = ""
 
-    @classmethod
-    def read(cls, written: Literal["events", "logs"] | CaughtThing) -> Self:
-        """Return what a file names as a word, or as a word with what it is of."""
-        if not isinstance(written, CaughtThing):
-            return cls(written)
-        if (written.objects is None) == (written.describe is None):
-            raise ValueError("names `objects` or `describe`; keep one and move the other")
-        return (
-            cls("objects", written.objects) if written.objects is not None else cls("describe", written.describe or "")
-        )
+
+def _read_catch(written: Literal["events", "logs"] | Mapping[Literal["objects", "describe"], str]) -> CatchItem:
+    if isinstance(written, str):
+        return CatchItem(written)
+    if len(written) != 1:
+        raise ValueError("names `objects` or `describe`; keep one and move the other")
+    return CatchItem(*next(iter(written.items())))
 
 
-Catch = Annotated[CatchItem, Written(Literal["events", "logs"] | CaughtThing, CatchItem.read)]
+Catch = Annotated[CatchItem, Written(Literal["events", "logs"] | CaughtThing, _read_catch)]
 
 
 @dataclass(frozen=True, slots=True)
