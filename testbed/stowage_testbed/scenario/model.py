@@ -95,19 +95,11 @@ for _form in (ContainerResources, Container, Pod):
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Equal controllers and their equal pods.
-
-    Attributes
-    ----------
-    replicas
-        Of each controller.
-    requests
-        What its own container asks for; nothing where `pod` brings containers.
-    """
+    """Equal controllers and their equal pods."""
 
     name: str
-    replicas: int = 0
-    requests: Resources = NOTHING
+    replicas: int = 0  # Of each controller
+    requests: Resources = NOTHING  # What its own container asks for; nothing where `pod` brings containers
     kind: WorkloadKind = "ReplicaSet"
     priority: int = 0
     image: str = "pause"
