@@ -16,7 +16,7 @@ from stowage_testbed.scenario.instances import generate
 from stowage_testbed.scenario.lint import Content, lint
 from stowage_testbed.scenario.manifest_rules import check_manifest
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.objects import ObjectSpec, is_file, name_again, read_objects
+from stowage_testbed.scenario.objects import ObjectSpec, is_file, read_objects
 from stowage_testbed.scenario.reading import describe, read, spell
 from stowage_testbed.scenario.scenario_file import ScenarioFile
 from stowage_testbed.scenario.steps.action import Action, Step, Where
@@ -139,7 +139,6 @@ class _ScenarioReader:
         self._folder = document.path.parent
         self._objects: dict[str, ObjectSpec] = {}
         self._traces: dict[str, Trace | None] = {}
-        self._files: dict[str, list[ObjectSpec]] = {}
 
     def make(self, variant: str | None) -> Scenario | None:
         """Return the scenario; None where the file cannot be read."""
@@ -200,10 +199,7 @@ class _ScenarioReader:
                 yield name
                 continue
             try:
-                if name in self._files:
-                    found = name_again(self._files[name], taken)
-                else:
-                    found = self._files[name] = read_objects(name, self._folder, taken, self._objects)
+                found = read_objects(name, self._folder, taken, self._objects)
             except StowageError as error:
                 self._report(place, str(error))
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, count
@@ -130,16 +130,6 @@ def read_objects(path: str, folder: Path, taken: Collection[str], made: Mapping[
 def _identify(one: ObjectSpec) -> tuple[str, str, str, str]:
     group = str(one.manifest.get("apiVersion", "")).rpartition("/")[0]
     return group, one.kind, one.namespace, str(one.manifest["metadata"].get("name", ""))
-
-
-def name_again(objects: Iterable[ObjectSpec], taken: Collection[str]) -> list[ObjectSpec]:
-    """Return the objects of a file that is applied once more; a ``generateName`` gives other ones."""
-    found: dict[str, ObjectSpec] = {}
-    for one in objects:
-        generated = "generateName" in one.manifest["metadata"]
-        spec = _give_name(one, {*found, *taken}) if generated else one
-        found[spec.name] = spec
-    return list(found.values())
 
 
 def _give_name(spec: ObjectSpec, taken: Collection[str]) -> ObjectSpec:
