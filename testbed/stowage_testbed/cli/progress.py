@@ -7,8 +7,8 @@ from time import monotonic
 from rich.console import Console
 from rich.progress import TextColumn, TimeRemainingColumn
 
-from stowage_testbed.compare.comparison import Comparison
-from stowage_testbed.compare.request import CompareListener, Turn
+from stowage_testbed.compare.comparison import Comparison, Turn
+from stowage_testbed.compare.request import CompareListener
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.report.progress import LiveProgress
 from stowage_testbed.reproduce.sweep import SweepListener

@@ -74,7 +74,7 @@ def _show(outcome: RunOutcome, folder: Path) -> None:
     """Print nodes before and after, where the page is, and what to do next."""
     from rich.console import Console
 
-    from stowage_testbed.report.before_after import draw_comparison, write_page
+    from stowage_testbed.report.showing import draw_comparison, write_page
 
     (one,) = outcome.scenarios
     page = write_page(one, folder)

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 from urllib.parse import quote
 
 import msgspec
@@ -175,8 +175,23 @@ def sha256_of(text: str) -> str:
 FORMAT = "stowage.dev/compare/v2"
 HEAD = "compare.json"
 
-Key = tuple[str, int, str]
-"""Limits, round and arm: what a run is known by."""
+
+class Turn(NamedTuple):
+    """One arm's run in one round under one kind of client limits: what its record is known by."""
+
+    limits: str
+    round_number: int
+    arm: str
+
+    @classmethod
+    def of(cls, record: RunRecord) -> Turn:
+        """Return whose record it is."""
+        return cls(record.limits, record.round_number, record.arm)
+
+    @property
+    def folder(self) -> Path:
+        """Where its manifests and logs are, among those of the comparison."""
+        return Path(self.limits) / f"round-{self.round_number:03d}-{self.arm}"
 
 
 class BundleMissingError(InputError):
@@ -249,9 +264,9 @@ class Bundle:
         return cls(folder, replace(read_bundle(folder), complete=False))
 
     @property
-    def done(self) -> frozenset[Key]:
+    def done(self) -> frozenset[Turn]:
         """The runs whose records are there and count."""
-        return frozenset(_key(record) for record in self.comparison.records if not record.error)
+        return frozenset(Turn.of(record) for record in self.comparison.records if not record.error)
 
     def extend(self, rounds: int) -> None:
         """Ask for more rounds than at first; never for fewer."""
@@ -261,11 +276,11 @@ class Bundle:
 
     def add(self, record: RunRecord) -> None:
         """Keep a run, in place of one with the same key."""
-        limits, number, arm = _key(record)
+        limits, number, arm = Turn.of(record)
         file = self.folder / "records" / _safe(limits) / f"round-{number:03}-{_safe(arm)}.json.gz"
         # Without a time stamp inside, equal records are equal files.
         write_whole(file, gzip.compress(write_record(record), mtime=0))
-        others = (one for one in self.comparison.records if _key(one) != _key(record))
+        others = (one for one in self.comparison.records if Turn.of(one) != Turn.of(record))
         self.comparison = self.comparison.with_records((*others, record))
 
     def add_configuration(self, limits: str, arm: str, text: str) -> None:
@@ -313,7 +328,3 @@ def _configuration(folder: Path, limits: str, arm: str) -> Path:
 def _safe(name: str) -> str:
     """Return a name, which may be a user's, as one that stays in its folder."""
     return quote(name, safe="").replace(".", "%2E")
-
-
-def _key(record: RunRecord) -> Key:
-    return record.limits, record.round_number, record.arm

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import NamedTuple
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.compare.comparison import Comparison
+from stowage_testbed.compare.comparison import Comparison, Turn
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.run.arm import Arm, ClientLimits
 from stowage_testbed.run.listener import Listener
@@ -82,19 +81,6 @@ def read_limits(text: str, qps: int) -> Mapping[str, ClientLimits | None]:
 def make_default_folder_name(scenario: Scenario) -> Path:
     """Return where the bundle of a scenario's comparison is kept."""
     return COMPARISONS / scenario.scenario_id.replace("/", "-").replace("@", "-")
-
-
-class Turn(NamedTuple):
-    """One arm's run in one round under one kind of client limits: what its record is known by in a bundle."""
-
-    limits: str
-    round_number: int
-    arm: str
-
-    @property
-    def folder(self) -> Path:
-        """Where its configuration and logs are, among those of the comparison."""
-        return Path(self.limits) / f"round-{self.round_number:03d}-{self.arm}"
 
 
 def make_turns(limits: Sequence[str], arms: Sequence[str], rounds: int | None, seed: int) -> Iterator[Turn]:

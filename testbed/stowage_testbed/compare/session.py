@@ -25,11 +25,11 @@ from stowage_testbed.compare.comparison import (
     Bundle,
     BundleMissingError,
     Comparison,
-    Key,
     PreflightRow,
     ScenarioText,
+    Turn,
 )
-from stowage_testbed.compare.request import CompareListener, CompareRequest, Turn, make_turns
+from stowage_testbed.compare.request import CompareListener, CompareRequest, make_turns
 from stowage_testbed.compare.speed import measure_speed
 from stowage_testbed.compare.verdicts import FIRST_LOOK, Question
 from stowage_testbed.helm.release import FileLog
@@ -215,7 +215,7 @@ def list_turns(request: CompareRequest, bundle: Bundle, listener: CompareListene
         yield from left
 
 
-def select_remaining(turns: Sequence[Turn], done: Collection[Key]) -> list[Turn]:
+def select_remaining(turns: Sequence[Turn], done: Collection[Turn]) -> list[Turn]:
     """Return the turns of every incomplete round: the runs of a round are pairs, so all are made again."""
     broken = {(one.limits, one.round_number) for one in turns if one not in done}
     return [one for one in turns if (one.limits, one.round_number) in broken]

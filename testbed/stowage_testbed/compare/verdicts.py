@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import exp, isfinite, log, nan
 from statistics import fmean
@@ -118,22 +118,17 @@ class ArmVerdicts:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean change, how far it can be trusted, the spread of one round's change, and the chance of a miss."""
+    """A mean change, how far it can be trusted, the spread of one round's change, and the chance of a miss.
+
+    ``ends`` hold at every look so far.
+    """
 
     mean: float
     half_width: float
     spread: float
     rounds: int
     level: float
-
-    @property
-    def ends(self) -> Ends:
-        """Mean, low and high."""
-        return self.mean, self.mean - self.half_width, self.mean + self.half_width
-
-
-_Seen = tuple[Interval, Ends] | None
-"""The last interval of a metric, and the ends that hold at every look so far; `None` with too few rounds."""
+    ends: Ends
 
 
 class _Pairs:
@@ -202,7 +197,9 @@ def judge_arm(baseline: Sequence[MeasuredRun], arm: Sequence[MeasuredRun], quest
             *(f"round {r.round_number}: {r.arm}: {r.error}" for r in (*first.values(), *other.values()) if r.error),
         ),
         verdicts=tuple(
-            _verdict(pairs[name], looks.get(name), question if name in looks else None, fails_more=fails_more)
+            _verdict(pairs[name], looks[name], question, fails_more=fails_more)
+            if name in looks
+            else _verdict(pairs[name], pairs[name].interval(ERROR_RATE), None, fails_more=fails_more)
             for name in dict.fromkeys((*looks, *pairs))
         ),
     )
@@ -211,8 +208,8 @@ def judge_arm(baseline: Sequence[MeasuredRun], arm: Sequence[MeasuredRun], quest
 def student_interval(changes: Floats, rounding_variance: float, level: float) -> Interval:
     """Return the interval of at least two changes that misses with chance ``level``."""
     spread = float(np.sqrt(float(changes.var(ddof=1)) + rounding_variance))
-    half_width = float(_reach(np.array(len(changes)), level)) * spread
-    return Interval(float(changes.mean()), half_width, spread, len(changes), level)
+    mean, half_width = float(changes.mean()), float(_reach(np.array(len(changes)), level)) * spread
+    return Interval(mean, half_width, spread, len(changes), level, (mean, mean - half_width, mean + half_width))
 
 
 def share_of_look(rounds: int) -> float:
@@ -258,23 +255,21 @@ def _value(metric: Metric | None) -> float:
     return metric.value if metric is not None and metric.value is not None and isfinite(metric.value) else nan
 
 
-def _look(headlines: Mapping[str, _Pairs], rounds: int, question: Question) -> dict[str, _Seen]:
+def _look(headlines: Mapping[str, _Pairs], rounds: int, question: Question) -> dict[str, Interval | None]:
     """Return what one look at the headlines has come to, or one after each round: then a verdict once given stands."""
-    found: dict[str, _Seen] = dict.fromkeys(headlines)
+    found: dict[str, Interval | None] = dict.fromkeys(headlines)
     scales: dict[str, Scale] = {}
     for count in range(FIRST_LOOK, rounds + 1) if question.each_round else (rounds,):
         pairs = {name: one.until(count) for name, one in headlines.items()}
         levels = _share(pairs, share_of_look(count) if question.each_round else ERROR_RATE)
         for name, one in pairs.items():
-            if (interval := one.interval(levels[name])) is None:
-                continue
-            mean, low, high = interval.ends
-            before = found[name]
-            if before and scales[name] == one.scale:
-                low, high = max(low, before[1][1]), min(high, before[1][2])
+            before, new = found[name], one.interval(levels[name])
+            if before and new and scales[name] == one.scale:
+                low, high = max(new.ends[1], before.ends[1]), min(new.ends[2], before.ends[2])
                 # Otherwise one of the two is wrong, which is what the error rate allows for.
-                mean, low, high = (min(max(mean, low), high), low, high) if low <= high else interval.ends
-            found[name], scales[name] = (interval, (mean, low, high)), one.scale
+                if low <= high:
+                    new = replace(new, ends=(min(max(new.ends[0], low), high), low, high))
+            found[name], scales[name] = new, one.scale
     return found
 
 
@@ -297,13 +292,11 @@ def _share(headlines: Mapping[str, _Pairs], error: float) -> dict[str, float]:
     return levels
 
 
-def _verdict(pairs: _Pairs, seen: _Seen, question: Question | None, *, fails_more: bool) -> Verdict:
+def _verdict(pairs: _Pairs, interval: Interval | None, question: Question | None, *, fails_more: bool) -> Verdict:
     """Return the verdict on a headline of a question; on other metrics, without one, there is none."""
-    if question is None and (alone := pairs.interval(ERROR_RATE)):
-        seen = alone, alone.ends
-    interval, ends = seen or (None, None)
+    ends = interval.ends if interval else None
     outcome: Outcome = outcome_of(pairs.metric.better, ends) if question else "not judged"
-    reason = _reason(pairs, interval, ends, outcome, question)
+    reason = _reason(pairs, interval, outcome, question)
     if outcome == "better" and (fails_more or pairs.arm_lacks_more):
         outcome, reason = "not judged", "more of its runs have no value than of the baseline's: these are the good"
     decided = outcome != "no difference shown" or not pairs.changes.size
@@ -328,10 +321,8 @@ def _verdict(pairs: _Pairs, seen: _Seen, question: Question | None, *, fails_mor
     )
 
 
-def _reason(
-    pairs: _Pairs, interval: Interval | None, ends: Ends | None, outcome: Outcome, question: Question | None
-) -> str:
-    if interval is None or ends is None:
+def _reason(pairs: _Pairs, interval: Interval | None, outcome: Outcome, question: Question | None) -> str:
+    if interval is None:
         if question and question.each_round and len(pairs.changes) >= FEWEST_ROUNDS:
             return f"verdicts begin with round {FIRST_LOOK}"
         if pairs.missing:
@@ -346,7 +337,7 @@ def _reason(
     elif not pairs.changes.any():
         said = "the same in every round"
     elif outcome != "no difference shown":
-        side = "above" if ends[0] > 0 else "below"
+        side = "above" if interval.ends[0] > 0 else "below"
         said = f"the whole interval lies {side} {UNCHANGED[pairs.scale]:g}"
     else:
         resolved, ratio = f"{interval.half_width:.3g} {pairs.metric.unit}", exp(min(interval.half_width, MOST_LOG))

@@ -13,27 +13,15 @@ from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.metrics.record import RunRecord, note_unlogged
 
 
-@dataclass(frozen=True, slots=True)
-class Percentile:
-    """One percentile. ``value`` is None where ``reason`` says why there is none."""
-
-    rank: float
-    n: int
-    value: float | None
-    reason: str = ""
-
-
-def percentile(samples: Sequence[float], rank: float) -> Percentile:
-    """Return the nearest-rank percentile, 0 <= ``rank`` < 100; it needs at least 100 / (100 - rank) samples."""
+def percentile(samples: Sequence[float], rank: float) -> tuple[float | None, str]:
+    """Return the nearest-rank percentile, 0 <= ``rank`` < 100; of fewer than 100 / (100 - rank) none, and why."""
     if not 0 <= rank < 100:  # noqa: PLR2004 - a percentage
         raise ValueError(f"rank {rank:g} must lie from 0 up to, not including, 100")
     exact_rank = Fraction(str(rank))
-    needed = math.ceil(100 / (100 - exact_rank))
-    n = len(samples)
+    needed, n = math.ceil(100 / (100 - exact_rank)), len(samples)
     if n < needed:
-        return Percentile(rank, n, None, f"p{rank:g} needs n >= {needed}, got {n}")
-    index = max(math.ceil(exact_rank / 100 * n), 1) - 1
-    return Percentile(rank, n, sorted(samples)[index])
+        return None, f"p{rank:g} needs n >= {needed}, got {n}"
+    return sorted(samples)[max(math.ceil(exact_rank / 100 * n), 1) - 1], ""
 
 
 RANKS = (50.0, 90.0, 95.0, 99.0)
@@ -75,11 +63,11 @@ def measure_latency(record: RunRecord) -> Iterator[Metric]:
         samples, missing, n = found.samples_s, found.missing, len(found.samples_s)
         left_out = f"{missing} of {n + missing} pods have none" if missing else ""
         nothing = "" if samples else "no samples"
-        values = [("mean", fmean(samples) if samples else None, nothing)]
-        for rank in RANKS:
-            one = percentile(samples, rank)
-            values.append((f"p{rank:g}", one.value, one.reason))
-        values.append(("max", max(samples, default=None), nothing))
+        values = [
+            ("mean", fmean(samples) if samples else None, nothing),
+            *((f"p{rank:g}", *percentile(samples, rank)) for rank in RANKS),
+            ("max", max(samples, default=None), nothing),
+        ]
         for what, value, reason in values:
             note = "; ".join(filter(None, (reason, left_out, note_unlogged(record))))
             yield Metric(f"{name}_{what}_s", value, "s", "lower", n, record.resolution_s, note)

@@ -57,13 +57,13 @@ class Latency:
 def make_latency(samples_s: Sequence[float], audit_lags_s: Sequence[float]) -> Latency:
     """Return the percentiles of one latency a pod; lags are watch receipt minus audit stamp of the same bindings."""
     lags = summarise_lags(audit_lags_s)
-    found = [percentile(samples_s, rank) for rank in SUMMARY_RANKS]
+    found = {f"p{rank:g}": percentile(samples_s, rank) for rank in SUMMARY_RANKS}
     return Latency(
         n=len(samples_s),
         resolution_s=lags.resolution_s,
         audit_lag_s=lags.median_lag_s,
-        percentiles_s={f"p{one.rank:g}": one.value for one in found},
-        left_out=tuple(one.reason for one in found if one.reason),
+        percentiles_s={name: value for name, (value, _) in found.items()},
+        left_out=tuple(reason for _, reason in found.values() if reason),
     )
 
 

@@ -20,7 +20,7 @@ from selenium.webdriver.common.keys import Keys
 from stowage_testbed.compare.comparison import Comparison
 from stowage_testbed.compare.page import page
 from stowage_testbed.metrics.record import RunRecord
-from stowage_testbed.report.before_after import write_page
+from stowage_testbed.report.showing import write_page
 from stowage_testbed.reproduce.paper.report import page as paper_page
 from stowage_testbed.reproduce.rebuilding import Solved
 from stowage_testbed.reproduce.sweep import Header

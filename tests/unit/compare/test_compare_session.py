@@ -17,11 +17,10 @@ from typer.testing import CliRunner
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli import app
 from stowage_testbed.compare.arms import choose_arms
-from stowage_testbed.compare.comparison import Bundle, PreflightRow, read_bundle
+from stowage_testbed.compare.comparison import Bundle, PreflightRow, Turn, read_bundle
 from stowage_testbed.compare.request import (
     CompareListener,
     CompareRequest,
-    Turn,
     choose_scenario,
     make_default_folder_name,
     make_turns,

@@ -164,9 +164,8 @@ def test_percentiles_are_nearest_rank() -> None:
     """It is a sample that occurred, never a mean of two, and refused of too few."""
 
     def found(rank: float, n: int) -> float | str | None:
-        one = percentile([float(n) for n in range(n, 0, -1)], rank)
-        assert one.n == n
-        return one.reason or one.value
+        value, reason = percentile([float(n) for n in range(n, 0, -1)], rank)
+        return reason or value
 
     ranks = (0, 50, 50.5, 90, 95, 99)
     assert [found(rank, 100) for rank in ranks] == [1, 50, 51, 90, 95, 99]

@@ -11,8 +11,8 @@ from amounts import GPU
 from outcomes import FAILED, a_material, a_plan, a_run, a_stepped_outcome, an_outcome
 from rich.console import Console
 
-from stowage_testbed.report.before_after import draw_comparison, write_page
 from stowage_testbed.report.bundle import Bundle, EvidenceWriter
+from stowage_testbed.report.showing import draw_comparison, write_page
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.scenario.steps.arriving import Replay
 
