@@ -172,10 +172,7 @@ class Guard:
             return
         token, slash, rest = str(scope["path"]).removeprefix("/").partition("/")
         headers = Headers(scope=scope)
-        why = self._refusal(scope["method"], headers, token)
-        if not why and rest and headers.get("sec-fetch-site", "none") not in {"none", "same-origin"}:
-            # Another site gets nothing of the page but a link to it.
-            why = NOT_FOR_OTHERS
+        why = self._refusal(scope["method"], headers, token, rest)
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -193,7 +190,7 @@ class Guard:
         within = {**scope, "path": f"/{rest}", "raw_path": None, "root_path": ""}
         await self._app(within, receive, send_guarded)
 
-    def _refusal(self, method: str, headers: Headers, token: str) -> str:
+    def _refusal(self, method: str, headers: Headers, token: str, path: str) -> str:
         """Return why a request is not answered; empty if it is."""
         host = headers.get("host", "")
         if host not in self._hosts:
@@ -205,7 +202,9 @@ class Guard:
             return NOT_FOR_OTHERS
         if not secrets.compare_digest(token.encode(), self._token.encode()):
             return "use the whole address that stowage printed: it holds a token"
-        return ""
+        # Another site gets nothing of the page but a link to it.
+        foreign = headers.get("sec-fetch-site", "none") not in {"none", "same-origin"}
+        return NOT_FOR_OTHERS if path and foreign else ""
 
 
 @contextmanager

@@ -86,11 +86,11 @@ class Observer:
         finally:
             self._watches.patience_s = former
 
-    def forget(self, kind: str) -> None:
+    def unwatch(self, kind: str) -> None:
         """Watch a kind no longer: its definition goes, and the watch would break."""
-        self._watches.forget(kind)
+        self._watches.unwatch(kind)
         with self._changed:
-            self._state.forget(kind)
+            self._state.drop_kind(kind)
 
     def stop(self) -> None:
         """End every watch and wait for its thread."""

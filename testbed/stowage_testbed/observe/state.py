@@ -36,7 +36,7 @@ class State:
             place = (plan.created, len(self._plan_order))
             self._plan_order.setdefault(change.uid, place)
 
-    def forget(self, kind: str) -> None:
+    def drop_kind(self, kind: str) -> None:
         """Leave out all objects of a kind."""
         self._bodies.pop(kind, None)
 

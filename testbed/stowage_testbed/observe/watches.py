@@ -180,7 +180,7 @@ class Watches:
         self.file = BodyFile()
         return True
 
-    def forget(self, kind: str) -> None:
+    def unwatch(self, kind: str) -> None:
         """Watch a kind no longer."""
         if watch := self._watches.pop(kind, None):
             _end([watch])

@@ -141,7 +141,7 @@ def _delete_objects(context: RunContext, scenario: Scenario, namespace: str) -> 
     for item in reversed(list(scenario.objects.values())):
         if item.kind == DEFINITION:
             spec = item.manifest["spec"]
-            context.observer.forget(f"{spec['names']['kind']}.{spec['group']}")
+            context.observer.unwatch(f"{spec['names']['kind']}.{spec['group']}")
         kind = delete_object(context.objects, item, namespace)
         if kind is None:
             continue
