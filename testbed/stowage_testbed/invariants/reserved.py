@@ -10,6 +10,7 @@ from stowage_testbed.amounts.resources import ONE_POD, PODS, Resources, add_up
 from stowage_testbed.api.label_selector import selects
 from stowage_testbed.invariants.history import ClusterState, History, Violation
 from stowage_testbed.observe.change import Change, JsonObject, Verb
+from stowage_testbed.observe.plan import phase_of
 from stowage_testbed.observe.pod import Pod
 from stowage_testbed.observe.receipt import NS_PER_S
 
@@ -57,7 +58,7 @@ def no_room_left_held(history: History) -> Iterator[Violation]:
 
 def kept_out(pods: Iterable[Pod], reservations: Iterable[JsonObject], plans: Iterable[JsonObject]) -> Iterator[Pod]:
     """Yield the pods that are kept out of reserved room although none is reserved."""
-    executing = any((plan.get("status") or {}).get("phase") == "Executing" for plan in plans)
+    executing = any(phase_of(plan) == "Executing" for plan in plans)
     if not executing and not any(reservations):
         yield from (pod for pod in pods if not pod.bound and KEPT_OUT in pod.waiting_message)
 
@@ -129,7 +130,7 @@ def no_plan_room_taken(history: History) -> Iterator[Violation]:
     for change, pod in history.steps:
         known = cluster.take(change, pod)
         if change.kind == "PackingPlan":
-            if change.verb is Verb.DELETED or (change.body.get("status") or {}).get("phase") != "Executing":
+            if change.verb is Verb.DELETED or phase_of(change.body) != "Executing":
                 plans.pop(change.uid, None)
             elif change.uid not in plans:
                 plans[change.uid] = Executing(change.uid, change.receipt.monotonic_ns, _places(change.body))

@@ -13,7 +13,7 @@ from stowage_testbed.invariants.history import ClusterState, Evicted, History, V
 from stowage_testbed.invariants.reserved import no_plan_room_taken, no_room_left_held, reservations_balance
 from stowage_testbed.observe.change import Change, Verb, uid_of
 from stowage_testbed.observe.node import read_node
-from stowage_testbed.observe.plan import read_plan
+from stowage_testbed.observe.plan import phase_of, read_plan
 from stowage_testbed.observe.pod import Pod, key_of
 
 UNDER_WAY_NS = 500_000_000  # How long a pod that was sent to a node before it shrank may be on its way there
@@ -200,7 +200,7 @@ def one_live_plan(history: History) -> Iterator[Violation]:
         before = frozenset(live)
         for change in batch:
             live.pop(change.name, None)
-            phase = (change.body.get("status") or {}).get("phase", "")
+            phase = phase_of(change.body)
             if phase in LIVE and change.verb is not Verb.DELETED:
                 live[change.name] = phase
         for name in sorted(live.keys() - before):
