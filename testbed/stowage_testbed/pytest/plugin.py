@@ -119,15 +119,12 @@ def stowage_cluster(pytestconfig: pytest.Config) -> Iterator[Cluster]:
 
     With ``--stowage-reuse`` it stays for the next session.
     """
-    from stowage_testbed.pytest.plain import failing_plainly, speaking
-    from stowage_testbed.pytest.session_cluster import ClusterOptions, install_cluster, session_cluster
+    from stowage_testbed.pytest.plain import failing_plainly
+    from stowage_testbed.pytest.session_cluster import session_cluster
 
     with ExitStack() as stack:
         with failing_plainly():
-            options = ClusterOptions.of(pytestconfig)
-            with speaking(pytestconfig):
-                install_cluster(options)
-            cluster = stack.enter_context(session_cluster(options))
+            cluster = stack.enter_context(session_cluster(pytestconfig))
         yield cluster
 
 

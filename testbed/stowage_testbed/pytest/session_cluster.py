@@ -6,8 +6,7 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import replace
 from types import FrameType
 from typing import NoReturn
 
@@ -24,6 +23,7 @@ from stowage_testbed.cluster.choice import existing_cluster
 from stowage_testbed.cluster.interruption import ending_cleanly, handling, take_down
 from stowage_testbed.cluster.listing import list_clusters
 from stowage_testbed.cluster.supervision import unwell
+from stowage_testbed.pytest.plain import speaking
 from stowage_testbed.run.context import Stopwatch
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.request import RunRequest, install_needed, make_cluster
@@ -38,68 +38,38 @@ _ANSWERS_IN_S = 30.0
 _TOOLS = ("etcd", "kube-apiserver", "kube-controller-manager", "kwok")
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterOptions:
-    """What the command line says of the session's cluster.
-
-    One that is `named` is up, and somebody else's. The session's own outlives it with `keep`; with `reuse` the next
-    session finds it. `worker` is that of pytest-xdist, of so many `workers`; empty and 1 without.
-    """
-
-    named: str | None
-    keep: bool
-    reuse: bool
-    worker: str
-    workers: int
-    backend: Backend = Backend.KWOK_BINARY
-    results: Path = Path("results")
-    minor: str | None = None
-
-    @classmethod
-    def of(cls, config: pytest.Config) -> ClusterOptions:
-        """Read the options of a session."""
-        worker = getattr(config, "workerinput", {})
-        return cls(
-            named=config.getoption("--stowage-cluster"),
-            keep=config.getoption("--stowage-keep-cluster"),
-            reuse=config.getoption("--stowage-reuse"),
-            backend=Backend(config.getoption("--stowage-backend")),
-            results=config.getoption("--stowage-results"),
-            minor=config.getoption("--stowage-kubernetes"),
-            worker=worker.get("workerid", ""),
-            workers=worker.get("workercount", 1),
-        )
-
-    @property
-    def own_name(self) -> str:
-        """The name of a cluster that sessions use again, another one a worker."""
-        return f"{_NAME}-{self.worker}" if self.worker else _NAME
-
-
-def install_cluster(options: ClusterOptions) -> None:
-    """Install what the session's own cluster needs."""
-    if options.named is None:
-        install_needed(*CLUSTER_TOOLS[options.backend], minor=options.minor, optimizer=False)
-
-
 @contextmanager
-def session_cluster(options: ClusterOptions) -> Iterator[Cluster]:
-    """Yield a cluster that is up; one of the session's own is gone afterwards."""
+def session_cluster(config: pytest.Config) -> Iterator[Cluster]:
+    """Yield a cluster that is up; one of the session's own is gone afterwards, unless an option says otherwise."""
+    worker = getattr(config, "workerinput", {"workerid": "", "workercount": 1})
+    request = RunRequest(
+        scenarios=(),
+        cluster=config.getoption("--stowage-cluster"),
+        keep_cluster=config.getoption("--stowage-keep-cluster"),
+        backend=Backend(config.getoption("--stowage-backend")),
+        folders=(config.getoption("--stowage-results"),),
+        minor=config.getoption("--stowage-kubernetes"),
+    )
     # By the time that this leaves the block, pytest has reported it and ends.
     with suppress(RunEndedError), ExitStack() as stack:
-        name = options.named
-        if name is not None and options.workers > 1:
-            raise StowageError(
-                f"{options.workers} workers cannot share the cluster {name}: each "
-                "removes what its tests leave; give --stowage-reuse instead of "
-                "--stowage-cluster, for a cluster a worker, or leave -n out"
-            )
-        if name is None and options.reuse:
-            name = options.own_name
-            stack.enter_context(_alone_with(name))
-            _bring_up(name, options)
-        asked = RunRequest((), 1, name, options.keep, options.backend, (options.results,), options.minor)
-        cluster = stack.enter_context(open_cluster(asked, Listener(), Stopwatch()))
+        if request.cluster is not None:
+            if worker["workercount"] > 1:
+                raise StowageError(
+                    f"{worker['workercount']} workers cannot share the cluster {request.cluster}: each "
+                    "removes what its tests leave; give --stowage-reuse instead of "
+                    "--stowage-cluster, for a cluster a worker, or leave -n out"
+                )
+        else:
+            name = "-".join(filter(None, (_NAME, worker["workerid"])))
+            reuse = config.getoption("--stowage-reuse")
+            if reuse:
+                stack.enter_context(_alone_with(name))
+            with speaking(config):
+                install_needed(*CLUSTER_TOOLS[request.backend], minor=request.minor, optimizer=False)
+            if reuse:
+                _bring_up(name, request)
+                request = replace(request, cluster=name)
+        cluster = stack.enter_context(open_cluster(request, Listener(), Stopwatch()))
         stack.enter_context(_left_cleanly(cluster))
         yield cluster
 
@@ -120,9 +90,9 @@ def _alone_with(name: str) -> Iterator[None]:
         yield
 
 
-def _bring_up(name: str, options: ClusterOptions) -> None:
+def _bring_up(name: str, request: RunRequest) -> None:
     """Make sure of a cluster that outlives the session, with the tools of today."""
-    cluster = make_cluster(name, (), options.backend, options.minor)
+    cluster = make_cluster(name, (), request.backend, request.minor)
     built_with = "\n".join([str(cluster.backend), *(f"{one} {tool_build(one, cluster.minor)}" for one in _TOOLS)])
     # What was left of a cluster that died goes with the claim of its name.
     there = any(one.name == name and one.state == "up" for one in list_clusters())

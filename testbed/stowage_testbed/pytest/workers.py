@@ -275,7 +275,7 @@ class InOrder:
         self._over: set[int] = set()
         self._waiting: defaultdict[int, list[Callable[[], None]]] = defaultdict(list)
         self._between: list[Callable[[], None]] = []
-        self._within = False
+        self._within = self._is_closed = False
 
     @property
     def holds_back(self) -> bool:
@@ -284,7 +284,9 @@ class InOrder:
 
     def tell(self, place: int | None, telling: Callable[[], None]) -> None:
         """Tell of a scenario, or of none, now or in its turn."""
-        if place is None:
+        if self._is_closed:
+            telling()
+        elif place is None:
             if self._within:
                 self._between.append(telling)
             else:
@@ -302,10 +304,11 @@ class InOrder:
             self._turn_to(self._now + 1)
 
     def close(self) -> None:
-        """Tell of what waits: the scenarios before it do not end any more."""
+        """Tell of what waits, and of the rest at once: the scenarios before it do not end any more."""
         for place in sorted(self._waiting):
             self._turn_to(place)
         self._turn_to(self._now + 1)
+        self._is_closed = True
 
     def _turn_to(self, place: int) -> None:
         self._now, self._within = place, False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from stowage_testbed.observe.condition import ConditionResult
 from stowage_testbed.pytest.applying import with_overrides_for
 from stowage_testbed.pytest.placing import all_decided
 from stowage_testbed.pytest.scenarios import marked_scenario
-from stowage_testbed.pytest.session_cluster import ClusterOptions, session_cluster
+from stowage_testbed.pytest.session_cluster import session_cluster
 from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.scenario.load import find_shipped_folder
 from stowage_testbed.scenario.model import Scenario
@@ -66,29 +65,32 @@ def test_a_mark_that_names_no_one_run_is_explained(
 pytest_plugins = ["pytester"]
 
 
-OPTIONS = ClusterOptions(None, keep=False, reuse=True, worker="", workers=1)
+def enter_session(pytester: pytest.Pytester, *options: str, worker: str = "") -> None:
+    config = pytester.parseconfig(*options)
+    if worker:
+        config.workerinput = {"workerid": worker, "workercount": 2}  # type: ignore[attr-defined]
+    session_cluster(config).__enter__()
 
 
-def test_every_worker_has_a_cluster_of_its_own() -> None:
+def test_workers_do_not_share_a_cluster(pytester: pytest.Pytester) -> None:
     """Two workers on one cluster would sweep each other's pods."""
-    names = [replace(OPTIONS, worker=word).own_name for word in ("", "gw0", "gw1")]
-    assert names == ["pytest", "pytest-gw0", "pytest-gw1"]
-
-    shared = replace(OPTIONS, named="mine", reuse=False, worker="gw1", workers=2)
     with pytest.raises(StowageError, match="--stowage-reuse"):
-        session_cluster(shared).__enter__()
+        enter_session(pytester, "--stowage-cluster", "mine", worker="gw1")
 
 
-def test_a_cluster_in_use_is_left_to_its_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second pytest in another window must not sweep under the first."""
+@pytest.mark.parametrize(("worker", "name"), [("", "pytest"), ("gw1", "pytest-gw1")])
+def test_a_cluster_in_use_is_left_to_its_session(
+    worker: str, name: str, pytester: pytest.Pytester, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second pytest in another window must not sweep under the first; workers have clusters of their own."""
     monkeypatch.setenv("STOWAGE_CACHE", str(tmp_path))
     monkeypatch.delenv("STOWAGE_CLUSTERS", raising=False)
     layout.clusters_folder().mkdir()
     with (
-        FileLock(layout.clusters_folder() / ".pytest.session"),
+        FileLock(layout.clusters_folder() / f".{name}.session"),
         pytest.raises(StowageError, match="leave --stowage-reuse out"),
     ):
-        session_cluster(OPTIONS).__enter__()
+        enter_session(pytester, "--stowage-reuse", worker=worker)
 
 
 def test_a_missing_cluster_is_one_line_of_an_error(pytester: pytest.Pytester) -> None:

@@ -183,4 +183,5 @@ def test_lines_of_a_scenario_stay_together_in_the_order_of_the_files() -> None:
     order.tell(5, say("d"))
     assert said[7:] == []
     order.close()
-    assert said[7:] == ["d"]
+    order.tell(4, say("a cluster goes down"))
+    assert said[7:] == ["d", "a cluster goes down"]
