@@ -144,7 +144,7 @@ class WorkerPool(RunPlugin):
     def fail(self, problem: BaseException) -> None:
         """Take note of what ends the run, and end the workers."""
         super().fail(problem)
-        self._stop()
+        self._end_workers()
 
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> ScenarioScheduling:
         """Return what gives scenarios to workers."""
@@ -179,8 +179,10 @@ class WorkerPool(RunPlugin):
         try:
             return (yield)
         except BaseException as problem:
-            self.fail(problem)
+            self.problem = problem
             return True
+        finally:
+            self._end_workers()
 
     def _hear(self, worker: str, message: bytes) -> None:
         """Take what a worker says; each has a thread that listens to it."""
@@ -198,8 +200,8 @@ class WorkerPool(RunPlugin):
             else:
                 self._order.tell(place, partial(getattr(self._shown, method), *arguments))
 
-    def _stop(self) -> None:
-        """End the workers that are left, with their clusters, and tell what is untold."""
+    def _end_workers(self) -> None:
+        """End the workers, with the clusters that are left, and tell what is untold."""
         with self._lock:
             self._order.close()
         ends_s = monotonic() + HANG_S
@@ -207,14 +209,13 @@ class WorkerPool(RunPlugin):
             with suppress(psutil.NoSuchProcess):
                 process.terminate()
         for process, channel in self._workers.values():
-            try:
+            # One that was killed before breaks the channel; one that hangs does not close it.
+            with suppress(EOFError, channel.RemoteError, channel.TimeoutError):
                 channel.waitclose(max(0.0, ends_s - monotonic()))
-            except channel.TimeoutError:
-                process.kill()
-            except (EOFError, channel.RemoteError):
-                pass  # it was killed before
-        # Of one that was killed the cluster is a leftover.
-        purge_clusters()
+            with suppress(psutil.NoSuchProcess):
+                process.kill()  # its cluster is down, and a Python that ends by itself takes a second
+        if self.problem is not None:
+            purge_clusters()  # of a worker that was killed the cluster is a leftover
 
 
 class ScenarioScheduling(LoadScheduling):  # type: ignore[misc] # xdist has no types
