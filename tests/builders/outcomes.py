@@ -13,7 +13,7 @@ from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 from stowage_testbed.observe.plan import ObservedPlan, read_plan
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.report.bundle import Bundle, EvidenceWriter
-from stowage_testbed.run.listener import Material
+from stowage_testbed.run.listener import ScenarioRecords
 from stowage_testbed.run.outcome import (
     CheckpointRecord,
     RunOutcome,
@@ -147,9 +147,9 @@ def a_plan(name: str = "plan-1") -> ObservedPlan:
     )
 
 
-def a_material(audit_log: Path) -> Material:
+def some_records(audit_log: Path) -> ScenarioRecords:
     """Return records of a scenario that left none."""
-    return Material(
+    return ScenarioRecords(
         namespace="ns",
         changes=(),
         bodies={},
@@ -167,6 +167,6 @@ def saved_bundle(folder: Path, run: RunOutcome, environment: Mapping[str, Any] |
     bundle.run_started(run.run, len(run.scenarios))
     for outcome in run.scenarios:
         for listener in (bundle, evidence):
-            listener.scenario_finished(outcome, a_material(folder / "audit.log"))
+            listener.scenario_finished(outcome, some_records(folder / "audit.log"))
     bundle.run_finished(run)
     return bundle.folder

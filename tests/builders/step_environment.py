@@ -10,7 +10,7 @@ from typing import Any
 from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.harness import Harness
-from stowage_testbed.run.listener import Listener, Material, WindowListener
+from stowage_testbed.run.listener import Listener, ScenarioRecords, WindowListener
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.scenario.load import load_file
@@ -44,9 +44,9 @@ class Served(Harness, Listener):
         self.window_listener = window_listener
         self.pods: list[dict[str, Any]] = []
 
-    def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
+    def scenario_finished(self, outcome: ScenarioOutcome, records: ScenarioRecords) -> None:
         """List the pods."""
-        self.pods = self._context.objects.list_all("Pod", material.namespace)
+        self.pods = self._context.objects.list_all("Pod", records.namespace)
 
 
 @dataclass

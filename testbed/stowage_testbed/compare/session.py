@@ -41,7 +41,7 @@ from stowage_testbed.run.arm import Arm, ArmSettings, PodOverrides, apply_overri
 from stowage_testbed.run.context import RunContext, Stopwatch
 from stowage_testbed.run.environment import ScenarioEnvironment, await_account, make_namespace
 from stowage_testbed.run.harness import Harness
-from stowage_testbed.run.listener import Listener, Material, WindowListener
+from stowage_testbed.run.listener import Listener, ScenarioRecords, WindowListener
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.request import RunRequest
@@ -337,7 +337,7 @@ class ArmTurn(Harness, Listener):
         """Pass it on."""
         self._listener.scenario_progress(text)
 
-    def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
+    def scenario_finished(self, outcome: ScenarioOutcome, records: ScenarioRecords) -> None:
         """Add the record."""
         self.add(outcome)
 

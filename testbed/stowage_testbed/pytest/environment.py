@@ -200,12 +200,12 @@ class SessionEnvironment:
         self._released = bool(_OF_RELEASE & set(fixtures))
         if "stowage_release" in fixtures and self._release_changed and self._wanted is not None:
             self._release(self._wanted)
-        kept = {one.uid for one in sweepable(self.api, self.kinds)}
+        keep_uids = {one.uid for one in sweepable(self.api, self.kinds)}
         try:
             yield
         finally:
             if health.is_well():
-                sweep(self.api, self.kinds, kept)
+                sweep(self.api, self.kinds, keep_uids)
 
     def end(self) -> None:
         """End the arm, and leave no release on a cluster that is not the session's own."""

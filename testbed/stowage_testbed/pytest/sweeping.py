@@ -35,7 +35,7 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class ObjectRef:
     """One object."""
 
     kind: Kind
@@ -47,20 +47,20 @@ class Thing:
         return f"{self.kind.name} {'/'.join(filter(None, (self.namespace, self.name)))}"
 
 
-def sweepable(api: ApiClient, kinds: Kinds) -> list[Thing]:
+def sweepable(api: ApiClient, kinds: Kinds) -> list[ObjectRef]:
     """Return every object that would go if a test had brought it, in the order in which they go."""
     wanted = [*((name, "") for name in CLUSTER_WIDE), *((name, DEFAULT_NAMESPACE) for name in IN_DEFAULT)]
     return [
-        Thing(kind, item["uid"], item["name"], item.get("namespace", ""))
+        ObjectRef(kind, item["uid"], item["name"], item.get("namespace", ""))
         for name, namespace in wanted
         for kind in kinds.all()
         if kind.name == name and kind.preferred and "delete" in kind.verbs
         for item in listed(api, kind, namespace)
-        if namespace or not _is_kept(kind, item)
+        if namespace or not _stays(kind, item)
     ]
 
 
-def _is_kept(kind: Kind, item: dict[str, Any]) -> bool:
+def _stays(kind: Kind, item: dict[str, Any]) -> bool:
     name: str = item["name"]
     match kind.name:
         case "Namespace":
@@ -79,32 +79,32 @@ def listed(api: ApiClient, kind: Kind, namespace: str = "") -> list[dict[str, An
     return [item["metadata"] for item in answer.get("items") or ()]
 
 
-def sweep(api: ApiClient, kinds: Kinds, kept: Collection[str] = (), *, timeout_s: float = HANG_S) -> None:
+def sweep(api: ApiClient, kinds: Kinds, keep_uids: Collection[str] = (), *, timeout_s: float = HANG_S) -> None:
     """Delete all that can be swept but what has these UIDs; return when it is gone.
 
     It is a WaitTimeoutError, which names it, if something does not go: it has a finaliser that nothing removes.
     """
     # The test may have brought the definition of a kind.
     kinds.look_again()
-    doomed = [one for one in sweepable(api, kinds) if one.uid not in kept]
-    namespaces = [one for one in doomed if one.kind.name == "Namespace"]
+    brought = [one for one in sweepable(api, kinds) if one.uid not in keep_uids]
+    namespaces = [one for one in brought if one.kind.name == "Namespace"]
     for one in namespaces:
         _delete(api, one)
     for one in namespaces:
         _empty(api, kinds, one.name, timeout_s)
-    for kind, group in groupby(doomed, lambda one: one.kind):
+    for kind, group in groupby(brought, lambda one: one.kind):
         if kind.name != "Namespace":
             _delete_all(api, kind, list(group))
-    if doomed:
+    if brought:
         wait_until(
             "what the test brought to go",
-            lambda: [one for one in sweepable(api, kinds) if one.uid not in kept],
+            lambda: [one for one in sweepable(api, kinds) if one.uid not in keep_uids],
             lambda left: not left,
             timeout_s=timeout_s,
         )
 
 
-def _delete_all(api: ApiClient, kind: Kind, things: Sequence[Thing]) -> None:
+def _delete_all(api: ApiClient, kind: Kind, things: Sequence[ObjectRef]) -> None:
     there, namespace = {one.uid for one in things}, things[0].namespace
     stays = [item["name"] for item in listed(api, kind, namespace) if item["uid"] not in there]
     if "deletecollection" in kind.verbs and len(stays) <= _FEW < len(things):
@@ -114,7 +114,7 @@ def _delete_all(api: ApiClient, kind: Kind, things: Sequence[Thing]) -> None:
         _delete(api, one)
 
 
-def _delete(api: ApiClient, one: Thing) -> None:
+def _delete(api: ApiClient, one: ObjectRef) -> None:
     gone = {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT}
     ask(api, "DELETE", one.kind.path(one.namespace, one.name), f"delete {one}", _AT_ONCE, allowed=gone)
 

@@ -47,10 +47,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if os.getppid() != given["stowage_parent"]:
         pytest.exit("the process that started this worker has ended")
     request, run_id, bundle = pickle.loads(given["stowage_run"])
-    config.pluginmanager.register(WorkerRunner(request, run_id, bundle, Relay(given["stowage_channel"])))
+    config.pluginmanager.register(WorkerRunner(request, run_id, bundle, _Relay(given["stowage_channel"])))
 
 
-class Relay(Listener):
+class _Relay(Listener):
     """Passes on what it is told, with the place of the scenario that it is told of."""
 
     def __init__(self, channel: Any) -> None:
@@ -68,30 +68,25 @@ class Relay(Listener):
         self._channel.close()
 
     def run_progress(self, text: str) -> None:
-        """Pass it on."""
         self.send("run_progress", text)
 
     def scenario_started(self, scenario: Scenario, repeat: int) -> None:
-        """Pass it on."""
         self.send("scenario_started", scenario, repeat)
 
     def scenario_progress(self, text: str) -> None:
-        """Pass it on."""
         self.send("scenario_progress", text)
 
     def scenario_ended(self, outcome: ScenarioOutcome) -> None:
-        """Pass it on."""
         self.send("scenario_ended", outcome)
 
     def say(self, text: str) -> None:
-        """Pass it on."""
         self.send("say", text)
 
 
 class WorkerRunner(ScenarioRunner):
     """Runs the scenarios which a worker is given."""
 
-    def __init__(self, request: RunRequest, run_id: str, bundle: Bundle, relay: Relay) -> None:
+    def __init__(self, request: RunRequest, run_id: str, bundle: Bundle, relay: _Relay) -> None:
         super().__init__(request, run_id, Listener(relay, bundle, EvidenceWriter(bundle.folder, relay.say)))
         self._relay = relay
 
@@ -120,14 +115,6 @@ class WorkerRunner(ScenarioRunner):
             error = f"a worker has failed ({problem!r}), and the run with it"
         output = session.config.workeroutput  # type: ignore[attr-defined]
         output["stowage"] = {"durations_s": self.durations_s, "error": error, "code": code}
-
-
-class WorkerFailedError(StowageError):
-    """What ended a worker, with the exit code of its own error."""
-
-    def __init__(self, message: str, code: int) -> None:
-        super().__init__(message)
-        self.exit_code = code
 
 
 class WorkerPool(RunPlugin):
@@ -171,7 +158,9 @@ class WorkerPool(RunPlugin):
         for name, spent_s in output["durations_s"].items():
             self.durations_s[name] = max(self.durations_s.get(name, 0.0), spent_s)
         if output["error"]:
-            raise WorkerFailedError(output["error"], output["code"])
+            problem = StowageError(output["error"])
+            problem.exit_code = output["code"]
+            raise problem
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
@@ -267,7 +256,7 @@ class ScenarioScheduling(LoadScheduling):  # type: ignore[misc] # xdist has no t
 class InOrder:
     """Tells of scenarios in their order, each in one piece.
 
-    The first that is not over is told of as it goes on, what is said of the others is kept until their turn. What is
+    The first that is not over is told of as it goes on, what is said of the others waits for their turn. What is
     of no scenario waits for the end of one.
     """
 

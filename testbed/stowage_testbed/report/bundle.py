@@ -17,7 +17,7 @@ from stowage_testbed.observe.audit import AuditLogMissingError, AuditReader
 from stowage_testbed.observe.change import write_event_table
 from stowage_testbed.observe.node import read_node, ready_of
 from stowage_testbed.observe.pod import read_pod
-from stowage_testbed.run.listener import Listener, Material
+from stowage_testbed.run.listener import Listener, ScenarioRecords
 from stowage_testbed.run.outcome import RUN_FILE, RunOutcome, ScenarioOutcome, ScenarioResult
 from stowage_testbed.scenario.steps.kinds import list_replayed_files
 from stowage_testbed.text.tables import plain_table
@@ -36,22 +36,22 @@ class Bundle(Listener):
         """Make the run's folder."""
         self.folder.mkdir(parents=True, exist_ok=True)
 
-    def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
+    def scenario_finished(self, outcome: ScenarioOutcome, records: ScenarioRecords) -> None:
         """Write the scenario's outcome and its records."""
         folder = self.folder / name_scenario_folder(outcome)
         folder.mkdir(parents=True, exist_ok=True)
         write_json(folder / "outcome.json", outcome.document())
         with (folder / EVENTS_FILE).open("wb") as file:
-            for change in material.changes:
+            for change in records.changes:
                 file.write(msgspec.json.encode(change.record()) + b"\n")
         if outcome.source.path is not None:
             shutil.copyfile(outcome.source.path, folder / "scenario.yaml")
             for name in list_replayed_files(outcome.source.steps):
                 source = outcome.source.path.parent / name
                 shutil.copyfile(source, folder / source.name)
-        for profile, values in material.values.items():
+        for profile, values in records.values.items():
             (folder / f"values-{profile}.yaml").write_text(yaml.safe_dump(dict(values)), encoding="utf-8")
-        for profile, config in material.scheduler_config.items():
+        for profile, config in records.scheduler_config.items():
             (folder / f"scheduler-{profile}.yaml").write_text(config, encoding="utf-8")
 
     def run_finished(self, outcome: RunOutcome) -> None:
@@ -82,7 +82,7 @@ def write_json(path: Path, document: Mapping[str, Any]) -> None:
     path.write_text(text + "\n", encoding="utf-8")
 
 
-def write_evidence(folder: Path, outcome: ScenarioOutcome, material: Material) -> Path:
+def write_evidence(folder: Path, outcome: ScenarioOutcome, records: ScenarioRecords) -> Path:
     """Write the evidence of a failed scenario and return its folder."""
     failures = [
         f"{outcome.scenario_id}, round {outcome.repeat}",
@@ -90,7 +90,7 @@ def write_evidence(folder: Path, outcome: ScenarioOutcome, material: Material) -
         *outcome.failures,
         *(plan.in_words() for plan in outcome.plans),
     ]
-    bodies = {kind: material.bodies.get(kind, []) for kind in ("Pod", "Node", "Event", "PackingPlan")}
+    bodies = {kind: records.bodies.get(kind, []) for kind in ("Pod", "Node", "Event", "PackingPlan")}
     pods = [
         [
             pod.name,
@@ -117,7 +117,7 @@ def write_evidence(folder: Path, outcome: ScenarioOutcome, material: Material) -
         "nodes.txt": plain_table(("node", "ready", "has", "taints"), nodes) + "\n",
         "events.txt": write_event_table(bodies["Event"]),
         "plans.yaml": yaml.safe_dump_all([dict(plan) for plan in bodies["PackingPlan"]]),
-        **{f"{name}.log": text for name, text in material.log_texts.items()},
+        **{f"{name}.log": text for name, text in records.log_texts.items()},
         **{f"caught/{name}": text for name, text in outcome.evidence.items()},
     }
     for name, text in texts.items():
@@ -125,7 +125,7 @@ def write_evidence(folder: Path, outcome: ScenarioOutcome, material: Material) -
         (folder / name).write_text(text, encoding="utf-8")
     with (folder / "audit.jsonl").open("wb") as file:
         try:
-            file.writelines(AuditReader(material.audit_log, material.audit_start).lines())
+            file.writelines(AuditReader(records.audit_log, records.audit_start).lines())
         except AuditLogMissingError as error:
             file.write(json.dumps({"error": str(error)}).encode() + b"\n")
     return folder
@@ -142,9 +142,9 @@ class EvidenceWriter(Listener):
         self._folder = folder / FAILED
         self._say = say
 
-    def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
+    def scenario_finished(self, outcome: ScenarioOutcome, records: ScenarioRecords) -> None:
         """Write the evidence if the scenario failed."""
         if outcome.passed:
             return
-        folder = write_evidence(self._folder / name_scenario_folder(outcome), outcome, material)
+        folder = write_evidence(self._folder / name_scenario_folder(outcome), outcome, records)
         self._say(f"{outcome.scenario_id} failed; its evidence is in {folder}")

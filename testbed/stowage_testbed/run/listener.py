@@ -13,7 +13,7 @@ from stowage_testbed.scenario.model import Scenario
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class ScenarioRecords:
     """Raw records of one finished scenario, valid until the listener returns.
 
     `changes` are all that the watches saw while it ran, in order of receipt; `bodies` are pods and events of its
@@ -68,10 +68,10 @@ class Listener:
         for one in self.listeners:
             one.scenario_ended(outcome)
 
-    def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
+    def scenario_finished(self, outcome: ScenarioOutcome, records: ScenarioRecords) -> None:
         """Take the outcome and its records, right after `scenario_ended`."""
         for one in self.listeners:
-            one.scenario_finished(outcome, material)
+            one.scenario_finished(outcome, records)
 
     def say(self, text: str) -> None:
         """Show a line that stays."""

@@ -9,7 +9,7 @@ from stowage_testbed.helm.release import Log
 from stowage_testbed.observe.audit import find_audit_end
 from stowage_testbed.observe.change import Change
 from stowage_testbed.run.context import RunContext, Stopwatch
-from stowage_testbed.run.listener import Listener, Material
+from stowage_testbed.run.listener import Listener, ScenarioRecords
 from stowage_testbed.run.release import Serving
 
 
@@ -73,7 +73,7 @@ class RunRecorder:
         self._changes += self._context.observer.take_journal()
         return self._changes
 
-    def material(self, namespace: str) -> Material:
+    def collect_records(self, namespace: str) -> ScenarioRecords:
         """Return the records of the run until now."""
         bodies = self._context.observer.read(
             lambda state: {
@@ -81,7 +81,7 @@ class RunRecorder:
                 **{kind: state.bodies(kind) for kind in ("Node", "PackingPlan")},
             }
         )
-        return Material(
+        return ScenarioRecords(
             namespace=namespace,
             changes=tuple(self.changes()),
             bodies=bodies,

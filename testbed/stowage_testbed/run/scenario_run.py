@@ -50,7 +50,7 @@ def run_scenario(
         # Nothing is made, and so nothing is cleared: the nodes are somebody's own.
         outcome = make_outcome(scenario, repeat, error=taken)
         listener.scenario_ended(outcome)
-        listener.scenario_finished(outcome, recorder.material(namespace))
+        listener.scenario_finished(outcome, recorder.collect_records(namespace))
         return outcome
     try:
         with needed(context.cluster):
@@ -61,7 +61,7 @@ def run_scenario(
             # Whatever it has done to the release is not the next one's matter.
             context.last_release.forget()
         listener.scenario_ended(outcome)
-        listener.scenario_finished(outcome, recorder.material(namespace))
+        listener.scenario_finished(outcome, recorder.collect_records(namespace))
         with recorder.step("clean up"):
             clear(context, scenario, repeat)
     except (KeyboardInterrupt, SystemExit):

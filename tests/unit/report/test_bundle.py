@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from amounts import GPU
-from outcomes import FAILED, a_material, a_plan, a_run, a_stepped_outcome, an_outcome
+from outcomes import FAILED, a_plan, a_run, a_stepped_outcome, an_outcome, some_records
 from rich.console import Console
 
 from stowage_testbed.report.bundle import Bundle, EvidenceWriter
@@ -25,7 +25,7 @@ def test_a_bundle_holds_what_rebuilds_the_tables(tmp_path: Path) -> None:
     bundle = Bundle(tmp_path / "results", "run-1", {"tools": {"etcd": "3.6.8"}})
 
     bundle.run_started("run-1", 1)
-    bundle.scenario_finished(outcome, a_material(tmp_path / "audit.log"))
+    bundle.scenario_finished(outcome, some_records(tmp_path / "audit.log"))
     bundle.run_finished(a_run(outcome))
 
     document = json.loads((bundle.folder / "run.json").read_text())
@@ -48,15 +48,15 @@ def test_a_failure_leaves_its_evidence_and_says_where(tmp_path: Path) -> None:
     """The cluster is gone by the time anyone asks why; nothing else leaves a folder."""
     offers = {"cpu": "4", "memory": "8Gi", "nvidia.com/gpu": "2", "pods": "10"}
     node = {"metadata": {"name": "n1"}, "status": {"allocatable": offers}}
-    material = replace(a_material(tmp_path / "audit.log"), bodies={"Node": [node]})
+    records = replace(some_records(tmp_path / "audit.log"), bodies={"Node": [node]})
     said: list[str] = []
     writer = EvidenceWriter(tmp_path, said.append)
-    writer.scenario_finished(an_outcome(), material)
+    writer.scenario_finished(an_outcome(), records)
     assert list(tmp_path.iterdir()) == []
 
-    writer.scenario_finished(an_outcome(checks=(FAILED,), plans=(a_plan(),)), material)
+    writer.scenario_finished(an_outcome(checks=(FAILED,), plans=(a_plan(),)), records)
     stepped = a_stepped_outcome(error="step 1", evidence={"web.txt": "kind: D\n"})
-    writer.scenario_finished(stepped, material)
+    writer.scenario_finished(stepped, records)
 
     folder = tmp_path / "failed" / "paper-figure-1" / "round-1"
     assert {path.name for path in folder.iterdir()} == {
@@ -84,7 +84,7 @@ def test_a_bundle_shows_steps_and_window_and_holds_the_trace(tmp_path: Path) -> 
     replayed = replace(outcome, source=replace(outcome.source, steps=(replay,)))
     bundle = Bundle(tmp_path / "results", "run-1", {})
 
-    bundle.scenario_finished(replayed, a_material(tmp_path / "audit.log"))
+    bundle.scenario_finished(replayed, some_records(tmp_path / "audit.log"))
 
     folder = bundle.folder / "burst-small" / "round-1"
     assert (folder / "trace.jsonl").read_text() == trace.read_text()
