@@ -32,6 +32,8 @@ _CHOICES = {
 
 _LABELS = ("labels", "matchLabels", "nodeSelector")
 _LISTS = ("containers", "initContainers", "schedulingGates", "tolerations", "topologySpreadConstraints", "volumes")
+_COUNTS = ("completions", "parallelism", "replicas")
+_MAPPINGS = ("allocatable", "metadata", "spec", "template")
 _FREE = ("annotations", "data", "stringData")  # In which any key may stand, and any text
 _QUANTITIES = ("requests", "limits", "capacity", "allocatable", "hard", "overhead")
 _VALUE = re.compile(r"(?=.{0,63}\Z)([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
@@ -56,6 +58,8 @@ def check_manifest(manifest: Mapping[str, Any], defined: Collection[str], place:
     elif group in _KINDS and re.fullmatch(r"v\d+", version.rpartition("/")[2]) and kind not in _KINDS[group]:
         of = next((f"it is of {one or 'v1'}" for one, kinds in _KINDS.items() if kind in kinds), "")
         yield (*place, "kind"), f"{version} has no kind {kind!r}; {of or suggest_known(kind, _KINDS[group])}"
+    if "status" in manifest and not isinstance(manifest["status"], Mapping | None):
+        yield (*place, "status"), f"status must be a mapping, not {describe(manifest['status'])}"
     if (not version or group in _KINDS) and kind != DEFINITION:
         yield from check_fields(manifest, place)
 
@@ -74,6 +78,10 @@ def check_fields(value: Any, place: Where = ()) -> Refusals:
             yield inner, f"there is no {key} {one!r}; {suggest_known(one, known)}"
         elif key in _LISTS and isinstance(one, dict | str):
             yield inner, f"{key} must be a list, not {describe(one)}"
+        elif (key in _MAPPINGS or inner[-2:] == ("status", "capacity")) and not isinstance(one, dict | None):
+            yield inner, f"{key} must be a mapping, not {describe(one)}"
+        elif key in _COUNTS and (isinstance(one, bool) or not isinstance(one, int | None)):
+            yield inner, f"{key} must be a whole number, not {describe(one)}"
         elif key in _LABELS and isinstance(one, dict):
             yield from _check_labels(one, inner)
         elif key in _QUANTITIES and isinstance(one, dict):

@@ -22,6 +22,13 @@ _REPLICATED = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "S
 _OWN_GROUPS = frozenset({"", "apps", "batch"})  # The groups of Kubernetes' own kinds of pods and controllers
 
 
+def _part(value: Any, *path: str) -> Mapping[str, Any]:
+    """Return a mapping in a manifest; an empty one where something else stands, which `manifest_rules` reports."""
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value if isinstance(value, Mapping) else {}
+
+
 @dataclass(frozen=True, slots=True)
 class ObjectSpec:
     """An object besides the workload, by the name that the scenario has for it."""
@@ -55,29 +62,29 @@ class ObjectSpec:
     @property
     def defined_kind(self) -> str:
         """The kind that it brings, if it is a definition of one."""
-        return str(((self.manifest.get("spec") or {}).get("names") or {}).get("kind", ""))
+        return str(_part(self.manifest, "spec", "names").get("kind", ""))
 
     @property
     def allocatable(self) -> Resources | None:
         """What pods may take of the node, None where it does not say; raises `QuantityError`."""
-        status = self.manifest.get("status") or {}
-        quantities = status.get("allocatable") or status.get("capacity")
+        quantities = _part(self.manifest, "status", "allocatable") or _part(self.manifest, "status", "capacity")
         return Resources.of_list(quantities) if quantities else None
 
     @property
     def pods(self) -> int:
         """How many of the scenario's pods come with it: none of another namespace, or of somebody else's kind."""
-        spec = self.manifest.get("spec") or {}
+        spec = _part(self.manifest, "spec")
+        counts = {key: value for key, value in spec.items() if isinstance(value, int)}
         group = str(self.manifest.get("apiVersion", "")).rpartition("/")[0]
         if self.namespace or group not in _OWN_GROUPS:
             return 0
         if self.kind == "Pod":
             return 1
         if self.kind in _REPLICATED:
-            return int(spec.get("replicas", 1))
+            return counts.get("replicas", 1)
         if self.kind == "Job" and not spec.get("suspend"):
-            parallel = int(spec.get("parallelism", 1))
-            return min(parallel, int(spec.get("completions") or parallel))
+            parallel = counts.get("parallelism", 1)
+            return min(parallel, counts.get("completions") or parallel)
         return 0
 
     def in_namespace(self, kind: Kind, namespace: str) -> Manifest:

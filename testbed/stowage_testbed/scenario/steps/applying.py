@@ -116,7 +116,8 @@ class Patch(Action):
         return (one for one in Action.uses(self) if "/" not in one[1])
 
     def ask(self, demand: Demand) -> None:
-        replicas = (self.change.get("spec") or {}).get("replicas")
+        spec = self.change.get("spec")
+        replicas = spec.get("replicas") if isinstance(spec, Mapping) else None
         if isinstance(replicas, int):
             demand[self.object] = replicas
 
