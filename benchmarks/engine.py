@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,7 +18,7 @@ from stowage_testbed.cluster.interruption import ending_cleanly
 from stowage_testbed.compare.verdicts import student_interval
 from stowage_testbed.text.figure import Figure
 from stowage_testbed.toolchain import choose_minor, install_tools, tool_build
-from stowage_testbed.toolchain.environment import fingerprint
+from stowage_testbed.toolchain.environment import DIGEST_LENGTH, machine, package_versions, source_digest
 
 Say = Callable[[str], None]
 T = TypeVar("T")
@@ -74,8 +76,13 @@ def find_scope(scopes: Sequence[ScopeT], name: ScopeName) -> ScopeT:
 
 
 def build_of(*tools: str) -> str:
-    """Return the builds of these programs and of the optimiser: rows of others are not mixed in."""
-    return "-".join([*(tool_build(one, choose_minor()) for one in tools), fingerprint()])
+    """Return the builds of these programs, and a digest of the optimiser, its libraries and the machine.
+
+    Rows of others are not mixed in.
+    """
+    facts = {"source": source_digest(), "machine": machine(), "packages": package_versions()}
+    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:DIGEST_LENGTH]
+    return "-".join([*(tool_build(one, choose_minor()) for one in tools), digest])
 
 
 class Rounds(TaskJournal[RecordT]):

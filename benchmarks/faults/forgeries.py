@@ -20,7 +20,7 @@ from stowage_testbed.api.client import ApiRefusedError, Manifest, new_api_client
 from stowage_testbed.api.objects import Objects, make_manifest
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S
-from stowage_testbed.cluster.service_account import write_account_kubeconfig
+from stowage_testbed.cluster.metrics_server import write_account_kubeconfig
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.condition import ConditionResult
 from stowage_testbed.observe.pod import ALLOCATED, WORKLOAD_LABEL

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from statistics import median
 
-from benchmarks.engine import Rounds, Say
+from benchmarks.engine import Rounds, Say, build_of
 from benchmarks.optimizer.figures import Answer, fleet_figures
 from benchmarks.optimizer.fleet import price_micros
 from benchmarks.optimizer.measurement import Record, measure
@@ -19,7 +19,6 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.optimizer_service.service import RunningService, running_service
 from stowage_testbed.reproduce.rebuilding import write_figures
 from stowage_testbed.text.figure import Figure, at_most, figure
-from stowage_testbed.toolchain.environment import fingerprint
 
 OVERHEAD = Ask(Sample(MADE, 32, 0.95, SEED), "", 0.5)
 """The call whose time beside the solve is measured."""
@@ -69,8 +68,8 @@ def run_benchmark(scope: FleetScope, folder: Path | None, results: Path, say: Sa
 
     Each call is on record before the next: a run that was interrupted goes on.
     """
-    answers = Rounds(results / NAME / f"answers-{fingerprint()}.jsonl", Record)
-    times = Rounds(results / NAME / f"service-{fingerprint()}.jsonl", ServiceTimes)
+    answers = Rounds(results / NAME / f"answers-{build_of()}.jsonl", Record)
+    times = Rounds(results / NAME / f"service-{build_of()}.jsonl", ServiceTimes)
     asks = list(scope.asks(real=folder is not None))
     missing = [one for one in asks if one.task not in answers]
     with ExitStack() as open_until_end:

@@ -12,13 +12,22 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.engine import Rounds, Say, Scope, ScopeName, failing_figure, paired_ratios, ratio_figure, turned
+from benchmarks.engine import (
+    Rounds,
+    Say,
+    Scope,
+    ScopeName,
+    build_of,
+    failing_figure,
+    paired_ratios,
+    ratio_figure,
+    turned,
+)
 from benchmarks.upstream.harness import Harness, UpstreamBuild
 from benchmarks.upstream.profiles import PROFILES, STOCK, Case, Profile, read_cases
 from stowage_testbed.optimizer_service.service import running_service
 from stowage_testbed.reproduce.rebuilding import write_figures
 from stowage_testbed.text.figure import Figure, figure
-from stowage_testbed.toolchain.environment import fingerprint
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +166,7 @@ def run_benchmark(scope: UpstreamScope, profiles: Sequence[Profile], results: Pa
     harness = Harness(UpstreamBuild(folder / "build"))
     # What was measured with another build, or at other sizes, is not mixed in.
     sizes = hashlib.sha256(repr(SCOPES).encode()).hexdigest()[:6]
-    mark = f"{harness.digest}-{sizes}-{fingerprint()}"
+    mark = f"{harness.digest}-{sizes}-{build_of()}"
     cases = list(read_cases(harness.folder))
     with ExitStack() as open_until_end:
 

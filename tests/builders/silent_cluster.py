@@ -6,7 +6,7 @@ from pathlib import Path
 
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.base import Cluster
-from stowage_testbed.cluster.owner import Owner
+from stowage_testbed.cluster.listing import Owner
 
 
 class SilentCluster(Cluster):

@@ -16,7 +16,7 @@ from stowage_testbed.cluster import KwokBinaryCluster, create_nodes
 from stowage_testbed.cluster.backend import CANNOT, Backend, Need
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.choice import new_cluster
-from stowage_testbed.cluster.components import SCHEDULER, has_ended, log_file
+from stowage_testbed.cluster.components import SCHEDULER, has_ended, log_file, start_stock_scheduler
 from stowage_testbed.cluster.interruption import ending_cleanly, take_down, uninterrupted
 from stowage_testbed.cluster.listing import find_cluster, list_clusters, purge_clusters, remove_cluster
 from stowage_testbed.cluster.node_pool import parse_node_specs
@@ -128,7 +128,7 @@ def list_() -> None:
     """List the clusters and their owners."""
     for entry in list_clusters():
         owner = f" by process {entry.owner_pid}" if entry.owner_pid else ""
-        port = f"127.0.0.1:{entry.api_port}" if entry.api_port else "-"
+        port = f"127.0.0.1:{entry.owner.ports.kube_apiserver}" if entry.owner else "-"
         typer.echo(f"{entry.name:30} {port:16} {entry.state}{owner}")
         if entry.state != "leftover" and has_ended(entry.workdir, SCHEDULER):
             log = log_file(entry.workdir, SCHEDULER)
@@ -143,8 +143,7 @@ def kubeconfig(name: Name = "stowage") -> None:
 
 def _start_scheduler(cluster: Cluster, scheduler: Scheduler) -> Path | None:
     """Start what places pods; return the values to install the chart with."""
-    # Only this command needs them, and they take long to import.
-    from stowage_testbed.cluster.stock_scheduler import start_stock_scheduler  # noqa: PLC0415
+    # Only this command needs it, and it takes long to import.
     from stowage_testbed.helm.install import install_release, prepare_install  # noqa: PLC0415
 
     if scheduler is Scheduler.STOWAGE:
@@ -152,6 +151,6 @@ def _start_scheduler(cluster: Cluster, scheduler: Scheduler) -> Path | None:
         return None
     if scheduler is Scheduler.NONE:
         return prepare_install(cluster, {})
-    start_stock_scheduler(cluster)
+    start_stock_scheduler(cluster.workdir, cluster.kubeconfig, cluster.tool_path("stowage-scheduler"))
     # The stock scheduler serves the pods that name nobody.
     return prepare_install(cluster, {"schedulerName": "stowage"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -11,17 +12,13 @@ from stowage_testbed.api.client import new_api_client
 from stowage_testbed.base import layout
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cluster.backend import CLUSTER_TOOLS, Backend
-from stowage_testbed.cluster.components import ReleaseLocation
+from stowage_testbed.cluster.components import READY_TIMEOUT_S, ReleaseLocation
 from stowage_testbed.cluster.interruption import uninterrupted
-from stowage_testbed.cluster.listing import check_name, claim_cluster, remove_cluster
-from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
+from stowage_testbed.cluster.listing import Owner, check_name, claim_cluster, read_owner, remove_cluster, write_owner
 from stowage_testbed.toolchain import choose_minor, install_tools, tool_path
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
-
-READY_TIMEOUT_S = 120.0
-"""Twenty times what a start takes on two idle cores."""
 
 
 class Cluster(ABC):
@@ -105,7 +102,7 @@ class Cluster(ABC):
         """Let the cluster outlive this process; `stowage down` ends it."""
         owner = read_owner(self.workdir)
         if owner is not None:
-            write_owner(self.workdir, owner.as_kept())
+            write_owner(self.workdir, replace(owner, kept=True))
 
     def tool_path(self, name: str) -> Path:
         """Return the installed binary of a tool, of the cluster's own minor."""

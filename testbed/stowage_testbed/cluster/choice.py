@@ -10,7 +10,6 @@ from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.kind import KindCluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.listing import cluster_missing, find_cluster
-from stowage_testbed.cluster.owner import read_owner
 from stowage_testbed.images.docker_engine import engine_unavailable_reason, image_id
 from stowage_testbed.images.recipe import ImageMissingError, check_image, recipe_of, recipes
 from stowage_testbed.toolchain import choose_minor
@@ -28,10 +27,9 @@ def new_cluster(backend: Backend, name: str, *, api_port: int | None = None, min
 def existing_cluster(name: str) -> Cluster:
     """Return a cluster that is up."""
     entry = find_cluster(name)
-    owner = read_owner(entry.workdir)
-    if entry.state == "leftover" or owner is None:
+    if entry.state == "leftover" or entry.owner is None:
         raise cluster_missing(name)
-    return _KINDS[owner.backend](name, minor=owner.minor)
+    return _KINDS[entry.owner.backend](name, minor=entry.owner.minor)
 
 
 @dataclass(frozen=True, slots=True)

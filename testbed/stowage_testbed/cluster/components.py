@@ -9,22 +9,27 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import psutil
 
 from stowage_testbed.base.child import log_tail, quoted_log
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import WaitTimeoutError, wait_until
+from stowage_testbed.cluster.ports import LOOPBACK, listens, port_beside
 from stowage_testbed.hostpods import HOST_LABEL
 
 MARK = "STOWAGE_CLUSTER_FOLDER"
 
-_POLL_S = 0.02
+READY_TIMEOUT_S = 120.0
+"""Twenty times what a start takes on two idle cores."""
+
+_POLL_S = 0.03
+_T = TypeVar("_T")
 
 
 def marked_environment(workdir: Path, base: Mapping[str, str]) -> dict[str, str]:
@@ -129,6 +134,12 @@ def log_file(workdir: Path, component: str) -> Path:
     return workdir / "logs" / f"{component}.log"
 
 
+def write_private(file: Path, content: bytes) -> None:
+    """Write a new file that nobody else can read, not even for a moment."""
+    file.touch(mode=0o600, exist_ok=False)
+    file.write_bytes(content)
+
+
 def spawn_component(workdir: Path, component: str, command: Sequence[str], flags: Mapping[str, object]) -> None:
     """Start a component in a session of its own, with ``--name=value`` for each flag; its output goes to its log.
 
@@ -187,6 +198,31 @@ def component_failed(workdir: Path, component: str) -> StowageError:
     )
 
 
+def await_state(
+    workdir: Path,
+    what: str,
+    look: Callable[[], _T],
+    holds: Callable[[_T], bool],
+    *,
+    of: str,
+    needed: Sequence[str],
+    timeout_s: float,
+    poll_s: float = _POLL_S,
+) -> None:
+    """Wait for a state that a component brings about, or for the end of one that is needed for it."""
+
+    def seen() -> _T:
+        for component in needed:
+            if has_ended(workdir, component):
+                raise component_failed(workdir, component)
+        return look()
+
+    try:
+        wait_until(what, seen, holds, timeout_s=timeout_s, poll_s=poll_s)
+    except WaitTimeoutError as error:
+        raise start_timeout(workdir, error, of) from error
+
+
 def start_timeout(
     workdir: Path, timeout: WaitTimeoutError[Any], component: str, tail: Sequence[str] | None = None
 ) -> StowageError:
@@ -223,3 +259,36 @@ def start_host_pods(workdir: Path, kubeconfig: Path, longest_backoff_s: float | 
     if longest_backoff_s is not None:
         flags["backoff-maximum-s"] = longest_backoff_s
     spawn_component(workdir, HOST_PODS, [sys.executable, "-m", "stowage_testbed.hostpods"], flags)
+
+
+def start_stock_scheduler(workdir: Path, kubeconfig: Path, program: Path) -> None:
+    """Start kube-scheduler, in Stowage's build with every setting at its default, and wait until it serves."""
+    port = port_beside(workdir.name)
+    flags = {
+        "kubeconfig": kubeconfig,
+        "authentication-kubeconfig": kubeconfig,
+        "authorization-kubeconfig": kubeconfig,
+        "bind-address": LOOPBACK,
+        "secure-port": port,
+        # One instance needs no election, which costs seconds at the start.
+        "leader-elect": "false",
+    }
+    spawn_component(workdir, SCHEDULER, [str(program)], flags)
+    await_state(
+        workdir,
+        f"{SCHEDULER} to serve",
+        lambda: listens(port),
+        bool,
+        of=SCHEDULER,
+        needed=(SCHEDULER,),
+        timeout_s=READY_TIMEOUT_S,
+    )
+
+
+def check_no_scheduler(workdir: Path) -> None:
+    """Refuse a cluster with a stock scheduler, which would race for the same pods."""
+    if was_started(workdir, SCHEDULER):
+        raise StowageError(
+            f"cluster {workdir.name} has the stock scheduler, and two schedulers must not serve one name; bring it up "
+            f"with: stowage up {workdir.name} --scheduler none"
+        )

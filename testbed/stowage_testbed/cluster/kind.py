@@ -6,7 +6,7 @@ import base64
 import json
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from string import Template
 from typing import TypeVar
@@ -22,12 +22,13 @@ from stowage_testbed.cluster.components import (
     HOST_TAINT,
     KWOK,
     ReleaseLocation,
+    await_state,
     component_failed,
-    has_ended,
     log_file,
     marked_environment,
     spawn_component,
     start_timeout,
+    write_private,
 )
 from stowage_testbed.cluster.kwokctl_config import (
     AUDIT_ARGUMENTS,
@@ -37,11 +38,9 @@ from stowage_testbed.cluster.kwokctl_config import (
     FAKE_NODES_ONLY,
     STAGES,
 )
-from stowage_testbed.cluster.listing import KIND_LABEL, kind_name
-from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
+from stowage_testbed.cluster.listing import KIND_LABEL, Owner, kind_name, read_owner, write_owner
 from stowage_testbed.cluster.ports import LOOPBACK, Ports, listens
 from stowage_testbed.cluster.probes import ApiProbe
-from stowage_testbed.cluster.service_account import write_private
 from stowage_testbed.images.docker_engine import DockerCommandError, check_engine, docker, image_id
 from stowage_testbed.images.recipe import ImageMissingError, check_image, is_published, recipe_of, recipes
 from stowage_testbed.toolchain import tool_path
@@ -142,56 +141,6 @@ _TAIL_LINES = 3
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
-class NodeStartup:
-    """The waits of one cluster whose control plane is on ``node``, a container; each may take ``timeout_s``."""
-
-    workdir: Path
-    node: str
-    ports: Ports
-    timeout_s: float
-
-    def settle(self, probe: ApiProbe) -> None:
-        """Wait until API server, controllers and KWOK are at work."""
-        self._wait("the API server", probe.ready, lambda said: said == "ok")
-        self._wait("service accounts", probe.namespaces_without_account, lambda lacking: not lacking)
-
-        def kwok_listens() -> bool:
-            self._check_node()
-            if has_ended(self.workdir, KWOK):
-                raise component_failed(self.workdir, KWOK)
-            return listens(self.ports.kwok_controller)
-
-        try:
-            wait_until("KWOK", kwok_listens, bool, timeout_s=self.timeout_s, poll_s=_POLL_S)
-        except WaitTimeoutError as error:
-            raise start_timeout(self.workdir, error, KWOK) from error
-
-    def _wait(self, what: str, look: Callable[[], _T], holds: Callable[[_T], bool]) -> None:
-        def seen() -> _T:
-            self._check_node()
-            return look()
-
-        try:
-            wait_until(what, seen, holds, timeout_s=self.timeout_s, poll_s=_POLL_S)
-        except WaitTimeoutError as error:
-            tail = self._log("--tail", str(_TAIL_LINES)).splitlines()
-            raise start_timeout(self.workdir, error, self.node, tail) from error
-
-    def _check_node(self) -> None:
-        state = json.loads(docker("inspect", "--format", "{{json .State}}", self.node))
-        # Docker may be about to start it again.
-        if state["Restarting"] or state["Status"] in {"exited", "dead"}:
-            log_file(self.workdir, KIND).write_text(self._log(), encoding="utf-8")
-            raise component_failed(self.workdir, KIND)
-
-    def _log(self, *options: str) -> str:
-        try:
-            return docker("logs", *options, self.node, merge=True)
-        except DockerCommandError as error:
-            return error.said
-
-
 LEASE_S = 200
 """As kwokctl says: a fake node does not die, and each renewal is a request."""
 
@@ -221,13 +170,50 @@ class KindCluster(Cluster):
     def _start(self, owner: Owner) -> None:
         images = release_images(self.minor)
         self._create(node_image(self.minor), owner)
-        startup = NodeStartup(self.workdir, self._node, owner.ports, self._timeout_s)
         self._kind(["load", "docker-image", *images])
         _start_kwok(self.workdir, self.kubeconfig, owner.ports)
-        startup.settle(ApiProbe.of(self.workdir, owner.ports.kube_apiserver))
+        self._settle(owner.ports)
         with self.api_client() as api:
             address = prepare_node(Objects(api), self._node, self._timeout_s)
         write_owner(self.workdir, replace(owner, node_address=address))
+
+    def _settle(self, ports: Ports) -> None:
+        """Wait until API server, controllers and KWOK are at work."""
+        probe = ApiProbe.of(self.workdir, ports.kube_apiserver)
+        self._wait("the API server", probe.ready, lambda said: said == "ok")
+        self._wait("service accounts", probe.namespaces_without_account, lambda lacking: not lacking)
+
+        def kwok_listens() -> bool:
+            self._check_node()
+            return listens(ports.kwok_controller)
+
+        await_state(
+            self.workdir, "KWOK", kwok_listens, bool, of=KWOK, needed=(KWOK,), timeout_s=self._timeout_s, poll_s=_POLL_S
+        )
+
+    def _wait(self, what: str, look: Callable[[], _T], holds: Callable[[_T], bool]) -> None:
+        def seen() -> _T:
+            self._check_node()
+            return look()
+
+        try:
+            wait_until(what, seen, holds, timeout_s=self._timeout_s, poll_s=_POLL_S)
+        except WaitTimeoutError as error:
+            tail = self._log("--tail", str(_TAIL_LINES)).splitlines()
+            raise start_timeout(self.workdir, error, self._node, tail) from error
+
+    def _check_node(self) -> None:
+        state = json.loads(docker("inspect", "--format", "{{json .State}}", self._node))
+        # Docker may be about to start it again.
+        if state["Restarting"] or state["Status"] in {"exited", "dead"}:
+            log_file(self.workdir, KIND).write_text(self._log(), encoding="utf-8")
+            raise component_failed(self.workdir, KIND)
+
+    def _log(self, *options: str) -> str:
+        try:
+            return docker("logs", *options, self._node, merge=True)
+        except DockerCommandError as error:
+            return error.said
 
     def _create(self, image: str, owner: Owner) -> None:
         # The API server adds to a file that is there, which is then the user's own.

@@ -10,9 +10,8 @@ from typing import TypeVar
 
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.child import Child
-from stowage_testbed.base.wait import WaitTimeoutError, wait_until
 from stowage_testbed.cluster.backend import Backend
-from stowage_testbed.cluster.base import READY_TIMEOUT_S, Cluster
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.components import (
     API_SERVER,
     CONTROL_PLANE,
@@ -23,6 +22,8 @@ from stowage_testbed.cluster.components import (
     KWOK,
     KWOKCTL,
     METRICS_SERVER,
+    READY_TIMEOUT_S,
+    await_state,
     component_failed,
     component_process,
     has_ended,
@@ -31,7 +32,6 @@ from stowage_testbed.cluster.components import (
     marked_environment,
     pid_file,
     start_host_pods,
-    start_timeout,
     was_started,
 )
 from stowage_testbed.cluster.kwokctl_config import (
@@ -41,15 +41,13 @@ from stowage_testbed.cluster.kwokctl_config import (
     metrics_arguments,
     render_config,
 )
-from stowage_testbed.cluster.listing import cluster_missing
+from stowage_testbed.cluster.listing import Owner, cluster_missing, read_owner
 from stowage_testbed.cluster.metrics_server import serve_usage_api, start_metrics_server
-from stowage_testbed.cluster.owner import Owner, read_owner
 from stowage_testbed.cluster.ports import Ports, listens
 from stowage_testbed.cluster.probes import ApiProbe
 from stowage_testbed.cluster.supervision import watch_again
 from stowage_testbed.toolchain import tool_path
 
-_POLL_S = 0.03
 _API = (ETCD, API_SERVER)
 _T = TypeVar("_T")
 
@@ -63,7 +61,6 @@ class Startup:
     """One cluster on its way up; each of the waits may take ``timeout_s``."""
 
     workdir: Path
-    config: Path
     ports: Ports
     timeout_s: float
     _probe: ApiProbe = field(init=False)
@@ -73,7 +70,7 @@ class Startup:
         create = ["create", "cluster", "--kubeconfig="]
         # Its work is done then; it would only go on to start a kubectl five times a
         # second until one is answered, and take a core from the API server.
-        with run_kwokctl(self.workdir, self.config, create) as kwokctl:
+        with run_kwokctl(self.workdir, create) as kwokctl:
 
             def missing() -> list[str]:
                 if kwokctl.exit_code():
@@ -130,7 +127,7 @@ class Startup:
             return
         for component in components:
             pid_file(self.workdir, component).unlink(missing_ok=True)
-        with run_kwokctl(self.workdir, self.config, ["start", "cluster"]) as kwokctl:
+        with run_kwokctl(self.workdir, ["start", "cluster"]) as kwokctl:
             self._wait("kwokctl", kwokctl.exit_code, lambda code: code is not None, KWOKCTL)
             if kwokctl.exit_code():
                 raise component_failed(self.workdir, KWOKCTL)
@@ -138,18 +135,7 @@ class Startup:
     def _wait(
         self, what: str, look: Callable[[], _T], holds: Callable[[_T], bool], component: str, needed: Sequence[str] = ()
     ) -> None:
-        """Wait for a state that a component brings about, or for the end of one that is needed."""
-
-        def seen() -> _T:
-            for one in needed:
-                if has_ended(self.workdir, one):
-                    raise component_failed(self.workdir, one)
-            return look()
-
-        try:
-            wait_until(what, seen, holds, timeout_s=self.timeout_s, poll_s=_POLL_S)
-        except WaitTimeoutError as error:
-            raise start_timeout(self.workdir, error, component) from error
+        await_state(self.workdir, what, look, holds, of=component, needed=needed, timeout_s=self.timeout_s)
 
 
 def write_kubectl(workdir: Path) -> None:
@@ -160,7 +146,7 @@ def write_kubectl(workdir: Path) -> None:
     file.chmod(0o755)
 
 
-def run_kwokctl(workdir: Path, config: Path, arguments: Sequence[str]) -> Child:
+def run_kwokctl(workdir: Path, arguments: Sequence[str]) -> Child:
     """Start kwokctl for the cluster in ``workdir``; its output goes to its log.
 
     Nothing of the user's is read or written: kwokctl would add to ``~/.kube/config``, and the kubectl that it calls
@@ -168,7 +154,7 @@ def run_kwokctl(workdir: Path, config: Path, arguments: Sequence[str]) -> Child:
     """
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("KWOK_", "KUBE"))}
     kept |= {"HOME": str(workdir), "KWOK_WORKDIR": str(workdir.parents[1])}
-    command = [str(tool_path(KWOKCTL)), "--config", str(config), "--name", workdir.name, *arguments]
+    command = [str(tool_path(KWOKCTL)), "--config", str(config_file(workdir)), "--name", workdir.name, *arguments]
     return Child(command, log_file(workdir, KWOKCTL), marked_environment(workdir, kept))
 
 
@@ -205,7 +191,7 @@ class KwokBinaryCluster(Cluster):
         return (*super().tools, *measured)
 
     def _startup(self, ports: Ports) -> Startup:
-        return Startup(self.workdir, config_file(self.workdir), ports, self._timeout_s)
+        return Startup(self.workdir, ports, self._timeout_s)
 
     def _start(self, owner: Owner) -> None:
         measured = {} if self.resolution_s is None else metrics_arguments(self.workdir)

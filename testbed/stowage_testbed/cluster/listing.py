@@ -10,21 +10,74 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import msgspec
+import psutil
 from filelock import FileLock
 
 from stowage_testbed.base import layout
 from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.files import write_whole
 from stowage_testbed.cluster.backend import Backend
-from stowage_testbed.cluster.components import API_SERVER, HOST_PODS, component_process, end_gently, kill_processes
-from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
-from stowage_testbed.cluster.ports import choose_ports
+from stowage_testbed.cluster.components import (
+    API_SERVER,
+    HOST_PODS,
+    component_process,
+    end_gently,
+    is_alive,
+    kill_processes,
+)
+from stowage_testbed.cluster.ports import Ports, choose_ports
 from stowage_testbed.images.docker_engine import EngineUnreachableError, docker, engine_unavailable_reason
 
+_OWNER_FILE = "owner.json"
+_SAME_START_S = 2.0
+_ONLY_MINOR = "1.36"
 _DRAFT = ".claim-"
 _GENTLE_S = 5.0
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 _LONGEST_NAME = 30
 KIND_LABEL = "io.x-k8s.kind.cluster"
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The process that started a cluster, written into its folder before anything is started."""
+
+    pid: int
+    started_s: float
+    """Seconds since the epoch: a process id alone may have been reused."""
+    kept: bool
+    """The cluster outlives its process: nobody owns it but the user."""
+    claim_id: str
+    ports: Ports
+    backend: Backend = Backend.KWOK_BINARY
+    engine: str = ""
+    """The Docker engine of its containers, as ``DOCKER_HOST`` names it; empty for Docker's own choice."""
+    node_address: str = ""
+    """Of the one node that is no fake one, where it is a container."""
+    minor: str = _ONLY_MINOR
+    """Clusters that do not say it are from when there was one."""
+
+    def is_alive(self) -> bool:
+        """Return whether the very process that started the cluster still runs."""
+        try:
+            process = psutil.Process(self.pid)
+            return is_alive(process) and abs(process.create_time() - self.started_s) < _SAME_START_S
+        except psutil.NoSuchProcess:
+            return False
+
+
+def write_owner(workdir: Path, owner: Owner) -> None:
+    """Write the record in one step, so that a reader sees the old or the new one."""
+    write_whole(workdir / _OWNER_FILE, msgspec.json.encode(owner))
+
+
+def read_owner(workdir: Path) -> Owner | None:
+    """Return the record, or None where there is none that can be read."""
+    try:
+        return msgspec.json.decode((workdir / _OWNER_FILE).read_bytes(), type=Owner)
+    except (OSError, msgspec.MsgspecError):
+        return None
 
 
 def check_name(name: str) -> str:
@@ -46,14 +99,31 @@ def claim_cluster(
     with FileLock(clusters / ".lock"):
         remove_drafts(clusters)
         if workdir.exists():
-            former = read_owner(workdir)
-            if former is not None and not is_leftover(workdir):
-                raise _refuse_live(workdir.name, former)
+            former = look_at(workdir)
+            if former.state == "up":
+                raise StowageError(
+                    f"cluster {former.name!r} is up already; use it, choose another name, or run: stowage down "
+                    f"{former.name}"
+                )
+            if former.state == "owned":
+                raise StowageError(
+                    f"cluster {former.name!r} belongs to process {former.owner_pid}, which is still running; wait for "
+                    "it, or choose another name"
+                )
             remove_cluster(workdir)
         owners = [read_owner(folder) for folder in cluster_folders(clusters)]
         taken = {port for owner in owners if owner for port in owner.ports.all()}
         ports = choose_ports(api_port, taken, start=os.getpid())
-        owner = Owner.this_process(ports, claim_id, backend, minor)
+        owner = Owner(
+            pid=os.getpid(),
+            started_s=psutil.Process().create_time(),
+            kept=False,
+            claim_id=claim_id,
+            ports=ports,
+            backend=backend,
+            engine=os.environ.get("DOCKER_HOST", ""),
+            minor=minor or _ONLY_MINOR,
+        )
         # The folder appears with its owner in it, in one step: a reader never finds
         # a cluster that seems to have none.
         draft = Path(tempfile.mkdtemp(prefix=_DRAFT, dir=clusters))
@@ -85,31 +155,11 @@ def remove_drafts(clusters: Path) -> None:
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def is_leftover(workdir: Path) -> bool:
-    """Return whether a cluster is of no use: its owner is dead, or it was kept and does not run any more."""
-    owner = read_owner(workdir)
-    if owner is None:
-        return True
-    if not owner.kept:
-        return not owner.is_alive()
-    if owner.backend is Backend.KWOK_BINARY:
-        return component_process(workdir, API_SERVER) is None
-    return not containers_run(owner, workdir.name)
-
-
 def cluster_folders(clusters: Path) -> list[Path]:
     """Return the folders of all clusters, live or not, by name."""
     if not clusters.is_dir():
         return []
     return sorted(path for path in clusters.iterdir() if path.is_dir() and not path.name.startswith("."))
-
-
-def _refuse_live(name: str, owner: Owner) -> StowageError:
-    if owner.kept:
-        return StowageError(f"cluster {name!r} is up already; use it, choose another name, or run: stowage down {name}")
-    return StowageError(
-        f"cluster {name!r} belongs to process {owner.pid}, which is still running; wait for it, or choose another name"
-    )
 
 
 State = Literal["up", "owned", "leftover"]
@@ -119,31 +169,37 @@ State = Literal["up", "owned", "leftover"]
 class ClusterEntry:
     """One cluster of this user: kept and up, owned by a live process, or a leftover."""
 
-    name: str
     workdir: Path
     state: State
-    owner_pid: int | None
-    api_port: int | None
-    backend: Backend | None = None
+    owner: Owner | None
+
+    @property
+    def name(self) -> str:
+        """The cluster's name."""
+        return self.workdir.name
+
+    @property
+    def owner_pid(self) -> int | None:
+        """The live process that it belongs to."""
+        return self.owner.pid if self.owner and self.state == "owned" else None
+
+
+def look_at(workdir: Path) -> ClusterEntry:
+    """Return what becomes of a cluster: it is of no use if its owner is dead, or if it was kept and does not run."""
+    owner = read_owner(workdir)
+    state: State = "leftover"
+    if owner and not owner.kept:
+        state = "owned" if owner.is_alive() else "leftover"
+    elif owner:
+        kind = owner.backend is Backend.KIND
+        runs = containers_run(owner, workdir.name) if kind else bool(component_process(workdir, API_SERVER))
+        state = "up" if runs else "leftover"
+    return ClusterEntry(workdir, state, owner)
 
 
 def list_clusters() -> list[ClusterEntry]:
     """Return every cluster by name."""
-    entries = []
-    for folder in cluster_folders(layout.clusters_folder()):
-        owner = read_owner(folder)
-        state: State = "leftover" if is_leftover(folder) else "owned" if owner and not owner.kept else "up"
-        entries.append(
-            ClusterEntry(
-                name=folder.name,
-                workdir=folder,
-                state=state,
-                owner_pid=owner.pid if owner and state == "owned" else None,
-                api_port=owner.ports.kube_apiserver if owner else None,
-                backend=owner.backend if owner else None,
-            )
-        )
-    return entries
+    return [look_at(folder) for folder in cluster_folders(layout.clusters_folder())]
 
 
 def find_cluster(name: str) -> ClusterEntry:
@@ -168,7 +224,7 @@ def purge_clusters(*, everything: bool = False) -> list[str]:
     # The lock keeps a folder from being removed between its claim and its check.
     with FileLock(clusters / ".lock"):
         remove_drafts(clusters)
-        doomed = [f for f in cluster_folders(clusters) if everything or is_leftover(f)]
+        doomed = [one for one in cluster_folders(clusters) if everything or look_at(one).state == "leftover"]
         away: list[EngineUnreachableError] = []
         for folder in doomed:
             try:

@@ -15,23 +15,14 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from stowage_testbed.api.client import Manifest
+from stowage_testbed.api.client import Manifest, ask
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.base.wait import WaitTimeoutError, wait_until
-from stowage_testbed.cluster.components import (
-    HOST_NODE,
-    METRICS_SERVER,
-    component_failed,
-    has_ended,
-    spawn_component,
-    start_timeout,
-)
+from stowage_testbed.cluster.components import HOST_NODE, METRICS_SERVER, await_state, spawn_component, write_private
+from stowage_testbed.cluster.listing import read_owner
 from stowage_testbed.cluster.node_pool import metrics_path
-from stowage_testbed.cluster.owner import read_owner
 from stowage_testbed.cluster.ports import LOOPBACK, port_beside
 from stowage_testbed.cluster.probes import ApiProbe
-from stowage_testbed.cluster.service_account import write_account_kubeconfig, write_private
 from stowage_testbed.toolchain import tool_path
 
 if TYPE_CHECKING:
@@ -44,6 +35,8 @@ _API_SERVICE = "v1beta1.metrics.k8s.io"
 USAGE = "usage"
 CPU_ANNOTATION = "kwok.x-k8s.io/usage-cpu"
 MEMORY_ANNOTATION = "kwok.x-k8s.io/usage-memory"
+TOKEN_LIFE_S = 7 * 24 * 3600
+"""No cluster on fake nodes lives longer; a token dies with its account anyway."""
 MEMORY = "64Mi"
 """What every pod uses; metrics-server takes a container without memory for gone."""
 
@@ -73,7 +66,7 @@ class FakeKubelet:
         """Scrape these nodes, so that their usage until now is booked."""
         for node in nodes:
             try:
-                status, body = self.probe.get(metrics_path(node))
+                status, body = self.probe.ask(metrics_path(node))
                 answer = "" if status == http.HTTPStatus.OK else f"{status} {body.strip()[:200]}"
             except (OSError, http.client.HTTPException) as error:
                 answer = str(error)
@@ -132,29 +125,37 @@ def _annotated(annotation: str, otherwise: str) -> str:
     return f'"{annotation}" in {annotations} ? Quantity({annotations}["{annotation}"]) : ({otherwise})'
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """The files that metrics-server starts with; its certificate is checked with ``ca_bundle`` (base64)."""
+def make_identity(api: ApiClient, admin: Path, folder: Path) -> str:
+    """Write what metrics-server starts with into a new ``folder``, readable by this user only.
 
-    kubeconfig: Path
-    certificate: Path
-    key: Path
-    ca_bundle: str
-
-
-def make_identity(api: ApiClient, admin: Path, folder: Path) -> Identity:
-    """Write the files into a new ``folder``, readable by this user only; ``admin`` is an administrator's kubeconfig."""
+    Its certificate is checked with the bundle that is returned, in base64; ``admin`` is an administrator's kubeconfig.
+    """
     import trustme  # noqa: PLC0415 - it takes long to import, and few clusters need it
 
     folder.mkdir(mode=0o700)
     authority = trustme.CA()
     issued = authority.issue_cert(HOST)
-    ca_bundle = base64.b64encode(authority.cert_pem.bytes()).decode()
-    identity = Identity(folder / "kubeconfig.yaml", folder / "tls.crt", folder / "tls.key", ca_bundle)
-    write_private(identity.certificate, issued.cert_chain_pems[0].bytes())
-    write_private(identity.key, issued.private_key_pem.bytes())
-    write_account_kubeconfig(api, admin, NAMESPACE, METRICS_SERVER, identity.kubeconfig)
-    return identity
+    write_private(folder / "tls.crt", issued.cert_chain_pems[0].bytes())
+    write_private(folder / "tls.key", issued.private_key_pem.bytes())
+    write_account_kubeconfig(api, admin, NAMESPACE, METRICS_SERVER, folder / "kubeconfig.yaml")
+    return base64.b64encode(authority.cert_pem.bytes()).decode()
+
+
+def write_account_kubeconfig(api: ApiClient, admin: Path, namespace: str, name: str, target: Path) -> None:
+    """Write a kubeconfig that acts as a ServiceAccount of the administrator's cluster, for this user's eyes only."""
+    path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
+    request = {"spec": {"expirationSeconds": TOKEN_LIFE_S}}
+    answer = ask(api, "POST", path, f"give a token of ServiceAccount {name}", request)
+    (cluster,) = yaml.safe_load(admin.read_text(encoding="utf-8"))["clusters"]
+    kubeconfig = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [cluster],
+        "users": [{"name": name, "user": {"token": str(answer["status"]["token"])}}],
+        "contexts": [{"name": name, "context": {"cluster": cluster["name"], "user": name}}],
+        "current-context": name,
+    }
+    write_private(target, yaml.safe_dump(kubeconfig).encode())
 
 
 def start_metrics_server(
@@ -171,15 +172,16 @@ def start_metrics_server(
     objects = Objects(api)
     for manifest in account:
         objects.create(manifest)
-    identity = make_identity(api, kubeconfig, workdir / METRICS_SERVER)
+    own = workdir / METRICS_SERVER
+    ca_bundle = make_identity(api, kubeconfig, own)
     flags = {
         "bind-address": LOOPBACK,
         "secure-port": port,
-        "tls-cert-file": identity.certificate,
-        "tls-private-key-file": identity.key,
-        "kubeconfig": identity.kubeconfig,
-        "authentication-kubeconfig": identity.kubeconfig,
-        "authorization-kubeconfig": identity.kubeconfig,
+        "tls-cert-file": own / "tls.crt",
+        "tls-private-key-file": own / "tls.key",
+        "kubeconfig": own / "kubeconfig.yaml",
+        "authentication-kubeconfig": own / "kubeconfig.yaml",
+        "authorization-kubeconfig": own / "kubeconfig.yaml",
         "metric-resolution": f"{resolution_s}s",
         # Less than nine tenths of the resolution, or it would not start.
         "kubelet-request-timeout": f"{resolution_s // 2}s",
@@ -191,22 +193,20 @@ def start_metrics_server(
     }
     spawn_component(workdir, METRICS_SERVER, [str(tool_path(METRICS_SERVER))], flags)
     registration["spec"]["service"]["port"] = port
-    registration["spec"]["caBundle"] = identity.ca_bundle
+    registration["spec"]["caBundle"] = ca_bundle
     objects.create(registration)
 
     def availability() -> str:
-        if has_ended(workdir, METRICS_SERVER):
-            raise component_failed(workdir, METRICS_SERVER)
         status = objects.read("APIService", _API_SERVICE).get("status") or {}
         found = (one for one in status.get("conditions") or () if one["type"] == "Available")
         return next((f"{one['status']}: {one['message']}" for one in found), "not looked at")
 
-    try:
-        wait_until(
-            "the API server to reach metrics-server",
-            availability,
-            lambda seen: seen.startswith("True"),
-            timeout_s=timeout_s,
-        )
-    except WaitTimeoutError as error:
-        raise start_timeout(workdir, error, METRICS_SERVER) from error
+    await_state(
+        workdir,
+        "the API server to reach metrics-server",
+        availability,
+        lambda seen: seen.startswith("True"),
+        of=METRICS_SERVER,
+        needed=(METRICS_SERVER,),
+        timeout_s=timeout_s,
+    )

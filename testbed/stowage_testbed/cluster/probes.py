@@ -41,7 +41,7 @@ class ApiProbe:
     def ready(self) -> str:
         """Return "ok" once the API server is ready, and what it says before."""
         try:
-            status, body = self.get("/readyz")
+            status, body = self.ask("/readyz")
         except (OSError, http.client.HTTPException) as error:
             return f"no answer from the API server ({error})"
         return body if status == http.HTTPStatus.OK else f"not ready: {body}"
@@ -60,26 +60,23 @@ class ApiProbe:
 
     def release_nodes(self, kept: str) -> None:
         """Delete the leases on all nodes but the one ``kept``."""
-        status, body = self._ask("DELETE", f"{_LEASES}?fieldSelector=metadata.name%21%3D{kept}")
+        status, body = self.ask(f"{_LEASES}?fieldSelector=metadata.name%21%3D{kept}", "DELETE")
         if status != http.HTTPStatus.OK:
             raise StowageError(
                 f"the leases on the fake nodes cannot be deleted ({body}), and until "
                 "they run out a new KWOK leaves the nodes alone; start the cluster anew"
             )
 
-    def get(self, path: str) -> tuple[int, str]:
-        """Return status and body of one document."""
-        return self._ask("GET", path)
-
     def _find(self, path: str) -> str | None:
         """Return a document, or ``None`` while there is none or nobody answers."""
         try:
-            status, body = self.get(path)
+            status, body = self.ask(path)
         except (OSError, http.client.HTTPException):
             return None
         return body if status == http.HTTPStatus.OK else None
 
-    def _ask(self, verb: str, path: str) -> tuple[int, str]:
+    def ask(self, path: str, verb: str = "GET") -> tuple[int, str]:
+        """Return status and body of the answer."""
         connection = http.client.HTTPSConnection(LOOPBACK, self.port, timeout=_TIMEOUT_S, context=self.context)
         with closing(connection):
             connection.request(verb, path)
@@ -90,16 +87,9 @@ class ApiProbe:
 NO_SPACE = "NOSPACE"
 """The alarm of an etcd that has reached its quota: it takes no more writes."""
 
-_ETCD_TIMEOUT_S = 1.0
-
-
-def etcd_health(workdir: Path) -> dict[str, Any]:
-    """Return what etcd says of itself; it answers also while it takes no writes."""
-    return ask_etcd(workdir, "GET", "/health?serializable=true", None, _ETCD_TIMEOUT_S)
-
 
 def ask_etcd(workdir: Path, verb: str, path: str, body: Mapping[str, Any] | None, timeout_s: float) -> dict[str, Any]:
-    """Return etcd's answer to one request, in JSON both; raises as `etcd_health`."""
+    """Return etcd's answer to one request, in JSON both; an OSError, ValueError or HTTPException without one."""
     with closing(_Connection(workdir, timeout_s)) as connection:
         connection.request(verb, path, None if body is None else json.dumps(body))
         response = connection.getresponse()

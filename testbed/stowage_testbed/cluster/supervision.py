@@ -31,8 +31,8 @@ from stowage_testbed.cluster.components import (
     was_started,
 )
 from stowage_testbed.cluster.kwokctl_config import ETCD_SOCKET
-from stowage_testbed.cluster.owner import read_owner
-from stowage_testbed.cluster.probes import NO_SPACE, etcd_health
+from stowage_testbed.cluster.listing import read_owner
+from stowage_testbed.cluster.probes import NO_SPACE, ask_etcd
 from stowage_testbed.hostpods import EndedContainers
 
 WATCHED = (*CONTROL_PLANE, SCHEDULER, METRICS_SERVER, HOST_PODS)
@@ -40,6 +40,7 @@ WATCHED = (*CONTROL_PLANE, SCHEDULER, METRICS_SERVER, HOST_PODS)
 LEAST_FREE_BYTES = 128 << 20
 """On a disk: etcd allocates its log in pieces of 64 MB, and the audit log grows by as much in seconds."""
 _SIGNAL_BASE = 128
+_ETCD_TIMEOUT_S = 1.0
 
 
 class ClusterHealth:
@@ -122,7 +123,8 @@ class ClusterHealth:
             return None
         # A process that has ended, or is slow, is found out otherwise.
         with suppress(OSError, ValueError, http.client.HTTPException):
-            if NO_SPACE in str(etcd_health(self._workdir).get("reason", "")):
+            health_of_etcd = ask_etcd(self._workdir, "GET", "/health?serializable=true", None, _ETCD_TIMEOUT_S)
+            if NO_SPACE in str(health_of_etcd.get("reason", "")):
                 return _no_room("etcd has reached its quota", self._workdir / "etcd")
         return None
 
@@ -198,31 +200,27 @@ def needing_host_pods(cluster: Cluster) -> Iterator[None]:
     Their restart would go unnoticed, and what is measured would be worth nothing. One that has never been ready is the
     matter of whoever waits for that.
     """
-    state = _healths.get(cluster.workdir)
-    if state is None:
-        yield
-        return
-    state.pass_over_ended()  # what ended before was not needed
-    state.needs_pods += 1
+    if state := _healths.get(cluster.workdir):
+        state.pass_over_ended()  # what ended before was not needed
+        state.needs_pods += 1
     try:
         yield
     finally:
-        state.needs_pods -= 1
+        if state:
+            state.needs_pods -= 1
 
 
 @contextmanager
 def expecting_container_ends(cluster: Cluster) -> Iterator[None]:
     """Take the end of a container that is needed for none, in the block."""
-    state = _healths.get(cluster.workdir)
-    if state is None:
-        yield
-        return
-    state.expects_containers = True
+    if state := _healths.get(cluster.workdir):
+        state.expects_containers = True
     try:
         yield
     finally:
-        state.pass_over_ended()
-        state.expects_containers = False
+        if state:
+            state.pass_over_ended()
+            state.expects_containers = False
 
 
 @contextmanager

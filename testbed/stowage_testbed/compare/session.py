@@ -32,7 +32,7 @@ from stowage_testbed.compare.comparison import (
 from stowage_testbed.compare.request import CompareListener, CompareRequest, make_turns
 from stowage_testbed.compare.speed import measure_speed
 from stowage_testbed.compare.verdicts import FIRST_LOOK, Question
-from stowage_testbed.helm.release import FileLog
+from stowage_testbed.helm.release import file_log
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.condition import pods_gone, pods_placed
 from stowage_testbed.observe.source import PACKING_PLANS
@@ -312,7 +312,7 @@ class ArmTurn(Harness, Listener):
         recorder.report(f"start {self._arm.name}")
         folder, limits = self._request.folder / "logs" / self._turn.folder, self._request.limits[self._turn.limits]
         with self._arm.running(self._context.cluster, folder, limits) as running, ended_with(running):
-            recorder.follow_logs({name: FileLog(file) for name, file in running.log_files.items()})
+            recorder.follow_logs({name: file_log(file) for name, file in running.log_files.items()})
             if self._request.warm_up:
                 recorder.report("warm up")
                 # The end of the name is what no other run has.

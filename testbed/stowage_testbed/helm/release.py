@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,48 +23,34 @@ OVERTIME_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class FileLog:
-    """The log of a container that is a process of this machine."""
+class Log:
+    """The log of a container: where a user finds it, and what reads it as it is now, empty if there is nothing."""
 
-    file: Path
-
-    def text(self) -> str:
-        """Return it as it is now; empty if nothing is available."""
-        return self.file.read_text(encoding="utf-8", errors="replace") if self.file.is_file() else ""
-
-    def __str__(self) -> str:
-        """Return where it is."""
-        return str(self.file)
+    where: str
+    text: Callable[[], str]
 
 
-@dataclass(frozen=True, slots=True)
-class PodLog:
-    """The log of a container on a node, with that of its last life before."""
+def file_log(file: Path) -> Log:
+    """Return the log of a container that is a process of this machine."""
+    return Log(str(file), lambda: file.read_text(encoding="utf-8", errors="replace") if file.is_file() else "")
 
-    cluster: Cluster
-    namespace: str
-    pod: str
-    container: str
 
-    def text(self) -> str:
-        """Ask the node for it."""
+def pod_log(cluster: Cluster, namespace: str, pod: str, container: str) -> Log:
+    """Return the log of a container on a node, with that of its last life before."""
+
+    def ask_node() -> str:
         texts = []
-        with self.cluster.api_client() as client:
+        with cluster.api_client() as client:
             for previous in (True, False):
                 # It may not have begun, or there was no life before.
                 with suppress(ApiException):
                     said = CoreV1Api(client).read_namespaced_pod_log(
-                        self.pod, self.namespace, container=self.container, previous=previous
+                        pod, namespace, container=container, previous=previous
                     )
                     texts.append(str(said or ""))
         return "".join(texts)
 
-    def __str__(self) -> str:
-        """Return how a user reads it."""
-        return f"kubectl logs --namespace {self.namespace} {self.pod} {self.container}"
-
-
-Log = FileLog | PodLog
+    return Log(f"kubectl logs --namespace {namespace} {pod} {container}", ask_node)
 
 
 def last_lines(log: Log, count: int) -> list[str]:
@@ -100,9 +87,9 @@ class Release:
     def logs(self) -> dict[str, Log]:
         """Return the newest pod's logs by container name."""
         if not self.cluster.release_location.containers:
-            return {name: FileLog(file) for name, file in self.log_files().items()}
+            return {name: file_log(file) for name, file in self.log_files().items()}
         return {
-            container.name: PodLog(self.cluster, self.namespace, pod.metadata.name, container.name)
+            container.name: pod_log(self.cluster, self.namespace, pod.metadata.name, container.name)
             for pod in self.pods()[:1]
             for container in pod.spec.containers
         }

@@ -128,7 +128,7 @@ def diagnose(release: Release) -> str:
     if not lines:
         lines.append(f"  none in namespace {release.namespace}; see the events there")
     for name, log in sorted(release.logs().items()):
-        lines.append(f"  last lines of {name} ({log}):")
+        lines.append(f"  last lines of {name} ({log.where}):")
         lines += [f"    {line}" for line in last_lines(log, LOG_LINES)]
     return "\n".join(lines)
 

@@ -21,7 +21,7 @@ from stowage_testbed.hostpods.node import (
     timestamp,
 )
 from stowage_testbed.hostpods.status import ContainerRecord, StatusComposer, first_record, running, waiting
-from stowage_testbed.hostpods.volumes import Volumes
+from stowage_testbed.hostpods.volumes import Volumes, remove_tree
 
 VOLUME_REFRESH_S = 30.0
 """How often tokens and ConfigMaps are looked at again."""
@@ -31,7 +31,6 @@ COMPONENT = "stowage-hostpods"
 _GONE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT})
 """Answers about a pod that is not there, or whose name is another's."""
 _NO_EVENT = frozenset({"ContainerCreating", "PodInitializing"})
-_NOT_FILLED = (HostPodsError, ApiRefusedError, ApiUnreachableError)
 
 _log = logging.getLogger(__name__)
 
@@ -84,7 +83,7 @@ class PodRunner:
         await cancel_and_wait(living)
         self._finished = True
         self._sandbox.mounts.unlink()
-        self._volumes.remove()
+        remove_tree(self._volumes.folder)
         await cancel_and_wait(reporting)
         await self._flush()
         body = {"gracePeriodSeconds": 0, "preconditions": {"uid": self._pod["metadata"]["uid"]}}
@@ -115,35 +114,28 @@ class PodRunner:
             self._all_wait(waiting("NotSupportedOnHost", message))
             return
         self._changes.set()
-        await self._first_fill()
         async with asyncio.TaskGroup() as keeping:
-            keeping.create_task(self._refresh_volumes())
-            for runner in self._runners:
-                keeping.create_task(runner.run())
+            await self._fill_volumes(keeping)
 
-    async def _first_fill(self) -> None:
-        """Fill the volumes; whatever is missing may still come."""
+    async def _fill_volumes(self, keeping: asyncio.TaskGroup) -> None:
+        """Fill the volumes again and again; the containers start once nothing is missing, which may still come."""
         backoff = Backoff(self._sandbox.longest_backoff_s)
-        while not self._volumes_ready:
-            try:
-                await self._volumes.fill(self._pod)
-            except _NOT_FILLED as error:
-                _log.warning("pod %s waits: %s", pod_key(self._pod), error)
-                refused = "ApiServerRefused" if isinstance(error, ApiRefusedError) else "ApiServerUnreachable"
-                reason = error.reason if isinstance(error, HostPodsError) else refused
-                self._all_wait(waiting(reason, str(error)))
-                await self._clock.pause(backoff.after_run(0.0))
-            else:
-                self._volumes_ready = True
-                self._all_wait(waiting("PodInitializing"))
-
-    async def _refresh_volumes(self) -> None:
         while True:
-            await self._clock.pause(VOLUME_REFRESH_S)
             try:
                 await self._volumes.fill(self._pod)
-            except _NOT_FILLED as error:
-                _log.warning("volumes of %s stay old: %s", pod_key(self._pod), error)
+            except (HostPodsError, ApiRefusedError, ApiUnreachableError) as error:
+                _log.warning("volumes of %s are not filled: %s", pod_key(self._pod), error)
+                if not self._volumes_ready:
+                    refused = "ApiServerRefused" if isinstance(error, ApiRefusedError) else "ApiServerUnreachable"
+                    reason = error.reason if isinstance(error, HostPodsError) else refused
+                    self._all_wait(waiting(reason, str(error)))
+            else:
+                if not self._volumes_ready:
+                    self._volumes_ready = True
+                    self._all_wait(waiting("PodInitializing"))
+                    for runner in self._runners:
+                        keeping.create_task(runner.run())
+            await self._clock.pause(VOLUME_REFRESH_S if self._volumes_ready else backoff.after_run(0.0))
 
     def _all_wait(self, state: Manifest) -> None:
         for runner in self._runners:

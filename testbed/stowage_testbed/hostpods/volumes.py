@@ -22,16 +22,8 @@ CURRENT = "..data"
 READ_ONLY_FOLDER = 0o555
 
 
-@dataclass(frozen=True, slots=True)
-class FileContent:
-    """One file: its bytes and its permission bits."""
-
-    data: bytes
-    mode: int
-
-
-Payload = dict[str, FileContent]
-"""File contents by path inside the volume."""
+Payload = dict[str, tuple[bytes, int]]
+"""Each file's bytes and permission bits, by its path inside the volume."""
 
 
 class Volumes:
@@ -64,10 +56,6 @@ class Volumes:
                     payload |= await self._token(pod, source["serviceAccountToken"])
             write_atomically(folder, payload)
 
-    def remove(self) -> None:
-        """Remove all volumes, as the end of a pod does."""
-        remove_tree(self.folder)
-
     async def _keys(self, pod: Manifest, kind: str, source: Manifest, default_mode: int) -> Payload:
         """Return all keys as files, or those that ``items`` names under its paths."""
         namespace = pod["metadata"]["namespace"]
@@ -84,7 +72,7 @@ class Volumes:
         payload: Payload = {}
         for item in source.get("items") or ({"key": key, "path": key} for key in data):
             if item["key"] in data:
-                payload[item["path"]] = FileContent(data[item["key"]], item.get("mode", mode))
+                payload[item["path"]] = (data[item["key"]], item.get("mode", mode))
             elif not source.get("optional"):
                 raise _not_ready(f"{kind} {namespace}/{name} has no key {item['key']!r}; add it")
         return payload
@@ -106,7 +94,7 @@ class Volumes:
             status = (await self._api.call("POST", f"{accounts}/{account}/token", {"spec": spec}))["status"]
             granted_s = (datetime.fromisoformat(status["expirationTimestamp"]) - now).total_seconds()
             held = self._tokens[path] = (status["token"].encode(), now + timedelta(seconds=granted_s * RENEW_AT))
-        return {path: FileContent(held[0], TOKEN_MODE)}
+        return {path: (held[0], TOKEN_MODE)}
 
 
 def _not_ready(cause: str) -> HostPodsError:
@@ -124,14 +112,14 @@ def write_atomically(folder: Path, payload: Payload) -> bool:
     former = current.readlink() if current.is_symlink() else None
     if former is not None:
         shown = {str(one.relative_to(current)): one.read_bytes() for one in current.rglob("*") if one.is_file()}
-        if shown == {path: content.data for path, content in payload.items()}:
+        if shown == {path: data for path, (data, _) in payload.items()}:
             return False
     version = Path(tempfile.mkdtemp(prefix="..", dir=folder))
-    for path, content in payload.items():
+    for path, (data, mode) in payload.items():
         file = version / path
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content.data)
-        file.chmod(content.mode)
+        file.write_bytes(data)
+        file.chmod(mode)
     version.chmod(READ_ONLY_FOLDER)
     fresh = folder / f"{CURRENT}_tmp"
     fresh.unlink(missing_ok=True)

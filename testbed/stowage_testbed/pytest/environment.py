@@ -16,8 +16,7 @@ from stowage_testbed.api.objects import Objects
 from stowage_testbed.base import health
 from stowage_testbed.cluster.backend import RELEASE_TOOLS
 from stowage_testbed.cluster.base import Cluster
-from stowage_testbed.cluster.node_pool import NodePool, parse_node_specs
-from stowage_testbed.cluster.nodes import create_nodes
+from stowage_testbed.cluster.node_pool import NodePool, create_nodes, parse_node_specs
 from stowage_testbed.compare.arms import choose_arms
 from stowage_testbed.compare.arms.serving import ArmEndedError, remove_arms
 from stowage_testbed.compare.session import refuse_second_scheduler

@@ -9,7 +9,7 @@ from functools import partial
 from stowage_testbed.api.kinds import DEFINITION, Kind, KindMissingError
 from stowage_testbed.api.objects import Objects, make_manifest
 from stowage_testbed.base.wait import wait_until
-from stowage_testbed.cluster.nodes import create_ready
+from stowage_testbed.cluster.node_pool import create_ready
 from stowage_testbed.observe.condition import object_there, objects_gone, pods_gone
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.scenario.manifests import make_priority_classes, name_priority_class

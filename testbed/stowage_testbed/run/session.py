@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.choice import existing_cluster
+from stowage_testbed.cluster.components import check_no_scheduler
 from stowage_testbed.cluster.interruption import ending_cleanly, take_down
 from stowage_testbed.cluster.listing import purge_clusters
-from stowage_testbed.cluster.stock_scheduler import check_no_scheduler
 from stowage_testbed.cluster.supervision import supervised
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run.context import RunContext, Stopwatch
@@ -28,7 +28,7 @@ def open_cluster(request: RunRequest, listener: Listener, stopwatch: Stopwatch) 
         if request.cluster is not None:
             cluster = existing_cluster(request.cluster)
             cluster.check_minor(request.minor)
-            check_no_scheduler(cluster)
+            check_no_scheduler(cluster.workdir)
             with supervised(cluster, request.folders):
                 yield cluster
             return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
-import json
 import os
 import platform
 import shutil
@@ -21,7 +20,7 @@ from stowage_testbed.toolchain.manifest import choose_minor, find_minor, load_ma
 
 PACKAGES = ("stowage", "ortools", "numba", "numpy", "kubernetes", "grpcio", "protobuf")
 GIT_TIMEOUT_S = 60
-FINGERPRINT_LENGTH = 12
+DIGEST_LENGTH = 12
 
 
 def machine() -> dict[str, Any]:
@@ -65,13 +64,6 @@ def environment(minor: str | None = None) -> dict[str, Any]:
     }
 
 
-def fingerprint() -> str:
-    """Return a short hash of the optimiser's source, its libraries and the machine; records of two are not mixed."""
-    facts = {"source": source_digest(), "machine": machine(), "packages": package_versions()}
-    text = json.dumps(facts, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:FINGERPRINT_LENGTH]
-
-
 def source_digest() -> str:
     """Return a short hash of the optimiser's source."""
     digest = hashlib.sha256()
@@ -79,7 +71,7 @@ def source_digest() -> str:
     for path in sorted(root.rglob("*.py")):
         digest.update(str(path.relative_to(root)).encode())
         digest.update(path.read_bytes())
-    return digest.hexdigest()[:FINGERPRINT_LENGTH]
+    return digest.hexdigest()[:DIGEST_LENGTH]
 
 
 def _git(checkout: Path, *arguments: str) -> str | None:

@@ -26,10 +26,12 @@ from stowage_testbed.toolchain.manifest import DEFAULT_GROUP, Manifest, Space, T
 from stowage_testbed.toolchain.progress import ToolProgress, say, telling
 from stowage_testbed.toolchain.release import (
     DownloadError,
+    Release,
     SourceKind,
     ToolSource,
     choose_source,
     find_releases,
+    sources_in_words,
     take_release,
 )
 
@@ -74,9 +76,9 @@ def install_missing(tools: Sequence[Tool], manifest: Manifest, source: ToolSourc
     time = f" (up to {minutes} min on two cores)" if minutes else ""
     say(f"stowage: {say_missing(tools)}; installing now, once{time}; the same beforehand: {install_command(tools)}")
     releases = find_releases(tools, manifest, source)
-    say(f"tools: {releases.in_words()}")
+    say(f"tools: {sources_in_words(releases)}")
     builder = GoBuilder(lambda: find_go(manifest.go))
-    built = [tool for tool in tools if tool.name not in releases.found]
+    built = [tool for tool in tools if not isinstance(releases[tool.name], Release)]
     if built:
         builder.go()  # before anything takes time
     needed = needed_bytes(tools, built, manifest)
@@ -91,8 +93,8 @@ def install_missing(tools: Sequence[Tool], manifest: Manifest, source: ToolSourc
         return f"tools: {elapsed_s:.0f} s, {installed} of {len(tools)} installed; {words}"
 
     def put(tool: Tool, target: Path) -> None:
-        release = releases.found.get(tool.name)
-        if release is not None:
+        release = releases[tool.name]
+        if isinstance(release, Release):
             try:
                 take_release(release, target, progress[tool.name])
                 return

@@ -88,49 +88,39 @@ class Release:
     member: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Releases:
-    """By tool: the release to take, or else why it is built."""
-
-    found: Mapping[str, Release]
-    reasons: Mapping[str, str]
-
-    def in_words(self) -> str:
-        """Return in one line which tool comes from where, and why."""
-        parts = [f"official releases of {', '.join(self.found)}"] if self.found else []
-        for why in dict.fromkeys(self.reasons.values()):
-            names = [name for name, its in self.reasons.items() if its == why]
-            parts.append(f"Go modules for {', '.join(names)} ({why})")
-        return "; ".join(parts)
+def sources_in_words(sources: Mapping[str, Release | str]) -> str:
+    """Return in one line which tool comes from where, and why."""
+    released = [name for name, its in sources.items() if isinstance(its, Release)]
+    parts = [f"official releases of {', '.join(released)}"] if released else []
+    for why in dict.fromkeys(its for its in sources.values() if isinstance(its, str)):
+        names = [name for name, its in sources.items() if its == why]
+        parts.append(f"Go modules for {', '.join(names)} ({why})")
+    return "; ".join(parts)
 
 
-def find_releases(tools: Sequence[Tool], manifest: Manifest, source: ToolSource) -> Releases:
-    """Look which tools can be taken from a release of which a digest is known.
+def find_releases(tools: Sequence[Tool], manifest: Manifest, source: ToolSource) -> dict[str, Release | str]:
+    """Return by tool the release to take, of which a digest is known, or else why it is built.
 
     A digest comes from the manifest's pins, or from the file that a project publishes beside its archives. Our own
     tools are built where no release has the very sources that are here. Raises `StowageError` if only releases are
     wanted and some cannot be had; it names all of them.
     """
     if source.kind is SourceKind.GO:
-        return Releases({}, {tool.name: "as asked for" for tool in tools})
-    released = [tool for tool in tools if tool.archive]
-    reasons = {tool.name: "none is released" for tool in tools if not tool.archive}
-    found: dict[str, Release] = {}
-    refused: dict[str, str] = {}
+        return {tool.name: "as asked for" for tool in tools}
     with ThreadPoolExecutor(8) as pool:
-        answers = pool.map(lambda tool: _look_up(tool, manifest, source), released)
-        for tool, answer in zip(released, answers, strict=True):
-            if isinstance(answer, Release):
-                found[tool.name] = answer
-            else:
-                (reasons if tool.own else refused)[tool.name] = answer
+        found = dict(pool.map(lambda tool: (tool.name, _look_up(tool, manifest, source)), tools))
+    refused = [
+        f"{tool.name}: {found[tool.name]}"
+        for tool in tools
+        if tool.archive and not tool.own and not isinstance(found[tool.name], Release)
+    ]
     if refused and source.kind is SourceKind.RELEASE:
-        causes = "\n  ".join(f"{name}: {why}" for name, why in refused.items())
+        causes = "\n  ".join(refused)
         raise StowageError(
             f"releases cannot be had:\n  {causes}\nname a server that has them and their digests with --mirror, or "
             "build with --source go"
         )
-    return Releases(found, {**refused, **reasons})
+    return found
 
 
 def take_release(release: Release, target: Path, progress: ToolProgress) -> None:
@@ -183,6 +173,8 @@ def architecture() -> str:
 
 def _look_up(tool: Tool, manifest: Manifest, source: ToolSource) -> Release | str:
     """Return a tool's release, or why it cannot be taken."""
+    if tool.archive is None:
+        return "none is released"
     archive = archive_of(tool)
     address = source.address(archive.url)
     sha256 = manifest.pins.get(archive.url)

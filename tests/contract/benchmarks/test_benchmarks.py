@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.engine import build_of
 from benchmarks.optimizer import benchmark as optimizer
 from benchmarks.optimizer.scope import FleetScope
 from benchmarks.score_cache import benchmark as score_cache
 from benchmarks.score_cache.benchmark import CacheScope, Workload
-from stowage_testbed.toolchain.environment import fingerprint
 
 OPTIMIZER = FleetScope(
     name="tiny",
@@ -36,8 +36,8 @@ def test_the_optimiser_is_measured_once_and_leaves_every_figure(
 ) -> None:
     """Interrupted or repeated, it goes on from what is there."""
     # Sources that are edited meanwhile would make it another optimiser's run.
-    mark = fingerprint()
-    monkeypatch.setattr(optimizer, "fingerprint", lambda: mark)
+    mark = build_of()
+    monkeypatch.setattr(optimizer, "build_of", lambda: mark)
     said: list[str] = []
 
     optimizer.run_benchmark(OPTIMIZER, None, tmp_path, said.append)

@@ -35,7 +35,8 @@ def test_two_clusters_stand_side_by_side_and_take_pods_at_once(cluster_name: str
         with second.api_client() as api:
             core: Any = CoreV1Api(api)
             accounts = core.list_service_account_for_all_namespaces().items
-        ports = {find_cluster(n).api_port for n in (cluster_name, other.name)}
+        owners = [find_cluster(one).owner for one in (cluster_name, other.name)]
+        ports = {owner.ports.kube_apiserver for owner in owners if owner}
         assert len(ports) == 2
         with pytest.raises(StowageError, match=f"process {os.getpid()}"):
             KwokBinaryCluster(cluster_name).up()

@@ -33,8 +33,7 @@ from stowage_testbed.cluster.components import (
     start_host_pods,
 )
 from stowage_testbed.cluster.interruption import running_cluster
-from stowage_testbed.cluster.listing import find_cluster
-from stowage_testbed.cluster.owner import read_owner
+from stowage_testbed.cluster.listing import find_cluster, read_owner
 from stowage_testbed.cluster.supervision import supervised
 
 pytestmark = pytest.mark.e2e

@@ -24,8 +24,15 @@ from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.choice import existing_cluster, fitness_of, new_cluster
 from stowage_testbed.cluster.components import API_SERVER, kill_processes, marked_environment, pid_file, processes_of
 from stowage_testbed.cluster.kind import write_certificates
-from stowage_testbed.cluster.listing import check_name, claim_cluster, list_clusters, purge_clusters
-from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
+from stowage_testbed.cluster.listing import (
+    Owner,
+    check_name,
+    claim_cluster,
+    list_clusters,
+    purge_clusters,
+    read_owner,
+    write_owner,
+)
 from stowage_testbed.cluster.ports import FIRST, LAST, Ports, choose_ports, port_beside
 from stowage_testbed.images.docker_engine import EngineUnreachableError
 
@@ -59,7 +66,7 @@ def of_a_dead_process(folder: Path, owner: Owner) -> None:
 
 
 def kept_and_running(folder: Path, owner: Owner) -> None:
-    write_owner(folder, owner.as_kept())
+    write_owner(folder, replace(owner, kept=True))
     # Stands for the API server: it need only be alive.
     pid_file(folder, API_SERVER).write_text(str(os.getpid()))
 
@@ -136,7 +143,7 @@ def test_purge_removes_leftovers_alone(clusters: Path) -> None:
     (clusters / "bare").mkdir()
     (clusters / ".claim-killed").mkdir()
     stopped, owner = a_cluster(clusters, "stopped")
-    write_owner(stopped, owner.as_kept())
+    write_owner(stopped, replace(owner, kept=True))
     kept_and_running(*a_cluster(clusters, "kept"))
     a_cluster(clusters, "mine")
     states = {entry.name: (entry.state, entry.owner_pid) for entry in list_clusters()}
@@ -161,7 +168,7 @@ def test_a_cluster_remembers_how_it_is_run(clusters: Path) -> None:
         workdir = on_backend(clusters, backend.value, backend)
         assert existing_cluster(backend.value).backend is backend
         assert new_cluster(backend, "two").backend is backend
-    assert {entry.backend for entry in list_clusters()} == set(Backend)
+    assert {entry.owner.backend for entry in list_clusters() if entry.owner} == set(Backend)
 
     file = workdir / "owner.json"
     raw = json.loads(file.read_text())

@@ -13,9 +13,9 @@ from cryptography import x509
 
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster import metrics_server as server
+from stowage_testbed.cluster.components import write_private
 from stowage_testbed.cluster.metrics_server import FakeKubelet, read_manifests, usage_object
 from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, NodePoolError, Taint, parse_node_specs
-from stowage_testbed.cluster.service_account import write_private
 
 BAD = yaml.safe_load(Path(__file__).with_name("node_specs.yaml").read_text("utf-8"))
 
@@ -87,15 +87,16 @@ def test_the_certificate_is_made_out_to_the_service(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(server, "write_account_kubeconfig", written)
     api: Any = object()
 
-    made = server.make_identity(api, tmp_path / "admin", tmp_path / "metrics-server")
+    folder = tmp_path / "metrics-server"
+    server.make_identity(api, tmp_path / "admin", folder)
 
-    certificate = x509.load_pem_x509_certificate(made.certificate.read_bytes())
+    certificate = x509.load_pem_x509_certificate((folder / "tls.crt").read_bytes())
     names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
     found = names.value.get_values_for_type(x509.DNSName)
     assert found == ["metrics-server.kube-system.svc"]
-    for file in (made.key, made.kubeconfig):
-        assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert stat.S_IMODE(made.key.parent.stat().st_mode) == 0o700
+    for name in ("tls.key", "kubeconfig.yaml"):
+        assert stat.S_IMODE((folder / name).stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     # The API server holds it against that name.
     (registration,) = [one for one in read_manifests("metrics-server") if one["kind"] == "APIService"]
     assert "insecureSkipTLSVerify" not in registration["spec"]

@@ -52,7 +52,7 @@ def startup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Startup
         pid_file(workdir, component).write_text(str(idle.pid))
     with socket.create_server(("", 0)) as kwok:
         ports = Ports(0, 0, 0, 0, kwok.getsockname()[1])
-        yield Startup(workdir, tmp_path / "config", ports, HANG_S)
+        yield Startup(workdir, ports, HANG_S)
     idle.kill()
     idle.wait()
 

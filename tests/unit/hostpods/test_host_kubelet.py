@@ -18,7 +18,7 @@ from stowage_testbed.hostpods.node import HostPodsError, Manifest
 from stowage_testbed.hostpods.pod import PodRunner, unsupported_fields
 from stowage_testbed.hostpods.process import container_environment, expand
 from stowage_testbed.hostpods.status import ContainerRecord, StatusComposer, phase, running, terminated, waiting
-from stowage_testbed.hostpods.volumes import FileContent, Mounts, Volumes, remove_tree, write_atomically
+from stowage_testbed.hostpods.volumes import Mounts, Volumes, remove_tree, write_atomically
 
 PLAIN = a_container("true")
 
@@ -175,8 +175,8 @@ def test_a_token_is_renewed_when_most_of_its_life_has_passed(tmp_path: Path) -> 
 def test_a_change_is_seen_whole_or_not_at_all(tmp_path: Path) -> None:
     """Two files that belong together must never be of two versions."""
     folder = tmp_path / "v"
-    old = {"a": FileContent(b"1", 0o600), "gone": FileContent(b"x", 0o600)}
-    new = {"a": FileContent(b"2", 0o600), "b/c": FileContent(b"2", 0o400)}
+    old = {"a": (b"1", 0o600), "gone": (b"x", 0o600)}
+    new = {"a": (b"2", 0o600), "b/c": (b"2", 0o400)}
     write_atomically(folder, old)
     opened = (folder / "..data").resolve()
 

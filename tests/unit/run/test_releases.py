@@ -12,7 +12,7 @@ import pytest
 from amounts import asked
 
 from stowage_testbed.api.objects import Objects
-from stowage_testbed.helm.release import FileLog, Release
+from stowage_testbed.helm.release import Release, file_log
 from stowage_testbed.run.arm import PodOverrides, apply_overrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.listener import Listener
@@ -135,7 +135,7 @@ def recorded(log: Path, *, kept: bool) -> RunRecorder:
     context = SimpleNamespace(
         cluster=SimpleNamespace(audit_log=log.parent / "audit.log"), observer=SimpleNamespace(restart_journal=list)
     )
-    release = SimpleNamespace(logs=lambda: {"scheduler": FileLog(log)})
+    release = SimpleNamespace(logs=lambda: {"scheduler": file_log(log)})
     recorder = RunRecorder(cast("RunContext", context), Listener())
     wanted = Wanted("default", optimizer_enabled=False)
     recorder.note_release(Serving(cast("Any", release), wanted, "", kept=kept))

@@ -9,7 +9,7 @@ from typing import Any
 from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S, wait_until
-from stowage_testbed.cluster.nodes import create_nodes
+from stowage_testbed.cluster.node_pool import create_nodes
 from stowage_testbed.observe.change import JsonObject, name_of
 from stowage_testbed.observe.condition import SHOWN, ConditionResult
 from stowage_testbed.observe.pod import Pod

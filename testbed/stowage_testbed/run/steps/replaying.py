@@ -11,7 +11,7 @@ from http import HTTPStatus
 from stowage_testbed.api.client import ApiRefusedError, Manifest
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION
-from stowage_testbed.cluster.nodes import delete_lease
+from stowage_testbed.cluster.node_pool import delete_lease
 from stowage_testbed.observe.change import name_of
 from stowage_testbed.observe.condition import SHOWN, ConditionResult
 from stowage_testbed.observe.pod import Pod
