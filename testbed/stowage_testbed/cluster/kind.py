@@ -8,7 +8,6 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from string import Template
 from typing import TypeVar
 
 import yaml
@@ -19,6 +18,9 @@ from stowage_testbed.base.wait import WaitTimeoutError, wait_until
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.components import (
+    API_SERVER,
+    CONTROLLER_MANAGER,
+    ETCD,
     HOST_TAINT,
     KWOK,
     ReleaseLocation,
@@ -30,14 +32,7 @@ from stowage_testbed.cluster.components import (
     start_timeout,
     write_private,
 )
-from stowage_testbed.cluster.kwokctl_config import (
-    AUDIT_ARGUMENTS,
-    AUDIT_POLICY,
-    CONTROLLER_ARGUMENTS,
-    ETCD_ARGUMENTS,
-    FAKE_NODES_ONLY,
-    STAGES,
-)
+from stowage_testbed.cluster.kwokctl_config import AUDIT_POLICY, STAGES, arguments_of, fill_in, merged_arguments
 from stowage_testbed.cluster.listing import KIND_LABEL, Owner, kind_name, read_owner, write_owner
 from stowage_testbed.cluster.ports import LOOPBACK, Ports, listens
 from stowage_testbed.cluster.probes import ApiProbe
@@ -45,37 +40,24 @@ from stowage_testbed.images.docker_engine import DockerCommandError, check_engin
 from stowage_testbed.images.recipe import ImageMissingError, check_image, is_published, recipe_of, recipes
 from stowage_testbed.toolchain import tool_path
 
-# As kwokctl starts them with `disableQPSLimits`: no scenario should measure these.
-_NO_LIMITS_API_SERVER = {
-    "max-requests-inflight": "0",
-    "max-mutating-requests-inflight": "0",
-    "enable-priority-and-fairness": "false",
-}
-_NO_LIMITS_CONTROLLERS = {"kube-api-qps": "5000", "kube-api-burst": "10000"}
-_TEMPLATE = Path(__file__).with_name("kind-config.yaml")
-
 
 def render_config(name: str, image: str, api_port: int, audit_log: Path) -> str:
     """Return the configuration of one cluster with one node; the ``audit_log`` exists, in a folder of logs alone."""
-    audit = {
-        "audit-policy-file": "/etc/kubernetes/audit-policy.yaml",
-        "audit-log-path": f"/var/log/stowage/{audit_log.name}",
-    }
-    arguments = {
-        "api_server_arguments": {**audit, **AUDIT_ARGUMENTS, **_NO_LIMITS_API_SERVER},
-        "controller_arguments": {**CONTROLLER_ARGUMENTS, **_NO_LIMITS_CONTROLLERS},
-        "etcd_arguments": ETCD_ARGUMENTS,
-    }
-    values: dict[str, object] = {
-        "name": name,
-        "image": image,
-        "api_port": api_port,
-        "audit_policy": str(AUDIT_POLICY),
-        "logs": str(audit_log.parent),
-        **{key: [{"name": one, "value": value} for one, value in own.items()] for key, own in arguments.items()},
-    }
-    # JSON is YAML that stands in one line.
-    return Template(_TEMPLATE.read_text("utf-8")).substitute({key: json.dumps(one) for key, one in values.items()})
+    log = {API_SERVER: {"audit-log-path": f"/var/log/stowage/{audit_log.name}"}}
+    arguments = merged_arguments(arguments_of("both", "kind"), log)
+    components = {"api_server": API_SERVER, "controller": CONTROLLER_MANAGER, "etcd": ETCD}
+    return fill_in(
+        "kind-config",
+        name=name,
+        image=image,
+        api_port=api_port,
+        audit_policy=str(AUDIT_POLICY),
+        logs=str(audit_log.parent),
+        **{
+            f"{word}_arguments": [{"name": key, "value": value} for key, value in arguments[component].items()]
+            for word, component in components.items()
+        },
+    )
 
 
 def node_image(minor: str) -> str:
@@ -248,7 +230,7 @@ def create_network(cluster: str) -> None:
 def _start_kwok(workdir: Path, kubeconfig: Path, ports: Ports) -> None:
     """Start KWOK, which simulates every node that has its annotation."""
     arguments = {
-        **FAKE_NODES_ONLY,
+        **arguments_of("both")[KWOK],
         "kubeconfig": str(kubeconfig),
         "config": str(STAGES),
         "server-address": f"{LOOPBACK}:{ports.kwok_controller}",

@@ -12,70 +12,52 @@ import yaml
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.components import HOST_TAINT
-from stowage_testbed.cluster.ports import LOOPBACK, port_beside
+from stowage_testbed.cluster.ports import port_beside
 
 Values = dict[str, object]
-
-SCHEDULER_NAME = "default-scheduler"
-"""A testbed cluster has no scheduler of its own: the release serves the pods that name nobody."""
 
 
 def testbed_values(cluster: Cluster, *, profile: str, optimizer_enabled: bool) -> Values:
     """Return the values that the testbed needs; a `StowageError` if a program that the release runs is missing."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - `stowage --help` has no use for it
+
     where = cluster.release_location
-    needed: Values = {
-        "profile": profile,
-        "schedulerName": SCHEDULER_NAME,
-        # There is one replica, and waiting for a lease would only cost time.
-        "scheduler": {"leaderElection": {"enabled": False}},
-        "optimizer": {"enabled": optimizer_enabled},
-        "placement": {"nodeName": where.node, "tolerations": [{"key": HOST_TAINT, "operator": "Exists"}]},
-    }
-    if where.containers:
-        # The images are on the node already; there may be no registry.
-        image = {"image": {"pullPolicy": "Never"}}
-        own: Values = {"apiServer": {"url": where.api_server_url}, "scheduler": image, "optimizer": image}
-        return merge_values(needed, own)
-    return merge_values(needed, _as_processes(cluster))
+    optimizer = Path(sys.executable).with_name("stowage-optimizer")
+    if not where.containers and not optimizer.is_file():
+        raise StowageError(
+            f"{optimizer} does not exist; install the project into this environment, as `make setup` does"
+        )
+    templates = Environment(
+        loader=PackageLoader(__package__, "."),
+        undefined=StrictUndefined,
+        autoescape=False,  # noqa: S701 - YAML
+    )
+    text = templates.get_template("testbed-values.yaml.j2").render(
+        profile=profile,
+        optimizer_enabled=optimizer_enabled,
+        where=where,
+        taint=HOST_TAINT,
+        server=where.api_server_url or api_server_url(cluster.kubeconfig),
+        scheduler="" if where.containers else str(_program_of(cluster, "stowage-scheduler")),
+        optimizer=str(optimizer),
+        port=0 if where.containers else port_beside(cluster.name),
+        workdir=str(cluster.workdir),
+    )
+    values: Values = yaml.safe_load(text)
+    return values
 
 
 def _program_of(cluster: Cluster, name: str) -> Path:
     """Give a cluster a program for as long as it lives, whatever is built meanwhile."""
     installed = cluster.tool_path(name)
-    kept = cluster.workdir / "programs" / installed.parent.name / name
-    if not kept.is_file():
-        kept.parent.mkdir(parents=True, exist_ok=True)
+    copy = cluster.workdir / "programs" / installed.parent.name / name
+    if not copy.is_file():
+        copy.parent.mkdir(parents=True, exist_ok=True)
         try:
-            kept.hardlink_to(installed)
+            copy.hardlink_to(installed)
         except OSError:  # another disk
-            shutil.copy2(installed, kept)
-    return kept
-
-
-def _as_processes(cluster: Cluster) -> Values:
-    """Return what a release needs whose containers are processes of this machine."""
-    optimizer = Path(sys.executable).with_name("stowage-optimizer")
-    if not optimizer.is_file():
-        raise StowageError(
-            f"{optimizer} does not exist; install the project into this environment, as `make setup` does"
-        )
-    return {
-        "apiServer": {"url": api_server_url(cluster.kubeconfig)},
-        "scheduler": {
-            "command": [str(_program_of(cluster, "stowage-scheduler"))],
-            "bindAddress": LOOPBACK,
-            "securePort": port_beside(cluster.name),
-        },
-        "optimizer": {
-            "command": [str(optimizer)],
-            # A probe loads Python and gRPC, which shows in measurements on few cores.
-            # On a busy machine that takes longer than on a node that keeps CPU for it.
-            "probes": {"periodSeconds": 30, "timeoutSeconds": 30},
-        },
-        "paths": {
-            part: str(cluster.workdir / "mnt" / part) for part in ("config", "credentials", "socket", "temporary")
-        },
-    }
+            shutil.copy2(installed, copy)
+    return copy
 
 
 def merge_values(base: Mapping[str, object], over: Mapping[str, object]) -> Values:

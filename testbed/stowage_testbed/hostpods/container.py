@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ from pathlib import Path
 from stowage_testbed.base.files import write_whole
 from stowage_testbed.hostpods import EndedContainer, EndedContainers
 from stowage_testbed.hostpods.node import Backoff, HostPodsError, LoopClock, Manifest, cancel_and_wait, pod_key
-from stowage_testbed.hostpods.probes import Probed, Prober
+from stowage_testbed.hostpods.probes import Prober
 from stowage_testbed.hostpods.process import ContainerProcess, container_environment, expand, start_process
 from stowage_testbed.hostpods.status import ContainerRecord, running, terminated, waiting
 from stowage_testbed.hostpods.volumes import Mounts
@@ -83,14 +83,14 @@ class ContainerRunner:
     async def _run_once(self) -> None:
         """Run from the start of the process to its end; a `HostPodsError` if it cannot be started."""
         clock, record = self._sandbox.clock, self.record
-        process, probed = await self._start()
+        process, env, cwd = await self._start()
         self._process, self._ended, self._ending, self._unhealthy = process, asyncio.Event(), None, ""
         since = clock.wall()
         _log.info("container %s runs as %d", record.name, process.pid)
         self._show(running(since))
         if self._stopping.is_set():  # asked to stop while starting
             process.kill()
-        probing = asyncio.create_task(self._watch_health(process, probed))
+        probing = asyncio.create_task(self._watch_health(process, env, cwd))
         code, _ = await process.wait()
         self._ended.set()
         await cancel_and_wait(probing)
@@ -106,7 +106,7 @@ class ContainerRunner:
     def _log_file(self) -> Path:
         return self._sandbox.folder / f"{self.record.name}.log"
 
-    async def _start(self) -> tuple[ContainerProcess, Probed]:
+    async def _start(self) -> tuple[ContainerProcess, Mapping[str, str], Path]:
         """Start the command with its mounts, variables and log."""
         container, sandbox = self._container, self._sandbox
         name = container["name"]
@@ -124,7 +124,7 @@ class ContainerRunner:
         process = await start_process(argv, env, cwd, self._log_file)
         # Whole at once: others may read it at any moment.
         write_whole(sandbox.folder / f"{name}.pid", f"{process.pid}\n")
-        return process, Probed(container, env, cwd)
+        return process, env, cwd
 
     def _end(self, process: ContainerProcess, grace_s: float) -> asyncio.Task[None]:
         """Send SIGTERM, and kill after the grace period; once is enough."""
@@ -143,12 +143,13 @@ class ContainerRunner:
             self._ending = asyncio.create_task(end())
         return self._ending
 
-    async def _watch_health(self, process: ContainerProcess, probed: Probed) -> None:
+    async def _watch_health(self, process: ContainerProcess, env: Mapping[str, str], cwd: Path) -> None:
         """Run the startup probe, then the others side by side."""
 
         def prober(kind: str, on_failure: Callable[[str], None] = lambda _: None) -> Prober | None:
-            probe = probed.container.get(f"{kind}Probe")
-            return probe and Prober(kind, probe, probed, self._sandbox.clock, on_failure)
+            if f"{kind}Probe" not in self._container:
+                return None
+            return Prober(kind, self._container, env, cwd, self._sandbox.clock, on_failure)
 
         def end_unhealthy(prober: Prober, failure: str) -> None:
             if failure and self._ending is None:

@@ -11,13 +11,14 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
+from string import Template
 
+import yaml
 from urllib3.exceptions import HTTPError
 
 from stowage_testbed.api.client import MERGE_PATCH, ApiRefusedError, ApiUnreachableError
 from stowage_testbed.base.clock import SystemClock
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.hostpods import HOST_LABEL
 from stowage_testbed.hostpods.container import PodSandbox
 from stowage_testbed.hostpods.node import (
     STRATEGIC_PATCH,
@@ -39,9 +40,9 @@ KEPT_FOLDERS = 20
 """Of pods that are gone: their logs stay for a while."""
 SHUTDOWN_GRACE_S = 3.0
 """What containers get when the daemon ends, whatever their pods say."""
+_NODE = Path(__file__).with_name("node.yaml")
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 RENEW_S = 10.0
-LEASE_S = 40
 RETRY_S = 0.2
 """Pause after a failed renewal, so that a server that comes back sees the node soon."""
 
@@ -178,36 +179,17 @@ async def keep_ready(api: ApiServer, name: str, clock: LoopClock) -> None:
 
 async def _renew(api: ApiServer, name: str, clock: LoopClock, since: str) -> None:
     """Create what is missing, then report this machine's CPUs and memory, and Ready, and renew the lease."""
-    labels = {HOST_LABEL: "true", "kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}
-    taint = {"key": HOST_LABEL, "value": "true", "effect": "NoSchedule"}
-    node = {"metadata": {"name": name, "labels": labels}, "spec": {"taints": [taint]}}
-    await api.call("POST", "/api/v1/nodes", node, allowed={HTTPStatus.CONFLICT})
-    memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    cpus = str(os.cpu_count() or 1)
-    capacity = {"cpu": cpus, "memory": str(memory_bytes), "ephemeral-storage": "10Gi", "pods": "110"}
-    ready = {
-        "type": "Ready",
-        "status": "True",
-        "reason": "HostPodsReady",
-        "message": "host pods run as local processes",
-        "lastHeartbeatTime": timestamp(clock.wall()),
-        "lastTransitionTime": since,
-    }
-    status = {
-        "capacity": capacity,
-        "allocatable": capacity,
-        "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
-        "nodeInfo": {"kubeletVersion": "v0.0.0-hostpods", "containerRuntimeVersion": "hostpods://1"},
-        "conditions": [ready],
-    }
-    await api.call("PATCH", f"/api/v1/nodes/{name}/status", {"status": status}, content=STRATEGIC_PATCH)
-    spec = {
-        "holderIdentity": name,
-        "leaseDurationSeconds": LEASE_S,
-        "renewTime": timestamp(clock.wall(), "microseconds"),
-    }
-    lease = await api.call(
-        "PATCH", f"{LEASES}/{name}", {"spec": spec}, content=MERGE_PATCH, allowed={HTTPStatus.NOT_FOUND}
+    filled = Template(_NODE.read_text("utf-8")).substitute(
+        name=name,
+        cpus=os.cpu_count() or 1,
+        memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        now=timestamp(clock.wall()),
+        exactly_now=timestamp(clock.wall(), "microseconds"),
+        since=since,
     )
-    if not lease:
-        await api.call("POST", LEASES, {"metadata": {"name": name}, "spec": spec}, allowed={HTTPStatus.CONFLICT})
+    node, status, lease = yaml.safe_load_all(filled)
+    await api.call("POST", "/api/v1/nodes", node, allowed={HTTPStatus.CONFLICT})
+    await api.call("PATCH", f"/api/v1/nodes/{name}/status", status, content=STRATEGIC_PATCH)
+    renewed = await api.call("PATCH", f"{LEASES}/{name}", lease, content=MERGE_PATCH, allowed={HTTPStatus.NOT_FOUND})
+    if not renewed:
+        await api.call("POST", LEASES, lease, allowed={HTTPStatus.CONFLICT})

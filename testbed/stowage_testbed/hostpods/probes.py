@@ -23,16 +23,79 @@ OK_FROM, OK_BELOW = 200, 400
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Probed:
-    """The container that a probe asks."""
+@dataclass(slots=True)
+class Prober:
+    """Asks a container by one of its probes every period, with the API's own defaults.
 
+    ``kind`` is startup, readiness or liveness; ``on_failure`` receives each new failure message at once.
+    """
+
+    kind: str
     container: Manifest
     env: Mapping[str, str]
     cwd: Path
+    clock: LoopClock
+    on_failure: Callable[[str], None] = lambda _: None
+    _said: str = ""
+    _last: bool | None = None
+    _in_a_row: int = 0
 
-    async def ask(self, probe: Manifest) -> str:
-        """Carry out a probe's action once; return why it failed or could not be carried out, empty if neither."""
+    @property
+    def probe(self) -> Manifest:
+        """The probe as the pod has it."""
+        probe: Manifest = self.container[f"{self.kind}Probe"]
+        return probe
+
+    async def run(self, on_verdict: Callable[[str], None]) -> None:
+        """Probe until cancelled, once a period from start to start.
+
+        ``on_verdict`` receives the last failure, or an empty text, whenever there are enough of a kind in a row.
+        """
+        await self.clock.pause(self.probe.get("initialDelaySeconds", 0))
+        while True:
+            due = self._next_due()
+            failure = await self._notice()
+            if self.decides(ok=not failure):
+                on_verdict(failure)
+            await self.clock.pause(max(0.0, due - self.clock.now()))
+
+    async def until_success(self, failed: Callable[[str], None]) -> None:
+        """Probe until it succeeds; ``failed`` receives the last failure whenever there are enough in a row.
+
+        Periods are whole seconds, which is long for a process that is up after a tenth of one. So this probes again
+        within the period, which counts once.
+        """
+        await self.clock.pause(self.probe.get("initialDelaySeconds", 0))
+        while True:
+            due = self._next_due()
+            while (failure := await self._notice()) and self.clock.now() < due:
+                await self.clock.pause(QUICK_S)
+            if not failure:
+                return
+            if self.decides(ok=False):
+                failed(failure)
+
+    def decides(self, *, ok: bool) -> bool:
+        """Count one answer; return whether there have been as many such in a row as the probe asks for."""
+        self._in_a_row = self._in_a_row + 1 if ok == self._last else 1
+        self._last = ok
+        enough = self.probe.get("successThreshold", 1) if ok else self.probe.get("failureThreshold", 3)
+        return bool(self._in_a_row >= enough)
+
+    def _next_due(self) -> float:
+        return self.clock.now() + float(self.probe.get("periodSeconds", DEFAULT_PERIOD_S))
+
+    async def _notice(self) -> str:
+        failure = await self.ask()
+        if failure and failure != self._said:
+            self._said = failure
+            _log.info("%s probe of %s failed: %s", self.kind, self.container["name"], failure)
+            self.on_failure(f"{self.kind} probe failed: {failure}")
+        return failure
+
+    async def ask(self) -> str:
+        """Ask once; return why the probe failed or could not be carried out, empty if neither."""
+        probe = self.probe
         timeout_s = probe.get("timeoutSeconds", 1)
         if "exec" in probe:
             argv = [expand(part, self.env) for part in probe["exec"]["command"]]
@@ -75,64 +138,3 @@ def _ask_http(get: Manifest, port: int, timeout_s: float) -> str:
     except (OSError, http.client.HTTPException) as error:
         return f"{url}: {error}"
     return "" if OK_FROM <= response.status < OK_BELOW else f"{url}: {response.status} {body}"
-
-
-@dataclass(slots=True)
-class Prober:
-    """Probes every period, with the API's own defaults; ``on_failure`` receives each new failure message at once."""
-
-    kind: str
-    probe: Manifest
-    probed: Probed
-    clock: LoopClock
-    on_failure: Callable[[str], None] = lambda _: None
-    _said: str = ""
-    _last: bool | None = None
-    _in_a_row: int = 0
-
-    async def run(self, on_verdict: Callable[[str], None]) -> None:
-        """Probe until cancelled, once a period from start to start.
-
-        ``on_verdict`` receives the last failure, or an empty text, whenever there are enough of a kind in a row.
-        """
-        await self.clock.pause(self.probe.get("initialDelaySeconds", 0))
-        while True:
-            due = self._next_due()
-            failure = await self._ask()
-            if self.decides(ok=not failure):
-                on_verdict(failure)
-            await self.clock.pause(max(0.0, due - self.clock.now()))
-
-    async def until_success(self, failed: Callable[[str], None]) -> None:
-        """Probe until it succeeds; ``failed`` receives the last failure whenever there are enough in a row.
-
-        Periods are whole seconds, which is long for a process that is up after a tenth of one. So this probes again
-        within the period, which counts once.
-        """
-        await self.clock.pause(self.probe.get("initialDelaySeconds", 0))
-        while True:
-            due = self._next_due()
-            while (failure := await self._ask()) and self.clock.now() < due:
-                await self.clock.pause(QUICK_S)
-            if not failure:
-                return
-            if self.decides(ok=False):
-                failed(failure)
-
-    def decides(self, *, ok: bool) -> bool:
-        """Count one answer; return whether there have been as many such in a row as the probe asks for."""
-        self._in_a_row = self._in_a_row + 1 if ok == self._last else 1
-        self._last = ok
-        enough = self.probe.get("successThreshold", 1) if ok else self.probe.get("failureThreshold", 3)
-        return bool(self._in_a_row >= enough)
-
-    def _next_due(self) -> float:
-        return self.clock.now() + float(self.probe.get("periodSeconds", DEFAULT_PERIOD_S))
-
-    async def _ask(self) -> str:
-        failure = await self.probed.ask(self.probe)
-        if failure and failure != self._said:
-            self._said = failure
-            _log.info("%s probe of %s failed: %s", self.kind, self.probed.container["name"], failure)
-            self.on_failure(f"{self.kind} probe failed: {failure}")
-        return failure

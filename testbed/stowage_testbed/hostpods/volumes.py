@@ -159,33 +159,29 @@ class Mounts:
     def link(self, container: Manifest) -> None:
         """Make the container's mount paths show its volumes; a `HostPodsError` names a path that it cannot have."""
         for mount in container.get("volumeMounts", ()):
-            self._link_one(Path(mount["mountPath"]), self.volumes / mount["name"])
+            path, target = Path(mount["mountPath"]), self.volumes / mount["name"]
+            if ".." in path.parts or self.root not in path.parents:
+                raise HostPodsError(
+                    "MountRefused",
+                    f"mount path {path} does not lie under {self.root}; host pods can only show volumes there: set the "
+                    "chart's paths to folders below it, and automountServiceAccountToken to false",
+                )
+            shown = path.readlink() if path.is_symlink() else None
+            if shown == target:
+                continue
+            if shown and (shown.is_relative_to(self.volumes) or not shown.exists()):
+                path.unlink()
+            if path.exists():
+                raise HostPodsError(
+                    "MountRefused",
+                    f"mount path {path} is in use by {path.resolve()}; two host pods cannot mount at one path: wait "
+                    "for the other to end, or choose another",
+                )
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.symlink_to(target)
 
     def unlink(self) -> None:
         """Remove the links that show this pod's volumes."""
         for link in self.root.rglob("*"):
             if link.is_symlink() and link.readlink().is_relative_to(self.volumes):
                 link.unlink()
-
-    def _link_one(self, path: Path, target: Path) -> None:
-        if ".." in path.parts or self.root not in path.parents:
-            raise HostPodsError(
-                "MountRefused",
-                f"mount path {path} does not lie under {self.root}; host pods can "
-                "only show volumes there: set the chart's paths to folders below it, "
-                "and automountServiceAccountToken to false",
-            )
-        if path.is_symlink():
-            current = path.readlink()
-            if current == target:
-                return
-            if current.is_relative_to(self.volumes) or not current.exists():
-                path.unlink()
-        if path.exists():
-            raise HostPodsError(
-                "MountRefused",
-                f"mount path {path} is in use by {path.resolve()}; two host pods "
-                "cannot mount at one path: wait for the other to end, or choose another",
-            )
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.symlink_to(target)

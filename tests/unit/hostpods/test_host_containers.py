@@ -25,7 +25,7 @@ from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.hostpods.container import ContainerRunner
 from stowage_testbed.hostpods.launch import Log
 from stowage_testbed.hostpods.node import Backoff, LoopClock, Manifest, cancel_and_wait
-from stowage_testbed.hostpods.probes import Probed, Prober
+from stowage_testbed.hostpods.probes import Prober
 from stowage_testbed.hostpods.process import ContainerProcess, run_to_end, start_process
 from stowage_testbed.hostpods.status import first_record
 
@@ -307,13 +307,13 @@ def test_a_killed_daemon_takes_every_process_along(tmp_path: Path) -> None:
     )
 
 
-def a_probed(folder: Path, **container: Any) -> Probed:
-    return Probed(a_container("true", **container), PATH, folder)
+def a_prober(folder: Path, kind: str, probe: dict[str, Any], clock: LoopClock | None = None, **more: Any) -> Prober:
+    container = {**a_container("true", **more), f"{kind}Probe": probe}
+    return Prober(kind, container, PATH, folder, clock or LoopClock())
 
 
 def failure_of(action: dict[str, Any], folder: Path, **container: Any) -> str:
-    asking = a_probed(folder, **container).ask({"timeoutSeconds": 2, **action})
-    return asyncio.run(asking)
+    return asyncio.run(a_prober(folder, "liveness", {"timeoutSeconds": 2, **action}, **container).ask())
 
 
 class Answer(http.server.BaseHTTPRequestHandler):
@@ -374,7 +374,7 @@ def test_a_failure_shows_what_was_seen(tmp_path: Path, action: dict[str, Any], s
 
 def test_verdicts_need_as_many_answers_in_a_row_as_asked(tmp_path: Path) -> None:
     """One slow answer must not take a container out of service."""
-    prober = Prober("readiness", {"successThreshold": 2}, a_probed(tmp_path), LoopClock())
+    prober = a_prober(tmp_path, "readiness", {"successThreshold": 2})
     answers = [True, True, False, False, True, False, False, False, False, True, True]
 
     decided = [number for number, answer in enumerate(answers) if prober.decides(ok=answer)]
@@ -390,8 +390,7 @@ def test_a_startup_probe_counts_periods_but_asks_more_often(tmp_path: Path) -> N
     action = {"exec": {"command": ["sh", "-c", script]}, "periodSeconds": 1}
     bad: list[str] = []
 
-    probed = a_probed(tmp_path)
-    prober = Prober("startup", {**action, "failureThreshold": 2}, probed, clock)
+    prober = a_prober(tmp_path, "startup", {**action, "failureThreshold": 2}, clock)
     asyncio.run(prober.until_success(bad.append))
 
     assert len(count.read_text().splitlines()) == 25
@@ -406,11 +405,8 @@ def test_a_probe_waits_its_delay_and_its_period(tmp_path: Path) -> None:
     heard: list[tuple[float, str]] = []
 
     async def until_heard() -> None:
-        asking = asyncio.create_task(
-            Prober("liveness", action, a_probed(tmp_path), clock).run(
-                lambda failure: heard.append((clock.now(), failure))
-            )
-        )
+        prober = a_prober(tmp_path, "liveness", action, clock)
+        asking = asyncio.create_task(prober.run(lambda failure: heard.append((clock.now(), failure))))
         while not heard:
             await asyncio.sleep(0)
         await cancel_and_wait(asking)
