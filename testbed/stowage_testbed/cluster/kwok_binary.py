@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -52,10 +52,6 @@ _API = (ETCD, API_SERVER)
 _T = TypeVar("_T")
 
 
-def _is_empty(things: Collection[str]) -> bool:
-    return not things
-
-
 @dataclass(slots=True)
 class Startup:
     """One cluster on its way up; each of the waits may take ``timeout_s``."""
@@ -77,7 +73,7 @@ class Startup:
                     raise component_failed(self.workdir, KWOKCTL)
                 return [component for component in CONTROL_PLANE if not was_started(self.workdir, component)]
 
-            self._wait("the components", missing, _is_empty, KWOKCTL)
+            self._wait("the components", missing, lambda missing: not missing, KWOKCTL)
         self._await_api()
 
     def restart_kwok(self) -> None:
@@ -98,8 +94,13 @@ class Startup:
             kill_one(kwok)
             late.append(KWOK)
         self._start_again(late)
-        lacking = self._probe.namespaces_without_account
-        self._wait("default service accounts", lacking, _is_empty, CONTROLLER_MANAGER, CONTROL_PLANE)
+        self._wait(
+            "default service accounts",
+            self._probe.namespaces_without_account,
+            lambda lacking: not lacking,
+            CONTROLLER_MANAGER,
+            CONTROL_PLANE,
+        )
         self._wait("KWOK", lambda: listens(self.ports.kwok_controller), bool, KWOK, CONTROL_PLANE)
 
     def await_host_node(self) -> None:
@@ -136,14 +137,6 @@ class Startup:
         self, what: str, look: Callable[[], _T], holds: Callable[[_T], bool], component: str, needed: Sequence[str] = ()
     ) -> None:
         await_state(self.workdir, what, look, holds, of=component, needed=needed, timeout_s=self.timeout_s)
-
-
-def write_kubectl(workdir: Path) -> None:
-    """Write the kubectl that kwokctl asks whether the API server answers: it says yes, and nothing has to be built."""
-    file = workdir / "bin" / "kubectl"
-    file.parent.mkdir(exist_ok=True)
-    file.write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
-    file.chmod(0o755)
 
 
 def run_kwokctl(workdir: Path, arguments: Sequence[str]) -> Child:
@@ -197,7 +190,11 @@ class KwokBinaryCluster(Cluster):
         measured = {} if self.resolution_s is None else metrics_arguments(self.workdir)
         text = render_config(self.minor, owner.ports, merged_arguments(measured, self._extra_args))
         config_file(self.workdir).write_text(text, "utf-8")
-        write_kubectl(self.workdir)
+        # kwokctl asks kubectl whether the API server answers: this one says yes, and nothing has to be built.
+        kubectl = self.workdir / "bin" / "kubectl"
+        kubectl.parent.mkdir(exist_ok=True)
+        kubectl.write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
+        kubectl.chmod(0o755)
         startup = self._startup(owner.ports)
         startup.start()
         start_host_pods(self.workdir, self.kubeconfig, self._longest_backoff_s)

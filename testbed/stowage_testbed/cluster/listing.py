@@ -191,8 +191,12 @@ def look_at(workdir: Path) -> ClusterEntry:
     if owner and not owner.kept:
         state = "owned" if owner.is_alive() else "leftover"
     elif owner:
-        kind = owner.backend is Backend.KIND
-        runs = containers_run(owner, workdir.name) if kind else bool(component_process(workdir, API_SERVER))
+        if owner.backend is Backend.KWOK_BINARY:
+            runs = component_process(workdir, API_SERVER) is not None
+        else:
+            # An engine that is away runs no containers.
+            away = engine_unavailable_reason(owner.engine)
+            runs = not away and bool(containers(workdir.name, running=True, engine=owner.engine))
         state = "up" if runs else "leftover"
     return ClusterEntry(workdir, state, owner)
 
@@ -248,13 +252,6 @@ def containers(cluster: str, *, running: bool = False, engine: str = "") -> list
     which = () if running else ("--all",)
     listing = ("ps", *which, "--filter", label, "--format", "{{.Names}}")
     return sorted(docker(*listing, engine=engine).split())
-
-
-def containers_run(owner: Owner, cluster: str) -> bool:
-    """Return whether containers of a cluster run; an engine that is away runs none."""
-    if engine_unavailable_reason(owner.engine):
-        return False
-    return bool(containers(cluster, running=True, engine=owner.engine))
 
 
 def remove_containers(owner: Owner, cluster: str) -> None:

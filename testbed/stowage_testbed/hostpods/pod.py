@@ -245,15 +245,20 @@ def asks_for_the_host(pod: Manifest) -> bool:
 
 def unsupported_fields(pod: Manifest) -> list[str]:
     """Return the fields of a pod that are not played, with a container's or volume's name in place of its number."""
-    spec = pod["spec"]
-    found = [f"spec.{field}" for field in _POD if spec.get(field)]
+    return [f"spec.{field}" for field in _unsupported(pod["spec"])]
+
+
+def _unsupported(spec: Manifest) -> Iterator[str]:
+    yield from (field for field in _POD if spec.get(field))
     if (policy := spec.get("restartPolicy", "Always")) != "Always":
-        found.append(f"spec.restartPolicy: {policy}")
+        yield f"restartPolicy: {policy}"
     for container in spec["containers"]:
-        found += _of_container(container, f"spec.containers[{container['name']}]")
+        yield from _of_container(container, f"containers[{container['name']}]")
     for volume in spec.get("volumes", ()):
-        found += _of_volume(volume, f"spec.volumes[{volume['name']}]")
-    return found
+        path = f"volumes[{volume['name']}]"
+        yield from (f"{path}.{kind}" for kind in volume if kind not in ("name", *_VOLUMES))
+        for source in volume.get("projected", {}).get("sources", ()):
+            yield from (f"{path}.projected.sources.{kind}" for kind in source if kind not in _PROJECTED)
 
 
 def _of_container(container: Manifest, path: str) -> Iterator[str]:
@@ -262,23 +267,13 @@ def _of_container(container: Manifest, path: str) -> Iterator[str]:
         if "valueFrom" in variable:
             yield f"{path}.env[{variable['name']}].valueFrom"
     for mount in container.get("volumeMounts", ()):
-        for field in ("subPath", "subPathExpr"):
-            if mount.get(field):
-                yield f"{path}.volumeMounts[{mount['name']}].{field}"
+        mounted = f"{path}.volumeMounts[{mount['name']}]"
+        yield from (f"{mounted}.{field}" for field in ("subPath", "subPathExpr") if mount.get(field))
     for kind in _PROBES:
-        for field in container.get(kind, {}).keys() - _PROBE_SETTINGS:
-            if field not in _PROBED_BY:
-                yield f"{path}.{kind}.{field}"
-        if container.get(kind, {}).get("httpGet", {}).get("httpHeaders"):
+        probe = container.get(kind, {})
+        yield from (f"{path}.{kind}.{field}" for field in probe.keys() - _PROBE_SETTINGS - {*_PROBED_BY})
+        if probe.get("httpGet", {}).get("httpHeaders"):
             yield f"{path}.{kind}.httpGet.httpHeaders"
-
-
-def _of_volume(volume: Manifest, path: str) -> Iterator[str]:
-    yield from (f"{path}.{kind}" for kind in volume if kind not in ("name", *_VOLUMES))
-    for source in volume.get("projected", {}).get("sources", ()):
-        for kind in source:
-            if kind not in _PROJECTED:
-                yield f"{path}.projected.sources.{kind}"
 
 
 def unenforced_settings(pod: Manifest) -> list[str]:
