@@ -17,6 +17,7 @@ from stowage_testbed.observe.condition import (
     Condition,
     ConditionResult,
     UnreachableStateError,
+    plan_finished,
     plans_in_words,
     pods_in_words,
 )
@@ -29,12 +30,13 @@ from stowage_testbed.run.harness import Harness
 from stowage_testbed.run.listener import Listener, ScenarioRecords
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.recorder import RunRecorder
-from stowage_testbed.run.release import execute_manual_plan
 from stowage_testbed.run.scenario_run import run_scenario
-from stowage_testbed.run.steps.context import StepContext
+from stowage_testbed.scenario import timeouts
 from stowage_testbed.scenario.model import Scenario, make_steps
 from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.scenario.steps.applying import Apply, ApplyInTurn
+from stowage_testbed.scenario.steps.context import StepContext
+from stowage_testbed.scenario.steps.releasing import make_manual_plan
 
 COOL_DOWN_S = 60
 """The chart's default: how long a workload is left alone after one of its pods was moved."""
@@ -137,7 +139,7 @@ class Attempt(Harness, Listener):
             self._run.observer.wait_for(
                 f"the moment of the fault ({fault.settings.at})",
                 moment_of(fault.settings, fault.namespace, self._settled),
-                timeout_s=self._run.timeouts.plan_s(self._scenario),
+                timeout_s=timeouts.plan_s(self._scenario),
             )
         except UnreachableStateError:
             return False
@@ -148,7 +150,7 @@ class Attempt(Harness, Listener):
         self._run.observer.wait_for(
             "the cluster to recover",
             recovered(fault.namespace, fault.release.namespace),
-            timeout_s=self._run.timeouts.plan_s(self._scenario) + COOL_DOWN_S,
+            timeout_s=timeouts.plan_s(self._scenario) + COOL_DOWN_S,
             quiet_s=self._scenario.optimizer.settle_s + QUIET_MARGIN_S,
             quiet_kinds=("Pod", "PackingPlan"),
             quiet_after=self._seen.ended,
@@ -158,7 +160,11 @@ class Attempt(Harness, Listener):
         """Ask for a second plan where nothing better can exist."""
         plans = self._run.observer.read(lambda state: state.plans())
         if plans and plans[-1].optimal:
-            second = execute_manual_plan(self._run, self._scenario)
+            plan = make_manual_plan({"generateName": "manual-"}, time_limit_s=self._scenario.optimizer.time_limit_s)
+            name, observer = self._run.objects.create(plan)["metadata"]["name"], self._run.observer
+            limit_s = timeouts.plan_s(self._scenario)
+            observer.wait_for(f"the manual plan {name} to finish", plan_finished(name), timeout_s=limit_s)
+            second = observer.read(lambda state: next(one for one in state.plans() if one.name == name))
             self._await_recovery()
             self._seen.second_plan = second.moves + second.evictions
 

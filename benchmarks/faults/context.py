@@ -22,6 +22,7 @@ from stowage_testbed.observe.condition import pods_gone
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import LONGEST_NAME, ScenarioEnvironment
+from stowage_testbed.scenario import timeouts
 from stowage_testbed.scenario.expected import Bounds
 from stowage_testbed.scenario.load import load_folder
 from stowage_testbed.scenario.manifests import make_controller
@@ -168,7 +169,7 @@ class FaultContext:
         for kind in ("ReplicaSet", "Pod"):
             self.objects.delete_all(kind, namespace)
         gone = pods_gone(namespace)
-        self.run.observer.wait_for(f"the pods of {namespace} to go", gone, timeout_s=self.run.timeouts.cleanup_s)
+        self.run.observer.wait_for(f"the pods of {namespace} to go", gone, timeout_s=timeouts.CLEANUP_S)
         self.objects.delete("Namespace", namespace)
 
     def apply(self, workload: Workload) -> None:

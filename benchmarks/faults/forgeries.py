@@ -25,9 +25,10 @@ from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.condition import ConditionResult
 from stowage_testbed.observe.pod import ALLOCATED, WORKLOAD_LABEL
 from stowage_testbed.observe.state import State
-from stowage_testbed.run.environment import await_account, make_namespace
+from stowage_testbed.run.environment import make_namespace
 from stowage_testbed.scenario.manifests import make_controller
 from stowage_testbed.scenario.model import Workload
+from stowage_testbed.scenario.steps.context import await_account
 
 ACCOUNT = "default"
 RBAC = "rbac.authorization.k8s.io"
@@ -43,7 +44,7 @@ def settle_tenant(context: FaultContext, *, plans: bool) -> None:
     run, namespace = context.run, context.beside("tenant")
     context.on_end(partial(context.remove_namespace, namespace))
     make_namespace(run, namespace)
-    await_account(run, namespace)
+    await_account(run.observer, namespace)
     context.objects.create(_binding("RoleBinding", "edit", namespace))
     if plans:
         rule = {"apiGroups": ["stowage.dev"], "resources": ["packingplans"], "verbs": ["create", "get", "list"]}

@@ -20,7 +20,8 @@ from benchmarks.faults.context import FaultContext
 from benchmarks.faults.workloads import reservation_manifest
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.objects import make_manifest
-from stowage_testbed.run.environment import LONGEST_NAME, await_account
+from stowage_testbed.run.environment import LONGEST_NAME
+from stowage_testbed.scenario.steps.context import await_account
 
 _FILE = Path(__file__).with_name("odd_objects.jsonl")
 CHOSEN: tuple[Manifest, ...] = tuple(map(json.loads, _FILE.read_text("utf-8").strip().split("\n")))
@@ -126,7 +127,7 @@ def prepare(context: FaultContext) -> None:
     for pod in chosen_of("Pod"):
         for one in make_classes(pod):
             context.create(one, or_keep=True)
-    await_account(context.run, namespace)
+    await_account(context.run.observer, namespace)
     _create(context, namespace, EARLY)
 
 

@@ -28,9 +28,9 @@ from stowage_testbed.observe.receipt import NS_PER_S, Receipt
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment
-from stowage_testbed.run.steps.moments import observe_state
 from stowage_testbed.scenario.check import check_state
 from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.steps.checking import observe_state
 
 STAGES = ("Solving", "Proposed", "Executing")
 """Phases of a plan that lives, in their order."""

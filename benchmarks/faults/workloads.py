@@ -12,9 +12,9 @@ from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.api.client import ApiRefusedError, Manifest
 from stowage_testbed.api.objects import make_manifest
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.run.environment import collect_pods
 from stowage_testbed.scenario.manifests import make_priority_class
 from stowage_testbed.scenario.model import Workload
+from stowage_testbed.scenario.steps.nodes import collect_pods
 
 ROLES = ("target", "source", "bystander")
 """The way is which node it is: one that pods come to, one that they leave, or one that the
@@ -31,7 +31,7 @@ def delete_node(context: FaultContext) -> None:
     """Delete the node; when the fault ends its pods go as well."""
     name = context.planned_node(context.way(*ROLES))
     context.objects.delete("Node", name)
-    context.on_end(partial(collect_pods, context.run, context.namespace, name))
+    context.on_end(partial(collect_pods, context.run.observer, context.objects, context.namespace, name))
 
 
 def cordon_node(context: FaultContext) -> None:

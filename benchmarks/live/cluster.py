@@ -27,7 +27,7 @@ from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.kwokctl_config import ExtraArgs
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.observe.receipt import ReceiptClock
-from stowage_testbed.run.steps.arriving import Due, Pacer
+from stowage_testbed.scenario.steps.pacing import Due, Pacer
 
 STEADY = "steady"
 """Namespace of the pods that are there before, and that a plan moves."""

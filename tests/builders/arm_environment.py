@@ -10,11 +10,11 @@ from typing import Any
 
 from kubernetes.client import ApiClient, ApiextensionsV1Api, CoreV1Api, CustomObjectsApi, RbacAuthorizationV1Api
 
+from stowage_testbed.api.pod_templates import PodOverrides
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster import Cluster
 from stowage_testbed.cluster.components import processes_of
 from stowage_testbed.compare.arms.serving import LABEL, NAMESPACE
-from stowage_testbed.run.arm import PodOverrides
 
 BIND_TIMEOUT_S = HANG_S
 

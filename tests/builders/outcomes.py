@@ -29,7 +29,7 @@ from stowage_testbed.scenario.check import CheckResult
 from stowage_testbed.scenario.model import AFTER, BEFORE, Scenario, Workload, imply_steps
 from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.scenario.steps.arriving import Burst
-from stowage_testbed.scenario.steps.waiting import END
+from stowage_testbed.scenario.steps.checking import END
 
 GB = 10**9
 POOL = NodePool("n", 2, size(1000, 4 * GB))

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stowage_testbed.run.arm import PodOverrides
+from stowage_testbed.api.pod_templates import PodOverrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.harness import Harness
-from stowage_testbed.run.listener import Listener, ScenarioRecords, WindowListener
+from stowage_testbed.run.listener import Listener, ScenarioRecords
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.steps.context import WindowListener
 
 ROUNDS = itertools.count(1)
 

@@ -13,7 +13,7 @@ from mixed_instances import mixed_scenario
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.instances import Cell
-from stowage_testbed.scenario.manifests import make_pods
+from stowage_testbed.scenario.simulation import make_pods
 from stowage_testbed.simulate import NO_PROTECTION, Instance, Question, Simulator
 from tests.differential.manifests import REQUIRED, node_manifest, pod_manifest
 from tests.differential.related_pods import NAMESPACES, NOWHERE, crowded_pods

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from stowage_testbed.api.client import Manifest
@@ -32,6 +33,40 @@ def add_labels(pod: Manifest, labels: Mapping[str, str]) -> Manifest:
     metadata = pod.get("metadata") or {}
     all_labels = {**(metadata.get("labels") or {}), **labels}
     return {**pod, "metadata": {**metadata, "labels": all_labels}}
+
+
+@dataclass(frozen=True, slots=True)
+class PodOverrides:
+    """What a scheduler changes in every pod that it is to place."""
+
+    scheduler_name: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+
+
+def apply_overrides(manifest: Manifest, pod_overrides: PodOverrides | None) -> Manifest:
+    """Return an object whose pods have the overrides.
+
+    What the scenario itself sets stays, except the scheduler's name.
+    """
+    if pod_overrides is None:
+        return manifest
+    return change_pods(manifest, lambda pod: override_pod(pod, pod_overrides))
+
+
+def override_pod(pod: Manifest, pod_overrides: PodOverrides) -> Manifest:
+    """Return what describes a pod with the overrides."""
+    metadata = pod.get("metadata", {})
+    annotations = {**pod_overrides.annotations, **metadata.get("annotations", {})}
+    return {
+        **pod,
+        "metadata": {
+            **metadata,
+            "labels": {**pod_overrides.labels, **metadata.get("labels", {})},
+            **({"annotations": annotations} if annotations else {}),
+        },
+        "spec": {**pod["spec"], "schedulerName": pod_overrides.scheduler_name},
+    }
 
 
 def spell_duration(seconds: float) -> str:

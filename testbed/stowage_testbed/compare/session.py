@@ -17,6 +17,7 @@ from urllib3.exceptions import HTTPError
 
 from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError
+from stowage_testbed.api.pod_templates import PodOverrides, apply_overrides
 from stowage_testbed.base.clock import Clock, SystemClock
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.compare.arms.serving import LABEL, ended_with
@@ -37,19 +38,21 @@ from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.condition import pods_gone, pods_placed
 from stowage_testbed.observe.source import PACKING_PLANS
 from stowage_testbed.recording.footprint import UNKNOWN, Footprint, FootprintMeter
-from stowage_testbed.run.arm import Arm, ArmSettings, PodOverrides, apply_overrides
+from stowage_testbed.run.arm import Arm, ArmSettings
 from stowage_testbed.run.context import RunContext, Stopwatch
-from stowage_testbed.run.environment import ScenarioEnvironment, await_account, make_namespace
+from stowage_testbed.run.environment import ScenarioEnvironment, make_namespace
 from stowage_testbed.run.harness import Harness
-from stowage_testbed.run.listener import Listener, ScenarioRecords, WindowListener
+from stowage_testbed.run.listener import Listener, ScenarioRecords
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.run.session import open_context
-from stowage_testbed.run.steps.measuring import OUTCOME
+from stowage_testbed.scenario import timeouts
 from stowage_testbed.scenario.manifests import make_controller
 from stowage_testbed.scenario.model import Workload, choose_headlines
+from stowage_testbed.scenario.steps.context import WindowListener, await_account
+from stowage_testbed.scenario.steps.overloading import OUTCOME
 from stowage_testbed.toolchain.environment import environment
 from stowage_testbed.toolchain.manifest import find_minor
 
@@ -370,20 +373,20 @@ class ArmTurn(Harness, Listener):
 
 def warm_up(context: RunContext, pod_overrides: PodOverrides, pods: int, namespace: str) -> None:
     """Place small pods in a namespace of their own and delete them: some schedulers' first burst is slow."""
-    objects, timeouts = context.objects, context.timeouts
+    objects = context.objects
     workload = Workload("warm-up", pods, Resources(cpu=1, memory=1_000_000))
     make_namespace(context, namespace)
     try:
-        await_account(context, namespace)
+        await_account(context.observer, namespace)
         objects.create(apply_overrides(make_controller(workload, namespace), pod_overrides))
         context.observer.wait_for(
             f"{pods} pods to be placed before anything is measured",
             pods_placed(namespace, pods),
-            timeout_s=timeouts.settle_base_s + timeouts.settle_per_pod_s * pods,
+            timeout_s=timeouts.SETTLE_BASE_S + timeouts.SETTLE_PER_POD_S * pods,
         )
     finally:
         # Left alone, its controller would go on making pods amid what is measured.
         for kind in ("ReplicaSet", "Pod"):
             objects.delete_all(kind, namespace)
         objects.delete("Namespace", namespace)
-    context.observer.wait_for(f"the pods of {namespace} to go", pods_gone(namespace), timeout_s=timeouts.cleanup_s)
+    context.observer.wait_for(f"the pods of {namespace} to go", pods_gone(namespace), timeout_s=timeouts.CLEANUP_S)

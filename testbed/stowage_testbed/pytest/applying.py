@@ -11,11 +11,10 @@ from stowage_testbed.api.client import Manifest, ask
 from stowage_testbed.api.kinds import DEFINITION, Kind
 from stowage_testbed.api.manifests import Given, read_manifests
 from stowage_testbed.api.objects import Objects, make_manifest
-from stowage_testbed.api.pod_templates import change_pods
+from stowage_testbed.api.pod_templates import PodOverrides, change_pods, override_pod
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.pytest.environment import SessionEnvironment
 from stowage_testbed.pytest.plain import plain
-from stowage_testbed.run.arm import PodOverrides, override_pod
 
 _LONGEST = 50
 _NOBODYS = frozenset({None, "", "default-scheduler"})

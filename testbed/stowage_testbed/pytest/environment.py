@@ -13,6 +13,7 @@ from kubernetes.client import ApiClient
 from stowage_testbed.api.kinds import kinds_of
 from stowage_testbed.api.manifests import SUFFIXES, check_file
 from stowage_testbed.api.objects import Objects
+from stowage_testbed.api.pod_templates import PodOverrides
 from stowage_testbed.base import health
 from stowage_testbed.cluster.backend import RELEASE_TOOLS
 from stowage_testbed.cluster.base import Cluster
@@ -23,10 +24,10 @@ from stowage_testbed.compare.session import refuse_second_scheduler
 from stowage_testbed.helm import Release, install_release, uninstall_release
 from stowage_testbed.pytest.plain import failing_plainly, plain, speaking
 from stowage_testbed.pytest.sweeping import RELEASE_NAMESPACE, sweep, sweepable
-from stowage_testbed.run.arm import Arm, PodOverrides, RunningArm
+from stowage_testbed.run.arm import Arm, RunningArm
 from stowage_testbed.run.release import Wanted
 from stowage_testbed.run.request import install_arms, install_needed
-from stowage_testbed.scenario.timeouts import DEFAULT_TIMEOUTS
+from stowage_testbed.scenario import timeouts
 
 Values = Mapping[str, object]
 
@@ -115,7 +116,7 @@ class SessionEnvironment:
             A text is malformed; the server refuses a node, as its name is taken, say; or some were not Ready in time.
         """
         read = [pool for one in pools for pool in (parse_node_specs([one]) if isinstance(one, str) else [one])]
-        timeout_s = DEFAULT_TIMEOUTS.nodes_s(sum(pool.count for pool in read))
+        timeout_s = timeouts.nodes_s(sum(pool.count for pool in read))
         return create_nodes(self.api, read, timeout_s=timeout_s)
 
     @plain

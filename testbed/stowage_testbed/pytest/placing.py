@@ -22,7 +22,7 @@ from stowage_testbed.observe.source import (
 from stowage_testbed.observe.state import State
 from stowage_testbed.pytest.environment import SessionEnvironment
 from stowage_testbed.pytest.plain import plain
-from stowage_testbed.scenario.model import QUIET_S
+from stowage_testbed.scenario.steps.checking import QUIET_S
 
 TIMEOUT_S = 60.0
 CONTROLLERS = (DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, DAEMON_SETS, JOBS)

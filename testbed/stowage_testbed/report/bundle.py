@@ -19,7 +19,7 @@ from stowage_testbed.observe.node import read_node, ready_of
 from stowage_testbed.observe.pod import read_pod
 from stowage_testbed.run.listener import Listener, ScenarioRecords
 from stowage_testbed.run.outcome import RUN_FILE, RunOutcome, ScenarioOutcome, ScenarioResult
-from stowage_testbed.scenario.steps.kinds import list_replayed_files
+from stowage_testbed.scenario.steps.replaying import list_replayed_files
 from stowage_testbed.text.tables import plain_table
 
 EVENTS_FILE = "events.jsonl"

@@ -40,10 +40,11 @@ from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.run.session import open_context
-from stowage_testbed.run.steps.context import StepContext
+from stowage_testbed.scenario import timeouts
 from stowage_testbed.scenario.model import Scenario, Workload, make_steps
 from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.scenario.steps.applying import Apply
+from stowage_testbed.scenario.steps.context import StepContext
 from stowage_testbed.simulate import NO_PROTECTION
 from stowage_testbed.text.figure import Figure, at_least, figure, share_percent
 from stowage_testbed.text.tables import Table
@@ -240,7 +241,7 @@ def _deploy_missing(
                 clear_plans(context)
                 for node in nodes:
                     context.objects.delete("Node", node)
-                timeout_s = context.timeouts.nodes_s(len(nodes))
+                timeout_s = timeouts.nodes_s(len(nodes))
                 context.observer.wait_for(
                     f"the nodes of {first.name} to go", objects_gone("Node", nodes), timeout_s=timeout_s
                 )

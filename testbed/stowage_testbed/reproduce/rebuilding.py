@@ -39,8 +39,8 @@ from stowage_testbed.reproduce.sweep import (
     write_frame,
 )
 from stowage_testbed.scenario.instances import REQUIRED, Case, Cell, Family
-from stowage_testbed.scenario.manifests import NAMESPACE
 from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.simulation import NAMESPACE
 from stowage_testbed.text.figure import Figure, at_most, figure, table
 from stowage_testbed.text.tables import Table, markdown_text, terminal_text
 from stowage_testbed.toolchain.environment import environment

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from stowage_testbed.api.client import Manifest
-from stowage_testbed.api.pod_templates import change_pods
+from stowage_testbed.api.pod_templates import PodOverrides
 from stowage_testbed.cluster.base import Cluster
 
 
@@ -40,40 +39,6 @@ class ArmSettings:
     webhooks: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     kubernetes: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class PodOverrides:
-    """What an arm changes in every pod that it is to place."""
-
-    scheduler_name: str
-    labels: Mapping[str, str] = field(default_factory=dict)
-    annotations: Mapping[str, str] = field(default_factory=dict)
-
-
-def apply_overrides(manifest: Manifest, pod_overrides: PodOverrides | None) -> Manifest:
-    """Return an object whose pods have the overrides.
-
-    What the scenario itself sets stays, except the scheduler's name.
-    """
-    if pod_overrides is None:
-        return manifest
-    return change_pods(manifest, lambda pod: override_pod(pod, pod_overrides))
-
-
-def override_pod(pod: Manifest, pod_overrides: PodOverrides) -> Manifest:
-    """Return what describes a pod with the overrides."""
-    metadata = pod.get("metadata", {})
-    annotations = {**pod_overrides.annotations, **metadata.get("annotations", {})}
-    return {
-        **pod,
-        "metadata": {
-            **metadata,
-            "labels": {**pod_overrides.labels, **metadata.get("labels", {})},
-            **({"annotations": annotations} if annotations else {}),
-        },
-        "spec": {**pod["spec"], "schedulerName": pod_overrides.scheduler_name},
-    }
 
 
 class RunningArm(Protocol):

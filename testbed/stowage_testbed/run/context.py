@@ -1,4 +1,4 @@
-"""What all steps of a run share: the cluster, its client, watches and deadlines."""
+"""What all scenarios of a run share: the cluster, its client and watches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run.release import LastRelease
-from stowage_testbed.scenario.timeouts import DEFAULT_TIMEOUTS, Timeouts
 
 PROBLEMS = (StowageError, ApiException, HTTPError)
 """What a run records as its error; anything else is a fault of the testbed itself."""
@@ -56,7 +55,7 @@ class Stopwatch:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """A live cluster, its watches, and the deadlines of the run.
+    """A live cluster and its watches.
 
     `tag` ends the names of the run's namespaces, which outlive a scenario by seconds. A `lasting` cluster outlives the
     run, so that also an interrupted scenario is cleared.
@@ -67,7 +66,6 @@ class RunContext:
     observer: Observer
     tag: str
     lasting: bool = False
-    timeouts: Timeouts = DEFAULT_TIMEOUTS
     last_release: LastRelease = field(default_factory=LastRelease)
 
     @property

@@ -6,16 +6,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from stowage_testbed.api.kinds import DEFINITION, Kind, KindMissingError
+from stowage_testbed.api.kinds import DEFINITION
 from stowage_testbed.api.objects import Objects, make_manifest
 from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cluster.node_pool import create_ready
-from stowage_testbed.observe.condition import object_there, objects_gone, pods_gone
+from stowage_testbed.observe.condition import objects_gone, pods_gone
 from stowage_testbed.run.context import RunContext
+from stowage_testbed.scenario import timeouts
 from stowage_testbed.scenario.manifests import make_priority_classes, name_priority_class
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.objects import ObjectSpec
-from stowage_testbed.scenario.steps.kinds import list_recorded
+from stowage_testbed.scenario.steps.context import await_account, delete_object
+from stowage_testbed.scenario.steps.replaying import list_recorded
 
 LONGEST_NAME = 63
 
@@ -34,9 +35,9 @@ def prepare(context: RunContext, scenario: Scenario, repeat: int) -> ScenarioEnv
     make_namespace(context, namespace)
     for manifest in make_priority_classes(scenario):
         context.objects.create(manifest, or_keep=True)
-    timeout_s = context.timeouts.nodes_s(len(scenario.first_nodes))
+    timeout_s = timeouts.nodes_s(len(scenario.first_nodes))
     nodes = create_ready(context.api, scenario.first_nodes, timeout_s=timeout_s)
-    await_account(context, namespace)
+    await_account(context.observer, namespace)
     return ScenarioEnvironment(namespace, tuple(nodes))
 
 
@@ -57,13 +58,6 @@ def make_namespace(context: RunContext, name: str) -> None:
     context.objects.create(make_manifest("v1", "Namespace", name))
 
 
-def await_account(context: RunContext, namespace: str) -> None:
-    """Wait for its default account, without which a namespace takes no pods."""
-    there = object_there("ServiceAccount", namespace, "default")
-    what = f"the default service account of {namespace}"
-    context.observer.wait_for(what, there, timeout_s=context.timeouts.prepare_s)
-
-
 def clear(context: RunContext, scenario: Scenario, repeat: int) -> None:
     """Remove all that the scenario created, and wait until it is gone.
 
@@ -81,7 +75,7 @@ def clear(context: RunContext, scenario: Scenario, repeat: int) -> None:
     replayed = [pair for one in recorded for pair in one.wide]
     for kind in (*sorted(controllers - {"ReplicaSet", "Pod"}), "ReplicaSet", "Pod"):
         objects.delete_all(kind, namespace)
-    wait_for(f"the pods of {namespace} to go", pods_gone(namespace), timeout_s=context.timeouts.cleanup_s)
+    wait_for(f"the pods of {namespace} to go", pods_gone(namespace), timeout_s=timeouts.CLEANUP_S)
     kinds = {item.kind for item in scenario.objects.values()}
     kinds |= {kind.rpartition("/")[2] for kind, _ in replayed}
     if "PersistentVolume" in kinds:
@@ -95,11 +89,11 @@ def clear(context: RunContext, scenario: Scenario, repeat: int) -> None:
     for priority in scenario.priorities:
         objects.delete("PriorityClass", name_priority_class(priority))
     objects.delete("Namespace", namespace)
-    timeout_s = context.timeouts.nodes_s(len(nodes))
+    timeout_s = timeouts.nodes_s(len(nodes))
     wait_for(f"the nodes of {scenario.scenario_id} to go", objects_gone("Node", nodes), timeout_s=timeout_s)
     what = f"the objects of {scenario.scenario_id} to go"
     list_left = partial(_list_left, objects, (*wide, *replayed))
-    wait_until(what, list_left, lambda left: not left, timeout_s=context.timeouts.cleanup_s)
+    wait_until(what, list_left, lambda left: not left, timeout_s=timeouts.CLEANUP_S)
 
 
 def clear_plans(context: RunContext) -> None:
@@ -107,7 +101,7 @@ def clear_plans(context: RunContext) -> None:
     names = context.observer.read(lambda state: [one.name for one in state.plans()])
     context.objects.delete_all("PackingPlan")
     gone = objects_gone("PackingPlan", names)
-    context.observer.wait_for("the plans to go", gone, timeout_s=context.timeouts.cleanup_s)
+    context.observer.wait_for("the plans to go", gone, timeout_s=timeouts.CLEANUP_S)
 
 
 def _list_left(objects: Objects, wide: Iterable[tuple[str, str]]) -> list[str]:
@@ -121,16 +115,6 @@ def _list_left(objects: Objects, wide: Iterable[tuple[str, str]]) -> list[str]:
             if name in {f"{one.plural}.{one.group}" for one in objects.kinds.all()}:
                 left.append(f"what {name} defines")
     return left
-
-
-def delete_object(objects: Objects, item: ObjectSpec, namespace: str) -> Kind | None:
-    """Delete an object of a scenario; return its kind, None if that is not served."""
-    try:
-        kind = objects.kinds.of(item.manifest)
-    except KindMissingError:
-        return None
-    objects.delete(kind.full_name, item.object_name, namespace=item.namespace or namespace)
-    return kind
 
 
 def _delete_objects(context: RunContext, scenario: Scenario, namespace: str) -> Iterator[tuple[str, str]]:
@@ -152,13 +136,6 @@ def _delete_objects(context: RunContext, scenario: Scenario, namespace: str) -> 
             context.objects.patch(kind.full_name, name, {"metadata": {"finalizers": None}}, namespace=where)
         if not kind.namespaced:
             yield kind.full_name, name
-
-
-def collect_pods(context: RunContext, namespace: str, node: str) -> None:
-    """Delete the pods of a node that is gone, as the pod garbage collector does, which waits for most of a minute."""
-    for pod in context.observer.read(lambda state: state.all_pods(namespace)):
-        if pod.node == node:
-            context.objects.delete("Pod", pod.name, namespace=namespace, at_once=True)
 
 
 def name_namespace(context: RunContext, scenario: Scenario, repeat: int) -> str:

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
+from stowage_testbed.api.pod_templates import PodOverrides
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.helm import Release as ReleaseOnCluster
 from stowage_testbed.helm.values import merge_values
 from stowage_testbed.observe.source import BUDGETS, PACKING_PLANS, REPLICA_SETS, RESERVATIONS, STATEFUL_SETS
-from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment
-from stowage_testbed.run.listener import WindowListener
 from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.release import Wanted, make_optimizer_values, switch_release
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.action import Step
-from stowage_testbed.scenario.steps.applying import Release
-
-if TYPE_CHECKING:
-    from stowage_testbed.run.steps.context import StepContext
+from stowage_testbed.scenario.steps.context import StepContext, WindowListener
+from stowage_testbed.scenario.steps.releasing import Release
 
 WATCHED = (PACKING_PLANS, RESERVATIONS, BUDGETS, REPLICA_SETS, STATEFUL_SETS)
 """What the invariants look at beside pods and nodes."""

@@ -82,13 +82,3 @@ class Listener:
         """Take the outcome of the whole run."""
         for one in self.listeners:
             one.run_finished(outcome)
-
-
-class WindowListener:
-    """Called when the measured window opens and closes, in the run's own thread; does nothing by itself."""
-
-    def open(self) -> None:
-        """Begin; the window starts when this returns."""
-
-    def close(self) -> None:
-        """End; the window has just stopped."""

@@ -30,7 +30,7 @@ from stowage_testbed.observe.receipt import CLOCK_NAME, RESOLUTION_S, Receipt
 from stowage_testbed.observe.timeline import summarise_lags
 from stowage_testbed.scenario.check import CheckResult
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.steps.waiting import END, FAILED
+from stowage_testbed.scenario.steps.checking import END, FAILED
 
 FORMAT = "stowage.dev/run/v2"
 RUN_FILE = "run.json"

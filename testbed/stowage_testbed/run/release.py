@@ -10,9 +10,8 @@ from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.helm import Release, install_release
 from stowage_testbed.helm.serving import serves
-from stowage_testbed.observe.condition import plan_finished
-from stowage_testbed.observe.plan import ObservedPlan
-from stowage_testbed.scenario.model import OptimizerSettings, Scenario
+from stowage_testbed.scenario import timeouts
+from stowage_testbed.scenario.model import OptimizerSettings
 from stowage_testbed.simulate import NO_PROTECTION
 
 if TYPE_CHECKING:
@@ -113,7 +112,7 @@ def switch_release(context: RunContext, wanted: Wanted, *, may_keep: bool = Fals
         profile=wanted.profile,
         optimizer_enabled=wanted.optimizer_enabled,
         values=wanted.values,
-        timeout_s=context.timeouts.release_s,
+        timeout_s=timeouts.RELEASE_S,
     )
     config = context.objects.read("ConfigMap", release.name, namespace=release.namespace)
     serving = Serving(release, wanted, (config.get("data") or {}).get("scheduler.yaml", ""))
@@ -138,24 +137,3 @@ def make_optimizer_values(settings: OptimizerSettings) -> dict[str, Any]:
 def _spell_for_chart(word: str) -> str:
     """Return a word of a scenario as the chart spells it: ``OnUnschedulable``."""
     return word.title().replace("-", "")
-
-
-def make_manual_plan(metadata: Manifest, *, time_limit_s: float, execution_mode: str = "Execute") -> Manifest:
-    """Return a PackingPlan as a user creates it."""
-    return {
-        "apiVersion": "stowage.dev/v1alpha1",
-        "kind": "PackingPlan",
-        "metadata": metadata,
-        "spec": {"executionMode": execution_mode, "trigger": "Manual", "timeLimitSeconds": time_limit_s},
-    }
-
-
-def execute_manual_plan(context: RunContext, scenario: Scenario) -> ObservedPlan:
-    """Create a PackingPlan, and return it when it is finished; a WaitTimeoutError if it did not finish in time."""
-    plan = make_manual_plan({"generateName": "manual-"}, time_limit_s=scenario.optimizer.time_limit_s)
-    name = context.objects.create(plan)["metadata"]["name"]
-    context.observer.wait_for(
-        f"the manual plan {name} to finish", plan_finished(name), timeout_s=context.timeouts.plan_s(scenario)
-    )
-    plans = context.observer.read(lambda state: state.plans())
-    return next(plan for plan in plans if plan.name == name)

@@ -19,9 +19,9 @@ from stowage_testbed.optimizer_service.compiled import compile_optimizer
 from stowage_testbed.run.arm import Arm
 from stowage_testbed.scenario.load import select
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.steps.kinds import actions_of
-from stowage_testbed.scenario.steps.nodes import Interrupt
-from stowage_testbed.scenario.steps.waiting import Overload
+from stowage_testbed.scenario.steps.action import actions_of
+from stowage_testbed.scenario.steps.interrupting import Interrupt
+from stowage_testbed.scenario.steps.overloading import Overload
 from stowage_testbed.toolchain import install_tools
 
 DEFAULT_VARIANT = "default"

@@ -11,17 +11,16 @@ from stowage_testbed.cluster.supervision import needing_host_pods
 from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.run.context import PROBLEMS, RunContext, in_words
 from stowage_testbed.run.environment import clear, find_taken_node, name_namespace, prepare
+from stowage_testbed.run.execution import Execution
 from stowage_testbed.run.harness import Harness
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import ScenarioOutcome, make_outcome
 from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.request import find_missing
-from stowage_testbed.run.steps.context import StepContext
-from stowage_testbed.run.steps.execution import carry_all_out
-from stowage_testbed.run.steps.moments import read_values
 from stowage_testbed.run.window_record import check_invariants, make_window_record
 from stowage_testbed.scenario.check import CheckResult, check_expressions, check_metrics
 from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.steps.checking import read_values
 
 
 def run_scenario(
@@ -81,8 +80,8 @@ def _carry_out(
         with recorder.step("prepare"):
             environment = prepare(context, scenario, repeat)
         with harness.serving(environment, recorder):
-            steps = StepContext(context, scenario, environment, recorder, harness)
-            errors.append(carry_all_out(steps))
+            steps = Execution(context, scenario, environment, recorder, harness)
+            errors.append(steps.carry_all_out())
             outcome = _complete(outcome, steps, failed=bool(errors[0]))
     except PROBLEMS as problem:
         errors.append(in_words(problem))
@@ -94,7 +93,7 @@ def _carry_out(
     )
 
 
-def _complete(outcome: ScenarioOutcome, steps: StepContext, *, failed: bool) -> ScenarioOutcome:
+def _complete(outcome: ScenarioOutcome, steps: Execution, *, failed: bool) -> ScenarioOutcome:
     """Return what came of the steps, with the metrics, and the checks of the end."""
     outcome = replace(
         outcome,
@@ -116,12 +115,12 @@ def _complete(outcome: ScenarioOutcome, steps: StepContext, *, failed: bool) -> 
     return replace(outcome, checks=(*outcome.checks, *of_end, *invariants))
 
 
-def _check_end(steps: StepContext, outcome: ScenarioOutcome) -> Iterator[CheckResult]:
+def _check_end(steps: Execution, outcome: ScenarioOutcome) -> Iterator[CheckResult]:
     """Check the bounds on metrics, and the expressions about the end and metrics."""
     expect = steps.scenario.expect
     values = {metric.name: metric.value for metric in outcome.metrics}
     notes = {metric.name: metric.note for metric in outcome.metrics}
     yield from check_metrics(expect.metrics, values, notes)
     if expect.that:
-        there = steps.run.observer.read(lambda seen: read_values(seen, steps))
+        there = steps.observer.read(lambda seen: read_values(seen, steps))
         yield from check_expressions(expect.that, {**there, "metrics": values})

@@ -12,9 +12,9 @@ from stowage_testbed.base.errors import InputError
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.steps.applying import Release
-from stowage_testbed.scenario.steps.kinds import actions_of
-from stowage_testbed.scenario.steps.waiting import Overload
+from stowage_testbed.scenario.steps.action import actions_of
+from stowage_testbed.scenario.steps.overloading import Overload
+from stowage_testbed.scenario.steps.releasing import Release
 
 CLUSTER_BYTES = 1536 << 20
 """Room for a cluster with a few hundred pods, its release and the process that uses it: an estimate."""

@@ -24,10 +24,10 @@ from stowage_testbed.observe.receipt import NS_PER_S, Receipt
 from stowage_testbed.observe.timeline import read_pod_timelines
 from stowage_testbed.recording.run_record import Observations, PodCount, make_node_records, make_record
 from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.execution import Execution
 from stowage_testbed.run.recorder import RunRecorder
-from stowage_testbed.run.steps.context import StepContext
-from stowage_testbed.run.steps.moments import sum_up_plans
 from stowage_testbed.scenario.check import CheckResult
+from stowage_testbed.scenario.steps.checking import sum_up_plans
 
 ARM = "release"
 """What stands for the scheduler's arm in the record of a run without comparison."""
@@ -39,7 +39,7 @@ TIMESTAMP_S = 1.0
 """Timestamps of objects have whole seconds."""
 
 
-def make_window_record(context: StepContext) -> RunRecord | None:
+def make_window_record(context: Execution) -> RunRecord | None:
     """Return what was measured in the window, if there was one; moves and evictions are those of the whole run."""
     window, recorder, run = context.window, context.recorder, context.run
     if window is None:

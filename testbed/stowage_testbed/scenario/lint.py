@@ -15,15 +15,21 @@ from stowage_testbed.api.kinds import DEFINITION
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.scenario.expected import ExpectedMoment
 from stowage_testbed.scenario.manifest_rules import check_fields, check_manifest
-from stowage_testbed.scenario.model import SCALED, Scenario
+from stowage_testbed.scenario.manifests import SCALED
+from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.reading import spell
 from stowage_testbed.scenario.scenario_file import ScenarioFile
-from stowage_testbed.scenario.steps.action import Demand, Step, Where, count_most_pods
-from stowage_testbed.scenario.steps.applying import RESERVING_PROFILES, Apply, AskForPlan, Pack, Place, Release, Scale
-from stowage_testbed.scenario.steps.arriving import Burst, Replay
-from stowage_testbed.scenario.steps.kinds import actions_of, list_asked_plans, list_replayed_nodes, list_replayed_owners
+from stowage_testbed.scenario.steps.action import Demand, Step, Where, actions_of, count_most_pods
+from stowage_testbed.scenario.steps.applying import Apply
+from stowage_testbed.scenario.steps.arriving import Burst
+from stowage_testbed.scenario.steps.changing import Scale
+from stowage_testbed.scenario.steps.checking import END, FAILED, Check, Checkpoint
 from stowage_testbed.scenario.steps.nodes import AddNodes, RemoveNodes
-from stowage_testbed.scenario.steps.waiting import END, FAILED, Check, Checkpoint, Measure, Wait
+from stowage_testbed.scenario.steps.overloading import Measure
+from stowage_testbed.scenario.steps.placing import Place
+from stowage_testbed.scenario.steps.releasing import RESERVING_PROFILES, AskForPlan, Pack, Release
+from stowage_testbed.scenario.steps.replaying import Replay, list_replayed_nodes
+from stowage_testbed.scenario.steps.waiting import Wait
 from stowage_testbed.scenario.types import Sort
 from stowage_testbed.scenario.yaml_file import suggest_known
 
@@ -249,8 +255,8 @@ def _names(one: Content) -> None:
     """Nothing is named that the scenario lacks: in steps, expectations and `catch`."""
     scenario = one.scenario
     workloads = [workload.name for workload in scenario.workload]
-    phased = [*scenario.objects, *list_asked_plans(one.steps)]
-    owners = list_replayed_owners(one.steps)
+    phased = [*scenario.objects, *(each.plan for each in actions_of(one.steps, AskForPlan))]
+    owners = list(dict.fromkeys(name for each in actions_of(one.steps, Replay) for name in each.owners))
     pods = [*scenario.pods_by_name, *owners]
     checkpoints = [each.name for each in actions_of(one.steps, Checkpoint)]
     known: Mapping[Sort, tuple[str, Sequence[str]]] = {

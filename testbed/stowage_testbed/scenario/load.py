@@ -20,9 +20,11 @@ from stowage_testbed.scenario.objects import ObjectSpec, is_file, read_objects
 from stowage_testbed.scenario.reading import describe, read, spell
 from stowage_testbed.scenario.scenario_file import ScenarioFile
 from stowage_testbed.scenario.steps.action import Action, Step, Where
-from stowage_testbed.scenario.steps.applying import ALL, Apply, Release
-from stowage_testbed.scenario.steps.arriving import Burst, Replay
-from stowage_testbed.scenario.steps.waiting import END, Checkpoint
+from stowage_testbed.scenario.steps.applying import ALL, Apply
+from stowage_testbed.scenario.steps.arriving import Burst
+from stowage_testbed.scenario.steps.checking import END, Checkpoint
+from stowage_testbed.scenario.steps.releasing import Release
+from stowage_testbed.scenario.steps.replaying import Replay
 from stowage_testbed.scenario.yaml_file import (
     Document,
     Issue,

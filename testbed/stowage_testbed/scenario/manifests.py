@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from math import ceil
+from typing import TYPE_CHECKING
 
-from stowage_testbed.amounts.resources import NOTHING
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.pod_templates import ENDS_IN, LIFETIME, add_labels, change_pods, spell_duration
-from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.scenario.model import SCALED, Scenario, Workload
-from stowage_testbed.scenario.steps.applying import Apply
-from stowage_testbed.scenario.steps.kinds import actions_of
-from stowage_testbed.simulate import Instance, Simulator
+
+if TYPE_CHECKING:
+    from stowage_testbed.scenario.model import Scenario, Workload
+
+SCALED = frozenset({"ReplicaSet", "Deployment", "StatefulSet"})  # Kinds of workload whose number of pods can be changed
 
 CONTROLLER_LABEL = "stowage.dev/controller"
 """Label of pods and controllers of a workload that has several: the controller."""
@@ -124,19 +124,6 @@ def make_bare_pod(workload: Workload, name: str, namespace: str, lifetime_s: flo
     }
 
 
-def make_pods(scenario: Scenario, namespace: str) -> list[Manifest]:
-    """Return the pods in the order of arrival for `stowage-simulate`, with names and priorities as admission gives."""
-    applied = [name for step in actions_of(scenario.steps, Apply) for name in step.names]
-    order = {name: number for number, name in enumerate(applied)}
-    pods = []
-    for workload in sorted(scenario.workload, key=lambda one: order.get(one.name, len(order))):
-        for number in range(workload.replicas):
-            pod = make_bare_pod(workload, f"{workload.name}-{number}", namespace)
-            pod["spec"]["priority"] = workload.priority
-            pods.append(pod)
-    return pods
-
-
 def _make_pod_metadata(workload: Workload) -> Manifest:
     metadata: Manifest = {"labels": {**workload.labels, WORKLOAD_LABEL: workload.name}}
     annotations = dict(workload.annotations)
@@ -157,42 +144,3 @@ def _make_container(workload: Workload) -> Manifest:
         resources["limits"] = firm.quantities()
     container: Manifest = {"name": CONTAINER, "image": workload.image}
     return {**container, "resources": resources} if resources else container
-
-
-NAMESPACE = "scenario"  # Of the pods that are placed without an API server
-
-
-def make_instance(scenario: Scenario) -> Instance:
-    """Return the nodes, the pods in the order of arrival, and their ReplicaSets, by which the scheduler spreads."""
-    return Instance(
-        scenario.scenario_id,
-        (*scenario.first_nodes, *({"apiVersion": "v1", **one.manifest} for one in scenario.node_objects)),
-        tuple(_own(pod) for pod in make_pods(scenario, NAMESPACE)),
-        # What a ReplicaSet is, and what a Deployment makes.
-        tuple({**make_controller(workload, NAMESPACE), "kind": "ReplicaSet"} for workload in scenario.workload),
-    )
-
-
-def _own(pod: Manifest) -> Manifest:
-    """Return a pod as its ReplicaSet makes it."""
-    owner = {
-        "apiVersion": "apps/v1",
-        "kind": "ReplicaSet",
-        "name": pod["metadata"]["labels"][WORKLOAD_LABEL],
-        "uid": f"owner-{pod['metadata']['labels'][WORKLOAD_LABEL]}",
-        "controller": True,
-    }
-    return {**pod, "metadata": {**pod["metadata"], "ownerReferences": [owner]}}
-
-
-def simulate(scenario: Scenario, simulator: Simulator) -> ClusterState:
-    """Place the scenario's pods one after the other, in the order of arrival; those of a burst, too."""
-    placed = simulator.place(make_instance(scenario))
-    workloads = {workload.name: workload for workload in scenario.workload}
-    states = []
-    for pod in make_pods(scenario, NAMESPACE):
-        name, of = pod["metadata"]["name"], workloads[pod["metadata"]["labels"][WORKLOAD_LABEL]]
-        states.append(PodState(of.name, placed.nodes[f"{NAMESPACE}/{name}"], of.takes, of.priority, name))
-    own = [NodeState(name, pool.resources) for pool in scenario.nodes for name in pool.node_names()]
-    given = [NodeState(one.object_name, one.allocatable or NOTHING) for one in scenario.node_objects]
-    return ClusterState(nodes=(*own, *given), pods=tuple(states))

@@ -16,11 +16,14 @@ from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.observe.pod import requests_of
 from stowage_testbed.scenario.expected import Expectations, ExpectedMoment
 from stowage_testbed.scenario.objects import ObjectSpec
-from stowage_testbed.scenario.steps.action import Action, Step, count_most_pods
-from stowage_testbed.scenario.steps.applying import ApplyInTurn, Pack, Release
-from stowage_testbed.scenario.steps.kinds import actions_of, list_recorded, list_replayed_nodes
+from stowage_testbed.scenario.steps.action import Action, Step, actions_of, count_most_pods
+from stowage_testbed.scenario.steps.applying import ApplyInTurn
+from stowage_testbed.scenario.steps.checking import QUIET_S, Check, Checkpoint
 from stowage_testbed.scenario.steps.nodes import AddNodes
-from stowage_testbed.scenario.steps.waiting import Check, Checkpoint, Measure, Overload, Wait
+from stowage_testbed.scenario.steps.overloading import Measure, Overload
+from stowage_testbed.scenario.steps.releasing import Pack, Release
+from stowage_testbed.scenario.steps.replaying import list_recorded, list_replayed_nodes
+from stowage_testbed.scenario.steps.waiting import Wait
 from stowage_testbed.scenario.types import (
     Anything,
     Cpu,
@@ -35,17 +38,12 @@ from stowage_testbed.scenario.types import (
     allow_more,
 )
 
-QUIET_S = 0.3
-"""No pod may change for so long before a state counts as stable: three times the
-longest pause seen between a refused pod's condition and a change that followed."""
-
 Trigger = Literal["on-unschedulable", "manual"]
 """What makes the optimiser look: unschedulable pods, or a PackingPlan by hand."""
 
 Policy = Literal["strict", "paper"]  # Which running pods a plan may leave unplaced (the optimiser's own policies)
 Harm = Literal["careful", "any"]  # What plans may do to running pods: the chart's own rules, or whatever it takes
 WorkloadKind = Literal["ReplicaSet", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "Pod"]
-SCALED = frozenset({"ReplicaSet", "Deployment", "StatefulSet"})  # Kinds of workload whose number of pods can be changed
 CatchWhat = Literal["events", "logs", "objects", "describe"]
 
 

@@ -13,9 +13,9 @@ from typing_extensions import TypedDict
 from stowage_testbed.scenario.expected import Expectations
 from stowage_testbed.scenario.model import Catch, InstanceSpec, OptimizerSettings, WrittenWorkload
 from stowage_testbed.scenario.steps.action import Action
-from stowage_testbed.scenario.steps.applying import Release
 from stowage_testbed.scenario.steps.kinds import ACTIONS
 from stowage_testbed.scenario.steps.nodes import Node
+from stowage_testbed.scenario.steps.releasing import Release
 from stowage_testbed.scenario.types import (
     READ,
     Anything,

@@ -17,12 +17,12 @@ from typing import Any
 import yaml
 
 from stowage_testbed.base.errors import InputError
+from stowage_testbed.scenario import timeouts
 from stowage_testbed.scenario.load import read_filled
 from stowage_testbed.scenario.model import Scenario, choose_headlines
 from stowage_testbed.scenario.reading import NOUNS, Schema, find_mapping, find_words, make_schema, resolve
 from stowage_testbed.scenario.scenario_file import ScenarioFile
 from stowage_testbed.scenario.steps.kinds import ACTIONS
-from stowage_testbed.scenario.timeouts import DEFAULT_TIMEOUTS
 from stowage_testbed.scenario.types import is_scenario_name, key_of
 from stowage_testbed.scenario.yaml_file import FIXED, suggest_known
 
@@ -83,8 +83,8 @@ def explain_scenario(scenario: Scenario) -> str:
     schema = make_strict_schema()
     data = read_filled(scenario)
     kinds = {step.kind: step.action for step in scenario.steps if step.line and step.action.deadline}
-    limits = {kind: DEFAULT_TIMEOUTS.step_s(scenario, kind, one.changed_nodes) for kind, one in kinds.items()}
-    data["timeouts"] = {"end": DEFAULT_TIMEOUTS.step_s(scenario, "end"), **limits}
+    limits = {kind: timeouts.step_s(scenario, one) for kind, one in kinds.items()}
+    data["timeouts"] = {"end": timeouts.end_s(scenario), **limits}
     if scenario.is_measured:
         data["headlines"] = list(choose_headlines(scenario))
     shown = {key: value for key, value in data.items() if key not in ("parameters", "variants", "name")}

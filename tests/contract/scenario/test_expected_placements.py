@@ -8,9 +8,9 @@ import pytest
 from stowage_testbed.metrics.state import hash_placement
 from stowage_testbed.scenario.check import Moment, check_moment
 from stowage_testbed.scenario.load import load_folder
-from stowage_testbed.scenario.manifests import simulate
 from stowage_testbed.scenario.model import BEFORE, Scenario
-from stowage_testbed.scenario.steps.waiting import Check, Checkpoint
+from stowage_testbed.scenario.simulation import simulate
+from stowage_testbed.scenario.steps.checking import Check, Checkpoint
 from stowage_testbed.simulate import Simulator, find_profile
 
 FOLDER = Path(__file__).parents[3] / "scenarios"

@@ -28,7 +28,7 @@ from stowage_testbed.run.request import make_cluster
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.steps.waiting import Overload
+from stowage_testbed.scenario.steps.overloading import Overload
 
 pytestmark = [pytest.mark.e2e, pytest.mark.nightly]
 

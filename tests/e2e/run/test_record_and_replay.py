@@ -24,10 +24,10 @@ from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.harness import Harness
 from stowage_testbed.run.listener import Listener, ScenarioRecords
 from stowage_testbed.run.scenario_run import run_scenario
-from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.from_trace import make_scenario_of_trace
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.steps.action import Step
+from stowage_testbed.scenario.steps.context import StepContext
 from stowage_testbed.trace.format import Owner, PodCame, PodEnded, Scaled, WatchLost
 from stowage_testbed.trace.reading import Trace, read_trace
 from stowage_testbed.trace.record import record

@@ -12,9 +12,9 @@ from stowage_run import CHECKOUT
 
 from stowage_testbed.observe.receipt import Receipt, ReceiptClock
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.listener import WindowListener
 from stowage_testbed.scenario.load import load_file
-from stowage_testbed.scenario.steps.waiting import FAILED
+from stowage_testbed.scenario.steps.checking import FAILED
+from stowage_testbed.scenario.steps.context import WindowListener
 
 pytestmark = pytest.mark.e2e
 

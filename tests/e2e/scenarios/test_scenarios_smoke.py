@@ -15,7 +15,7 @@ from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import RunOutcome
 from stowage_testbed.run.request import RunRequest, choose_scenarios
 from stowage_testbed.scenario.model import BEFORE
-from stowage_testbed.scenario.steps.waiting import END
+from stowage_testbed.scenario.steps.checking import END
 from stowage_testbed.toolchain.environment import environment
 from stowage_testbed.toolchain.manifest import built_minors
 

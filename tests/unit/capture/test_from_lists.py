@@ -20,8 +20,8 @@ from stowage_testbed.capture.writing import write_scenario
 from stowage_testbed.cli.main import app
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.steps.applying import Place
-from stowage_testbed.scenario.steps.kinds import actions_of
+from stowage_testbed.scenario.steps.action import actions_of
+from stowage_testbed.scenario.steps.placing import Place
 
 NO_ROOM = (
     "0/3 nodes are available: 1 node(s) had untolerated taint {team: x}, "

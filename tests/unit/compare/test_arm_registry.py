@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from stowage_testbed.api.pod_templates import PodOverrides
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.compare.arms import ARMS, choose_arms
 from stowage_testbed.compare.arms.file_arm import FileArm, load_arm_file
@@ -20,7 +21,7 @@ from stowage_testbed.compare.arms.kube_scheduler import (
     settings_of,
 )
 from stowage_testbed.compare.arms.stowage import StowageArm, stowage_arm
-from stowage_testbed.run.arm import ClientLimits, PodOverrides
+from stowage_testbed.run.arm import ClientLimits
 from stowage_testbed.simulate.process import ProfileMissingError
 from stowage_testbed.toolchain.location import ToolMissingError
 

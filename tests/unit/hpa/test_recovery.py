@@ -12,6 +12,7 @@ import pytest
 from hpa_records import QUICK, SimulatedHpa, hpa_record
 from waiting_clock import WaitingClock
 
+from stowage_testbed.api.pod_templates import PodOverrides, apply_overrides
 from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.hpa.model import LoadWindow, Segment
 from stowage_testbed.hpa.recovery import (
@@ -31,9 +32,15 @@ from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.observe.receipt import NS_PER_S, Receipt
-from stowage_testbed.run.arm import PodOverrides
-from stowage_testbed.run.recovery import MARGIN_S, NAME, Readings, await_fresh, make_autoscaler, make_deployment
 from stowage_testbed.run.request import make_autoscaler_arguments
+from stowage_testbed.scenario.steps.overloading import (
+    MARGIN_S,
+    NAME,
+    Readings,
+    await_fresh,
+    make_autoscaler,
+    make_deployment,
+)
 
 
 def test_the_workload_is_the_paper_s_with_the_scheduler_s_overrides() -> None:
@@ -43,7 +50,7 @@ def test_the_workload_is_the_paper_s_with_the_scheduler_s_overrides() -> None:
     """
     labels = {"applicationId": "a", WORKLOAD_LABEL: "other"}
     overrides = PodOverrides("yunikorn", labels, {"queue": "root"})
-    spec = make_deployment("shop", FULL, overrides)["spec"]
+    spec = apply_overrides(make_deployment("shop", FULL), overrides)["spec"]
     wanted = make_autoscaler("shop", FULL)["spec"]
     quick = make_autoscaler("shop", QUICK)["spec"]["behavior"]["scaleUp"]["policies"]
     metadata, pod = spec["template"]["metadata"], spec["template"]["spec"]

@@ -11,6 +11,7 @@ from seen_states import Seen, fresh, leaving, placed, plan, refused, state_of
 from watch_server import a_pod
 
 from stowage_testbed.api.manifests import Given, read_manifests
+from stowage_testbed.api.pod_templates import PodOverrides
 from stowage_testbed.base import layout
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.observe.condition import ConditionResult
@@ -18,7 +19,6 @@ from stowage_testbed.pytest.applying import with_overrides_for
 from stowage_testbed.pytest.placing import all_decided
 from stowage_testbed.pytest.scenarios import marked_scenario
 from stowage_testbed.pytest.session_cluster import session_cluster
-from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.scenario.load import find_shipped_folder
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.schema import write_starter

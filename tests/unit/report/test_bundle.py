@@ -14,7 +14,7 @@ from rich.console import Console
 from stowage_testbed.report.bundle import Bundle, EvidenceWriter
 from stowage_testbed.report.showing import draw_comparison, write_page
 from stowage_testbed.run.outcome import ScenarioOutcome
-from stowage_testbed.scenario.steps.arriving import Replay
+from stowage_testbed.scenario.steps.replaying import Replay
 
 
 def test_a_bundle_holds_what_rebuilds_the_tables(tmp_path: Path) -> None:

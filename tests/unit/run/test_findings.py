@@ -31,9 +31,9 @@ from stowage_testbed.run.harness import WATCHED
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import ScenarioOutcome, find_divergences, make_latency
 from stowage_testbed.run.recorder import RunRecorder
-from stowage_testbed.run.steps.moments import sum_up_plans
 from stowage_testbed.run.window_record import check_invariants, find_proved_bound
 from stowage_testbed.scenario.check import OptimizerRecord
+from stowage_testbed.scenario.steps.checking import sum_up_plans
 
 SOON_S = 10.0
 BINDINGS = 6

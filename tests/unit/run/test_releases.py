@@ -12,8 +12,8 @@ import pytest
 from amounts import asked
 
 from stowage_testbed.api.objects import Objects
+from stowage_testbed.api.pod_templates import PodOverrides, apply_overrides
 from stowage_testbed.helm.release import Release, file_log
-from stowage_testbed.run.arm import PodOverrides, apply_overrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.recorder import RunRecorder

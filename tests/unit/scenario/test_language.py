@@ -18,9 +18,11 @@ from stowage_testbed.scenario.expected import Bounds
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.schema import explain_word, make_strict_schema
 from stowage_testbed.scenario.steps.action import Action
-from stowage_testbed.scenario.steps.applying import Apply, Pack, Release, Scale
+from stowage_testbed.scenario.steps.applying import Apply
+from stowage_testbed.scenario.steps.changing import Scale
+from stowage_testbed.scenario.steps.checking import Check
 from stowage_testbed.scenario.steps.nodes import AddNodes, Cordon, Drain
-from stowage_testbed.scenario.steps.waiting import Check
+from stowage_testbed.scenario.steps.releasing import Pack, Release
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
 EXPLAINED = yaml.safe_load(Path(__file__).with_name("explained.yaml").read_text())

@@ -16,10 +16,11 @@ from stowage_testbed.cli import app
 from stowage_testbed.cluster.node_pool import NodePool, annotate_fake
 from stowage_testbed.scenario.check import find_differences
 from stowage_testbed.scenario.load import find_files, find_shipped_folder, load_file, load_folder, select
-from stowage_testbed.scenario.manifests import make_controllers, make_pods, make_priority_classes
+from stowage_testbed.scenario.manifests import make_controllers, make_priority_classes
 from stowage_testbed.scenario.model import Scenario, Workload, WrittenWorkload
 from stowage_testbed.scenario.reading import read
 from stowage_testbed.scenario.schema import write_starter
+from stowage_testbed.scenario.simulation import make_pods
 from stowage_testbed.scenario.steps.action import Demand
 from stowage_testbed.scenario.steps.applying import Apply
 from stowage_testbed.scenario.yaml_file import Document, ScenarioIssuesError

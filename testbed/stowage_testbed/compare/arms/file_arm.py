@@ -12,11 +12,12 @@ from urllib.parse import urlsplit
 
 from annotated_types import Gt, Interval, MinLen
 
+from stowage_testbed.api.pod_templates import PodOverrides
 from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.compare.arms.kube_scheduler import DEFAULT_LIMITS
 from stowage_testbed.compare.arms.serving import STOCK_SCHEDULER, ArmRelease, Place, ReleasedArm, digest, make_manifests
-from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides
+from stowage_testbed.run.arm import ArmSettings, ClientLimits
 from stowage_testbed.scenario.reading import read
 from stowage_testbed.scenario.steps.action import Where
 from stowage_testbed.scenario.types import READ, Filled, Label, Some, Written

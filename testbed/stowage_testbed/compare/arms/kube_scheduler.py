@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from stowage_testbed.api.pod_templates import PodOverrides
 from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.compare.arms.serving import (
     NAMESPACE,
@@ -24,7 +25,7 @@ from stowage_testbed.compare.arms.serving import (
     make_manifests,
     read_rules,
 )
-from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides
+from stowage_testbed.run.arm import ArmSettings, ClientLimits
 from stowage_testbed.toolchain import choose_minor, tool_build, tool_data, tool_path
 from stowage_testbed.toolchain.manifest import load_manifest
 

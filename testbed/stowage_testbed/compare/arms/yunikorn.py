@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 
 import yaml
 
+from stowage_testbed.api.pod_templates import PodOverrides
 from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.compare.arms.kube_scheduler import BATCHING
 from stowage_testbed.compare.arms.serving import NAMESPACE, ArmRelease, Place, ReleasedArm, make_manifests, read_rules
-from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides
+from stowage_testbed.run.arm import ArmSettings, ClientLimits
 from stowage_testbed.toolchain import choose_minor, tool_build, tool_data, tool_path
 from stowage_testbed.toolchain.manifest import load_manifest
 

@@ -25,8 +25,8 @@ from stowage_testbed.reproduce import rebuilding
 from stowage_testbed.reproduce.rebuilding import PENDING, Instance, Solved, Where, facts_of, numbered
 from stowage_testbed.reproduce.sweep import Tools
 from stowage_testbed.scenario.instances import NODES, PODS_PER_NODE, USAGES_PERCENT, Case, Cell, Family
-from stowage_testbed.scenario.manifests import make_instance
 from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.simulation import make_instance
 from stowage_testbed.text.tables import Table
 
 SEEDS_TRIED = 60

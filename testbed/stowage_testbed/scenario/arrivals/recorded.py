@@ -8,15 +8,15 @@ from typing import Literal
 
 from stowage_testbed.api.client import Manifest
 
-Do = Literal["create", "patch", "delete"]
+Verb = Literal["create", "patch", "delete"]
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class Request:
     """A request of a replay, so many seconds after its start; the body is the manifest, or the change."""
 
     at_s: float
-    do: Do
+    verb: Verb
     kind: str
     name: str
     body: Manifest = field(default_factory=dict)
@@ -35,14 +35,14 @@ class FirstState:
 
 @dataclass(frozen=True, slots=True)
 class RecordedReplay:
-    """All that a replay does; deeds are in order of time.
+    """All that a replay does; requests are in order of time.
 
     ``pods`` came, and so many of each workload are ``left`` at the end, done ones too; ``wide`` is in no namespace, by
     kind and name.
     """
 
     first: FirstState
-    deeds: tuple[Deed, ...]
+    requests: tuple[Request, ...]
     pods: int
     left: Mapping[str, int]
     wide: tuple[tuple[str, str], ...]
@@ -51,19 +51,19 @@ class RecordedReplay:
     @property
     def last_s(self) -> float:
         """When the last thing happens, in seconds after the start."""
-        return self.deeds[-1].at_s if self.deeds else 0.0
+        return self.requests[-1].at_s if self.requests else 0.0
 
     @property
     def nodes(self) -> tuple[str, ...]:
         """All nodes that there are at some time, by name."""
-        made = [one.name for one in self.deeds if (one.do, one.kind) == ("create", "Node")]
+        made = [one.name for one in self.requests if (one.verb, one.kind) == ("create", "Node")]
         first = [str(one["metadata"]["name"]) for one in self.first.nodes]
         return tuple(dict.fromkeys([*first, *made]))
 
     @property
     def controllers(self) -> frozenset[str]:
         """The kinds of what brings pods, or keeps them from going."""
-        made = [one.body for one in self.deeds if one.do == "create"]
+        made = [one.body for one in self.requests if one.verb == "create"]
         return frozenset(
             str(one["kind"]) for one in (*self.first.objects, *made) if "template" in (one.get("spec") or {})
         )
@@ -73,7 +73,7 @@ class RecordedReplay:
         first = self.first
         there = len(first.nodes), len(first.objects), len(first.pods)
         text = "have {} nodes, {} objects and {} bare pods there".format(*there)
-        changes = len(self.deeds)
+        changes = len(self.requests)
         return (
             f"{text}, then do {changes} things when they happened, the last after "
             f"{self.last_s:g} s; {self.pods} pods came in all"
@@ -81,6 +81,5 @@ class RecordedReplay:
 
     def without_nodes(self) -> RecordedReplay:
         """Return the same on nodes that are somebody else's."""
-        return replace(
-            self, first=replace(self.first, nodes=()), deeds=tuple(one for one in self.deeds if one.kind != "Node")
-        )
+        others = tuple(one for one in self.requests if one.kind != "Node")
+        return replace(self, first=replace(self.first, nodes=()), requests=others)

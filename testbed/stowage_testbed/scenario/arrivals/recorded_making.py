@@ -14,7 +14,7 @@ from stowage_testbed.cluster.node_pool import annotate_fake
 from stowage_testbed.observe.node import Node
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.arrivals.one_namespace import OneNamespace, shorten
-from stowage_testbed.scenario.arrivals.recorded import Deed, Do, FirstState, RecordedReplay
+from stowage_testbed.scenario.arrivals.recorded import FirstState, RecordedReplay, Request, Verb
 from stowage_testbed.trace.format import (
     Line,
     NodeGone,
@@ -149,7 +149,7 @@ class _Maker:
         self._first_objects: list[Manifest] = []
         self._first_pods: list[Manifest] = []
         self._placed: dict[str, list[str]] = defaultdict(list)
-        self._deeds: list[Deed] = []
+        self._requests: list[Request] = []
         self._left: Counter[str] = Counter()
         self._wide: dict[tuple[str, str], None] = {}
         self._used: set[str] = set()
@@ -185,14 +185,14 @@ class _Maker:
         )
         return RecordedReplay(
             first,
-            tuple(sorted(self._deeds, key=lambda one: one.at_s)),
+            tuple(sorted(self._requests, key=lambda one: one.at_s)),
             len(self._lives),
             +self._left,
             tuple(self._wide),
         )
 
-    def _add(self, t: float, do: Do, kind: str, name: str, **more: Any) -> None:
-        self._deeds.append(Deed(t / self._speed, do, kind, name, **more))
+    def _add(self, t: float, verb: Verb, kind: str, name: str, **more: Any) -> None:
+        self._requests.append(Request(t / self._speed, verb, kind, name, **more))
 
     def _take_node(self, line: NodeSeen) -> None:
         before = self._nodes.get(line.name)

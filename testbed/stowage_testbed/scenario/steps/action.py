@@ -1,15 +1,18 @@
-"""What every kind of step is: a frozen dataclass of its settings; `stowage_testbed.run.steps` has its effect."""
+"""What every kind of step is: a frozen dataclass of its settings, with the method that carries it out."""
 
 from __future__ import annotations
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
-from typing import Any, ClassVar, Literal, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast, get_type_hints
 
 from stowage_testbed.scenario.types import Of, Sort, key_of
+
+if TYPE_CHECKING:
+    from stowage_testbed.scenario.steps.context import StepContext
 
 Key = str | int
 Where = tuple[Key, ...]  # Where a value stands in its file: keys and list indices from the root
@@ -47,6 +50,10 @@ class Action(ABC):
     kind: ClassVar[str]
     bare: ClassVar[bool] = False
     deadline: ClassVar[Literal["check", "lateness", "nodes", "settle"] | None] = None
+
+    @abstractmethod
+    def carry_out(self, context: StepContext) -> None:
+        """Do it, and return when it is done; a StowageError says why it cannot be."""
 
     def in_words(self) -> str:
         """Return the step as a file has it, without what is as it always is."""
@@ -114,6 +121,14 @@ class Step:
         return ("steps", self.number - 1, self.kind, *inner)
 
 
+ActionT = TypeVar("ActionT", bound=Action)
+
+
+def actions_of(steps: Iterable[Step], kind: type[ActionT]) -> Iterator[ActionT]:
+    """Yield what the steps of one kind do."""
+    return (step.action for step in steps if isinstance(step.action, kind))
+
+
 def write_plain(one: Any) -> dict[str, Any]:
     """Return a dataclass' fields that differ from their defaults, by the words for them."""
     said = {}
@@ -139,6 +154,12 @@ def count_most_pods(actions: Iterable[Action], pods_by_name: Mapping[str, int]) 
         most = max(most, demand.total())
         most_each |= demand
     return most, dict(most_each)
+
+
+def check_stable(stable_s: float, timeout_s: float | None) -> None:
+    """A state cannot be stable for longer than is waited for it."""
+    if timeout_s is not None and stable_s >= timeout_s:
+        raise ValueError(f"`stable_s` {stable_s:g} is not below timeout_s {timeout_s:g}; change one of them")
 
 
 @cache

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import accumulate
+from functools import partial
+from itertools import accumulate, repeat
 from typing import Annotated, Literal
 
 from annotated_types import Gt, Interval, Le
 
-from stowage_testbed.scenario.arrivals.recorded import RecordedReplay
+from stowage_testbed.scenario.manifests import make_bare_pod
 from stowage_testbed.scenario.steps.action import Action, Demand
-from stowage_testbed.scenario.types import Filled, Hidden, Of, Seed, Some
+from stowage_testbed.scenario.steps.context import StepContext
+from stowage_testbed.scenario.steps.pacing import Due, note_lateness, pace
+from stowage_testbed.scenario.types import Of, Seed
 
 Process = Literal["at-once", "constant", "uniform", "poisson", "gamma"]
 """What the times between two arrivals are like; `at-once` has none."""
@@ -131,40 +134,18 @@ class Burst(Action):
     def brings(self) -> tuple[str, ...]:
         return (self.workload,)
 
+    def carry_out(self, context: StepContext) -> None:
+        pacing = pace(context, self._list_dues(context))
+        context.facts["pods"] = pacing.done
+        if self.arrival.process != "at-once":
+            note_lateness(context, pacing)
+        context.made[self.workload] += self.pods
 
-@dataclass(frozen=True, slots=True)
-class Replay(Action):
-    """Replay what `stowage record` wrote, at the times at which it happened.
-
-    A trace brings pods, controllers, scalings, ends and budgets; if the scenario has no
-    nodes, it brings those too.
-
-    Attributes
-    ----------
-    recorded
-        What the file says; none while the scenario's own file is read.
-    """
-
-    kind = "replay"
-    deadline = "lateness"
-    file: Filled
-    """A .jsonl.gz or .jsonl file, relative to this one."""
-    speed: Annotated[float, Gt(0), Le(1000000)] = 1.0
-    """How many times as fast as it was recorded."""
-    limit: Some | None = None
-    """Only so many pods, the first ones; without it all."""
-    placed: Literal["by-the-scheduler", "as-recorded"] = "by-the-scheduler"
-    """Who gives those pods a node that had one when recording began; as recorded they are bound past the scheduler."""
-    recorded: Annotated[RecordedReplay | None, Hidden()] = field(default=None, repr=False)
-
-    @property
-    def owners(self) -> list[str]:
-        """The owners of its pods, each once."""
-        return list(self.recorded.left) if self.recorded else []
-
-    def ask(self, demand: Demand) -> None:
-        demand.update(self.recorded.left if self.recorded else {})
-
-    @property
-    def brings(self) -> Iterable[str]:
-        return self.owners
+    def _list_dues(self, context: StepContext) -> Iterator[Due]:
+        first, workload = context.made[self.workload], context.workloads[self.workload]
+        lifetimes = self.lifetime.draws_s(self.pods) if self.lifetime else repeat(None, self.pods)
+        pairs = zip(self.arrival.times_s(self.pods), lifetimes, strict=True)
+        for number, (at_s, lifetime_s) in enumerate(pairs, start=first):
+            name = f"{self.workload}-{number:05}"
+            manifest = make_bare_pod(workload, name, context.namespace, lifetime_s)
+            yield Due(at_s, name, partial(context.create, manifest))

@@ -1,16 +1,26 @@
-"""Steps that change the nodes, or interrupt a process of the cluster."""
+"""Steps that change the nodes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Annotated, Any
 
-from annotated_types import Gt, Interval, Le
+from annotated_types import Interval
 
 from stowage_testbed.amounts.resources import MOST_PODS, Resources
-from stowage_testbed.cluster.node_pool import Effect, NodePool, Taint
+from stowage_testbed.api.client import ApiRefusedError
+from stowage_testbed.api.objects import Objects
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.cluster.node_pool import Effect, NodePool, Taint, create_nodes
+from stowage_testbed.observe.change import JsonObject, name_of
+from stowage_testbed.observe.condition import SHOWN, ConditionResult
+from stowage_testbed.observe.pod import Pod
+from stowage_testbed.observe.state import State
 from stowage_testbed.scenario.steps.action import Action
+from stowage_testbed.scenario.steps.context import StepContext, none_left
 from stowage_testbed.scenario.types import (
     Filled,
     Further,
@@ -23,6 +33,9 @@ from stowage_testbed.scenario.types import (
     Texts,
     Written,
 )
+
+if TYPE_CHECKING:
+    from stowage_testbed.observe.observer import Observer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +78,9 @@ class Cordon(Action):
     bare = True
     nodes: NodeNames
 
+    def carry_out(self, context: StepContext) -> None:
+        _patch_spec(context, self.nodes, {"unschedulable": True})
+
 
 @dataclass(frozen=True, slots=True)
 class Uncordon(Action):
@@ -73,6 +89,34 @@ class Uncordon(Action):
     kind = "uncordon"
     bare = True
     nodes: NodeNames
+
+    def carry_out(self, context: StepContext) -> None:
+        _patch_spec(context, self.nodes, {"unschedulable": None})
+
+
+def _patch_spec(context: StepContext, names: Iterable[str], spec: Mapping[str, Any]) -> None:
+    for name in names:
+        _await_watch(context, context.objects.patch("Node", name, {"spec": spec}))
+
+
+def _await_watch(context: StepContext, changed: JsonObject) -> None:
+    """Return when the watch has a node as it was changed.
+
+    The scheduler learns of nodes and of pods by two watches, and would place a pod that the next step brings by what
+    the node was, if that of the nodes were late.
+    """
+    name, version = name_of(changed), int(changed["metadata"]["resourceVersion"])
+
+    def condition(state: State) -> ConditionResult:
+        seen = [int(body["metadata"]["resourceVersion"]) for body in state.bodies("Node") if name_of(body) == name]
+        words = f"{name} is of version {max(seen, default=0)}, not {version} yet"
+        return ConditionResult(max(seen, default=0) >= version, words)
+
+    context.wait_for(f"the watch to show that {name} has changed", condition, timeout_s=HANG_S)
+
+
+RETRIED_AFTER_S = 0.2
+"""Between two tries: that a budget has room again shows in nothing that is watched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +133,48 @@ class Drain(Action):
     timeout_s: Seconds | None = None
     """Deadline in seconds."""
 
+    def carry_out(self, context: StepContext) -> None:
+        """At the deadline each pod that is left is named with the budget that protects it."""
+        Cordon(self.nodes).carry_out(context)
+        granted = set[str]()
+
+        def list_pods(state: State) -> list[Pod]:
+            return [one for one in state.all_pods(context.namespace) if one.node in self.nodes and not one.finished]
+
+        def evict_all() -> str:
+            """Evict what may go, and return in words what is left; empty for nothing."""
+            said = [f"{pod.name} ({_drain_pod(context, pod, granted)})" for pod in context.observer.read(list_pods)]
+            more = f" and {len(said) - SHOWN} more" if len(said) > SHOWN else ""
+            return f"{', '.join(said[:SHOWN])}{more}"
+
+        what = f"{', '.join(self.nodes[:SHOWN])} to be drained"
+        wait_until(what, evict_all, lambda left: not left, timeout_s=context.timeout_s(), poll_s=RETRIED_AFTER_S)
+
+
+def _drain_pod(context: StepContext, pod: Pod, granted: set[str]) -> str:
+    """Ask for the eviction of a pod until it is granted; return the answer."""
+    if pod.terminating or pod.uid in granted:
+        return "evicted, not gone yet"
+    if not pod.owner_kind:
+        raise StowageError(
+            f"pod {pod.name} on {pod.node} has no controller that would replace it; delete it before, or use "
+            "`remove-nodes`"
+        )
+    try:
+        context.objects.evict(pod.name, namespace=context.namespace, uid=pod.uid)
+    except ApiRefusedError as error:
+        if error.status != HTTPStatus.TOO_MANY_REQUESTS:
+            raise
+        return str(error)
+    granted.add(pod.uid)
+    return "evicted just now"
+
+
+Taints = list[dict[str, Any]]
+
+TRIES = 5
+"""How often a node is read again when it was changed meanwhile."""
+
 
 @dataclass(frozen=True, slots=True)
 class TaintNodes(Action):
@@ -104,6 +190,12 @@ class TaintNodes(Action):
     value: str = ""
     """The taint's value."""
 
+    def carry_out(self, context: StepContext) -> None:
+        """It takes the place of one of the same key and effect."""
+        new = {"key": self.key, "value": self.value, "effect": self.effect}
+        for name in self.nodes:
+            _change_taints(context, name, lambda old: [*_drop_taint(old, self.key, self.effect), new])
+
 
 @dataclass(frozen=True, slots=True)
 class UntaintNodes(Action):
@@ -116,6 +208,34 @@ class UntaintNodes(Action):
     """The taints' key."""
     effect: Effect | None = None
     """Only those of this effect; without it all."""
+
+    def carry_out(self, context: StepContext) -> None:
+        for name in self.nodes:
+            _change_taints(context, name, lambda old: _drop_taint(old, self.key, self.effect))
+
+
+def _change_taints(context: StepContext, node: str, change: Callable[[Taints], Taints]) -> None:
+    """Change a node's taints, unless somebody else does so in the same moment.
+
+    A merge replaces the whole list, and controllers write taints of their own.
+    """
+    for tries_left in reversed(range(TRIES)):
+        body = context.objects.read("Node", node)
+        taints = change(list(body.get("spec", {}).get("taints") or []))
+        version = {"resourceVersion": body["metadata"]["resourceVersion"]}
+        patch = {"metadata": version, "spec": {"taints": taints or None}}
+        try:
+            _await_watch(context, context.objects.patch("Node", node, patch))
+        except ApiRefusedError as error:
+            if error.status != HTTPStatus.CONFLICT or not tries_left:
+                raise
+        else:
+            return
+
+
+def _drop_taint(taints: Taints, key: str, effect: str | None) -> Taints:
+    """Return the taints without those of a key, and of an effect if one is named."""
+    return [one for one in taints if one["key"] != key or effect not in {None, one["effect"]}]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +251,9 @@ class AddNodes(Action):
     def changed_nodes(self) -> int:
         return self.pool.count
 
+    def carry_out(self, context: StepContext) -> None:
+        create_nodes(context.api, [self.pool], timeout_s=context.timeout_s())
+
 
 @dataclass(frozen=True, slots=True)
 class RemoveNodes(Action):
@@ -145,24 +268,21 @@ class RemoveNodes(Action):
     def changed_nodes(self) -> int:
         return len(self.nodes)
 
+    def carry_out(self, context: StepContext) -> None:
+        for name in self.nodes:
+            context.objects.delete("Node", name)
+            collect_pods(context.observer, context.objects, context.namespace, name)
+        unwanted = set(self.nodes)
 
-Process = Literal["api-server", "controller-manager", "etcd", "kwok", "scheduler"]  # What can be interrupted
+        def list_left(state: State) -> list[str]:
+            nodes = unwanted.intersection(name_of(body) for body in state.bodies("Node"))
+            return [*sorted(nodes), *(pod.name for pod in state.all_pods(context.namespace) if pod.node in unwanted)]
+
+        context.wait_for(f"{', '.join(self.nodes[:SHOWN])} and their pods to be gone", none_left(list_left))
 
 
-@dataclass(frozen=True, slots=True)
-class Interrupt(Action):
-    """Take a process away for some seconds; the next step finds it serving again.
-
-    It needs a cluster whose control plane are processes of this machine.
-    """
-
-    kind = "interrupt"
-    deadline = "settle"
-    process: Process
-    """Which one. kwok stands for the kubelets of all fake nodes."""
-    how: Literal["kill", "stop"]
-    """stop: it hangs, and goes on where it was. kill: it is dead, and is started again."""
-    for_s: Annotated[float, Gt(0), Le(600)]
-    """For how many seconds."""
-    timeout_s: Seconds | None = None
-    """Deadline in seconds."""
+def collect_pods(observer: Observer, objects: Objects, namespace: str, node: str) -> None:
+    """Delete the pods of a node that is gone, as the pod garbage collector does, which waits for most of a minute."""
+    for pod in observer.read(lambda state: state.all_pods(namespace)):
+        if pod.node == node:
+            objects.delete("Pod", pod.name, namespace=namespace, at_once=True)

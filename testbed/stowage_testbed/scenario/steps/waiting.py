@@ -1,16 +1,19 @@
-"""Steps that wait until something has come about, expect it to, or measure what comes."""
+"""The step that waits until pods, or an object, have come so far."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from stowage_testbed.hpa.recovery import Outcome
-from stowage_testbed.hpa.settings import RecoverySettings
-from stowage_testbed.scenario.expected import ExpectedMoment
-from stowage_testbed.scenario.steps.action import Action, Where, join_names
-from stowage_testbed.scenario.types import Filled, Label, Names, Of, Seconds, Some, Sort, Stable
+from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.observe.condition import SHOWN, Condition, ConditionResult
+from stowage_testbed.observe.plan import FINISHED_PHASES as PLAN_OVER
+from stowage_testbed.observe.pod import Pod
+from stowage_testbed.observe.state import State
+from stowage_testbed.scenario.steps.action import Action, Where, check_stable, join_names
+from stowage_testbed.scenario.steps.context import StepContext
+from stowage_testbed.scenario.types import Filled, Names, Of, Seconds, Some, Sort, Stable
 
 WaitedFor = Literal["bound", "ready", "unschedulable", "settled", "terminating", "gone", "phase"]
 """What a step can wait for."""
@@ -46,15 +49,26 @@ class Wait(Action):
             raise ValueError(f"only a wait for `phase` says what it is; remove `is`, or {self.for_!r}")
         if self.for_ in ("phase", "gone") and self.count is not None:
             raise ValueError(f"what is waited for as {self.for_!r} cannot be counted; remove `count`")
-        _check_stable(self.stable_s, self.timeout_s)
+        check_stable(self.stable_s, self.timeout_s)
 
     def uses(self) -> Iterator[tuple[Where, str, Sort]]:
         """Yield what it waits for."""
         for place, name, sort in Action.uses(self):
             yield place, name, "phased" if self.for_ == "phase" else sort
 
-    def awaited(self) -> str:
-        """Return what is waited for."""
+    def carry_out(self, context: StepContext) -> None:
+        if self.for_ == "phase":
+            (name,) = self.of
+            item = context.scenario.objects.get(name)
+            kind = item.kind if item else "PackingPlan"
+            condition = in_phase(kind, name, self.is_, lambda state: context.find_observed(state, name))
+        else:
+            asked = sum(context.demand[name] for name in self.of or context.demand)
+            count = asked if self.count is None else self.count
+            condition = some_pods(context.namespace, self.of, count, self.for_)
+        context.wait_for(f"it to hold that {self._awaited()}", condition, stable_s=self.stable_s)
+
+    def _awaited(self) -> str:
         if self.for_ == "phase":
             return f"{join_names(self.of)} is {self.is_}"
         pods = "all pods" if self.count is None else f"{self.count} pods"
@@ -63,76 +77,74 @@ class Wait(Action):
         return f"{pods}{whose} are {self.for_}{stable}"
 
 
-@dataclass(frozen=True, slots=True)
-class Check(ExpectedMoment, Action):
-    """Expect something in the middle; it must hold before the deadline."""
+PLAN_ORDER = ("", "Pending", "Solving", "Proposed", "Executing", "Completed")
+"""A plan passes through its phases so fast that a watcher may miss one."""
 
-    kind = "check"
-    deadline = "check"
-    since: Annotated[str, Of("checkpoint")] = ""
-    """The checkpoint before, which `utilisation_delta` counts from, and than which no priority may be worse off."""
-    stable_s: Stable = 0.0
-    """It must hold for so many seconds while no pod changes."""
-    timeout_s: Seconds | None = None
-    """Deadline in seconds."""
-
-    def __post_init__(self) -> None:
-        if self.utilisation_delta is not None and not self.since:
-            raise ValueError("`utilisation_delta` counts from a checkpoint; name it as `since`")
-        _check_stable(self.stable_s, self.timeout_s)
+FINAL_PHASES = frozenset({"Failed", "Succeeded", *PLAN_OVER})
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint(Action):
-    """Note pods, nodes and utilisation as they are now, under a name.
+def some_pods(namespace: str, of: Collection[str], count: int, state: str) -> Condition:
+    """Hold when ``count`` pods are in a state; `decided` and `gone` are of all."""
 
-    Reports show the checkpoints side by side, and a later `check` may be `since` one.
+    def condition(seen: State) -> ConditionResult:
+        pods = [pod for pod in seen.all_pods(namespace) if not of or pod.workload in of]
+        if state == "gone":
+            left = [pod.name for pod in pods if not pod.finished]
+            return ConditionResult(not left, f"{len(left)} pods are left: {', '.join(left[:SHOWN])}")
+        if state == "settled":
+            leaving = sum(pod.terminating for pod in pods)
+            number = sum(pod.bound or pod.unschedulable for pod in pods if not pod.terminating)
+            holds = number >= count and not leaving and number == len(pods)
+            return ConditionResult(
+                holds, f"{number} of {count} pods are decided, {leaving} are leaving; {_explain(pods)}"
+            )
+        number = sum(_IS_IN[state](pod) for pod in pods)
+        return ConditionResult(number >= count, f"{number} of {count} pods are {state}; {_explain(pods)}")
 
-    Attributes
-    ----------
-    expect
-        What must hold at the end, until the deadline for it; pods must then come to
-        rest. Only the last checkpoint has it.
-    """
-
-    kind = "checkpoint"
-    bare = True
-    name: Label
-    expect: ExpectedMoment | None = field(default=None, repr=False)
-
-
-END = "end"  # The checkpoint that every scenario ends with
-FAILED = "failed"  # The checkpoint of a scenario that a step has ended early
+    return condition
 
 
-@dataclass(frozen=True, slots=True)
-class Measure(Action):
-    """Begin or end the window that metrics are of."""
+def in_phase(kind: str, name: str, phase: str, seen: Callable[[State], JsonObject | None]) -> Condition:
+    """Hold when an object is in a phase; a plan also when it has gone on from it."""
 
-    kind = "measure"
-    bare = True
-    edge: Literal["start", "stop"]
+    def condition(state: State) -> ConditionResult:
+        body = seen(state)
+        if body is None:
+            return ConditionResult(False, f"{kind} {name} is not there")
+        status = body.get("status") or {}
+        now = str(status.get("phase", ""))
+        words = f"{kind} {name} is {now or 'in no phase yet'}{_list_reasons(status)}"
+        is_plan = kind == "PackingPlan" and {now, phase} <= set(PLAN_ORDER)
+        if now == phase or (is_plan and PLAN_ORDER.index(now) > PLAN_ORDER.index(phase)):
+            return ConditionResult(True, words)
+        return ConditionResult(False, words, error=words if now in FINAL_PHASES else "")
 
-
-@dataclass(frozen=True, slots=True)
-class Overload(RecoverySettings, Action):
-    """Overload a web service and watch its autoscaler; the cluster must measure usage.
-
-    FIND and HOLD of section 5.2.2 of "On Optimized Scheduling Scheme for Rapid Pod
-    Autoscaling in Kubernetes"; testbed/stowage_testbed/hpa/README.md says what is real.
-    """
-
-    kind = "overload"
-    outcome: Outcome | None = None
-    """What must become of the service; without it, anything may."""
-
-    @property
-    def settings(self) -> RecoverySettings:
-        """What decides the run."""
-        return RecoverySettings(**{one.name: getattr(self, one.name) for one in fields(RecoverySettings)})
+    return condition
 
 
-def _check_stable(stable_s: float, timeout_s: float | None) -> None:
-    """A state cannot be stable for longer than is waited for it."""
-    if timeout_s is not None and stable_s >= timeout_s:
-        raise ValueError(f"`stable_s` {stable_s:g} is not below timeout_s {timeout_s:g}; change one of them")
+_IS_IN: dict[str, Callable[[Pod], bool]] = {
+    # It has its node, or had it until it was done.
+    "bound": lambda pod: pod.bound and not pod.terminating,
+    "ready": lambda pod: (pod.ready and not pod.terminating) or pod.finished,
+    "unschedulable": lambda pod: pod.unschedulable and not pod.terminating,
+    "terminating": lambda pod: pod.terminating,
+}
+
+
+def _explain(pods: list[Pod]) -> str:
+    pending = [pod for pod in pods if not pod.bound]
+    text = f"{len(pods)} exist, {len(pending)} without a node"
+    named = "; ".join(pod.why_pending() for pod in pending[:SHOWN])
+    more = f"; and {len(pending) - SHOWN} more" if len(pending) > SHOWN else ""
+    return f"{text} ({named}{more})" if pending else text
+
+
+def _list_reasons(status: object) -> str:
+    """Return what the conditions that do not hold say."""
+    conditions = status.get("conditions") if isinstance(status, dict) else None
+    said = [
+        f"{one.get('reason', '')}: {one.get('message', '')}".strip(": ")
+        for one in conditions or ()
+        if one.get("status") != "True"
+    ]
+    return f" ({'; '.join(filter(None, said))})" if any(said) else ""

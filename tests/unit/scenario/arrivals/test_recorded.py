@@ -17,8 +17,8 @@ from stowage_testbed.scenario.arrivals.recorded_making import make_recorded_repl
 from stowage_testbed.scenario.check import find_differences
 from stowage_testbed.scenario.from_trace import make_scenario_of_trace
 from stowage_testbed.scenario.load import load_file
-from stowage_testbed.scenario.steps.arriving import Replay
-from stowage_testbed.scenario.steps.kinds import actions_of
+from stowage_testbed.scenario.steps.action import actions_of
+from stowage_testbed.scenario.steps.replaying import Replay
 from stowage_testbed.scenario.yaml_file import ScenarioIssuesError
 from stowage_testbed.trace import format as trace
 from stowage_testbed.trace.reading import Trace
@@ -49,11 +49,11 @@ def test_what_happened_happens_again(case: dict[str, Any]) -> None:
     how = {key: case[key] for key in ("speed", "limit") if key in case}
     made = replay(*lines, **how)
 
-    assert [[one.at_s, one.do, one.kind, one.name] for one in made.deeds] == [row[:4] for row in case["deeds"]]
-    for deed, row in zip(made.deeds, case["deeds"], strict=True):
+    assert [[one.at_s, one.verb, one.kind, one.name] for one in made.requests] == [row[:4] for row in case["deeds"]]
+    for deed, row in zip(made.requests, case["deeds"], strict=True):
         for body in row[4:]:
             assert list(find_differences(body, deed.body)) == []
-            assert deed.do == "create" or deed.body == body
+            assert deed.verb == "create" or deed.body == body
             assert deed.subresource == ("status" if "status" in body else "")
     if "left" in case:
         assert made.left == case["left"]
@@ -81,7 +81,7 @@ def test_on_nodes_of_the_scenario_those_of_the_trace_do_not_come() -> None:
 
     assert (len(made.first.nodes), made.nodes) == (1, ("n1",))
     assert (without.first.nodes, without.nodes) == ((), ())
-    assert [(one.at_s, one.kind) for one in without.deeds] == [(4, "Pod")]
+    assert [(one.at_s, one.kind) for one in without.requests] == [(4, "Pod")]
 
 
 GATED = trace.PodTemplate({}, {}, {"schedulingGates": [{"name": "wait"}]})

@@ -1,14 +1,13 @@
-"""One recovery run with one scheduler (second paper, Algorithm 3)."""
+"""Steps between which metrics are measured, or that measure a service themselves (second paper, Algorithm 3)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from functools import partial
-
-from kubernetes.client import ApiClient
+from typing import TYPE_CHECKING, Literal
 
 from stowage_testbed.api.client import Manifest, ask
 from stowage_testbed.api.objects import Objects, make_manifest
@@ -17,64 +16,119 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import WaitTimeoutError, wait_until
 from stowage_testbed.cluster.metrics_server import USAGE, FakeKubelet, usage_object
 from stowage_testbed.hpa.model import Segment
-from stowage_testbed.hpa.recovery import HpaRecord, PodCount, Replicas, find, hold, pod_counts, replicas, segments
+from stowage_testbed.hpa.recovery import (
+    HpaRecord,
+    Outcome,
+    PodCount,
+    Replicas,
+    find,
+    hold,
+    pod_counts,
+    replicas,
+    segments,
+)
 from stowage_testbed.hpa.settings import RecoverySettings
 from stowage_testbed.observe.change import Change
 from stowage_testbed.observe.condition import ConditionResult, pods_gone
-from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.source import AUTOSCALERS, PODS
 from stowage_testbed.observe.state import State
-from stowage_testbed.run.arm import PodOverrides, apply_overrides
-from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.environment import ScenarioEnvironment
-from stowage_testbed.run.listener import WindowListener
+from stowage_testbed.scenario import timeouts
+from stowage_testbed.scenario.check import CheckResult
+from stowage_testbed.scenario.steps.action import Action
+from stowage_testbed.scenario.steps.context import StepContext
+
+if TYPE_CHECKING:
+    from kubernetes.client import ApiClient
+
+    from stowage_testbed.observe.observer import Observer
+
+OUTCOME = "outcome"
+"""Name of the check on what became of an overloaded service."""
 
 READY_S = 120.0
 """Many times what a scheduler takes for a few pods on an idle cluster."""
 
 
-def run_recovery(
-    context: RunContext,
-    environment: ScenarioEnvironment,
-    settings: RecoverySettings,
-    *,
-    pod_overrides: PodOverrides,
-    window_listener: WindowListener,
-) -> HpaRecord:
+@dataclass(frozen=True, slots=True)
+class Measure(Action):
+    """Begin or end the window that metrics are of."""
+
+    kind = "measure"
+    bare = True
+    edge: Literal["start", "stop"]
+
+    def carry_out(self, context: StepContext) -> None:
+        if self.edge == "start":
+            context.open_window()
+        else:
+            context.close_window()
+
+
+@dataclass(frozen=True, slots=True)
+class Overload(RecoverySettings, Action):
+    """Overload a web service and watch its autoscaler; the cluster must measure usage.
+
+    FIND and HOLD of section 5.2.2 of "On Optimized Scheduling Scheme for Rapid Pod
+    Autoscaling in Kubernetes"; testbed/stowage_testbed/hpa/README.md says what is real.
+    """
+
+    kind = "overload"
+    outcome: Outcome | None = None
+    """What must become of the service; without it, anything may."""
+
+    @property
+    def settings(self) -> RecoverySettings:
+        """What decides the run."""
+        return RecoverySettings(**{one.name: getattr(self, one.name) for one in fields(RecoverySettings)})
+
+    def carry_out(self, context: StepContext) -> None:
+        """What is measured is HOLD, and its outcome one of the checks."""
+        record = run_recovery(context, self.settings)
+        found = record.recovery
+        context.recovery = record
+        context.facts |= {"clients": record.clients, "ttr_s": found.ttr_s}
+        context.report(f"{record.clients} clients: {found.outcome}, TTR {found.ttr_s:g} s")
+        if self.outcome is not None:
+            message = "" if found.outcome == self.outcome else f"expected {self.outcome}, found {found.outcome}"
+            context.checks.append(CheckResult(OUTCOME, not message, self.outcome, found.outcome, message))
+
+
+def run_recovery(context: StepContext, settings: RecoverySettings) -> HpaRecord:
     """Overload the web service, and watch how the autoscaler makes it recover."""
-    kubelet = FakeKubelet.of(context.cluster.workdir)
-    usage = SimulatedUsage(context.objects, kubelet, environment.namespace)
+    # It takes long to import the client, which whoever only reads a scenario need not wait for.
+    from stowage_testbed.observe.observer import Observer  # noqa: PLC0415
+
+    namespace = context.namespace
+    usage = SimulatedUsage(context.objects, FakeKubelet.of(context.cluster.workdir), namespace)
     with (
         context.cluster.api_client() as api,
         # A journal has one reader, and the context's observer has its own already.
         Observer(api, (PODS, AUTOSCALERS), context.observer.clock) as observer,
-        _deploy(context, settings, pod_overrides, usage),
+        _deploy(context, settings, usage),
     ):
         if settings.aligned:
             await_fresh(
-                partial(_list_readings, api, environment.namespace),
+                partial(_list_readings, api, namespace),
                 settings.autoscaling.min_replicas,
                 timeout_s=float(SCRAPES * settings.timing.resolution_s),
             )
-        context.objects.create(make_autoscaler(environment.namespace, settings))
+        context.objects.create(make_autoscaler(namespace, settings))
         target = LiveTarget(observer, usage, observer.clock.now())
         levels = find(target, settings)
-        window_listener.open()
+        context.open_window()
         windows = hold(target, settings, levels[-1].clients)
-        window_listener.close()
+        context.close_window()
         record = HpaRecord(
             settings=settings, find=levels, hold=windows, replicas=target.replicas(), pods=target.pod_counts()
         )
-        _check_sight(record, observer, environment.namespace)
+        _check_sight(record, observer, namespace)
     return record
 
 
 @contextmanager
-def _deploy(
-    context: RunContext, settings: RecoverySettings, pod_overrides: PodOverrides, usage: SimulatedUsage
-) -> Iterator[None]:
+def _deploy(context: StepContext, settings: RecoverySettings, usage: SimulatedUsage) -> Iterator[None]:
     """Deploy it, with its first replicas ready and idle; at the end nothing is left."""
     namespace, first = usage.namespace, settings.autoscaling.min_replicas
 
@@ -83,7 +137,7 @@ def _deploy(
         return ConditionResult(ready == first, f"{ready} of {first} are ready")
 
     try:
-        context.objects.create(make_deployment(namespace, settings, pod_overrides))
+        context.create(make_deployment(namespace, settings))
         context.observer.wait_for(f"{first} replicas to be ready", are_ready, timeout_s=READY_S)
         yield
     finally:
@@ -92,7 +146,7 @@ def _deploy(
         # Without its autoscaler first, the Deployment would be scaled to the last.
         for kind in ("HorizontalPodAutoscaler", "Deployment"):
             context.objects.delete(kind, NAME, namespace=namespace)
-        context.observer.wait_for("the replicas to go", pods_gone(namespace), timeout_s=context.timeouts.cleanup_s)
+        context.observer.wait_for("the replicas to go", pods_gone(namespace), timeout_s=timeouts.CLEANUP_S)
 
 
 def _check_sight(record: HpaRecord, observer: Observer, namespace: str) -> None:
@@ -228,8 +282,8 @@ NAME = "php-apache"
 IMAGE = "registry.k8s.io/hpa-example"
 
 
-def make_deployment(namespace: str, settings: RecoverySettings, pod_overrides: PodOverrides) -> Manifest:
-    """Return the web service's Deployment, as the scheduler's arm wants its pods."""
+def make_deployment(namespace: str, settings: RecoverySettings) -> Manifest:
+    """Return the web service's Deployment."""
     service = settings.service
     labels = {WORKLOAD_LABEL: NAME}
     resources = {"requests": {"cpu": f"{service.request_milli}m"}, "limits": {"cpu": f"{service.limit_milli}m"}}
@@ -242,8 +296,7 @@ def make_deployment(namespace: str, settings: RecoverySettings, pod_overrides: P
         },
     }
     spec = {"replicas": settings.autoscaling.min_replicas, "selector": {"matchLabels": labels}, "template": pod}
-    manifest = make_manifest("apps/v1", "Deployment", NAME, namespace, spec=spec)
-    return apply_overrides(manifest, pod_overrides)
+    return make_manifest("apps/v1", "Deployment", NAME, namespace, spec=spec)
 
 
 def make_autoscaler(namespace: str, settings: RecoverySettings) -> Manifest:

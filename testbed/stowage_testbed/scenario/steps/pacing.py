@@ -1,61 +1,14 @@
-"""Steps that create pods one by one, when they are to come."""
+"""Things done at their times, by several threads."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
-from itertools import repeat
 
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.observe.receipt import NS_PER_S, ReceiptClock
-from stowage_testbed.run.steps.context import StepContext
-from stowage_testbed.scenario.manifests import make_bare_pod
-from stowage_testbed.scenario.model import Workload
-from stowage_testbed.scenario.steps.arriving import Burst
-
-
-def burst(context: StepContext, step: Burst) -> None:
-    """Create pods like a workload's, at the times that the process draws."""
-    workload = context.existing_workload(step.workload)
-    pacing = pace(context, _make_burst_dues(context, step, workload))
-    context.facts["pods"] = pacing.done
-    if step.arrival.process != "at-once":
-        note_lateness(context, pacing)
-    context.made[step.workload] += step.pods
-
-
-def _make_burst_dues(context: StepContext, step: Burst, workload: Workload) -> Iterator[Due]:
-    count, first = step.pods, context.made[workload.name]
-    lifetimes = step.lifetime.draws_s(count) if step.lifetime else repeat(None, count)
-    pairs = zip(step.arrival.times_s(count), lifetimes, strict=True)
-    for number, (at_s, lifetime_s) in enumerate(pairs, start=first):
-        name = f"{workload.name}-{number:05}"
-        manifest = make_bare_pod(workload, name, context.namespace, lifetime_s)
-        yield Due(at_s, name, partial(context.create, manifest))
-
-
-def pace(context: StepContext, dues: Iterable[Due]) -> Pacing:
-    """Do everything at its time, within the lateness that the step allows."""
-    allowed_s = context.timeout_s()
-
-    def too_late(what: str, late_s: float) -> StowageError:
-        return StowageError(
-            f"{what} was {late_s:.1f} s late, {allowed_s:g} s are allowed: the API "
-            "server does not keep up; lower the rate or the speed, or raise the "
-            "deadline of the step under `timeouts`"
-        )
-
-    return Pacer(context.run.observer.clock, allowed_s, too_late).run(dues)
-
-
-def note_lateness(context: StepContext, pacing: Pacing) -> None:
-    """Note how much came late, and say so if anything did."""
-    context.facts |= {"late": pacing.late, "latest_s": round(pacing.latest_s, 3)}
-    if pacing.late:
-        context.recorder.report(f"{pacing.late} of {pacing.done} came late, by {pacing.latest_s:.2f} s at most")
-
+from stowage_testbed.scenario.steps.context import StepContext
 
 WRITERS = 4
 """Requests on their way at a time; one alone sends some 200 a second at most."""
@@ -152,3 +105,24 @@ class Pacer:
             self._pacing.latest_s = max(self._pacing.latest_s, late_s)
         if late_s > self._allowed_s:
             raise self._too_late(due.name, late_s)
+
+
+def pace(context: StepContext, dues: Iterable[Due]) -> Pacing:
+    """Do everything at its time, within the lateness that the step allows."""
+    allowed_s = context.timeout_s()
+
+    def too_late(what: str, late_s: float) -> StowageError:
+        return StowageError(
+            f"{what} was {late_s:.1f} s late, {allowed_s:g} s are allowed: the API "
+            "server does not keep up; lower the rate or the speed, or raise the "
+            "deadline of the step under `timeouts`"
+        )
+
+    return Pacer(context.observer.clock, allowed_s, too_late).run(dues)
+
+
+def note_lateness(context: StepContext, pacing: Pacing) -> None:
+    """Note how much came late, and say so if anything did."""
+    context.facts |= {"late": pacing.late, "latest_s": round(pacing.latest_s, 3)}
+    if pacing.late:
+        context.report(f"{pacing.late} of {pacing.done} came late, by {pacing.latest_s:.2f} s at most")

@@ -14,10 +14,10 @@ import pytest
 from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.observe.receipt import NS_PER_S, ReceiptClock
-from stowage_testbed.run.steps.arriving import Due, Pacer, Pacing, note_lateness, pace
-from stowage_testbed.run.steps.context import StepContext
-from stowage_testbed.run.steps.replaying import replay_recorded
-from stowage_testbed.scenario.arrivals.recorded import Deed, FirstState, RecordedReplay
+from stowage_testbed.scenario.arrivals.recorded import FirstState, RecordedReplay, Request
+from stowage_testbed.scenario.steps.context import StepContext
+from stowage_testbed.scenario.steps.pacing import Due, Pacer, Pacing, note_lateness, pace
+from stowage_testbed.scenario.steps.replaying import Replay
 
 
 class TooLateError(StowageError):
@@ -76,10 +76,7 @@ def test_each_pod_comes_at_its_time_or_at_once_and_is_counted() -> None:
 
 def a_context(said: list[str], allowed_s: float = 1.0) -> StepContext:
     context: Any = SimpleNamespace(
-        facts={},
-        recorder=SimpleNamespace(report=said.append),
-        run=SimpleNamespace(observer=SimpleNamespace(clock=ReceiptClock())),
-        timeout_s=lambda: allowed_s,
+        facts={}, report=said.append, observer=SimpleNamespace(clock=ReceiptClock()), timeout_s=lambda: allowed_s
     )
     return cast("StepContext", context)
 
@@ -159,10 +156,10 @@ def manifest(name: str, kind: str = "Pod", **spec: Any) -> dict[str, Any]:
     return {"kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
-def replay(server: Server, first: FirstState, *deeds: Deed, said: list[str] | None = None) -> StepContext:
+def replay(server: Server, first: FirstState, *requests: Request, said: list[str] | None = None) -> StepContext:
     context: Any = a_context([] if said is None else said, allowed_s=10.0)
     context.objects, context.create, context.namespace = server, server.create, "run"
-    replay_recorded(context, RecordedReplay(first, deeds, 3, {}, ()))
+    Replay("trace.jsonl", recorded=RecordedReplay(first, requests, 3, {}, ())).carry_out(context)
     return cast("StepContext", context)
 
 
@@ -171,7 +168,7 @@ def test_what_was_there_is_made_in_order_before_anything_happens() -> None:
     server = Server()
     volume = manifest("v", "PersistentVolume", claimRef={"name": "c"})
     first = FirstState((), (volume,), (manifest("p"),))
-    replay(server, first, Deed(0, "create", "Node", "n", manifest("n", "Node")))
+    replay(server, first, Request(0, "create", "Node", "n", manifest("n", "Node")))
 
     # Pods on a node with another's lease would not be played for most of a minute.
     lease = "delete the lease of n in kube-node-lease"
@@ -187,10 +184,10 @@ def test_what_is_done_to_one_object_keeps_its_order() -> None:
     replay(
         server,
         FirstState(),
-        Deed(0, "create", "Pod", "p", manifest("p")),
-        Deed(0, "create", "Pod", "q", manifest("q")),
-        Deed(0, "patch", "v1/Pod", "p"),
-        Deed(0, "delete", "Pod", "p"),
+        Request(0, "create", "Pod", "p", manifest("p")),
+        Request(0, "create", "Pod", "q", manifest("q")),
+        Request(0, "patch", "v1/Pod", "p"),
+        Request(0, "delete", "Pod", "p"),
     )
 
     assert server.asked[0] == "create q"
@@ -199,8 +196,8 @@ def test_what_is_done_to_one_object_keeps_its_order() -> None:
 
 def test_what_a_quota_refuses_is_counted_and_anything_else_ends_the_replay() -> None:
     """It may be full under another scheduler; so may be gone what was changed."""
-    pod = Deed(0, "create", "Pod", "p", manifest("p"))
-    change = Deed(0, "patch", "apps/v1/Deployment", "q")
+    pod = Request(0, "create", "Pod", "p", manifest("p"))
+    change = Request(0, "patch", "apps/v1/Deployment", "q")
     server = Server(refusals={"create p": 403, "patch q": 404})
     said: list[str] = []
     context = replay(server, FirstState(), pod, change, said=said)

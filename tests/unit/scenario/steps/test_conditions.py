@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from seen_states import Seen, fresh, leaving, of_workload, placed, plan, refused, reservation, state_of
 
-from stowage_testbed.run.steps.waiting import in_phase, some_pods
+from stowage_testbed.scenario.steps.waiting import in_phase, some_pods
 
 RUNNING = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -16,6 +15,7 @@ import psutil
 import pytest
 from amounts import size
 from hpa_records import hpa_record
+from kubernetes.client import ApiClient
 
 from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.base.errors import RunEndedError, StowageError
@@ -27,46 +27,29 @@ from stowage_testbed.hpa.settings import FULL, Find, Timing
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.receipt import Receipt, ReceiptClock
 from stowage_testbed.observe.state import State
-from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.run.environment import ScenarioEnvironment
+from stowage_testbed.run.execution import Execution
 from stowage_testbed.run.harness import Harness
-from stowage_testbed.run.steps import interrupt as effect
-from stowage_testbed.run.steps import measuring
-from stowage_testbed.run.steps.context import StepContext
-from stowage_testbed.run.steps.execution import carry_out, effect_of
-from stowage_testbed.run.steps.measuring import overload
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.steps.action import Action, Step
-from stowage_testbed.scenario.steps.kinds import ACTIONS
-from stowage_testbed.scenario.steps.nodes import Drain, Interrupt, Process
-from stowage_testbed.scenario.steps.waiting import Overload
-from stowage_testbed.scenario.timeouts import Timeouts
+from stowage_testbed.scenario.steps import interrupting, overloading
+from stowage_testbed.scenario.steps.action import Step
+from stowage_testbed.scenario.steps.interrupting import Interrupt, Process
+from stowage_testbed.scenario.steps.nodes import Drain
+from stowage_testbed.scenario.steps.overloading import Overload
 
 RECORD = hpa_record(replace(FULL, find=Find(level_s=5.0)))
 Spawn = Callable[[], psutil.Process]
 Acts = list[Callable[[], object]]
 
 
-def a_context(
-    observer: Any, *, cluster: Any = None, objects: Any = None, harness: Harness | None = None
-) -> StepContext:
-    """Return what a step on one node is carried out with."""
-    run: Any = SimpleNamespace(
-        cluster=cluster, observer=observer, objects=objects, timeouts=Timeouts(), report=lambda _text: None
-    )
+def a_context(observer: Any, *, cluster: Any = None, objects: Any = None, harness: Harness | None = None) -> Execution:
+    """Return what carries steps out on one node."""
+    run: Any = SimpleNamespace(cluster=cluster, api=ApiClient(), observer=observer, report=lambda _text: None)
     pool = NodePool("node", 1, size(1000, 1 << 30))
     scenario = Scenario("steps/one", "A test.", (pool,), ())
-    environment = ScenarioEnvironment("ns", tuple(pool.node_names()))
-    return StepContext(run, scenario, environment, run, harness or Harness())
-
-
-@pytest.mark.parametrize("kind", ACTIONS.values(), ids=lambda kind: kind.kind)
-def test_every_kind_of_step_has_its_effect(kind: type[Action]) -> None:
-    """It is found by its name, which nothing else would check before a run."""
-    effect = effect_of(kind)
-
-    of = inspect.signature(effect).parameters["step"].annotation
-    assert of == kind.__name__
+    context = Execution(run, scenario, ScenarioEnvironment("ns", tuple(pool.node_names())), run, harness or Harness())
+    context.objects = objects
+    return context
 
 
 @pytest.mark.parametrize(
@@ -91,7 +74,7 @@ def test_what_would_not_go_away_by_waiting_is_an_error_at_once(status: int, owne
     observer = SimpleNamespace(read=lambda look: look(state), wait_for=lambda *_, **__: None)
 
     with pytest.raises(StowageError, match=said):
-        carry_out(a_context(observer, objects=objects), Step(1, 1, Drain(("node-0",), 5.0)))
+        a_context(observer, objects=objects).carry_out(Step(1, 1, Drain(("node-0",), 5.0)))
 
 
 @pytest.fixture
@@ -147,7 +130,7 @@ def interrupt(cluster: Cluster, process: Process, how: Literal["kill", "stop"], 
         patient=lambda _: nullcontext(), read=lambda look: look(State()), wait_for=lambda *_, **__: None
     )
     context = a_context(observer, cluster=cluster, harness=harness)
-    carry_out(context, Step(1, 1, Interrupt(process, how, for_s=0.01)))
+    context.carry_out(Step(1, 1, Interrupt(process, how, for_s=0.01)))
 
 
 @pytest.fixture
@@ -159,7 +142,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Acts:
         for act in done:
             act()
 
-    monkeypatch.setattr(effect, "SystemClock", lambda: SimpleNamespace(pause=pause))
+    monkeypatch.setattr(interrupting, "SystemClock", lambda: SimpleNamespace(pause=pause))
     return done
 
 
@@ -261,30 +244,26 @@ def test_an_arm_is_stopped_as_a_whole(cluster: Cluster, spawn: Spawn, meanwhile:
 
 
 @pytest.mark.parametrize(
-    ("compared", "outcome", "message"),
-    [("", "recovered", ""), ("yunikorn", "no_degradation", "expected no_degradation, found recovered")],
+    ("outcome", "message"), [("recovered", ""), ("no_degradation", "expected no_degradation, found recovered")]
 )
-def test_an_overload_is_of_the_scheduler_that_serves_and_is_checked(
-    monkeypatch: pytest.MonkeyPatch, compared: str, outcome: Any, message: str
+def test_what_became_of_an_overloaded_service_is_checked(
+    monkeypatch: pytest.MonkeyPatch, outcome: Any, message: str
 ) -> None:
     """A recovery where none is expected is a finding, too."""
-    seen: dict[str, Any] = {}
+    seen: list[Any] = []
 
-    def run(_run: Any, _environment: Any, settings: Any, **how: Any) -> Any:
-        seen.update(how, settings=settings)
-        how["window_listener"].open()
-        how["window_listener"].close()
+    def run(context: Any, settings: Any) -> Any:
+        seen.append(settings)
+        context.open_window()
+        context.close_window()
         return RECORD
 
-    monkeypatch.setattr(measuring, "run_recovery", run)
-    harness = Harness()
-    harness.pod_overrides = PodOverrides(compared) if compared else None
-    made = a_context(SimpleNamespace(clock=ReceiptClock()), harness=harness)
+    monkeypatch.setattr(overloading, "run_recovery", run)
+    made = a_context(SimpleNamespace(clock=ReceiptClock()))
 
-    overload(made, Overload(timing=Timing(sync_s=1), outcome=outcome))
+    made.carry_out(Step(1, 1, Overload(timing=Timing(sync_s=1), outcome=outcome)))
 
-    assert seen["pod_overrides"] == PodOverrides(compared or "default-scheduler")
-    assert seen["settings"].timing.sync_s == 1
+    assert [one.timing.sync_s for one in seen] == [1]
     assert (made.recovery, made.facts["clients"]) == (RECORD, 10)
     assert made.started is not None
     assert made.stopped is not None

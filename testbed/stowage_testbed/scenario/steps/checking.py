@@ -1,0 +1,191 @@
+"""Steps that expect something of a moment, or note it under a name."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+from stowage_testbed.base.wait import WaitTimeoutError
+from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
+from stowage_testbed.observe.change import JsonObject, drop_bookkeeping, name_of
+from stowage_testbed.observe.condition import ConditionResult
+from stowage_testbed.observe.node import read_node
+from stowage_testbed.observe.plan import ObservedPlan
+from stowage_testbed.observe.state import State
+from stowage_testbed.scenario import timeouts
+from stowage_testbed.scenario.check import CheckResult, Moment, OptimizerRecord, check_moment
+from stowage_testbed.scenario.expected import ExpectedMoment
+from stowage_testbed.scenario.steps.action import Action, actions_of, check_stable
+from stowage_testbed.scenario.steps.context import StepContext
+from stowage_testbed.scenario.steps.releasing import AskForPlan
+from stowage_testbed.scenario.types import Label, Of, Seconds, Stable
+
+if TYPE_CHECKING:
+    from stowage_testbed.scenario.model import Scenario
+
+QUIET_S = 0.3
+"""No pod may change for so long before a state counts as stable: three times the
+longest pause seen between a refused pod's condition and a change that followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check(ExpectedMoment, Action):
+    """Expect something in the middle; it must hold before the deadline."""
+
+    kind = "check"
+    deadline = "check"
+    since: Annotated[str, Of("checkpoint")] = ""
+    """The checkpoint before, which `utilisation_delta` counts from, and than which no priority may be worse off."""
+    stable_s: Stable = 0.0
+    """It must hold for so many seconds while no pod changes."""
+    timeout_s: Seconds | None = None
+    """Deadline in seconds."""
+
+    def __post_init__(self) -> None:
+        if self.utilisation_delta is not None and not self.since:
+            raise ValueError("`utilisation_delta` counts from a checkpoint; name it as `since`")
+        check_stable(self.stable_s, self.timeout_s)
+
+    def carry_out(self, context: StepContext) -> None:
+        """Wait until it holds; what does not is a failed check."""
+        results = await_moment(context, self, context.timeout_s(), self.stable_s, self.since)
+        context.checks += [replace(one, name=f"step {context.step.number}: {one.name}") for one in results]
+
+
+END = "end"  # The checkpoint that every scenario ends with
+FAILED = "failed"  # The checkpoint of a scenario that a step has ended early
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint(Action):
+    """Note pods, nodes and utilisation as they are now, under a name.
+
+    Reports show the checkpoints side by side, and a later `check` may be `since` one.
+
+    Attributes
+    ----------
+    expect
+        What must hold at the end, until the deadline for it; pods must then come to
+        rest. Only the last checkpoint has it.
+    """
+
+    kind = "checkpoint"
+    bare = True
+    name: Label
+    expect: ExpectedMoment | None = field(default=None, repr=False)
+
+    def carry_out(self, context: StepContext) -> None:
+        """Note the state, after what is expected of it has been checked."""
+        if self.expect is not None:
+            results = await_moment(context, self.expect, timeouts.end_s(context.scenario), QUIET_S)
+        else:
+            results = context.observer.read(lambda state: check_state(state, context, ExpectedMoment()))
+        context.note_checkpoint(self.name)
+        name = "" if self.name == END else f"{self.name}: "
+        context.checks += [replace(one, name=f"{name}{one.name}") for one in results]
+
+
+def await_moment(
+    context: StepContext, expect: ExpectedMoment, timeout_s: float, stable_s: float, since: str = ""
+) -> list[CheckResult]:
+    """Return the results as soon as all hold, or as they are at the deadline."""
+    context.watch_named(expect.objects)
+
+    def look(state: State) -> list[CheckResult]:
+        return check_state(state, context, expect, since)
+
+    def condition(state: State) -> ConditionResult:
+        results = check_state(state, context, expect, since, told=False)
+        failed = [one.message for one in results if not one.passed]
+        return ConditionResult(not failed, "; ".join(failed) or "all holds, but pods change")
+
+    try:
+        context.wait_for("what is expected to hold", condition, timeout_s=timeout_s, stable_s=stable_s)
+    except WaitTimeoutError:
+        results = context.observer.read(look)
+        if all(one.passed for one in results):
+            raise
+        return results
+    return context.observer.read(look)
+
+
+def check_state(
+    state: State, context: StepContext, expect: ExpectedMoment, since: str = "", *, told: bool = True
+) -> list[CheckResult]:
+    """Return what of the expectations holds now, compared with a checkpoint if named.
+
+    Only what is ``told`` has the events: a look while waiting does without.
+    """
+    objects = _find_objects(state, context, expect.objects)
+    events: defaultdict[str, list[str]] = defaultdict(list)
+    for body in state.bodies("Event", context.namespace) if told else ():
+        name = str(body["involvedObject"].get("name", ""))
+        events[name].append(f"{body.get('reason', '')}: {body.get('message', '')}")
+    moment = Moment(
+        state=observe_state(state, context.scenario, context.namespace),
+        plans=sum_up_plans(state.plans()),
+        objects=objects,
+        events=events,
+        before=context.states.get(since),
+        workload_of={pod.name: pod.workload for pod in state.all_pods(context.namespace)},
+        values=read_values(state, context, objects) if expect.that else {},
+    )
+    return list(check_moment(expect, moment, context.scenario.expect.tolerance))
+
+
+def read_values(state: State, context: StepContext, objects: Mapping[str, JsonObject] | None = None) -> dict[str, Any]:
+    """Return what expressions read of a moment: pods, nodes, plans and objects.
+
+    Lists are in the order of names; the objects are the scenario's, if none are given.
+    """
+    objects = _find_objects(state, context, ()) if objects is None else objects
+    lists = {
+        "pods": state.bodies("Pod", context.namespace),
+        "nodes": _list_nodes(state, context.scenario),
+        "plans": state.bodies("PackingPlan"),
+    }
+    return {
+        **{name: [drop_bookkeeping(dict(b)) for b in sorted(bodies, key=name_of)] for name, bodies in lists.items()},
+        "objects": {key: drop_bookkeeping(dict(b)) for key, b in objects.items()},
+    }
+
+
+def observe_state(state: State, scenario: Scenario, namespace: str) -> ClusterState:
+    """Return the scenario's nodes that are there, and the pods that claim room.
+
+    Both by name. What counts is what the API server has, not what the file asks for.
+    """
+    nodes = sorted(_list_nodes(state, scenario), key=name_of)
+    return ClusterState(
+        nodes=tuple(NodeState(name_of(body), read_node(body).room) for body in nodes),
+        pods=tuple(
+            PodState(pod.workload, pod.node or None, pod.requests, pod.priority, pod.name)
+            for pod in state.pods(namespace)
+        ),
+    )
+
+
+def _list_nodes(state: State, scenario: Scenario) -> list[JsonObject]:
+    """Return the scenario's nodes that are there."""
+    ours = set(scenario.node_names)
+    return [body for body in state.bodies("Node") if name_of(body) in ours]
+
+
+def sum_up_plans(plans: Sequence[ObservedPlan]) -> OptimizerRecord:
+    """Sum the plans up; without any, nothing was moved and nothing is proved."""
+    return OptimizerRecord(
+        solves=len(plans),
+        moves=sum(plan.moves for plan in plans if plan.executes),
+        evictions=sum(plan.evictions for plan in plans if plan.executes),
+        optimal=bool(plans) and plans[-1].optimal,
+        phases=Counter(plan.phase or "Pending" for plan in plans),
+    )
+
+
+def _find_objects(state: State, context: StepContext, asked: Iterable[str]) -> dict[str, JsonObject]:
+    plans = [one.plan for one in actions_of(context.scenario.steps, AskForPlan)]
+    names = dict.fromkeys((*plans, *context.scenario.objects, *asked))
+    seen = {name: context.find_observed(state, name) for name in names}
+    return {name: body for name, body in seen.items() if body is not None}
