@@ -20,18 +20,10 @@ ARRIVALS_PER_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class BurstArm:
-    """How a scheduler behaves.
+    """How a scheduler behaves: seconds that it takes for a pod, and the spread of a run's speed (of its logarithm).
 
-    Attributes
-    ----------
-    service_s
-        Seconds that it takes for a pod.
-    run_spread
-        Standard deviation of the logarithm of a run's speed.
-    skew
-        Share of pods that go anywhere instead of to the emptiest node.
-    machine
-        Speed of what it runs on, and of what creates its pods.
+    ``skew`` is the share of pods that go anywhere instead of to the emptiest node; ``machine`` is the speed of what it
+    runs on, and of what creates its pods.
     """
 
     name: str = "default"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from statistics import fmean, pstdev
@@ -75,28 +75,6 @@ _UNITS = {CPU: "milli", MEMORY: "bytes"}
 """Those in the names of metrics; what others are counted in their own names say."""
 
 
-def find_largest_fit(room: FreeRoom, of: Iterable[Resources]) -> Resources | None:
-    """Return the shape with the largest dominant share that fits some node; ties by cpu, memory, other."""
-    capacity = {name: max(int(room.size[name].sum()), 1) for name in room.names}
-
-    def size(shape: Resources) -> tuple[Fraction, list[int]]:
-        shares = (Fraction(shape[name], capacity[name]) for name in room.names)
-        return max(shares), [shape[name] for name in room.names]
-
-    return max((one for one in of if room.fits(one).any()), key=size, default=None)
-
-
-def compute_fragmentation(room: FreeRoom, of: Mapping[Resources, int], resource: str) -> Fraction | None:
-    """Return the expected share of what is free that the next pod asking for it cannot use, if defined."""
-    askers = {shape: n for shape, n in of.items() if resource in shape}
-    free = room.free[resource]
-    total = int(free.sum()) * sum(askers.values())
-    if not total:
-        return None
-    lost = sum(int(free[~room.fits(shape)].sum()) * n for shape, n in askers.items())
-    return Fraction(lost, total)
-
-
 def measure_fragmentation(record: RunRecord) -> Iterator[Metric]:
     """Yield largest free room, largest pod that fits, stranded and fragmented share at the window's end.
 
@@ -109,23 +87,33 @@ def measure_fragmentation(record: RunRecord) -> Iterator[Metric]:
     room = FreeRoom(
         {node.name: node.resources for node in record.nodes}, ((str(pod.node), pod.requests) for pod in bound)
     )
-    of = Counter(pod.requests for pod in record.pods)
-    fit = find_largest_fit(room, of)
-    n = len(record.nodes)
-    for resource in room.names:
+    of, n = Counter(pod.requests for pod in record.pods), len(record.nodes)
+    capacities = {name: int(room.size[name].sum()) for name in room.names}
+
+    def size(shape: Resources) -> tuple[Fraction, list[int]]:
+        """Return the dominant share, and for ties cpu, memory, other."""
+        shares = (Fraction(shape[name], capacity or 1) for name, capacity in capacities.items())
+        return max(shares), [shape[name] for name in room.names]
+
+    fit = max((one for one in of if room.fits(one).any()), key=size, default=None)
+    for resource, capacity in capacities.items():
+        free = room.free[resource]
         unit = _UNITS.get(resource, "bytes" if in_bytes(resource) else "units")
         named = f"{resource}_{unit}" if resource in _UNITS else resource
         fitting = "" if fit else "no pod of the scenario fits any node"
         for name, amount, note in (
-            (f"largest_free_{named}", int(room.free[resource].max(initial=0)), ""),
+            (f"largest_free_{named}", int(free.max(initial=0)), ""),
             (f"largest_fit_{named}", fit[resource] if fit else 0, fitting),
         ):
             yield make_metric(name, amount if n else None, unit, "higher", n, 1.0, note, "no nodes")
-        capacity = int(room.size[resource].sum())
         idle = room.count_stranded(of, resource) / capacity if capacity else None
         yield make_metric(f"stranded_{resource}", idle, "ratio", "lower", n, missing="no nodes")
-        lost, missing = compute_fragmentation(room, of, resource), "nothing is free, or no pod asks for it"
-        yield make_metric(f"fragmented_{resource}", lost, "ratio", "lower", n, missing=missing)
+        # Of each pod that asks for it, what is free where it does not fit.
+        askers = {shape: pods for shape, pods in of.items() if resource in shape}
+        total, missing = int(free.sum()) * sum(askers.values()), "nothing is free, or no pod asks for it"
+        lost = sum(int(free[~room.fits(shape)].sum()) * pods for shape, pods in askers.items())
+        share = Fraction(lost, total) if total else None
+        yield make_metric(f"fragmented_{resource}", share, "ratio", "lower", n, missing=missing)
 
 
 def measure_hpa(record: HpaRecord) -> Iterator[Metric]:

@@ -39,7 +39,7 @@ def place(tmp_path: Path) -> Place:
 
 def test_a_programs_pod_is_played_as_it_is_written(place: Place) -> None:
     """What its project calls $(A) is not Kubernetes' own variable; any text may stand in a configuration."""
-    text = 'a: "{{ b }}"\n# $(c)\n'
+    text = 'a: "{{ b }}" # <\U0001f600>\n# $(c)\n'
 
     manifests = make_manifests(
         place,

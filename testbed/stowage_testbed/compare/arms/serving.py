@@ -47,11 +47,13 @@ LOG_LINES = 20
 _KINDS = ("ClusterRoleBinding", "ClusterRole", "RoleBinding", "Role", "ConfigMap", "ServiceAccount", "Service")
 """What goes after an arm's Deployment and its pods."""
 
-_TEMPLATE = Environment(
+_TEMPLATES = Environment(
     loader=PackageLoader(__package__, "."),
     undefined=StrictUndefined,
     autoescape=False,  # noqa: S701 - YAML
-).get_template("arm.yaml.j2")
+)
+# YAML knows no pairs of surrogates.
+_TEMPLATES.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
 
 
 class ArmEndedError(StowageError):
@@ -124,7 +126,7 @@ def make_manifests(
         return text.replace("$", "$$")
 
     variables = {"HOME": str(place.folder), **(environment or {})}
-    text = _TEMPLATE.render(
+    text = _TEMPLATES.get_template("arm.yaml.j2").render(
         name=place.name,
         namespace=NAMESPACE,
         node=HOST_NODE,
