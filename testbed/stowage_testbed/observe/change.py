@@ -11,8 +11,6 @@ from stowage_testbed.observe.raw_body import RawBody
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.text.tables import plain_table
 
-EVENT_COLUMNS = ("time", "from", "reason", "about", "message")
-
 JsonObject = Mapping[str, Any]  # An object of the API as parsed JSON
 
 
@@ -97,4 +95,4 @@ def write_event_table(bodies: Iterable[JsonObject]) -> str:
         for body in bodies
     ]
     rows.sort(key=lambda row: str(row[0]))
-    return plain_table(EVENT_COLUMNS, rows) + "\n"
+    return plain_table(("time", "from", "reason", "about", "message"), rows) + "\n"
