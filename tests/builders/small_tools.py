@@ -27,7 +27,7 @@ def a_released_tool(folder: Path, url: str, member: str | None = None, digest: s
 
 def a_manifest(*tools: Tool, needed_bytes: int = 0) -> Manifest:
     """Return a manifest of ``tools``."""
-    minors = {"1.37": Minor("1.37", {}, date.max)}
+    minors = {"1.37": Minor("1.37", "", "", date.max)}
     space = {tool.group: Space(needed_bytes, needed_bytes) for tool in tools}
     return Manifest("1.26.0", minors, space, tools)
 

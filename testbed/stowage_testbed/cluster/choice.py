@@ -46,7 +46,13 @@ def fitness_of(
 ) -> Fitness:
     """Look whether a backend works here."""
     of = choose_minor(minor)
-    unavailable_reasons = [*_tool_unavailable_reasons(backend, of)]
+    tools = [load_manifest().tool(name, of) for name in TOOLS[backend]]
+    missing = [tool for tool in tools if not binary_file(tool).is_file()]
+    unavailable_reasons = [
+        f"{', '.join(tool.name for tool in missing if tool.group == group)} not installed: "
+        f"stowage tools install --group {group} --kubernetes {of}"
+        for group in sorted({tool.group for tool in missing})
+    ]
     notes = [f"no {need}: {why}" for need, why in CANNOT[backend].items()]
     if backend is Backend.KIND:
         if why := engine():
@@ -63,13 +69,3 @@ def fitness_of(
             pulled = f"its node is pulled ({node.published}), or built by `make images`"
             notes.append(f"its node is {node.reference}, built here" if built else pulled)
     return Fitness(backend, tuple(unavailable_reasons), tuple(notes))
-
-
-def _tool_unavailable_reasons(backend: Backend, minor: str) -> list[str]:
-    manifest = load_manifest()
-    missing = [tool for name in TOOLS[backend] if not binary_file(tool := manifest.tool(name, minor)).is_file()]
-    return [
-        f"{', '.join(t.name for t in missing if t.group == group)} not installed: "
-        f"stowage tools install --group {group} --kubernetes {minor}"
-        for group in sorted({tool.group for tool in missing})
-    ]

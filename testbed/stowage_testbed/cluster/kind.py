@@ -70,14 +70,6 @@ def node_image(minor: str) -> str:
     raise ImageMissingError(recipe)
 
 
-def release_images(minor: str) -> list[str]:
-    """Return the release's images, in a checkout of its sources and no others; raises `ImageMissingError`."""
-    wanted = [one for one in recipes(minor).values() if one.group == "release"]
-    for recipe in wanted:
-        check_image(recipe)
-    return [recipe.reference for recipe in wanted]
-
-
 _SCHEDULER_MANIFEST = "/etc/kubernetes/manifests/kube-scheduler.yaml"
 _SCHEDULER = "kube-scheduler"
 _HOSTNAME = "kubernetes.io/hostname"
@@ -150,9 +142,12 @@ class KindCluster(Cluster):
         check_engine()
 
     def _start(self, owner: Owner) -> None:
-        images = release_images(self.minor)
+        # In a checkout of their sources and no others.
+        release = [one for one in recipes(self.minor).values() if one.group == "release"]
+        for recipe in release:
+            check_image(recipe)
         self._create(node_image(self.minor), owner)
-        self._kind(["load", "docker-image", *images])
+        self._kind(["load", "docker-image", *(recipe.reference for recipe in release)])
         _start_kwok(self.workdir, self.kubeconfig, owner.ports)
         self._settle(owner.ports)
         with self.api_client() as api:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from itertools import chain, cycle, islice, repeat
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -98,23 +98,21 @@ class NodePool:
 
     def manifests(self) -> list[dict[str, Any]]:
         """Return the nodes as the API server is given them, in order."""
-        zones = cycle(self.zones) if self.zones else repeat(None)
-        return [
-            self._manifest(name, zone) for name, zone in zip(self.node_names(), islice(zones, self.count), strict=True)
-        ]
-
-    def _manifest(self, name: str, zone: str | None) -> dict[str, Any]:
-        labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}
-        if zone is not None:
-            labels[ZONE_LABEL] = zone
-        resources = self.resources.quantities()
-        return {
-            "apiVersion": "v1",
-            "kind": "Node",
-            "metadata": {"name": name, "labels": {**labels, **self.labels}, "annotations": annotate_fake(name)},
-            "spec": {"taints": [asdict(taint) for taint in self.taints]},
-            "status": {"capacity": resources, "allocatable": resources},
-        }
+        resources, found = self.resources.quantities(), []
+        for number, name in enumerate(self.node_names()):
+            labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}
+            if self.zones:
+                labels[ZONE_LABEL] = self.zones[number % len(self.zones)]
+            found.append(
+                {
+                    "apiVersion": "v1",
+                    "kind": "Node",
+                    "metadata": {"name": name, "labels": {**labels, **self.labels}, "annotations": annotate_fake(name)},
+                    "spec": {"taints": [asdict(taint) for taint in self.taints]},
+                    "status": {"capacity": resources, "allocatable": resources},
+                }
+            )
+        return found
 
 
 def annotate_fake(node: str) -> dict[str, str]:

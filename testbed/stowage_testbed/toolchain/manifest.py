@@ -6,7 +6,7 @@ import functools
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -49,17 +49,13 @@ class Minor:
     """A minor of Kubernetes, such as 1.37, and what goes with it."""
 
     number: str
-    versions: Mapping[str, str]
-    """Of Kubernetes and of etcd, by name."""
+    kubernetes: str
+    """The version of Kubernetes, as in ``v1.37.2``."""
+    etcd: str
     ends: date
     """The last day of upstream's support."""
-    only: frozenset[str] | None = None
+    only: Sequence[str] | None = None
     """The tools that there are of it; None for all."""
-
-    @property
-    def kubernetes(self) -> str:
-        """The version of Kubernetes, as in ``v1.37.2``."""
-        return self.versions["kubernetes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,15 +134,7 @@ class Manifest:
 def load_manifest(file: Path = MANIFEST_FILE) -> Manifest:
     """Read the manifest; it is part of the program, so an error in it is a bug."""
     raw = tomllib.loads(file.read_text(encoding="utf-8"))
-    minors = {
-        number: Minor(
-            number,
-            {name: entry[name] for name in ("kubernetes", "etcd")},
-            entry["ends"],
-            frozenset(entry["only"]) if "only" in entry else None,
-        )
-        for number, entry in raw["kubernetes"].items()
-    }
+    minors = {number: Minor(number, **entry) for number, entry in raw["kubernetes"].items()}
     tools = tuple(
         _tool(name, {**entry, **versioned}, raw["archives"].get(name), file.parent)
         for name, entry in raw["tools"].items()
@@ -165,9 +153,9 @@ def _versions(name: str, entry: Mapping[str, Any], minors: list[Minor]) -> Itera
     for minor in minors:
         if minor.only is not None and name not in minor.only:
             continue
-        version = minor.versions[of]
+        version: str = getattr(minor, of)
         own: dict[str, str] = {}
-        if version != minors[0].versions[of]:
+        if version != getattr(minors[0], of):
             number = ".".join(version.removeprefix("v").split(".")[:2])
             own["module_file"] = f"go-{number}.mod"
             if "source" in entry:
