@@ -1,7 +1,5 @@
 """Amounts of resources in a few letters: cpu in milli, memory in bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from stowage_testbed.amounts.resources import MOST_PODS, ONE_POD, Resources

@@ -1,7 +1,5 @@
 """A cluster on which arms place pods, for end-to-end tests."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Firefox is spoken to by its own protocol, WebDriver BiDi: the driver that seleni
 wants for it is in no distribution's packages.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

@@ -3,8 +3,6 @@
 It knows resources, forbidden pairs and movability, which is what its snapshots use.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from itertools import product

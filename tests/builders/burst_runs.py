@@ -4,8 +4,6 @@ One scheduler serves one pod after the other, so that the pods' latencies hang t
 as they do in a real run, and a slow run is slow for all of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Plans whose limits come with the prices that prove them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rendering the chart as Helm would install it."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 from typing import Any

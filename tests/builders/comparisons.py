@@ -1,7 +1,5 @@
 """Comparisons for tests of their bundle, tables and pages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path

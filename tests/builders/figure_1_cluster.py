@@ -1,7 +1,5 @@
 """The paper's figure 1 on a live cluster, and the plans that are asked for there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A cluster's objects as kubectl prints them, for tests of what is made of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from stowage_testbed.capture.reading import Found, sort_out

@@ -1,7 +1,5 @@
 """What tests of a release on a minor look at: that it serves within its rights, and gangs of three pods."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

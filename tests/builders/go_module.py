@@ -1,7 +1,5 @@
 """Sources of others that the Go module proxy has, which Go's checksums protect."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from functools import cache

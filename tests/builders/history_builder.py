@@ -1,7 +1,5 @@
 """Histories in a few words: what the watches saw, and what the audit log says."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence

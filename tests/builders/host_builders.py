@@ -1,7 +1,5 @@
 """Pods, an API server in memory, and time for the tests of host pods."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Collection
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ The autoscaler follows the published rule, and acts when there is a new reading:
 every scrape.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Stowage as its users have it: a wheel in an environment without the checkout."""
 
-from __future__ import annotations
-
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path

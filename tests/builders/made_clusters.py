@@ -3,8 +3,6 @@
 Real clusters of that size take an hour to fill.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import threading

@@ -1,7 +1,5 @@
 """Snapshots that are made: crowded ones by a seed, and small ones for hypothesis."""
 
-from __future__ import annotations
-
 from random import Random
 
 from hypothesis import strategies as st

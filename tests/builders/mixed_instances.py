@@ -4,8 +4,6 @@ Of the ReplicaSets 20 % want labelled nodes, 10 % keep their pods on different n
 come in two sizes with the same total, every fourth carries a taint, which half of the ReplicaSets tolerate.
 """
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Tests without a network: whatever they need was fetched before they began."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 

@@ -1,7 +1,5 @@
 """Builders of outcomes for tests of the run and of its reports."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The oracle of packings: every assignment of a small one is tried."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Instances and results of the paper's evaluation, made by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from stowage_testbed.reproduce import rebuilding

@@ -1,7 +1,5 @@
 """Watching and touching a live release, for end-to-end tests."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

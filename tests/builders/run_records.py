@@ -1,7 +1,5 @@
 """Recorded runs in a line or two, for tests of the metrics."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import count
 from typing import Any

@@ -1,7 +1,5 @@
 """States of a cluster as watches have seen them, from a few words."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from watch_server import a_pod

@@ -1,7 +1,5 @@
 """A cluster of which there is nothing but a folder with an audit log."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from stowage_testbed.cluster.backend import Backend

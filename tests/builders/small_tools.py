@@ -1,7 +1,5 @@
 """Small tools to install: a Go module of one file, and its manifest."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import date
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Solving a snapshot in this very process, without child or socket."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Carrying the steps of a text out on a live cluster, as a scenario of their own."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 from pathlib import Path

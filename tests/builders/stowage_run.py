@@ -1,7 +1,5 @@
 """A `stowage run`, or what else takes a cluster, in a process of its own."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

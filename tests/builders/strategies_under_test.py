@@ -1,7 +1,5 @@
 """Strategies that misbehave, each in one way; only tests register them."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Callable, Mapping

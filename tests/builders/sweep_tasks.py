@@ -1,7 +1,5 @@
 """Tasks for workers, which must be importable there, and rows of two sweeps."""
 
-from __future__ import annotations
-
 import os
 import signal
 from concurrent.futures import ThreadPoolExecutor

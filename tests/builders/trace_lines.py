@@ -1,7 +1,5 @@
 """Lines of recorded traces in a few words: of namespace `ns`, pod `p`, object `web`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from stowage_testbed.observe.node import Node

@@ -1,7 +1,5 @@
 """A clock for what waits: time passes only when somebody waits."""
 
-from __future__ import annotations
-
 
 class WaitingClock:
     """Stands still but for pauses, which take no time."""

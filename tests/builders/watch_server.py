@@ -3,8 +3,6 @@
 It has one list, and scripted watch lines.
 """
 
-from __future__ import annotations
-
 import json
 import queue
 import threading

@@ -1,7 +1,5 @@
 """Changes of pods as a watch would have reported them, at whole seconds."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from stowage_testbed.observe.audit import AuditEntry

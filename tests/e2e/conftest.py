@@ -1,7 +1,5 @@
 """What end-to-end tests share, and what pytest leaves alone: a project of its own."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Acting on a cluster in virtual time, by the real scheduler and descheduler."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

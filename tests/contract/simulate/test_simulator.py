@@ -1,7 +1,5 @@
 """The Python side of stowage-simulate: the real binary, and odd objects for it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

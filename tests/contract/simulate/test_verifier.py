@@ -1,7 +1,5 @@
 """The Python side of stowage-simulate --judge, against the real binary."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any

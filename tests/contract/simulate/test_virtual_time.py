@@ -1,7 +1,5 @@
 """A trace in virtual time, by the real binary."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is claimed of a cluster is what its own Kubernetes would do with it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a cluster with fake nodes does, on one that all tests here share."""
 
-from __future__ import annotations
-
 import json
 import secrets
 from base64 import b64encode

@@ -1,7 +1,5 @@
 """Clusters come up, stand side by side, and are brought up and ended by hand."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

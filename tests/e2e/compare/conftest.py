@@ -1,7 +1,5 @@
 """One cluster for the tests of all arms."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 

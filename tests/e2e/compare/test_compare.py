@@ -1,7 +1,5 @@
 """Every arm on a real cluster, and `stowage compare` with schedulers that really run."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path

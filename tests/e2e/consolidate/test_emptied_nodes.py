@@ -1,7 +1,5 @@
 """Nodes are emptied beside the stock scheduler, of its pods and of the release's."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What tests with containers share: an engine, or the reason why there is none."""
 
-from __future__ import annotations
-
 import pytest
 
 from stowage_testbed.images.docker_engine import engine_unavailable_reason

@@ -1,7 +1,5 @@
 """The images hold what they need and nothing else, and work under the tightest settings."""
 
-from __future__ import annotations
-
 import json
 import tarfile
 import threading

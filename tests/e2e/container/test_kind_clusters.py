@@ -1,7 +1,5 @@
 """Clusters of kind: the same placements as without containers, and as clear failures."""
 
-from __future__ import annotations
-
 import json
 import secrets
 import subprocess

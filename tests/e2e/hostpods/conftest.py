@@ -1,7 +1,5 @@
 """One cluster for the tests of host pods and of the release on them."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 

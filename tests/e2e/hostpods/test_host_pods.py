@@ -1,7 +1,5 @@
 """Pods of the host node, on a live cluster."""
 
-from __future__ import annotations
-
 import os
 import signal
 

@@ -1,7 +1,5 @@
 """The chart's release on host pods: ready when it says so, gone when removed."""
 
-from __future__ import annotations
-
 import copy
 import os
 import signal

@@ -1,7 +1,5 @@
 """A release that cannot come up says why, and soon."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A service recovers by the real autoscaler, from a real metrics-server's readings."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

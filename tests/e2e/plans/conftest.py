@@ -1,7 +1,5 @@
 """The session's cluster with a release that makes plans only when it is asked to."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import figure_1_cluster

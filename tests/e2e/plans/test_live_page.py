@@ -1,7 +1,5 @@
 """The live page: what the scheduler does and what becomes of a plan, as it happens."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Plans that a person asks for, and objects that cannot be meant."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A cluster that sessions of pytest share, one after the other."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """A headless browser for the page, the distribution's own Chromium."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

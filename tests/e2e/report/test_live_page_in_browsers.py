@@ -1,7 +1,5 @@
 """The live page of a made cluster, in which pods come and go, in two browsers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any

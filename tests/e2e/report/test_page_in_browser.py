@@ -1,7 +1,5 @@
 """The page in a real browser: the slider moves, and placements can be read."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A cluster for steps, which the files of this folder share."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a cluster is like is found again in the scenario that is made of it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

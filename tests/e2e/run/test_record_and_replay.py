@@ -1,7 +1,5 @@
 """A live cluster recorded, through a time in which it stood still, and replayed."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

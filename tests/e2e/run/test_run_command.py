@@ -1,7 +1,5 @@
 """`stowage run` as users type it: when it fails, side by side, and `stowage try`."""
 
-from __future__ import annotations
-
 import json
 import re
 import secrets

@@ -1,7 +1,5 @@
 """Steps on a live cluster: what they do, and what is left when one fails."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A trace in virtual time is worth nothing unless a real cluster does the same."""
 
-from __future__ import annotations
-
 import random
 import threading
 from collections import Counter

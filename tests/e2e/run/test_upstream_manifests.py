@@ -1,7 +1,5 @@
 """Manifests of others, as they are: of Kubernetes' own tests, of Kueue, of Volcano."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The smoke scenarios, through the function behind `stowage run`, on one cluster."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

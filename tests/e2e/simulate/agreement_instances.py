@@ -1,7 +1,5 @@
 """Instances on which the simulation and a real cluster must agree."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Pods that arrive at a real cluster one after the other, and where they end up."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

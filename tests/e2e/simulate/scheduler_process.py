@@ -1,7 +1,5 @@
 """The real scheduler as a process beside a cluster, and when it is at rest."""
 
-from __future__ import annotations
-
 import http.client
 import re
 import ssl

@@ -3,8 +3,6 @@
 And a scheduler whose optimiser is not there must be the scheduler that it was before.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from uuid import uuid4
 

@@ -1,7 +1,5 @@
 """A cluster is asked about: by lists alone, and the answer is right."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Amounts of resources and prices: exact whole numbers, as people and Kubernetes write them."""
 
-from __future__ import annotations
-
 import pytest
 from amounts import GPU
 from hypothesis import given

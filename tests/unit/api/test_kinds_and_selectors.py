@@ -1,7 +1,5 @@
 """Kinds are found by their names, and selectors are read as kubectl reads them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """On a slow machine every deadline is so many times as long."""
 
-from __future__ import annotations
-
 import pytest
 from waiting_clock import WaitingClock
 

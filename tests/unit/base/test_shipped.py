@@ -1,7 +1,5 @@
 """What a wheel holds is what a checkout has, and is found in the same way."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

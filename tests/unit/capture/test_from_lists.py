@@ -1,7 +1,5 @@
 """From lists to a file of the language, in which nothing is lost that counts."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

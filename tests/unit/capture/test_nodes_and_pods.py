@@ -1,7 +1,5 @@
 """Nodes are folded into kinds, and pods are told by their controllers."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The first use of a command installs what it lacks, and says so."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty

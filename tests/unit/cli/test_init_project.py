@@ -1,7 +1,5 @@
 """What `stowage init` writes, and what it leaves alone."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tomllib

@@ -1,7 +1,5 @@
 """Plans for people: created, followed, approved and refused."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

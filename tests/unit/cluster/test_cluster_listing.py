@@ -1,7 +1,5 @@
 """Names, ports, owners and processes of clusters, and which are leftovers."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

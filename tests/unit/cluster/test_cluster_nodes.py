@@ -1,7 +1,5 @@
 """Node pools from YAML, with every issue named, and what measures them."""
 
-from __future__ import annotations
-
 import stat
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """How a cluster is configured, and what one that does not come up says."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """Ending what the main thread waits for: something it needs is not well, or somebody asks for it."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

@@ -1,7 +1,5 @@
 """Arms by name and from files: what they read, and how they say they will run."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """An arm's pod: what is put on the cluster for it, and what happens when a process of it ends."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """A later comparison against an earlier one, on machines of different speed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import count
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a comparison says and does before any cluster is needed, and without one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count

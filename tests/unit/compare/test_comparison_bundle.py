@@ -1,7 +1,5 @@
 """The folder of a comparison, whole, interrupted and broken; and what reads it."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from dataclasses import replace

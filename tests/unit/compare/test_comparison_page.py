@@ -1,7 +1,5 @@
 """The page as a file: whole, closed, safe, and its lines; tests/e2e/report uses it."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

@@ -1,7 +1,5 @@
 """What the tables of a comparison and its first sentence say, and how they look."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """From changes, audit entries and the kernel's accounts to a run's record."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence

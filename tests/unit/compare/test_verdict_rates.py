@@ -5,8 +5,6 @@ wrong with one seed in eighty. A simulated run has a speed that its latencies sh
 metrics of its own, and one that never changes.
 """
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """From metrics of runs to verdicts, by one look at the end or one after each round."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

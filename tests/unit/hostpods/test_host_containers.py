@@ -1,7 +1,5 @@
 """One container's life with real processes, and the probes that watch it."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import functools

@@ -1,7 +1,5 @@
 """What of a pod is played on the host and how: volumes and status."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A recovery run: what the cluster is asked for, its phases, and what is kept."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

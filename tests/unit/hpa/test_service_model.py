@@ -1,7 +1,5 @@
 """The web service's model: fixed answers, and its limits."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

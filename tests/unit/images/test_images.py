@@ -1,7 +1,5 @@
 """What decides an image, where its archive is found, and what Docker is asked."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Each rule on histories that break it, and on the nearest ones that do not."""
 
-from __future__ import annotations
-
 import inspect
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The server and its watch: read by who was given the address, and by nobody else."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager

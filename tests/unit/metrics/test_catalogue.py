@@ -1,7 +1,5 @@
 """The metrics of runs, against numbers worked out by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction

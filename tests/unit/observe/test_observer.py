@@ -1,7 +1,5 @@
 """Watches against a scripted API server: the observer, a follower, and a stream."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -1,7 +1,5 @@
 """Objects kept as the bytes that came."""
 
-from __future__ import annotations
-
 import errno
 import gc
 import json

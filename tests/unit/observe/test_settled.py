@@ -1,7 +1,5 @@
 """When a scenario counts as at rest."""
 
-from __future__ import annotations
-
 import pytest
 from seen_states import Seen, fresh, leaving, placed, plan, refused, state_of
 

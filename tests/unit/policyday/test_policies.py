@@ -1,7 +1,5 @@
 """A PackingPolicy as a file, and the arms it is tried with."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What takes nodes away while a policy is tried, and the figures of an arm."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from stowage_testbed.observe.node import Node

@@ -1,7 +1,5 @@
 """What an installed plugin adds to the pytest of a project, which may not use it."""
 
-from __future__ import annotations
-
 import re
 
 import cel  # noqa: F401 - pytester imports anew what is not imported yet, and this can be imported only once

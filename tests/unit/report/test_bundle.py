@@ -1,7 +1,5 @@
 """The results bundle and the evidence of failures."""
 
-from __future__ import annotations
-
 import io
 import json
 from dataclasses import replace

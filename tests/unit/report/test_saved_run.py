@@ -1,7 +1,5 @@
 """A run shown again from its folder, whole or within the bounds of a page."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections import Counter

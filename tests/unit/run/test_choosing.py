@@ -1,7 +1,5 @@
 """What is run, on which cluster, by which worker, and in which order it is told."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

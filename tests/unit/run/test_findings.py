@@ -1,7 +1,5 @@
 """What a run makes of what it has seen: state, latency, bounds, rules, divergence."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path

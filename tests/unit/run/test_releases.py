@@ -1,7 +1,5 @@
 """The release that serves a run: its settings, its logs, and when it is kept."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path

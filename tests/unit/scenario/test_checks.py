@@ -1,7 +1,5 @@
 """What is expected of a moment, of metrics and of objects, against what was found."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Instances are those of the paper, and stay the same."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What `stowage scenario explain` and `new` say and write."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

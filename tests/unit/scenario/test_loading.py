@@ -1,7 +1,5 @@
 """What a file becomes, and which files are meant."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is told to the scheduler in virtual time, of what was recorded."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

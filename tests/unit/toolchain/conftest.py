@@ -1,7 +1,5 @@
 """A cache of its own for every test, with a Go build cache that is shared."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

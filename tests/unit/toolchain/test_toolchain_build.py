@@ -1,7 +1,5 @@
 """Building with the real Go, on a module of one file, or with one that is a script."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

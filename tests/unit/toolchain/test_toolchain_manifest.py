@@ -1,7 +1,5 @@
 """The manifest agrees with what is built, and `stowage tools` with the manifest."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Official releases, from a local server: good, wrong, cut off, slow, not there."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os

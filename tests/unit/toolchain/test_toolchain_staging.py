@@ -1,7 +1,5 @@
 """Finding a Go, keys of the cache, and an installation that is atomic and safe."""
 
-from __future__ import annotations
-
 import fcntl
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """From what watches tell to lines."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from datetime import UTC, datetime

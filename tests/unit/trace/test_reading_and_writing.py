@@ -1,7 +1,5 @@
 """Traces as files, their size, and the page about their format."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

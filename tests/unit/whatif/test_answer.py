@@ -1,7 +1,5 @@
 """What is made of the scheduler's and the optimiser's answers, in how much time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Which rules keep pods where they are, what would help these, and what room nobody can use."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

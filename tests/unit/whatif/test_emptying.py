@@ -3,8 +3,6 @@
 The optimiser and the schedulers are stand-ins here.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext

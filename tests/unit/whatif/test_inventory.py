@@ -1,7 +1,5 @@
 """What is read of a cluster, what is left behind, and which of the pods that wait are judged."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Which nodes are worth emptying, in which turn, and what of a plan holds."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction

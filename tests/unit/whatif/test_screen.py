@@ -1,7 +1,5 @@
 """The answer on one screen, and where the rest of it is."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

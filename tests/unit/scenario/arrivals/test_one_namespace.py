@@ -1,7 +1,5 @@
 """Objects of several namespaces in one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

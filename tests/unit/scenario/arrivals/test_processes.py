@@ -4,8 +4,6 @@ The samples are large and their seeds fixed, and each tolerance is several times
 standard error of what it bounds: the generator fails a test, never chance.
 """
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 

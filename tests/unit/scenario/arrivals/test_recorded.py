@@ -1,7 +1,5 @@
 """What replaying a recorded trace comes to."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

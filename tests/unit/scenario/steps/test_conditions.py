@@ -1,7 +1,5 @@
 """When what a step waits for has come about, and what is said while it has not."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest
