@@ -219,10 +219,8 @@ def summarise_lags(lags_s: Sequence[float]) -> Agreement:
     )
 
 
-def measure_binding_lags_s(timelines: Iterable[PodTimeline], stamps_ns: Mapping[str, int]) -> list[float]:
+def measure_binding_lags_s(timelines: Iterable[PodTimeline], entries: Iterable[AuditEntry]) -> list[float]:
     """Return receipt minus audit stamp of every binding that both saw, in seconds."""
-    return [
-        (line.bound.wall_ns - stamps_ns[line.key]) / NS_PER_S
-        for line in timelines
-        if line.bound and line.key in stamps_ns
-    ]
+    answers = _group(entries)
+    bindings = (found for line in timelines for found in _find_answers(line, answers) if found[0] == "bound")
+    return [(receipt.wall_ns - entry.stage_ns) / NS_PER_S for _, receipt, entry in bindings]

@@ -12,7 +12,7 @@ from stowage_testbed.api.client import ApiRefusedError, Manifest
 from stowage_testbed.api.kinds import KindMissingError
 from stowage_testbed.api.pod_templates import apply_overrides
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.observe.audit import AuditLogMissingError, read_audit_entries, read_binding_times_ns
+from stowage_testbed.observe.audit import AuditLogMissingError, read_audit_entries
 from stowage_testbed.observe.change import JsonObject, drop_bookkeeping, name_of, write_event_table
 from stowage_testbed.observe.source import source_of
 from stowage_testbed.observe.timeline import measure_bind_latencies_s, measure_binding_lags_s, read_pod_timelines
@@ -147,7 +147,7 @@ class Execution(StepContext):
         timelines = read_pod_timelines(changes, self.namespace)
         try:
             entries = read_audit_entries(self.cluster.audit_log, recorder.audit_start)
-            lags_s = measure_binding_lags_s(timelines, read_binding_times_ns(entries))
+            lags_s = measure_binding_lags_s(timelines, entries)
         except AuditLogMissingError:
             lags_s = []
         latency = make_latency(measure_bind_latencies_s(timelines), lags_s)

@@ -12,7 +12,7 @@ from outcomes import a_plan, a_stepped_outcome, an_outcome
 from run_records import a_record, pod_on
 from silent_cluster import SilentCluster
 from watch_server import WatchServer, a_pod, serving
-from watched_pods import NAMESPACE, life
+from watched_pods import NAMESPACE, life, logged
 
 from stowage_testbed.base.wait import wait_until
 from stowage_testbed.invariants.rules import COUNTED
@@ -23,6 +23,7 @@ from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.plan import ObservedPlan, read_plan
 from stowage_testbed.observe.receipt import NS_PER_S, Receipt
 from stowage_testbed.observe.source import CORE_SOURCES, PODS, REPLICA_SETS
+from stowage_testbed.observe.timeline import measure_binding_lags_s, read_pod_timelines
 from stowage_testbed.run import window_record
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.harness import WATCHED
@@ -67,6 +68,15 @@ def test_the_first_workload_that_differs_between_rounds_is_named() -> None:
 def test_what_need_not_be_alike_does_not_diverge(others: list[ScenarioOutcome]) -> None:
     """Each scenario has a placement of its own, which its rounds keep."""
     assert find_divergences([an_outcome(repeat=1), *others]) == ()
+
+
+def test_a_binding_is_told_from_a_later_one_of_the_same_name() -> None:
+    """Pods of a StatefulSet come again by their names, which made lags of seconds below zero."""
+    entries = [logged(2, "binding", "a"), logged(9, "binding", "a")]
+
+    lags_s = measure_binding_lags_s(read_pod_timelines(life("a", 1, 2.01, 3), NAMESPACE), entries)
+
+    assert lags_s == [pytest.approx(0.01)]
 
 
 @pytest.mark.parametrize(
