@@ -222,7 +222,7 @@ def tables(found: Answer) -> tuple[Table, ...]:
     every = (
         *own,
         ("Nodes that autoscalers may not remove", "node| annotation", _rows(found.irremovable, "name", "reason")),
-        ("Not judged", "why| what| detail", _rows(found.not_judged, "reason", "subject", "detail")),
+        ("Not evaluated", "why| what| detail", _rows(found.not_judged, "reason", "subject", "detail")),
     )
     return tuple(Table(title, tuple(headers.split("| ")), tuple(rows)) for title, headers, rows in every if rows)
 

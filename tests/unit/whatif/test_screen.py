@@ -106,7 +106,7 @@ def test_a_name_cannot_steer_the_terminal_or_make_a_line(small: Findings) -> Non
 def test_the_tables_hold_what_the_screen_leaves_out(huge: Findings) -> None:
     """Nothing that was found is lost."""
     rows = {table.title: len(table.rows) for table in tables(huge)}
-    whole = ("Moves that make room", "Nodes that could be emptied", "Not judged",
+    whole = ("Moves that make room", "Nodes that could be emptied", "Not evaluated",
              "Pods that wait for other schedulers")  # fmt: skip
     assert [rows[title] for title in whole] == [300] * 4
     assert rows["What keeps them, in the scheduler's words"] == 4
