@@ -1,7 +1,5 @@
 """Amounts of resources as the optimiser's contract has them."""
 
-from __future__ import annotations
-
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.amounts.resources import CPU, MEMORY, PODS, Resources
 

@@ -4,8 +4,6 @@ The label of a node, the contract with the optimiser and every sum count in them
 what people read is rounded, at the very end.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
 

@@ -5,8 +5,6 @@ Binary suffixes (Ki to Ei) count in powers of 1024, decimal ones (k to E) in pow
 number of milli-CPU or bytes is refused, since two readers would round it differently.
 """
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 

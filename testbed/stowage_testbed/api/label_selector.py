@@ -1,7 +1,5 @@
 """Label selectors, as kubectl takes them (``pool=spot,zone in (a, b)``, ``!gpu``) and as objects have them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

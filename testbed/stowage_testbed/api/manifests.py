@@ -1,7 +1,5 @@
 """Manifests as people have them: files, folders, YAML text and plain objects."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

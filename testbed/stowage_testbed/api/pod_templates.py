@@ -1,7 +1,5 @@
 """Where pods are described in an object, and the annotations that tell how a fake pod lives."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """A process that this one has started: run to its end, ended, and the end of its log."""
 
-from __future__ import annotations
-
 import subprocess
 import time
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Time as a dependency, so that tests need not wait for it."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 from typing import Protocol

@@ -1,7 +1,5 @@
 """The base of every error that Stowage raises on purpose."""
 
-from __future__ import annotations
-
 
 class StowageError(Exception):
     """What went wrong, and the way out.

@@ -1,7 +1,5 @@
 """Text files as editors write them, and files that are there whole or not at all."""
 
-from __future__ import annotations
-
 import codecs
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 `needing` says what a block needs; `wait_until`, `SystemClock.pause`, `Observer.wait_for` and `run_child` call `check`.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator

@@ -3,8 +3,6 @@
 Whoever measures for hours goes on from here after a kill. Several processes may write to one journal.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 from collections.abc import Iterator

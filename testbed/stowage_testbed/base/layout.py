@@ -1,7 +1,5 @@
 """Where Stowage reads and writes: what it ships, and one cache folder."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

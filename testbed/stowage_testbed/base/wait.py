@@ -1,7 +1,5 @@
 """Waiting: a condition, a deadline, and the last state seen when it passes."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Callable

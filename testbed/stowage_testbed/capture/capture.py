@@ -1,7 +1,5 @@
 """A cluster as a scenario: everything that was found, in its parts, and equal nodes as one kind."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """A captured cluster in words that say nothing of whose it is."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping

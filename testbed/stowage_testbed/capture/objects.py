@@ -1,7 +1,5 @@
 """What else scheduling depends on: budgets, quotas, volumes, devices, what is asked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

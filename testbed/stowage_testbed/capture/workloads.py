@@ -1,7 +1,5 @@
 """Pods as workloads: those of a controller, and equal ones that have none."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """The scenario's file, and the manifests beside it."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections import Counter, defaultdict

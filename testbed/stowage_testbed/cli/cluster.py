@@ -1,7 +1,5 @@
 """`stowage up`, `down`, `list` and `kubeconfig`: clusters by hand."""
 
-from __future__ import annotations
-
 import time
 from enum import StrEnum
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How a comparison and a sweep go, on standard error: a bar, or lines in a log."""
 
-from __future__ import annotations
-
 from time import monotonic
 
 from rich.console import Console

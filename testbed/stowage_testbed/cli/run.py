@@ -1,7 +1,5 @@
 """`stowage run`: scenarios on a cluster, a table at the end."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """One call of `stowage run` or `stowage try`: what it writes and shows, how it exits."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

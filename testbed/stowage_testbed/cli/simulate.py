@@ -1,7 +1,5 @@
 """`stowage simulate`: a recorded trace in virtual time, by the scheduler's own code."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`stowage tools`, `images` and `doctor`: what is installed and built here, and which clusters work with it."""
 
-from __future__ import annotations
-
 import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict

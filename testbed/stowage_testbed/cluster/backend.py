@@ -1,7 +1,5 @@
 """The kinds of cluster, by name, and what some of them cannot do."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType

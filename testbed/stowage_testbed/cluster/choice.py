@@ -1,7 +1,5 @@
 """Clusters by backend: a new one, one that is there, and whether a backend works on this machine."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ a cluster, and whatever it starts in turn, inherits the cluster's folder in one 
 it.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence

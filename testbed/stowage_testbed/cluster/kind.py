@@ -1,7 +1,5 @@
 """A cluster from kind: the control plane on one node, which is a container, beside nodes that are fake."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

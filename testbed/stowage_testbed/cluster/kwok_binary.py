@@ -1,7 +1,5 @@
 """A cluster from kwokctl's binary runtime: local processes, no containers."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The configuration of a cluster, of kwokctl in one file with KWOK's stages, and what that of kind has in common."""
 
-from __future__ import annotations
-
 import functools
 import json
 from collections.abc import Mapping

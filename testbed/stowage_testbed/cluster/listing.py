@@ -1,7 +1,5 @@
 """Clusters by name: claim one, list them, and remove what is left over, on a Docker engine too."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

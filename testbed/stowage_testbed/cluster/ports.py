@@ -1,7 +1,5 @@
 """Ports of 127.0.0.1 for one cluster's components and for what runs beside them."""
 
-from __future__ import annotations
-
 import socket
 import time
 from collections.abc import Collection, Iterable

@@ -1,7 +1,5 @@
 """What of a cluster a block needs: its processes, the containers that serve, and room on disks."""
 
-from __future__ import annotations
-
 import errno
 import http.client
 import os

@@ -4,8 +4,6 @@ The two were not interleaved: rounds are no pairs (Welch's interval), and times 
 verdict has to hold whether none or all of a time is the machine's. Beyond twice the speed, times get no verdict.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import log

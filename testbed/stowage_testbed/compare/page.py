@@ -1,7 +1,5 @@
 """The report of a comparison as one page that works offline: `page`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import groupby, product

@@ -1,7 +1,5 @@
 """What a comparison is asked to do, and from which words of a command line."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

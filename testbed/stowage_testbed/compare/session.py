@@ -1,7 +1,5 @@
 """A whole comparison: one cluster a minor, every arm, every round; resumable. `compare` runs it."""
 
-from __future__ import annotations
-
 import gc
 import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

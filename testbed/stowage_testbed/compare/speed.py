@@ -1,7 +1,5 @@
 """How fast this machine is, so that times of two machines can be compared: a second of a few fixed pieces of work."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """A comparison in words and as tables, which terminal, Markdown and page show alike: `all_tables`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from math import log10

@@ -1,7 +1,5 @@
 """Installing, changing and removing a release."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from time import monotonic

@@ -1,7 +1,5 @@
 """One installed release, where its traces are (pods, processes, logs), and Helm, which leaves none elsewhere."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The values that make the chart run on a testbed cluster."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """`python -m stowage_testbed.hostpods`: play kubelet for one node until stopped."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import logging

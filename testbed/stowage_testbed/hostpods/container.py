@@ -1,7 +1,5 @@
 """One container: its command as a process, with its probes, kept running until its pod ends."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

@@ -1,7 +1,5 @@
 """The kubelet of one node, which it keeps Ready: a runner for each of its pods."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import math

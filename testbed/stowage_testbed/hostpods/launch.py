@@ -14,8 +14,6 @@ or ``{"error"}``, then ``{"code", "output"}``. Only the standard library is used
 that it can start in isolated mode within milliseconds.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import json

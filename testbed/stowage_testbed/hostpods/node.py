@@ -1,7 +1,5 @@
 """What a node's kubelet works with: the API server, time, back-off, and why a pod has to wait."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Collection, Mapping

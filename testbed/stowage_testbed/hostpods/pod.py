@@ -1,7 +1,5 @@
 """One pod's life: whether it is played, volumes, containers, an orderly end, and what the API server learns of it."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Probes: two ways to ask a container, and when to believe the answer."""
 
-from __future__ import annotations
-
 import asyncio
 import http.client
 import logging

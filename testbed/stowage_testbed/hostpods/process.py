@@ -1,7 +1,5 @@
 """One command as a process that cannot outlive the daemon, and its variables."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

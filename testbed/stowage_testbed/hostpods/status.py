@@ -1,7 +1,5 @@
 """A pod's status: the states of its containers, as the API writes them, and what follows from them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime

@@ -1,7 +1,5 @@
 """A pod's volumes: one folder each, filled and kept up to date, and the mount paths that show them."""
 
-from __future__ import annotations
-
 import base64
 import os
 import shutil

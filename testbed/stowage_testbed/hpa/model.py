@@ -1,7 +1,5 @@
 """A web service in numbers: clients and replicas in, latency and CPU out. README.md has the assumptions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

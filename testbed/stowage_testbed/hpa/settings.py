@@ -1,7 +1,5 @@
 """Settings of a recovery run; the defaults are the second paper's (5.2.2, 5.3.2)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Annotated
 

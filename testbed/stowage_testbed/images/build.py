@@ -1,7 +1,5 @@
 """Building an image: a folder with its Containerfile and all that it copies, and `docker build`."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

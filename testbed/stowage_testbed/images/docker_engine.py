@@ -4,8 +4,6 @@ kind calls that command line too, so that both mean the same engine: that of ``D
 the standard socket.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The images: what each is called, what it is made of, and whether the engine has it."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

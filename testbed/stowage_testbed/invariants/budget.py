@@ -1,7 +1,5 @@
 """No disruption budget is broken by an eviction; budgets and pods are followed through the history once."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Room that is held: reservations report what their pods take, and nobody takes what a plan needs for its own pods."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """`check`: no overcommit, allowed evictions only, and what holds of plans and at the end of a run."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator

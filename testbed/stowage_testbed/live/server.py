@@ -1,7 +1,5 @@
 """The page and its server: on the loopback, for as long as somebody watches, and for whom the address was given."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import secrets

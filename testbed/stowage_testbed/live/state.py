@@ -4,8 +4,6 @@ A change becomes a message for the browsers that look on, in which only what is 
 as they come, and again when nothing is known any more of who had one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Hashable, Iterable
 from itertools import islice

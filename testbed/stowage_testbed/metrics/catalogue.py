@@ -1,7 +1,5 @@
 """Every metric of a run, in one fixed order, and how it is measured, apart from latencies and inversions."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace

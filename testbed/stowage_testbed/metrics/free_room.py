@@ -1,7 +1,5 @@
 """What nodes have left, and which pods could still use it."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 

@@ -5,8 +5,6 @@ have fitted on the node of ``low`` just before. Two moments closer than the run'
 taints and ports are not considered, and a pod counts that arrived between the decision and the binding.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from enum import IntEnum

@@ -1,7 +1,5 @@
 """T_sched, T_ready and T_post of the second paper (section 5.2.1), with how many pods lack each; throughput."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence

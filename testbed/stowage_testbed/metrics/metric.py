@@ -1,7 +1,5 @@
 """One number of one run, with what is needed to compare it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal

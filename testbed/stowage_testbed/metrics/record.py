@@ -1,7 +1,5 @@
 """What is kept of one measured run, how it went over time, and how the scripts of pages read it."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence

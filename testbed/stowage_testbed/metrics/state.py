@@ -1,7 +1,5 @@
 """Nodes and pods at one settled moment, and how the pods are packed: counts, utilisation, who is where."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Reading the API server's audit log: the clock of the side that does the work."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress

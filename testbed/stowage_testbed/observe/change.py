@@ -1,7 +1,5 @@
 """One change of one object, stamped with the moment it was received."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum

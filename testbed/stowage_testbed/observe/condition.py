@@ -1,7 +1,5 @@
 """Conditions on what the watches have seen, and the error of waiting for one in vain."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import wraps

@@ -1,7 +1,5 @@
 """A node as far as scheduling reads it, for every room; a trace has it in this form."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """The watches of one process: one state, one journal, one clock, one condition."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """A PackingPlan, read from the API's object once, and what its status says of nodes that are emptied, in words."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A pod as the API server has it at one change: read once from its JSON, for every room."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What is watched: a kind of object and its path in the API."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from stowage_testbed.api.kinds import Kind

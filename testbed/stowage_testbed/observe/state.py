@@ -1,7 +1,5 @@
 """The state of the cluster as the watches last reported it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from stowage_testbed.observe.change import Change, JsonObject, Verb, namespace_of

@@ -10,8 +10,6 @@ A lag between the clocks that is the same for every event moves all moments and 
 latencies. So the clocks agree on an event if its lag is near the median lag of all.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

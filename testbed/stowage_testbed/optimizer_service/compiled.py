@@ -1,7 +1,5 @@
 """The optimiser's hot loops, compiled first: a service that compiles in its first solve misses every deadline."""
 
-from __future__ import annotations
-
 import hashlib
 import sys
 from collections import deque

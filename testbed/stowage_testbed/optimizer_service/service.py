@@ -1,7 +1,5 @@
 """The optimiser's service as a process of its own, as it runs beside the scheduler."""
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile

@@ -4,8 +4,6 @@ A page is a template, a style and scripts in its folder of ``assets``. What that
 itself: the frame that every page extends, its colours and tables, and the scripts that draw nodes as bars.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """A PackingPolicy's manifest, and its windows, which the controller's own reader of schedules finds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A trace with one arm: what acts in the windows, among them the descheduler, and what came of it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager

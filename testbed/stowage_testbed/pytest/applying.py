@@ -1,7 +1,5 @@
 """Applying manifests for one test, in a namespace of its own."""
 
-from __future__ import annotations
-
 import re
 import secrets
 from http import HTTPStatus

@@ -1,7 +1,5 @@
 """What the fixtures of one session share: its cluster, and what runs on it."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass

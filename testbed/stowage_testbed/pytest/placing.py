@@ -1,7 +1,5 @@
 """Where the pods of a test ended up, once that is decided."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from stowage_testbed.api.objects import is_observed

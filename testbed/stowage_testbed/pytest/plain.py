@@ -1,7 +1,5 @@
 """Errors that point at the user's line, and not at the plugin's insides."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext

@@ -1,7 +1,5 @@
 """Scenarios run by pytest: which one a mark means, and the session that runs them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The cluster of a session of pytest: a new one, one to use again, or a given one."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterator

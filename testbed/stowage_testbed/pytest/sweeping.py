@@ -1,7 +1,5 @@
 """Removing what a test brought, so that the next one finds the cluster as it was."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus

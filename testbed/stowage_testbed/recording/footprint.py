@@ -4,8 +4,6 @@ The kernel keeps the peak of a process's resident memory, and resets it on reque
 (proc(5), ``VmHWM`` and ``clear_refs``): nothing need be sampled.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """From what was watched in a window to the record that every metric is made from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The results bundle: a folder from which every table can be made again."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

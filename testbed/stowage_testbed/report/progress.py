@@ -1,7 +1,5 @@
 """Live progress on standard error: a bar on a terminal, plain lines elsewhere."""
 
-from __future__ import annotations
-
 import time
 from contextlib import ExitStack
 

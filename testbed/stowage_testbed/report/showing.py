@@ -1,7 +1,5 @@
 """A run on a terminal, as Markdown and as a page, when it is over and whenever it is asked for."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What every scheduler under comparison offers, whatever it is."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field

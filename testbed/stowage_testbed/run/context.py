@@ -1,7 +1,5 @@
 """What all scenarios of a run share: the cluster, its client and watches."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The environment of one scenario run: a fresh namespace and fresh nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial

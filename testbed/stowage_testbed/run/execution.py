@@ -1,7 +1,5 @@
 """The steps of a scenario, one after the other, with any scheduler."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from http import HTTPStatus
 from typing import Any

@@ -1,7 +1,5 @@
 """What surrounds the steps of a run: what places the pods, and what else happens."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

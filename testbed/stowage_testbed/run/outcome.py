@@ -4,8 +4,6 @@ A `RunResult` is what `run.json` says. Tables, JUnit and pages are made from it,
 While the run lasts, `RunOutcome` adds what only its process has.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Records a scenario run while it lasts: times, changes, logs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """What a run is asked to do."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

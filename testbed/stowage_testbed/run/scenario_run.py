@@ -1,7 +1,5 @@
 """One scenario, once: prepare, carry its steps out, record, clean up."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace

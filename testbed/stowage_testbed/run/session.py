@@ -1,7 +1,5 @@
 """The cluster of a run: made for it, or one that was there before."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """How many scenarios run at a time, which a worker runs next, and in which order they are reported."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The record of the window that a scenario's steps measure."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace

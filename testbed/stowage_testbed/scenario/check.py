@@ -1,7 +1,5 @@
 """Expectations against what happened: every check is a value, none raises."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

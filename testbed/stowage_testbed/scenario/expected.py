@@ -1,7 +1,5 @@
 """What a scenario expects of a moment, of its end, and of what was measured; ``None`` is not checked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import isclose

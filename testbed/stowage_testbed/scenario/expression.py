@@ -1,7 +1,5 @@
 """Expressions in CEL, the language of Kubernetes' own validation rules; one that fails says what it read."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

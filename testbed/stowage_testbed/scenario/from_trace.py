@@ -1,7 +1,5 @@
 """A scenario made of a recorded trace alone, for who has no scenario of it."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -6,8 +6,6 @@ text leaves open (the random streams, rounding, units) follows the published dat
 pods that were published for it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import random
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """What no type can say: whether the parts of one scenario fit each other. Each rule is a function of its own."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields

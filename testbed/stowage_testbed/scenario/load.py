@@ -1,7 +1,5 @@
 """From files to scenarios; every issue of a file is found before any is reported."""
 
-from __future__ import annotations
-
 import difflib
 import fnmatch
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """What the API server refuses of a manifest, as far as the manifest alone shows it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """A scenario as the rest of the testbed sees it: typed, checked, parameters filled in, instances expanded."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path

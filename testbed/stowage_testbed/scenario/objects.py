@@ -1,7 +1,5 @@
 """The objects of a scenario besides its workload: written into it, or in files beside it that steps apply."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Files as objects of the classes that declare them, by pydantic: their issues, and their JSON Schema."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import inspect

@@ -1,7 +1,5 @@
 """A scenario file as it is written: reading, JSON Schema, reference page and `explain` come from its classes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from inspect import getdoc

@@ -3,8 +3,6 @@
 Its JSON Schema, where any value may be a placeholder, and words.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import textwrap

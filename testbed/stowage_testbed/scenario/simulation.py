@@ -1,7 +1,5 @@
 """A scenario's settled state as the scheduler without an API server finds it."""
 
-from __future__ import annotations
-
 from stowage_testbed.amounts.resources import NOTHING
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState

@@ -3,8 +3,6 @@
 Files are read into frozen dataclasses with the limits of `annotated_types`; the text below a field describes it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

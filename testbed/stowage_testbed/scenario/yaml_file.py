@@ -1,7 +1,5 @@
 """A YAML file as plain values, each of which knows its line and column, and its issues."""
 
-from __future__ import annotations
-
 import difflib
 import math
 import re

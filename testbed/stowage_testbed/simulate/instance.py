@@ -1,7 +1,5 @@
 """What ``stowage-simulate`` is asked, and what it answers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any

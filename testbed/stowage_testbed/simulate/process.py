@@ -1,7 +1,5 @@
 """A child process that reads lines and writes lines, and the real scheduler as one."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """What came of a trace in virtual time: the metrics of a live run, on a screen or as JSON."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass

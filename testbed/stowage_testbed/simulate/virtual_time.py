@@ -1,7 +1,5 @@
 """The scheduler in virtual time: a trace's events in, and what became of each pod out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A figure: one number with its target, its runs and its spread."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from statistics import quantiles

@@ -1,7 +1,5 @@
 """Lines of an answer that fits on one screen."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 

@@ -1,7 +1,5 @@
 """A table before it is known where it will be shown, and how it looks there: on a terminal, and as Markdown."""
 
-from __future__ import annotations
-
 import html
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What a result depends on: machine, versions, and the optimiser's source."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.metadata
 import os

@@ -1,7 +1,5 @@
 """The Go that builds the tools, and the builds: modules side by side, packages one tool at a time."""
 
-from __future__ import annotations
-
 import errno
 import functools
 import os

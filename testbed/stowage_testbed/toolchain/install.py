@@ -1,7 +1,5 @@
 """Installing what is missing, and nothing else: side by side, atomically, and by one process at a time."""
 
-from __future__ import annotations
-
 import errno
 import shutil
 import tempfile

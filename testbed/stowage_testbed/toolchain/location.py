@@ -1,7 +1,5 @@
 """Where a tool lies in the cache: one folder for each version and content key."""
 
-from __future__ import annotations
-
 import fcntl
 import functools
 import hashlib

@@ -1,7 +1,5 @@
 """The manifest: which tools, which versions, and where each comes from."""
 
-from __future__ import annotations
-
 import functools
 import os
 import re

@@ -1,7 +1,5 @@
 """How far something is that takes long: one line on stderr, renewed on a terminal, repeated elsewhere."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import time

@@ -1,7 +1,5 @@
 """The lines of a trace, and their JSON Schema: a header, then what happened, in order; time 0 is the beginning."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal, get_args
 
 import msgspec

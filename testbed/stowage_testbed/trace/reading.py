@@ -1,7 +1,5 @@
 """Reading a trace, whole or cut off, with every broken line named; and the lives of its pods."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterable
 from contextlib import suppress

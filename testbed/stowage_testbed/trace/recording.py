@@ -4,8 +4,6 @@ Times go by the receipt, unless the watch was behind. The server's own stamps ha
 another. A receipt is finer, but late where a connection or the server stood still.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass

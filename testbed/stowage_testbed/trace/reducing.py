@@ -1,7 +1,5 @@
 """Objects reduced to what scheduling depends on; they can be created again as they stand."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

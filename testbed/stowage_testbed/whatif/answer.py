@@ -1,7 +1,5 @@
 """Would the pods that wait fit if others moved? The answer, put together."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Which nodes could be emptied, after which moves, and what that saves."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The engine behind one question: what if pods moved. The optimiser makes plans, the scheduler's plugins judge them."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor

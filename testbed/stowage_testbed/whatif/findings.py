@@ -1,7 +1,5 @@
 """The answers about a cluster, as values: screen, tables and JSON show them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """The inventory of a cluster: its objects, without the fields that no plugin reads."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping

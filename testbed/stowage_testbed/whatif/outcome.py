@@ -1,7 +1,5 @@
 """What would be in the end: a plan and what the scheduler adds, or as things are."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field

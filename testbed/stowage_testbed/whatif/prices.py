@@ -1,7 +1,5 @@
 """What nodes cost: by their label, by a file of instance types, or as asked. Nothing is written to the cluster."""
 
-from __future__ import annotations
-
 import csv
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """A cluster's objects from its API server, or from what kubectl printed; nothing is written."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from http import HTTPStatus

@@ -4,8 +4,6 @@ Nodes to be emptied are tainted, and idle ones, which the scheduler would take i
 order, and the scheduler places each replacement by its own filters and scores.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The arms that there are, one file a scheduler; see `run.arm.Arm`. Here is the one place where one is registered."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module

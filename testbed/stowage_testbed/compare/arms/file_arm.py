@@ -1,7 +1,5 @@
 """A user's own arm, from an arm file."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence

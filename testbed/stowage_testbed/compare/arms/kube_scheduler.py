@@ -4,8 +4,6 @@
 node agent, as they do not place pods.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial

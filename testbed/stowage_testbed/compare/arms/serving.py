@@ -1,7 +1,5 @@
 """How an arm serves: its manifests are on the cluster, and its pod's containers are processes of this machine."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 from abc import ABC, abstractmethod

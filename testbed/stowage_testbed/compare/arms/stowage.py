@@ -3,8 +3,6 @@
 `stowage` is what the chart installs by default: the optimiser beside the scheduler.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -3,8 +3,6 @@
 Its command is our own: the project's serves a web interface on every network interface, which nothing can switch off.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import yaml

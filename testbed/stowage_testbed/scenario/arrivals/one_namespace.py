@@ -1,7 +1,5 @@
 """Objects of several namespaces in one: names get the namespace as a prefix, and a label keeps the pods apart."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """From the lines of a trace to what a replay does, at its times, in one namespace."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Steps that create workloads and objects, and delete them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated

@@ -1,7 +1,5 @@
 """Steps that create pods one by one, when they are to come."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial

@@ -1,7 +1,5 @@
 """Steps that change workloads, pods and objects that are there."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal

@@ -1,7 +1,5 @@
 """The step that takes a process of the cluster away for a while."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType

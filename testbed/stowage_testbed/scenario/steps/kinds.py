@@ -1,7 +1,5 @@
 """All kinds of steps."""
 
-from __future__ import annotations
-
 from stowage_testbed.scenario.steps.action import Action
 from stowage_testbed.scenario.steps.applying import Apply, ApplyInTurn, Delete
 from stowage_testbed.scenario.steps.arriving import Burst

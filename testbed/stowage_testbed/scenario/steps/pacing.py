@@ -1,7 +1,5 @@
 """Things done at their times, by several threads."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The step that binds pods past the scheduler, as a replay does, too."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass

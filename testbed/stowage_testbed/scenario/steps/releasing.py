@@ -1,7 +1,5 @@
 """Steps that choose what places pods, and have plans made."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
 """The step that replays a recorded trace, request by request."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator

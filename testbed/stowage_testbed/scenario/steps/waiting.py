@@ -1,7 +1,5 @@
 """The step that waits until pods, or an object, have come so far."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal
