@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -17,23 +18,18 @@ from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.live.server import Control, LiveServer, serving
 from stowage_testbed.live.watching import LiveWatch
 
+Done = list[tuple[str, str]]
+"""What was approved and given up."""
 
-class RecordingPlans:
-    """What was approved and given up."""
 
-    def __init__(self) -> None:
-        self.done: list[tuple[str, str]] = []
+def noting(done: Done, *, allowed: bool = True) -> Control:
 
-    def approve(self, name: str) -> None:
+    def note(what: str, name: str) -> None:
         if name == "other":
             raise StowageError("plan other is Completed")
-        self.done.append(("approve", name))
+        done.append((what, name))
 
-    def abort(self, name: str) -> None:
-        self.done.append(("abort", name))
-
-    def control(self, *, allowed: bool) -> Control:
-        return Control({"approve": self.approve, "abort": self.abort}, lambda: allowed)
+    return Control({what: partial(note, what) for what in ("approve", "abort")}, lambda: allowed)
 
 
 class Browser:
@@ -68,13 +64,13 @@ def watch() -> Iterator[LiveWatch]:
 
 
 @pytest.fixture
-def plans() -> RecordingPlans:
-    return RecordingPlans()
+def done() -> Done:
+    return []
 
 
 @pytest.fixture
-def browser(watch: LiveWatch, plans: RecordingPlans) -> Iterator[Browser]:
-    with serving(LiveServer(watch, "c", plans.control(allowed=True))) as address:
+def browser(watch: LiveWatch, done: Done) -> Iterator[Browser]:
+    with serving(LiveServer(watch, "c", noting(done))) as address:
         yield Browser(address)
 
 
@@ -157,21 +153,18 @@ def test_messages_arrive_as_they_come(browser: Browser, watch: LiveWatch) -> Non
     assert b"event: again" in browser.ask("events?after=5").data
 
 
-def test_the_page_is_read_only_unless_it_was_asked_for_and_the_cluster_agrees(
-    watch: LiveWatch, plans: RecordingPlans
-) -> None:
+def test_the_page_is_read_only_unless_it_was_asked_for_and_the_cluster_agrees(watch: LiveWatch) -> None:
     """Whoever looks on must not fear to press a button, nor see one that only fails."""
     refused = "you may not change plans in this cluster"
-    for control, why in ((None, "the page is read-only"), (plans.control(allowed=False), refused)):
+    for control, why in ((None, "the page is read-only"), (noting([], allowed=False), refused)):
         with serving(LiveServer(watch, "c", control)) as address:
             reader = Browser(address)
             assert reader.ask("rights").json() == {"change": False, "why": why}
             if control is None:
                 assert reader.post("plans/one/approve").status == 403
-    assert plans.done == []
 
 
-def test_plans_are_changed_by_name_and_by_the_page_alone(browser: Browser, plans: RecordingPlans) -> None:
+def test_plans_are_changed_by_name_and_by_the_page_alone(browser: Browser, done: Done) -> None:
     """Refusals are told in the cluster's words; no form or link elsewhere may."""
     for method, headers in (
         ("POST", {}),
@@ -181,14 +174,14 @@ def test_plans_are_changed_by_name_and_by_the_page_alone(browser: Browser, plans
     ):
         answer = browser.ask("plans/one/approve", method, **headers)
         assert answer.status in {403, 405}
-    assert plans.done == []
+    assert done == []
     assert browser.post("plans/one/approve").status == 200
     assert browser.post("plans/two/abort").status == 200
     assert browser.post("plans/two/delete").status == 404
     refused = browser.post("plans/other/approve")
     why = {"said": "plan other is Completed"}
     assert (refused.status, refused.json()) == (409, why)
-    assert plans.done == [("approve", "one"), ("abort", "two")]
+    assert done == [("approve", "one"), ("abort", "two")]
 
 
 def test_a_port_that_is_taken_is_named_and_browsers_that_listen_hold_none(watch: LiveWatch) -> None:
