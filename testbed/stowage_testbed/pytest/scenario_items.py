@@ -97,14 +97,14 @@ class ScenarioRunner(RunPlugin):
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
-        """Have a cluster up for the items."""
+        """Have a cluster up for the items; pytest need not know why it ends."""
         try:
             with open_context(self._request, self._run_id, self._listener, self._stopwatch) as self._context:
                 self.begin(self._context.cluster.name)
                 return (yield)
         except BaseException as problem:
             self.fail(problem)
-            return True
+            pytest.exit("the run has ended early")
 
     def pytest_runtest_protocol(self, item: ScenarioItem) -> bool:
         """Run an item; without fixtures there is nothing to set up or to tear down."""

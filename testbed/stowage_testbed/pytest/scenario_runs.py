@@ -74,8 +74,10 @@ def run_scenarios(
         outcome = make_outcome()
         listener.run_finished(outcome)
     except OSError as error:
+        if runner.problem in {None, error}:
+            raise
         # Files that cannot be written must not hide why: a disk may be full.
-        raise runner.problem or error from error
+        raise runner.problem from error
     return outcome
 
 

@@ -127,11 +127,12 @@ SCENARIOS = (
 )
 
 
-def test_several_report_as_one_does(tmp_path: Path) -> None:
+def test_several_report_as_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Logs and documents are read, and compared, by people and programs.
 
-    A scenario's lines are one block, in the order in which scenarios were asked for.
+    A scenario's lines are one block, in the order in which scenarios were asked for, whatever pytest's settings are.
     """
+    monkeypatch.setenv("PYTEST_ADDOPTS", "--no-such-option")
     run = StowageRun(tmp_path, "run", *SCENARIOS, "--jobs", "2")
 
     assert run.process.wait(HANG_S * 2) == 0, run.said

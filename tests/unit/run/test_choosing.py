@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -10,7 +11,11 @@ from stowage_testbed.cli.run_session import RunSession
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
+from stowage_testbed.pytest.scenario_runs import run_scenarios
 from stowage_testbed.pytest.workers import InOrder
+from stowage_testbed.report.bundle import Bundle
+from stowage_testbed.run.listener import Listener
+from stowage_testbed.run.outcome import read_run
 from stowage_testbed.run.request import RunRequest, choose_scenarios, find_missing, make_cluster
 from stowage_testbed.run.tasks import CLUSTER_BYTES, TaskQueue, choose_number, list_tasks
 from stowage_testbed.scenario.load import load_file
@@ -28,6 +33,19 @@ def test_an_unwritable_results_folder_is_found_before_the_run(tmp_path: Path) ->
 
     with pytest.raises(InputError, match="cannot write results to"):
         RunSession(blocker / "results", None, None)
+
+
+def test_a_run_that_cannot_begin_is_one_error_in_each_form(tmp_path: Path) -> None:
+    """An internal error of pytest beside it would send the reader after the wrong cause."""
+    junit, bundle = tmp_path / "junit.xml", Bundle(tmp_path, "run-1", {})
+    request = RunRequest((load_file(SCENARIOS / "kubernetes" / "sidecars.yaml")[0],), cluster="nobodys")
+
+    outcome = run_scenarios(request, "run-1", Listener(), bundle, junit)
+
+    (error,) = ET.parse(junit).getroot().iter("error")  # noqa: S314 - written by the code under test
+    assert "no cluster 'nobodys'" in outcome.error
+    assert outcome.error in error.attrib["message"]
+    assert read_run(bundle.folder).error == outcome.error
 
 
 def chosen(*asked: str, variant: str | None = None, label: str = "") -> list[str]:
