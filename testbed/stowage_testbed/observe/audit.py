@@ -125,9 +125,15 @@ class AuditReader:
                     yield from self._lines_of(file, inode)
 
     def _files(self) -> list[tuple[Path, int]]:
-        """Return the files from the one being read on, the oldest first."""
+        """Return the files from the one being read on, the oldest first, each with its inode."""
+        # Those that were closed are named by the time at which they were.
+        closed = f"{self._path.stem}-*{self._path.suffix}"
         for _ in range(_LOOKS):
-            files = list(self._all_files())
+            files: list[tuple[Path, int]] = []
+            for path in (*sorted(self._path.parent.glob(closed)), self._path):
+                # One may be renamed, or removed, between the search and this.
+                with suppress(FileNotFoundError):
+                    files.append((path, path.stat().st_ino))
             inodes = [inode for _, inode in files]
             if self._mark.inode in inodes:
                 return files[inodes.index(self._mark.inode) :]
@@ -137,14 +143,6 @@ class AuditReader:
             f"the audit log {self._path} has lost entries: what was read last has been "
             "removed, as the API server keeps the last files alone; read it more often"
         )
-
-    def _all_files(self) -> Iterator[tuple[Path, int]]:
-        # Those that were closed are named by the time at which they were.
-        closed = f"{self._path.stem}-*{self._path.suffix}"
-        for path in (*sorted(self._path.parent.glob(closed)), self._path):
-            # One may be renamed, or removed, between the search and this.
-            with suppress(FileNotFoundError):
-                yield path, path.stat().st_ino
 
     def _lines_of(self, file: BinaryIO, inode: int) -> Iterator[bytes]:
         offset = self._mark.offset if inode == self._mark.inode else 0

@@ -260,13 +260,10 @@ def _is_recorded(kind: str, body: JsonObject) -> bool:
 
 
 def _read_new_replicas(before: Manifest, now: Manifest) -> int | None:
-    """Return the replicas of an object of which nothing else has changed."""
-    if now["kind"] not in CONTROLLERS:
-        return None
+    """Return the replicas of a controller of which nothing else has changed."""
     replicas = (now.get("spec") or {}).get("replicas")
-    if {**before, "spec": {**(before.get("spec") or {}), "replicas": replicas}} != now:
-        return None
-    return None if replicas is None else int(replicas)
+    scaled = {**before, "spec": {**(before.get("spec") or {}), "replicas": replicas}}
+    return int(replicas) if now["kind"] in CONTROLLERS and replicas is not None and scaled == now else None
 
 
 class _Dating:
