@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.base.files import write_whole
-from stowage_testbed.scenario.arrivals.recorded_making import make_recorded_replay
+from stowage_testbed.scenario.arrivals.recorded import make_recorded_replay
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.types import LONGEST_LABEL

@@ -9,7 +9,7 @@ from typing import Any
 
 from stowage_testbed.base import layout
 from stowage_testbed.base.errors import InputError, StowageError
-from stowage_testbed.scenario.arrivals.recorded_making import make_recorded_replay
+from stowage_testbed.scenario.arrivals.recorded import make_recorded_replay
 from stowage_testbed.scenario.instances import generate
 from stowage_testbed.scenario.lint import Content, lint
 from stowage_testbed.scenario.manifest_rules import check_manifest

@@ -1,12 +1,34 @@
-"""What replays a trace, as values. What controllers made is left to controllers."""
+"""What replays a trace, made of its lines: requests at their times, in one namespace.
+
+What controllers made is left to controllers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from statistics import median
+from typing import Any, Literal
 
 from stowage_testbed.api.client import Manifest
+from stowage_testbed.api.pod_templates import add_labels, change_pods, spell_lifetime
+from stowage_testbed.cluster.node_pool import annotate_fake
+from stowage_testbed.observe.node import Node
+from stowage_testbed.observe.pod import WORKLOAD_LABEL
+from stowage_testbed.scenario.arrivals.one_namespace import OneNamespace, shorten
+from stowage_testbed.trace.format import (
+    Line,
+    NodeGone,
+    NodeSeen,
+    ObjectGone,
+    ObjectSeen,
+    PodCame,
+    PodTemplate,
+    Scaled,
+    Template,
+)
+from stowage_testbed.trace.reading import GONE, Life, Trace, make_pod, pair_lives
 
 Verb = Literal["create", "patch", "delete"]
 
@@ -49,11 +71,6 @@ class RecordedReplay:
     remark: str = ""
 
     @property
-    def last_s(self) -> float:
-        """When the last thing happens, in seconds after the start."""
-        return self.requests[-1].at_s if self.requests else 0.0
-
-    @property
     def nodes(self) -> tuple[str, ...]:
         """All nodes that there are at some time, by name."""
         made = [one.name for one in self.requests if (one.verb, one.kind) == ("create", "Node")]
@@ -68,18 +85,315 @@ class RecordedReplay:
             str(one["kind"]) for one in (*self.first.objects, *made) if "template" in (one.get("spec") or {})
         )
 
-    def in_words(self) -> str:
-        """Return what is done, without the name of the file."""
-        first = self.first
-        there = len(first.nodes), len(first.objects), len(first.pods)
-        text = "have {} nodes, {} objects and {} bare pods there".format(*there)
-        changes = len(self.requests)
-        return (
-            f"{text}, then do {changes} things when they happened, the last after "
-            f"{self.last_s:g} s; {self.pods} pods came in all"
-        )
-
     def without_nodes(self) -> RecordedReplay:
         """Return the same on nodes that are somebody else's."""
         others = tuple(one for one in self.requests if one.kind != "Node")
         return replace(self, first=replace(self.first, nodes=()), requests=others)
+
+
+Key = tuple[str, str, str]  # Kind, namespace and name, as recorded
+BINDINGS = {"PersistentVolume": "claimRef", "PersistentVolumeClaim": "volumeName"}
+"""What binds a volume: who does that then does it once more, as it sees fit."""
+
+
+def name_key(manifest: Manifest) -> Key:
+    """Return what an object of a trace is told from others by."""
+    metadata = manifest["metadata"]
+    return manifest["kind"], metadata.get("namespace", ""), metadata["name"]
+
+
+def name_kind(manifest: Manifest) -> str:
+    """Return the kind with its version, by which requests name it."""
+    return f"{manifest['apiVersion']}/{manifest['kind']}"
+
+
+def make_merge_patch(before: Mapping[str, Any], now: Mapping[str, Any]) -> Manifest:
+    """Return the change from one object to the other (RFC 7396)."""
+    change: Manifest = {key: None for key in before if key not in now}
+    for key, value in now.items():
+        old = before.get(key)
+        if isinstance(old, dict) and isinstance(value, dict):
+            if inner := make_merge_patch(old, value):
+                change[key] = inner
+        elif old != value:
+            change[key] = value
+    return change
+
+
+def keep_binding(before: Manifest, now: Manifest) -> Manifest:
+    """Return a volume or a claim as it is now, bound as it was before."""
+    field = BINDINGS[now["kind"]]
+    spec = {key: value for key, value in now["spec"].items() if key != field}
+    if field in before["spec"]:
+        spec[field] = before["spec"][field]
+    return {**now, "spec": spec}
+
+
+_NOT_READY = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
+"""Taints that the controller manager takes from a fake node, which is always ready."""
+
+
+def make_node_manifest(name: str, node: Node) -> Manifest:
+    """Return a node to create; one that was not ready takes no new pods."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": dict(node.labels), "annotations": annotate_fake(name)},
+        "spec": _make_spec(node),
+        "status": {"capacity": node.capacity, "allocatable": node.allocatable},
+    }
+
+
+def make_node_patches(before: Node, now: Node) -> Iterator[tuple[str, Manifest]]:
+    """Yield changes of a node, each with the subresource that it is of."""
+    labels = make_merge_patch(before.labels, now.labels)
+    change: Manifest = {"metadata": {"labels": labels}} if labels else {}
+    if (spec := _make_spec(now)) != _make_spec(before):
+        change["spec"] = spec
+    if change:
+        yield "", change
+    amounts = {
+        "capacity": make_merge_patch(before.capacity, now.capacity),
+        "allocatable": make_merge_patch(before.allocatable, now.allocatable),
+    }
+    if any(amounts.values()):
+        yield "status", {"status": amounts}
+
+
+def _make_spec(node: Node) -> dict[str, Any]:
+    ready = all(one["key"] not in _NOT_READY for one in node.taints)
+    return {
+        "taints": [one for one in node.taints if one["key"] not in _NOT_READY],
+        "unschedulable": node.unschedulable or not ready,
+    }
+
+
+FIRST_KINDS = frozenset({"PriorityClass", "RuntimeClass"})
+"""Without these the server refuses pods: they are made before anything else."""
+
+_PER_NAMESPACE = frozenset({"ResourceQuota", "LimitRange"})
+"""They would hold for the pods of all namespaces, where there are several."""
+
+_SYSTEM = "system-"
+_LONGEST_LABEL = 63
+_NEVER_S = 1e6
+
+
+def make_recorded_replay(trace: Trace, *, speed: float = 1.0, limit: int | None = None) -> RecordedReplay:
+    """Return what replays a trace, times divided by ``speed``; with a ``limit``, up to the last of so many pods."""
+    lines = list(trace.lines)
+    coming = [at for at, line in enumerate(lines) if isinstance(line, PodCame)]
+    if limit is not None and len(coming) > limit:
+        lines = lines[: coming[limit]]
+    builder = _ReplayBuilder(trace.header.namespaces, lines, speed)
+    for line in lines:
+        builder.take(line)
+    return replace(builder.finish(), remark=trace.remark)
+
+
+class _ReplayBuilder:
+    """Takes the lines in order, and collects what they come to."""
+
+    def __init__(self, namespaces: Mapping[str, Mapping[str, str]], lines: Sequence[Line], speed: float) -> None:
+        self._speed = speed
+        objects = [line.object for line in lines if isinstance(line, ObjectSeen)]
+        self._one = OneNamespace(namespaces, _list_namespaces(lines), objects)
+        self._lives = pair_lives(lines)
+        self._controllers = {name_key(one) for one in objects}
+        self._ran = _collect_runs(self._lives.values())
+        self._templates: dict[str, PodTemplate] = {}
+        self._nodes: dict[str, Node] = {}
+        self._objects: dict[Key, Manifest] = {}
+        self._classes: dict[str, Manifest] = {}
+        self._first_nodes: list[Manifest] = []
+        self._first_objects: list[Manifest] = []
+        self._first_pods: list[Manifest] = []
+        self._placed: dict[str, list[str]] = defaultdict(list)
+        self._requests: list[Request] = []
+        self._left: Counter[str] = Counter()
+        self._wide: dict[tuple[str, str], None] = {}
+        self._used: set[str] = set()
+
+    def take(self, line: Line) -> None:
+        match line:
+            case Template():
+                self._templates[line.id] = line.template
+            case NodeSeen():
+                self._take_node(line)
+            case NodeGone():
+                self._nodes.pop(line.name, None)
+                self._add(line.t, "delete", "Node", line.name)
+            case ObjectSeen():
+                self._take_object(line)
+            case Scaled():
+                self._scale(line)
+            case ObjectGone():
+                self._remove(line)
+            case PodCame():
+                self._take_pod(line)
+            case _:
+                # Of binding, placing is the scheduler's; ends are part of lives.
+                pass
+
+    def finish(self) -> RecordedReplay:
+        self._add_missing_classes()
+        first = FirstState(
+            tuple(self._first_nodes),
+            (*self._classes.values(), *self._first_objects),
+            tuple(self._first_pods),
+            {name: tuple(nodes) for name, nodes in self._placed.items() if any(nodes)},
+        )
+        return RecordedReplay(
+            first,
+            tuple(sorted(self._requests, key=lambda one: one.at_s)),
+            len(self._lives),
+            +self._left,
+            tuple(self._wide),
+        )
+
+    def _add(self, t: float, verb: Verb, kind: str, name: str, **more: Any) -> None:
+        self._requests.append(Request(t / self._speed, verb, kind, name, **more))
+
+    def _take_node(self, line: NodeSeen) -> None:
+        before = self._nodes.get(line.name)
+        self._nodes[line.name] = line.node
+        manifest = make_node_manifest(line.name, line.node)
+        if before is not None:
+            for subresource, change in make_node_patches(before, line.node):
+                self._add(line.t, "patch", "Node", line.name, body=change, subresource=subresource)
+        elif line.t:
+            self._add(line.t, "create", "Node", line.name, body=manifest)
+        else:
+            self._first_nodes.append(manifest)
+
+    def _take_object(self, line: ObjectSeen) -> None:
+        given, key = line.object, name_key(line.object)
+        kind, namespace, _ = key
+        if self._is_others(line):
+            return
+        now = self._finish_object(key, self._one.rewrite(given))
+        name, before = now["metadata"]["name"], self._objects.get(key)
+        if before is not None and kind in BINDINGS:
+            now = keep_binding(before, now)
+        self._objects[key] = now
+        if not namespace:
+            self._wide[name_kind(now), name] = None
+        if kind in FIRST_KINDS:
+            self._classes.setdefault(f"{kind}/{name}", now)
+        elif before is not None:
+            if change := make_merge_patch(before, now):
+                self._add(line.t, "patch", name_kind(now), name, body=change)
+        elif line.t:
+            self._add(line.t, "create", name_kind(now), name, body=now)
+        else:
+            self._first_objects.append(now)
+
+    def _is_others(self, line: ObjectSeen) -> bool:
+        """Return whether the run itself, or a controller of it, makes an object."""
+        given = line.object
+        match given["kind"]:
+            case "Namespace":
+                return True
+            case "PersistentVolumeClaim" if self._one.has_maker(given):
+                # One that was bound then has its volume, whose binding is recorded.
+                return bool(line.t) or "volumeName" not in given["spec"]
+            case kind:
+                return self._one.apart and kind in _PER_NAMESPACE
+
+    def _finish_object(self, key: Key, made: Manifest) -> Manifest:
+        """Return an object whose pods count as a workload, and end if a Job's did."""
+        name = shorten(made["metadata"]["name"], _LONGEST_LABEL)
+        labelled = change_pods(made, lambda pod: _label(pod, name))
+        if key[0] != "Job":
+            return labelled
+        ran = self._ran[key]
+        lifetime_s = median(ran) / self._speed if ran else _NEVER_S
+        return change_pods(labelled, lambda pod: spell_lifetime(pod, lifetime_s))
+
+    def _scale(self, line: Scaled) -> None:
+        key = (line.kind, line.namespace, line.name)
+        if made := self._objects.get(key):
+            change = {"spec": {"replicas": line.replicas}}
+            self._objects[key] = {**made, "spec": {**made["spec"], **change["spec"]}}
+            self._add(line.t, "patch", name_kind(made), made["metadata"]["name"], body=change)
+
+    def _remove(self, line: ObjectGone) -> None:
+        made = self._objects.pop((line.kind, line.namespace, line.name), None)
+        if made is not None and line.kind not in FIRST_KINDS:
+            self._add(line.t, "delete", name_kind(made), made["metadata"]["name"])
+
+    def _take_pod(self, line: PodCame) -> None:
+        life, owner = self._lives[id(line)], line.owner
+        # The watch of its controller may have been a little later.
+        if owner and (owner.kind, line.namespace, owner.name) in self._controllers:
+            name = self._one.name(line.namespace, owner.name)
+        else:
+            name = self._one.name_pod(line.namespace, line.name)
+            self._make_bare(line, life, name)
+        workload = self._name_workload(line.of, name)
+        self._left[workload] += life.stays
+        # A daemon's pod has but one node that it can go to.
+        if not line.t and not (owner and owner.kind == "DaemonSet"):
+            node = life.node if life.bound == 0 else ""
+            self._placed[workload].append(node or "")
+
+    def _make_bare(self, line: PodCame, life: Life, name: str) -> None:
+        """Create a pod, and delete it if somebody did."""
+        pod = make_pod(name, self._templates[line.of], life, self._speed)
+        pod = self._one.rewrite_pod(line.namespace, pod)
+        pod = _label(pod, self._name_workload(line.of, name))
+        if name in self._used:
+            # One that is done stays there, and its name may come again.
+            self._add(line.t, "delete", "Pod", name)
+        self._used.add(name)
+        if line.t:
+            self._add(line.t, "create", "Pod", name, body=pod)
+        else:
+            self._first_pods.append(pod)
+        if life.end is not None and life.end.how in GONE:
+            self._add(life.end.t, "delete", "Pod", name)
+
+    def _name_workload(self, template: str, name: str) -> str:
+        """Return what the pods of a controller, or one without, count as."""
+        labels = self._templates[template].labels
+        return labels.get(WORKLOAD_LABEL) or shorten(name, _LONGEST_LABEL)
+
+    def _add_missing_classes(self) -> None:
+        """Make the priority classes that pods name and nobody could list."""
+        for one in self._templates.values():
+            name = one.spec.get("priorityClassName", "")
+            key = f"PriorityClass/{name}"
+            if name and not name.startswith(_SYSTEM) and key not in self._classes:
+                self._classes[key] = {
+                    "apiVersion": "scheduling.k8s.io/v1",
+                    "kind": "PriorityClass",
+                    "metadata": {"name": name},
+                    "value": one.spec.get("priority", 0),
+                }
+                self._wide[name_kind(self._classes[key]), name] = None
+
+
+def _collect_runs(lives: Iterable[Life]) -> Mapping[Key, list[float]]:
+    """Return how long the pods of each controller ran until they were done."""
+    found: dict[Key, list[float]] = defaultdict(list)
+    for life in lives:
+        owner = life.came.owner
+        if owner and life.is_done and life.end and life.end.ran_s is not None:
+            key = (owner.kind, life.came.namespace, owner.name)
+            found[key].append(life.end.ran_s)
+    return found
+
+
+def _label(pod: Manifest, name: str) -> Manifest:
+    has = (pod.get("metadata") or {}).get("labels") or {}
+    return pod if WORKLOAD_LABEL in has else add_labels(pod, {WORKLOAD_LABEL: name})
+
+
+def _list_namespaces(lines: Sequence[Line]) -> set[str]:
+    pods = {line.namespace for line in lines if isinstance(line, PodCame)}
+    objects = {
+        str(line.object["metadata"].get("namespace", ""))
+        for line in lines
+        if isinstance(line, ObjectSeen) and "template" in (line.object.get("spec") or {})
+    }
+    return (pods | objects) - {""}

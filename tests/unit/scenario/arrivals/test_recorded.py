@@ -10,8 +10,7 @@ from trace_lines import HEADER, came, node
 
 from stowage_testbed.api.pod_templates import LIFETIME
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.scenario.arrivals.recorded import RecordedReplay
-from stowage_testbed.scenario.arrivals.recorded_making import make_recorded_replay
+from stowage_testbed.scenario.arrivals.recorded import RecordedReplay, make_recorded_replay
 from stowage_testbed.scenario.check import find_differences
 from stowage_testbed.scenario.from_trace import make_scenario_of_trace
 from stowage_testbed.scenario.load import load_file
