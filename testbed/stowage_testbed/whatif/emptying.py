@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -212,7 +213,7 @@ class _Answer:
         self._proposal = proposal
         self.left_out: list[LeftOut] = []
         plan = proposal.plan
-        self._goes = {one.pod_uid: one.to_node for one in plan.moves}
+        self._goes: Mapping[str, str] = {one.pod_uid: one.to_node for one in plan.moves}
         leaves = defaultdict[str, list[str]](list)
         for one in plan.moves:
             leaves[one.from_node].append(one.pod_uid)
@@ -222,12 +223,10 @@ class _Answer:
         for node in order:
             if node not in worth_it:
                 self._leave_out(node, NOT_WORTH_IT, f"its gain is {float(self._gain[node]):.3g}")
-        self._leaving: Sequence[Leaving] = [
-            Leaving(node, hardest_first(scope.snapshot, leaves[node])) for node in worth_it
-        ]
+        self._leaving: Leaving = {node: hardest_first(scope.snapshot, leaves[node]) for node in worth_it}
         self._making_room = tuple(one for one in plan.moves if one.from_node not in self._gain)
         # How sure it is depends on who places the replacements.
-        moved = {uid for one in self._leaving for uid in one.pods}
+        moved = set(chain.from_iterable(self._leaving.values()))
         names = {scheduler_of(pod) for pod in engine.inventory.pods if uid_of(pod) in moved}
         self.certainty: Certainty | None = None if not moved else RESERVED if names == {options.own} else REHEARSED
 
@@ -236,15 +235,14 @@ class _Answer:
 
     def plan(self) -> pb.Plan:
         """Return the plan without the moves off nodes that are left as they are."""
-        kept = {one.node for one in self._leaving}
         plan, all_moves = pb.Plan(snapshot_id=self._proposal.plan.snapshot_id), self._proposal.plan.moves
-        plan.moves.extend(one for one in all_moves if one.from_node in kept or one.from_node not in self._gain)
+        plan.moves.extend(one for one in all_moves if one.from_node in self._leaving or one.from_node not in self._gain)
         return plan
 
     def give_up(self, detail: str) -> None:
         """Propose nothing: what is left of the plan was refused."""
         self._proposal.objections.append(detail)
-        self._leaving, self._making_room, self.certainty = (), (), None
+        self._leaving, self._making_room, self.certainty = {}, (), None
 
     def rehearse(self, simulator: Simulator) -> None:
         """Keep what the scheduler of the pods finds places for; it opens no node."""
@@ -259,13 +257,12 @@ class _Answer:
         )
         instance = replace(engine.instance, pods=pods)
         tried = partial(rehearse, simulator, instance, scope.idle - opened, used | opened)
-        holds = most_that_holds(tried, self._leaving, engine.allowance.left_s)
-        self._leaving, self._goes = holds.leaving, dict(holds.targets)
+        self._leaving, self._goes, failed = most_that_holds(tried, self._leaving, engine.allowance.left_s)
         # Nobody steers these: the scheduler has its own idea of where they would go.
         self._making_room = ()
-        for node, why in holds.failed.items():
+        for node, why in failed.items():
             self._leave_out(node, NO_PLACE, why)
-        taken, saved = scope.bill(self._opened()), scope.bill(one.node for one in self._leaving)
+        taken, saved = scope.bill(self._opened()), scope.bill(self._leaving)
         costs_as_much = taken.hourly_micros >= saved.hourly_micros
         if costs_as_much if saved.hourly_micros else 0 < saved.nodes <= taken.nodes:
             self.give_up("the nodes taken into use cost as much as is saved")
@@ -273,9 +270,8 @@ class _Answer:
             self.certainty = None
 
     def _opened(self) -> frozenset[str]:
-        moved = {uid for one in self._leaving for uid in one.pods} | {one.pod_uid for one in self._making_room}
-        targets = frozenset(node for uid, node in self._goes.items() if uid in moved)
-        return targets - nodes_in_use(self._scope.snapshot)
+        moved = (*chain.from_iterable(self._leaving.values()), *(one.pod_uid for one in self._making_room))
+        return frozenset(map(self._goes.__getitem__, moved)) - nodes_in_use(self._scope.snapshot)
 
     def findings(self) -> Defragmentation:
         """Return all of it."""
@@ -286,13 +282,13 @@ class _Answer:
         prices = {node.name: node.hourly_price_micros for node in scope.snapshot.nodes}
         emptied = tuple(
             EmptiedNode(
-                one.node,
-                kinds[one.node],
-                prices[one.node],
-                round(float(self._gain[one.node]), 4),
-                tuple(PodMove(names[uid], one.node, self._goes[uid]) for uid in one.pods),
+                node,
+                kinds[node],
+                prices[node],
+                round(float(self._gain[node]), 4),
+                tuple(PodMove(names[uid], node, self._goes[uid]) for uid in pods),
             )
-            for one in self._leaving
+            for node, pods in self._leaving.items()
         )
         gone, opened = frozenset(one.name for one in emptied), self._opened()
         # Plans that move these were not judged.

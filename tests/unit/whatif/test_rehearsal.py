@@ -1,6 +1,5 @@
 """Which nodes are worth emptying, in which turn, and what of a plan holds."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -9,7 +8,7 @@ import pytest
 
 from stowage_testbed.simulate import Instance, Placements
 from stowage_testbed.whatif.emptying import cost_of_move
-from stowage_testbed.whatif.rehearsal import Leaving, Rehearsed, most_that_holds, rehearse
+from stowage_testbed.whatif.rehearsal import Leaving, Rehearsal, most_that_holds, rehearse
 
 
 def _pod(name: str, node: str = "") -> dict[str, Any]:
@@ -38,20 +37,17 @@ class FakeSimulator:
         return Placements("i", self.nodes, reasons=reasons)
 
 
-def tried(nodes: dict[str, str | None], *leaving: Leaving, instance: Instance = INSTANCE) -> tuple[Rehearsed, Instance]:
+def tried(nodes: dict[str, str | None]) -> tuple[Rehearsal, Instance]:
     simulator: Any = FakeSimulator(nodes)
     used = frozenset({"n1", "n2", "n3"})
-    found = rehearse(simulator, instance, frozenset({"idle"}), used, leaving)
+    found = rehearse(simulator, INSTANCE, frozenset({"idle"}), used, {"n1": ("a",), "n2": ("b",)})
     (asked,) = simulator.asked
     return found, asked
 
 
-A, B = Leaving("n1", ("a",)), Leaving("n2", ("b",))
-
-
 def test_pods_are_evicted_one_by_one_once_their_and_idle_nodes_are_tainted() -> None:
     """So a live cluster sees it: an idle node would take what was to go elsewhere."""
-    _, asked = tried({"ns/a-again": "n3", "ns/b-again": "n3"}, A, B)
+    _, asked = tried({"ns/a-again": "n3", "ns/b-again": "n3"})
 
     names = [pod["metadata"]["name"] for pod in asked.pods]
     assert names == ["a", "b", "waits", "a-again", "b-again"]
@@ -81,10 +77,11 @@ def test_pods_are_evicted_one_by_one_once_their_and_idle_nodes_are_tainted() -> 
 )
 def test_a_node_fails_that_would_not_be_empty_or_cost_another(nodes: dict[str, str | None], failed: set[str]) -> None:
     """What is told to be saved must be saved when it is done."""
-    assert set(tried(nodes, A, B)[0].failed) == failed
+    (_, found), _ = tried(nodes)
+    assert set(found) == failed
 
 
-WANTED = [Leaving(f"n{number}", (f"p{number}",)) for number in range(10)]
+WANTED = {f"n{number}": (f"p{number}",) for number in range(10)}
 
 
 @pytest.mark.parametrize(
@@ -105,19 +102,16 @@ def test_as_many_nodes_are_emptied_as_the_scheduler_finds_places_for(
     """And those with the best gain first."""
     asked: list[int] = []
 
-    def tried_again(leaving: Sequence[Leaving]) -> Rehearsed:
+    def tried_again(leaving: Leaving) -> Rehearsal:
         asked.append(len(leaving))
-        return Rehearsed(
-            tuple(leaving),
-            {uid: "n" for one in leaving for uid in one.pods},
-            {one.node: "full" for one in leaving[most:]},
-        )
+        targets = {uid: "n" for pods in leaving.values() for uid in pods}
+        return targets, dict.fromkeys(list(leaving)[most:], "full")
 
-    kept = most_that_holds(tried_again, WANTED, lambda: ends_s, lambda: 0.0)
+    leaving, targets, failed = most_that_holds(tried_again, WANTED, lambda: ends_s, lambda: 0.0)
 
-    assert list(kept.leaving) == WANTED[:most]
-    assert set(kept.targets) == {f"p{number}" for number in range(most)}
-    assert set(kept.failed) == {f"n{number}" for number in range(most, 10)}
+    assert list(leaving) == list(WANTED)[:most]
+    assert set(targets) == {f"p{number}" for number in range(most)}
+    assert set(failed) == {f"n{number}" for number in range(most, 10)}
     assert calls is None or asked == calls
 
 
