@@ -1,34 +1,73 @@
 """Would the pods that wait fit if others moved? The answer, put together."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.api.label_selector import selects
 from stowage_testbed.text.lines import count
 from stowage_testbed.toolchain.manifest import is_of_minor
-from stowage_testbed.whatif.blocked import BUDGET, Blocked, Helped, Immovable, helped, refused_classes, without_rules
 from stowage_testbed.whatif.emptying import Scope
 from stowage_testbed.whatif.engine import PLACING_SHARE, Engine, Proposal, running_engine
-from stowage_testbed.whatif.findings import Findings, HourlyPrice, Move, NotJudged, Proof, Tier
-from stowage_testbed.whatif.inventory import FURTHER, SELECTS_NAMESPACES, Inventory
+from stowage_testbed.whatif.findings import (
+    BESIDE,
+    LIMITED,
+    NOT_FOUND,
+    NOT_JUDGED,
+    OPEN,
+    PROVED,
+    TOO_LARGE,
+    Findings,
+    HourlyPrice,
+    Move,
+    NotJudged,
+    Proof,
+    StillPending,
+    Tier,
+)
+from stowage_testbed.whatif.inventory import FURTHER, SELECTS_NAMESPACES, Inventory, labels_of, part_of, uid_of
 from stowage_testbed.whatif.outcome import (
     TERMINATING,
+    Immovable,
+    Outcome,
     Ranking,
     emptied_by,
     irremovable_nodes,
     leaving_in_turn,
     nodes_in_use,
     outcome_of,
+    refused_classes,
     rooms,
     unjudged_running,
 )
 from stowage_testbed.whatif.reading import NO_BUDGETS
-from stowage_testbed.whatif.release import PlanLimits
+from stowage_testbed.whatif.release import PlanLimits, limit_in_words
+
+BUDGET = "PodDisruptionBudget"
+
+CHANGEABLE = frozenset(
+    {
+        "cooling-down",
+        "disruption-budget",
+        "job",
+        "local-storage",
+        "long-grace-period",
+        "not-ready",
+        "opted-out",
+        "protected-namespace",
+        "singleton",
+        "statefulset",
+        "too-young",
+    }
+)
+"""Rules that a value, a label or a budget may change; the others are facts."""
+
+DEAR = 2**30  # Cost of a pod that a rule keeps: among equal plans the others are disrupted
 
 
 def findings_of(inventory: Inventory, profile: Path, limits: PlanLimits) -> Findings:
@@ -167,9 +206,15 @@ class _Answer:
             proof=self._proof,
             tiers=self._tiers,
             gain_by_moves=self._ranking.curve(self._placing.plan, self._now, found),
-            left=Blocked(
-                snapshot, self._proof, self._unjudged, candidates.nominated, self._now, found, self._helped
-            ).workloads(),
+            left=still_pending(
+                snapshot,
+                self._proof,
+                self._now,
+                found,
+                unjudged=self._unjudged,
+                nominated=candidates.nominated,
+                helped=self._helped,
+            ),
             kept=Immovable(snapshot).by_rule(),
             room=rooms(snapshot),
             used_nodes=in_use.before if known else None,
@@ -221,3 +266,135 @@ class _Answer:
             yield from proposal.refused_plans()
         if not emptying.in_time:
             yield NotJudged("how many nodes could be emptied: there was no time left")
+
+
+@dataclass(frozen=True, slots=True)
+class Helped:
+    """Whom it would help, class by class, if but facts kept pods in place, and what would have to change.
+
+    ``everyone`` is whether it is proved that it would help nobody else.
+    """
+
+    classes: Mapping[str, int] = field(default_factory=dict)
+    rules: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+    everyone: bool = False
+
+
+def without_rules(snapshot: pb.Snapshot) -> pb.Snapshot | None:
+    """Return the snapshot without changeable rules and budgets; ``None`` if there are none."""
+    kept = [one for one in snapshot.pods if one.immovable_reason in CHANGEABLE]
+    if not kept and not snapshot.disruption_budgets:
+        return None
+    free = pb.Snapshot()
+    free.CopyFrom(snapshot)
+    del free.disruption_budgets[:]
+    for pod in free.pods:
+        if pod.immovable_reason in CHANGEABLE:
+            pod.movable, pod.immovable_reason, pod.deletion_cost = True, "", DEAR
+    return free
+
+
+def helped(
+    snapshot: pb.Snapshot, plan: pb.Plan, found: Outcome, inventory: Inventory, limits: Mapping[str, int]
+) -> Helped:
+    """Return whom a plan for the snapshot `without_rules` places beside those with a place; limits are by name."""
+    classes = {pod.uid: pod.class_id for pod in snapshot.pods}
+    more = Counter(classes[one.pod_uid] for one in plan.placements)
+    more.subtract(classes[uid] for uid in found.placed)
+    gained = {one: number for one, number in more.items() if number > 0}
+    if not gained:
+        return Helped(everyone=plan.optimal)
+    gone = {one.pod_uid for one in plan.moves} | {one.pod_uid for one in plan.evictions}
+    disrupted = [pod for pod in snapshot.pods if pod.uid in gone]
+    rules = sorted({pod.immovable_reason for pod in disrupted} & CHANGEABLE)
+    changes = [f"the rule {one}" for one in rules]
+    labels = {uid_of(pod): labels_of(pod) for pod in inventory.pods}
+    for budget in (one for one in inventory.objects if one["kind"] == BUDGET):
+        selector = part_of(budget, "spec").get("selector")
+        allowed = part_of(budget, "status").get("disruptionsAllowed") or 0
+        covered = sum(
+            selector is not None
+            and pod.namespace == budget["metadata"].get("namespace", "default")
+            and selects(selector, labels.get(pod.uid, {}))
+            and not pod.exempt_from_budget
+            for pod in disrupted
+        )
+        if covered > allowed:
+            changes.append(f"the budget {budget['metadata']['name']}, which allows {allowed}")
+    for name, number in (("maxMoves", len(plan.moves)), ("maxEvictions", len(plan.evictions))):
+        if number > limits.get(name, number):
+            changes.append(f"the limit of {limit_in_words(name, limits[name])}")
+    return Helped(gained, tuple(rules), tuple(changes), plan.optimal)
+
+
+def still_pending(
+    snapshot: pb.Snapshot,
+    proof: Proof,
+    now: Outcome,
+    found: Outcome,
+    *,
+    unjudged: Mapping[str, str] = {},
+    nominated: Mapping[str, str] = {},
+    helped: Helped | None = None,
+) -> tuple[StillPending, ...]:
+    """Return the pods that have no place in the end, by workload in alphabetical order, and why.
+
+    ``unjudged`` says why some classes are not judged; ``nominated`` are nodes by UID.
+    """
+    immovable = Immovable(snapshot)
+    classes = {one.id: one for one in snapshot.pod_classes}
+    left = defaultdict[str, list[str]](list)
+    for pod in snapshot.pods:
+        if not pod.node and pod.uid not in found.placed:
+            left[pod.class_id].append(pod.uid)
+    placed = (classes[pod.class_id].priority for pod in snapshot.pods if pod.uid in found.placed)
+    highest = max(placed, default=None)
+    left_aside = next(iter(proof.others), "")
+
+    def verdict_on(one: pb.PodClass, promised: str, *, large_enough: bool) -> tuple[str, str]:
+        verdicts = (
+            (one.id in unjudged, NOT_JUDGED, f"not judged: {unjudged.get(one.id)}"),
+            (not large_enough, TOO_LARGE, "no node is large enough, even when empty"),
+            (promised, OPEN, f"promised the node {promised}, where room is to come free"),
+            (not proof.holds, NOT_FOUND, f"no plan{''.join(f' {limit}' for limit in proof.limits)} was found in time"),
+            (left_aside, OPEN, f"the best plan places none; this leaves aside {left_aside}"),
+            (proof.limits, LIMITED, f"no plan {' '.join(proof.limits)} places more: proved"),
+            # Had no pod of that priority or above a place, a plan that places one would be better.
+            (
+                highest is not None and highest >= one.priority,
+                BESIDE,
+                "no plan places more pods: proved; another may place these",
+            ),
+            (True, PROVED, "no plan places it: proved"),
+        )
+        return next((verdict, reason) for holds, verdict, reason in verdicts if holds)
+
+    pending = []
+    for class_id, uids in left.items():
+        one = classes[class_id]
+        large_enough, rules = immovable.room_for(one.requests)
+        changes: tuple[str, ...] = ()
+        if helped is not None and class_id in helped.classes:
+            rules, changes = helped.rules, helped.changes
+        elif helped is not None and helped.everyone:
+            # Room that a rule keeps is not enough: something else is in the way.
+            rules = ()
+        promised = next((nominated[uid] for uid in uids if uid in nominated), "")
+        verdict, reason = verdict_on(one, promised, large_enough=large_enough)
+        changes += tuple(f"the rule {rule}" for rule in rules if rule in CHANGEABLE)
+        if verdict == NOT_FOUND:
+            changes += ("the time limit",)
+        pending.append(
+            StillPending(
+                f"{one.namespace}/{one.owner.name or one.id}",
+                len(uids),
+                verdict,
+                reason,
+                rules,
+                next((now.reasons[uid] for uid in uids if uid in now.reasons), ""),
+                next((found.reasons[uid] for uid in uids if uid in found.reasons), ""),
+                tuple(dict.fromkeys(changes)),
+            )
+        )
+    return tuple(sorted(pending, key=lambda one: one.workload))

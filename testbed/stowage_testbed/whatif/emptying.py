@@ -17,7 +17,6 @@ from stowage_testbed.api.label_selector import selects
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.simulate import Simulator
 from stowage_testbed.text.lines import count
-from stowage_testbed.whatif.blocked import Immovable, refused_classes
 from stowage_testbed.whatif.engine import Engine, Proposal, running_engine
 from stowage_testbed.whatif.findings import (
     NO_PLACE,
@@ -35,10 +34,12 @@ from stowage_testbed.whatif.findings import (
 )
 from stowage_testbed.whatif.inventory import Inventory, Manifest, labels_of, scheduler_of, uid_of
 from stowage_testbed.whatif.outcome import (
+    Immovable,
     emptied_by,
     irremovable_nodes,
     nodes_in_use,
     nodes_kept_in_use,
+    refused_classes,
     unjudged_running,
 )
 from stowage_testbed.whatif.prices import INSTANCE_TYPE, POOL, SPOT, capacity_type, first_label

@@ -1,16 +1,26 @@
-"""What would be in the end: a plan and what the scheduler adds, or as things are."""
+"""What would be in the end, by a plan or as things are: who has a place, which nodes are in use, what room is left."""
 
-from collections import Counter
-from collections.abc import Container, Iterator, Mapping
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.amounts.message import resources_of
-from stowage_testbed.amounts.resources import ONE_POD, Resources
+from stowage_testbed.amounts.resources import ONE_POD
 from stowage_testbed.metrics.free_room import FreeRoom
 from stowage_testbed.simulate import Continued
 from stowage_testbed.text.lines import count
-from stowage_testbed.whatif.findings import IrremovableNode, Room, Tier
+from stowage_testbed.whatif.findings import IrremovableNode, Kept, Room, Tier
+
+GOES_WITH_ITS_NODE = frozenset({"daemonset", "mirror", "static"})
+"""Why a pod may not be moved that keeps no node in use, as the optimiser counts."""
+
+TERMINATING = "terminating"  # The rule for pods that are leaving; their room comes free
+UNSUPPORTED = "unsupported"  # Why a pod stays that no rule of the cluster keeps: plans cannot say what it needs
+DEVICE_CLASS_RESOURCE = "device-class-resource "
+"""Begins the need of a pod for an extended resource that some device class serves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,48 +106,6 @@ class Ranking:
         return sums
 
 
-GOES_WITH_ITS_NODE = frozenset({"daemonset", "mirror", "static"})
-"""Why a pod may not be moved that keeps no node in use, as the optimiser counts."""
-
-TERMINATING = "terminating"  # The rule for pods that are leaving; their room comes free
-UNSUPPORTED = "unsupported"  # Why a pod stays that no rule of the cluster keeps: plans cannot say what it needs
-DEVICE_CLASS_RESOURCE = "device-class-resource "
-"""Begins the need of a pod for an extended resource that some device class serves."""
-
-
-def rooms(snapshot: pb.Snapshot) -> tuple[Room, ...]:
-    """Return cpu, memory and each other resource of the nodes, as requests leave them.
-
-    Selectors and taints do not count.
-    """
-    takes = {one.id: resources_of(one.requests) + ONE_POD for one in snapshot.pod_classes}
-    there = FreeRoom(
-        {node.name: resources_of(node.allocatable) for node in snapshot.nodes},
-        ((pod.node, takes[pod.class_id]) for pod in snapshot.pods if pod.node),
-    )
-    shapes = {_on_nodes(one, takes[one.id]) for one in snapshot.pod_classes}
-    return tuple(
-        Room(
-            resource=name,
-            capacity=sum(size.tolist()),
-            free=sum(free.tolist()),
-            stranded=there.count_stranded(shapes, name),
-            nodes=int((size > 0).sum()),
-            free_nodes=int((free > 0).sum()),
-            largest_free=int(free.max(initial=0)),
-        )
-        for name in there.names
-        for size, free in [(there.size[name], there.free[name])]
-        if size.any()
-    )
-
-
-def _on_nodes(one: pb.PodClass, takes: Resources) -> Resources:
-    """Return what a pod takes of what nodes list: devices may be had elsewhere too."""
-    named = (need for need in one.unsupported if need.startswith(DEVICE_CLASS_RESOURCE))
-    return takes.without(*(need.removeprefix(DEVICE_CLASS_RESOURCE) for need in named))
-
-
 def nodes_in_use(snapshot: pb.Snapshot, goes: Mapping[str, str] | None = None) -> frozenset[str]:
     """Return the nodes in use, as things are or when pods, by UID, are where they ``go``."""
     goes = goes or {}
@@ -198,3 +166,90 @@ def unjudged_running(
     )
     for why, pods in held.items():
         yield f"{count(pods, 'running pod')} that no plan could move: {why}"
+
+
+def rooms(snapshot: pb.Snapshot) -> tuple[Room, ...]:
+    """Return cpu, memory and each other resource of the nodes, as requests leave them.
+
+    Selectors and taints do not count.
+    """
+    takes = {one.id: resources_of(one.requests) + ONE_POD for one in snapshot.pod_classes}
+    there = FreeRoom(
+        {node.name: resources_of(node.allocatable) for node in snapshot.nodes},
+        ((pod.node, takes[pod.class_id]) for pod in snapshot.pods if pod.node),
+    )
+    # What pods take of what nodes list: devices of a class may be had elsewhere too.
+    shapes = {
+        takes[one.id].without(
+            *(
+                need.removeprefix(DEVICE_CLASS_RESOURCE)
+                for need in one.unsupported
+                if need.startswith(DEVICE_CLASS_RESOURCE)
+            )
+        )
+        for one in snapshot.pod_classes
+    }
+    return tuple(
+        Room(
+            resource=name,
+            capacity=sum(size.tolist()),
+            free=sum(free.tolist()),
+            stranded=there.count_stranded(shapes, name),
+            nodes=int((size > 0).sum()),
+            free_nodes=int((free > 0).sum()),
+            largest_free=int(free.max(initial=0)),
+        )
+        for name in there.names
+        for size, free in [(there.size[name], there.free[name])]
+        if size.any()
+    )
+
+
+def refused_classes(snapshot: pb.Snapshot, refusals: Iterable[pb.Refusal], unread: Mapping[str, str]) -> dict[str, str]:
+    """Return the pod classes that no plan contains, and why."""
+    refused = {
+        one.subject.removeprefix("class "): one.detail or one.reason
+        for one in refusals
+        if one.subject.startswith("class ")
+    }
+    refused |= {one.id: f"it needs {', '.join(one.unsupported)}" for one in snapshot.pod_classes if one.unsupported}
+    return refused | {pod.class_id: unread[pod.uid] for pod in snapshot.pods if pod.uid in unread}
+
+
+class Immovable:
+    """The running pods of a snapshot that may not be moved, each by a rule's name."""
+
+    def __init__(self, snapshot: pb.Snapshot) -> None:
+        kept = [pod for pod in snapshot.pods if pod.node and pod.immovable_reason]
+        self._pods = Counter(pod.immovable_reason for pod in kept)
+        self._examples: dict[str, str] = {}
+        self._rules: defaultdict[str, set[str]] = defaultdict(set)
+        self._rooms: dict[bytes, tuple[bool, tuple[str, ...]]] = {}
+        takes = {one.id: resources_of(one.requests) + ONE_POD for one in snapshot.pod_classes}
+        self._nodes = {node.name: resources_of(node.allocatable) for node in snapshot.nodes}
+        self._sizes = set(self._nodes.values())
+        # What would be there if all went that may go.
+        self._left = dict(self._nodes)
+        for pod in kept:
+            self._examples.setdefault(pod.immovable_reason, f"{pod.namespace}/{pod.name}")
+            self._rules[pod.node].add(pod.immovable_reason)
+            self._left[pod.node] -= takes[pod.class_id]
+
+    def by_rule(self) -> tuple[Kept, ...]:
+        """Return the rules, the one with most pods first."""
+        return tuple(Kept(rule, pods, self._examples[rule]) for rule, pods in self._pods.most_common())
+
+    def room_for(self, requests: pb.Resources) -> tuple[bool, tuple[str, ...]]:
+        """Return whether an empty node has so much, and the rules for one of which such a pod finds no room on one."""
+        # Many workloads ask for the same; each amount is compared with the nodes once.
+        key = requests.SerializeToString(deterministic=True)
+        if key not in self._rooms:
+            asked = resources_of(requests) + ONE_POD
+            blocking = {
+                rule
+                for node, rules in self._rules.items()
+                if asked.fits(self._nodes[node]) and not asked.fits(self._left[node])
+                for rule in rules
+            }
+            self._rooms[key] = any(map(asked.fits, self._sizes)), tuple(sorted(blocking))
+        return self._rooms[key]

@@ -6,7 +6,7 @@ import pytest
 from amounts import GPU
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.whatif.blocked import Blocked, Helped, helped
+from stowage_testbed.whatif.answer import Helped, helped, still_pending
 from stowage_testbed.whatif.findings import BESIDE, LIMITED, OPEN, PROVED, Proof, Room, StillPending
 from stowage_testbed.whatif.inventory import Inventory
 from stowage_testbed.whatif.outcome import Outcome, rooms
@@ -46,8 +46,7 @@ def _waits(snapshot: pb.Snapshot, name: str, size: int, priority: int = 0) -> No
 def _left(
     snapshot: pb.Snapshot, found: Outcome = NOTHING, proof: Proof = PROOF, helped: Helped | None = None
 ) -> dict[str, StillPending]:
-    blocked = Blocked(snapshot, proof, {}, {}, NOTHING, found, helped)
-    return {one.workload: one for one in blocked.workloads()}
+    return {one.workload: one for one in still_pending(snapshot, proof, NOTHING, found, helped=helped)}
 
 
 def test_pending_pods_get_the_rules_in_the_way(snapshot: pb.Snapshot) -> None:
@@ -96,11 +95,10 @@ def test_what_keeps_a_pod_is_in_the_scheduler_s_words(snapshot: pb.Snapshot) -> 
     for name in ("w", "w2"):
         snapshot.pods.add(uid=name, namespace="ns", name=name, class_id="of-7")
     words = replace(NOTHING, reasons={"w2": "0/2 nodes are available"})
-    (left,) = Blocked(snapshot, PROOF, {}, {}, words, NOTHING).workloads()
+    (left,) = still_pending(snapshot, PROOF, words, NOTHING)
     assert (left.pods, left.now, left.after) == (2, "0/2 nodes are available", "")
 
-    promised = Blocked(snapshot, PROOF, {}, {"w": "2", "w2": "2"}, NOTHING, NOTHING)
-    (left,) = promised.workloads()
+    (left,) = still_pending(snapshot, PROOF, NOTHING, NOTHING, nominated={"w": "2", "w2": "2"})
     assert (left.verdict, "promised the node 2" in left.reason) == (OPEN, True)
 
 
