@@ -13,7 +13,7 @@ from stowage_testbed.api.label_selector import selects
 from stowage_testbed.text.lines import count
 from stowage_testbed.toolchain.manifest import is_of_minor
 from stowage_testbed.whatif.emptying import Scope
-from stowage_testbed.whatif.engine import PLACING_SHARE, Engine, Proposal, running_engine
+from stowage_testbed.whatif.engine import A_REFUSED_PLAN, PLACING_SHARE, Engine, Proposal, running_engine
 from stowage_testbed.whatif.findings import (
     BESIDE,
     LIMITED,
@@ -172,15 +172,19 @@ class _Answer:
 
     def ask_without_rules(self) -> None:
         """Find out whom rules, budgets and limits keep from a place."""
-        engine = self._engine
-        free = without_rules(self._snapshot)
-        if free is None and engine.limits.words():
-            free = self._snapshot
-        if free is None or len(self._found.placed) == sum(not pod.node for pod in self._snapshot.pods):
+        snapshot, limits = self._snapshot, self._engine.limits.bounds()
+        ruled = snapshot.disruption_budgets or any(pod.immovable_reason in CHANGEABLE for pod in snapshot.pods)
+        if not (ruled or limits) or len(self._found.placed) == sum(not pod.node for pod in snapshot.pods):
             return
-        plan = engine.without_limits(free)
+        free = pb.Snapshot()
+        free.CopyFrom(snapshot)
+        del free.disruption_budgets[:]
+        for pod in free.pods:
+            if pod.immovable_reason in CHANGEABLE:
+                pod.movable, pod.immovable_reason, pod.deletion_cost = True, "", DEAR
+        plan = self._engine.without_limits(free)
         if plan is not None:
-            self._helped = helped(self._snapshot, plan, self._found, self._inventory, engine.limits.bounds())
+            self._helped = helped(snapshot, plan, self._found, self._inventory, limits)
 
     def findings(self, emptying: Proposal) -> Findings:
         """Return all of it."""
@@ -243,8 +247,8 @@ class _Answer:
 
     def _not_judged(self, emptying: Proposal) -> Iterator[NotJudged]:
         first, proposals = self._engine.first, (self._placing, emptying)
-        for proposal in proposals:
-            yield from proposal.not_judged()
+        for refusal in (one for proposal in proposals for one in proposal.refusals):
+            yield NotJudged(refusal.reason, refusal.subject, refusal.detail)
         nodes = self._snapshot.nodes
         if any(node.hourly_price_micros for node in nodes):
             for node in nodes:
@@ -262,8 +266,8 @@ class _Answer:
         for unknown in first.unknown_fields:
             why = "a field that this version of the scheduler does not know"
             yield NotJudged(why, unknown.field, f"passed over in {unknown.objects} objects")
-        for proposal in proposals:
-            yield from proposal.refused_plans()
+        for objection in (one for proposal in proposals for one in proposal.objections):
+            yield NotJudged(A_REFUSED_PLAN, "", objection)
         if not emptying.in_time:
             yield NotJudged("how many nodes could be emptied: there was no time left")
 
@@ -281,24 +285,10 @@ class Helped:
     everyone: bool = False
 
 
-def without_rules(snapshot: pb.Snapshot) -> pb.Snapshot | None:
-    """Return the snapshot without changeable rules and budgets; ``None`` if there are none."""
-    kept = [one for one in snapshot.pods if one.immovable_reason in CHANGEABLE]
-    if not kept and not snapshot.disruption_budgets:
-        return None
-    free = pb.Snapshot()
-    free.CopyFrom(snapshot)
-    del free.disruption_budgets[:]
-    for pod in free.pods:
-        if pod.immovable_reason in CHANGEABLE:
-            pod.movable, pod.immovable_reason, pod.deletion_cost = True, "", DEAR
-    return free
-
-
 def helped(
     snapshot: pb.Snapshot, plan: pb.Plan, found: Outcome, inventory: Inventory, limits: Mapping[str, int]
 ) -> Helped:
-    """Return whom a plan for the snapshot `without_rules` places beside those with a place; limits are by name."""
+    """Return whom a plan without changeable rules and budgets places beside those with a place; limits are by name."""
     classes = {pod.uid: pod.class_id for pod in snapshot.pods}
     more = Counter(classes[one.pod_uid] for one in plan.placements)
     more.subtract(classes[uid] for uid in found.placed)

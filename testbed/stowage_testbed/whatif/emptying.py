@@ -17,7 +17,7 @@ from stowage_testbed.api.label_selector import selects
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.simulate import Simulator
 from stowage_testbed.text.lines import count
-from stowage_testbed.whatif.engine import Engine, Proposal, running_engine
+from stowage_testbed.whatif.engine import A_REFUSED_PLAN, Engine, Proposal, running_engine
 from stowage_testbed.whatif.findings import (
     NO_PLACE,
     NOT_WORTH_IT,
@@ -332,8 +332,10 @@ class _Answer:
         yield from map(NotJudged, inventory.unread)
         for one in (*inventory.left_out, *self._engine.first.left_out):
             yield NotJudged("left out", one.object, one.reason)
-        yield from self._proposal.not_judged()
-        yield from self._proposal.refused_plans()
+        for refusal in self._proposal.refusals:
+            yield NotJudged(refusal.reason, refusal.subject, refusal.detail)
+        for objection in self._proposal.objections:
+            yield NotJudged(A_REFUSED_PLAN, "", objection)
 
 
 def _bills_by_kind(

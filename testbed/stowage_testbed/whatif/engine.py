@@ -1,7 +1,7 @@
 """The engine behind one question: what if pods moved. The optimiser makes plans, the scheduler's plugins judge them."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -10,18 +10,9 @@ from pathlib import Path
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.optimizer_service.service import RunningService, no_answer, running_service
-from stowage_testbed.simulate import (
-    Continued,
-    Instance,
-    Judgement,
-    PlanJudgement,
-    Question,
-    SchedulerVerifier,
-    Verification,
-)
-from stowage_testbed.whatif.findings import NotJudged
+from stowage_testbed.simulate import Continued, Instance, PlanJudgement, Question, SchedulerVerifier, Verification
 from stowage_testbed.whatif.inventory import Candidates, Inventory, candidates_of, part_of
-from stowage_testbed.whatif.release import PlanLimits, Release
+from stowage_testbed.whatif.release import PlanLimits
 
 ID = "whatif"
 A_REFUSED_PLAN = "a plan that the scheduler's plugins refused"
@@ -100,14 +91,6 @@ class Proposal:
     in_time: bool = False
     _copied: bool = False
 
-    def not_judged(self) -> Iterator[NotJudged]:
-        """Yield what the optimiser refused to judge."""
-        return (NotJudged(one.reason, one.subject, one.detail) for one in self.refusals)
-
-    def refused_plans(self) -> Iterator[NotJudged]:
-        """Yield why plans were refused."""
-        return (NotJudged(A_REFUSED_PLAN, "", objection) for objection in self.objections)
-
     def rule_out(self, plan: pb.Plan, said: PlanJudgement) -> bool:
         """Rule out what was refused; return whether that changes anything."""
         if not self._copied:
@@ -133,10 +116,16 @@ class Proposal:
     def _spare(self, plan: pb.Plan) -> bool:
         """See to it that nobody is evicted for a pod that must not preempt.
 
-        If no pod that waits may preempt, all that run count as no less important. Else the pods that the plan places
-        and that must not preempt are dropped, as the plugin does.
+        If one priority waits, and no pod of it may preempt, all that run count as no less important. Else the pods that
+        the plan places and that must not preempt are dropped, as the plugin does.
         """
-        if not self.alike and _raise_running(self.snapshot, self.never_preempt):
+        classes = {one.id: one for one in self.snapshot.pod_classes}
+        waiting = [pod for pod in self.snapshot.pods if not pod.node]
+        priorities = {classes[pod.class_id].priority for pod in waiting}
+        if not self.alike and len(priorities) == 1 and all(pod.uid in self.never_preempt for pod in waiting):
+            for one in self.snapshot.pod_classes:
+                # No pod of a class whose priority this raises waits.
+                one.priority = max(one.priority, *priorities)
             self.alike = True
             return True
         placed = {one.pod_uid for one in plan.placements} & self.never_preempt
@@ -174,11 +163,14 @@ class Engine:
 
         Its garbage has a soft limit: the solver and the next one want memory, too.
         """
-        instance = self.instance
+        instance, gates = self.instance, self.release.feature_gates
+        if GROUP_GATE not in gates and any(part_of(pod, "spec").get(GROUP_FIELD) for pod in instance.pods):
+            # The API server has it on where pods are in groups.
+            gates = ",".join(filter(None, (gates, f"{GROUP_GATE}=true")))
         objects = len(instance.pods) + len(instance.nodes) + len(instance.objects)
         return SchedulerVerifier(
             self._profile,
-            feature_gates=_gates_of(self.release, instance),
+            feature_gates=gates,
             environment={"GOMEMLIMIT": str(BASE_BYTES + BYTES_PER_OBJECT * objects)},
             way_out="what-if has no option for that: ask about a part of the cluster, as "
             "with the nodes of one pool and their pods in a file for --file",
@@ -206,11 +198,17 @@ class Engine:
             )
             solved = self._solve(made.snapshot, options)
             made.refusals, made.in_time = tuple(solved.refusals), True
-            judged = self._judge(question, made, solved.plan)
-            if judged is None or judged.of_plans[0].accepted:
-                made.plan, made.continued = solved.plan, judged.continued if judged else None
+            if not (solved.plan.placements or solved.plan.moves or solved.plan.evictions):
+                made.plan = solved.plan
                 return made
+            continue_s = 0.0 if question.consolidates else self.allowance.continuing_s(self.reading_s)
+            asked = replace(question, forbidden=tuple(made.forbidden), plans=(solved.plan,), continue_s=continue_s)
+            with self.verifier() as verifier:
+                judged = verifier.judge(asked)
             (said,) = judged.of_plans
+            if said.accepted:
+                made.plan, made.continued = solved.plan, judged.continued
+                return made
             made.objections.append(said.detail)
             if not made.rule_out(solved.plan, said):
                 break
@@ -224,16 +222,6 @@ class Engine:
             return self._solve(snapshot, pb.SolveOptions(time_limit_s=time_s, policy=self.release.policy)).plan
         return None
 
-    def _judge(self, question: Question, made: Proposal, plan: pb.Plan) -> Judgement | None:
-        """Return the scheduler's judgement; ``None`` where a plan changes nothing."""
-        if not (plan.placements or plan.moves or plan.evictions):
-            return None
-        continue_s = 0.0 if question.consolidates else self.allowance.continuing_s(self.reading_s)
-        with self.verifier() as verifier:
-            return verifier.judge(
-                replace(question, forbidden=tuple(made.forbidden), plans=(plan,), continue_s=continue_s)
-            )
-
     def _solve(self, snapshot: pb.Snapshot, options: pb.SolveOptions) -> pb.SolveUpdate:
         last = self._service.result().last_answer(pb.SolveRequest(snapshot=snapshot, options=options))
         if last.end_reason in (pb.END_REASON_ERROR, pb.END_REASON_INFEASIBLE_INPUT):
@@ -246,28 +234,3 @@ def running_engine(inventory: Inventory, profile: Path, limits: PlanLimits) -> I
     """Yield an engine whose optimiser starts while the scheduler reads."""
     with ExitStack() as stack, ThreadPoolExecutor(1) as pool:
         yield Engine(inventory, profile, limits, pool.submit(stack.enter_context, running_service()))
-
-
-def _raise_running(snapshot: pb.Snapshot, never_preempt: frozenset[str]) -> bool:
-    """Make all pods that run as important as those that wait, if one priority waits and none may preempt.
-
-    None is evicted.
-    """
-    priority_of: Mapping[str, int] = {one.id: one.priority for one in snapshot.pod_classes}
-    waiting = [pod for pod in snapshot.pods if not pod.node]
-    priorities = {priority_of[pod.class_id] for pod in waiting}
-    if len(priorities) != 1 or not all(pod.uid in never_preempt for pod in waiting):
-        return False
-    (highest,) = priorities
-    for one in snapshot.pod_classes:
-        # No pod of such a class waits.
-        one.priority = max(one.priority, highest)
-    return True
-
-
-def _gates_of(release: Release, instance: Instance) -> str:
-    """Return the release's feature gates, and that of pod groups if a pod is in one: the API server has it on."""
-    in_group = any(part_of(pod, "spec").get(GROUP_FIELD) for pod in instance.pods)
-    if not in_group or GROUP_GATE in release.feature_gates:
-        return release.feature_gates
-    return ",".join(filter(None, (release.feature_gates, f"{GROUP_GATE}=true")))

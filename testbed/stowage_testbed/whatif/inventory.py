@@ -98,9 +98,8 @@ def inventory_of(objects: Iterable[Manifest], unread: Iterable[str] = (), left_o
                 f"there are no {plural} in what was read; what-if needs at least the "
                 "cluster's nodes and pods, of all namespaces"
             )
-    wanted, listed = frozenset(_waiting_images(pods)), listed_resources(nodes)
+    wanted, unlisted = frozenset(_waiting_images(pods)), unlisted_resources(nodes, pods)
     claims = any(part_of(pod, "spec").get("resourceClaims") for pod in pods)
-    unlisted = any(unlisted_resource(pod, listed) for pod in pods)
     missed = [
         FURTHER[kind] for kind in unread if claims or kind not in OF_DEVICES or (kind == DEVICE_CLASS and unlisted)
     ]
@@ -114,30 +113,26 @@ def inventory_of(objects: Iterable[Manifest], unread: Iterable[str] = (), left_o
     )
 
 
-def unlisted_resource(pod: Manifest, listed: frozenset[str]) -> str:
-    """Return an extended resource that the pod asks for and no node lists, or ""."""
-    spec = part_of(pod, "spec")
-    return next(
-        (
-            name
-            for kind in ("containers", "initContainers")
-            for container in elements(spec, kind)
-            for amounts in ("requests", "limits")
-            for name in part_of(part_of(container, "resources"), amounts)
-            if _is_extended(name) and name not in listed
-        ),
-        "",
-    )
-
-
-def listed_resources(nodes: Iterable[Manifest]) -> frozenset[str]:
-    """Return the resources of which some node lists more than nothing."""
-    return frozenset(
+def unlisted_resources(nodes: Iterable[Manifest], pods: Iterable[Manifest]) -> dict[str, str]:
+    """Return, by UID of the pods that ask for one, an extended resource that no node lists."""
+    listed = {
         name
         for node in nodes
         for name, amount in part_of(part_of(node, "status"), "allocatable").items()
         if str(amount) != "0"
-    )
+    }
+    found = dict[str, str]()
+    for pod in pods:
+        spec = part_of(pod, "spec")
+        for container in (*elements(spec, "containers"), *elements(spec, "initContainers")):
+            resources = part_of(container, "resources")
+            for name in (*part_of(resources, "requests"), *part_of(resources, "limits")):
+                domain, slash, _ = name.partition("/")
+                native = domain == "kubernetes.io" or domain.endswith(".kubernetes.io")
+                extended = slash and (not native or domain == IMPLICIT_DEVICES)
+                if extended and name not in listed:
+                    found.setdefault(uid_of(pod), name)
+    return found
 
 
 def kind_of(one: Manifest) -> str:
@@ -181,12 +176,6 @@ def _newest_version(nodes: Iterable[Manifest]) -> str:
     told = (str(part_of(part_of(node, "status"), "nodeInfo").get("kubeletVersion", "")) for node in nodes)
     versions = [one for one in told if re.match(r"v\d+\.\d+", one)]
     return max(versions, key=lambda one: [*map(int, re.findall(r"\d+", one))], default="")
-
-
-def _is_extended(name: str) -> bool:
-    domain, slash, _ = name.partition("/")
-    native = domain == "kubernetes.io" or domain.endswith(".kubernetes.io")
-    return bool(slash) and (not native or domain == IMPLICIT_DEVICES)
 
 
 def _without(value: Any, fields: _Fields) -> Any:
@@ -278,12 +267,11 @@ def scheduler_of(pod: Manifest) -> str:
 
 
 def _of_unread(inventory: Inventory) -> Iterator[tuple[str, str]]:
-    unread, listed = inventory.unread, listed_resources(inventory.nodes)
-    for pod in inventory.pods:
-        if FURTHER["Namespace"] in unread and _selects_namespaces(pod):
-            yield uid_of(pod), SELECTS_NAMESPACES
-        elif FURTHER[DEVICE_CLASS] in unread and (resource := unlisted_resource(pod, listed)):
-            yield uid_of(pod), ASKS_FOR_DEVICES.format(resource)
+    if FURTHER[DEVICE_CLASS] in inventory.unread:
+        for uid, resource in unlisted_resources(inventory.nodes, inventory.pods).items():
+            yield uid, ASKS_FOR_DEVICES.format(resource)
+    if FURTHER["Namespace"] in inventory.unread:
+        yield from ((uid_of(pod), SELECTS_NAMESPACES) for pod in inventory.pods if _selects_namespaces(pod))
 
 
 def _shown(pod: Manifest, schedulers: tuple[str, ...]) -> Manifest:
