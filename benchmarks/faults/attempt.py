@@ -25,7 +25,6 @@ from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.pod import read_pod
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.state import State
-from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.run.harness import Harness
 from stowage_testbed.run.listener import Listener, ScenarioRecords
 from stowage_testbed.run.outcome import ScenarioOutcome
@@ -77,10 +76,10 @@ class Attempt(Harness, Listener):
         return self._trial
 
     @contextmanager
-    def serving(self, environment: ScenarioEnvironment, recorder: RunRecorder) -> Iterator[None]:
+    def serving(self, namespace: str, recorder: RunRecorder) -> Iterator[None]:
         """Have a fault ready; the release that it needs serves already."""
         del recorder
-        self._seen.environment = environment
+        self._seen.namespace = namespace
         with self._fault_context(self._seen) as self._context:
             yield
 
@@ -119,7 +118,7 @@ class Attempt(Harness, Listener):
         )
         context = FaultContext(
             run=self._run,
-            environment=seen.environment or ScenarioEnvironment("", ()),
+            namespace=seen.namespace,
             release=seen.release,
             scenario=self._scenario,
             settings=self._settings,

@@ -21,7 +21,7 @@ from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.condition import pods_gone
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.environment import LONGEST_NAME, ScenarioEnvironment
+from stowage_testbed.run.environment import LONGEST_NAME
 from stowage_testbed.scenario import timeouts
 from stowage_testbed.scenario.expected import Bounds
 from stowage_testbed.scenario.load import load_folder
@@ -112,7 +112,7 @@ class FaultContext:
     """All that a fault needs."""
 
     run: RunContext
-    environment: ScenarioEnvironment
+    namespace: str
     release: Release
     scenario: Scenario
     settings: FaultSettings
@@ -125,11 +125,6 @@ class FaultContext:
     def objects(self) -> Objects:
         """Requests to the API server."""
         return self.run.objects
-
-    @property
-    def namespace(self) -> str:
-        """The scenario's namespace."""
-        return self.environment.namespace
 
     def on_end(self, end_fault: Callable[[], object]) -> None:
         """Register what is done when the fault ends; the last one is done first."""
@@ -196,7 +191,12 @@ class FaultContext:
         status = self.status()
         moves, placements = status.get("moves") or (), status.get("placements") or ()
         sources, targets = ({move[end] for move in moves} for end in ("fromNode", "toNode"))
-        others = {*self.environment.nodes} - sources - targets - {one["node"] for one in placements}
+        others = (
+            {one["metadata"]["name"] for one in self.scenario.first_nodes}
+            - sources
+            - targets
+            - {one["node"] for one in placements}
+        )
         named = {"source": sources, "target": targets, "bystander": others}[role]
         # A plan that has ended may name nodes that have gone since.
         names = {body["metadata"]["name"] for body in self.run.observer.read(lambda state: state.bodies("Node"))}

@@ -27,7 +27,6 @@ from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.receipt import NS_PER_S, Receipt
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.scenario.check import check_state
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.checking import observe_state
@@ -120,7 +119,7 @@ class Seen:
     changes: list[Change]
     finished_plans: frozenset[str] = frozenset()
     audit_start: AuditMark = BEGINNING
-    environment: ScenarioEnvironment | None = None
+    namespace: str = ""
     injected: Receipt | None = None
     ended: Receipt | None = None
     facts: dict[str, float] = field(default_factory=dict)
@@ -158,7 +157,6 @@ def end_try(run: RunContext, seen: Seen, number: int, seed: int, results: Path) 
     seen.changes += observer.take_journal()
     entries = tuple(read_audit_entries(log, seen.audit_start))
     history, asked = History(tuple(seen.changes), entries), list(_asked(seen, entries))
-    namespace = seen.environment.namespace if seen.environment else ""
     again = observer.read(lambda state: restarts(state, seen.release.namespace))
     again.subtract(seen.restarts)
     trial = Trial(
@@ -176,9 +174,9 @@ def end_try(run: RunContext, seen: Seen, number: int, seed: int, results: Path) 
         refusals=sum(one.code == HTTPStatus.TOO_MANY_REQUESTS or one.code >= _OWN_ERROR for one in asked),
         scheduler_restarts=again["scheduler"],
         optimizer_restarts=again["optimizer"],
-        held_s=hold_s(seen.changes, namespace),
+        held_s=hold_s(seen.changes, seen.namespace),
         resumed_s=_resumed_s(seen),
-        recovered_s=_recovered_s(seen, namespace),
+        recovered_s=_recovered_s(seen),
         second_plan=seen.second_plan,
         took_s=observer.clock.now().seconds_since(seen.began),
         facts=dict(seen.facts),
@@ -190,9 +188,9 @@ def end_try(run: RunContext, seen: Seen, number: int, seed: int, results: Path) 
 
 def _failures(context: RunContext, seen: Seen) -> Iterator[str]:
     """Yield the expectations of the scenario that do not hold at the end."""
-    if seen.environment is None:
+    if not seen.namespace:
         return
-    namespace, scenario = seen.environment.namespace, seen.scenario
+    namespace, scenario = seen.namespace, seen.scenario
     after = context.observer.read(lambda state: observe_state(state, scenario, namespace))
     # What a fault brings in beside the workload does not count.
     own = {workload.name for workload in scenario.workload}
@@ -240,11 +238,11 @@ def _resumed_s(seen: Seen) -> float | None:
     return None
 
 
-def _recovered_s(seen: Seen, namespace: str) -> float | None:
+def _recovered_s(seen: Seen) -> float | None:
     """Return the time from the fault to the last change of a pod."""
     if seen.injected is None or seen.error:
         return None
-    receipts = (one.receipt for one in seen.changes if one.kind == "Pod" and one.namespace == namespace)
+    receipts = (one.receipt for one in seen.changes if one.kind == "Pod" and one.namespace == seen.namespace)
     return max([seen.injected, *receipts]).seconds_since(seen.injected)
 
 

@@ -38,7 +38,7 @@ from stowage_testbed.observe.source import PACKING_PLANS
 from stowage_testbed.recording.footprint import UNKNOWN, Footprint, FootprintMeter
 from stowage_testbed.run.arm import Arm, ArmSettings
 from stowage_testbed.run.context import RunContext, Stopwatch
-from stowage_testbed.run.environment import ScenarioEnvironment, make_namespace
+from stowage_testbed.run.environment import make_namespace
 from stowage_testbed.run.harness import Harness
 from stowage_testbed.run.listener import Listener, ScenarioRecords
 from stowage_testbed.run.outcome import ScenarioOutcome
@@ -308,7 +308,7 @@ class ArmTurn(Harness, Listener):
         return self._meter.pids
 
     @contextmanager
-    def serving(self, environment: ScenarioEnvironment, recorder: RunRecorder) -> Iterator[None]:
+    def serving(self, namespace: str, recorder: RunRecorder) -> Iterator[None]:
         """Start the arm for the block, and warm it up."""
         recorder.report(f"start {self._arm.name}")
         folder, limits = self._request.folder / "logs" / self._turn.folder, self._request.limits[self._turn.limits]
@@ -317,8 +317,8 @@ class ArmTurn(Harness, Listener):
             if self._request.warm_up:
                 recorder.report("warm up")
                 # The end of the name is what no other run has.
-                namespace = f"warm-{environment.namespace[-LONGEST:]}".replace("--", "-")
-                warm_up(self._context, self._arm.pod_overrides, self._request.warm_up, namespace)
+                warm = f"warm-{namespace[-LONGEST:]}".replace("--", "-")
+                warm_up(self._context, self._arm.pod_overrides, self._request.warm_up, warm)
             try:
                 # The plans of the optimiser, where there is one, move and evict.
                 self._context.observer.watch(PACKING_PLANS)

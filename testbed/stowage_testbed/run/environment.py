@@ -1,7 +1,6 @@
 """The environment of one scenario run: a fresh namespace and fresh nodes."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 
 from stowage_testbed.api.kinds import DEFINITION
@@ -19,24 +18,16 @@ from stowage_testbed.scenario.steps.replaying import list_recorded
 LONGEST_NAME = 63
 
 
-@dataclass(frozen=True, slots=True)
-class ScenarioEnvironment:
-    """The namespace and the nodes of one scenario run."""
-
-    namespace: str
-    nodes: tuple[str, ...]
-
-
-def prepare(context: RunContext, scenario: Scenario, repeat: int) -> ScenarioEnvironment:
-    """Make namespace, priority classes and nodes; all are ready on return."""
+def prepare(context: RunContext, scenario: Scenario, repeat: int) -> str:
+    """Make namespace, priority classes and nodes, which are ready on return; return the namespace's name."""
     namespace = name_namespace(context, scenario, repeat)
     make_namespace(context, namespace)
     for manifest in make_priority_classes(scenario):
         context.objects.create(manifest, or_keep=True)
     timeout_s = timeouts.nodes_s(len(scenario.first_nodes))
-    nodes = create_ready(context.api, scenario.first_nodes, timeout_s=timeout_s)
+    create_ready(context.api, scenario.first_nodes, timeout_s=timeout_s)
     await_account(context.observer, namespace)
-    return ScenarioEnvironment(namespace, tuple(nodes))
+    return namespace
 
 
 def find_taken_node(context: RunContext, scenario: Scenario) -> str:

@@ -15,7 +15,6 @@ from stowage_testbed.observe.change import JsonObject, drop_bookkeeping, name_of
 from stowage_testbed.observe.source import source_of
 from stowage_testbed.observe.timeline import measure_bind_latencies_s, measure_binding_lags_s, read_pod_timelines
 from stowage_testbed.run.context import RunContext, catch_problem
-from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.run.harness import Harness
 from stowage_testbed.run.outcome import CheckpointRecord, StepRecord, Window, make_checkpoint, make_latency
 from stowage_testbed.run.recorder import RunRecorder
@@ -44,14 +43,9 @@ class Execution(StepContext):
     """
 
     def __init__(
-        self,
-        run: RunContext,
-        scenario: Scenario,
-        environment: ScenarioEnvironment,
-        recorder: RunRecorder,
-        harness: Harness,
+        self, run: RunContext, scenario: Scenario, namespace: str, recorder: RunRecorder, harness: Harness
     ) -> None:
-        super().__init__(run.cluster, run.api, run.observer, scenario, environment.namespace)
+        super().__init__(run.cluster, run.api, run.observer, scenario, namespace)
         self.run, self.recorder, self.harness = run, recorder, harness
         self.is_released, self.pod_overrides = harness.is_released, harness.pod_overrides
         self.window_listener = harness.window_listener

@@ -9,7 +9,6 @@ from stowage_testbed.helm import Release as ReleaseOnCluster
 from stowage_testbed.helm.values import merge_values
 from stowage_testbed.observe.source import BUDGETS, PACKING_PLANS, REPLICA_SETS, RESERVATIONS, STATEFUL_SETS
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.release import Wanted, make_optimizer_values, switch_release
 from stowage_testbed.scenario.model import Scenario
@@ -45,12 +44,12 @@ class Harness:
         """Do what comes after a step that was carried out, likewise."""
 
     @contextmanager
-    def serving(self, environment: ScenarioEnvironment, recorder: RunRecorder) -> Iterator[None]:
-        """Serve for the block; the environment has been prepared.
+    def serving(self, namespace: str, recorder: RunRecorder) -> Iterator[None]:
+        """Serve for the block; the namespace and the nodes are there.
 
         What goes wrong with the scheduler is raised, at the latest at the block's end.
         """
-        del environment, recorder
+        del namespace, recorder
         yield
 
     def find_scheduler_pids(self) -> tuple[int, ...]:

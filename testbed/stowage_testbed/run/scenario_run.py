@@ -76,9 +76,9 @@ def _carry_out(
     errors: list[str] = []
     try:
         with recorder.step("prepare"):
-            environment = prepare(context, scenario, repeat)
-        with harness.serving(environment, recorder):
-            steps = Execution(context, scenario, environment, recorder, harness)
+            namespace = prepare(context, scenario, repeat)
+        with harness.serving(namespace, recorder):
+            steps = Execution(context, scenario, namespace, recorder, harness)
             errors.append(steps.carry_all_out())
             outcome = _complete(outcome, steps, failed=bool(errors[0]))
     except PROBLEMS as problem:

@@ -27,7 +27,6 @@ from stowage_testbed.hpa.settings import FULL, Find, Timing
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.receipt import Receipt, ReceiptClock
 from stowage_testbed.observe.state import State
-from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.run.execution import Execution
 from stowage_testbed.run.harness import Harness
 from stowage_testbed.scenario.model import Scenario
@@ -47,7 +46,7 @@ def a_context(observer: Any, *, cluster: Any = None, objects: Any = None, harnes
     run: Any = SimpleNamespace(cluster=cluster, api=ApiClient(), observer=observer, report=lambda _text: None)
     pool = NodePool("node", 1, size(1000, 1 << 30))
     scenario = Scenario("steps/one", "A test.", (pool,), ())
-    context = Execution(run, scenario, ScenarioEnvironment("ns", tuple(pool.node_names())), run, harness or Harness())
+    context = Execution(run, scenario, "ns", run, harness or Harness())
     context.objects = objects
     return context
 
