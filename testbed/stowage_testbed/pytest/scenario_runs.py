@@ -1,7 +1,5 @@
 """`stowage run` is a session of pytest: a scenario is an item, and workers are those of pytest-xdist."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Answers as text: a summary of at most 40 lines of 100 columns, and all of it in tables."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache

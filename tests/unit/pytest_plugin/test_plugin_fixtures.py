@@ -1,7 +1,5 @@
 """What the plugin's mark and fixtures mean: scenario, cluster, manifests, placements."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
