@@ -99,8 +99,7 @@ def whatif(
     from stowage_testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
     from stowage_testbed.simulate import find_profile  # noqa: PLC0415
     from stowage_testbed.whatif.answer import findings_of  # noqa: PLC0415
-    from stowage_testbed.whatif.prices import prices_of  # noqa: PLC0415
-    from stowage_testbed.whatif.release import PlanLimits, release_of  # noqa: PLC0415
+    from stowage_testbed.whatif.settings import PlanLimits, prices_of, release_of  # noqa: PLC0415
 
     limits = PlanLimits(time_limit_s, max_moves, release_of(values))
     known = prices_of(prices, price or ())
@@ -162,8 +161,7 @@ def defragment(
     from stowage_testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
     from stowage_testbed.simulate import find_profile  # noqa: PLC0415
     from stowage_testbed.whatif.emptying import Options, defragmentation_of  # noqa: PLC0415
-    from stowage_testbed.whatif.prices import prices_of  # noqa: PLC0415
-    from stowage_testbed.whatif.release import PlanLimits, release_of  # noqa: PLC0415
+    from stowage_testbed.whatif.settings import PlanLimits, prices_of, release_of  # noqa: PLC0415
 
     acts = propose or apply
     if propose and apply:
@@ -181,10 +179,10 @@ def defragment(
     asked = release.narrowed(scheduler or (), namespaces)
     known = prices_of(prices, price or ())
     inventory = _read_inventory(which, file)
-    if acts and (lacking := known.not_by_label(inventory)):
+    if acts and (lacking := known.by_node(inventory)):
         raise InputError(
             f"the release knows prices by the nodes' label only, which "
-            f"{len(lacking):,} nodes with a price lack, {lacking[0]} for one; set it as "
+            f"{len(lacking):,} nodes with a price lack, {next(iter(lacking))} for one; set it as "
             "in: kubectl label nodes --selector node.kubernetes.io/instance-type=TYPE "
             "stowage.dev/hourly-price=PRICE"
         )

@@ -21,8 +21,7 @@ from stowage_testbed.trace.format import NodeSeen, PodCame
 from stowage_testbed.trace.reading import Trace
 from stowage_testbed.whatif.emptying import Options, defragmentation_of
 from stowage_testbed.whatif.inventory import inventory_of
-from stowage_testbed.whatif.prices import own_price
-from stowage_testbed.whatif.release import PlanLimits, release_of
+from stowage_testbed.whatif.settings import PlanLimits, own_price, release_of
 
 PROOF_PROFILE = "deterministic"
 """Without preemption, as plans are judged."""

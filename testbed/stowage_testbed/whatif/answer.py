@@ -46,7 +46,7 @@ from stowage_testbed.whatif.outcome import (
     unjudged_running,
 )
 from stowage_testbed.whatif.reading import NO_BUDGETS
-from stowage_testbed.whatif.release import PlanLimits, limit_in_words
+from stowage_testbed.whatif.settings import PlanLimits, limit_in_words
 
 BUDGET = "PodDisruptionBudget"
 

@@ -42,9 +42,8 @@ from stowage_testbed.whatif.outcome import (
     refused_classes,
     unjudged_running,
 )
-from stowage_testbed.whatif.prices import INSTANCE_TYPE, POOL, SPOT, capacity_type, first_label
 from stowage_testbed.whatif.rehearsal import Leaving, key_of, most_that_holds, rehearse
-from stowage_testbed.whatif.release import PlanLimits
+from stowage_testbed.whatif.settings import INSTANCE_TYPE, POOL, SPOT, PlanLimits, capacity_type, first_label
 
 SOLVING_SHARE = 0.6  # Of the time, for the plan; the rest is for rehearsing it
 OUT_OF_SCOPE = "out-of-scope"  # Why a pod stays that runs on a node which was not asked about
@@ -220,11 +219,13 @@ class _Answer:
             leaves[one.from_node].append(one.pod_uid)
         self._gain = gains_of(scope, {node: leaves[node] for node in emptied_by(scope.snapshot, plan)})
         order = sorted(self._gain, key=lambda node: (-self._gain[node], len(leaves[node]), node))
-        worth_it = [node for node in order if self._gain[node] >= options.least_gain]
+        leaving = dict[str, Sequence[str]]()
         for node in order:
-            if node not in worth_it:
+            if self._gain[node] >= options.least_gain:
+                leaving[node] = hardest_first(scope.snapshot, leaves[node])
+            else:
                 self._leave_out(node, NOT_WORTH_IT, f"its gain is {float(self._gain[node]):.3g}")
-        self._leaving: Leaving = {node: hardest_first(scope.snapshot, leaves[node]) for node in worth_it}
+        self._leaving: Leaving = leaving
         self._making_room = tuple(one for one in plan.moves if one.from_node not in self._gain)
         # How sure it is depends on who places the replacements.
         moved = set(chain.from_iterable(self._leaving.values()))

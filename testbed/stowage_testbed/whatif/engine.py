@@ -12,7 +12,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.optimizer_service.service import RunningService, no_answer, running_service
 from stowage_testbed.simulate import Continued, Instance, PlanJudgement, Question, SchedulerVerifier, Verification
 from stowage_testbed.whatif.inventory import Candidates, Inventory, candidates_of, part_of
-from stowage_testbed.whatif.release import PlanLimits
+from stowage_testbed.whatif.settings import PlanLimits
 
 ID = "whatif"
 A_REFUSED_PLAN = "a plan that the scheduler's plugins refused"

@@ -14,9 +14,10 @@ from stowage_testbed.observe.pod import FINISHED
 from stowage_testbed.simulate import Remark
 from stowage_testbed.toolchain.manifest import nearest_minor
 from stowage_testbed.whatif.findings import Elsewhere
-from stowage_testbed.whatif.release import STOCK_NAME
 
 Manifest = Mapping[str, Any]
+
+STOCK_NAME = "default-scheduler"
 
 _OBJECTS = yaml.safe_load((Path(__file__).parent / "objects.yaml").read_text(encoding="utf-8"))
 FURTHER: Mapping[str, str] = _OBJECTS["kinds"]

@@ -37,17 +37,10 @@ def screen(found: Answer) -> str:
     """Return the summary, without what only `--all` and the JSON tell."""
     kept = [f"{one.pods:,} {one.rule}" for one in found.kept]
     if isinstance(found, Defragmentation):
-        summary = (
-            _environment()
-            .get_template("whatif/defragment.txt.j2")
-            .render(found=found, kept=kept, most_rules=4, **_emptying(found))
-        )
+        template, values = "defragment", {**_emptying(found), "most_rules": 4}
     else:
-        summary = (
-            _environment()
-            .get_template("whatif/whatif.txt.j2")
-            .render(found=found, kept=kept, most_rules=2, **_placing(found))
-        )
+        template, values = "whatif", {**_placing(found), "most_rules": 2}
+    summary = _environment().get_template(f"whatif/{template}.txt.j2").render(found=found, kept=kept, **values)
     return fitted(f"{summary}\n\n{_ALL}")
 
 
@@ -82,8 +75,6 @@ def _placing(found: Findings) -> Mapping[str, Any]:
     blocked = [one for one in found.left if one.after or one.now or one.changes]
     return {
         "elsewhere": [f"{one.pods:,} for {one.scheduler}" for one in found.elsewhere],
-        "claim": _claim(found),
-        "within": _within(found),
         "left": left,
         "never": [f"{left[verdict]:,} {text}" for verdict, text in fit_nowhere.items() if left[verdict]],
         "never_fit": sum(left[verdict] for verdict in fit_nowhere),
@@ -107,20 +98,6 @@ def _placing(found: Findings) -> Mapping[str, Any]:
         ),
         "reasons": Counter(one.reason for one in found.not_judged).most_common(),
     }
-
-
-def _claim(found: Findings) -> str:
-    """Return what is proved of the best plan that was found."""
-    proof, within = found.proof, _within(found)
-    if not proof.holds:
-        return f"the best found{within} in time; more may be possible."
-    if found.proved or not proof.others:
-        return f"proved: no plan{within} places more, nor as many with less."
-    return f"the best found{within}; that it is the best is not proved."
-
-
-def _within(found: Findings) -> str:
-    return "".join((" ", " and ".join(found.proof.limits))) if found.proof.limits else ""
 
 
 def _listed(headers: str, widths: Sequence[int], rows: Iterable[Sequence[str]], number: int, what: str) -> str:

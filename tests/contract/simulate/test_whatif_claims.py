@@ -9,7 +9,7 @@ import yaml
 from stowage_testbed.simulate import NO_PROTECTION, find_profile
 from stowage_testbed.whatif.answer import findings_of
 from stowage_testbed.whatif.inventory import inventory_of
-from stowage_testbed.whatif.release import PlanLimits, Release
+from stowage_testbed.whatif.settings import PlanLimits, Release
 
 Manifest = dict[str, Any]
 ANY_POD = PlanLimits(time_limit_s=5, release=Release(arguments=NO_PROTECTION))

@@ -21,7 +21,7 @@ from stowage_testbed.whatif.answer import findings_of
 from stowage_testbed.whatif.findings import Findings, Move
 from stowage_testbed.whatif.inventory import Inventory
 from stowage_testbed.whatif.reading import read_api, read_files
-from stowage_testbed.whatif.release import PlanLimits, Release
+from stowage_testbed.whatif.settings import PlanLimits, Release
 
 pytestmark = pytest.mark.e2e
 

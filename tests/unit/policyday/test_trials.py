@@ -9,7 +9,7 @@ from stowage_testbed.policyday.trial import IDLE_S, Autoscaler, Trial, WindowOut
 from stowage_testbed.simulate.virtual_time import Life, PassedTime
 from stowage_testbed.trace.format import Header, NodeSeen, Owner, PodCame
 from stowage_testbed.trace.reading import Trace
-from stowage_testbed.whatif.prices import LABEL
+from stowage_testbed.whatif.settings import LABEL
 
 HOUR_S = 3600.0
 

@@ -16,7 +16,7 @@ from stowage_testbed.whatif.engine import PLACING_SHARE, SMALL, SURE_SOLVES, UNR
 from stowage_testbed.whatif.findings import NOT_FOUND, OPEN, Elsewhere, Findings, HourlyPrice, Move, NotJudged, Tier
 from stowage_testbed.whatif.inventory import FURTHER, Inventory
 from stowage_testbed.whatif.reading import NO_BUDGETS
-from stowage_testbed.whatif.release import PlanLimits, Release
+from stowage_testbed.whatif.settings import PlanLimits, Release
 
 NAMES = ("home", "small", "big")
 PODS: tuple[dict[str, Any], ...] = tuple(

@@ -24,8 +24,8 @@ from stowage_testbed.whatif import emptying, engine
 from stowage_testbed.whatif.emptying import Options, defragmentation_of
 from stowage_testbed.whatif.findings import NO_PLACE, NOT_WORTH_IT, REHEARSED, RESERVED, Bill, Defragmentation
 from stowage_testbed.whatif.inventory import Inventory
-from stowage_testbed.whatif.release import PlanLimits, Release
 from stowage_testbed.whatif.screen import screen, tables
+from stowage_testbed.whatif.settings import PlanLimits, Release
 
 SHARED, KIND = "shared", "node.kubernetes.io/instance-type"
 """The node to which all moved pods go, and the label that tells a node's kind."""

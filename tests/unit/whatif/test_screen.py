@@ -29,9 +29,8 @@ from stowage_testbed.whatif.findings import (
     Tier,
 )
 from stowage_testbed.whatif.inventory import Inventory
-from stowage_testbed.whatif.prices import LABEL, prices_of
-from stowage_testbed.whatif.release import Release, release_of
 from stowage_testbed.whatif.screen import screen, tables
+from stowage_testbed.whatif.settings import LABEL, Release, prices_of, release_of
 
 LONG = "n" * 253
 SCREENS = yaml.safe_load(Path(__file__).with_name("screens.yaml").read_text("utf-8"))
