@@ -8,8 +8,7 @@ from typing import Any
 
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.kinds import DEFINITION
-from stowage_testbed.capture.capture import Capture
-from stowage_testbed.capture.objects import rename_nodes
+from stowage_testbed.capture.capture import Capture, rename_nodes
 from stowage_testbed.capture.reading import FURTHER
 from stowage_testbed.capture.workloads import CapturedWorkload
 from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, Taint
@@ -69,7 +68,6 @@ class _Words:
         return self.name(value)
 
     def labels(self, old: Mapping[str, str]) -> dict[str, str]:
-        """Return labels in other words."""
         return {self.key(key): self.value(key, value) for key, value in old.items()}
 
     def replace_all(self, value: Any) -> Any:
@@ -78,29 +76,25 @@ class _Words:
             return [self.replace_all(one) for one in value]
         if not isinstance(value, dict):
             return value
+        changed = {name: part for name, part in value.items() if name != "annotations"}
         if "operator" in value and "key" in value:
-            return self._requirement(value)
-        return {name: self._part(name, part) for name, part in value.items() if name != "annotations"}
-
-    def _part(self, name: str, part: Any) -> Any:
-        if name in _LABELS and isinstance(part, dict):
-            return self.labels(part)
-        if name in _NAMES and isinstance(part, str):
-            return self.name(part)
-        if name in _KEYS:
-            return [self.key(one) for one in part]
-        if name == "topologyKey":
-            return self.key(part)
-        return self.replace_all(part)
-
-    def _requirement(self, value: Mapping[str, Any]) -> dict[str, Any]:
-        key, changed = value["key"], dict(value)
-        if key != "metadata.name":
-            changed["key"] = self.key(key)
-        if value["operator"] not in _NUMBERS and "values" in value:
-            changed["values"] = [self.value(key, one) for one in value["values"]]
-        if isinstance(value.get("value"), str):
-            changed["value"] = self.value(key, value["value"])
+            key = value["key"]
+            if key != "metadata.name":
+                changed["key"] = self.key(key)
+            if value["operator"] not in _NUMBERS and "values" in value:
+                changed["values"] = [self.value(key, one) for one in value["values"]]
+            if isinstance(value.get("value"), str):
+                changed["value"] = self.value(key, value["value"])
+            return changed
+        for name, part in changed.items():
+            if name in _LABELS and isinstance(part, dict):
+                changed[name] = self.labels(part)
+            elif name in _NAMES and isinstance(part, str):
+                changed[name] = self.name(part)
+            elif name in _KEYS:
+                changed[name] = [self.key(one) for one in part]
+            else:
+                changed[name] = self.key(part) if name == "topologyKey" else self.replace_all(part)
         return changed
 
 
@@ -120,27 +114,26 @@ def make_neutral(captured: Capture) -> Capture:
         names |= dict(zip(pool.node_names(), new.node_names(), strict=True))
     plain.keep(names.values())
     own = names | dict(_pair_claim_names(captured.workloads, plain))
+    workloads = [
+        replace(
+            one,
+            spec=plain.replace_all(rename_nodes(one.spec, names)),
+            name=plain.name(one.name, "workload"),
+            labels=plain.labels(one.labels),
+            pods=("",) * len(one.pods),
+            nodes=tuple(names.get(node, "") for node in one.nodes),
+            claims=tuple(plain.replace_all(claim) for claim in one.claims),
+        )
+        for one in captured.workloads
+    ]
     return Capture(
         tuple(pools),
         {old: names[one] for old, one in captured.nodes.items()},
         tuple(names[one] for one in captured.cordoned),
-        tuple(_rename(one, names, plain) for one in captured.workloads),
+        tuple(workloads),
         tuple(_rename_object(rename_nodes(one, names), own, plain) for one in captured.objects),
         tuple(_rename_object(one, own, plain) for one in captured.quotas),
         tuple(replace(one, names=()) for one in captured.notes),
-    )
-
-
-def _rename(one: CapturedWorkload, names: dict[str, str], plain: _Words) -> CapturedWorkload:
-    spec = plain.replace_all(rename_nodes(one.spec, names))
-    return replace(
-        one,
-        name=plain.name(one.name, "workload"),
-        labels=plain.labels(one.labels),
-        spec=spec,
-        pods=("",) * len(one.pods),
-        nodes=tuple(names.get(node, "") for node in one.nodes),
-        claims=tuple(plain.replace_all(claim) for claim in one.claims),
     )
 
 

@@ -32,7 +32,6 @@ _MADE_LABELS = (
 
 HOSTNAME = "kubernetes.io/hostname"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"  # Of an affinity the part that nodes have to meet
-NAMED = 3  # Things that a note names
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class Note:
 
     def in_words(self) -> str:
         """Return the note in one line."""
-        said = f"{self.text} ({first_of(self.names, NAMED)})" if self.names else self.text
+        said = f"{self.text} ({first_of(self.names, 3)})" if self.names else self.text
         return f"{'not taken along' if self.lacking else 'otherwise than it was'}: {said}"
 
 

@@ -47,7 +47,7 @@ def write_scenario(captured: Capture, folder: Path) -> Path:
         if one.exists():
             raise InputError(f"there is already a file {one}; choose another folder, or remove it")
     folder.mkdir(parents=True, exist_ok=True)
-    document = _make_document(captured, _fold(captured.workloads), folder.resolve().name)
+    document = _make_document(captured, folder.resolve().name)
     notes = (f"{said[0].upper()}{said[1:]}." for said in (one.in_words() for one in captured.notes))
     text = "".join(f"# {line}\n" for line in (_HEAD, *notes))
     for other, manifests in beside.items():
@@ -57,12 +57,12 @@ def write_scenario(captured: Capture, folder: Path) -> Path:
     return path
 
 
-def _fold(workloads: Sequence[CapturedWorkload]) -> list[CapturedWorkload]:
-    """Return the workloads, equal ones of them as one with several controllers."""
+def _make_document(captured: Capture, topic: str) -> dict[str, Any]:
     alike = defaultdict[object, list[CapturedWorkload]](list)
-    for one in workloads:
+    for one in captured.workloads:
         alike[(one.kind, one.namespace, len(one.pods), one.pod_key) if one.kind in _FOLDED else one.name].append(one)
-    return [
+    # Equal workloads are one with several controllers.
+    workloads = [
         replace(
             ones[0],
             pods=tuple(pod for one in ones for pod in one.pods),
@@ -72,9 +72,6 @@ def _fold(workloads: Sequence[CapturedWorkload]) -> list[CapturedWorkload]:
         )
         for ones in alike.values()
     ]
-
-
-def _make_document(captured: Capture, workloads: Sequence[CapturedWorkload], topic: str) -> dict[str, Any]:
     pending = {one.name: one.pending for one in workloads if one.pending}
     expect: dict[str, Any] = {"placed": captured.pods - captured.pending, "pending": pending}
     if reasons := [*_write_reasons(workloads)]:
@@ -204,9 +201,7 @@ def _take_requests(spec: dict[str, Any]) -> dict[str, Any]:
     """Take the container out of a spec that has but one, which only asks for room."""
     (first, *others) = spec["containers"]
     asked = first.get("resources") or {}
-    if others or spec.get("initContainers") or first.get("ports"):
-        return {}
-    if set(asked) - {"requests", "limits"}:
+    if others or spec.get("initContainers") or first.get("ports") or set(asked) - {"requests", "limits"}:
         return {}
     del spec["containers"]
     amounts = dict(asked.get("requests") or {})
@@ -236,7 +231,11 @@ def _dump(document: Mapping[str, Any]) -> str:
     for key, value in document.items():
         if key in {"nodes", "workload", "steps"}:
             parts.append(f"\n{key}:\n")
-            parts += (_dump_item(one) for one in value)
+            for one in value:
+                item = _dump_plain(one, flow=True, width=float("inf")).strip()
+                if len(item) > _WIDTH:
+                    item = textwrap.indent(_dump_plain(one), "    ", lambda _: True).strip()
+                parts.append(f"  - {item}\n")
         elif isinstance(value, dict):
             parts.append(f"\n{key}:\n{textwrap.indent(_dump_plain(value), '  ')}")
         else:
@@ -244,15 +243,5 @@ def _dump(document: Mapping[str, Any]) -> str:
     return "".join(parts)
 
 
-def _dump_item(one: Any) -> str:
-    flow = yaml.dump(
-        one, Dumper=_Dumper, default_flow_style=True, sort_keys=False, width=float("inf"), allow_unicode=True
-    ).strip()
-    if len(flow) <= _WIDTH:
-        return f"  - {flow}\n"
-    lines = _dump_plain(one).splitlines()
-    return "".join(f"  {'- ' if not at else '  '}{line}\n" for at, line in enumerate(lines))
-
-
-def _dump_plain(value: Any, *, flow: bool | None = None) -> str:
-    return yaml.dump(value, Dumper=_Dumper, default_flow_style=flow, sort_keys=False, width=_WIDTH, allow_unicode=True)
+def _dump_plain(value: Any, *, flow: bool | None = None, width: float = _WIDTH) -> str:
+    return yaml.dump(value, Dumper=_Dumper, default_flow_style=flow, sort_keys=False, width=width, allow_unicode=True)

@@ -17,7 +17,7 @@ from stowage_testbed.metrics.state import (
     list_groups,
     list_placements,
 )
-from stowage_testbed.scenario.expected import Bounds, ExpectedMoment, MetricBound, WrittenObject
+from stowage_testbed.scenario.expected import ExpectedMoment, MetricBound, WrittenObject
 from stowage_testbed.scenario.expression import Expression
 
 NAMES = ("name", "type", "key", "uid", "containerPort", "port", "mountPath", "ip")
@@ -50,8 +50,6 @@ def find_differences(wanted: Any, found: Any, path: str = "") -> Iterator[tuple[
         yield path, wanted, found
 
 
-Values = Mapping[str, float | None]  # By the names of `stowage_testbed.metrics`; None where there is no value
-NO_NOTES: Mapping[str, str] = {}
 _EVENTS = 3  # Events that are shown of an object that is not as expected
 
 
@@ -105,16 +103,16 @@ def check_moment(expect: ExpectedMoment, moment: Moment, tolerance: float) -> It
         ("solves", expect.solves, record.solves),
     ):
         if bounds is not None:
-            yield _check_bounds(name, bounds, count)
+            yield _compare(name, bounds, count, bounds.holds(count))
     if expect.phases is not None:
-        yield _check_equal("phases of plans", _drop_zeros(expect.phases), dict(record.phases))
+        yield _compare("phases of plans", _drop_zeros(expect.phases), dict(record.phases))
     if expect.optimal is not None:
-        yield _check_equal("optimal", expect.optimal, record.optimal)
+        yield _compare("optimal", expect.optimal, record.optimal)
     for name, wanted in expect.objects.items():
         body = moment.objects.get(name)
         there = wanted.get("there", True)
         if body is None or not there:
-            yield _check_equal(f"{name} is there", there, body is not None)
+            yield _compare(f"{name} is there", there, body is not None)
             continue
         events = "; ".join(moment.events.get(str(body["metadata"]["name"]), ())[-_EVENTS:])
         for result in _check_object(name, wanted, body, moment.workload_of):
@@ -122,45 +120,52 @@ def check_moment(expect: ExpectedMoment, moment: Moment, tolerance: float) -> It
             yield replace(result, message=f"{result.message} (events: {events})") if failed else result
     yield from check_expressions(expect.that, moment.values)
     if moment.before is not None:
-        yield from _check_change(expect, moment.before, moment.state, tolerance)
+        if expect.utilisation_delta is not None:
+            was, now = compute_utilisation(moment.before), compute_utilisation(moment.state)
+            delta = {name: share - was.get(name, 0) for name, share in now.items()}
+            yield from _check_close("utilisation_delta", expect.utilisation_delta, delta, tolerance)
+        had, has = count_placed_by_priority(moment.before), count_placed_by_priority(moment.state)
+        yield _compare("not_worse", f"at least {_show(had)}", has, is_not_worse(had, has))
 
 
 def check_state(expect: ExpectedMoment, state: ClusterState, tolerance: float) -> Iterator[CheckResult]:
     """Yield a result for each thing that is expected of pods and nodes."""
     if expect.placed is not None:
-        yield _check_bounds("placed", expect.placed, len(state.bound))
+        yield _compare("placed", expect.placed, len(state.bound), expect.placed.holds(len(state.bound)))
     if expect.pending is not None:
-        yield _check_equal("pending", _drop_zeros(expect.pending), count_pending_by_workload(state))
+        yield _compare("pending", _drop_zeros(expect.pending), count_pending_by_workload(state))
     if expect.placements is not None:
         found = list_placements(state)
         for workload, nodes in expect.placements.items():
-            yield _check_equal(f"placements of {workload}", list(nodes), list(found.get(workload, ())))
+            yield _compare(f"placements of {workload}", list(nodes), list(found.get(workload, ())))
     if expect.groups is not None:
-        yield _check_equal("groups", [*map(list, expect.groups)], [*map(list, list_groups(state))])
+        yield _compare("groups", [*map(list, expect.groups)], [*map(list, list_groups(state))])
     if expect.placed_by_priority is not None:
         placed = count_placed_by_priority(state)
         for priority, bounds in expect.placed_by_priority.items():
-            yield _check_bounds(f"placed of priority {priority}", bounds, placed.get(priority, 0))
+            count = placed.get(priority, 0)
+            yield _compare(f"placed of priority {priority}", bounds, count, bounds.holds(count))
     if expect.utilisation is not None:
         yield from _check_close("utilisation", expect.utilisation, compute_utilisation(state), tolerance)
     if expect.pods_per_node is not None:
-        yield _check_every_node(expect.pods_per_node, state)
+        counts = count_pods_per_node(state)
+        outside = {node: count for node, count in counts.items() if not expect.pods_per_node.holds(count)}
+        low, high = min(counts.values(), default=0), max(counts.values(), default=0)
+        actual = (str(low) if low == high else f"{low} to {high}") + (f" {_show(outside)}" if outside else "")
+        yield _compare("pods_per_node", expect.pods_per_node, actual, not outside)
 
 
 def check_metrics(
-    bounds: Mapping[str, MetricBound], values: Values, notes: Mapping[str, str] = NO_NOTES
+    bounds: Mapping[str, MetricBound], values: Mapping[str, float | None], notes: Mapping[str, str] | None = None
 ) -> Iterator[CheckResult]:
-    """Yield a result for each bound.
-
-    A metric without a value does not keep it. The message says where a bound comes from.
-    """
+    """Yield a result for each bound on a metric; one whose value is None does not keep it."""
     for name, bound in bounds.items():
         value = values.get(name)
         expected, actual, message = str(bound), "no value" if value is None else f"{value:g}", ""
         if name not in values:
             message = f"no metric is called {name!r}; known are: {', '.join(values) or 'none'}"
         elif value is None:
-            message = f"{name}: {notes.get(name) or 'there is no value in this window'}"
+            message = f"{name}: {(notes or {}).get(name) or 'there is no value in this window'}"
         elif not bound.holds(value):
             low, high = bound.spread
             message = (
@@ -185,49 +190,29 @@ def _check_object(
 ) -> Iterator[CheckResult]:
     status = body.get("status") or {}
     if "phase" in wanted:
-        yield _check_equal(f"phase of {name}", wanted["phase"], status.get("phase", "none"))
+        yield _compare(f"phase of {name}", wanted["phase"], status.get("phase", "none"))
     if "nodeName" in wanted:
         node = status.get("nodeName") or (body.get("spec") or {}).get("nodeName")
-        yield _check_equal(f"node of {name}", wanted["nodeName"], node or "none")
+        yield _compare(f"node of {name}", wanted["nodeName"], node or "none")
     if "currentOwners" in wanted:
         pods = (str(owner.get("name")) for owner in status.get("currentOwners") or ())
         owners = Counter(workload_of.get(pod, pod) for pod in pods)
-        yield _check_equal(f"owners of {name}", _drop_zeros(wanted["currentOwners"]), dict(owners))
+        yield _compare(f"owners of {name}", _drop_zeros(wanted["currentOwners"]), dict(owners))
     if "allocated" in wanted:
         asked, found = Resources.of_list(wanted["allocated"]), Resources.of_list(status.get("allocated") or {})
-        amounts = ({key: spell(key, one[key]) for key in asked} for one in (asked, found))
-        yield _check_equal(f"allocated of {name}", *amounts)
+        wants, has = ({key: spell(key, one[key]) for key in asked} for one in (asked, found))
+        yield _compare(f"allocated of {name}", wants, has)
     rest = {key: value for key, value in wanted.items() if key not in WrittenObject.__annotations__}
     wrong = list(find_differences(rest, body))
     for path, expected, actual in wrong:
-        yield _check_equal(f"{path} of {name}", expected, "none" if actual is None else actual)
+        yield _compare(f"{path} of {name}", expected, "none" if actual is None else actual)
     if rest and not wrong:
-        yield _check_equal(f"{', '.join(rest)} of {name}", True, True)
-
-
-def _check_change(
-    expect: ExpectedMoment, before: ClusterState, after: ClusterState, tolerance: float
-) -> Iterator[CheckResult]:
-    if expect.utilisation_delta is not None:
-        was, now = compute_utilisation(before), compute_utilisation(after)
-        delta = {name: share - was.get(name, 0) for name, share in now.items()}
-        yield from _check_close("utilisation_delta", expect.utilisation_delta, delta, tolerance)
-    had, has = count_placed_by_priority(before), count_placed_by_priority(after)
-    expected = f"at least {_show(had)}"
-    yield _make_result("not_worse", is_not_worse(had, has), expected, _show(has))
+        yield _compare(f"{', '.join(rest)} of {name}", True, True)
 
 
 def _drop_zeros(counts: Mapping[str, int]) -> dict[str, int]:
     """Return the counts that are not 0, which is what is not there."""
     return {name: count for name, count in counts.items() if count}
-
-
-def _check_equal(name: str, expected: object, actual: object) -> CheckResult:
-    return _make_result(name, expected == actual, _show(expected), _show(actual))
-
-
-def _check_bounds(name: str, bounds: Bounds, actual: int) -> CheckResult:
-    return _make_result(name, bounds.holds(actual), str(bounds), str(actual))
 
 
 def _check_close(
@@ -240,20 +225,14 @@ def _check_close(
         shown = f"{float(found):.6g}"
         if resource not in actual:
             shown += ", for no node has any"
-        yield _make_result(f"{name} of {resource}", near, f"{share:.6g}", shown)
+        yield _compare(f"{name} of {resource}", f"{share:.6g}", shown, near)
 
 
-def _check_every_node(bounds: Bounds, state: ClusterState) -> CheckResult:
-    counts = count_pods_per_node(state)
-    outside = {node: count for node, count in counts.items() if not bounds.holds(count)}
-    low, high = min(counts.values(), default=0), max(counts.values(), default=0)
-    actual = (str(low) if low == high else f"{low} to {high}") + (f" {_show(outside)}" if outside else "")
-    return _make_result("pods_per_node", not outside, str(bounds), actual)
-
-
-def _make_result(name: str, passed: bool, expected: str, actual: str) -> CheckResult:
-    message = "" if passed else f"{name}: expected {expected}, found {actual}"
-    return CheckResult(name, passed, expected, actual, message)
+def _compare(name: str, expected: object, actual: object, passed: bool | None = None) -> CheckResult:
+    """Return the result for what is expected and found, which passes if both are equal unless ``passed`` says more."""
+    passed = expected == actual if passed is None else passed
+    wanted, found = _show(expected), _show(actual)
+    return CheckResult(name, passed, wanted, found, "" if passed else f"{name}: expected {wanted}, found {found}")
 
 
 def _show(value: object) -> str:
