@@ -44,15 +44,15 @@ class Journal(Generic[RecordT]):
         if not self._path.is_file():
             return []
         whole, _, _ = self._path.read_bytes().rpartition(b"\n")
-        return [self._read(number, line) for number, line in enumerate(whole.splitlines(), start=1)]
-
-    def _read(self, number: int, line: bytes) -> RecordT:
-        try:
-            return self._decoder.decode(line)
-        except msgspec.MsgspecError as error:
-            raise StowageError(
-                f"{self._path}:{number}: is no record ({error}); remove the line, and what it was of is done again"
-            ) from None
+        records = []
+        for number, line in enumerate(whole.splitlines(), start=1):
+            try:
+                records.append(self._decoder.decode(line))
+            except msgspec.MsgspecError as error:
+                raise StowageError(
+                    f"{self._path}:{number}: is no record ({error}); remove the line, and what it was of is done again"
+                ) from None
+        return records
 
 
 class TaskJournal(Generic[RecordT]):

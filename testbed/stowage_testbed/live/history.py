@@ -129,6 +129,7 @@ def see_plan(body: JsonObject) -> dict[str, Any]:
     nodes = ("name", "hourlyPrice", "moves", "gain", "state", "message")
     protected = ("reason", "pods", "example", "inTheWayOf")
     said = ("subject", "reason", "detail")
+    emptied = [{**node, "hourlyPrice": told_price(node.get("hourlyPrice", ""))} for node in nodes_of(body)]
     return {
         "name": body["metadata"]["name"],
         "created": body["metadata"].get("creationTimestamp", ""),
@@ -142,7 +143,7 @@ def see_plan(body: JsonObject) -> dict[str, Any]:
         "counts": [len(status.get(what) or ()) for what in ("placements", "moves", "evictions")],
         "tiers": _rows(status.get("tiers"), tiers),
         "emptying": [line.strip() for line in summary(body)],
-        "nodes": _rows(map(_priced, nodes_of(body)), nodes),
+        "nodes": _rows(emptied, nodes),
         "moves": _rows(status.get("moves"), ("pod", "fromNode", "toNode", "state")),
         "placements": _rows(status.get("placements"), ("pod", "node")),
         "evictions": _rows(status.get("evictions"), ("pod", "node", "state")),
@@ -150,11 +151,6 @@ def see_plan(body: JsonObject) -> dict[str, Any]:
         "objections": _rows(status.get("objections"), said),
         "refusals": _rows(status.get("refusals"), said),
     }
-
-
-def _priced(node: JsonObject) -> JsonObject:
-    """Return what is said of a node that is emptied, with its price as people read."""
-    return {**node, "hourlyPrice": told_price(node.get("hourlyPrice", ""))}
 
 
 def _rows(items: Iterable[JsonObject] | None, fields: Collection[str]) -> list[list[Any]]:

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.live.history import GONE, NO_POD, PlanLog, Table, pack, see_plan
-from stowage_testbed.observe.change import Change, JsonObject, Verb
+from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.node import read_node, ready_of
-from stowage_testbed.observe.pod import WORKLOAD_LABEL, Pod, read_pod
+from stowage_testbed.observe.pod import WORKLOAD_LABEL, read_pod
 from stowage_testbed.observe.watches import Arrival, Broken, Interrupted, Relisted, Resumed
 
 T = TypeVar("T", bound=Hashable)
@@ -108,7 +108,11 @@ class LiveState:
     def _take_change(self, change: Change) -> None:
         gone = change.verb is Verb.DELETED
         if change.kind == NODE:
-            kind = NONE if gone else self._node_kinds.number_of(_read_node_kind(change.body))
+            kind = NONE
+            if not gone:
+                node = read_node(change.body)
+                notes = ("not ready",) * (ready_of(change.body) != "True") + ("cordoned",) * node.unschedulable
+                kind = self._node_kinds.number_of((node.labels.get(ZONE_LABEL, ""), notes, node.room))
             self._nodes.put(self._node_row(change.name), kind)
         elif change.kind == POD:
             self._take_pod(change, gone=gone)
@@ -190,8 +194,7 @@ class LiveState:
 
     def _take_pod(self, change: Change, *, gone: bool) -> None:
         pod = read_pod(change.body)
-        phase = GONE if gone else _phase_of(pod)
-        if phase == GONE:
+        if gone or pod.finished or (pod.terminating and not pod.bound):
             self._end_pod(pod.uid)
             return
         row = self._rows.get(pod.uid)
@@ -204,8 +207,12 @@ class LiveState:
                 self._names.append(pod.key)
             self._rows[pod.uid] = row
             self._named[row] = pod.key
-        kind = self._pod_kinds.number_of((_name_workload(pod), pod.priority, pod.requests, pod.namespace))
+        # The name of what brings the pod, or what it shares with its like.
+        labelled = (pod.labels[label] for label in _NAMES if pod.labels.get(label))
+        workload = pod.top[1] or next(labelled, _ORDINAL.sub("", pod.name))
+        kind = self._pod_kinds.number_of((workload, pod.priority, pod.requests, pod.namespace))
         node, why = self._node_row(pod.node) if pod.node else NONE, NONE
+        phase = ENDING if pod.terminating else PLACED if pod.bound else WAITING
         if phase == WAITING:
             said = pod.waiting_message or pod.waiting_reason or NOT_TRIED
             # Of very many different messages further ones go without their numbers.
@@ -230,23 +237,3 @@ class LiveState:
             "podKinds": self._pod_kinds.take_new(),
             "whys": self._whys.take_new(),
         }
-
-
-def _read_node_kind(body: JsonObject) -> NodeKind:
-    node = read_node(body)
-    notes = ("not ready",) * (ready_of(body) != "True") + ("cordoned",) * node.unschedulable
-    return node.labels.get(ZONE_LABEL, ""), notes, node.room
-
-
-def _phase_of(pod: Pod) -> int:
-    if pod.finished:
-        return GONE
-    if pod.terminating:
-        return ENDING if pod.bound else GONE
-    return PLACED if pod.bound else WAITING
-
-
-def _name_workload(pod: Pod) -> str:
-    """Return the name of what brings the pod, or what it shares with its like."""
-    named = (pod.labels[label] for label in _NAMES if pod.labels.get(label))
-    return pod.top[1] or next(named, _ORDINAL.sub("", pod.name))

@@ -180,7 +180,7 @@ class _Scheduler(LineProcess):
         line = self.ask(text, f"instance {instance_id!r}", limit_s, self._way_out)
         if error := msgspec.json.decode(line, type=_Failure).error:
             raise StowageError(f"instance {instance_id!r} has no answer: {error}; {way_out}")
-        return msgspec.json.decode(line, type=answer, dec_hook=_message)
+        return msgspec.json.decode(line, type=answer, dec_hook=lambda _, content: ParseDict(content, pb.Snapshot()))
 
 
 class Simulator(_Scheduler):
@@ -208,7 +208,3 @@ class SchedulerVerifier(_Scheduler):
 
     def _judge(self, question: Question, answer: type[_T]) -> _T:
         return self._ask(question.instance.id, question.content(), answer, "repair what the reason names and ask again")
-
-
-def _message(_: type, content: Any) -> pb.Snapshot:
-    return ParseDict(content, pb.Snapshot())
