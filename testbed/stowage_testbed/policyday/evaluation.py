@@ -13,7 +13,7 @@ from typing import Any
 from stowage_testbed.amounts.price import MICROS
 from stowage_testbed.observe.pod import key_of
 from stowage_testbed.policyday.policy import Policy, find_windows
-from stowage_testbed.policyday.trial import EVICTED, Arm, Prove, Settings, State, Trial, WindowOutcome, run_arm
+from stowage_testbed.policyday.trial import EVICTED, Arm, Prove, Settings, State, Trial, run_arm
 from stowage_testbed.simulate import find_profile
 from stowage_testbed.simulate.virtual_time import Life
 from stowage_testbed.text.tables import Table
@@ -220,24 +220,21 @@ def figures_of(trial: Trial, day: Trace, cool_down_s: float) -> ArmFigures:
         refused=dict(refused.most_common()),
         budgets_broken=trial.passed.evictions.budgets_broken,
         moved_twice=count_moved_twice(lives, cool_down_s),
-        windows=tuple(map(_figures_of_window, trial.windows)),
-    )
-
-
-def _figures_of_window(outcome: WindowOutcome) -> WindowFigures:
-    start_s, end_s = outcome.window
-    return WindowFigures(
-        start_s,
-        end_s,
-        len(outcome.used_before),
-        len(outcome.used_after),
-        len(outcome.emptied),
-        outcome.most_emptied,
-        len(outcome.left),
-        dict(outcome.refused.most_common()),
-        outcome.runs,
-        # Those of the emptied that came back before the window closed.
-        len(outcome.emptied & outcome.used_after),
+        windows=tuple(
+            WindowFigures(
+                *one.window,
+                nodes_before=len(one.used_before),
+                nodes_after=len(one.used_after),
+                emptied=len(one.emptied),
+                most_emptied=one.most_emptied,
+                moves=len(one.left),
+                refused=dict(one.refused.most_common()),
+                runs=one.runs,
+                # Those of the emptied that came back before the window closed.
+                returned=len(one.emptied & one.used_after),
+            )
+            for one in trial.windows
+        ),
     )
 
 

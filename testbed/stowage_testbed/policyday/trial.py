@@ -28,9 +28,8 @@ from stowage_testbed.toolchain import tool_path
 from stowage_testbed.trace.format import NodeSeen
 from stowage_testbed.trace.reading import Trace
 
-SCORING = "NodeResourcesFit"
 MOST_ALLOCATED = {
-    "name": SCORING,
+    "name": "NodeResourcesFit",
     "args": {
         "scoringStrategy": {
             "type": "MostAllocated",

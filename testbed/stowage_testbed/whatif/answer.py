@@ -243,7 +243,12 @@ class _Answer:
             Move(names[one.pod_uid], one.from_node, one.to_node, admitted[one.from_node], highest.get(one.from_node))
             for one in self._found.plan.moves
         )
-        return tuple(sorted(moves, key=lambda one: one.order))
+
+        # Those for the highest priority, then for the most pods, come first; those that admit none come last.
+        def order(one: Move) -> tuple[int, int, str]:
+            return (2**31, 0, one.pod) if one.priority is None else (-one.priority, -one.admits, one.pod)
+
+        return tuple(sorted(moves, key=order))
 
     def _not_judged(self, emptying: Proposal) -> Iterator[NotJudged]:
         first, proposals = self._engine.first, (self._placing, emptying)

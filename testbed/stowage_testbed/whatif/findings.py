@@ -38,11 +38,6 @@ class Move(PodMove, frozen=True):
     admits: int = 0
     priority: int | None = None
 
-    @property
-    def order(self) -> tuple[int, int, str]:
-        """The key by which moves for the highest priority, then for the most pods, come first."""
-        return (2**31, 0, self.pod) if self.priority is None else (-self.priority, -self.admits, self.pod)
-
 
 class Tier(Struct, frozen=True):
     """The pods of a priority and above with a node now and by the plan.

@@ -99,13 +99,21 @@ def inventory_of(objects: Iterable[Manifest], unread: Iterable[str] = (), left_o
                 f"there are no {plural} in what was read; what-if needs at least the "
                 "cluster's nodes and pods, of all namespaces"
             )
-    wanted, unlisted = frozenset(_waiting_images(pods)), unlisted_resources(nodes, pods)
+    waiting = [spec for pod in pods if not (spec := part_of(pod, "spec")).get("nodeName")]
+    images = {
+        str(container.get("image", ""))
+        for spec in waiting
+        for container in (*elements(spec, "containers"), *elements(spec, "initContainers"))
+    }
+    # The scheduler looks for images without a tag under that one.
+    images |= {f"{image}:latest" for image in images}
+    unlisted = unlisted_resources(nodes, pods)
     claims = any(part_of(pod, "spec").get("resourceClaims") for pod in pods)
     missed = [
         FURTHER[kind] for kind in unread if claims or kind not in OF_DEVICES or (kind == DEVICE_CLASS and unlisted)
     ]
     return Inventory(
-        tuple(_with_images(node, wanted) for node in sorted(nodes, key=_name)),
+        tuple(_with_images(node, images) for node in sorted(nodes, key=_name)),
         tuple(sorted(pods, key=_queue_order)),
         tuple(one for one in found.values() if one["kind"] in FURTHER),
         tuple(dict.fromkeys(missed)),
@@ -192,18 +200,7 @@ def _without(value: Any, fields: _Fields) -> Any:
     }
 
 
-def _waiting_images(pods: Iterable[Manifest]) -> Iterator[str]:
-    """Yield the names by which nodes may have the images of pods that wait."""
-    for pod in pods:
-        spec = part_of(pod, "spec")
-        if not spec.get("nodeName"):
-            for container in (*elements(spec, "containers"), *elements(spec, "initContainers")):
-                image = str(container.get("image", ""))
-                # The scheduler looks for images without a tag under this one.
-                yield from (image, f"{image}:latest")
-
-
-def _with_images(node: Manifest, wanted: frozenset[str]) -> Manifest:
+def _with_images(node: Manifest, wanted: set[str]) -> Manifest:
     """Return a node with those of its images, of which a kubelet reports fifty, that pods wait for."""
     status = part_of(node, "status")
     if not isinstance(status.get("images"), list):
@@ -253,26 +250,24 @@ def candidates_of(inventory: Inventory, schedulers: tuple[str, ...]) -> Candidat
     pods = inventory.pods
     others = Counter(name for pod in pods if (name := scheduler_of(pod)) not in schedulers and _waits(pod))
     nodes = ((uid_of(pod), part_of(pod, "status").get("nominatedNodeName")) for pod in pods)
+    of_unread = dict[str, str]()
+    if FURTHER[DEVICE_CLASS] in inventory.unread:
+        unlisted = unlisted_resources(inventory.nodes, pods)
+        of_unread |= {uid: ASKS_FOR_DEVICES.format(resource) for uid, resource in unlisted.items()}
+    if FURTHER["Namespace"] in inventory.unread:
+        of_unread |= {uid_of(pod): SELECTS_NAMESPACES for pod in pods if _selects_namespaces(pod)}
     return Candidates(
         pods=tuple(_shown(pod, schedulers) for pod in pods),
         elsewhere=tuple(Elsewhere(*one) for one in sorted(others.items())),
         never_preempt=frozenset(uid_of(pod) for pod in pods if part_of(pod, "spec").get("preemptionPolicy") == "Never"),
         nominated={uid: str(node) for uid, node in nodes if node},
-        of_unread=dict(_of_unread(inventory)),
+        of_unread=of_unread,
     )
 
 
 def scheduler_of(pod: Manifest) -> str:
     """Return the name of the scheduler that a pod is for."""
     return str(part_of(pod, "spec").get("schedulerName") or STOCK_NAME)
-
-
-def _of_unread(inventory: Inventory) -> Iterator[tuple[str, str]]:
-    if FURTHER[DEVICE_CLASS] in inventory.unread:
-        for uid, resource in unlisted_resources(inventory.nodes, inventory.pods).items():
-            yield uid, ASKS_FOR_DEVICES.format(resource)
-    if FURTHER["Namespace"] in inventory.unread:
-        yield from ((uid_of(pod), SELECTS_NAMESPACES) for pod in inventory.pods if _selects_namespaces(pod))
 
 
 def _shown(pod: Manifest, schedulers: tuple[str, ...]) -> Manifest:
