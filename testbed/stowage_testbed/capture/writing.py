@@ -18,7 +18,7 @@ from stowage_testbed.capture.workloads import CapturedWorkload
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.manifests import SCALED
-from stowage_testbed.scenario.types import is_label
+from stowage_testbed.scenario.types import LABEL
 from stowage_testbed.text.lines import count
 from stowage_testbed.trace.reducing import only_filled
 
@@ -39,7 +39,7 @@ def write_scenario(captured: Capture, folder: Path) -> Path:
     Raises an InputError if the folder's name is no topic, or it holds such a scenario.
     """
     path, beside = folder / FILE, {folder / OBJECTS: captured.objects, folder / QUOTAS: captured.quotas}
-    if not is_label(folder.resolve().name):
+    if not LABEL.fullmatch(folder.resolve().name):
         raise InputError(
             f"{folder.name} cannot be a topic of scenarios; name a folder of lower-case letters, digits and '-'"
         )

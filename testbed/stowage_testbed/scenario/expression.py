@@ -1,7 +1,7 @@
 """Expressions in CEL, the language of Kubernetes' own validation rules; one that fails says what it read."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -17,6 +17,7 @@ _COMPARED = ("==", "!=", "<=", ">=", "<", ">")
 _OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
 _TOKEN = re.compile(r"""'[^']*'|"[^"]*"|&&|\|\||[=!<>]=|.""", re.DOTALL)
 _SHOWN = 200  # Characters of a value that are shown
+_FAILURES = (ValueError, RuntimeError, IndexError, KeyError, TypeError)  # What the library raises of an expression
 
 
 class ExpressionError(StowageError, ValueError):
@@ -53,23 +54,15 @@ class Expression:
         if answer is True:
             return None
         read = [] if answer is False else [f"it is {_show(answer)}, not true or false"]
-        return "; ".join([*read, *_read(self.text, values)])
-
-
-_FAILURES = (ValueError, RuntimeError, IndexError, KeyError, TypeError)
-"""What the library raises of an expression, by what went wrong."""
-
-
-def _read(text: str, values: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what each comparison that fails had on its sides."""
-    for clause in _split(text, _LOGIC):
-        for part in _split(clause, _COMPARED):
+        # What each side of a comparison had.
+        for part in (part for clause in _split(self.text, _LOGIC) for part in _split(clause, _COMPARED)):
             try:
                 answer = _evaluate(part, values)
             except _FAILURES:
                 continue
             if _compile(part).variables():
-                yield f"{part} is {_show(answer)}"
+                read.append(f"{part} is {_show(answer)}")
+        return "; ".join(read)
 
 
 def _split(text: str, operators: tuple[str, ...]) -> list[str]:

@@ -69,37 +69,40 @@ def make_controllers(workload: Workload, namespace: str) -> list[Manifest]:
 
 def make_controller(workload: Workload, namespace: str) -> Manifest:
     """Return the controller; it and its pods carry `WORKLOAD_LABEL`."""
-    return {
-        "apiVersion": "batch/v1" if workload.kind in _BATCH else "apps/v1",
-        "kind": workload.kind,
-        "metadata": {"name": workload.name, "namespace": namespace, "labels": {WORKLOAD_LABEL: workload.name}},
-        "spec": {**_make_controller_spec(workload), **workload.spec},
-    }
-
-
-def _make_controller_spec(workload: Workload) -> Manifest:
-    template = {"metadata": _make_pod_metadata(workload), "spec": make_pod_spec(workload)}
+    spec: Manifest = {"template": {"metadata": _make_pod_metadata(workload), "spec": _make_pod_spec(workload)}}
     if workload.kind in _BATCH:
-        job = {"parallelism": workload.replicas, "completions": workload.replicas, "template": template}
-        return job if workload.kind == "Job" else {"jobTemplate": {"spec": job}}
-    spec: Manifest = {"selector": {"matchLabels": {WORKLOAD_LABEL: workload.name}}, "template": template}
+        spec = {"parallelism": workload.replicas, "completions": workload.replicas, **spec}
+        if workload.kind == "CronJob":
+            spec = {"jobTemplate": {"spec": spec}}
+    else:
+        spec = {"selector": {"matchLabels": {WORKLOAD_LABEL: workload.name}}, **spec}
     if workload.kind in SCALED:
         spec = {"replicas": workload.replicas, **spec}
     if workload.kind == "StatefulSet":
         spec["serviceName"] = workload.name
-    return spec
+    return {
+        "apiVersion": "batch/v1" if workload.kind in _BATCH else "apps/v1",
+        "kind": workload.kind,
+        "metadata": {"name": workload.name, "namespace": namespace, "labels": {WORKLOAD_LABEL: workload.name}},
+        "spec": {**spec, **workload.spec},
+    }
 
 
-def make_pod_spec(workload: Workload) -> Manifest:
-    """Return the spec of a workload's pods."""
+def _make_pod_spec(workload: Workload) -> Manifest:
     grace_s = ceil(workload.ends_in_s)
     if workload.kind == "StatefulSet":
         # Without grace a pod is gone before anybody can see it end, and its name is
         # back at once: Kubernetes forbids that to StatefulSets, and the disruption
         # controller may take the new pod for the one that was evicted.
         grace_s = max(grace_s, SHORTEST_GRACE_S)
+    asked = workload.requests
+    resources: Manifest = {"requests": asked.quantities()} if asked else {}
+    # Of others no node can give more than it has, so that the API wants a limit.
+    if firm := asked.without(*OVERSUBSCRIBED):
+        resources["limits"] = firm.quantities()
+    container: Manifest = {"name": CONTAINER, "image": workload.image}
     spec: Manifest = {
-        "containers": [_make_container(workload)],
+        "containers": [{**container, "resources": resources} if resources else container],
         "terminationGracePeriodSeconds": grace_s,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
@@ -120,7 +123,7 @@ def make_bare_pod(workload: Workload, name: str, namespace: str, lifetime_s: flo
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {**metadata, "name": name, "namespace": namespace},
-        "spec": make_pod_spec(workload),
+        "spec": _make_pod_spec(workload),
     }
 
 
@@ -134,13 +137,3 @@ def _make_pod_metadata(workload: Workload) -> Manifest:
     if annotations:
         metadata["annotations"] = annotations
     return metadata
-
-
-def _make_container(workload: Workload) -> Manifest:
-    asked = workload.requests
-    resources: Manifest = {"requests": asked.quantities()} if asked else {}
-    # Of others no node can give more than it has, so that the API wants a limit.
-    if firm := asked.without(*OVERSUBSCRIBED):
-        resources["limits"] = firm.quantities()
-    container: Manifest = {"name": CONTAINER, "image": workload.image}
-    return {**container, "resources": resources} if resources else container

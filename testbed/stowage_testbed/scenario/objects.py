@@ -116,7 +116,10 @@ def read_objects(path: str, folder: Path, taken: Collection[str], made: Mapping[
         name = str(one["metadata"].get("name", ""))
         spec = ObjectSpec(name, one, located.place)
         if not name:
-            spec = _give_name(spec, {*found, *taken})
+            prefix = str(one["metadata"]["generateName"]).rstrip("-.")
+            names = chain([prefix], (f"{prefix}-{number}" for number in count(2)))
+            name = next(one for one in names if one not in found and one not in taken)
+            spec = ObjectSpec(name, {**one, "metadata": {**one["metadata"], "name": name}}, located.place)
         elif _identify(spec) in same:
             spec = replace(spec, name=same[_identify(spec)])
             found[spec.name] = spec
@@ -135,13 +138,3 @@ def read_objects(path: str, folder: Path, taken: Collection[str], made: Mapping[
 def _identify(one: ObjectSpec) -> tuple[str, str, str, str]:
     group = str(one.manifest.get("apiVersion", "")).rpartition("/")[0]
     return group, one.kind, one.namespace, str(one.manifest["metadata"].get("name", ""))
-
-
-def _give_name(spec: ObjectSpec, taken: Collection[str]) -> ObjectSpec:
-    """Return an object with a name, made of its ``generateName``, that is not taken."""
-    metadata = spec.manifest["metadata"]
-    prefix = str(metadata["generateName"]).rstrip("-.")
-    names = chain([prefix], (f"{prefix}-{number}" for number in count(2)))
-    name = next(one for one in names if one not in taken)
-    manifest = {**spec.manifest, "metadata": {**metadata, "name": name}}
-    return replace(spec, name=name, manifest=manifest)

@@ -164,12 +164,17 @@ def _tidy(schema: Any) -> Any:
     return tidy
 
 
-def _describe_words(cls: type, schema: Schema) -> Schema:
-    texts = _descriptions_of(cls)
+def _describe_words(cls: Any, schema: Schema) -> Schema:
+    """Return a schema with the text of its class and of each field, without fields that are no settings."""
+    texts: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        texts |= _read_module(base.__module__).get(base.__qualname__, {})
+    texts |= getattr(cls, "descriptions", {})
+    hidden = {key_of(name) for name, one in getattr(cls, "__dataclass_fields__", {}).items() if not one.repr}
     properties = {
         key: {**inner, **({"description": texts[key]} if key in texts else {})}
         for key, inner in schema.get("properties", {}).items()
-        if texts.get(key) != ""
+        if key not in hidden
     }
     about = inspect.getdoc(cls) or ""
     description = " ".join(re.split(r"\n\n(?=\w+\n---)", about)[0].split())
@@ -178,15 +183,6 @@ def _describe_words(cls: type, schema: Schema) -> Schema:
         "description": description.replace("``", "`"),
         **({"properties": properties} if properties else {}),
     }
-
-
-def _descriptions_of(cls: Any) -> Mapping[str, str]:
-    """Return the text below each field of a class; an empty one hides the field."""
-    found: dict[str, str] = {}
-    for base in reversed(cls.__mro__):
-        found |= _read_module(base.__module__).get(base.__qualname__, {})
-    hidden = {key_of(one.name): "" for one in getattr(cls, "__dataclass_fields__", {}).values() if not one.repr}
-    return {**found, **hidden, **getattr(cls, "descriptions", {})}
 
 
 @functools.cache

@@ -21,7 +21,7 @@ from stowage_testbed.scenario.model import Scenario, choose_headlines
 from stowage_testbed.scenario.reading import NOUNS, Schema, find_mapping, find_words, make_schema, resolve
 from stowage_testbed.scenario.scenario_file import ScenarioFile
 from stowage_testbed.scenario.steps.kinds import ACTIONS
-from stowage_testbed.scenario.types import is_scenario_name, key_of
+from stowage_testbed.scenario.types import SCENARIO_NAME, key_of
 from stowage_testbed.scenario.yaml_file import FIXED, suggest_known
 
 _WIDTH = 88
@@ -212,7 +212,7 @@ SCHEMA_FILE = "schema.json"
 
 def write_starter(name: str, folder: Path) -> Path:
     """Write a file for a scenario and return its path; raises an InputError if it cannot be called so, or is there."""
-    if not is_scenario_name(name):
+    if not SCENARIO_NAME.fullmatch(name):
         raise InputError(f"a scenario cannot be called {name!r}; write a topic and a behaviour, as in web/scale-up")
     path = folder / f"{name}.yaml"
     text = make_starter(name)

@@ -59,34 +59,18 @@ class Of:
     sort: Sort
 
 
-def _fit(pattern: str, must: str) -> Callable[[str], str]:
-    whole = re.compile(pattern).fullmatch
-
-    def check(text: str) -> str:
-        if not whole(text):
-            raise ValueError(f"must be {must}; not the text {text!r}")
-        return text
-
-    return check
-
-
-_LABEL = rf"(?=.{{1,{LONGEST_LABEL}}}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+LABEL = re.compile(rf"(?=.{{1,{LONGEST_LABEL}}}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?")  # A DNS label
+SCENARIO_NAME = re.compile(r"[a-z0-9][-a-z0-9]*/[a-z0-9][-a-z0-9]*")  # A topic and a behaviour
 _RESOURCE = r"[a-z0-9]([-._a-zA-Z0-9/]*[a-zA-Z0-9])?"
-_SCENARIO_NAME = r"[a-z0-9][-a-z0-9]*/[a-z0-9][-a-z0-9]*"
 
 
-def _like(pattern: str, must: str) -> Written:
-    return Written(str, _fit(pattern, must))
+def _like(pattern: str | re.Pattern[str], must: str, make: Callable[[str], Any] = str) -> Written:
+    def check(text: str) -> Any:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(f"must be {must}; not the text {text!r}")
+        return make(text)
 
-
-def is_label(text: str) -> bool:
-    """Return whether a text is a DNS label, as Kubernetes demands of names."""
-    return re.fullmatch(_LABEL, text) is not None
-
-
-def is_scenario_name(text: str) -> bool:
-    """Return whether a text is a topic and a behaviour."""
-    return re.fullmatch(_SCENARIO_NAME, text) is not None
+    return Written(str, check)
 
 
 def _some(parse: Callable[[str | float], int]) -> Callable[[str | float], int]:
@@ -121,16 +105,16 @@ def allow_more(form: Any) -> None:
 
 Filled = Annotated[str, MinLen(1)]
 Label = Annotated[
-    str, _like(_LABEL, f"of lower-case letters, digits and '-', at most {LONGEST_LABEL} long, as in web-1")
+    str, _like(LABEL, f"of lower-case letters, digits and '-', at most {LONGEST_LABEL} long, as in web-1")
 ]
-ScenarioName = Annotated[str, _like(_SCENARIO_NAME, "a topic and a behaviour, as in paper/figure-1")]
+ScenarioName = Annotated[str, _like(SCENARIO_NAME, "a topic and a behaviour, as in paper/figure-1")]
 ParameterName = Annotated[str, _like(r"[a-z][a-z0-9_]*", "of lower-case letters, digits and '_', as in pods_per_node")]
 MetricName = Annotated[str, _like(r"[a-z][-a-zA-Z0-9_./]*", "as Stowage names it, such as t_sched_p99_s")]
 Resource = Annotated[str, _like(rf"(?!pods\Z){_RESOURCE}", "a resource besides pods, as in nvidia.com/gpu")]
 Further = Annotated[
     str, _like(rf"(?!(cpu|memory|pods)\Z){_RESOURCE}", "a resource besides cpu, memory and pods, as in nvidia.com/gpu")
 ]
-Priority = Annotated[int, Written(str, lambda text: int(_fit(r"-?(0|[1-9]\d{0,9})", "a whole number, as in 10")(text)))]
+Priority = Annotated[int, _like(r"-?(0|[1-9]\d{0,9})", "a whole number, as in 10", int)]
 Cpu = Annotated[int, Written(str | float, parse_cpu)]  # Milli-CPU
 Memory = Annotated[int, Written(str | float, parse_memory)]
 """Bytes, or an amount of another resource in its own whole units."""
