@@ -8,7 +8,6 @@ import base64
 import hashlib
 import json
 from collections.abc import Sequence
-from functools import cache
 from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -16,6 +15,13 @@ from markupsafe import Markup
 
 ASSETS = files("stowage_testbed.page") / "assets"
 STYLES = ("base.css", "page.css")
+TEMPLATES = Environment(
+    loader=PackageLoader("stowage_testbed.page", "assets"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
 
 BARS = ("dom.js", "axis.js", "moment.js", "bars.js", "node.js")
 """Scripts that draw nodes as bars, in the order in which they need each other."""
@@ -49,24 +55,15 @@ def offline_page(
         "base-uri 'none'",
         "form-action 'none'",
     ]
-    template = _templates().get_template(f"{folder}/page.html.j2")
-    return template.render(
+    # A name could end the script element otherwise; JSON means the same either way.
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    text = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return TEMPLATES.get_template(f"{folder}/page.html.j2").render(
         policy="; ".join(policy),
         style=Markup(style),  # noqa: S704 - files of these packages
         script=Markup(script),  # noqa: S704 - files of these packages
-        data=Markup(_json(data)),  # noqa: S704 - no "<" is left in it
+        data=Markup(text),  # noqa: S704 - no "<" is left in it
         **values,
-    )
-
-
-@cache
-def _templates() -> Environment:
-    return Environment(
-        loader=PackageLoader("stowage_testbed.page", "assets"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
     )
 
 
@@ -79,9 +76,3 @@ def _policy_hash(content: str) -> str:
     """Return what a content security policy names the one allowed content by."""
     digest = hashlib.sha256(content.encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"
-
-
-def _json(data: object) -> str:
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
-    # A name could end the script element otherwise; JSON means the same either way.
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

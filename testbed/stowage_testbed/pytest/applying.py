@@ -6,7 +6,7 @@ from http import HTTPStatus
 from pathlib import Path
 
 from stowage_testbed.api.client import Manifest, ask
-from stowage_testbed.api.kinds import DEFINITION, Kind
+from stowage_testbed.api.kinds import DEFINITION
 from stowage_testbed.api.manifests import Given, read_manifests
 from stowage_testbed.api.objects import Objects, make_manifest
 from stowage_testbed.api.pod_templates import PodOverrides, change_pods, override_pod
@@ -53,26 +53,21 @@ class Applier:
             ask(self._environment.api, "DELETE", path, f"delete {path}", body, allowed=gone)
 
     def _apply(self, manifest: Manifest) -> Manifest:
-        kind = self._environment.kinds.of(manifest)
-        metadata = dict(manifest["metadata"])
+        api, kind, metadata = self._environment.api, self._environment.kinds.of(manifest), dict(manifest["metadata"])
         if kind.namespaced:
             metadata.setdefault("namespace", self._namespace)
-        body = with_overrides_for({**manifest, "metadata": metadata}, self._environment.pod_overrides)
-        made = self._send(kind, body)
-        if kind.name == "Namespace":
-            await_account(self._environment, metadata["name"])
-        if kind.name == DEFINITION:
-            Objects(self._environment.api).await_definition(metadata["name"], HANG_S)
-        return made
-
-    def _send(self, kind: Kind, body: Manifest) -> Manifest:
-        metadata, api = body["metadata"], self._environment.api
         namespace, name = metadata.get("namespace", ""), metadata.get("name")
         if name and namespace != self._namespace:
             path = kind.path(namespace, name)
             if not ask(api, "GET", path, f"read {path}", allowed={HTTPStatus.NOT_FOUND}):
                 self._outside.append(path)
-        return Objects(api).apply(body, manager="stowage-pytest")
+        body = with_overrides_for({**manifest, "metadata": metadata}, self._environment.pod_overrides)
+        made = Objects(api).apply(body, manager="stowage-pytest")
+        if kind.name == "Namespace":
+            await_account(self._environment, metadata["name"])
+        if kind.name == DEFINITION:
+            Objects(api).await_definition(metadata["name"], HANG_S)
+        return made
 
 
 def with_overrides_for(manifest: Manifest, pod_overrides: PodOverrides | None) -> Manifest:

@@ -41,21 +41,18 @@ class ScenarioFile(pytest.File):
             scenarios = load_file(self.path)
         except StowageError as error:
             raise self.CollectError(str(error)) from error
+        # Long scenarios run if `-m` speaks of them, or this very file is named.
+        named = [self.config.invocation_params.dir / arg.split("::")[0] for arg in self.config.args]
+        with_long = FULL in str(self.config.getoption("-m")) or self.path in named
         for scenario in scenarios:
-            if FULL in scenario.labels and not self._is_asked_for():
-                continue  # takes long
+            if FULL in scenario.labels and not with_long:
+                continue
             name, test = scenario.variant or DEFAULT_VARIANT, _test_of(scenario)
             item: pytest.Function = pytest.Function.from_parent(self, name=name, callobj=test)
             item.add_marker("stowage")
             for label in scenario.labels:
                 item.add_marker(pytest.mark.stowage(label=label))
             yield item
-
-    def _is_asked_for(self) -> bool:
-        """Return whether `-m` speaks of long scenarios, or this very file is named."""
-        config = self.config
-        named = [config.invocation_params.dir / arg.split("::")[0] for arg in config.args]
-        return FULL in str(config.getoption("-m")) or self.path in named
 
 
 def _test_of(scenario: Scenario) -> Callable[[ScenarioSession], None]:

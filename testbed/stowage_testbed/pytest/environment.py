@@ -127,7 +127,10 @@ class SessionEnvironment:
         (arm,) = choose_arms((), [check_file(folder / name)]) if is_file else choose_arms([str(name)])
         with speaking(self._config):
             install_arms([arm])
-        self._set_release_aside()
+        # A release that somebody else installed stays, and is refused.
+        if (self._owned or self._wanted) and Objects(self.api).list_all("Deployment", RELEASE_NAMESPACE):
+            self._remove_release()
+            self._release_changed = True
         refuse_second_scheduler(self.api, self.cluster.name)
         if self._serving is None or self._serving[0] != arm or not _lives(self._serving[1]):
             self.make_way()
@@ -169,14 +172,6 @@ class SessionEnvironment:
         )
         self._wanted, self._release_changed = wanted, False
         return release
-
-    def _set_release_aside(self) -> None:
-        """Remove the release until it is wanted again, unless somebody else installed it."""
-        if not self._owned and self._wanted is None:
-            return
-        if Objects(self.api).list_all("Deployment", RELEASE_NAMESPACE):
-            self._remove_release()
-            self._release_changed = True
 
     def _remove_release(self) -> None:
         uninstall_release(Release(self.cluster, "stowage", RELEASE_NAMESPACE))
