@@ -17,7 +17,16 @@ from stowage_testbed.api.label_selector import selects
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.simulate import Simulator
 from stowage_testbed.text.lines import count
-from stowage_testbed.whatif.engine import A_REFUSED_PLAN, Engine, Proposal, running_engine
+from stowage_testbed.whatif.engine import (
+    A_REFUSED_PLAN,
+    Engine,
+    Leaving,
+    Proposal,
+    key_of,
+    most_that_holds,
+    rehearse,
+    running_engine,
+)
 from stowage_testbed.whatif.findings import (
     NO_PLACE,
     NOT_WORTH_IT,
@@ -42,7 +51,6 @@ from stowage_testbed.whatif.outcome import (
     refused_classes,
     unjudged_running,
 )
-from stowage_testbed.whatif.rehearsal import Leaving, key_of, most_that_holds, rehearse
 from stowage_testbed.whatif.settings import INSTANCE_TYPE, POOL, SPOT, PlanLimits, capacity_type, first_label
 
 SOLVING_SHARE = 0.6  # Of the time, for the plan; the rest is for rehearsing it

@@ -8,7 +8,7 @@ import pytest
 
 from stowage_testbed.simulate import Instance, Placements
 from stowage_testbed.whatif.emptying import cost_of_move
-from stowage_testbed.whatif.rehearsal import Leaving, Rehearsal, most_that_holds, rehearse
+from stowage_testbed.whatif.engine import Leaving, Rehearsal, most_that_holds, rehearse
 
 
 def _pod(name: str, node: str = "") -> dict[str, Any]:
