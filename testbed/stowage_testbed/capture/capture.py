@@ -66,8 +66,6 @@ class Capture:
 def capture(found: Found) -> Capture:
     """Return what scheduling depends on, nodes and workloads under their new names."""
     workloads, notes = capture_pods(found)
-    known = {one["metadata"]["name"] for one in found.of("RuntimeClass")}
-    workloads = [replace(one, spec=_settle_runtime_class(one.spec, known)) for one in workloads]
     asking = ("PersistentVolume", "StorageClass", "RuntimeClass", "ResourceSlice")
     bodies = [*(one.spec for one in workloads), *(one for kind in asking for one in found.of(kind))]
     pools, names, cordoned = capture_nodes(found.of("Node"), {HOSTNAME, *_list_asked(bodies)})
@@ -79,23 +77,21 @@ def capture(found: Found) -> Capture:
     if found.unreadable:
         notes.append(Note(f"{found.unreadable} items that are no Kubernetes objects"))
     taints = {taint.key for pool in pools for taint in pool.taints} & {*OF_CONDITIONS.values()}
-    settled = tuple(_settle(one, names, sorted(taints), in_one) for one in workloads)
+    classes = {one["metadata"]["name"] for one in found.of("RuntimeClass")}
+    settled = tuple(_settle(one, names, sorted(taints), classes, in_one) for one in workloads)
     return Capture(pools, names, cordoned, settled, tuple(objects.manifests), tuple(objects.quotas), tuple(notes))
 
 
-def _settle_runtime_class(spec: Manifest, known: set[str]) -> Manifest:
-    """Return a pod's spec that names a class only if it comes along; admission gives the pod its overhead."""
-    left_out = {"overhead"} if spec.get("runtimeClassName") in known else {"overhead", "runtimeClassName"}
-    return {key: value for key, value in spec.items() if key not in left_out}
-
-
 def _settle(
-    one: CapturedWorkload, names: Mapping[str, str], taints: list[str], in_one: OneNamespace
+    one: CapturedWorkload, names: Mapping[str, str], taints: list[str], classes: set[str], in_one: OneNamespace
 ) -> CapturedWorkload:
     """Return a workload in the one namespace, on the nodes as they are called now."""
     pod = in_one.rewrite_pod(one.namespace, {"metadata": {"labels": one.labels}, "spec": one.spec})
     spec: dict[str, Any] = rename_nodes(pod["spec"], names)
     spec.pop("schedulerName", None)
+    spec.pop("overhead", None)  # Admission gives it to the pod again
+    if spec.get("runtimeClassName") not in classes:
+        spec.pop("runtimeClassName", None)
     if one.kind == "DaemonSet":
         # Many tolerate every taint: they are kept off the node that a run has besides.
         spec = require(spec, {"key": HOST_TAINT, "operator": "DoesNotExist"})
@@ -274,7 +270,13 @@ class ObjectCapture:
             reduced["metadata"]["name"] = new
             used[str(spec.get("storageClassName") or "")] = None
             if volume := volumes.get(spec.get("volumeName", "")):
-                yield self._make_volume(volume)
+                # Its claim, which names it, is bound to it again.
+                body = _strip(volume)
+                again = {key: body["spec"][key] for key in _OF_VOLUME if key in body["spec"]}
+                if "csi" not in again:
+                    again["hostPath"] = {"path": "/volumes"}
+                again["persistentVolumeReclaimPolicy"] = "Retain"
+                yield {**body, "spec": rename_nodes(again, self._node_names)}
                 drivers.add((volume["spec"].get("csi") or {}).get("driver"))
             elif spec.get("volumeName"):
                 unknown += 1
@@ -304,15 +306,6 @@ class ObjectCapture:
                 for number, pod in enumerate(one.pods):
                     yield (one.namespace, f"{name}-{pod}"), f"{name}-{one.name}-{number}"
         yield from shared.items()
-
-    def _make_volume(self, volume: Manifest) -> Manifest:
-        """Return a volume that its claim, which names it, is bound to again."""
-        reduced = _strip(volume)
-        spec = {key: reduced["spec"][key] for key in _OF_VOLUME if key in reduced["spec"]}
-        if "csi" not in spec:
-            spec["hostPath"] = {"path": "/volumes"}
-        spec["persistentVolumeReclaimPolicy"] = "Retain"
-        return {**reduced, "spec": rename_nodes(spec, self._node_names)}
 
     def _list_devices(self) -> Iterator[Manifest]:
         for kind in ("DeviceClass", "ResourceClaimTemplate", "ResourceSlice"):

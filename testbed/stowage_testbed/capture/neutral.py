@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,6 @@ from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.kinds import DEFINITION
 from stowage_testbed.capture.capture import Capture, rename_nodes
 from stowage_testbed.capture.reading import FURTHER
-from stowage_testbed.capture.workloads import CapturedWorkload
 from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, Taint
 from stowage_testbed.whatif.inventory import kind_of
 
@@ -113,7 +112,13 @@ def make_neutral(captured: Capture) -> Capture:
         pools.append(new)
         names |= dict(zip(pool.node_names(), new.node_names(), strict=True))
     plain.keep(names.values())
-    own = names | dict(_pair_claim_names(captured.workloads, plain))
+    own = dict(names)
+    for one in captured.workloads:
+        for claim in one.claims:
+            # The name of each claim that a StatefulSet looks for.
+            before = f"{claim['metadata']['name']}-{one.name}"
+            after = f"{plain.name(claim['metadata']['name'])}-{plain.name(one.name, 'workload')}"
+            own |= {f"{before}-{number}": f"{after}-{number}" for number in range(len(one.pods))}
     workloads = [
         replace(
             one,
@@ -135,16 +140,6 @@ def make_neutral(captured: Capture) -> Capture:
         tuple(_rename_object(one, own, plain) for one in captured.quotas),
         tuple(replace(one, names=()) for one in captured.notes),
     )
-
-
-def _pair_claim_names(workloads: Iterable[CapturedWorkload], plain: _Words) -> Iterator[tuple[str, str]]:
-    """Yield the old and the new name of each claim that a StatefulSet looks for."""
-    for one in workloads:
-        for claim in one.claims:
-            old = claim["metadata"]["name"], one.name
-            new = plain.name(old[0]), plain.name(old[1], "workload")
-            for number in range(len(one.pods)):
-                yield f"{'-'.join(old)}-{number}", f"{'-'.join(new)}-{number}"
 
 
 def _rename_object(one: Manifest, names: dict[str, str], plain: _Words) -> Manifest:

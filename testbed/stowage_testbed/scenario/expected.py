@@ -64,6 +64,7 @@ class Bounds:
 Range = Annotated[Bounds, Written(Count | Bounds, Bounds.of)]
 
 
+@allow_more
 class WrittenObject(TypedDict, total=False):
     """What must hold of one object, as a file has it.
 
@@ -80,9 +81,6 @@ class WrittenObject(TypedDict, total=False):
     """Pods that took of a Reservation, by workload. A workload that is not named took nothing."""
     allocated: Mapping[Resource, Quantity]
     """What they took, by resource, as in 100m of cpu or 2G of memory."""
-
-
-allow_more(WrittenObject)
 
 
 def _refuse_nothing(written: WrittenObject) -> WrittenObject:

@@ -87,11 +87,6 @@ class Cell:
         """Return the cell as text, as in ``n32-p8-k4-u105``."""
         return f"n{self.nodes}-p{self.pods_per_node}-k{self.priorities}-u{self.usage_percent}"
 
-    @property
-    def usage(self) -> float:
-        """Return the usage as a share."""
-        return self.usage_percent / 100
-
 
 def grid() -> tuple[Cell, ...]:
     """Return the paper's 96 cells."""
@@ -127,7 +122,7 @@ class Case:
     def scenario(self, attempt: int) -> Scenario:
         """Return nodes and workload of the ``attempt``-th try."""
         cell, seed = self.cell, self.seed(attempt)
-        spec = InstanceSpec(seed, cell.nodes, cell.pods_per_node, cell.priorities, cell.usage)
+        spec = InstanceSpec(seed, cell.nodes, cell.pods_per_node, cell.priorities, cell.usage_percent / 100)
         pool, workload = generate(spec)
         if self.family is Family.LABELS:
             draw = random.Random(seed)  # noqa: S311 - not a secret

@@ -45,6 +45,7 @@ WorkloadKind = Literal["ReplicaSet", "Deployment", "StatefulSet", "DaemonSet", "
 CatchWhat = Literal["events", "logs", "objects", "describe"]
 
 
+@allow_more
 class ContainerResources(TypedDict, total=False):
     """What a container asks for and may use."""
 
@@ -52,6 +53,7 @@ class ContainerResources(TypedDict, total=False):
     """What the scheduler counts."""
 
 
+@allow_more
 class Container(TypedDict, total=False):
     """A container of a pod."""
 
@@ -63,6 +65,7 @@ class Container(TypedDict, total=False):
     """Requests and limits."""
 
 
+@allow_more
 class Pod(TypedDict, total=False):
     """What a pod is; whatever else Kubernetes knows may stand there, too."""
 
@@ -83,10 +86,6 @@ class Pod(TypedDict, total=False):
     """Taints that the pods tolerate."""
     topologySpreadConstraints: tuple[Anything, ...]
     """How the pods spread over zones or nodes."""
-
-
-for _form in (ContainerResources, Container, Pod):
-    allow_more(_form)
 
 
 @dataclass(frozen=True, slots=True)

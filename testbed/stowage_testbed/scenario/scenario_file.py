@@ -57,6 +57,7 @@ Timeouts.descriptions = dict.fromkeys(["end", *_LIMITED], "Deadline in seconds."
 Timeouts.__doc__ = "Deadlines by kind of step; `end` is of what is expected of the end."
 
 
+@allow_more
 class Metadata(TypedDict, total=False):
     """What is said of an object, and whatever else Kubernetes knows."""
 
@@ -70,6 +71,7 @@ class Metadata(TypedDict, total=False):
     """Annotations of the object."""
 
 
+@allow_more
 class WrittenManifest(TypedDict, total=False):
     """An object of any kind, and whatever else Kubernetes knows of it."""
 
@@ -81,10 +83,6 @@ class WrittenManifest(TypedDict, total=False):
     """Labels, annotations, and whatever else Kubernetes knows."""
     spec: Anything
     """As Kubernetes knows it."""
-
-
-allow_more(Metadata)
-allow_more(WrittenManifest)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,6 @@ PLACEHOLDER = re.compile(r"\$\{\s*([^}]*?)\s*\}")
 FIXED = ("name", "description", "parameters", "variants")
 """Sections in which no parameter is used: they say what the scenario is."""
 
-_BOOLEAN = {"yes": True, "true": True, "on": True}
 _TYPES: Mapping[str, type | tuple[type, ...]] = {
     "integer": int,
     "number": (int, float),
@@ -229,7 +228,7 @@ def _read_scalar(node: Any) -> Any:
             number = constructor.construct_yaml_float(node)
             return number if math.isfinite(number) else text
         case "bool":
-            return _BOOLEAN.get(text.lower(), False)
+            return constructor.bool_values.get(text.lower(), False)
         case "null":
             return None
     return text
