@@ -107,8 +107,12 @@ class OneNamespace:
         return spec
 
     def _rename_in_pod(self, spec: Manifest, namespace: str) -> None:
-        if volumes := spec.get("volumes"):
-            spec["volumes"] = [self._rename_volume(one, namespace) for one in volumes]
+        for volume in (volumes := [dict(one) for one in spec.get("volumes") or ()]):
+            if claim := volume.get("persistentVolumeClaim"):
+                own = self._name_claim(namespace, claim["claimName"])
+                volume["persistentVolumeClaim"] = {**claim, "claimName": own}
+        if volumes:
+            spec["volumes"] = volumes
         for field, key in _NAMED_IN_PODS:
             if field in spec:
                 spec[field] = [
@@ -117,13 +121,6 @@ class OneNamespace:
         for field, key in _NAMED_ONCE:
             if one := spec.get(field):
                 spec[field] = {**one, key: self.name(namespace, one[key])}
-
-    def _rename_volume(self, volume: Manifest, namespace: str) -> Manifest:
-        claim = volume.get("persistentVolumeClaim")
-        if not claim:
-            return volume
-        own = self._name_claim(namespace, claim["claimName"])
-        return {**volume, "persistentVolumeClaim": {**claim, "claimName": own}}
 
     def _name_claim(self, namespace: str, name: str) -> str:
         """Return what a claim is called; a StatefulSet's by the StatefulSet's name."""

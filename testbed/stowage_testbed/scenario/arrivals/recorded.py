@@ -226,9 +226,15 @@ class _ReplayBuilder:
             case ObjectSeen():
                 self._take_object(line)
             case Scaled():
-                self._scale(line)
+                key = (line.kind, line.namespace, line.name)
+                if made := self._objects.get(key):
+                    change = {"spec": {"replicas": line.replicas}}
+                    self._objects[key] = {**made, "spec": {**made["spec"], **change["spec"]}}
+                    self._add(line.t, "patch", name_kind(made), made["metadata"]["name"], body=change)
             case ObjectGone():
-                self._remove(line)
+                made = self._objects.pop((line.kind, line.namespace, line.name), None)
+                if made is not None and line.kind not in FIRST_KINDS:
+                    self._add(line.t, "delete", name_kind(made), made["metadata"]["name"])
             case PodCame():
                 self._take_pod(line)
             case _:
@@ -236,7 +242,18 @@ class _ReplayBuilder:
                 pass
 
     def finish(self) -> RecordedReplay:
-        self._add_missing_classes()
+        # Nobody could list the priority classes that pods name and no line has.
+        for one in self._templates.values():
+            name = one.spec.get("priorityClassName", "")
+            key = f"PriorityClass/{name}"
+            if name and not name.startswith(_SYSTEM) and key not in self._classes:
+                self._classes[key] = {
+                    "apiVersion": "scheduling.k8s.io/v1",
+                    "kind": "PriorityClass",
+                    "metadata": {"name": name},
+                    "value": one.spec.get("priority", 0),
+                }
+                self._wide[name_kind(self._classes[key]), name] = None
         first = FirstState(
             tuple(self._first_nodes),
             (*self._classes.values(), *self._first_objects),
@@ -310,18 +327,6 @@ class _ReplayBuilder:
         lifetime_s = median(ran) / self._speed if ran else _NEVER_S
         return change_pods(labelled, lambda pod: spell_lifetime(pod, lifetime_s))
 
-    def _scale(self, line: Scaled) -> None:
-        key = (line.kind, line.namespace, line.name)
-        if made := self._objects.get(key):
-            change = {"spec": {"replicas": line.replicas}}
-            self._objects[key] = {**made, "spec": {**made["spec"], **change["spec"]}}
-            self._add(line.t, "patch", name_kind(made), made["metadata"]["name"], body=change)
-
-    def _remove(self, line: ObjectGone) -> None:
-        made = self._objects.pop((line.kind, line.namespace, line.name), None)
-        if made is not None and line.kind not in FIRST_KINDS:
-            self._add(line.t, "delete", name_kind(made), made["metadata"]["name"])
-
     def _take_pod(self, line: PodCame) -> None:
         life, owner = self._lives[id(line)], line.owner
         # The watch of its controller may have been a little later.
@@ -357,20 +362,6 @@ class _ReplayBuilder:
         """Return what the pods of a controller, or one without, count as."""
         labels = self._templates[template].labels
         return labels.get(WORKLOAD_LABEL) or shorten(name, _LONGEST_LABEL)
-
-    def _add_missing_classes(self) -> None:
-        """Make the priority classes that pods name and nobody could list."""
-        for one in self._templates.values():
-            name = one.spec.get("priorityClassName", "")
-            key = f"PriorityClass/{name}"
-            if name and not name.startswith(_SYSTEM) and key not in self._classes:
-                self._classes[key] = {
-                    "apiVersion": "scheduling.k8s.io/v1",
-                    "kind": "PriorityClass",
-                    "metadata": {"name": name},
-                    "value": one.spec.get("priority", 0),
-                }
-                self._wide[name_kind(self._classes[key]), name] = None
 
 
 def _collect_runs(lives: Iterable[Life]) -> Mapping[Key, list[float]]:
