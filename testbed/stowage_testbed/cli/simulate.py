@@ -58,8 +58,8 @@ def simulate(
     from stowage_testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
     from stowage_testbed.policyday.evaluation import evaluate_policy  # noqa: PLC0415
     from stowage_testbed.policyday.evaluation import make_tables as tables_of_policy  # noqa: PLC0415
-    from stowage_testbed.policyday.policy import read_policy  # noqa: PLC0415
-    from stowage_testbed.policyday.trial import TOOL, Settings, find_arm  # noqa: PLC0415
+    from stowage_testbed.policyday.policy import find_arm, read_policy  # noqa: PLC0415
+    from stowage_testbed.policyday.trial import TOOL, Settings  # noqa: PLC0415
     from stowage_testbed.simulate.trace_answer import (  # noqa: PLC0415
         make_document,
         make_tables,

@@ -12,8 +12,8 @@ from typing import Any
 
 from stowage_testbed.amounts.price import MICROS
 from stowage_testbed.observe.pod import key_of
-from stowage_testbed.policyday.policy import Policy, find_windows
-from stowage_testbed.policyday.trial import EVICTED, Arm, Prove, Settings, State, Trial, run_arm
+from stowage_testbed.policyday.policy import Arm, Policy, find_windows
+from stowage_testbed.policyday.trial import EVICTED, Prove, Settings, State, Trial, run_arm
 from stowage_testbed.simulate import find_profile
 from stowage_testbed.simulate.virtual_time import Life
 from stowage_testbed.text.tables import Table

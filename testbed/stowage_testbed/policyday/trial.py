@@ -2,113 +2,27 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from heapq import merge
 from operator import itemgetter
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
-import yaml
 
 from stowage_testbed.amounts.resources import Resources
-from stowage_testbed.base.errors import InputError
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.pod import requests_of
 from stowage_testbed.optimizer_service.service import running_service
-from stowage_testbed.policyday.policy import Policy, Window
-from stowage_testbed.simulate import find_profile
+from stowage_testbed.policyday.policy import Arm, Policy, Window, configured
 from stowage_testbed.simulate.process import LineProcess
 from stowage_testbed.simulate.virtual_time import Event, PassedTime, World, make_events, make_node
 from stowage_testbed.toolchain import tool_path
 from stowage_testbed.trace.format import NodeSeen
 from stowage_testbed.trace.reading import Trace
-
-MOST_ALLOCATED = {
-    "name": "NodeResourcesFit",
-    "args": {
-        "scoringStrategy": {
-            "type": "MostAllocated",
-            "resources": [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}],
-        }
-    },
-}
-"""As the descheduler's documents ask for beside HighNodeUtilization."""
-
-
-@dataclass(frozen=True, slots=True)
-class Arm:
-    """What acts in the windows: the descheduler's plugin, the policy by the optimiser's plans, or nothing.
-
-    With ``most_allocated`` the scheduler scores by it. With ``is_killed`` it is killed in each window, again and again.
-    """
-
-    name: str
-    deschedules: bool = False
-    most_allocated: bool = False
-    plans: bool = False
-    is_killed: bool = False
-
-
-ARMS = {
-    arm.name: arm
-    for arm in (
-        Arm("policy", plans=True),
-        Arm("policy-most-allocated", plans=True, most_allocated=True),
-        Arm("policy-killed", plans=True, is_killed=True),
-        Arm("none"),
-        Arm("none-most-allocated", most_allocated=True),
-        Arm("high-node-utilization", deschedules=True),
-        Arm("high-node-utilization-most-allocated", deschedules=True, most_allocated=True),
-    )
-}
-
-
-def find_arm(name: str) -> Arm:
-    """Return the arm of a name, or raise an InputError with those that there are."""
-    if name not in ARMS:
-        raise InputError(f"no arm {name!r}; there are: {', '.join(ARMS)}")
-    return ARMS[name]
-
-
-WITH_OPTIMISER = {"default": "optimizer", "deterministic": "optimizer-deterministic"}
-"""The chart's profiles that differ in the optimiser."""
-
-
-@contextmanager
-def configured(arm: Arm, profile: Path, arguments: Mapping[str, Any] | None = None) -> Iterator[Path]:
-    """Yield an arm's KubeSchedulerConfiguration, from a profile without the optimiser and the plugin's ``arguments``.
-
-    An `InputError` if the profile is not of that kind, or the arm plans and the chart has none with the optimiser.
-    """
-    if arm.plans:
-        if profile.stem not in WITH_OPTIMISER or profile != find_profile(profile.stem):
-            raise InputError(
-                f"{profile}: a policy needs a scheduler with the optimiser: leave out "
-                "--profile, or name default or deterministic"
-            )
-        profile = find_profile(WITH_OPTIMISER[profile.stem])
-    plugins = [MOST_ALLOCATED] if arm.most_allocated else []
-    if arm.plans:
-        plugins.append({"name": "PriorityOptimizer", "args": dict(arguments or {})})
-    try:
-        configuration = yaml.safe_load(profile.read_text(encoding="utf-8"))
-        for one in configuration["profiles"]:
-            names = {plugin["name"] for plugin in plugins}
-            others = [a for a in one.get("pluginConfig", ()) if a["name"] not in names]
-            if others or plugins:
-                one["pluginConfig"] = [*others, *plugins]
-    except (OSError, yaml.YAMLError, TypeError, KeyError) as error:
-        raise InputError(f"{profile}: is no KubeSchedulerConfiguration with profiles ({error})") from error
-    with TemporaryDirectory() as folder:
-        file = Path(folder) / profile.name
-        file.write_text(yaml.safe_dump(configuration), encoding="utf-8")
-        yield file
-
 
 TOOL = "descheduler-pass"
 
@@ -317,7 +231,8 @@ class _Acting:
             due.append((at_s, partial(self.open, outcome=one)))
             if is_killed:
                 kills = (at_s + after_s for after_s in KILLED_AFTER_S)
-                due += ((kill_s, self.kill) for kill_s in kills if kill_s < end_s)
+                restarts = ({"at": kill_s, "restart": True} for kill_s in kills if kill_s < end_s)
+                due += ((restart["at"], partial(self.happen, event=restart)) for restart in restarts)
             while self.descheduler and at_s < end_s:
                 due.append((at_s, partial(self.run_pass, outcome=one, descheduler=self.descheduler)))
                 at_s += INTERVAL_S
@@ -342,9 +257,6 @@ class _Acting:
     def close(self, at_s: float, outcome: WindowOutcome) -> None:
         self.opened = None
         outcome.used_after = nodes_in_use(self.world.tell_state(at_s))
-
-    def kill(self, at_s: float) -> None:
-        self.world.happen({"at": at_s, "restart": True})
 
     def scale(self, at_s: float) -> None:
         assert self.scaler  # noqa: S101 - due with one only

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.amounts.message import resources_of
@@ -99,11 +100,7 @@ class Ranking:
         return tuple(rising)
 
     def _from_above(self, counts: Mapping[int, int]) -> list[int]:
-        sums, above = [], 0
-        for priority in self.priorities:
-            above += counts.get(priority, 0)
-            sums.append(above)
-        return sums
+        return list(accumulate(counts.get(priority, 0) for priority in self.priorities))
 
 
 def nodes_in_use(snapshot: pb.Snapshot, goes: Mapping[str, str] | None = None) -> frozenset[str]:

@@ -12,8 +12,8 @@ import pytest
 from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.observe.node import Node
 from stowage_testbed.policyday.evaluation import evaluate_policy
-from stowage_testbed.policyday.policy import Opening, Policy, Window, find_windows, read_policy
-from stowage_testbed.policyday.trial import Descheduler, Settings, find_arm, run_arm
+from stowage_testbed.policyday.policy import Opening, Policy, Window, find_arm, find_windows, read_policy
+from stowage_testbed.policyday.trial import Descheduler, Settings, run_arm
 from stowage_testbed.simulate import find_profile
 from stowage_testbed.simulate.virtual_time import World, make_events
 from stowage_testbed.trace.format import (

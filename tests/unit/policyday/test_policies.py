@@ -6,8 +6,7 @@ import pytest
 import yaml
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.policyday.policy import Opening, read_policy
-from stowage_testbed.policyday.trial import configured, find_arm
+from stowage_testbed.policyday.policy import Opening, configured, find_arm, read_policy
 from stowage_testbed.simulate import find_profile
 
 POLICY = """\

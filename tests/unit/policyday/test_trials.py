@@ -4,8 +4,8 @@ from typing import Any
 
 from stowage_testbed.observe.node import Node
 from stowage_testbed.policyday.evaluation import figures_of, pods_as_they_may_move
-from stowage_testbed.policyday.policy import Window
-from stowage_testbed.policyday.trial import IDLE_S, Autoscaler, Trial, WindowOutcome, find_arm, nodes_in_use
+from stowage_testbed.policyday.policy import Window, find_arm
+from stowage_testbed.policyday.trial import IDLE_S, Autoscaler, Trial, WindowOutcome, nodes_in_use
 from stowage_testbed.simulate.virtual_time import Life, PassedTime
 from stowage_testbed.trace.format import Header, NodeSeen, Owner, PodCame
 from stowage_testbed.trace.reading import Trace
