@@ -213,7 +213,7 @@ class ObjectCapture:
         self.quotas = list(self._list_quotas())
         """For after the pods."""
         if foreign := found.foreign():
-            self._note("kinds that Kubernetes' scheduler does not know", *foreign)
+            self.notes.append(Note("kinds that Kubernetes' scheduler does not know", tuple(foreign)))
 
     def _list_all(self) -> Iterator[Manifest]:
         found = self._found
@@ -224,11 +224,13 @@ class ObjectCapture:
         yield from (_strip(one) for one in found.of("RuntimeClass") if one["metadata"]["name"] in classes)
         yield from self._list_storage()
         yield from self._list_devices()
-        yield from self._list_budgets()
+        for one in found.of("PodDisruptionBudget"):
+            # A budget comes if some pods count for it; without a selector it is of no pod.
+            selector = one["spec"].get("selector")
+            inside = (each for each in self._workloads if each.namespace == key_of(one)[0])
+            if selector is not None and any(selects(selector, each.labels) for each in inside):
+                yield self._move(one)
         yield from (self._move(one) for one in (*found.of("PodGroup"), *found.of_asked()))
-
-    def _note(self, text: str, *names: str) -> None:
-        self.notes.append(Note(text, names))
 
     def _move(self, one: Manifest) -> Manifest:
         return _strip(self._in_one.rewrite(one))
@@ -237,7 +239,7 @@ class ObjectCapture:
         """Yield quotas; of classes of priority they name those that a run makes."""
         quotas = self._found.of("ResourceQuota")
         if self._in_one.apart and quotas:
-            self._note(f"{len(quotas)} quotas, which are of one namespace each")
+            self.notes.append(Note(f"{len(quotas)} quotas, which are of one namespace each"))
             return
         priorities = self._found.of("PriorityClass")
         classes = {one["metadata"]["name"]: name_priority_class(int(one["value"])) for one in priorities}
@@ -246,14 +248,6 @@ class ObjectCapture:
                 if one.get("scopeName") == "PriorityClass":
                     one["values"] = [classes.get(v, v) for v in one.get("values") or ()]
             yield quota
-
-    def _list_budgets(self) -> Iterator[Manifest]:
-        """Yield the budgets that some pods count for; without a selector they are of no pod."""
-        for one in self._found.of("PodDisruptionBudget"):
-            selector = one["spec"].get("selector")
-            inside = (each for each in self._workloads if each.namespace == key_of(one)[0])
-            if selector is not None and any(selects(selector, each.labels) for each in inside):
-                yield self._move(one)
 
     def _list_storage(self) -> Iterator[Manifest]:
         """Yield claims of the pods, their volumes and classes, and limits of nodes."""
@@ -292,7 +286,7 @@ class ObjectCapture:
                 spec = {"drivers": [{**driver, "nodeID": name} for driver in limits]}
                 yield {**_strip(one), "metadata": {"name": name}, "spec": spec}
         if unknown:
-            self._note(f"{unknown} claims or volumes that were not among what was read")
+            self.notes.append(Note(f"{unknown} claims or volumes that were not among what was read"))
 
     def _pair_claims(self) -> Iterator[tuple[tuple[str, str], str]]:
         """Yield the old namespace and name of each claim, and its new name."""
@@ -316,7 +310,7 @@ class ObjectCapture:
         claims = self._found.of("ResourceClaim")
         yield from (self._move(one) for one in claims if not one["metadata"].get("ownerReferences"))
         if held := sum(bool((one.get("status") or {}).get("allocation")) for one in claims):
-            self._note(f"which devices {held} claims have been given")
+            self.notes.append(Note(f"which devices {held} claims have been given"))
 
 
 def rename_nodes(value: Any, names: Mapping[str, str]) -> Any:
