@@ -147,13 +147,11 @@ class Objects:
 
     def exists(self, kind: str, name: str, *, namespace: str = "") -> bool:
         """Return whether there is such an object; not of a kind that is not served."""
-        try:
-            self.read(kind, name, namespace=namespace)
-        except ApiRefusedError as error:
-            if error.status == HTTPStatus.NOT_FOUND:
-                return False
-            raise
-        return True
+        served = self.kinds.find_served(kind)
+        if served is None:
+            return False
+        path, missing = served.path(namespace, name), {HTTPStatus.NOT_FOUND}
+        return bool(self._ask("GET", path, f"read {kind} {name}", allowed=missing))
 
     def delete(self, kind: str, name: str, *, namespace: str = "", at_once: bool = False) -> None:
         """Delete an object; no error if it is not there, nor if its kind is not served.

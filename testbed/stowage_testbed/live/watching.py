@@ -81,11 +81,6 @@ class LiveWatch:
         self._start = self._looked = self._watches.clock.now()
         self._thread = threading.Thread(target=self._run, name="live-watch", daemon=True)
 
-    @property
-    def began_ms(self) -> int:
-        """When what is shown began, in milliseconds since 1970."""
-        return self._start.wall_ns // 1_000_000
-
     def begin(self) -> None:
         """List what there is, and watch it; a StowageError if nodes or pods may not be listed, or no answer comes."""
         listed = self._watch(SHOWN)
@@ -105,7 +100,8 @@ class LiveWatch:
     def now(self) -> dict[str, Any]:
         """Return everything as it is now."""
         with self._lock:
-            return {"began": self.began_ms, "clock": self._at_ms(), **self.state.now()}
+            # Milliseconds since 1970, and since then.
+            return {"began": self._start.wall_ns // 1_000_000, "clock": self._at_ms(), **self.state.now()}
 
     def past(self, until: tuple[int, int] | None = None) -> dict[str, Any]:
         """Return what was seen before, up to what `LiveState.now` counted."""

@@ -102,12 +102,6 @@ def read_pod_timelines(changes: Iterable[Change], namespace: str) -> list[PodTim
     return [PodTimeline(**line) for line in lines.values()]
 
 
-def measure_bind_latencies_s(timelines: Iterable[PodTimeline]) -> list[float]:
-    """Return the created-to-bound latencies that were seen whole, in seconds."""
-    seen = (line.created_to_bound_s for line in timelines)
-    return [latency for latency in seen if latency is not None]
-
-
 @dataclass(frozen=True, slots=True)
 class Answered:
     """Pods on the clock of the API server.

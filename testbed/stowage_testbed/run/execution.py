@@ -13,7 +13,7 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.observe.audit import AuditLogMissingError, read_audit_entries
 from stowage_testbed.observe.change import JsonObject, drop_bookkeeping, name_of, write_event_table
 from stowage_testbed.observe.source import source_of
-from stowage_testbed.observe.timeline import measure_bind_latencies_s, measure_binding_lags_s, read_pod_timelines
+from stowage_testbed.observe.timeline import measure_binding_lags_s, read_pod_timelines
 from stowage_testbed.run.context import RunContext, catch_problem
 from stowage_testbed.run.harness import Harness
 from stowage_testbed.run.outcome import CheckpointRecord, StepRecord, Window, make_checkpoint, make_latency
@@ -142,7 +142,8 @@ class Execution(StepContext):
             lags_s = measure_binding_lags_s(timelines, entries)
         except AuditLogMissingError:
             lags_s = []
-        latency = make_latency(measure_bind_latencies_s(timelines), lags_s)
+        seen_s = [seconds for line in timelines if (seconds := line.created_to_bound_s) is not None]
+        latency = make_latency(seen_s, lags_s)
         self.states[name] = state
         self.checkpoints.append(make_checkpoint(name, state, latency, duration_s, is_planned=self.is_planned))
 

@@ -174,7 +174,9 @@ class Recording:
             if done:
                 return
             owner = Owner(*pod.top) if pod.owner_kind in CONTROLLERS else None
-            of = self._name_template(reduce_pod(body))
+            template, salt = reduce_pod(body), 0
+            while self._templates.setdefault(of := identify(template, salt), template) != template:
+                salt += 1
             yield PodCame(t=came, namespace=pod.namespace, name=pod.name, of=of, owner=owner)
         yield from self._follow(key, life, change, first=first)
 
@@ -211,12 +213,6 @@ class Recording:
         t = max(self._dating.at(receipt), life.bound or life.came)
         ran_s = None if life.runs_since is None else round(max(0.0, t - life.runs_since), 3)
         return PodEnded(t=t, namespace=key[1], name=key[2], how=how, ran_s=ran_s)
-
-    def _name_template(self, template: PodTemplate) -> str:
-        salt = 0
-        while self._templates.setdefault(name := identify(template, salt), template) != template:
-            salt += 1
-        return name
 
     def _note_loss(self, receipt: Receipt) -> None:
         """Note an interruption when all watches are back."""
