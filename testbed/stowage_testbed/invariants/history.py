@@ -174,7 +174,12 @@ class ClusterState:
     def take(self, change: Change, pod: Pod | None) -> Pod | None:
         """Take in the next change, and return its pod as it was before."""
         if change.kind == "Node":
-            self._take_node(change)
+            before = self.rooms.pop(change.name, None)
+            if change.verb is not Verb.DELETED:
+                amounts = read_node(change.body).room
+                if before is None or before.amounts != amounts:
+                    before = Room(amounts, before.amounts if before else NOTHING, change.receipt.monotonic_ns)
+                self.rooms[change.name] = before
         if pod is None:
             return None
         known = self.pods.pop(pod.uid, None)
@@ -190,12 +195,3 @@ class ClusterState:
             self.taken[pod.node].update(pod.requests)
             self.on_node[pod.node][pod.uid] = pod
         return known
-
-    def _take_node(self, change: Change) -> None:
-        before = self.rooms.pop(change.name, None)
-        if change.verb is Verb.DELETED:
-            return
-        amounts = read_node(change.body).room
-        if before is None or before.amounts != amounts:
-            before = Room(amounts, before.amounts if before else NOTHING, change.receipt.monotonic_ns)
-        self.rooms[change.name] = before

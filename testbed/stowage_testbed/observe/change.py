@@ -63,9 +63,7 @@ def uid_of(body: JsonObject) -> str:
 
 def namespace_of(body: JsonObject) -> str:
     """Return an object's namespace; empty if it has none."""
-    if isinstance(body, RawBody):
-        return body.namespace
-    return str(body["metadata"].get("namespace", ""))
+    return body.namespace if isinstance(body, RawBody) else str(body["metadata"].get("namespace", ""))
 
 
 def name_of(body: JsonObject) -> str:
