@@ -9,7 +9,6 @@ from typing import Any
 import cel
 
 from stowage_testbed.amounts.quantity import amount
-from stowage_testbed.base.errors import StowageError
 
 _AT = re.compile(r"<input>:(\d+):(\d+): *(.*)")
 _LOGIC = ("&&", "||")
@@ -20,20 +19,9 @@ _SHOWN = 200  # Characters of a value that are shown
 _FAILURES = (ValueError, RuntimeError, IndexError, KeyError, TypeError)  # What the library raises of an expression
 
 
-class ExpressionError(StowageError, ValueError):
-    """A text is no expression from this column on, counted from 1."""
-
-    def __init__(self, text: str, why: str, column: int) -> None:
-        self.column = column
-        super().__init__(
-            f"{text!r} is no CEL expression, from its character {column} on: {why}; "
-            "write one as in pods.all(p, has(p.spec.nodeName))"
-        )
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class Expression:
-    """An expression that holds or does not."""
+    """An expression that holds or does not; raises a ValueError for a text that is none."""
 
     text: str
 
@@ -85,7 +73,10 @@ def _compile(text: str) -> cel.Program:
         found = _AT.search(str(error))
         column = int(found[2]) if found else 1
         why = found[3].partition(" expecting")[0] if found else str(error)
-        raise ExpressionError(text, why, column) from None
+        raise ValueError(
+            f"{text!r} is no CEL expression, from its character {column} on: {why}; "
+            "write one as in pods.all(p, has(p.spec.nodeName))"
+        ) from None
 
 
 def _evaluate(text: str, values: Mapping[str, Any]) -> Any:

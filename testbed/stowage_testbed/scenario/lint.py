@@ -190,8 +190,7 @@ def _expectations(one: Content) -> None:
         message = "a change counts from a checkpoint; write a step `check` with `since`"
         one.report(("expect", "end", "utilisation_delta"), message, of_key=True)
     if one.file.expect.metrics and not one.scenario.is_measured:
-        message = "no step measures; write `measure: start` and `measure: stop`"
-        one.report(("expect", "metrics"), message, of_key=True)
+        one.report(("expect", "metrics"), "no step measures; write `measure: start` and `measure: stop`", of_key=True)
 
 
 def _window(one: Content) -> None:
@@ -352,8 +351,7 @@ def _order(one: Content) -> None:
             message = f"workload {workload.name!r} is used by no step; apply it or remove it"
             one.report(("workload", number), message)
     for name in one.file.objects.keys() - used:
-        message = f"object {name!r} is used by no step; apply it or remove it"
-        one.report(("objects", name), message, of_key=True)
+        one.report(("objects", name), f"object {name!r} is used by no step; apply it or remove it", of_key=True)
 
 
 def _order_of_nodes(one: Content) -> None:

@@ -15,10 +15,16 @@ NAMESPACE = "scenario"
 
 def make_instance(scenario: Scenario) -> Instance:
     """Return the nodes, the pods in the order of arrival, and their ReplicaSets, by which the scheduler spreads."""
+    pods = make_pods(scenario, NAMESPACE)
+    for pod in pods:
+        # As its ReplicaSet makes it.
+        name = pod["metadata"]["labels"][WORKLOAD_LABEL]
+        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": name, "uid": f"owner-{name}"}
+        pod["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
     return Instance(
         scenario.scenario_id,
         (*scenario.first_nodes, *({"apiVersion": "v1", **one.manifest} for one in scenario.node_objects)),
-        tuple(_own(pod) for pod in make_pods(scenario, NAMESPACE)),
+        tuple(pods),
         # What a ReplicaSet is, and what a Deployment makes.
         tuple({**make_controller(workload, NAMESPACE), "kind": "ReplicaSet"} for workload in scenario.workload),
     )
@@ -35,18 +41,6 @@ def make_pods(scenario: Scenario, namespace: str) -> list[Manifest]:
             pod["spec"]["priority"] = workload.priority
             pods.append(pod)
     return pods
-
-
-def _own(pod: Manifest) -> Manifest:
-    """Return a pod as its ReplicaSet makes it."""
-    owner = {
-        "apiVersion": "apps/v1",
-        "kind": "ReplicaSet",
-        "name": pod["metadata"]["labels"][WORKLOAD_LABEL],
-        "uid": f"owner-{pod['metadata']['labels'][WORKLOAD_LABEL]}",
-        "controller": True,
-    }
-    return {**pod, "metadata": {**pod["metadata"], "ownerReferences": [owner]}}
 
 
 def simulate(scenario: Scenario, simulator: Simulator) -> ClusterState:
