@@ -110,6 +110,23 @@ def read_list(path: Path, left_out: list[Remark], keep: Callable[[Manifest], Man
 
     ``left_out`` takes what is none. Raises an InputError if the file holds no JSON objects.
     """
+
+    def flat(content: bytes | msgspec.Raw, document: _Document) -> Iterator[Manifest]:
+        if document.items is None:
+            header = {"kind": document.kind, "apiVersion": document.apiVersion or "v1"}
+            yield keep({**msgspec.json.decode(content), **header})
+            return
+        # Of lists within lists, each object is parsed in turn: a large list at once takes hundreds of megabytes.
+        for place, item in enumerate(document.items, 1):
+            try:
+                part = msgspec.json.decode(item, type=_Document)
+                # The items of a typed list do not say what they are.
+                part.kind = part.kind or document.kind.removesuffix("List")
+                part.apiVersion = part.apiVersion or document.apiVersion
+                yield from flat(item, part)
+            except msgspec.DecodeError as error:
+                left_out.append(Remark(f"item {place} of {path.name}", f"is no Kubernetes object: {error}"))
+
     try:
         content = to_utf8(path.read_bytes())
         document = msgspec.json.decode(content, type=_Document)
@@ -123,33 +140,7 @@ def read_list(path: Path, left_out: list[Remark], keep: Callable[[Manifest], Man
         raise _no_list(path, f"is not JSON ({error})") from error
     if not document.kind:
         raise _no_list(path, "holds no Kubernetes objects")
-    yield from _flat(path, content, document, left_out, keep)
-
-
-def _flat(
-    path: Path,
-    content: bytes | msgspec.Raw,
-    document: _Document,
-    left_out: list[Remark],
-    keep: Callable[[Manifest], Manifest],
-) -> Iterator[Manifest]:
-    """Yield the objects of lists within lists, each parsed in turn.
-
-    A large list at once takes hundreds of megabytes.
-    """
-    if document.items is None:
-        header = {"kind": document.kind, "apiVersion": document.apiVersion or "v1"}
-        yield keep({**msgspec.json.decode(content), **header})
-        return
-    for place, item in enumerate(document.items, 1):
-        try:
-            part = msgspec.json.decode(item, type=_Document)
-            # The items of a typed list do not say what they are.
-            part.kind = part.kind or document.kind.removesuffix("List")
-            part.apiVersion = part.apiVersion or document.apiVersion
-            yield from _flat(path, item, part, left_out, keep)
-        except msgspec.DecodeError as error:
-            left_out.append(Remark(f"item {place} of {path.name}", f"is no Kubernetes object: {error}"))
+    yield from flat(content, document)
 
 
 def _no_list(path: Path, why: str) -> InputError:
