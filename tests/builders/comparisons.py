@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from stowage_testbed.compare.comparison import ArmEntry, Bundle, Comparison, PreflightRow, ScenarioText
+from stowage_testbed.compare.comparison import ArmEntry, Bundle, Comparison, PreflightRow, ScenarioText, sha256_of
 from stowage_testbed.compare.speed import Speed
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.run.arm import ArmSettings
@@ -21,8 +21,9 @@ def a_comparison(
     speed: Speed | None = SPEED,
 ) -> Comparison:
     """Return a comparison whose first arm is the baseline."""
+    text = "name: burst/deployment-200\n"
     return Comparison(
-        scenario=ScenarioText.of("burst/deployment-200", "name: burst/deployment-200\n"),
+        scenario=ScenarioText("burst/deployment-200", text, sha256_of(text)),
         started="2026-01-02T03:04:05+00:00",
         baseline=arms[0],
         arms=tuple(ArmEntry(name, dict.fromkeys(limits, SETTINGS)) for name in arms),

@@ -45,11 +45,6 @@ class ScenarioText:
     sha256: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, scenario_id: str, text: str, parameters: Mapping[str, Any] | None = None) -> Self:
-        """Return the scenario with the hash of its text."""
-        return cls(scenario_id, text, sha256_of(text), dict(parameters or {}))
-
 
 @dataclass(frozen=True, slots=True)
 class ArmEntry:

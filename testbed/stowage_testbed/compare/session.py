@@ -27,6 +27,7 @@ from stowage_testbed.compare.comparison import (
     PreflightRow,
     ScenarioText,
     Turn,
+    sha256_of,
 )
 from stowage_testbed.compare.request import CompareListener, CompareRequest, make_turns
 from stowage_testbed.compare.speed import measure_speed
@@ -181,7 +182,7 @@ def _make_comparison(request: CompareRequest) -> Comparison:
             raise InputError(why)
         rows += found
     return Comparison(
-        scenario=ScenarioText.of(scenario.scenario_id, text, scenario.parameters),
+        scenario=ScenarioText(scenario.scenario_id, text, sha256_of(text), dict(scenario.parameters)),
         started=datetime.now(tz=UTC).isoformat(timespec="seconds"),
         baseline=request.arms[0].name,
         arms=tuple(ArmEntry(arm.name, settings[arm.name], build=arm.build()) for arm in request.arms),

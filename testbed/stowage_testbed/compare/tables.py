@@ -106,19 +106,18 @@ def _show_range_ms(values_s: Sequence[float]) -> str:
     return " to ".join(f"{value * MILLI:.3g}" for value in dict.fromkeys((min(values_s), max(values_s))))
 
 
-class Summary(NamedTuple):
-    """What is said of one arm under one kind of client limits."""
-
-    arm: str
-    limits: str
-    text: str
-
-
-def summarise(comparison: Comparison) -> tuple[Summary, ...]:
-    """Return a summary for each arm that is compared with the baseline: the headlines in words."""
-    return tuple(
-        Summary(one.arm, one.limits, f"{lead_sentence(one)} {_write_rest(one)}".strip()) for one in comparison.verdicts
-    )
+def summarise(found: ArmVerdicts) -> str:
+    """Return the headlines of an arm in words: the leading one in a sentence of its own."""
+    others = found.headlines[1:]
+    named = {
+        outcome: ", ".join(f"{one.name} {show_estimate(one)}" for one in others if one.outcome == outcome)
+        for outcome in CALLED
+    }
+    parts = [f"{found.arm} is {outcome} in {names}" for outcome, names in named.items() if names]
+    quiet = [one.name for one in others if one.outcome not in CALLED]
+    if quiet:
+        parts.append(f"no difference is shown in {', '.join(quiet)}")
+    return lead_sentence(found) + (f" Of the other headlines: {'; '.join(parts)}." if parts else "")
 
 
 def lead_sentence(found: ArmVerdicts) -> str:
@@ -148,20 +147,6 @@ def lead_sentence(found: ArmVerdicts) -> str:
         text = f"Neither {arm} nor {baseline} is shown to be faster"
     said = "the intervals of all headlines hold together in 19 of 20 comparisons"
     return f"{text} by {rounds}: {what} changes by {change}; {said}."
-
-
-def _write_rest(found: ArmVerdicts) -> str:
-    """Return what became of the other headlines."""
-    others = found.headlines[1:]
-    named = {
-        outcome: ", ".join(f"{one.name} {show_estimate(one)}" for one in others if one.outcome == outcome)
-        for outcome in CALLED
-    }
-    parts = [f"{found.arm} is {outcome} in {names}" for outcome, names in named.items() if names]
-    quiet = [one.name for one in others if one.outcome not in CALLED]
-    if quiet:
-        parts.append(f"no difference is shown in {', '.join(quiet)}")
-    return f"Of the other headlines: {'; '.join(parts)}." if parts else ""
 
 
 CITATION = (
@@ -316,7 +301,7 @@ def comparison_markdown(comparison: Comparison, *, whole: bool) -> str:
 
 
 def _list_summaries(comparison: Comparison) -> list[str]:
-    return [f"{one.text} ({one.arm}, {one.limits} client limits)" for one in summarise(comparison)]
+    return [f"{summarise(one)} ({one.arm}, {one.limits} client limits)" for one in comparison.verdicts]
 
 
 def all_tables(comparison: Comparison, *, whole: bool = False) -> tuple[Table, ...]:

@@ -93,23 +93,18 @@ class SteadyState:
     cpu_milli: int
 
     def slower_than(self, limit_s: float) -> float:
-        """Return the share of requests that take longer than ``limit_s``; none longer than the time-out."""
-        if limit_s >= self.service.timeout_s:
-            return 0.0
-        return self._slower_than(limit_s)
-
-    @property
-    def errors(self) -> float:
-        """The share of requests that reach the time-out."""
-        return self._slower_than(self.service.timeout_s)
-
-    def _slower_than(self, limit_s: float) -> float:
+        """Return the share of requests that take longer than ``limit_s``, which is the time-out at most."""
         if not self.met:
             return 1.0
         time = self.service.service_time
         return math.fsum(
             probability * time.longer_than(limit_s / (count + 1)) for count, probability in enumerate(self.met)
         )
+
+    @property
+    def errors(self) -> float:
+        """The share of requests that reach the time-out."""
+        return self.slower_than(self.service.timeout_s)
 
 
 @lru_cache(maxsize=4096)
@@ -160,10 +155,6 @@ class Sla:
     errors: Annotated[float, Interval(ge=0, le=1)] = 0.01
     """Largest share of errors in a window."""
 
-    def kept(self, p99_s: float, errors: float) -> bool:
-        """Return whether both limits hold."""
-        return p99_s <= self.p99_s and errors <= self.errors
-
 
 @dataclass(frozen=True, slots=True)
 class Segment:
@@ -207,7 +198,7 @@ def load_window(service: WebService, sla: Sla, clients: int, start_s: float, seg
         requests=round(total),
         p99_s=p99_s,
         errors=errors,
-        ok=sla.kept(p99_s, errors),
+        ok=p99_s <= sla.p99_s and errors <= sla.errors,
     )
 
 
