@@ -150,14 +150,14 @@ def run_arm(
         world = stack.enter_context(World(config, minor=settings.minor))
         descheduler = stack.enter_context(Descheduler(THRESHOLDS)) if arm.deschedules else None
         outcomes = tuple(map(WindowOutcome, windows))
-        acting = _Acting(world, prove, descheduler, Autoscaler(day) if settings.autoscales else None)
-        agenda = acting.agenda(outcomes, day.lines[-1].t, is_killed=arm.is_killed)
+        actions = _Actions(world, prove, descheduler, Autoscaler(day) if settings.autoscales else None)
+        agenda = actions.agenda(outcomes, day.lines[-1].t, is_killed=arm.is_killed)
 
         # All arms have the same clock.
         world.happen({"at": 0.0, "settings": {"began": day.header.began, "coolDown": policy.cool_down_s}})
         if arm.plans:
             world.happen({"at": 0.0, "policy": policy.automatic()})
-        events: Iterator[_Due] = ((event["at"], partial(acting.happen, event=event)) for event in make_events(day))
+        events: Iterator[_Due] = ((event["at"], partial(actions.happen, event=event)) for event in make_events(day))
         # What happens at the very time of what is due comes first.
         for at_s, act in merge(events, agenda, key=itemgetter(0)):
             act(at_s)
@@ -214,7 +214,7 @@ _Due = tuple[float, Callable[[float], None]]
 
 
 @dataclass(slots=True)
-class _Acting:
+class _Actions:
     """What is done to the world."""
 
     world: World

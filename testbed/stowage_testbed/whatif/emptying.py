@@ -301,10 +301,6 @@ class _Answer:
             for node, pods in self._leaving.items()
         )
         gone, opened = frozenset(one.name for one in emptied), self._opened()
-        # Plans that move these were not judged.
-        unjudged = tuple(
-            unjudged_running(scope.snapshot, refused_classes(scope.snapshot, proposal.refusals, {}), scope.names)
-        )
         return Defragmentation(
             nodes=len(scope.names),
             idle_nodes=len(scope.idle),
@@ -317,7 +313,7 @@ class _Answer:
             certainty=self.certainty,
             left_out=tuple(self.left_out),
             limits=self._options.limits.words(),
-            aside=tuple(self._aside(unjudged)),
+            aside=tuple(self._left_aside()),
             kinds=_bills_by_kind(scope, kinds, prices, gone),
             without_price=tuple(name for name, price in prices.items() if name in scope.used and not price)
             if any(prices.values())
@@ -328,11 +324,13 @@ class _Answer:
             irremovable=irremovable_nodes(scope.snapshot, scope.names),
         )
 
-    def _aside(self, unjudged: Iterable[str]) -> Iterator[str]:
-        if pairs := self._proposal.forbidden:
-            yield f"{len(pairs):,} placements that a plugin refused within a plan"
-        yield from unjudged
-        others = sum(not one.subject.startswith("class ") for one in self._proposal.refusals)
+    def _left_aside(self) -> Iterator[str]:
+        scope, proposal = self._scope, self._proposal
+        if proposal.forbidden:
+            yield f"{len(proposal.forbidden):,} placements that a plugin refused within a plan"
+        # Plans that move these were not judged.
+        yield from unjudged_running(scope.snapshot, refused_classes(scope.snapshot, proposal.refusals, {}), scope.names)
+        others = sum(not one.subject.startswith("class ") for one in proposal.refusals)
         if others:
             yield f"{count(others, 'object')} that could not be judged"
 

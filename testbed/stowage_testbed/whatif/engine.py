@@ -44,7 +44,7 @@ GROUP_FIELD, GROUP_GATE = "schedulingGroup", "GenericWorkload"
 BASE_BYTES, BYTES_PER_OBJECT = 200 << 20, 24 << 10
 """Of a scheduler's process, whose garbage would otherwise be four times what it holds."""
 
-TAINT = "stowage.dev/emptying"
+TAINT = {"key": "stowage.dev/emptying", "effect": "NoSchedule"}
 AGAIN = "-again"  # Added to a pod's name, for its replacement
 PATIENCE = 4  # There must be time for so many rehearsals, for those that fail to be told apart
 
@@ -267,7 +267,10 @@ def rehearse(
     pods, changes = list(instance.pods), list[dict[str, Any]]()
     nodes = {str(one["metadata"]["name"]): one for one in instance.nodes}
     waiting = [pod for pod in pods if not part_of(pod, "spec").get("nodeName")]
-    tainted = {name: _tainted(node) for name, node in nodes.items() if name in closed or name in leaving}
+    tainted = dict[str, Manifest]()
+    for name in (name for name in nodes if name in closed or name in leaving):
+        spec = part_of(nodes[name], "spec")
+        tainted[name] = {**nodes[name], "spec": {**spec, "taints": [*(spec.get("taints") or ()), TAINT]}}
     if waiting:
         # They get first what they would get as things are.
         changes += ({"after": len(pods), "node": node} for node in tainted.values())
@@ -297,12 +300,6 @@ def rehearse(
         elif goes not in used:
             failed[left] = f"a replacement takes {goes} into use"
     return targets, failed
-
-
-def _tainted(node: Manifest) -> Manifest:
-    spec = part_of(node, "spec")
-    taint = {"key": TAINT, "effect": "NoSchedule"}
-    return {**node, "spec": {**spec, "taints": [*(spec.get("taints") or ()), taint]}}
 
 
 def _replacement(pod: Manifest) -> Manifest:
