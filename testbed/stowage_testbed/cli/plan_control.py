@@ -70,7 +70,11 @@ class PlanApi:
     def plans(self) -> list[JsonObject]:
         """Return all plans, the newest first."""
         with _refusals("list plans", missing=_NO_PLANS):
-            return sorted(self._objects.list_all(KIND), key=_age, reverse=True)
+            return sorted(
+                self._objects.list_all(KIND),
+                key=lambda one: (one["metadata"].get("creationTimestamp", ""), one["metadata"]["name"]),
+                reverse=True,
+            )
 
     def create(self, prefix: str, spec: Mapping[str, Any]) -> str:
         """Ask for a plan, and return the name that it got."""
@@ -165,8 +169,3 @@ def _missing(name: str | None) -> str:
 
 def _wrong_phase(name: str, phase: str, wanted: str) -> StowageError:
     return StowageError(f"plan {name} is {phase or 'not taken up yet'}, {wanted}")
-
-
-def _age(plan: JsonObject) -> tuple[str, str]:
-    metadata = plan["metadata"]
-    return metadata.get("creationTimestamp", ""), metadata["name"]

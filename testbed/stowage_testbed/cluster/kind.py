@@ -144,7 +144,14 @@ class KindCluster(Cluster):
         release = [one for one in recipes(self.minor).values() if one.group == "release"]
         for recipe in release:
             check_image(recipe)
-        self._create(node_image(self.minor), owner)
+        # The API server adds to a file that is there, which is then the user's own.
+        self.audit_log.touch()
+        config = self.workdir / "kind.yaml"
+        image, port = node_image(self.minor), owner.ports.kube_apiserver
+        config.write_text(render_config(kind_name(self.name), image, port, self.audit_log), encoding="utf-8")
+        create_network(self.name)
+        self._kind(["create", "cluster", "--config", str(config), "--retain", "--kubeconfig", str(self.kubeconfig)])
+        write_certificates(self.kubeconfig, self.workdir)
         self._kind(["load", "docker-image", *(recipe.reference for recipe in release)])
         _start_kwok(self.workdir, self.kubeconfig, owner.ports)
         self._settle(owner.ports)
@@ -189,17 +196,6 @@ class KindCluster(Cluster):
             return docker("logs", *options, self._node, merge=True)
         except DockerCommandError as error:
             return error.said
-
-    def _create(self, image: str, owner: Owner) -> None:
-        # The API server adds to a file that is there, which is then the user's own.
-        self.audit_log.touch()
-        config = self.workdir / "kind.yaml"
-        text = render_config(kind_name(self.name), image, owner.ports.kube_apiserver, self.audit_log)
-        config.write_text(text, encoding="utf-8")
-        create_network(self.name)
-        create = ["create", "cluster", "--config", str(config), "--retain"]
-        self._kind([*create, "--kubeconfig", str(self.kubeconfig)])
-        write_certificates(self.kubeconfig, self.workdir)
 
     def _kind(self, arguments: Sequence[str]) -> None:
         """Run kind to its end, kept away from the user's own files; its nodes join a network that exists."""

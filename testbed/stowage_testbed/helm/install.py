@@ -57,8 +57,30 @@ def install_release(
         objects.create(make_manifest("v1", "Namespace", namespace), or_keep=True)
         # So marked, it refuses pods outside the standard.
         objects.patch("Namespace", namespace, {"metadata": {"labels": _LABELS}})
-    _upgrade(release, chart, file, timeout_s, chart / "profiles" / f"{profile}.yaml")
-    return release
+    ends = monotonic() + timeout_s
+    arguments = ["upgrade", name, str(chart), "--install", "--namespace", namespace, "--values", str(file)]
+    arguments += ["--timeout", f"{timeout_s}s", "--history-max", "3"]
+    # Reading the schema takes Helm longer than all the rest. Tests of the chart install it as users do, with that.
+    arguments.append("--disable-openapi-validation")
+    done = run_helm(cluster, arguments, timeout_s)
+    if _INTERRUPTED in done.stderr:
+        # A Helm that was killed leaves its lock behind, which nobody else can hold.
+        _uninstall(release, timeout_s)
+        done = run_helm(cluster, arguments, timeout_s)
+    if any(mark in done.stderr for mark in _VALUES_REFUSED):
+        raise values_refused(file, done.stderr)
+    if done.returncode != 0:
+        raise _helm_failed("upgrade", done.stderr)
+    crash_loop = CrashLoop(release)
+    if await_serving(release, ends - monotonic(), crash_loop.found):
+        return release
+    why = f"release {name} was not ready within {timeout_s:g} s; "
+    if container := crash_loop.container:
+        said = said_last(last_lines(release.logs()[container], LOG_LINES))
+        cause = profile_issue(chart / "profiles" / f"{profile}.yaml", said) or said
+        why = f"container {container} of release {name} ends again and again"
+        why += f":\n{cause}\n" if cause else "; "
+    raise StowageError(f"{why}its pods:\n{diagnose(release)}\n{_LOOK_CLOSER}")
 
 
 def prepare_install(cluster: Cluster, values: Mapping[str, object]) -> Path:
@@ -98,34 +120,6 @@ def _how_it_ends(pod: Any) -> str:
         one.name for one in status.container_statuses or () if one.state is not None and one.state.running is not None
     ]
     return f"{meta.name}: {status.phase}, {since}, of {kept_by or 'nobody'}, running: {', '.join(running) or 'nothing'}"
-
-
-def _upgrade(release: Release, chart: Path, values_file: Path, timeout_s: float, profile: Path) -> None:
-    ends = monotonic() + timeout_s
-    arguments = ["upgrade", release.name, str(chart), "--install"]
-    arguments += ["--namespace", release.namespace, "--values", str(values_file)]
-    arguments += ["--timeout", f"{timeout_s}s", "--history-max", "3"]
-    # Reading the schema takes Helm longer than all the rest. Tests of the chart install it as users do, with that.
-    arguments.append("--disable-openapi-validation")
-    done = run_helm(release.cluster, arguments, timeout_s)
-    if _INTERRUPTED in done.stderr:
-        # A Helm that was killed leaves its lock behind, which nobody else can hold.
-        _uninstall(release, timeout_s)
-        done = run_helm(release.cluster, arguments, timeout_s)
-    if any(mark in done.stderr for mark in _VALUES_REFUSED):
-        raise values_refused(values_file, done.stderr)
-    if done.returncode != 0:
-        raise _helm_failed("upgrade", done.stderr)
-    crash_loop = CrashLoop(release)
-    if await_serving(release, ends - monotonic(), crash_loop.found):
-        return
-    why = f"release {release.name} was not ready within {timeout_s:g} s; "
-    if container := crash_loop.container:
-        said = said_last(last_lines(release.logs()[container], LOG_LINES))
-        cause = profile_issue(profile, said) or said
-        why = f"container {container} of release {release.name} ends again and again"
-        why += f":\n{cause}\n" if cause else "; "
-    raise StowageError(f"{why}its pods:\n{diagnose(release)}\n{_LOOK_CLOSER}")
 
 
 def _uninstall(release: Release, timeout_s: float) -> None:

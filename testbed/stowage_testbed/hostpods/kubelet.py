@@ -5,7 +5,7 @@ import logging
 import math
 import os
 import threading
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
@@ -118,7 +118,11 @@ class HostKubelet:
         present = {str(pod["metadata"]["uid"]) for pod in pods}
         for uid in self._runners.keys() - present:
             self._runners[uid].vanished()
-        _remove_old_folders(self._pods, keep={short_uid(pod) for pod in pods})
+        in_use = {short_uid(pod) for pod in pods}
+        old = [folder for folder in self._pods.iterdir() if folder.name not in in_use]
+        old.sort(key=lambda folder: folder.stat().st_mtime, reverse=True)
+        for folder in old[KEPT_FOLDERS:]:
+            remove_tree(folder)
         for pod in pods:
             self._seen("ADDED", pod)
 
@@ -152,14 +156,6 @@ class HostKubelet:
         self._tasks.pop(uid, None)
         if not task.cancelled() and (error := task.exception()):
             _log.error("pod %s failed the daemon", task.get_name(), exc_info=error)
-
-
-def _remove_old_folders(pods: Path, *, keep: Collection[str]) -> None:
-    """Remove all but the newest of the folders whose pods do not exist any more."""
-    old = [folder for folder in pods.iterdir() if folder.name not in keep]
-    old.sort(key=lambda folder: folder.stat().st_mtime, reverse=True)
-    for folder in old[KEPT_FOLDERS:]:
-        remove_tree(folder)
 
 
 async def keep_ready(api: ApiServer, name: str, clock: LoopClock) -> None:

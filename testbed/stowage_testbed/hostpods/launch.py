@@ -115,30 +115,22 @@ class Supervisor:
                 self._handle(key.fd)
             code = reap(self._pid)
         kill_descendants()
-        self._drain()
+        os.set_blocking(self._output_fd, False)
+        with contextlib.suppress(BlockingIOError):
+            while data := os.read(self._output_fd, CHUNK_BYTES):
+                self._log.write(data)
         return code
 
     def _handle(self, fd: int) -> None:
         data = os.read(fd, CHUNK_BYTES)
         if fd == self._output_fd and data:
             self._log.write(data)
-        elif fd == 0:
-            self._obey(data)
+        elif fd == 0 and (not data or b"KILL" in data):  # without data the daemon is gone
+            os.kill(self._pid, signal.SIGKILL)  # run() then clears away the rest
+        elif fd == 0 and b"TERM" in data:
+            os.kill(self._pid, signal.SIGTERM)
         if not data:
             self._selector.unregister(fd)
-
-    def _obey(self, data: bytes) -> None:
-        """Obey the daemon; the end of the pipe means that the daemon is gone."""
-        if not data or b"KILL" in data:
-            os.kill(self._pid, signal.SIGKILL)  # run() then clears away the rest
-        elif b"TERM" in data:
-            os.kill(self._pid, signal.SIGTERM)
-
-    def _drain(self) -> None:
-        os.set_blocking(self._output_fd, False)
-        with contextlib.suppress(BlockingIOError):
-            while data := os.read(self._output_fd, CHUNK_BYTES):
-                self._log.write(data)
 
 
 def main() -> None:

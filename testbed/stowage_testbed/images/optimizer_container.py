@@ -98,7 +98,9 @@ class OptimizerContainer(DockerContainer):
         """Start it, and return when it serves; raises `TimeoutError` with its log if it does not."""
         if os.geteuid() == _ROOT:
             os.chown(self._folder, _USER, _USER)
-        _do_without_reaper()
+        # The container that removes others is used if it is there, and never pulled.
+        if not image_id(testcontainers_config.ryuk_image):
+            testcontainers_config.ryuk_disabled = True
         try:
             super().start()
         except BaseException:
@@ -131,9 +133,3 @@ class OptimizerContainer(DockerContainer):
     def __enter__(self) -> OptimizerContainer:
         """Start it; one that does not start is stopped once, and not twice."""
         return self.start()
-
-
-def _do_without_reaper() -> None:
-    """Let the library do without the container that removes others, which it would pull, if it is not there."""
-    if not image_id(testcontainers_config.ryuk_image):
-        testcontainers_config.ryuk_disabled = True

@@ -4,7 +4,6 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -125,9 +124,11 @@ def content_key(recipe: Recipe, checkout: Path, base: str = "") -> str:
         digest.update(content_key(recipe_of(recipe.base), checkout).encode())
     for tool in (*recipe.tools, *recipe.tools_as_images):
         digest.update(tool_key(load_manifest().tool(tool, recipe.minor)).encode())
-    for file in _files(recipe, checkout):
-        digest.update(str(file.relative_to(checkout)).encode() + b"\0")
-        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    for name in (str(RECIPES / recipe.name), *recipe.inputs):
+        for file in sorted((checkout / name).rglob("*")):
+            if file.is_file() and "__pycache__" not in file.parts:
+                digest.update(str(file.relative_to(checkout)).encode() + b"\0")
+                digest.update(hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()[:12]
 
 
@@ -170,10 +171,3 @@ def is_published(recipe: Recipe) -> bool:
     except (DockerCommandError, EngineUnreachableError):
         return False
     return True
-
-
-def _files(recipe: Recipe, checkout: Path) -> Iterator[Path]:
-    for name in (str(RECIPES / recipe.name), *recipe.inputs):
-        for file in sorted((checkout / name).rglob("*")):
-            if file.is_file() and "__pycache__" not in file.parts:
-                yield file

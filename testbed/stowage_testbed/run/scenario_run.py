@@ -1,6 +1,5 @@
 """One scenario, once: prepare, carry its steps out, record, clean up."""
 
-from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 
@@ -16,7 +15,7 @@ from stowage_testbed.run.outcome import ScenarioOutcome, make_outcome
 from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.request import find_missing
 from stowage_testbed.run.window_record import check_invariants, make_window_record
-from stowage_testbed.scenario.check import CheckResult, check_expressions, check_metrics
+from stowage_testbed.scenario.check import check_expressions, check_metrics
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.checking import read_values
 
@@ -107,18 +106,13 @@ def _complete(outcome: ScenarioOutcome, steps: Execution, *, failed: bool) -> Sc
     if not steps.harness.is_judged:
         return replace(outcome, record=record)
     outcome = replace(outcome, record=record, metrics=metrics_of(record) if record else ())
-    # Unless the step that failed says it all.
-    of_end = () if failed else tuple(_check_end(steps, outcome))
-    invariants = check_invariants(steps.run, steps.recorder, steps.scenario.expect.allow)
-    return replace(outcome, checks=(*outcome.checks, *of_end, *invariants))
-
-
-def _check_end(steps: Execution, outcome: ScenarioOutcome) -> Iterator[CheckResult]:
-    """Check the bounds on metrics, and the expressions about the end and metrics."""
-    expect = steps.scenario.expect
-    values = {metric.name: metric.value for metric in outcome.metrics}
-    notes = {metric.name: metric.note for metric in outcome.metrics}
-    yield from check_metrics(expect.metrics, values, notes)
-    if expect.that:
-        there = steps.observer.read(lambda seen: read_values(seen, steps))
-        yield from check_expressions(expect.that, {**there, "metrics": values})
+    checks, expect = list(outcome.checks), steps.scenario.expect
+    if not failed:  # otherwise the step that failed says it all
+        values = {metric.name: metric.value for metric in outcome.metrics}
+        notes = {metric.name: metric.note for metric in outcome.metrics}
+        checks += check_metrics(expect.metrics, values, notes)
+        if expect.that:
+            there = steps.observer.read(lambda seen: read_values(seen, steps))
+            checks += check_expressions(expect.that, {**there, "metrics": values})
+    checks += check_invariants(steps.run, steps.recorder, expect.allow)
+    return replace(outcome, checks=tuple(checks))

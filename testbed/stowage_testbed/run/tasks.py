@@ -69,19 +69,15 @@ class TaskQueue:
         waiting = self._shared or (self._alone if is_last else [])
         if not waiting:
             return None
-        has = self._has.get(worker)
-        same = (one for one in waiting if has and _keeps(one.scenario, has))
-        task = next(same, waiting[0])
+        task, there = waiting[0], self._has.get(worker)
+        if there and there.can_be_kept:
+            unmeasured = (one for one in waiting if not one.scenario.is_measured)
+            same = (one for one in unmeasured if next(actions_of(one.scenario.steps, Release), None) == there)
+            task = next(same, task)
         waiting.remove(task)
         for release in actions_of(task.scenario.steps, Release):
             self._has[worker] = release
         return task
-
-
-def _keeps(scenario: Scenario, has: Release) -> bool:
-    """Return whether a scenario keeps a release that it finds there."""
-    first = next(actions_of(scenario.steps, Release), None)
-    return has.can_be_kept and first == has and not scenario.is_measured
 
 
 def choose_jobs(request: RunRequest, asked: int | None) -> int:
