@@ -1,7 +1,6 @@
 """Manifests as people have them: files, folders, YAML text and plain objects."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,17 +34,12 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """Definitions can have megabytes, and the one in Python is eight times slower."""
 
 
-@dataclass(frozen=True, slots=True)
-class Located:
-    """An object, and where it stands."""
-
-    manifest: Manifest
-    place: str
+Located = tuple[Manifest, str]  # An object, and where it stands
 
 
 def read_manifests(given: Given, folder: Path) -> list[Manifest]:
     """Return the objects of `read_located_manifests`."""
-    return [one.manifest for one in read_located_manifests(given, folder)]
+    return [manifest for manifest, _ in read_located_manifests(given, folder)]
 
 
 def read_located_manifests(given: Given, folder: Path) -> list[Located]:
@@ -54,7 +48,7 @@ def read_located_manifests(given: Given, folder: Path) -> list[Located]:
     Relative paths begin in ``folder``. A StowageError says what is no object, and where; or that there is no such file.
     """
     rank = {kind: place for place, kind in enumerate(_FIRST)}
-    return sorted(_read(given, folder), key=lambda one: rank.get(one.manifest["kind"], len(rank)))
+    return sorted(_read(given, folder), key=lambda one: rank.get(one[0]["kind"], len(rank)))
 
 
 def check_file(path: Path) -> Path:
@@ -115,7 +109,7 @@ def _check_document(document: object, place: str) -> Iterator[Located]:
     metadata = document.get("metadata") or {}
     if not (metadata.get("name") or metadata.get("generateName")):
         raise _refuse(place, f"{document['kind']} without metadata.name")
-    yield Located(document, place)
+    yield document, place
 
 
 def _refuse(place: str, issue: str) -> StowageError:

@@ -111,15 +111,14 @@ def read_objects(path: str, folder: Path, taken: Collection[str], made: Mapping[
     """
     found: dict[str, ObjectSpec] = {}
     same = {_identify(one): one.name for one in made.values()}
-    for located in read_located_manifests(Path(path), folder):
-        one = located.manifest
+    for one, place in read_located_manifests(Path(path), folder):
         name = str(one["metadata"].get("name", ""))
-        spec = ObjectSpec(name, one, located.place)
+        spec = ObjectSpec(name, one, place)
         if not name:
             prefix = str(one["metadata"]["generateName"]).rstrip("-.")
             names = chain([prefix], (f"{prefix}-{number}" for number in count(2)))
             name = next(one for one in names if one not in found and one not in taken)
-            spec = ObjectSpec(name, {**one, "metadata": {**one["metadata"], "name": name}}, located.place)
+            spec = ObjectSpec(name, {**one, "metadata": {**one["metadata"], "name": name}}, place)
         elif _identify(spec) in same:
             spec = replace(spec, name=same[_identify(spec)])
             found[spec.name] = spec
@@ -128,8 +127,7 @@ def read_objects(path: str, folder: Path, taken: Collection[str], made: Mapping[
             spec = replace(spec, name=f"{one['kind'].lower()}-{name}")
         if spec.name in found or spec.name in taken:
             raise StowageError(
-                f"{located.place}: {one['kind']} {spec.name} cannot be told from "
-                "another; give it a metadata.name of its own"
+                f"{place}: {one['kind']} {spec.name} cannot be told from another; give it a metadata.name of its own"
             )
         found[spec.name] = spec
     return list(found.values())
