@@ -147,19 +147,17 @@ def _write_reasons(workloads: Iterable[CapturedWorkload]) -> Iterator[str]:
 
 def _list_reasons(workload: CapturedWorkload) -> list[str]:
     """Return what keeps all pending pods of a workload, in the scheduler's words."""
-    each = [set(_read_reasons(message)) for message in workload.messages]
+    each = list[set[str]]()
+    for message in workload.messages:
+        each.append(set())
+        found = _AVAILABLE.search(message)
+        # What nodes were left out for what they are need not be told twice.
+        for reason in _REASON.split(found[1]) if found else [message]:
+            if known := next((one for one in _KNOWN if one in reason), ""):
+                each[-1].add(known)
+            elif match := re.match(r"Insufficient [\w./-]+", reason):
+                each[-1].add(match[0].rstrip("."))
     return sorted(set.intersection(*each)) if each else []
-
-
-def _read_reasons(message: str) -> Iterator[str]:
-    found = _AVAILABLE.search(message)
-    # What nodes were left out for what they are need not be told twice.
-    for reason in _REASON.split(found[1]) if found else [message]:
-        known = [one for one in _KNOWN if one in reason]
-        if known:
-            yield known[0]
-        elif match := re.match(r"Insufficient [\w./-]+", reason):
-            yield match[0].rstrip(".")
 
 
 def _write_pool(pool: NodePool) -> dict[str, Any]:

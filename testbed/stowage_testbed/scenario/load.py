@@ -213,8 +213,7 @@ class _ScenarioReader:
     def _replay(self, action: Replay, place: Where) -> Replay:
         if action.file not in self._traces:
             self._traces[action.file] = self._read_trace(action.file, (*place, "file"))
-        trace = self._traces[action.file]
-        if trace is None:
+        if (trace := self._traces[action.file]) is None:
             return action
         recorded = make_recorded_replay(trace, speed=action.speed, limit=action.limit)
         if self.file.nodes or self.file.instance or any(one.is_node for one in self._objects.values()):
@@ -226,10 +225,8 @@ class _ScenarioReader:
 
     def _read_trace(self, file: str, place: Where) -> Trace | None:
         if not file.endswith(SUFFIXES):
-            known = ", ".join(SUFFIXES)
-            self._report(
-                place, f"{file} is not one of {known}; `stowage record` writes such a file, or write a `burst`"
-            )
+            message = f"{file} is not one of {', '.join(SUFFIXES)}; `stowage record` writes such a file, or write a"
+            self._report(place, f"{message} `burst`")
             return None
         try:
             trace, issues = scan_trace(self._folder / file)

@@ -145,16 +145,13 @@ def read_variant_values(root: yaml.Node) -> dict[str | None, dict[str, yaml.Node
 def check_parameters(document: Document, used: set[str]) -> None:
     """Report unused parameters, unknown ones in variants, and values of a wrong type, of a file as it is written."""
     declared, variants = (_mapping(document.data, key) for key in ("parameters", "variants"))
-    values: list[tuple[Where, str, Any]] = []
-    for name, one in declared.items():
-        if name not in used:
-            message = f"parameter {name!r} is never used; write ${{{name}}} or remove it"
-            document.report(("parameters", name), message, of_key=True)
-        if isinstance(one, dict) and "default" in one:
-            values.append((("parameters", name, "default"), name, one["default"]))
+    for name in declared.keys() - used:
+        message = f"parameter {name!r} is never used; write ${{{name}}} or remove it"
+        document.report(("parameters", name), message, of_key=True)
+    defaults = {name: one["default"] for name, one in declared.items() if isinstance(one, dict) and "default" in one}
+    values: list[tuple[Where, str, Any]] = [(("parameters", one, "default"), one, defaults[one]) for one in defaults]
     for variant, body in variants.items():
-        for name, value in _mapping(body, "set").items():
-            values.append((("variants", variant, "set", name), name, value))
+        values += [(("variants", variant, "set", one), one, value) for one, value in _mapping(body, "set").items()]
     for place, name, value in values:
         if name not in declared:
             message = f"no parameter is called {name!r}; {suggest_known(name, list(declared))}"
