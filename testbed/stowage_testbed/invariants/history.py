@@ -67,9 +67,7 @@ class History:
     @cached_property
     def evictions(self) -> tuple[Evicted, ...]:
         """The evictions that were granted, in their order, but for those of pods that no watch ever saw."""
-        return tuple(self._find_evictions())
-
-    def _find_evictions(self) -> Iterator[Evicted]:
+        evictions: list[Evicted] = []
         lives: dict[tuple[str, str], dict[str, _Life]] = defaultdict(dict)
         for position, (change, pod) in enumerate(self.steps):
             if pod is not None:
@@ -85,7 +83,8 @@ class History:
                 if leaves is None:
                     leaves = bisect_right(self.changes, entry.stage_ns, key=lambda one: one.receipt.wall_ns)
                 granted_at = leaves if found.granted_at is None else found.granted_at
-                yield Evicted(entry, found.pod, found.body, leaves, granted_at)
+                evictions.append(Evicted(entry, found.pod, found.body, leaves, granted_at))
+        return tuple(evictions)
 
 
 SLACK_NS = 1_000_000_000  # How far watch receipt and audit log may be apart

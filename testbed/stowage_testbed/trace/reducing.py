@@ -50,9 +50,9 @@ JOB_LABELS = UID_LABELS | {"job-name", "batch.kubernetes.io/job-name"}  # Labels
 
 def reduce_object(manifest: Mapping[str, Any]) -> Manifest:
     """Return an object without what the server made, its pods reduced."""
-    kept = {key: value for key, value in manifest.items() if key not in {"status", "metadata"}}
-    kept["metadata"] = reduce_metadata(manifest["metadata"])
-    return _reduce_kind(change_pods(kept, _reduce_described_pod))
+    reduced = {key: value for key, value in manifest.items() if key not in {"status", "metadata"}}
+    reduced["metadata"] = reduce_metadata(manifest["metadata"])
+    return _reduce_kind(change_pods(reduced, _reduce_described_pod))
 
 
 def _reduce_described_pod(pod: Manifest) -> Manifest:
@@ -147,8 +147,8 @@ def identify(template: PodTemplate, salt: int = 0) -> str:
 
 def reduce_metadata(metadata: Mapping[str, Any]) -> Manifest:
     """Return name, namespace, labels and the annotations that matter."""
-    kept = {key: metadata[key] for key in ("name", "namespace", "labels") if metadata.get(key)}
-    return kept | only_filled(annotations=keep_annotations(metadata))
+    reduced = {key: metadata[key] for key in ("name", "namespace", "labels") if metadata.get(key)}
+    return reduced | only_filled(annotations=keep_annotations(metadata))
 
 
 def keep_annotations(metadata: Mapping[str, Any]) -> dict[str, str]:
@@ -167,20 +167,20 @@ def only_filled(**parts: Any) -> Manifest:
 
 def _reduce_container(container: Mapping[str, Any]) -> Manifest:
     ports = [{key: one[key] for key in _PORT_FIELDS if one.get(key)} for one in container.get("ports") or ()]
-    kept = {key: container[key] for key in _CONTAINER_FIELDS if container.get(key)}
-    return {"name": container["name"], "image": IMAGE, **kept, **only_filled(ports=ports)}
+    reduced = {key: container[key] for key in _CONTAINER_FIELDS if container.get(key)}
+    return {"name": container["name"], "image": IMAGE, **reduced, **only_filled(ports=ports)}
 
 
 def _reduce_volume(volume: Mapping[str, Any]) -> Manifest:
-    kept = {key: volume[key] for key in ("name", *_VOLUMES) if key in volume}
-    if "csi" in kept:
+    reduced = {key: volume[key] for key in ("name", *_VOLUMES) if key in volume}
+    if "csi" in reduced:
         # Attributes may be anything, and the reference names a secret.
-        kept["csi"] = {"driver": kept["csi"]["driver"]}
-    if claim := kept.get("ephemeral", {}).get("volumeClaimTemplate"):
+        reduced["csi"] = {"driver": reduced["csi"]["driver"]}
+    if claim := reduced.get("ephemeral", {}).get("volumeClaimTemplate"):
         metadata = reduce_metadata(claim.get("metadata") or {})
         template = {**only_filled(metadata=metadata), "spec": claim["spec"]}
-        kept["ephemeral"] = {"volumeClaimTemplate": template}
-    return kept
+        reduced["ephemeral"] = {"volumeClaimTemplate": template}
+    return reduced
 
 
 def _unmerge(value: Any) -> Any:
@@ -196,10 +196,10 @@ def _drop_merged_keys(term: Mapping[str, Any]) -> Manifest:
     """Drop label keys that the server has put into the selector already: it refuses a term that has a key in both."""
     selector = term.get("labelSelector") or {}
     merged = {one["key"] for one in selector.get("matchExpressions") or ()}
-    kept = dict(term)
+    reduced = dict(term)
     for field in ("matchLabelKeys", "mismatchLabelKeys"):
-        if field in kept:
-            kept[field] = [key for key in kept[field] if key not in merged]
-            if not kept[field]:
-                del kept[field]
-    return kept
+        if field in reduced:
+            reduced[field] = [key for key in reduced[field] if key not in merged]
+            if not reduced[field]:
+                del reduced[field]
+    return reduced
