@@ -128,8 +128,7 @@ class Case:
             draw = random.Random(seed)  # noqa: S311 - not a secret
             workload = tuple(_add_affinity(one, draw.random()) for one in workload)
             pool = replace(pool, zones=ZONES)
-        steps = imply_steps(workload)
-        return Scenario(self.id, f"Seed {seed}.", (pool,), workload, instance=spec, steps=steps)
+        return Scenario(self.id, f"Seed {seed}.", (pool,), workload, instance=spec, steps=imply_steps(workload))
 
 
 ZONES = ("a", "b")

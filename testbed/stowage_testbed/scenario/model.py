@@ -36,13 +36,7 @@ from stowage_testbed.scenario.types import (
     allow_more,
 )
 
-Trigger = Literal["on-unschedulable", "manual"]
-"""What makes the optimiser look: unschedulable pods, or a PackingPlan by hand."""
-
-Policy = Literal["strict", "paper"]  # Which running pods a plan may leave unplaced (the optimiser's own policies)
-Harm = Literal["careful", "any"]  # What plans may do to running pods: the chart's own rules, or whatever it takes
 WorkloadKind = Literal["ReplicaSet", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "Pod"]
-CatchWhat = Literal["events", "logs", "objects", "describe"]
 
 
 @allow_more
@@ -191,7 +185,7 @@ class CaughtThing(TypedDict, total=False):
 class CatchItem:
     """What to collect when a step or a check fails; ``of`` is a kind or a name."""
 
-    what: CatchWhat
+    what: Literal["events", "logs", "objects", "describe"]
     of: str = ""
 
 
@@ -210,18 +204,18 @@ Catch = Annotated[CatchItem, Written(Literal["events", "logs"] | CaughtThing, _r
 class OptimizerSettings:
     """How the optimiser is started and bounded."""
 
-    trigger: Trigger = "on-unschedulable"
+    trigger: Literal["on-unschedulable", "manual"] = "on-unschedulable"
     """on-unschedulable: the scheduler asks when pods cannot be placed. manual: the run creates one PackingPlan."""
     time_limit_s: Annotated[float, Gt(0), Le(3600)] = 5.0
     """Time limit of one solve, in seconds."""
     settle_s: Annotated[float, Interval(ge=0, le=600)] = 0.5
     """How long the set of unschedulable pods must stay the same before a solve, in seconds."""
-    policy: Policy = "strict"
+    policy: Literal["strict", "paper"] = "strict"
     """strict: a running pod may be left unplaced only for pods of higher priority. paper: also for pods of equal
     priority, as Algorithm 1 is printed."""
     strategy: Filled = "lexicographic"
     """Name of the optimiser's strategy."""
-    harm: Harm = "careful"
+    harm: Literal["careful", "any"] = "careful"
     """careful: the chart's defaults say which running pods plans leave alone for what an eviction would cost them. any:
     also pods that have only just started, are not ready, stand alone in their workload, take long to end, or are of
     Jobs and StatefulSets may be evicted."""

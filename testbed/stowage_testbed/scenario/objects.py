@@ -87,9 +87,8 @@ class ObjectSpec:
 
     def in_namespace(self, kind: Kind, namespace: str) -> Manifest:
         """Return the object to create, in its own namespace or this one; its pods count as a workload of its name."""
-        version = {"apiVersion": kind.api_version}
         labelled = partial(add_labels, labels={WORKLOAD_LABEL: self.name})
-        body = change_pods({**version, **self.manifest}, labelled)
+        body = change_pods({"apiVersion": kind.api_version, **self.manifest}, labelled)
         metadata = dict(body["metadata"])
         if kind.namespaced:
             metadata.setdefault("namespace", namespace)

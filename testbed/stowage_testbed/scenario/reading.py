@@ -77,8 +77,7 @@ def find_mapping(schema: Schema, defs: Mapping[str, Schema]) -> Schema:
     schema = resolve(schema, defs)
     if "properties" in schema:
         return schema
-    parts = [schema.get("items"), schema.get("additionalProperties")]
-    for part in (*parts, *schema.get("anyOf", ())):
+    for part in (schema.get("items"), schema.get("additionalProperties"), *schema.get("anyOf", ())):
         if isinstance(part, Mapping) and (found := find_mapping(dict(part), defs)):
             return found
     return {}

@@ -230,7 +230,6 @@ def make_starter(name: str) -> str:
     text = resources.files(__package__).joinpath("starter.yaml").read_text("utf-8")
     more = ", ".join(kind for kind in ACTIONS if f"- {kind}:" not in text)
     words = f"More steps: {more}. `stowage scenario explain steps` describes each."
-    indent = "  # "
-    comment = textwrap.fill(words, width=110, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
-    text = text.replace(f"{indent}MORE STEPS", comment)
+    comment = textwrap.fill(words, 110, initial_indent="  # ", subsequent_indent="  # ", break_on_hyphens=False)
+    text = text.replace("  # MORE STEPS", comment)
     return text.replace("SCHEMA", f"../{SCHEMA_FILE}").replace("NAME", name)
