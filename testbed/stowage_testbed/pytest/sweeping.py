@@ -10,7 +10,7 @@ from kubernetes.client import ApiClient
 
 from stowage_testbed.api.client import ask
 from stowage_testbed.api.kinds import Kind, Kinds
-from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION
 
 RELEASE_NAMESPACE = "stowage-system"
@@ -77,7 +77,7 @@ def listed(api: ApiClient, kind: Kind, namespace: str = "") -> list[dict[str, An
     return [item["metadata"] for item in answer.get("items") or ()]
 
 
-def sweep(api: ApiClient, kinds: Kinds, keep_uids: Collection[str] = (), *, timeout_s: float = HANG_S) -> None:
+def sweep(api: ApiClient, kinds: Kinds, keep_uids: Collection[str] = ()) -> None:
     """Delete all that can be swept but what has these UIDs; return when it is gone.
 
     It is a WaitTimeoutError, which names it, if something does not go: it has a finaliser that nothing removes.
@@ -89,7 +89,7 @@ def sweep(api: ApiClient, kinds: Kinds, keep_uids: Collection[str] = (), *, time
     for one in namespaces:
         _delete(api, one)
     for one in namespaces:
-        _empty(api, kinds, one.name, timeout_s)
+        _empty(api, kinds, one.name)
     for kind, group in groupby(brought, lambda one: one.kind):
         if kind.name != "Namespace":
             _delete_all(api, kind, list(group))
@@ -98,7 +98,6 @@ def sweep(api: ApiClient, kinds: Kinds, keep_uids: Collection[str] = (), *, time
             "what the test brought to go",
             lambda: [one for one in sweepable(api, kinds) if one.uid not in keep_uids],
             lambda left: not left,
-            timeout_s=timeout_s,
         )
 
 
@@ -131,7 +130,7 @@ def _delete_collection(api: ApiClient, kind: Kind, namespace: str, selector: str
     return bool(answer.get("items"))
 
 
-def _empty(api: ApiClient, kinds: Kinds, namespace: str, timeout_s: float) -> None:
+def _empty(api: ApiClient, kinds: Kinds, namespace: str) -> None:
     """Do the namespace controller's work, which begins five seconds later.
 
     Nothing can be created in a namespace that is going. Once it is empty it is let go.
@@ -147,7 +146,6 @@ def _empty(api: ApiClient, kinds: Kinds, namespace: str, timeout_s: float) -> No
         f"the objects of {namespace} to go",
         lambda: [f"{kind.name} {item['name']}" for kind in had for item in listed(api, kind, namespace)[:_SHOWN]],
         lambda left: not left,
-        timeout_s=timeout_s,
     )
     path, what, gone = f"/api/v1/namespaces/{namespace}", f"Namespace {namespace}", {HTTPStatus.NOT_FOUND}
     if there := ask(api, "GET", path, f"read {what}", allowed=gone):

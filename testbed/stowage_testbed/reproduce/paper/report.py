@@ -77,7 +77,9 @@ def evaluation_figures(evaluation: Evaluation, live: Sequence[LiveRow]) -> Itera
     note = ", ".join(f"{cell}: {count}" for cell, count in missing.items())
     yield Figure("cases without such an instance", float(sum(missing.values())), "cases", note=note)
     yield failures_figure("tasks that could not be carried out", evaluation)
-    yield Figure("stock scheduler places all (No Calls)", no_calls_percent(evaluation), "%")
+    known = shares(_list_instances(evaluation), Baseline.STOCK)
+    no_calls = None if known is None else 100 * known[Category.NO_CALLS]
+    yield Figure("stock scheduler places all (No Calls)", no_calls, "%")
     took = {one.instance.case: one.instance.simulated_s for one in evaluation.solved}
     yield figure("simulation of one instance", "s", list(took.values()), median)
     different = [row for row in live if row.difference]
@@ -257,12 +259,6 @@ def _count_stock(evaluation: Evaluation) -> dict[str, object]:
         "better_percent": f"{100 * better / len(instances):.0f}",
         "preempted": f"{fmean(one.stock_preempted for one in instances):.1f}",
     }
-
-
-def no_calls_percent(evaluation: Evaluation) -> float | None:
-    """Return the share of instances that the stock scheduler places whole."""
-    known = shares(_list_instances(evaluation), Baseline.STOCK)
-    return None if known is None else 100 * known[Category.NO_CALLS]
 
 
 def show(path: Path, evaluation: Evaluation, header: Header) -> Shown:
