@@ -1,5 +1,6 @@
 """A comparison in words and as tables, which terminal, Markdown and page show alike: `all_tables`."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from math import log10
@@ -72,8 +73,7 @@ def _show_end(verdict: Verdict, value: float) -> str:
 
 def name_clock(records: Iterable[RunRecord]) -> str:
     """Return the clock of the runs; with more than one, each with its runs."""
-    clocks = [record.clock for record in records]
-    counts = {clock: clocks.count(clock) for clock in dict.fromkeys(clocks)}
+    counts = Counter(record.clock for record in records)
     if len(counts) < 2:  # noqa: PLR2004 - one clock for all
         return "".join(counts)
     return " and ".join(f"{clock} ({runs} runs)" for clock, runs in counts.items())

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 from stowage_testbed.hpa.model import LoadWindow, Segment, load_window, steady_state
 from stowage_testbed.hpa.settings import RecoverySettings
@@ -125,10 +125,6 @@ class HpaRecord:
     def recovery(self) -> Recovery:
         """What became of the service."""
         return recovery(self.hold, self.settings.hold.streak)
-
-    def document(self) -> dict[str, Any]:
-        """Return the record as JSON values."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

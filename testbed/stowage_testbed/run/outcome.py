@@ -262,7 +262,7 @@ class ScenarioOutcome(ScenarioResult):
         """Return it as JSON values: evidence by its names only."""
         return ScenarioResult.document(self) | {
             "window": self.window and self.window.document(),
-            "recovery": self.recovery and self.recovery.document(),
+            "recovery": msgspec.to_builtins(self.recovery),
             "evidence": sorted(self.evidence),
         }
 
