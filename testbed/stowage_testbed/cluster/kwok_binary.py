@@ -181,9 +181,6 @@ class KwokBinaryCluster(Cluster):
         measured = () if self.resolution_s is None else (METRICS_SERVER,)
         return (*super().tools, *measured)
 
-    def _startup(self, ports: Ports) -> Startup:
-        return Startup(self.workdir, ports, self._timeout_s)
-
     def _start(self, owner: Owner) -> None:
         measured = {} if self.resolution_s is None else metrics_arguments(self.workdir)
         text = render_config(self.minor, owner.ports, merged_arguments(measured, self._extra_args))
@@ -193,7 +190,7 @@ class KwokBinaryCluster(Cluster):
         kubectl.parent.mkdir(exist_ok=True)
         kubectl.write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
         kubectl.chmod(0o755)
-        startup = self._startup(owner.ports)
+        startup = Startup(self.workdir, owner.ports, self._timeout_s)
         startup.start()
         start_host_pods(self.workdir, self.kubeconfig, self._longest_backoff_s)
         if self.resolution_s is None:
@@ -217,5 +214,5 @@ class KwokBinaryCluster(Cluster):
         owner = read_owner(self.workdir)
         if owner is None:
             raise cluster_missing(self.name)
-        self._startup(owner.ports).start_again()
+        Startup(self.workdir, owner.ports, self._timeout_s).start_again()
         watch_again(self.workdir)

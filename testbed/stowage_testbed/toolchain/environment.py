@@ -37,23 +37,16 @@ def package_versions() -> dict[str, str]:
     return {name: importlib.metadata.version(name) for name in PACKAGES}
 
 
-def source_version(checkout: Path | None) -> dict[str, Any]:
-    """Return the commit of a checkout and whether files differ from it; both None outside one, or without Git."""
-    if checkout is None:
-        return {"commit": None, "modified": None}
-    commit = _git(checkout, "rev-parse", "HEAD")
-    status = _git(checkout, "status", "--porcelain", "--untracked-files=no")
-    return {"commit": commit, "modified": None if status is None else bool(status)}
-
-
 def environment(minor: str | None = None) -> dict[str, Any]:
     """Return the machine and every version, as a results bundle records them, with the tools of a minor."""
     minor = choose_minor(minor)
     tools = load_manifest().tools(minor)
+    commit = _git("rev-parse", "HEAD")
+    status = _git("status", "--porcelain", "--untracked-files=no")
     return {
         "machine": machine(),
         "kubernetes": find_minor(minor).kubernetes,
-        "source": source_version(layout.checkout()),
+        "source": {"commit": commit, "modified": None if status is None else bool(status)},
         "packages": package_versions(),
         "tools": {name: tool.version for name, tool in tools.items()},
         "tool_sources": {
@@ -72,9 +65,10 @@ def source_digest() -> str:
     return digest.hexdigest()[:DIGEST_LENGTH]
 
 
-def _git(checkout: Path, *arguments: str) -> str | None:
-    git = shutil.which("git")
-    if git is None:
+def _git(*arguments: str) -> str | None:
+    """Return what Git says of the checkout; ``None`` outside one, or without Git."""
+    checkout, git = layout.checkout(), shutil.which("git")
+    if checkout is None or git is None:
         return None
     try:
         answer = subprocess.run(

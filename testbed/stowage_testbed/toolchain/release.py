@@ -33,6 +33,7 @@ TIMEOUT_S = (3.0, 20.0)
 RETRIES = 2
 _DIGEST = re.compile(r"[0-9a-fA-F]{64}")
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+"""What Go and container images call a processor."""
 
 
 class DownloadError(StowageError):
@@ -158,17 +159,12 @@ def take_release(release: Release, target: Path, progress: ToolProgress) -> None
 def archive_of(tool: Tool) -> Archive:
     """Return a released tool's archive for this machine."""
     assert tool.archive is not None  # noqa: S101 - only such tools are looked up
-    known = {"os": platform.system().lower(), "arch": architecture()}
+    machine = platform.machine()
+    known = {"os": platform.system().lower(), "arch": _ARCHITECTURES.get(machine, machine)}
     if tool.own:
         known |= {"key": tool_key(tool), "stowage": metadata.version("stowage")}
     filled = asdict(tool.archive).items()
     return Archive(**{name: text and text.format(version=tool.version, **known) for name, text in filled})
-
-
-def architecture() -> str:
-    """Return what Go and container images call this machine's processor."""
-    machine = platform.machine()
-    return _ARCHITECTURES.get(machine, machine)
 
 
 def _look_up(tool: Tool, manifest: Manifest, source: ToolSource) -> Release | str:
