@@ -1,7 +1,5 @@
 """`python -m benchmarks`: what Stowage measures of itself."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """What all benchmarks share: how much is measured, rounds that are resumed, ratios, and how a command ends."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -4,8 +4,6 @@
 ``ci/image_context.py IMAGE FOLDER``; the time is what SOURCE_DATE_EPOCH should be.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

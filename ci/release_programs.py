@@ -4,8 +4,6 @@
 ``ci/release_programs.py FOLDER``; they are named as the archives in the manifest.
 """
 
-from __future__ import annotations
-
 import shutil
 import sys
 from hashlib import sha256

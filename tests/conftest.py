@@ -17,9 +17,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 def pytest_configure(config: pytest.Config) -> None:
     """Let no test fetch anything: one that tries fails at once, and not on some day.
 
-    It holds for the processes of pytest-xdist and all that a test starts. What set-up
-    has built stays until the last test. Each worker has a folder of clusters, so that
-    none removes what another one has left on purpose.
+    It holds for the processes of pytest-xdist and all that a test starts. What set-up has built stays until the last
+    test. Each worker has a folder of clusters, so that none removes what another one has left on purpose.
     """
     os.environ.update(OFFLINE)
     hold_own_tools()

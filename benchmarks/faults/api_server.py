@@ -1,7 +1,5 @@
 """Faults of the API server: killed, slow."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import ssl
@@ -36,7 +34,7 @@ from stowage_testbed.cluster.components import (
 from stowage_testbed.cluster.ports import listens, port_beside
 from stowage_testbed.cluster.probes import NO_SPACE, ask_etcd
 from stowage_testbed.cluster.supervision import expect_ends, watch_again
-from stowage_testbed.helm.values import api_server_url
+from stowage_testbed.helm.release import api_server_url
 
 
 def restart(context: FaultContext) -> None:
@@ -188,11 +186,9 @@ REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 """Every authenticated user may write there."""
 
 BODY_BYTES = 1 << 20
-"""Announced, and never sent. A server that refuses a request waits for the end of a
-shorter body before it says so."""
+"""Announced, and never sent. A server that refuses a request waits for the end of a shorter body before it says so."""
 ANSWERED_WITHIN_S = 0.02
-"""A request that is refused is so within a millisecond; one that waits for its body is
-not answered at all."""
+"""A request that is refused is so within a millisecond; one that waits for its body is not answered at all."""
 LOOKS = 3
 """So often in a row writes must have been refused."""
 

@@ -1,7 +1,5 @@
 """One try of one fault: its moment, and the recovery. The cluster is empty before and after."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -12,7 +10,7 @@ from benchmarks.faults.cluster import KINDS, FaultCluster
 from benchmarks.faults.context import Fault, FaultContext, FaultSettings
 from benchmarks.faults.trial import STAGES, Seen, Trial, begin_try, end_try
 from stowage_testbed.invariants.reserved import kept_out
-from stowage_testbed.observe.change import uid_of
+from stowage_testbed.observe.change import Receipt, uid_of
 from stowage_testbed.observe.condition import (
     Condition,
     ConditionResult,
@@ -23,7 +21,6 @@ from stowage_testbed.observe.condition import (
 )
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.pod import read_pod
-from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.harness import Harness
 from stowage_testbed.run.listener import Listener, ScenarioRecords
@@ -224,10 +221,9 @@ def _is_at(plan: ObservedPlan, stage: str) -> bool:
 def recovered(namespace: str, release_namespace: str) -> Condition:
     """Hold when every pod exists and is placed as well as possible.
 
-    Every controller has the pods it wants, each of them is bound or refused, no plan
-    is active, no pod is kept out by room of one that has ended, and for pods without a
-    node no other plan is to be expected. Plans that failed or were given up do not
-    matter. The pods of the release must be ready.
+    Every controller has the pods it wants, each of them is bound or refused, no plan is active, no pod is kept out by
+    room of one that has ended, and for pods without a node no other plan is to be expected. Plans that failed or were
+    given up do not matter. The pods of the release must be ready.
     """
 
     def condition(state: State) -> ConditionResult:

@@ -1,7 +1,5 @@
 """Every fault by its name in ``faults.yaml``, and one cluster for many tries with the release that each needs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,7 +14,7 @@ from stowage_testbed.cluster.components import API_SERVER
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.supervision import supervised
 from stowage_testbed.helm import Release
-from stowage_testbed.helm.values import merge_values
+from stowage_testbed.helm.release import merge_values
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.harness import WATCHED
@@ -35,8 +33,7 @@ def _no_values(_cluster: Cluster) -> Mapping[str, Any]:
 class FaultKind:
     """One fault: how it is injected, what comes before anything is planned, and after.
 
-    What ends it is registered with the context. ``values`` are further ones of the
-    release that it needs.
+    What ends it is registered with the context. ``values`` are further ones of the release that it needs.
     """
 
     inject: Callable[[FaultContext], None] = _nothing

@@ -1,7 +1,5 @@
 """What goes wrong, where and when, by ``faults.yaml``; and what a fault acts on, and what ends it again."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack
@@ -14,8 +12,8 @@ import yaml
 
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.objects import Objects
-from stowage_testbed.base.clock import Clock, SystemClock
 from stowage_testbed.base.errors import InputError, StowageError
+from stowage_testbed.base.wait import Clock, SystemClock
 from stowage_testbed.helm import Release
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.condition import pods_gone

@@ -5,8 +5,6 @@ its owners by labels, names and namespaces, and an annotation tells both which p
 taken what. A tenant can write all of that except the UID and the namespace.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,10 +1,7 @@
 """An optimiser that lies: a proxy between the scheduler and the honest one.
 
-``hostile_optimizer.py --control FILE serve --socket=...`` takes the place of the honest
-one's command.
+``hostile_optimizer.py --control FILE serve --socket=...`` takes the place of the honest one's command.
 """
-
-from __future__ import annotations
 
 import argparse
 import os
@@ -34,8 +31,7 @@ DRIP_S = 1.0
 class Asked:
     """One request, with what the honest optimiser says to it, as it says it.
 
-    ``wait`` returns when the scheduler has hung up, or after so many seconds, and tells
-    which.
+    ``wait`` returns when the scheduler has hung up, or after so many seconds, and tells which.
     """
 
     request: pb.SolveRequest

@@ -1,12 +1,9 @@
 """The fault of objects that are legal and odd, before a plan and in its middle.
 
-The generator of the Go tests makes them (``scheduler/oddobjects``), and
-``odd_objects.jsonl`` keeps some of every kind. Here they are kept out of everybody's
-way: pods ask for nothing or fit nowhere, nodes take no pods, budgets beside a
+The generator of the Go tests makes them (``scheduler/oddobjects``), and ``odd_objects.jsonl`` keeps some of every kind.
+Here they are kept out of everybody's way: pods ask for nothing or fit nowhere, nodes take no pods, budgets beside a
 scenario's pods select none, and the reservation asks for more than there is.
 """
-
-from __future__ import annotations
 
 import json
 import random

@@ -1,7 +1,5 @@
 """Faults of the release's processes: killed, stopped as if they hung, lying."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

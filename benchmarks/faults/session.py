@@ -1,7 +1,5 @@
 """All tries of some faults, one after the other on one cluster; resumable. And their figures."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace

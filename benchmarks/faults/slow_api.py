@@ -1,13 +1,10 @@
 """An API server that takes its time: a proxy in front of it that delays each call.
 
-Only HTTP/1.1 is spoken, to which clients fall back: its connections have one call at a
-time. What a client says first, or after an answer, is the next call, and waits; answers
-are passed on as they come, so that watches stay streams.
+Only HTTP/1.1 is spoken, to which clients fall back: its connections have one call at a time. What a client says first,
+or after an answer, is the next call, and waits; answers are passed on as they come, so that watches stay streams.
 
 ``slow_api.py --control FILE --pki FOLDER --port 1 --upstream X`` is how it is started.
 """
-
-from __future__ import annotations
 
 import argparse
 import asyncio

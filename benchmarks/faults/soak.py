@@ -4,8 +4,6 @@ Processes are killed in the first part of the time only. In the rest they live o
 that what grows in them can be seen.
 """
 
-from __future__ import annotations
-
 import random
 import secrets
 import threading
@@ -36,7 +34,7 @@ from stowage_testbed.api.client import send
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.components import API_SERVER, component_process
 from stowage_testbed.helm import Release
-from stowage_testbed.observe.receipt import ReceiptClock
+from stowage_testbed.observe.change import ReceiptClock
 from stowage_testbed.reproduce.rebuilding import write_figures
 from stowage_testbed.text.figure import Figure
 

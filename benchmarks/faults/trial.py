@@ -1,7 +1,5 @@
 """One try of a fault: what was observed, and what it shows."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections import Counter
@@ -23,8 +21,7 @@ from stowage_testbed.observe.audit import (
     find_audit_end,
     read_audit_entries,
 )
-from stowage_testbed.observe.change import Change, Verb
-from stowage_testbed.observe.receipt import NS_PER_S, Receipt
+from stowage_testbed.observe.change import NS_PER_S, Change, Receipt, Verb
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.scenario.check import check_state
@@ -42,16 +39,13 @@ SHOWN = 10
 class Trial:
     """One try with the suite's ``seed``, of a solve of ``limit_s``.
 
-    ``struck``: the moment came, so that there was a fault at all. ``violations``: what
-    must always hold and did not. ``failures``: what was expected of the scenario and
-    did not come, or what ended it. ``phases``: how the plans ended. ``writes``:
-    evictions and bindings by the scheduler while the fault lasted; ``refusals``: its
-    writes that the API server answered with 429 or an error of its own meanwhile.
-    ``held_s``: how long the pod that came in the middle waited for a decision.
-    ``resumed_s``: from the start of the scheduler's successor to the end of the plan
-    that its predecessor left open, or to the first that it did for it. ``recovered_s``:
-    from the fault to the last change of a pod. ``second_plan``: moves and evictions of
-    a plan asked for at the end, if an optimum was proved before.
+    ``struck``: the moment came, so that there was a fault at all. ``violations``: what must always hold and did not.
+    ``failures``: what was expected of the scenario and did not come, or what ended it. ``phases``: how the plans ended.
+    ``writes``: evictions and bindings by the scheduler while the fault lasted; ``refusals``: its writes that the API
+    server answered with 429 or an error of its own meanwhile. ``held_s``: how long the pod that came in the middle
+    waited for a decision. ``resumed_s``: from the start of the scheduler's successor to the end of the plan that its
+    predecessor left open, or to the first that it did for it. ``recovered_s``: from the fault to the last change of a
+    pod. ``second_plan``: moves and evictions of a plan asked for at the end, if an optimum was proved before.
     """
 
     scenario: str
@@ -106,9 +100,8 @@ _OWN_ERROR = HTTPStatus.INTERNAL_SERVER_ERROR
 class Seen:
     """The observations of a try; filled in while it runs.
 
-    ``changes`` is everything the watches saw, first what was there; ``audit_start``
-    where the API server's audit log was then.
-    Restarts are of the release's containers by then. ``error`` ended the try early.
+    ``changes`` is everything the watches saw, first what was there; ``audit_start`` where the API server's audit log
+    was then. Restarts are of the release's containers by then. ``error`` ended the try early.
     """
 
     scenario: Scenario

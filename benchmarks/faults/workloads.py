@@ -1,14 +1,11 @@
 """Faults of nodes, of workloads and their budgets, and other pods in their way."""
 
-from __future__ import annotations
-
 import threading
 from contextlib import suppress
 from functools import partial
 
 from benchmarks.faults.context import FaultContext
-from stowage_testbed.amounts.quantity import parse_memory
-from stowage_testbed.amounts.resources import Resources
+from stowage_testbed.amounts.resources import Resources, parse_memory
 from stowage_testbed.api.client import ApiRefusedError, Manifest
 from stowage_testbed.api.objects import make_manifest
 from stowage_testbed.observe.pod import WORKLOAD_LABEL

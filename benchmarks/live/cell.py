@@ -4,8 +4,6 @@ Every node has the same steady pods and some CPU left, but for the large pods th
 arrive not enough: each of them needs ``moves_each`` steady pods to go elsewhere.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import ceil
@@ -39,10 +37,9 @@ class Part(StrEnum):
 class Cell:
     """One cluster and what happens on it, beside the profile ``default`` if asked.
 
-    With several rounds the nodes are as many equal pools, so that no round finds what
-    the plan of another has left. ``large`` pods arrive each round, and for each of them
-    ``moves_each`` steady ones must move. Of tiny pods, which no plan concerns, some
-    come and go, and a ``burst`` comes while a plan is carried out.
+    With several rounds the nodes are as many equal pools, so that no round finds what the plan of another has left.
+    ``large`` pods arrive each round, and for each of them ``moves_each`` steady ones must move. Of tiny pods, which no
+    plan concerns, some come and go, and a ``burst`` comes while a plan is carried out.
     """
 
     part: Part

@@ -4,8 +4,6 @@ A controller manager that sees a ReplicaSet before its pods would create more of
 So it is stopped while they are created, and reads all of them before it acts.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -26,7 +24,7 @@ from stowage_testbed.cluster.components import CONTROLLER_MANAGER, KWOK, compone
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.kwokctl_config import ExtraArgs
 from stowage_testbed.cluster.node_pool import NodePool
-from stowage_testbed.observe.receipt import ReceiptClock
+from stowage_testbed.observe.change import ReceiptClock
 from stowage_testbed.scenario.steps.pacing import Due, Pacer
 
 STEADY = "steady"

@@ -4,8 +4,6 @@ Where the profile `default` is measured beside, it goes first in one round and l
 the next, so that neither has always the younger cluster.
 """
 
-from __future__ import annotations
-
 import secrets
 import threading
 from collections.abc import Callable, Collection, Iterator
@@ -39,7 +37,7 @@ from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.pod import Pod
 from stowage_testbed.observe.source import PACKING_PLANS, RESERVATIONS, Source
 from stowage_testbed.observe.state import State
-from stowage_testbed.optimizer_service.compiled import compile_optimizer
+from stowage_testbed.optimizer_service.service import compile_optimizer
 from stowage_testbed.reproduce.rebuilding import write_figures
 
 IDLE_S = 3.0

@@ -3,8 +3,6 @@
 All moments are on one clock, the receipt of the events.
 """
 
-from __future__ import annotations
-
 import ssl
 import urllib.request
 from collections import Counter, defaultdict
@@ -20,11 +18,10 @@ from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.helm import Release
 from stowage_testbed.observe.audit import find_audit_end, read_audit_entries
-from stowage_testbed.observe.change import Change, Verb
+from stowage_testbed.observe.change import NS_PER_S, Change, Verb
 from stowage_testbed.observe.plan import ObservedPlan, read_plan
-from stowage_testbed.observe.receipt import NS_PER_S
 from stowage_testbed.observe.timeline import read_pod_timelines
-from stowage_testbed.recording.footprint import Footprint, FootprintMeter
+from stowage_testbed.recording.run_record import Footprint, FootprintMeter
 
 WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 REQUESTS = "rest_client_requests_total"
@@ -130,9 +127,8 @@ def _longest(grown: Mapping[str, int]) -> float | None:
 class Window(StrEnum):
     """What goes on in a window.
 
-    ``DEFAULT``: pods come and go under the profile `default`. ``IDLE``: the same under
-    the profile `optimizer`. ``PLAN``: the same while large pods arrive and a plan is
-    made and carried out.
+    ``DEFAULT``: pods come and go under the profile `default`. ``IDLE``: the same under the profile `optimizer`.
+    ``PLAN``: the same while large pods arrive and a plan is made and carried out.
     """
 
     DEFAULT = "default"
@@ -144,10 +140,9 @@ class Window(StrEnum):
 class PlanRow:
     """What came of the large pods of one round.
 
-    ``stored_s`` is from the first refused pod to the first plan that was stored after
-    it, ``stored_after_last_s`` from the last arrival, ``ready_s`` from there until all
-    pods were ready; None if that never was. ``moved`` and ``placed`` are of plans that
-    were carried out whole, and ``left`` are open plans, and reservations.
+    ``stored_s`` is from the first refused pod to the first plan that was stored after it, ``stored_after_last_s`` from
+    the last arrival, ``ready_s`` from there until all pods were ready; None if that never was. ``moved`` and ``placed``
+    are of plans that were carried out whole, and ``left`` are open plans, and reservations.
     """
 
     stored_s: float | None

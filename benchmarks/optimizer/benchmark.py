@@ -1,7 +1,5 @@
 """The benchmark of the optimiser: ask what is not on record, write the figures."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack

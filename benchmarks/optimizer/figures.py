@@ -1,7 +1,5 @@
 """What the records of fleets come to."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Pods are two arrays, so that a fleet of 15,000 nodes is made in seconds.
 """
 
-from __future__ import annotations
-
 import csv
 import random
 from dataclasses import dataclass, replace

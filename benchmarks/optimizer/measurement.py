@@ -1,7 +1,5 @@
 """One call to the service, measured from outside."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter
@@ -28,10 +26,9 @@ Saved = tuple[int, int, int]
 class Record:
     """One call: the instance, and the arm that solved it with which limit.
 
-    ``value`` is what the plan is worth, highest tier first, and ``refused`` what the
-    strategy left alone. The caller's clock has ``wall_s`` until the last update and
-    ``first_plan_s``; ``peak_bytes`` is that of the service and its children. Nodes in
-    use, and what an hour of them costs, are of the objective CONSOLIDATE only.
+    ``value`` is what the plan is worth, highest tier first, and ``refused`` what the strategy left alone. The caller's
+    clock has ``wall_s`` until the last update and ``first_plan_s``; ``peak_bytes`` is that of the service and its
+    children. Nodes in use, and what an hour of them costs, are of the objective CONSOLIDATE only.
     """
 
     case: str

@@ -1,7 +1,5 @@
 """Which fleets are measured, by which strategies, and for how long."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -86,9 +84,8 @@ class Ask:
 class FleetScope(Scope):
     """What is covered: fleets of the trace by lists of pods and nodes, and made ones.
 
-    The smallest fleets are to be proved. The limits are ``small_s`` for these,
-    ``short_s`` for all others, ``long_s`` for the largest of the trace, ``made_s`` for
-    made ones. ``starts`` and ``calls`` are those of the service.
+    The smallest fleets are to be proved. The limits are ``small_s`` for these, ``short_s`` for all others, ``long_s``
+    for the largest of the trace, ``made_s`` for made ones. ``starts`` and ``calls`` are those of the service.
     """
 
     lists: tuple[str, ...]

@@ -4,8 +4,6 @@ Small enough for `benchmarks.proofs.oracle`, which tries every plan. Everything 
 from one seed, so that a case is named by its number.
 """
 
-from __future__ import annotations
-
 from bisect import bisect
 from dataclasses import dataclass
 from random import Random

@@ -1,7 +1,5 @@
 """A case as the objects of a cluster, as the scheduler reads them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -12,7 +10,7 @@ from google.protobuf.json_format import MessageToDict
 from benchmarks.proofs.cases import Case
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.api.objects import make_manifest
-from stowage_testbed.simulate import NO_PROTECTION, Instance, Question
+from stowage_testbed.simulate.instance import NO_PROTECTION, Instance, Question
 
 Manifest = dict[str, Any]
 
@@ -94,8 +92,7 @@ def _pod(pod: pb.Pod, of: pb.PodClass) -> Manifest:
 def with_unsupported(question: Question, snapshot: pb.Snapshot, seed: int) -> Question:
     """Return the question with the pods of a class that no plan can contain.
 
-    They have a volume that is made for them and goes with them, or ask for what no node
-    lists, but `DEVICES` serves.
+    They have a volume that is made for them and goes with them, or ask for what no node lists, but `DEVICES` serves.
     """
     classes = sorted({one.class_id for one in snapshot.pods if one.node and one.movable})
     if not classes:

@@ -1,12 +1,9 @@
 """The oracle for pods that are tied: every plan for a small snapshot, the best first.
 
-It knows what `benchmarks.proofs.cases` draws: memory and number of pods, node
-selectors, forbidden pairs, host ports, affinity, anti-affinity, spread, budgets,
-owners, limits, pods that may not move. The rules are Kubernetes' own and the strict
-policy's, written down once more; nothing of the optimiser is used.
+It knows what `benchmarks.proofs.cases` draws: memory and number of pods, node selectors, forbidden pairs, host ports,
+affinity, anti-affinity, spread, budgets, owners, limits, pods that may not move. The rules are Kubernetes' own and the
+strict policy's, written down once more; nothing of the optimiser is used.
 """
-
-from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Small clusters: what optimiser and scheduler answer and claim, held against the oracle."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -19,7 +17,7 @@ from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.stages.pipeline import Packings, solve
 from stowage_optimizer.strategies.registry import shipped_strategies
 from stowage_optimizer.verify import verify_plan
-from stowage_testbed.simulate import SchedulerVerifier, find_profile
+from stowage_testbed.simulate.process import SchedulerVerifier, find_profile
 
 PIECE = 100
 """Cases that are measured together."""
@@ -28,8 +26,7 @@ BEST = 0.99
 """Share of the cases that are to be answered with the best plan."""
 
 OPTIMISER, SCHEDULER = "optimiser", "scheduler"
-"""Who is asked: the optimiser about a snapshot, or a scheduler about objects, which it
-makes the snapshot of."""
+"""Who is asked: the optimiser about a snapshot, or a scheduler about objects, which it makes the snapshot of."""
 
 UNSUPPORTED = "scheduler, a class unsupported"
 """The same, where no plan can contain the pods of a class."""
@@ -41,8 +38,7 @@ ASKED = (OPTIMISER, SCHEDULER, UNSUPPORTED)
 class Piece:
     """What came of `PIECE` cases.
 
-    ``worse`` are those not answered with the best plan, ``faults`` are false
-    claims and broken rules, a line each.
+    ``worse`` are those not answered with the best plan, ``faults`` are false claims and broken rules, a line each.
     """
 
     worse: tuple[int, ...]
@@ -80,10 +76,9 @@ def _judge(case: Case) -> Verdict:
 def _judge_through_scheduler(case: Case, seed: int, verifier: SchedulerVerifier, *, unsupported: bool) -> Verdict:
     """Judge the answer where a scheduler makes the snapshot.
 
-    It reads the case's objects, looks at the plan with its own plugins, and claims what
-    is proved of the cluster. Pods of a class that is unsupported can move, but no plan
-    contains them: such a claim has to leave them aside. Limits of tiers are about the
-    snapshot.
+    It reads the case's objects, looks at the plan with its own plugins, and claims what is proved of the cluster. Pods
+    of a class that is unsupported can move, but no plan contains them: such a claim has to leave them aside. Limits of
+    tiers are about the snapshot.
     """
     question = question_of(case)
     if unsupported:

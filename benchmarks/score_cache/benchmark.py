@@ -1,7 +1,5 @@
 """Pods a second in process: the score cache beside the stock scheduler, on one core."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -14,7 +12,8 @@ from typing import Any
 from benchmarks.engine import Rounds, Say, Scope, ScopeName, build_of, paired_ratios, ratio_figure, turned
 from stowage_testbed.metrics.catalogue import compute_spread, jain_index
 from stowage_testbed.reproduce.rebuilding import write_figures
-from stowage_testbed.simulate import Instance, Placements, Simulator, find_profile
+from stowage_testbed.simulate.instance import Instance, Placements
+from stowage_testbed.simulate.process import Simulator, find_profile
 from stowage_testbed.text.figure import Figure, at_least, at_most, figure
 
 Manifest = dict[str, Any]
@@ -39,11 +38,10 @@ FULL_CPU_MILLI = 5000
 class Workload(StrEnum):
     """Which pods arrive.
 
-    ``EQUAL``: all alike, of no service. ``TWO_KINDS``, ``TEN_KINDS``: that many sizes
-    in turn. ``UNEQUAL``: no two alike. ``SERVICE``: alike, and of a Service, so that
-    the stock scheduler spreads them over hosts and zones as it does a Deployment's.
-    ``SPREAD``: alike, with a hard constraint over zones. ``ONE_A_NODE``: alike, and so
-    large that a node takes one.
+    ``EQUAL``: all alike, of no service. ``TWO_KINDS``, ``TEN_KINDS``: that many sizes in turn. ``UNEQUAL``: no two
+    alike. ``SERVICE``: alike, and of a Service, so that the stock scheduler spreads them over hosts and zones as it
+    does a Deployment's. ``SPREAD``: alike, with a hard constraint over zones. ``ONE_A_NODE``: alike, and so large that
+    a node takes one.
     """
 
     EQUAL = "equal"

@@ -1,7 +1,5 @@
 """The whole benchmark: run upstream's harness, write its file, return its table."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack

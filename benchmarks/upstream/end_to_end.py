@@ -1,7 +1,5 @@
 """Upstream's end-to-end tests of scheduling, on fake nodes, with every profile."""
 
-from __future__ import annotations
-
 import json
 import re
 import secrets

@@ -1,7 +1,5 @@
 """Upstream's harness and tests: built from its module with Stowage's plugins, run in its folder of the module."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -39,10 +37,9 @@ CALLS = 2
 class UpstreamBuild:
     """Go commands on the module ``k8s.io/kubernetes``, whose schedulers are ours.
 
-    Nothing of the module is changed or copied, except for one call: where its tests
-    make a scheduler, they call a function of ours, which makes the same one with
-    Stowage's plugins if it is asked to. Go lets no file of its module cache be
-    replaced, so the module is reached through a link.
+    Nothing of the module is changed or copied, except for one call: where its tests make a scheduler, they call a
+    function of ours, which makes the same one with Stowage's plugins if it is asked to. Go lets no file of its module
+    cache be replaced, so the module is reached through a link.
     """
 
     def __init__(self, folder: Path) -> None:

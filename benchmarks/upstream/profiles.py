@@ -1,7 +1,5 @@
 """The schedulers that upstream's harness measures, and what each cannot be asked."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,17 +8,16 @@ from typing import Any
 import yaml
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.simulate import find_profile
+from stowage_testbed.simulate.process import find_profile
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
     """One scheduler, made with no plugins (``none``) or all of them (``registered``).
 
-    ``shipped`` is the profile that configures it, empty for the stock configuration.
-    With ``plans`` an optimiser runs beside it, and the API server knows its plans. The
-    least ratio to stock that is promised of any case is the ``promise``; None where
-    speed is the price of another one, which is stated instead.
+    ``shipped`` is the profile that configures it, empty for the stock configuration. With ``plans`` an optimiser runs
+    beside it, and the API server knows its plans. The least ratio to stock that is promised of any case is the
+    ``promise``; None where speed is the price of another one, which is stated instead.
     """
 
     name: str

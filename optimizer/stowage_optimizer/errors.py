@@ -1,7 +1,5 @@
 """The base of every error that the optimiser raises on purpose."""
 
-from __future__ import annotations
-
 INVALID_INPUT = 2
 """Exit code where a file or an option is at fault."""
 

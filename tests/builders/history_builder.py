@@ -8,8 +8,7 @@ from typing import Any, Self
 
 from stowage_testbed.invariants import History
 from stowage_testbed.observe.audit import AuditEntry
-from stowage_testbed.observe.change import Change, Verb
-from stowage_testbed.observe.receipt import Receipt
+from stowage_testbed.observe.change import Change, Receipt, Verb
 
 STEP_NS = 10_000_000
 ACCOUNT = "system:serviceaccount:stowage-system:stowage"
@@ -23,8 +22,7 @@ PLAN_STATUS = {"resource": "packingplans", "subresource": "status"}
 class HistoryBuilder:
     """Collects changes and requests, one every 10 ms; every method returns it.
 
-    The UID of an object is ``uid-<name>``, that of the second of a name
-    ``uid-<name>-2``.
+    The UID of an object is ``uid-<name>``, that of the second of a name ``uid-<name>-2``.
     """
 
     changes: list[Change] = field(default_factory=list)
@@ -43,10 +41,9 @@ class HistoryBuilder:
     def pod(self, name: str, node: str = "", cpu: str | int = "1", **more: Any) -> Self:
         """Add a pod of ReplicaSet ``rs``, or change it.
 
-        Further are ``priority``, ``phase``, ``kind`` of the controller ("" for none),
-        ``labels``, ``annotations``, ``namespace``, ``terminating``, ``volumes``,
-        ``granted``: the server has granted an eviction of it, ``refused``: why the
-        scheduler found no node for it, ``took``: the reservation whose room it took.
+        Further are ``priority``, ``phase``, ``kind`` of the controller ("" for none), ``labels``, ``annotations``,
+        ``namespace``, ``terminating``, ``volumes``, ``granted``: the server has granted an eviction of it, ``refused``:
+        why the scheduler found no node for it, ``took``: the reservation whose room it took.
         """
         owner = {"kind": more.get("kind", "ReplicaSet"), "name": "rs", "uid": "uid-rs"}
         metadata: dict[str, Any] = {

@@ -1,7 +1,6 @@
 """A simulated service with its autoscaler and clock, and recovery runs on it.
 
-The autoscaler follows the published rule, and acts when there is a new reading: at
-every scrape.
+The autoscaler follows the published rule, and acts when there is a new reading: at every scrape.
 """
 
 import math

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from watch_server import served_api
 
-from stowage_testbed.base.clock import SystemClock
+from stowage_testbed.base.wait import SystemClock
 from stowage_testbed.live.server import LiveServer, serving
 from stowage_testbed.live.watching import LiveWatch
 

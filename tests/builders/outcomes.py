@@ -8,8 +8,8 @@ from amounts import GPU, asked, size, taken
 
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
+from stowage_testbed.observe.change import Receipt
 from stowage_testbed.observe.plan import ObservedPlan, read_plan
-from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.report.bundle import Bundle, EvidenceWriter
 from stowage_testbed.run.listener import ScenarioRecords
 from stowage_testbed.run.outcome import (

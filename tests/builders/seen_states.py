@@ -4,9 +4,8 @@ from typing import Any
 
 from watch_server import a_pod
 
-from stowage_testbed.observe.change import Change, Verb
+from stowage_testbed.observe.change import Change, Receipt, Verb
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.state import State
 
 Seen = tuple[str, dict[str, Any]]

@@ -3,9 +3,8 @@
 from typing import Any
 
 from stowage_testbed.observe.audit import AuditEntry
-from stowage_testbed.observe.change import Change, Verb
+from stowage_testbed.observe.change import NS_PER_S, Change, Receipt, Verb
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.observe.receipt import NS_PER_S, Receipt
 
 NAMESPACE = "ns"
 

@@ -14,7 +14,8 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.instances import Cell
 from stowage_testbed.scenario.simulation import make_pods
-from stowage_testbed.simulate import NO_PROTECTION, Instance, Question, Simulator
+from stowage_testbed.simulate.instance import NO_PROTECTION, Instance, Question
+from stowage_testbed.simulate.process import Simulator
 from tests.differential.manifests import REQUIRED, node_manifest, pod_manifest
 from tests.differential.related_pods import NAMESPACES, NOWHERE, crowded_pods
 
@@ -183,8 +184,7 @@ def _is_in(key: str, value: str) -> Manifest:
 def _fill(draft: Draft, name: str, simulator: Simulator) -> None:
     """Let the scheduler place the pods in their order, whatever their priorities.
 
-    Among pods of several priorities that it wakes up again, the order would depend on
-    the time.
+    Among pods of several priorities that it wakes up again, the order would depend on the time.
     """
     equals = tuple({**pod, "spec": {**pod["spec"], "priority": 0}} for pod in draft.pods)
     nodes = simulator.place(replace(draft.instance(name), pods=equals)).nodes

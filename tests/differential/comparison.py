@@ -1,8 +1,7 @@
 """Plans checked twice: by the scheduler's replay and the optimiser's checker.
 
-The scheduler stops at the first reason, or reports every plugin that refuses; the
-checker reports every broken rule. So one rule must be equivalent to one of the
-scheduler's reasons, or the checker has missed something.
+The scheduler stops at the first reason, or reports every plugin that refuses; the checker reports every broken rule. So
+one rule must be equivalent to one of the scheduler's reasons, or the checker has missed something.
 """
 
 from collections import Counter
@@ -19,7 +18,8 @@ from stowage_optimizer.verify import Violation
 from stowage_optimizer.verify.checker import Checker
 from stowage_optimizer.verify.index import Index
 from stowage_testbed.optimizer_service.service import running_service
-from stowage_testbed.simulate import PlanJudgement, Question, SchedulerVerifier, Simulator, find_profile
+from stowage_testbed.simulate.instance import PlanJudgement, Question
+from stowage_testbed.simulate.process import SchedulerVerifier, Simulator, find_profile
 from tests.differential.clusters import named, random_cluster
 from tests.differential.plans import STRATEGIES, answer, spoil
 
@@ -70,8 +70,7 @@ ARRIVAL_RULES = frozenset().union(*PLUGINS.values()) - {"capacity"}
 def equivalent(refusal: PlanJudgement, violations: Collection[Violation]) -> bool:
     """Return whether one of ``violations`` is equivalent to ``refusal``.
 
-    Of the plugins that keep a pod off a node the scheduler asks the others no more, so
-    that the same pod is enough.
+    Of the plugins that keep a pod off a node the scheduler asks the others no more, so that the same pod is enough.
     """
     rules = {one.rule for one in violations}
     if rules & NAME_RULES:
@@ -128,9 +127,8 @@ def compare(verifier: SchedulerVerifier, question: Question, checked: pb.Policy)
 def explain(verifier: SchedulerVerifier, comparison: Comparison, *, changes: int = 2) -> tuple[str, ...]:
     """Return what only one side knows that explains why the two do not agree.
 
-    An explanation is a change that takes that away. It explains a disagreement if both
-    agree about the changed case: that is tried, not assumed. Up to ``changes`` may be
-    needed together.
+    An explanation is a change that takes that away. It explains a disagreement if both agree about the changed case:
+    that is tried, not assumed. Up to ``changes`` may be needed together.
     """
     for change in EXPLANATIONS if changes else ():
         changed = change(comparison)
@@ -151,9 +149,8 @@ Changed = tuple[Question, pb.Policy]
 def without_own_kind(comparison: Comparison) -> Changed | None:
     """Let pods be evicted for others of their own priority too.
 
-    The checker asks whether an evicted pod would not fit anywhere beside those that
-    rank above it. The scheduler only asks whether a pod above it gains; evictions that
-    no room needs it spares when it carries the plan out.
+    The checker asks whether an evicted pod would not fit anywhere beside those that rank above it. The scheduler only
+    asks whether a pod above it gains; evictions that no room needs it spares when it carries the plan out.
     """
     if not comparison.scheduler.accepted or "policy" not in comparison.rules:
         return None

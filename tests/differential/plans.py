@@ -15,7 +15,7 @@ from stowage_optimizer.verify.index import Index
 from stowage_optimizer.verify.terms import covers
 from stowage_optimizer.verify.worth import count_tiers
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.simulate import Question
+from stowage_testbed.simulate.instance import Question
 
 STRATEGIES = ("lexicographic", "cpsat-aggregated", "first-fit-decreasing")
 TIME_LIMIT_S = 2.0

@@ -4,8 +4,6 @@ A pod that *comes* to a node must find room for everything it asks for. A pod th
 stays need not: a node may be overcommitted already, and that must not get worse.
 """
 
-from __future__ import annotations
-
 from stowage_optimizer.constraints.relations import DomainCounts
 from stowage_optimizer.model.packing import Assignment, Packing
 

@@ -1,7 +1,5 @@
 """Assignments written as solutions, and for simple strategies the best one so far."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field

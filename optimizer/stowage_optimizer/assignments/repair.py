@@ -17,8 +17,6 @@ as the next one is allowed. Pods that never are try other nodes. Waiting pods wi
 demands try every node too: strategies know room only.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 from stowage_optimizer.assignments.builder import AssignmentBuilder

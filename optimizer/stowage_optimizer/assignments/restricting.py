@@ -1,7 +1,5 @@
 """A part of the problem: some of its pods, in the room that the others leave."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Unjust displacement: evictions that the strict policy forbids."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -6,8 +6,6 @@ they prove is computed like that of any others, from the best content of one nod
 each kind.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 

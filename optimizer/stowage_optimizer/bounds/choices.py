@@ -5,8 +5,6 @@ Compiled code makes no arrays here: each one made would be compiled too, with al
 can go wrong while it is made. So the caller passes the tables to write to.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Which patterns go together: a set packing problem for CP-SAT."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

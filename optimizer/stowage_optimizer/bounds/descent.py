@@ -8,8 +8,6 @@ how far it goes is scaled price by price (Adam), and falls as the steps go on. O
 whole evaluation, now and then, proves anything.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from stowage_optimizer.bounds.generation import Generation

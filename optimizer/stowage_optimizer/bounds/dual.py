@@ -1,7 +1,5 @@
 """A bound of one phase by prices, searched in slices of time."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from math import floor
 

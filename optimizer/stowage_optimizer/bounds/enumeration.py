@@ -10,8 +10,6 @@ combined instead: they are what nodes hold in assignments near the bound. That i
 better than what a local search has found, and proves nothing.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

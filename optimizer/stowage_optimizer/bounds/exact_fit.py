@@ -6,8 +6,6 @@ content exists, some pod has no node. Contents of so few pods are pairs of halve
 sorted list of the halves finds those that fill a node.
 """
 
-from __future__ import annotations
-
 from math import comb
 
 import numpy as np

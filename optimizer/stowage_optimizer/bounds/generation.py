@@ -5,8 +5,6 @@ valuable pattern of each node is found, which both proves a bound and is the pat
 to add. Prices are smoothed towards the best ones so far (Wentges), which saves rounds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

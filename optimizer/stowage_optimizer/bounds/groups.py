@@ -1,7 +1,5 @@
 """Nodes that could hold the same pods put together, and dimensions merged into one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import product
 

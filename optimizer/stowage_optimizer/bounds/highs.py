@@ -3,8 +3,6 @@
 It computes in floating point: what it returns are prices to try, never a proof.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ found by sorting. All weights are integers that err on the small side: the limit
 exact for them, and true whatever they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import permutations
 

@@ -6,8 +6,6 @@ falls apart into single nodes (`best_patterns`), and the sum is a bound: for any
 prices, in integers throughout.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 

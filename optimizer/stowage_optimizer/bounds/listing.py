@@ -1,7 +1,5 @@
 """Every content of a node that is worth so much at given prices, compiled."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from stowage_optimizer.bounds.choices import (

@@ -1,7 +1,5 @@
 """The linear program over patterns: its duals are the prices to try next."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import highspy

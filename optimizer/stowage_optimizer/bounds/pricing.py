@@ -6,8 +6,6 @@ them are rounded down and the room up, so that whatever they are the merged knap
 admits everything that fits.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from stowage_optimizer.bounds.choices import (

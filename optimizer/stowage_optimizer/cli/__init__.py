@@ -3,8 +3,6 @@
 The probe runs every few seconds beside the service, so it must not load a solver.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module

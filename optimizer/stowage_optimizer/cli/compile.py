@@ -1,7 +1,5 @@
 """`compile`: compile the hot loops now, so that the service starts quickly."""
 
-from __future__ import annotations
-
 import argparse
 import gc
 import os

@@ -1,7 +1,5 @@
 """Snapshots and plans as files: protobuf's JSON mapping."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """`probe`: exit 0 if the service on the socket is ready; for exec probes."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What a solve found, as tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tabulate import tabulate

@@ -1,7 +1,5 @@
 """`serve`: the service in the foreground, until SIGTERM or Ctrl-C."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import signal

@@ -1,7 +1,5 @@
 """`solve`: a snapshot file in, a plan out, through the same path as the service."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

@@ -1,7 +1,5 @@
 """What a plan is for, how much it may disrupt, and the policy, as flags."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Final
 

@@ -1,7 +1,5 @@
 """`verify`: a plan file against its snapshot, by the independent checker."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from pathlib import Path

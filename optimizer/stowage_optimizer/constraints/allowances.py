@@ -1,7 +1,5 @@
 """Whether a plan keeps within its allowances, and what is taken back where not."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 

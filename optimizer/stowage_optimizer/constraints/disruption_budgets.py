@@ -6,8 +6,6 @@ Every other budget is an `Allowance` of the packing: which of its pods go is cho
 the plan. Pods that are exempt from their budget are kept by none but a second one.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

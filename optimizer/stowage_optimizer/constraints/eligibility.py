@@ -1,7 +1,5 @@
 """Which nodes a pod class may newly come to: every node constraint together."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from dataclasses import dataclass
 from itertools import chain

@@ -5,8 +5,6 @@ nodeSelector, required node affinity, the node affinity of bound volumes; and th
 that its own filters refused when a plan was replayed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Which pods a term about other pods selects, and which nodes are one domain."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -5,8 +5,6 @@ each pod that it finds in the domain. A taint with the effect PreferNoSchedule, 
 pods that a ScheduleAnyway spread counts, count against a node.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """From a snapshot to the packing problem that it poses."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ Anti-affinity works both ways: a pod that runs keeps away the pods its terms sel
 their classes are refused too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from stowage_optimizer.constraints.shared_dimensions import AntiAffinityRule

@@ -4,8 +4,6 @@
 `DomainCounts` keeps the counts while pods come and go, and decides which pods may come.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

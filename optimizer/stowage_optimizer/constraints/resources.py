@@ -6,8 +6,6 @@ never refused because of it, as in the scheduler. Room that is held for others c
 used.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence, Set
 from math import gcd
 

@@ -15,8 +15,6 @@ and a selected pod one unit, of as many units as there are pods to select. So a 
 fits beside no other pod, and the selected pods fit beside each other.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Certificates: what is proved of one phase of one tier, and how."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
 

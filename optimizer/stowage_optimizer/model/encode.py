@@ -1,7 +1,5 @@
 """From the model back to the contract's messages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import asdict
 

@@ -1,7 +1,5 @@
 """What may be wrong with a request before anything is solved."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

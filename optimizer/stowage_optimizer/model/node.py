@@ -1,7 +1,5 @@
 """A node: what it offers and which pods it refuses."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """The objective, tier by tier: more pods placed, then less disruption."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How to solve: strategy, objective, limits, policy, seed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum

@@ -1,7 +1,5 @@
 """The packing problem: what is left of a snapshot when only numbers matter."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum

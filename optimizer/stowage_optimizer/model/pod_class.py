@@ -1,7 +1,5 @@
 """A pod class: pods with the same scheduling-relevant spec and priority."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum

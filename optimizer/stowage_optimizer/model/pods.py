@@ -4,8 +4,6 @@ A cluster has thousands of pods and hundreds of classes. A pod becomes an object
 where somebody asks for that one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -4,8 +4,6 @@ A kind is what replicas share: demand, tier and the nodes they may come to. Node
 group are interchangeable: the same room, and open to the same kinds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """What pods demand of the pods in a domain, in numbers only."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Selectors over labels and node fields, as in the Kubernetes API."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field

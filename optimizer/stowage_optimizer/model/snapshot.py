@@ -1,7 +1,5 @@
 """The snapshot: everything that the optimiser knows of a cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

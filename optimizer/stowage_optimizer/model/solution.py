@@ -1,7 +1,5 @@
 """A solution: where each pod ends up, and what is proved of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum

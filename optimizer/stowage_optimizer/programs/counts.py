@@ -5,8 +5,6 @@ comes back to it: such a pair of a newcomer and a leaver is read as a pod that s
 which is better and needs no more room.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf

@@ -1,7 +1,5 @@
 """Integer programs with linear rows, and what the loop over the tiers needs of them."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What the loop over the tiers needs of a solver, and CP-SAT as one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol

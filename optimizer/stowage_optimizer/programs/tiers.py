@@ -4,8 +4,6 @@ Under the `STRICT` policy the running pods of a tier are kept first; a phase who
 is reached already is not solved; what a phase reached is held in all that follow.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -9,8 +9,6 @@ Numba's compiler holds the lock of the interpreter it runs in. Nothing here impo
 Numba: that process is there before the caller has imported it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

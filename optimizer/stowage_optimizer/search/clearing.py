@@ -7,8 +7,6 @@ must go from there to other nodes that it fits? No pod moves twice, none is disp
 and none moves for a pod of a lower tier.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from stowage_optimizer.model.problem import NOWHERE, Flags, Indices, Ints

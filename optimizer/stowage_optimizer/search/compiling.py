@@ -1,7 +1,5 @@
 """How hot loops are compiled: once a machine, without the interpreter's lock."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Callable

@@ -5,8 +5,6 @@ concentration of free room; the second returns moved items home, by simulated an
 Tiers above may only get better.
 """
 
-from __future__ import annotations
-
 import math
 
 from stowage_optimizer.model.problem import Indices, Ints

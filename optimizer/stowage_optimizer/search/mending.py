@@ -7,8 +7,6 @@ before, so that the rounds end. The rule for overcommitted nodes is the schedule
 item may stay, and may come only where everything it asks for is there.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from stowage_optimizer.model.problem import NOWHERE, Flags, Indices, Ints, Problem

@@ -10,8 +10,6 @@ is.
 The search keeps its own stack, so that it can stop after some steps and go on later.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One neighbourhood of the local search: empty a few nodes, and fill them again."""
 
-from __future__ import annotations
-
 from stowage_optimizer.model.problem import Flags, Indices, Ints
 from stowage_optimizer.search.compiling import inlined
 from stowage_optimizer.search.placement import has_room, may_come, put, take

@@ -1,7 +1,5 @@
 """Putting items on nodes and taking them off, in constant time."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from stowage_optimizer.model.problem import NOWHERE, Flags, Indices, Ints

@@ -5,8 +5,6 @@ Kernels are compiled for a number of dimensions that is known. Problems of up to
 compilation serves nearly all; a second one serves all wider ones, and is slower.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple, TypeVar
 
 import numpy as np

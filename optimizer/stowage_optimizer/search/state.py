@@ -5,8 +5,6 @@ what belongs to an item or a node is one row of one table. Random numbers come f
 xorshift64, its state in one word.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Compiling the search, or loading what an earlier process compiled."""
 
-from __future__ import annotations
-
 import gc
 import signal
 import sys

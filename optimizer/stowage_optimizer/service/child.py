@@ -8,8 +8,6 @@ What the stages publish on the way goes out from the outbox's thread, the newest
 the last solution is written and sent here, past the outbox.
 """
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import os

@@ -1,7 +1,5 @@
 """What keeps a call from being taken, or a child from getting ready."""
 
-from __future__ import annotations
-
 from stowage_optimizer.errors import OptimizerError
 
 

@@ -12,8 +12,6 @@ It has one thread only, so that forking is safe. When the service dies, the sock
 closes, the fork server ends, and the kernel kills its children.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

@@ -1,7 +1,5 @@
 """Structured logs: one JSON object a line, the snapshot id in each."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import MutableMapping

@@ -1,7 +1,5 @@
 """What the service counts, for Prometheus on 127.0.0.1."""
 
-from __future__ import annotations
-
 from threading import Thread
 from wsgiref.simple_server import WSGIServer
 

@@ -5,8 +5,6 @@ to check. They go out from a thread of their own, so that the search does not wa
 most one in each interval; the newest one never waits longer than that.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from types import TracebackType

@@ -1,7 +1,5 @@
 """One solve in a child: its deadlines, its newest answer, its end."""
 
-from __future__ import annotations
-
 import signal
 import threading
 import time

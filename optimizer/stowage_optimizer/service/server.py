@@ -3,8 +3,6 @@
 The socket's path is short enough, free, and readable by its owner only.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 from collections.abc import Iterator

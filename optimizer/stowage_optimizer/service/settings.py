@@ -1,7 +1,5 @@
 """How the service is set up, every default in one place; and how children are told."""
 
-from __future__ import annotations
-
 import json
 import sys
 from dataclasses import asdict, dataclass, field

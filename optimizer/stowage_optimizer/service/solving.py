@@ -6,8 +6,6 @@ caller is answered `grace_s` after its limit at the latest, with whatever has pa
 checker by then, and knows that before it asks; see `time_limit_s` in the contract.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator

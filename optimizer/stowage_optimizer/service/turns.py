@@ -1,7 +1,5 @@
 """One solve at a time: whose turn it is, and how many may wait."""
 
-from __future__ import annotations
-
 import threading
 from collections import deque
 

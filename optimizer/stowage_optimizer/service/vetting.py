@@ -5,8 +5,6 @@ long. A thread of its own does it, so that the caller is answered in time, with 
 plan that has passed until then.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ A child shares its memory with the fork server until it writes there, and copyin
 takes longer than most of the work on it. So an idle child reads a small request too.
 """
 
-from __future__ import annotations
-
 import gc
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Warm child processes: one always is ready for the next call."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

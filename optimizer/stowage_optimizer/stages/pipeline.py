@@ -3,8 +3,6 @@
 A solution becomes a plan when it is sent (`stowage_optimizer.model.encode`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cached_property
 

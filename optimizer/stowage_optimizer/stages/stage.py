@@ -1,7 +1,5 @@
 """What every stage looks like, and how stages follow each other."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ pods stay where they are, and priorities do not count. The paper solves with Zep
 on OR-Tools; this with OR-Tools.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar

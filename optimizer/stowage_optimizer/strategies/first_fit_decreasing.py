@@ -3,8 +3,6 @@
 No pod is moved or displaced.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Algorithm 1 on integer programs: any formulation, any solver."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from stowage_optimizer.assignments.incumbent import Incumbent

@@ -5,8 +5,6 @@ little, and a branch cut off that held the best answer. So its solutions are rou
 and checked by the caller; its bounds end the search but are no proofs.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from datetime import timedelta

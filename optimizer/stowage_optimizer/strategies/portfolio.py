@@ -4,8 +4,6 @@ The quick ones come first, so that something good is there early. The others get
 one leaves of its time, and none runs once an answer is proved optimal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 

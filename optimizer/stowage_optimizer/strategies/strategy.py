@@ -1,7 +1,5 @@
 """What every strategy looks like from outside."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 from stowage_optimizer.model.budget import Budget

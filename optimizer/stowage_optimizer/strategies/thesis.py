@@ -10,8 +10,6 @@ that in which pods that run stay where they are, most of all. Nothing that is fo
 them is known to be the best.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from itertools import combinations
 

@@ -11,8 +11,6 @@ better than the last one, until there is none: then the last one is the best. Z3
 computes with exact numbers, so this is a proof.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import z3

@@ -1,7 +1,5 @@
 """Pods that must be apart do not come together in one domain."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

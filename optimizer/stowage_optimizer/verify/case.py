@@ -1,7 +1,5 @@
 """The case: a snapshot and a plan, as the rules look at them."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from functools import cached_property
 from typing import NamedTuple

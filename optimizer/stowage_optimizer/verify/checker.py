@@ -1,7 +1,5 @@
 """Every rule, one after the other; first, that every name is known and used truly."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 

@@ -4,8 +4,6 @@ That is looked at once for a class and all nodes that are alike to it: they have
 same taints, and the same values of the labels that the class reads.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from functools import cached_property
 

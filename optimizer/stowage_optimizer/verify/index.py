@@ -1,7 +1,5 @@
 """The index: a snapshot read once, by columns, however many plans are checked."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property

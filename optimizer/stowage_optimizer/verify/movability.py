@@ -1,7 +1,5 @@
 """No pod is disrupted that may not be."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

@@ -5,8 +5,6 @@ there from the start; then the plan's moves and placements are tried in turns, i
 plan's order, and allowed pods come. No pod may be left over.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """No pod comes to a node that refuses it, lacks room, or has its port taken."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 

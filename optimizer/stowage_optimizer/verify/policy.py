@@ -5,8 +5,6 @@ for each of them took minutes on 5,000 nodes, so free amounts are kept by priori
 one list a resource. (No arrays: the serving process does without their library.)
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Set

@@ -1,7 +1,5 @@
 """Which pods a selector, or a term about other pods, selects; who must be apart."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """A violation: one thing that a plan must not do, found in it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

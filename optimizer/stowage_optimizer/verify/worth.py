@@ -1,7 +1,5 @@
 """A plan is worth its disruption, keeps within limits, and accounts for it truly."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Set
 from itertools import pairwise

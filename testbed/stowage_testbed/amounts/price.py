@@ -7,7 +7,7 @@ what people read is rounded, at the very end.
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
-from stowage_testbed.amounts.quantity import QuantityError, amount
+from stowage_testbed.amounts.resources import QuantityError, amount
 
 MICROS = 10**6
 """Parts of a unit of the currency."""

@@ -6,13 +6,84 @@ unit, which is bytes of memory and storage, and one of what is counted.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import ItemsView, Iterable, Iterator, Mapping
+from decimal import Decimal
 from math import ceil
 from types import MappingProxyType
 from typing import Any, Self
 
-from stowage_testbed.amounts.quantity import amount, format_cpu, format_memory, parse_count, parse_cpu, parse_memory
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.base.errors import StowageError
+
+_SUFFIXES: dict[str, Decimal] = {
+    "n": Decimal("1e-9"),
+    "u": Decimal("1e-6"),
+    "m": Decimal("1e-3"),
+    "": Decimal(1),
+    **{suffix: Decimal(1000) ** (i + 1) for i, suffix in enumerate("kMGTPE")},
+    **{f"{suffix}i": Decimal(1024) ** (i + 1) for i, suffix in enumerate("KMGTPE")},
+}
+
+_QUANTITY = re.compile(
+    r"(?P<number>[+-]?(?:\d+\.?\d*|\.\d+))(?:(?P<suffix>[numkKMGTPE]i?)|"
+    r"[eE](?P<exponent>[+-]?\d{1,3}))?"
+)
+
+
+class QuantityError(StowageError, ValueError):
+    """A text is not an amount of the resource that was asked for."""
+
+
+def parse_cpu(quantity: str | float) -> int:
+    """Return an amount of CPU in milli-CPU: `4`, `0.5`, `100m`."""
+    return _whole(amount(quantity) * 1000, quantity, "is finer than 1m; write whole milli-CPU, as in 100m")
+
+
+def parse_memory(quantity: str | float) -> int:
+    """Return an amount of memory in bytes: `4G`, `512Mi`, `128e6`."""
+    return _whole(amount(quantity), quantity, "is no whole number of bytes; write 2G or 512Mi")
+
+
+def parse_count(quantity: str | float) -> int:
+    """Return an amount of something that is counted: pods, GPUs."""
+    return _whole(amount(quantity), quantity, "is no whole number")
+
+
+def amount(quantity: str | float) -> Decimal:
+    """Return the exact value of a quantity; a QuantityError if the text does not follow Kubernetes' grammar."""
+    match = _QUANTITY.fullmatch(str(quantity).strip())
+    suffix = match["suffix"] if match else None
+    if match is None or (suffix or "") not in _SUFFIXES:
+        raise QuantityError(f"{quantity!r} is not a quantity; write a number and one of m, k, M, G, T, Ki, Mi, Gi, Ti")
+    exponent = int(match["exponent"] or 0)
+    return Decimal(match["number"]).scaleb(exponent) * _SUFFIXES[suffix or ""]
+
+
+def format_cpu(cpu_milli: int) -> str:
+    """Return milli-CPU as a quantity: `4`, `250m`."""
+    cores, rest = divmod(cpu_milli, 1000)
+    return f"{cpu_milli}m" if rest else str(cores)
+
+
+def format_memory(memory_bytes: int) -> str:
+    """Return bytes as the shortest exact quantity: `4G`, `512Mi`, `1500001`."""
+    candidates = [str(memory_bytes)]
+    for suffix in ("k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti"):
+        number, rest = divmod(memory_bytes, int(_SUFFIXES[suffix]))
+        if not rest and number:
+            candidates.append(f"{number}{suffix}")
+    return min(candidates, key=len)
+
+
+def _whole(value: Decimal, quantity: str | float, why_not: str) -> int:
+    if value < 0:
+        raise QuantityError(f"{quantity!r} is negative; write 0 or more")
+    if value != value.to_integral_value():
+        raise QuantityError(f"{quantity!r} {why_not}")
+    return int(value)
+
 
 CPU, MEMORY = "cpu", "memory"
 
@@ -33,8 +104,7 @@ def order(names: Iterable[str]) -> list[str]:
 class Resources(Mapping[str, int]):
     """Amounts by resource, in the order of tables; what is not named is 0.
 
-    Equal amounts are equal, whether or not zeros are given. What is left of a node that is overcommitted is
-    negative.
+    Equal amounts are equal, whether or not zeros are given. What is left of a node that is overcommitted is negative.
     """
 
     __slots__ = ("_amounts", "_hash")
@@ -141,3 +211,20 @@ def spell(name: str, amount: int) -> str:
     if name == CPU:
         return format_cpu(amount)
     return format_memory(amount) if in_bytes(name) else str(amount)
+
+
+_FIELDS = {CPU: "cpu_milli", MEMORY: "memory_bytes", "ephemeral-storage": "ephemeral_storage_bytes", PODS: "pods"}
+"""Resources that have a field of their own."""
+
+
+def message_of(resources: Resources) -> pb.Resources:
+    """Return amounts as a message."""
+    return pb.Resources(
+        **{field: resources[name] for name, field in _FIELDS.items()}, extended=resources.without(*_FIELDS)
+    )
+
+
+def resources_of(message: pb.Resources) -> Resources:
+    """Return the amounts of a message; one of a pod's requests has no pods."""
+    own = {name: getattr(message, field) for name, field in _FIELDS.items()}
+    return Resources({**message.extended, **own})

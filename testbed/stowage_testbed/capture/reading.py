@@ -15,7 +15,7 @@ from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cluster.components import HOST_TAINT
 from stowage_testbed.observe.pod import node_of
-from stowage_testbed.simulate import Remark
+from stowage_testbed.simulate.instance import Remark
 from stowage_testbed.whatif.inventory import kind_of
 from stowage_testbed.whatif.reading import TIMEOUT_S, list_kinds, read_list
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-from stowage_testbed.amounts.quantity import amount
+from stowage_testbed.amounts.resources import amount
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.capture.reading import Found, key_of
 from stowage_testbed.observe.pod import FINISHED, node_of, read_pod
 from stowage_testbed.scenario.types import LONGEST_LABEL
-from stowage_testbed.text.lines import first_of
+from stowage_testbed.text.tables import first_of
 from stowage_testbed.trace.reducing import CONTROLLERS, JOB_LABELS, TOPOLOGY_LABELS, only_filled, reduce_pod_spec
 
 _MADE_LABELS = (

@@ -19,7 +19,7 @@ from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.manifests import SCALED
 from stowage_testbed.scenario.types import LABEL
-from stowage_testbed.text.lines import count
+from stowage_testbed.text.tables import count
 from stowage_testbed.trace.reducing import only_filled
 
 FILE = "cluster.yaml"

@@ -97,7 +97,7 @@ def whatif(
     """
     # The client and numpy take seconds that other commands do not need.
     from stowage_testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
-    from stowage_testbed.simulate import find_profile  # noqa: PLC0415
+    from stowage_testbed.simulate.process import find_profile  # noqa: PLC0415
     from stowage_testbed.whatif.answer import findings_of  # noqa: PLC0415
     from stowage_testbed.whatif.settings import PlanLimits, prices_of, release_of  # noqa: PLC0415
 
@@ -159,7 +159,7 @@ def defragment(
     a plan of its own, by the same rules.
     """
     from stowage_testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
-    from stowage_testbed.simulate import find_profile  # noqa: PLC0415
+    from stowage_testbed.simulate.process import find_profile  # noqa: PLC0415
     from stowage_testbed.whatif.emptying import Options, defragmentation_of  # noqa: PLC0415
     from stowage_testbed.whatif.settings import PlanLimits, prices_of, release_of  # noqa: PLC0415
 

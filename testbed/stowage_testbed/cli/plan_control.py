@@ -11,8 +11,8 @@ import typer
 
 from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError
 from stowage_testbed.api.objects import Objects
-from stowage_testbed.base.clock import Clock, SystemClock
 from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import Clock, SystemClock
 from stowage_testbed.cli.main import FAILED, app
 from stowage_testbed.cli.options import ClusterChoice, choosing_cluster
 from stowage_testbed.observe.change import JsonObject

@@ -14,7 +14,7 @@ from stowage_testbed.cli.main import app
 from stowage_testbed.cli.options import SCENARIOS, ClusterChoice, Labels, Lists, Names, choosing_cluster
 from stowage_testbed.scenario.load import find_shipped_folder, select
 from stowage_testbed.scenario.schema import explain_scenario, explain_word, is_word, write_editor_schema
-from stowage_testbed.text.lines import count
+from stowage_testbed.text.tables import count
 
 scenario_app = typer.Typer(name="scenario", help="Check, list and explain scenario files.", no_args_is_help=True)
 app.add_typer(scenario_app)

@@ -122,8 +122,7 @@ def claim_cluster(
             engine=os.environ.get("DOCKER_HOST", ""),
             minor=minor or _ONLY_MINOR,
         )
-        # The folder appears with its owner in it, in one step: a reader never finds
-        # a cluster that seems to have none.
+        # The folder appears with its owner in it, in one step: a reader never finds a cluster that seems to have none.
         draft = Path(tempfile.mkdtemp(prefix=_DRAFT, dir=clusters))
         try:
             for folder in ("logs", "pids", "mnt"):

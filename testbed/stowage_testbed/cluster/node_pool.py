@@ -15,8 +15,7 @@ import yaml
 from annotated_types import MinLen
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
-from stowage_testbed.amounts.quantity import QuantityError
-from stowage_testbed.amounts.resources import CPU, MEMORY, MOST_PODS, NOTHING, PODS, Resources, parse
+from stowage_testbed.amounts.resources import CPU, MEMORY, MOST_PODS, NOTHING, PODS, QuantityError, Resources, parse
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base import health

@@ -16,8 +16,8 @@ from urllib3.exceptions import HTTPError
 from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError
 from stowage_testbed.api.pod_templates import PodOverrides, apply_overrides
-from stowage_testbed.base.clock import Clock, SystemClock
 from stowage_testbed.base.errors import InputError
+from stowage_testbed.base.wait import Clock, SystemClock
 from stowage_testbed.compare.arms.serving import LABEL, ended_with
 from stowage_testbed.compare.comparison import (
     ArmEntry,
@@ -36,7 +36,7 @@ from stowage_testbed.helm.release import file_log
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.condition import pods_gone, pods_placed
 from stowage_testbed.observe.source import PACKING_PLANS
-from stowage_testbed.recording.footprint import UNKNOWN, Footprint, FootprintMeter
+from stowage_testbed.recording.run_record import UNKNOWN, Footprint, FootprintMeter
 from stowage_testbed.run.arm import Arm, ArmSettings
 from stowage_testbed.run.context import RunContext, Stopwatch
 from stowage_testbed.run.environment import make_namespace

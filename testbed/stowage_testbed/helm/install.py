@@ -12,10 +12,17 @@ from stowage_testbed.base import layout
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cluster.base import Cluster
-from stowage_testbed.helm.release import Release, helm_folder, last_lines, run_helm
+from stowage_testbed.helm.release import (
+    Release,
+    helm_folder,
+    last_lines,
+    merge_values,
+    run_helm,
+    testbed_values,
+    values_refused,
+)
 from stowage_testbed.helm.serving import LOG_LINES, CrashLoop, await_serving, diagnose, profile_issue, said_last
-from stowage_testbed.helm.values import merge_values, testbed_values, values_refused
-from stowage_testbed.optimizer_service.compiled import compile_optimizer
+from stowage_testbed.optimizer_service.service import compile_optimizer
 
 RELEASE_TIMEOUT_S = 180.0
 """A release with the optimiser starts in 5 s on two idle cores."""

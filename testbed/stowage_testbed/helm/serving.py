@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError, Manifest, send
 from stowage_testbed.api.objects import is_observed
 from stowage_testbed.base import health
-from stowage_testbed.base.clock import SystemClock
+from stowage_testbed.base.wait import SystemClock
 from stowage_testbed.helm.release import Release, last_lines
 
 if TYPE_CHECKING:

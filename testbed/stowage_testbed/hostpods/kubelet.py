@@ -15,8 +15,8 @@ import yaml
 from urllib3.exceptions import HTTPError
 
 from stowage_testbed.api.client import MERGE_PATCH, ApiRefusedError, ApiUnreachableError
-from stowage_testbed.base.clock import SystemClock
 from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import SystemClock
 from stowage_testbed.hostpods.container import PodSandbox
 from stowage_testbed.hostpods.node import (
     STRATEGIC_PATCH,

@@ -1,17 +1,14 @@
 """The process between the daemon and a container's process.
 
-It is to a container what a container runtime's shim is: it starts the command, copies
-its output to a log of bounded size, and sees to it that nothing of the container
-outlives it. It is the subreaper of all the container's descendants, and it kills them
-when the main process ends, when the daemon says so, or when the daemon's end of the
-pipe closes, which the kernel does even for a daemon that was killed outright. (The
-kernel's parent-death signal alone would not do: it is tied to the daemon's thread, and
-it does not reach grandchildren.)
+It is to a container what a container runtime's shim is: it starts the command, copies its output to a log of bounded
+size, and sees to it that nothing of the container outlives it. It is the subreaper of all the container's descendants,
+and it kills them when the main process ends, when the daemon says so, or when the daemon's end of the pipe closes,
+which the kernel does even for a daemon that was killed outright. (The kernel's parent-death signal alone would not do:
+it is tied to the daemon's thread, and it does not reach grandchildren.)
 
-The first line on standard input is the order (JSON: argv, env, cwd, log, cap_bytes);
-``TERM`` and ``KILL`` follow as lines. Standard output carries JSON lines: ``{"pid"}``
-or ``{"error"}``, then ``{"code", "output"}``. Only the standard library is used, so
-that it can start in isolated mode within milliseconds.
+The first line on standard input is the order (JSON: argv, env, cwd, log, cap_bytes); ``TERM`` and ``KILL`` follow as
+lines. Standard output carries JSON lines: ``{"pid"}`` or ``{"error"}``, then ``{"code", "output"}``. Only the standard
+library is used, so that it can start in isolated mode within milliseconds.
 """
 
 import contextlib

@@ -9,9 +9,8 @@ from typing import Literal, Protocol
 
 from stowage_testbed.hpa.model import LoadWindow, Segment, load_window, steady_state
 from stowage_testbed.hpa.settings import RecoverySettings
-from stowage_testbed.observe.change import Change, Verb
+from stowage_testbed.observe.change import Change, Receipt, Verb
 from stowage_testbed.observe.pod import read_pod
-from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.source import AUTOSCALERS
 
 Outcome = Literal["recovered", "no_degradation", "no_recovery_within_hold"]

@@ -7,10 +7,9 @@ from typing import Any
 from stowage_testbed.amounts.resources import ONE_POD, PODS, Resources, add_up
 from stowage_testbed.api.label_selector import selects
 from stowage_testbed.invariants.history import ClusterState, History, Violation
-from stowage_testbed.observe.change import Change, JsonObject, Verb
+from stowage_testbed.observe.change import NS_PER_S, Change, JsonObject, Verb
 from stowage_testbed.observe.plan import phase_of
 from stowage_testbed.observe.pod import Pod
-from stowage_testbed.observe.receipt import NS_PER_S
 
 KEPT_OUT = "the room that is free is reserved for others"  # What the plugin Reservations says of a node that it refuses
 REPORTED_AFTER_NS = 5 * NS_PER_S  # How long a pod may still report room that is free again: it is retried at once

@@ -24,7 +24,7 @@ from stowage_testbed.metrics.record import (
     note_unlogged,
 )
 from stowage_testbed.metrics.state import compute_utilisation, count_pods_per_node, sum_requested_per_node
-from stowage_testbed.observe.receipt import RESOLUTION_S
+from stowage_testbed.observe.change import RESOLUTION_S
 
 TOP = 5
 """The paper prints its five fullest nodes."""

@@ -12,7 +12,7 @@ import msgspec
 from stowage_testbed.amounts.resources import CPU, PODS, Resources
 from stowage_testbed.hpa.recovery import HpaRecord
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
-from stowage_testbed.observe.receipt import CLOCK_NAME
+from stowage_testbed.observe.change import CLOCK_NAME
 
 
 @dataclass(frozen=True, slots=True)

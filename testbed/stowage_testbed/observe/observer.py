@@ -11,9 +11,8 @@ from kubernetes import client
 from stowage_testbed.base import health
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import WaitTimeoutError, stretch
-from stowage_testbed.observe.change import Change, Verb
+from stowage_testbed.observe.change import NS_PER_S, Change, Receipt, ReceiptClock, Verb
 from stowage_testbed.observe.condition import Condition, UnreachableStateError
-from stowage_testbed.observe.receipt import NS_PER_S, Receipt, ReceiptClock
 from stowage_testbed.observe.source import CORE_SOURCES, Source
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.watches import JOIN_TIMEOUT_S, Arrival, Broken, Relisted, Stopped, Watches

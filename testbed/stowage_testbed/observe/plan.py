@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stowage_testbed.amounts.price import MICROS, exact_price
-from stowage_testbed.amounts.quantity import QuantityError, amount
+from stowage_testbed.amounts.resources import QuantityError, amount
 from stowage_testbed.observe.change import JsonObject
 
 FINISHED_PHASES = frozenset({"Completed", "NoImprovement", "Aborted", "Failed"})

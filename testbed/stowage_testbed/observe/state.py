@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable
 
-from stowage_testbed.observe.change import Change, JsonObject, Verb, namespace_of
+from stowage_testbed.observe.change import Change, JsonObject, Receipt, Verb, namespace_of
 from stowage_testbed.observe.plan import ObservedPlan, read_plan
 from stowage_testbed.observe.pod import Pod, read_pod
 from stowage_testbed.observe.raw_body import BodyFile, RawBody
-from stowage_testbed.observe.receipt import Receipt
 
 
 class State:

@@ -18,9 +18,8 @@ from statistics import median, quantiles
 from typing import Any, Literal
 
 from stowage_testbed.observe.audit import AuditEntry
-from stowage_testbed.observe.change import Change, Verb
+from stowage_testbed.observe.change import NS_PER_S, RESOLUTION_S, Change, Receipt, Verb
 from stowage_testbed.observe.pod import Pod, read_pod
-from stowage_testbed.observe.receipt import NS_PER_S, RESOLUTION_S, Receipt
 
 ANSWER_CLOCK = "API server's answers"  # Name printed beside every figure that this clock gave
 ANSWER_STEP_S = 1e-6  # The stamps have microseconds

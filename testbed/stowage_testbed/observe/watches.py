@@ -24,9 +24,8 @@ from stowage_testbed.api.client import JSON, ApiRefusedError
 from stowage_testbed.api.kinds import Kind, kinds_of
 from stowage_testbed.api.objects import PAGE
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.observe.change import Change, Verb
+from stowage_testbed.observe.change import Change, Receipt, ReceiptClock, Verb
 from stowage_testbed.observe.raw_body import BodyFile, Head, RawBody
-from stowage_testbed.observe.receipt import Receipt, ReceiptClock
 from stowage_testbed.observe.source import NODES, PODS, Source, source_of
 
 JOIN_TIMEOUT_S = 5.0

@@ -14,7 +14,7 @@ from stowage_testbed.amounts.price import MICROS
 from stowage_testbed.observe.pod import key_of
 from stowage_testbed.policyday.policy import Arm, Policy, find_windows
 from stowage_testbed.policyday.trial import EVICTED, Prove, Settings, State, Trial, run_arm
-from stowage_testbed.simulate import find_profile
+from stowage_testbed.simulate.process import find_profile
 from stowage_testbed.simulate.virtual_time import Life
 from stowage_testbed.text.tables import Table
 from stowage_testbed.trace.format import NodeSeen, PodCame

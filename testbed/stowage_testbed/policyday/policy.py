@@ -13,8 +13,7 @@ import yaml
 from msgspec import Meta, Struct
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.simulate import find_profile
-from stowage_testbed.simulate.process import LineProcess
+from stowage_testbed.simulate.process import LineProcess, find_profile
 from stowage_testbed.toolchain import choose_minor, tool_path
 
 KIND = "PackingPolicy"

@@ -24,8 +24,7 @@ from stowage_testbed.run.outcome import (
     ScenarioOutcome,
     ScenarioResult,
 )
-from stowage_testbed.text.lines import columns
-from stowage_testbed.text.tables import Table, escaped, markdown_text, plain, terminal_text
+from stowage_testbed.text.tables import Table, columns, escaped, markdown_text, plain, terminal_text
 
 MOST_NODES = 8
 MOST_WORKLOADS = 12

@@ -25,9 +25,9 @@ from stowage_testbed.cluster import NodePool, create_nodes
 from stowage_testbed.compare.arms.kube_scheduler import default_arm
 from stowage_testbed.compare.arms.stowage import PROFILE, StowageArm
 from stowage_testbed.compare.session import warm_up
+from stowage_testbed.observe.change import Receipt
 from stowage_testbed.observe.condition import objects_gone, pods_decided, pods_placed
 from stowage_testbed.observe.observer import Observer
-from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.source import PACKING_PLANS
 from stowage_testbed.reproduce.rebuilding import write_tables
 from stowage_testbed.reproduce.sweep import SweepListener, frame_of, open_sweep, write_frame
@@ -45,7 +45,7 @@ from stowage_testbed.scenario.model import Scenario, Workload, make_steps
 from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.scenario.steps.applying import Apply
 from stowage_testbed.scenario.steps.context import StepContext
-from stowage_testbed.simulate import NO_PROTECTION
+from stowage_testbed.simulate.instance import NO_PROTECTION
 from stowage_testbed.text.figure import Figure, at_least, figure, share_percent
 from stowage_testbed.text.tables import Table
 

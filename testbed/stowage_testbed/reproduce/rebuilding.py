@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.amounts.message import message_of
+from stowage_testbed.amounts.resources import message_of
 from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.base.files import write_whole
 from stowage_testbed.base.journal import TaskJournal

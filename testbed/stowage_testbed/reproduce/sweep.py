@@ -26,7 +26,7 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.files import write_whole
 from stowage_testbed.base.journal import TaskJournal
 from stowage_testbed.optimizer_service.service import RunningService, running_service
-from stowage_testbed.simulate import Simulator, find_profile
+from stowage_testbed.simulate.process import Simulator, find_profile
 from stowage_testbed.toolchain import choose_minor, tool_build
 from stowage_testbed.toolchain.environment import machine, package_versions, source_digest
 

@@ -10,8 +10,8 @@ from kubernetes.client import ApiClient, ApiException
 from urllib3.exceptions import HTTPError
 
 from stowage_testbed.api.objects import Objects
-from stowage_testbed.base.clock import Clock, SystemClock
 from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import Clock, SystemClock
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run.release import LastRelease

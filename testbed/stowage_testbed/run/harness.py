@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from stowage_testbed.api.pod_templates import PodOverrides
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.helm import Release as ReleaseOnCluster
-from stowage_testbed.helm.values import merge_values
+from stowage_testbed.helm.release import merge_values
 from stowage_testbed.observe.source import BUDGETS, PACKING_PLANS, REPLICA_SETS, RESERVATIONS, STATEFUL_SETS
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.recorder import RunRecorder

@@ -23,8 +23,8 @@ from stowage_testbed.metrics.state import (
     hash_placement,
     list_placements,
 )
+from stowage_testbed.observe.change import CLOCK_NAME, RESOLUTION_S, Receipt
 from stowage_testbed.observe.plan import ObservedPlan
-from stowage_testbed.observe.receipt import CLOCK_NAME, RESOLUTION_S, Receipt
 from stowage_testbed.observe.timeline import summarise_lags
 from stowage_testbed.scenario.check import CheckResult
 from stowage_testbed.scenario.model import Scenario

@@ -12,7 +12,7 @@ from stowage_testbed.helm import Release, install_release
 from stowage_testbed.helm.serving import serves
 from stowage_testbed.scenario import timeouts
 from stowage_testbed.scenario.model import OptimizerSettings
-from stowage_testbed.simulate import NO_PROTECTION
+from stowage_testbed.simulate.instance import NO_PROTECTION
 
 if TYPE_CHECKING:
     from stowage_testbed.run.context import RunContext

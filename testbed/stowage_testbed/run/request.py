@@ -13,7 +13,7 @@ from stowage_testbed.cluster.interruption import ending_cleanly
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.kwokctl_config import ExtraArgs
 from stowage_testbed.hpa.settings import Timing
-from stowage_testbed.optimizer_service.compiled import compile_optimizer
+from stowage_testbed.optimizer_service.service import compile_optimizer
 from stowage_testbed.run.arm import Arm
 from stowage_testbed.scenario.load import select
 from stowage_testbed.scenario.model import Scenario

@@ -16,9 +16,8 @@ from stowage_testbed.observe.audit import (
     read_audit_entries,
     read_binding_times_ns,
 )
-from stowage_testbed.observe.change import Change
+from stowage_testbed.observe.change import NS_PER_S, Change, Receipt
 from stowage_testbed.observe.plan import ObservedPlan
-from stowage_testbed.observe.receipt import NS_PER_S, Receipt
 from stowage_testbed.observe.timeline import read_pod_timelines
 from stowage_testbed.recording.run_record import Observations, PodCount, make_node_records, make_record
 from stowage_testbed.run.context import RunContext

@@ -8,7 +8,7 @@ from typing import Any
 
 import cel
 
-from stowage_testbed.amounts.quantity import amount
+from stowage_testbed.amounts.resources import amount
 
 _AT = re.compile(r"<input>:(\d+):(\d+): *(.*)")
 _LOGIC = ("&&", "||")

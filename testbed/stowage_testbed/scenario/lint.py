@@ -7,8 +7,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any
 
-from stowage_testbed.amounts.quantity import QuantityError
-from stowage_testbed.amounts.resources import CPU, MEMORY, PODS, Resources, names_of
+from stowage_testbed.amounts.resources import CPU, MEMORY, PODS, QuantityError, Resources, names_of
 from stowage_testbed.api.kinds import DEFINITION
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.scenario.expected import ExpectedMoment

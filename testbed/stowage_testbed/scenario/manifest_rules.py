@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from stowage_testbed.amounts.quantity import QuantityError, amount
+from stowage_testbed.amounts.resources import QuantityError, amount
 from stowage_testbed.api.kinds import DEFINITION
 from stowage_testbed.scenario.reading import describe
 from stowage_testbed.scenario.steps.action import Where

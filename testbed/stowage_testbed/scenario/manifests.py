@@ -91,9 +91,8 @@ def make_controller(workload: Workload, namespace: str) -> Manifest:
 def _make_pod_spec(workload: Workload) -> Manifest:
     grace_s = ceil(workload.ends_in_s)
     if workload.kind == "StatefulSet":
-        # Without grace a pod is gone before anybody can see it end, and its name is
-        # back at once: Kubernetes forbids that to StatefulSets, and the disruption
-        # controller may take the new pod for the one that was evicted.
+        # Without grace a pod is gone before anybody can see it end, and its name is back at once: Kubernetes forbids
+        # that to StatefulSets, and the disruption controller may take the new pod for the one that was evicted.
         grace_s = max(grace_s, SHORTEST_GRACE_S)
     asked = workload.requests
     resources: Manifest = {"requests": asked.quantities()} if asked else {}

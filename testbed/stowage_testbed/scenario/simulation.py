@@ -8,7 +8,8 @@ from stowage_testbed.scenario.manifests import make_bare_pod, make_controller
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.action import actions_of
 from stowage_testbed.scenario.steps.applying import Apply
-from stowage_testbed.simulate import Instance, Simulator
+from stowage_testbed.simulate.instance import Instance
+from stowage_testbed.simulate.process import Simulator
 
 NAMESPACE = "scenario"
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from annotated_types import Ge, Gt, Interval, Le, MinLen
 from pydantic_core import PydanticCustomError, core_schema
 
-from stowage_testbed.amounts.quantity import amount, parse_cpu, parse_memory
+from stowage_testbed.amounts.resources import amount, parse_cpu, parse_memory
 from stowage_testbed.scenario.expression import Expression
 
 LONGEST_LABEL = 63

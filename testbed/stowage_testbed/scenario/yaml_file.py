@@ -13,7 +13,7 @@ import yaml
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.files import read_text
 from stowage_testbed.scenario.steps.action import Where
-from stowage_testbed.text.lines import count
+from stowage_testbed.text.tables import count
 
 
 @dataclass(frozen=True, slots=True, order=True)

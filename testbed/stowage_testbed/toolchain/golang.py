@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stowage_testbed.base import layout
-from stowage_testbed.base.clock import Clock, SystemClock
 from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import Clock, SystemClock
 from stowage_testbed.toolchain.location import data_folder, write_origin
 from stowage_testbed.toolchain.manifest import Tool
 from stowage_testbed.toolchain.progress import ToolProgress

@@ -14,10 +14,9 @@ from itertools import count
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.kinds import Kind
 from stowage_testbed.hostpods import HOST_LABEL
-from stowage_testbed.observe.change import Change, JsonObject, Verb
+from stowage_testbed.observe.change import NS_PER_S, Change, JsonObject, Receipt, Verb
 from stowage_testbed.observe.node import Node, read_node
 from stowage_testbed.observe.pod import Pod, read_pod
-from stowage_testbed.observe.receipt import NS_PER_S, Receipt
 from stowage_testbed.observe.watches import Arrival, Interrupted, Relisted, Resumed
 from stowage_testbed.trace.format import (
     How,

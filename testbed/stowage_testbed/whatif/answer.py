@@ -10,7 +10,7 @@ import msgspec
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.api.label_selector import selects
-from stowage_testbed.text.lines import count
+from stowage_testbed.text.tables import count
 from stowage_testbed.toolchain.manifest import is_of_minor
 from stowage_testbed.whatif.emptying import Scope
 from stowage_testbed.whatif.engine import A_REFUSED_PLAN, PLACING_SHARE, Engine, Proposal, running_engine

@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.amounts.message import resources_of
-from stowage_testbed.amounts.quantity import format_cpu
-from stowage_testbed.amounts.resources import CPU, MEMORY
+from stowage_testbed.amounts.resources import CPU, MEMORY, format_cpu, resources_of
 from stowage_testbed.api.label_selector import selects
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.simulate import Simulator
-from stowage_testbed.text.lines import count
+from stowage_testbed.simulate.process import Simulator
+from stowage_testbed.text.tables import count
 from stowage_testbed.whatif.engine import (
     A_REFUSED_PLAN,
     Engine,

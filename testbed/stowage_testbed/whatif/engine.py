@@ -11,15 +11,8 @@ from typing import Any
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.optimizer_service.service import RunningService, no_answer, running_service
-from stowage_testbed.simulate import (
-    Continued,
-    Instance,
-    PlanJudgement,
-    Question,
-    SchedulerVerifier,
-    Simulator,
-    Verification,
-)
+from stowage_testbed.simulate.instance import Continued, Instance, PlanJudgement, Question, Verification
+from stowage_testbed.simulate.process import SchedulerVerifier, Simulator
 from stowage_testbed.whatif.inventory import Candidates, Inventory, Manifest, candidates_of, part_of, uid_of
 from stowage_testbed.whatif.settings import PlanLimits
 

@@ -11,7 +11,7 @@ import yaml
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.observe.pod import FINISHED
-from stowage_testbed.simulate import Remark
+from stowage_testbed.simulate.instance import Remark
 from stowage_testbed.toolchain.manifest import nearest_minor
 from stowage_testbed.whatif.findings import Elsewhere
 

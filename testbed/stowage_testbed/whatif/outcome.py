@@ -1,18 +1,15 @@
 """What would be in the end, by a plan or as things are: who has a place, which nodes are in use, what room is left."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.amounts.message import resources_of
-from stowage_testbed.amounts.resources import ONE_POD
+from stowage_testbed.amounts.resources import ONE_POD, resources_of
 from stowage_testbed.metrics.free_room import FreeRoom
-from stowage_testbed.simulate import Continued
-from stowage_testbed.text.lines import count
+from stowage_testbed.simulate.instance import Continued
+from stowage_testbed.text.tables import count
 from stowage_testbed.whatif.findings import IrremovableNode, Kept, Room, Tier
 
 GOES_WITH_ITS_NODE = frozenset({"daemonset", "mirror", "static"})

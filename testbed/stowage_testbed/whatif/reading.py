@@ -13,7 +13,7 @@ from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.base.files import to_utf8
-from stowage_testbed.simulate import Remark
+from stowage_testbed.simulate.instance import Remark
 from stowage_testbed.whatif.inventory import (
     DEVICE_CLASS,
     FURTHER,

@@ -10,8 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from stowage_testbed.amounts.price import exact_column, month_in_words, price_in_words
 from stowage_testbed.amounts.resources import CPU, in_bytes
-from stowage_testbed.text.lines import columns, count, cut, first_of, fitted
-from stowage_testbed.text.tables import Table
+from stowage_testbed.text.tables import Table, columns, count, cut, first_of, fitted
 from stowage_testbed.whatif.findings import (
     BESIDE,
     NOT_JUDGED,

@@ -16,7 +16,7 @@ import yaml
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.amounts.price import exact_price, parse_price
-from stowage_testbed.amounts.quantity import QuantityError
+from stowage_testbed.amounts.resources import QuantityError
 from stowage_testbed.api.label_selector import both, parse_selector, selects
 from stowage_testbed.base import layout
 from stowage_testbed.base.errors import InputError

@@ -12,7 +12,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
 from stowage_optimizer.service.server import Service
 from stowage_optimizer.service.settings import GIB, MIB, ServiceSettings, WorkerSettings
-from stowage_testbed.simulate import Simulator, find_profile
+from stowage_testbed.simulate.process import Simulator, find_profile
 
 Solve = Callable[[pb.SolveRequest], list[pb.SolveUpdate]]
 

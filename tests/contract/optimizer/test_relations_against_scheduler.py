@@ -9,7 +9,8 @@ from stowage_optimizer.assignments.builder import AssignmentBuilder
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify import verify_plan
-from stowage_testbed.simulate import Instance, Simulator
+from stowage_testbed.simulate.instance import Instance
+from stowage_testbed.simulate.process import Simulator
 from tests.differential.manifests import node_manifest, pod_manifest
 from tests.differential.related_pods import NODES, crowded_pods, related_pods
 

@@ -14,7 +14,7 @@ from stowage_testbed.observe.node import Node
 from stowage_testbed.policyday.evaluation import evaluate_policy
 from stowage_testbed.policyday.policy import Opening, Policy, Window, find_arm, find_windows, read_policy
 from stowage_testbed.policyday.trial import Descheduler, Settings, run_arm
-from stowage_testbed.simulate import find_profile
+from stowage_testbed.simulate.process import find_profile
 from stowage_testbed.simulate.virtual_time import World, make_events
 from stowage_testbed.trace.format import (
     Header,

@@ -11,7 +11,7 @@ from stowage_testbed.scenario.load import load_folder
 from stowage_testbed.scenario.model import BEFORE, Scenario
 from stowage_testbed.scenario.simulation import simulate
 from stowage_testbed.scenario.steps.checking import Check, Checkpoint
-from stowage_testbed.simulate import Simulator, find_profile
+from stowage_testbed.simulate.process import Simulator, find_profile
 
 FOLDER = Path(__file__).parents[3] / "scenarios"
 

@@ -9,7 +9,9 @@ import pytest
 
 from benchmarks.faults.odd_objects import MANY_LABELS, chosen_of, make_classes, tame_budget, tame_node, tame_pod
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.simulate import Instance, Placements, Question, SchedulerVerifier, Simulator, find_profile, process
+from stowage_testbed.simulate import process
+from stowage_testbed.simulate.instance import Instance, Placements, Question
+from stowage_testbed.simulate.process import SchedulerVerifier, Simulator, find_profile
 from stowage_testbed.whatif.reading import read_files
 
 GIB = 2**30

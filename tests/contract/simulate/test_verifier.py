@@ -9,7 +9,8 @@ import pytest
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.index import Index
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.simulate import NO_PROTECTION, Instance, PlanJudgement, Question, SchedulerVerifier, find_profile
+from stowage_testbed.simulate.instance import NO_PROTECTION, Instance, PlanJudgement, Question
+from stowage_testbed.simulate.process import SchedulerVerifier, find_profile
 from tests.differential.clusters import own
 from tests.differential.plans import recount_tiers
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli import app
 from stowage_testbed.observe.node import Node
-from stowage_testbed.simulate import find_profile
+from stowage_testbed.simulate.process import find_profile
 from stowage_testbed.simulate.trace_answer import simulate_trace
 from stowage_testbed.simulate.virtual_time import pass_time
 from stowage_testbed.trace.format import (

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
-from stowage_testbed.simulate import NO_PROTECTION, find_profile
+from stowage_testbed.simulate.instance import NO_PROTECTION
+from stowage_testbed.simulate.process import find_profile
 from stowage_testbed.whatif.answer import findings_of
 from stowage_testbed.whatif.inventory import inventory_of
 from stowage_testbed.whatif.settings import PlanLimits, Release

@@ -16,9 +16,8 @@ from kubernetes.client import CoordinationV1Api
 from stowage_run import MAIN, STOWAGE, StowageRun, nothing_is_left
 
 from stowage_testbed.base import layout
-from stowage_testbed.base.clock import SystemClock
 from stowage_testbed.base.errors import RunEndedError, StowageError
-from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.base.wait import HANG_S, SystemClock, wait_until
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.cluster.components import (
     API_SERVER,
@@ -139,7 +138,7 @@ ROWS = {
         WAITS,
         arms_killed,
         1,
-        "arm stowage-score-cache ended by itself with -9",
+        "arm stowage-score-cache ended by itself with 137",
     ),
     "the fake kubelet of a pytest session is killed": Row(
         ("pytest", "{folder}/test_session.py"), WAITS, killed(KWOK), 2, f"Exit: {KWOK} has ended, and the run with it"

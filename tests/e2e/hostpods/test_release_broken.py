@@ -9,7 +9,7 @@ from release_environment import ReleaseEnvironment
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.helm import Release, install_release, uninstall_release
 from stowage_testbed.helm.install import CHART
-from stowage_testbed.helm.values import merge_values
+from stowage_testbed.helm.release import merge_values
 
 pytestmark = pytest.mark.e2e
 

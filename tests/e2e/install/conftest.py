@@ -18,11 +18,10 @@ ROOT = Path(__file__).parents[3]
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     """Build the wheels and install them beside the dependencies that are here.
 
-    No network is needed: the dependencies are those of the environment that runs this
-    test, reached by a ``.pth`` file. The files with this ending in *that* folder are
-    not read then, so that the checkout, which is installed by one, is out of sight;
-    and the wheel's own folder comes first. ``pip install stowage`` differs in where
-    the dependencies come from, and in nothing else.
+    No network is needed: the dependencies are those of the environment that runs this test, reached by a ``.pth`` file.
+    The files with this ending in *that* folder are not read then, so that the checkout, which is installed by one, is
+    out of sight; and the wheel's own folder comes first. ``pip install stowage`` differs in where the dependencies come
+    from, and in nothing else.
     """
     base = tmp_path_factory.mktemp("installed")
     folder, home = base / "venv", base / "home"

@@ -8,7 +8,7 @@ from release_environment import ReleaseEnvironment
 
 from stowage_testbed.cluster import Cluster
 from stowage_testbed.helm import Release
-from stowage_testbed.simulate import NO_PROTECTION
+from stowage_testbed.simulate.instance import NO_PROTECTION
 
 
 @pytest.fixture(scope="package")

@@ -12,8 +12,7 @@ from selenium.webdriver.common.keys import Keys
 
 from stowage_testbed.live.server import saved_page
 from stowage_testbed.live.state import LiveState
-from stowage_testbed.observe.change import Change, Verb
-from stowage_testbed.observe.receipt import ReceiptClock
+from stowage_testbed.observe.change import Change, ReceiptClock, Verb
 
 pytestmark = pytest.mark.browser
 

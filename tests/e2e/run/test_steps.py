@@ -8,7 +8,7 @@ import yaml
 from step_environment import StepEnvironment
 from stowage_run import CHECKOUT
 
-from stowage_testbed.observe.receipt import Receipt, ReceiptClock
+from stowage_testbed.observe.change import Receipt, ReceiptClock
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.steps.checking import FAILED

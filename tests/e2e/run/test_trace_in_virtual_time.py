@@ -22,9 +22,8 @@ from stowage_testbed.trace.record import TraceWriter, record
 
 NODES, ROUNDS, PODS = 10, 15, 14
 ROUND_S, APART_S, ENDS_S, ENDS_APART_S = 8.0, 0.16, 3.0, 0.34
-"""Pods of a round come so far apart; such as end do it later in a round, one by one:
-what comes at the same time has no order that two clocks agree on, and on a busy machine
-that time is two tenths of a second."""
+"""Pods of a round come so far apart; such as end do it later in a round, one by one: what comes at the same time has no
+order that two clocks agree on, and on a busy machine that time is two tenths of a second."""
 
 SEED = 150
 EQUAL_SHARE, SOME = 0.99, 10

@@ -10,7 +10,7 @@ import yaml
 
 from stowage_testbed.cluster import NodePool
 from stowage_testbed.cluster.node_pool import parse_node_specs
-from stowage_testbed.helm.values import merge_values
+from stowage_testbed.helm.release import merge_values
 from stowage_testbed.scenario.instances import generate
 from stowage_testbed.scenario.model import InstanceSpec
 

@@ -9,7 +9,7 @@ from kubernetes import client, watch
 from scheduler_process import SchedulerProcess
 
 from stowage_testbed.cluster import create_nodes
-from stowage_testbed.simulate import Instance
+from stowage_testbed.simulate.instance import Instance
 
 NAMESPACE = "default"
 

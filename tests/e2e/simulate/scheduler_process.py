@@ -13,7 +13,7 @@ import yaml
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster import Cluster
 from stowage_testbed.cluster.ports import port_beside
-from stowage_testbed.simulate import find_profile
+from stowage_testbed.simulate.process import find_profile
 from stowage_testbed.toolchain import choose_minor, tool_path
 
 POLL_S = 0.002

@@ -14,7 +14,7 @@ from scheduler_process import running_scheduler
 from stowage_testbed.api.objects import Objects, make_manifest
 from stowage_testbed.cluster import Cluster, KwokBinaryCluster
 from stowage_testbed.cluster.interruption import running_cluster
-from stowage_testbed.simulate import Simulator, find_profile
+from stowage_testbed.simulate.process import Simulator, find_profile
 
 CASES = [make(seed) for seed in range(25) for make in (paper_case, mixed_case)]
 PROFILES = ("deterministic", "optimizer-deterministic")

@@ -24,7 +24,7 @@ from stowage_testbed.helm import Release, install_release, uninstall_release
 from stowage_testbed.helm.install import CHART
 from stowage_testbed.helm.release import run_helm
 from stowage_testbed.helm.serving import await_serving
-from stowage_testbed.simulate import NO_PROTECTION
+from stowage_testbed.simulate.instance import NO_PROTECTION
 
 pytestmark = pytest.mark.e2e
 

@@ -16,7 +16,8 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cluster import Cluster
 from stowage_testbed.observe.audit import find_audit_end, read_audit_entries
-from stowage_testbed.simulate import NO_PROTECTION, find_profile
+from stowage_testbed.simulate.instance import NO_PROTECTION
+from stowage_testbed.simulate.process import find_profile
 from stowage_testbed.whatif.answer import findings_of
 from stowage_testbed.whatif.findings import Findings, Move
 from stowage_testbed.whatif.inventory import Inventory

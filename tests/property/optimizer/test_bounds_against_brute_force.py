@@ -119,9 +119,8 @@ def test_no_assignment_beats_a_limit_on_pods(
 def test_no_assignment_beats_the_dual_bound(policy: Policy, packing: Packing, data: st.DataObject) -> None:
     """The strongest limits, and the ones most likely to be wrong by a rounding.
 
-    Phases share a program and have turns in any order; while the search goes on more
-    is reached, and prices are kept to begin with. Those at which a search is broken off
-    early prove something too.
+    Phases share a program and have turns in any order; while the search goes on more is reached, and prices are kept to
+    begin with. Those at which a search is broken off early prove something too.
     """
     scores = feasible_scores(packing, policy)
     phases = [Phase.PLACE, Phase.DISRUPT, *[Phase.KEEP] * (policy is Policy.STRICT)]
@@ -149,9 +148,8 @@ def test_enumeration_from_any_aim_ends_at_the_true_best_or_above(
 ) -> None:
     """It claims that nothing better exists, which no later stage would question.
 
-    From the limit of prices each step claims that a value cannot be; a wrong one would
-    pass the best by. Where no node is overcommitted, the last limit is the best there
-    is, and the assignment that is returned reaches it.
+    From the limit of prices each step claims that a value cannot be; a wrong one would pass the best by. Where no node
+    is overcommitted, the last limit is the best there is, and the assignment that is returned reaches it.
     """
     for asked in _asked(packing, data, policy):
         question = asked.question

@@ -35,8 +35,7 @@ SLOW = settings(max_examples=80, deadline=None, suppress_health_check=[HealthChe
 def reduced_snapshots(draw: st.DrawFn) -> ReducedSnapshot:
     """Up to 3 nodes and 5 pods of 3 tiers; replicas, and pods that stay.
 
-    Some pods are not let in somewhere, some clash by a port, some keep apart, and some
-    are held by a budget.
+    Some pods are not let in somewhere, some clash by a port, some keep apart, and some are held by a budget.
     """
     builder = SnapshotBuilder()
     names = [f"n{index}" for index in range(draw(st.integers(1, 3)))]

@@ -133,8 +133,7 @@ def test_no_pod_would_be_better_elsewhere_and_the_plan_is_worth_as_much_without(
 ) -> None:
     """Same pods placed, moved and evicted, and the same claims; only nodes differ.
 
-    The checker says which plans that send one pod elsewhere, or two to each other's
-    nodes, are good.
+    The checker says which plans that send one pod elsewhere, or two to each other's nodes, are good.
     """
     gained = 0
     for seed in range(SEEDS):

@@ -40,9 +40,8 @@ def test_every_tier_is_as_good_as_the_best_assignment_and_proved(
 ) -> None:
     """One objective for all of them, so that they can be compared.
 
-    Under STRICT the oracle's value counts the running pods kept before the pods
-    placed, which is the policy's definition: a running pod of a priority goes only
-    if no best answer of the tiers above lets it stay.
+    Under STRICT the oracle's value counts the running pods kept before the pods placed, which is the policy's
+    definition: a running pod of a priority goes only if no best answer of the tiers above lets it stay.
     """
     answer = answer_to(snapshot, policy=policy, strategy=strategy, deterministic=deterministic, time_limit_s=LIMIT_S)
 

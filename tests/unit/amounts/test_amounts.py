@@ -5,7 +5,6 @@ from amounts import GPU
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stowage_testbed.amounts.message import message_of, resources_of
 from stowage_testbed.amounts.price import (
     MOST_MICROS,
     exact_column,
@@ -14,8 +13,21 @@ from stowage_testbed.amounts.price import (
     parse_price,
     price_in_words,
 )
-from stowage_testbed.amounts.quantity import QuantityError, format_cpu, format_memory, parse_cpu, parse_memory
-from stowage_testbed.amounts.resources import Resources, add_up, names_of, parse, parse_all, spell
+from stowage_testbed.amounts.resources import (
+    QuantityError,
+    Resources,
+    add_up,
+    format_cpu,
+    format_memory,
+    message_of,
+    names_of,
+    parse,
+    parse_all,
+    parse_cpu,
+    parse_memory,
+    resources_of,
+    spell,
+)
 
 
 def test_each_resource_is_spelt_in_its_own_units() -> None:

@@ -88,8 +88,7 @@ def test_what_a_command_lacks_is_told_with_the_command_that_installs_it(
 ) -> None:
     """A build takes minutes, and who waits for it wants to know for what.
 
-    Where it fails, the cause is said and the way out, and standard output stays clean
-    for programs.
+    Where it fails, the cause is said and the way out, and standard output stays clean for programs.
     """
     files = {"LISTS": Path(lists), "OUT": tmp_path / "out"}
     for name, content in {"POLICY.yaml": POLICY, "TRACE.jsonl": TRACE}.items():

@@ -123,8 +123,7 @@ COURSE: tuple[dict[str, Any], ...] = (
 class Server:
     """An API server with a release that carries one plan out, a step a look.
 
-    The plan's status takes this ``course``, unless the plan is refused with a status
-    and a message.
+    The plan's status takes this ``course``, unless the plan is refused with a status and a message.
     """
 
     course: list[dict[str, Any]] = field(default_factory=lambda: list(COURSE))

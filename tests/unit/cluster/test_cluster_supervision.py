@@ -22,9 +22,8 @@ from silent_cluster import SilentCluster
 
 from stowage_testbed.base import health
 from stowage_testbed.base.child import run_child
-from stowage_testbed.base.clock import SystemClock
 from stowage_testbed.base.errors import RunEndedError, StowageError
-from stowage_testbed.base.wait import wait_until
+from stowage_testbed.base.wait import SystemClock, wait_until
 from stowage_testbed.cluster.components import ETCD, HOST_PODS, belongs_to, log_file, marked_environment, pid_file
 from stowage_testbed.cluster.interruption import ending_cleanly, running_cluster
 from stowage_testbed.cluster.kwokctl_config import ETCD_SOCKET

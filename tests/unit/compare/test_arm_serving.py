@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from stowage_testbed.base import health
-from stowage_testbed.base.clock import SystemClock
 from stowage_testbed.base.errors import RunEndedError
+from stowage_testbed.base.wait import SystemClock
 from stowage_testbed.compare.arms.serving import (
     ArmEndedError,
     Place,

@@ -16,8 +16,14 @@ from stowage_testbed.metrics.record import PodRecord, RunRecord
 from stowage_testbed.metrics.state import NodeState
 from stowage_testbed.observe.audit import AuditEntry
 from stowage_testbed.observe.change import Change, Verb
-from stowage_testbed.recording.footprint import UNKNOWN, FootprintMeter
-from stowage_testbed.recording.run_record import Observations, PodCount, make_node_records, make_record
+from stowage_testbed.recording.run_record import (
+    UNKNOWN,
+    FootprintMeter,
+    Observations,
+    PodCount,
+    make_node_records,
+    make_record,
+)
 
 RECORDED = yaml.safe_load(Path(__file__).with_name("recorded.yaml").read_text("utf-8"))
 NODE = NodeState("n1", size(4000, 4 * 10**9))

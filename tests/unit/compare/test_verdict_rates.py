@@ -1,8 +1,7 @@
 """How often verdicts are wrong, and how often a real difference is found.
 
-The bounds leave room for chance: at a true rate of 5 %, 8 or more of 60 comparisons are
-wrong with one seed in eighty. A simulated run has a speed that its latencies share, two
-metrics of its own, and one that never changes.
+The bounds leave room for chance: at a true rate of 5 %, 8 or more of 60 comparisons are wrong with one seed in eighty.
+A simulated run has a speed that its latencies share, two metrics of its own, and one that never changes.
 """
 
 import gzip

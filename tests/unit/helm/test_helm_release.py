@@ -1,7 +1,5 @@
 """A release: when it serves, what its failure says, and what keeps it from going."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace as Fake

@@ -27,9 +27,8 @@ from stowage_testbed.hpa.recovery import (
 from stowage_testbed.hpa.settings import FULL, Autoscaling, Find, Hold, RecoverySettings
 from stowage_testbed.metrics.catalogue import measure_hpa
 from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.observe.change import Change, Verb
+from stowage_testbed.observe.change import NS_PER_S, Change, Receipt, Verb
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.observe.receipt import NS_PER_S, Receipt
 from stowage_testbed.run.request import make_autoscaler_arguments
 from stowage_testbed.scenario.steps.overloading import (
     MARGIN_S,

@@ -55,8 +55,7 @@ PODS = 60
 def a_run(pods: int) -> History:
     """Return a run in which a fifth of the pods are moved, each by a plan of its own.
 
-    There are as many nodes, budgets and reservations as moves, and one more plan is
-    written all the time.
+    There are as many nodes, budgets and reservations as moves, and one more plan is written all the time.
     """
     run, moves = HistoryBuilder().replica_set(pods), range(pods // 5)
     for n in moves:

@@ -1,7 +1,5 @@
 """What the page knows: every change becomes a message, and time can be wound back."""
 
-from __future__ import annotations
-
 import base64
 from array import array
 from typing import Any
@@ -12,8 +10,7 @@ import pytest
 from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.live.history import GONE, MOST_STEPS, NO_POD, PlanLog, see_plan
 from stowage_testbed.live.state import ENDING, NOT_TRIED, PLACED, WAITING, LiveState
-from stowage_testbed.observe.change import Change, JsonObject, Verb
-from stowage_testbed.observe.receipt import ReceiptClock
+from stowage_testbed.observe.change import Change, JsonObject, ReceiptClock, Verb
 from stowage_testbed.observe.source import NODES, PODS
 from stowage_testbed.observe.watches import Interrupted, Relisted, Resumed
 

@@ -16,10 +16,9 @@ from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.api.objects import PAGE
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import WaitTimeoutError
-from stowage_testbed.observe.change import Change, Verb
+from stowage_testbed.observe.change import NS_PER_S, Change, ReceiptClock, Verb
 from stowage_testbed.observe.condition import Condition, ConditionResult, UnreachableStateError
 from stowage_testbed.observe.observer import PAUSES_PER_LOOK, Observer
-from stowage_testbed.observe.receipt import NS_PER_S, ReceiptClock
 from stowage_testbed.observe.source import PODS
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.watches import Arrival, HistoryGoneError, Interrupted, Relisted, Resumed, Watch, Watches

@@ -14,10 +14,9 @@ import pytest
 from watch_server import a_pod
 
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.observe.change import Change, Verb
+from stowage_testbed.observe.change import Change, Receipt, Verb
 from stowage_testbed.observe.pod import read_pod
 from stowage_testbed.observe.raw_body import BodyFile, Head, RawBody
-from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.watches import ROLL_BYTES, Watches
 
 METADATA = {

@@ -64,8 +64,7 @@ SMALL, LARGE, STAYING = 60, 3, 5
 def _node_of_accelerators(seed: int) -> tuple[Ints, Indices, Ints]:
     """Return demand, number and value of pods.
 
-    Few are worth most, as those that must stay are. Then come few that want half a node
-    or more, and many alike.
+    Few are worth most, as those that must stay are. Then come few that want half a node or more, and many alike.
     """
     random = np.random.default_rng(seed)
     small = random.integers((150, 150, 20), (700, 600, 110), (SMALL, 3))

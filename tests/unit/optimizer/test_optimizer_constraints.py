@@ -58,8 +58,7 @@ def volumes(*terms: list[pb.NodeSelectorTerm]) -> list[pb.NodeSelector]:
 def test_a_pod_may_go_where_all_that_it_asks_for_is(wanted: pb.PodClass, nodes: list[str]) -> None:
     """Terms are alternatives, volumes are not; a missing label is no empty one.
 
-    What else filters look at is compared with the checker's reading for many drawn
-    snapshots.
+    What else filters look at is compared with the checker's reading for many drawn snapshots.
     """
     builder = SnapshotBuilder()
     labels = {"disk": "ssd", "gen": "7"}

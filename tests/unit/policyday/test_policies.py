@@ -7,7 +7,7 @@ import yaml
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.policyday.policy import Opening, configured, find_arm, read_policy
-from stowage_testbed.simulate import find_profile
+from stowage_testbed.simulate.process import find_profile
 
 POLICY = """\
 apiVersion: stowage.dev/v1alpha1

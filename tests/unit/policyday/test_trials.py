@@ -97,8 +97,7 @@ def test_the_figures_of_a_day_are_of_what_nodes_held_and_what_was_moved() -> Non
     assert (found.cost_micros, found.waiting_pod_hours) == (425_000, 3)
     # The replacement has another name; it is the same pod to its users.
     assert (found.moved_twice, calm.moved_twice) == (1, 0)
-    # One that is needed later did go; one that filled again did not, nor one that
-    # emptied itself.
+    # One that is needed later did go; one that filled again did not, nor one that emptied itself.
     assert (found.emptied, found.moves, found.moves_per_node) == (2, 4, 2)
     assert found.windows[0].returned == 1
     assert (calm.emptied, calm.moves, calm.moves_per_node) == (0, 0, None)

@@ -173,8 +173,7 @@ def test_clusters_are_as_many_as_machine_and_scenarios_are_good_for() -> None:
 def test_lines_of_a_scenario_stay_together_in_the_order_of_the_files() -> None:
     """Line by line in turn two cannot be read; who watches sees something happen.
 
-    What is of no scenario waits for the end of one, and what had passed before Ctrl-C
-    has passed.
+    What is of no scenario waits for the end of one, and what had passed before Ctrl-C has passed.
     """
     order, said = InOrder(), list[str]()
 

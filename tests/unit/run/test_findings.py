@@ -18,10 +18,10 @@ from stowage_testbed.base.wait import wait_until
 from stowage_testbed.invariants.rules import COUNTED
 from stowage_testbed.metrics.record import PodRecord
 from stowage_testbed.observe.audit import BEGINNING
+from stowage_testbed.observe.change import NS_PER_S, Receipt
 from stowage_testbed.observe.condition import pods_gone
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.plan import ObservedPlan, read_plan
-from stowage_testbed.observe.receipt import NS_PER_S, Receipt
 from stowage_testbed.observe.source import CORE_SOURCES, PODS, REPLICA_SETS
 from stowage_testbed.observe.timeline import measure_binding_lags_s, read_pod_timelines
 from stowage_testbed.run import window_record

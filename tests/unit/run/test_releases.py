@@ -18,7 +18,7 @@ from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.release import LastRelease, Serving, Wanted, make_optimizer_values
 from stowage_testbed.scenario.manifests import make_bare_pod, make_controller
 from stowage_testbed.scenario.model import OptimizerSettings, Workload
-from stowage_testbed.simulate import NO_PROTECTION
+from stowage_testbed.simulate.instance import NO_PROTECTION
 
 LABELS = {"app.kubernetes.io/instance": "stowage"}
 WANTED = Wanted("deterministic", optimizer_enabled=False)

@@ -12,8 +12,7 @@ import pytest
 import yaml
 
 from stowage_testbed.api.kinds import Kind
-from stowage_testbed.observe.change import Change, Verb
-from stowage_testbed.observe.receipt import NS_PER_S, Receipt
+from stowage_testbed.observe.change import NS_PER_S, Change, Receipt, Verb
 from stowage_testbed.observe.source import DEPLOYMENTS, JOBS, NODES, PODS
 from stowage_testbed.observe.watches import Arrival, Interrupted, Relisted, Resumed
 from stowage_testbed.scenario.check import find_differences

@@ -9,7 +9,15 @@ from typing import Any
 import pytest
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.simulate import Continued, Judgement, PlanJudgement, Question, Remark, UnknownField, Verification
+from stowage_testbed.simulate.instance import (
+    Continued,
+    Judgement,
+    PlanJudgement,
+    Question,
+    Remark,
+    UnknownField,
+    Verification,
+)
 from stowage_testbed.whatif import engine
 from stowage_testbed.whatif.answer import findings_of
 from stowage_testbed.whatif.engine import PLACING_SHARE, SMALL, SURE_SOLVES, UNRULED_SHARE, Allowance
@@ -276,8 +284,7 @@ def _never(world: World) -> Inventory:
 def test_a_pod_that_never_preempts_leaves_the_answer_for_others(world: World) -> None:
     """The plugin drops it and goes on.
 
-    Where nobody may preempt it stays: so it can be proved that no plan without
-    evictions places it.
+    Where nobody may preempt it stays: so it can be proved that no plan without evictions places it.
     """
     world.plan.optimal = True
     told = found(world, _never(world))

@@ -18,8 +18,8 @@ import pytest
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.amounts.price import exact_price, parse_price
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.simulate import Instance, Judgement, Placements, PlanJudgement, Question, Verification
-from stowage_testbed.text.lines import COLUMNS, LINES
+from stowage_testbed.simulate.instance import Instance, Judgement, Placements, PlanJudgement, Question, Verification
+from stowage_testbed.text.tables import COLUMNS, LINES
 from stowage_testbed.whatif import emptying, engine
 from stowage_testbed.whatif.emptying import Options, defragmentation_of
 from stowage_testbed.whatif.findings import NO_PLACE, NOT_WORTH_IT, REHEARSED, RESERVED, Bill, Defragmentation
@@ -38,9 +38,8 @@ OPTIONS = Options(PlanLimits(release=Release(("default-scheduler", OWN))), OWN)
 class World:
     """Nodes with a price and some pods each, and a node that takes them all.
 
-    The plan empties the nodes ``empties``. The scheduler finds no place for the
-    replacements of the pods ``no_place``, and if it ``refuses``, it does so for what is
-    left of a plan.
+    The plan empties the nodes ``empties``. The scheduler finds no place for the replacements of the pods ``no_place``,
+    and if it ``refuses``, it does so for what is left of a plan.
     """
 
     prices: dict[str, int]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stowage_testbed.simulate import Instance, Placements
+from stowage_testbed.simulate.instance import Instance, Placements
 from stowage_testbed.whatif.emptying import cost_of_move
 from stowage_testbed.whatif.engine import Leaving, Rehearsal, most_that_holds, rehearse
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli import answers, app
-from stowage_testbed.text.lines import COLUMNS, LINES
+from stowage_testbed.text.tables import COLUMNS, LINES
 from stowage_testbed.whatif.findings import (
     NOT_FOUND,
     NOT_JUDGED,

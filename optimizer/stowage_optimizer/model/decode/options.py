@@ -1,7 +1,5 @@
 """Decoding solve options, with the service's defaults filled in."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection
 from enum import Enum

@@ -1,7 +1,5 @@
 """Decoding pod classes: needs, ties to other pods, preferences, and their totals."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

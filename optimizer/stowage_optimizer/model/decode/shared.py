@@ -1,7 +1,5 @@
 """Decoding what nodes, classes and budgets share: amounts, requirements, selectors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from stowage_optimizer.contract import optimizer_pb2 as pb

@@ -1,7 +1,5 @@
 """Decoding a whole snapshot."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import compress

@@ -5,8 +5,6 @@ which nodes, and how many pods of each kind go to each node that stays. The seco
 about any plan: what it empties must fit into the rest, by the sums over all nodes.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ Its duals are the prices at which contents that it may lack are looked for (Gilm
 Gomory 1961).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import highspy

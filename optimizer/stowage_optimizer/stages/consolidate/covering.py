@@ -5,8 +5,6 @@ program is made whole by a dive: the contents that it uses most are taken, and i
 solved anew for the pods that are left, with contents that suit these.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 

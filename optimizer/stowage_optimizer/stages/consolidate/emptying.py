@@ -1,7 +1,5 @@
 """A quick start: node after node is emptied into the others, if they have room."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 

@@ -5,8 +5,6 @@ demand that may go to the same nodes are one kind, however many there are. What 
 holds is its content: how many pods of each kind.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Which nodes are in use, what they cost, and how little could do, from counting."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable

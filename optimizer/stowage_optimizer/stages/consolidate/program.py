@@ -1,7 +1,5 @@
 """Fewest or cheapest nodes in use, then fewest moves, as integer programs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 
 from stowage_optimizer.bounds.question import Phase

@@ -9,8 +9,6 @@ What is minimised is a cost: the prices of the nodes in use, or how many there a
 no node has a price.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 

@@ -6,8 +6,6 @@ cost of any assignment (Lagrange; Farley 1990). Prices are whole parts of what a
 typical node costs, and the limit is computed in integers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """What a plan gains by moves: how many pods a part of it places with so many."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 

@@ -6,8 +6,6 @@ that could stay beside the higher-priority pods. Dropping steps can cause such u
 displacement: those pods are kept then, and the steps are tried again.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace

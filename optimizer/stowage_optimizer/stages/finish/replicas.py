@@ -6,8 +6,6 @@ ReplicaSet that shrinks would choose; and of those that go, the cheapest are evi
 the others moved.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import cached_property

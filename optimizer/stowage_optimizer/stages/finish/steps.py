@@ -5,8 +5,6 @@ fit into the room left then come along without moves. A step never disrupts a po
 higher priority than it places.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush

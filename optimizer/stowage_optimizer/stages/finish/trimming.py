@@ -1,7 +1,5 @@
 """Solutions within the limits on disruption, and what may still be claimed of them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 
 from stowage_optimizer.assignments.incumbent import SolutionWriter

@@ -4,8 +4,6 @@ Proposals are made whole and checked. The limits are those of the same problem w
 relations and allowances.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 

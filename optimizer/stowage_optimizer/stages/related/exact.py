@@ -4,8 +4,6 @@ It proves limits that the problem without relations does not have, and its solut
 proposals that mostly can be carried out.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from stowage_optimizer.assignments.incumbent import Incumbent

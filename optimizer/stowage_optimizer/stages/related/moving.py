@@ -8,8 +8,6 @@ problem is solved again, with other pins each time. Small problems are then solv
 exactly.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial

@@ -8,8 +8,6 @@ every assignment that leaves all pods in the proposal's domains. The proposal ne
 fit: the strategy finds the room.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import replace
 from random import Random

@@ -7,8 +7,6 @@ pods. Since pods were left out that might move, only what is plain to see counts
 proved.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from stowage_optimizer.assignments.incumbent import SolutionWriter

@@ -1,7 +1,5 @@
 """Everything that is tried to settle one phase, the cheapest first, stage by stage."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 

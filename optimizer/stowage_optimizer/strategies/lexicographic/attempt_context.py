@@ -1,7 +1,5 @@
 """A phase that is not settled yet, and what attempts to settle it work with."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The dual bound of a phase in slices of time, and closing the gap that it leaves."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

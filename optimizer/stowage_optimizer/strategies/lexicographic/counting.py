@@ -1,7 +1,5 @@
 """CP-SAT over counts of replicas: the last resort, which settles what is small."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from stowage_optimizer.bounds.proofs import TierBounds

@@ -1,7 +1,5 @@
 """The exact search for the fewest moves, where all pods may fit and few wait."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

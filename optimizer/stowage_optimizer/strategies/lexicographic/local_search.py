@@ -1,7 +1,5 @@
 """The local search, tier by tier, in slices of time."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from math import inf
 

@@ -5,8 +5,6 @@ the best plan so far has reached, a few turns later: such a limit is void once a
 plan reaches less of something.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What search and proof share: the best assignment, limits on any, and time."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace

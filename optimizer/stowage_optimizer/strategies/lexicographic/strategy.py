@@ -5,8 +5,6 @@ own. It publishes each better solution and returns the best one when the time is
 whatever the working threads are doing then.
 """
 
-from __future__ import annotations
-
 import math
 import threading
 from dataclasses import dataclass, field

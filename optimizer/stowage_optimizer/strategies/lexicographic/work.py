@@ -1,7 +1,5 @@
 """The working threads: search in one, proofs in another, or one after the other."""
 
-from __future__ import annotations
-
 import os
 import threading
 from dataclasses import dataclass, field

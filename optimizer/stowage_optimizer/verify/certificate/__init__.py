@@ -6,8 +6,6 @@ content of each node can be found by itself. Here that is done over again, with 
 its own, and what comes out is held against what the plan claims.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 

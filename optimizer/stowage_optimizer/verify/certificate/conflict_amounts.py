@@ -7,8 +7,6 @@ themselves, they take as many units as there are others, which take one each. Th
 follows from the contract's messages alone; the solver's reduction is not asked.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

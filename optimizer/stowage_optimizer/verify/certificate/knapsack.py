@@ -1,7 +1,5 @@
 """The most that one node can hold, by value: exact, in Python's own integers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations

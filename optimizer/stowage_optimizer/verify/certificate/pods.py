@@ -3,8 +3,6 @@
 A claim is the limit that a plan states for one phase of a tier, with its prices.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The limit that prices prove, computed anew from the snapshot."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -29,8 +29,8 @@ from stowage_testbed.cluster.components import HOST_NODE, HOST_PODS, HOST_TAINT,
 from stowage_testbed.cluster.interruption import uninterrupted
 from stowage_testbed.cluster.ports import port_beside
 from stowage_testbed.helm import Release
+from stowage_testbed.helm.release import api_server_url
 from stowage_testbed.helm.serving import await_serving, diagnose
-from stowage_testbed.helm.values import api_server_url
 from stowage_testbed.hostpods import EndedContainers
 from stowage_testbed.run.arm import ClientLimits, RunningArm
 

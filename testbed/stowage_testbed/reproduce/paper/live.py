@@ -20,7 +20,7 @@ from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.run.session import open_context
 from stowage_testbed.scenario.model import AFTER, BEFORE, OptimizerSettings, Scenario
 from stowage_testbed.scenario.simulation import simulate
-from stowage_testbed.simulate import Simulator, find_profile
+from stowage_testbed.simulate.process import Simulator, find_profile
 from stowage_testbed.text.tables import Table
 
 

@@ -16,10 +16,9 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.hpa.recovery import HpaRecord
 from stowage_testbed.metrics.state import ClusterState
-from stowage_testbed.observe.change import JsonObject, name_of
+from stowage_testbed.observe.change import JsonObject, Receipt, name_of
 from stowage_testbed.observe.condition import SHOWN, Condition, ConditionResult, object_there
 from stowage_testbed.observe.pod import Pod
-from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.source import PACKING_PLANS, source_of
 from stowage_testbed.observe.state import State
 from stowage_testbed.scenario import timeouts

@@ -8,9 +8,8 @@ from typing import Annotated, Literal
 import psutil
 from annotated_types import Gt, Le
 
-from stowage_testbed.base.clock import SystemClock
 from stowage_testbed.base.errors import RunEndedError, StowageError
-from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.base.wait import HANG_S, SystemClock, wait_until
 from stowage_testbed.cluster import KwokBinaryCluster
 from stowage_testbed.cluster.components import (
     API_SERVER,

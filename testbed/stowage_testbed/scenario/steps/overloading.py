@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Literal
 
 from stowage_testbed.api.client import Manifest, ask
 from stowage_testbed.api.objects import Objects, make_manifest
-from stowage_testbed.base.clock import Clock
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.base.wait import WaitTimeoutError, wait_until
+from stowage_testbed.base.wait import Clock, WaitTimeoutError, wait_until
 from stowage_testbed.cluster.metrics_server import USAGE, FakeKubelet, usage_object
 from stowage_testbed.hpa.model import Segment
 from stowage_testbed.hpa.recovery import (
@@ -28,10 +27,9 @@ from stowage_testbed.hpa.recovery import (
     segments,
 )
 from stowage_testbed.hpa.settings import RecoverySettings
-from stowage_testbed.observe.change import Change
+from stowage_testbed.observe.change import Change, Receipt
 from stowage_testbed.observe.condition import ConditionResult, pods_gone
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.source import AUTOSCALERS, PODS
 from stowage_testbed.observe.state import State
 from stowage_testbed.scenario import timeouts

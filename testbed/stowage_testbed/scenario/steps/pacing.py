@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.observe.receipt import NS_PER_S, ReceiptClock
+from stowage_testbed.observe.change import NS_PER_S, ReceiptClock
 from stowage_testbed.scenario.steps.context import StepContext
 
 WRITERS = 4

@@ -34,8 +34,7 @@ LONGEST_TURN_S = 10.0
 class Replay(Action):
     """Replay what `stowage record` wrote, at the times at which it happened.
 
-    A trace brings pods, controllers, scalings, ends and budgets; if the scenario has no
-    nodes, it brings those too.
+    A trace brings pods, controllers, scalings, ends and budgets; if the scenario has no nodes, it brings those too.
 
     Attributes
     ----------

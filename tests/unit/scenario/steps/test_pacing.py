@@ -13,7 +13,7 @@ import pytest
 
 from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.observe.receipt import NS_PER_S, ReceiptClock
+from stowage_testbed.observe.change import NS_PER_S, ReceiptClock
 from stowage_testbed.scenario.arrivals.recorded import FirstState, RecordedReplay, Request
 from stowage_testbed.scenario.steps.context import StepContext
 from stowage_testbed.scenario.steps.pacing import Due, Pacer, Pacing, note_lateness, pace

@@ -1,7 +1,5 @@
 """Steps that drain nodes, take processes away, and overload a service."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -24,8 +22,7 @@ from stowage_testbed.cluster import KwokBinaryCluster
 from stowage_testbed.cluster.components import API_SERVER, HOST_PODS, is_alive, pid_file
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.hpa.settings import FULL, Find, Timing
-from stowage_testbed.observe.change import Change, Verb
-from stowage_testbed.observe.receipt import Receipt, ReceiptClock
+from stowage_testbed.observe.change import Change, Receipt, ReceiptClock, Verb
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.execution import Execution
 from stowage_testbed.run.harness import Harness
