@@ -46,7 +46,7 @@ func findOpenings(_ context.Context, question OpeningsQuestion) (OpeningsAnswer,
 	var answer OpeningsAnswer
 	schedule, err := packingpolicy.ReadSchedule(question.Windows)
 	if err != nil {
-		return OpeningsAnswer{Error: err.Error()}, nil
+		return OpeningsAnswer{Error: err.Error()}, nil //nolint:nilerr // What is wrong with the schedule is the answer.
 	}
 	// A schedule tells what comes after a time; a window that begins at that time counts, too.
 	const justBefore = -time.Nanosecond
