@@ -27,9 +27,9 @@ from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cli import app
 from stowage_testbed.cli.plan_control import PlanApi
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
+from stowage_testbed.cluster.components import start_stock_scheduler
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.ports import port_beside
-from stowage_testbed.compare.arms.kube_scheduler import default_arm
 from stowage_testbed.helm import Release, install_release, uninstall_release
 from stowage_testbed.helm import release as release_values
 from stowage_testbed.helm.install import CHART
@@ -50,14 +50,10 @@ EMPTIED_AT, PRICE_LABEL = "stowage.dev/emptied-at", "stowage.dev/hourly-price"
 
 
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReleaseEnvironment]:
-    """Return a cluster without nodes, whose pods the stock scheduler places."""
-    folder = tmp_path_factory.mktemp("stock")
-    with (
-        running_cluster(KwokBinaryCluster(f"test-{secrets.token_hex(3)}")) as running,
-        running.api_client() as client,
-        default_arm().running(running, folder, None),
-    ):
+def environment() -> Iterator[ReleaseEnvironment]:
+    """Return a cluster without nodes, whose pods the stock scheduler places, as `stowage up` brings it up."""
+    with running_cluster(KwokBinaryCluster(f"test-{secrets.token_hex(3)}")) as running, running.api_client() as client:
+        start_stock_scheduler(running.workdir, running.kubeconfig, running.tool_path("stowage-scheduler"))
         yield ReleaseEnvironment(running, client)
 
 
