@@ -37,7 +37,7 @@ from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.pod import Pod
 from stowage_testbed.observe.source import PACKING_PLANS, RESERVATIONS, Source
 from stowage_testbed.observe.state import State
-from stowage_testbed.optimizer_service.service import compile_optimizer
+from stowage_testbed.optimizer_service.compiled import compile_optimizer
 from stowage_testbed.reproduce.rebuilding import write_figures
 
 IDLE_S = 3.0

@@ -17,7 +17,7 @@ from stowage_testbed.cluster.interruption import ending_cleanly
 from stowage_testbed.images.build import build_image
 from stowage_testbed.images.docker_engine import check_engine, image_id
 from stowage_testbed.images.recipe import is_published, recipe_of, recipes
-from stowage_testbed.optimizer_service.service import compile_optimizer
+from stowage_testbed.optimizer_service.compiled import compile_optimizer
 from stowage_testbed.run.request import SIMULATOR, install_needed
 from stowage_testbed.toolchain import choose_minor, install_tools, tool_path
 from stowage_testbed.toolchain.location import binary_file

@@ -22,7 +22,7 @@ from stowage_testbed.helm.release import (
     values_refused,
 )
 from stowage_testbed.helm.serving import LOG_LINES, CrashLoop, await_serving, diagnose, profile_issue, said_last
-from stowage_testbed.optimizer_service.service import compile_optimizer
+from stowage_testbed.optimizer_service.compiled import compile_optimizer
 
 RELEASE_TIMEOUT_S = 180.0
 """A release with the optimiser starts in 5 s on two idle cores."""

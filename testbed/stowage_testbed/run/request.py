@@ -13,7 +13,7 @@ from stowage_testbed.cluster.interruption import ending_cleanly
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.kwokctl_config import ExtraArgs
 from stowage_testbed.hpa.settings import Timing
-from stowage_testbed.optimizer_service.service import compile_optimizer
+from stowage_testbed.optimizer_service.compiled import compile_optimizer
 from stowage_testbed.run.arm import Arm
 from stowage_testbed.scenario.load import select
 from stowage_testbed.scenario.model import Scenario
@@ -59,7 +59,7 @@ class RunRequest:
 def choose_scenarios(
     asked: Sequence[str], *, folder: Path, variant: str | None = None, labels: Sequence[str] = ()
 ) -> tuple[Scenario, ...]:
-    """Read and check every scenario that is meant; words, folder and labels are as `catalogue.select` takes them.
+    """Read and check every scenario that is meant; words, folder and labels are as `load.select` takes them.
 
     A `variant` narrows the choice to one of each scenario; ``default`` is the run without one. A scenario with the
     label `full` or `metrics` is chosen only by that label or by its own name. It is an InputError if no scenario has

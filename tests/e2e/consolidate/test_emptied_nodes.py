@@ -33,7 +33,7 @@ from stowage_testbed.cluster.ports import port_beside
 from stowage_testbed.helm import Release, install_release, uninstall_release
 from stowage_testbed.helm import release as release_values
 from stowage_testbed.helm.install import CHART
-from stowage_testbed.optimizer_service.service import compile_optimizer
+from stowage_testbed.optimizer_service.compiled import compile_optimizer
 from stowage_testbed.scenario.manifests import make_controller
 from stowage_testbed.scenario.model import Workload
 from stowage_testbed.toolchain import tool_path

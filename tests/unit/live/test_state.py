@@ -1,5 +1,7 @@
 """What the page knows: every change becomes a message, and time can be wound back."""
 
+from __future__ import annotations
+
 import base64
 from array import array
 from typing import Any

@@ -16,7 +16,7 @@ from stowage_testbed.compare.arms.kube_scheduler import BATCHING, installed_conf
 from stowage_testbed.compare.arms.serving import NAMESPACE, ArmRelease, Place, ReleasedArm, digest
 from stowage_testbed.helm.install import CHART
 from stowage_testbed.helm.release import Values, merge_values, run_helm, testbed_values, values_refused
-from stowage_testbed.optimizer_service.service import compile_optimizer
+from stowage_testbed.optimizer_service.compiled import compile_optimizer
 from stowage_testbed.run.arm import ArmSettings, ClientLimits
 from stowage_testbed.simulate.process import find_profile
 from stowage_testbed.toolchain import choose_minor, tool_build

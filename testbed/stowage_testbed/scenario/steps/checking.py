@@ -81,7 +81,7 @@ class Checkpoint(Action):
         if self.expect is not None:
             results = await_moment(context, self.expect, timeouts.end_s(context.scenario), QUIET_S)
         else:
-            results = context.observer.read(lambda state: check_state(state, context, ExpectedMoment()))
+            results = context.observer.read(lambda state: check_now(state, context, ExpectedMoment()))
         context.note_checkpoint(self.name)
         name = "" if self.name == END else f"{self.name}: "
         context.checks += [replace(one, name=f"{name}{one.name}") for one in results]
@@ -94,10 +94,10 @@ def await_moment(
     context.watch_named(expect.objects)
 
     def look(state: State) -> list[CheckResult]:
-        return check_state(state, context, expect, since)
+        return check_now(state, context, expect, since)
 
     def condition(state: State) -> ConditionResult:
-        results = check_state(state, context, expect, since, told=False)
+        results = check_now(state, context, expect, since, told=False)
         failed = [one.message for one in results if not one.passed]
         return ConditionResult(not failed, "; ".join(failed) or "all holds, but pods change")
 
@@ -111,7 +111,7 @@ def await_moment(
     return context.observer.read(look)
 
 
-def check_state(
+def check_now(
     state: State, context: StepContext, expect: ExpectedMoment, since: str = "", *, told: bool = True
 ) -> list[CheckResult]:
     """Return what of the expectations holds now, compared with a checkpoint if named.
