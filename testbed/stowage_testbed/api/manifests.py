@@ -117,3 +117,13 @@ def _refuse(place: str, issue: str) -> StowageError:
         f"{place}: {issue}; manifests are Kubernetes objects in YAML, JSON or dicts, "
         "each with apiVersion, kind and metadata.name"
     )
+
+
+def render_manifests(package: str, template: str, **values: object) -> list[Any]:
+    """Return the YAML documents that a template, a file of a package, makes of values."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - `stowage --help` has no use for it
+
+    templates = Environment(loader=PackageLoader(package, "."), undefined=StrictUndefined, autoescape=False)  # noqa: S701
+    # YAML knows no pairs of surrogates.
+    templates.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
+    return list(yaml.safe_load_all(templates.get_template(template).render(values)))

@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 from kubernetes.client import ApiException, CoreV1Api
 
+from stowage_testbed.api.manifests import render_manifests
 from stowage_testbed.base.child import run_child
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.base import Cluster
@@ -130,20 +131,16 @@ Values = dict[str, object]
 
 def testbed_values(cluster: Cluster, *, profile: str, optimizer_enabled: bool) -> Values:
     """Return the values that the testbed needs; a `StowageError` if a program that the release runs is missing."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - `stowage --help` has no use for it
-
     where = cluster.release_location
     optimizer = Path(sys.executable).with_name("stowage-optimizer")
     if not where.containers and not optimizer.is_file():
         raise StowageError(
             f"{optimizer} does not exist; install the project into this environment, as `make setup` does"
         )
-    templates = Environment(
-        loader=PackageLoader(__package__, "."),
-        undefined=StrictUndefined,
-        autoescape=False,  # noqa: S701 - YAML
-    )
-    text = templates.get_template("testbed-values.yaml.j2").render(
+    values: Values
+    (values,) = render_manifests(
+        "stowage_testbed.helm",
+        "testbed-values.yaml.j2",
         profile=profile,
         optimizer_enabled=optimizer_enabled,
         where=where,
@@ -154,7 +151,6 @@ def testbed_values(cluster: Cluster, *, profile: str, optimizer_enabled: bool) -
         port=0 if where.containers else port_beside(cluster.name),
         workdir=str(cluster.workdir),
     )
-    values: Values = yaml.safe_load(text)
     return values
 
 

@@ -14,11 +14,10 @@ from urllib.parse import urlsplit
 
 import psutil
 import yaml
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from stowage_testbed.api.client import ApiUnreachableError
 from stowage_testbed.api.kinds import DEFINITION
-from stowage_testbed.api.manifests import read_manifests
+from stowage_testbed.api.manifests import read_manifests, render_manifests
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base import health
 from stowage_testbed.base.child import log_tail
@@ -44,14 +43,6 @@ READY_TIMEOUT_S = HANG_S
 LOG_LINES = 20
 _KINDS = ("ClusterRoleBinding", "ClusterRole", "RoleBinding", "Role", "ConfigMap", "ServiceAccount", "Service")
 """What goes after an arm's Deployment and its pods."""
-
-_TEMPLATES = Environment(
-    loader=PackageLoader(__package__, "."),
-    undefined=StrictUndefined,
-    autoescape=False,  # noqa: S701 - YAML
-)
-# YAML knows no pairs of surrogates.
-_TEMPLATES.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
 
 
 class ArmEndedError(StowageError):
@@ -124,7 +115,9 @@ def make_manifests(
         return text.replace("$", "$$")
 
     variables = {"HOME": str(place.folder), **(environment or {})}
-    text = _TEMPLATES.get_template("arm.yaml.j2").render(
+    return render_manifests(
+        "stowage_testbed.compare.arms",
+        "arm.yaml.j2",
         name=place.name,
         namespace=NAMESPACE,
         node=HOST_NODE,
@@ -144,7 +137,6 @@ def make_manifests(
         rules=rules,
         config_maps=config_maps or {},
     )
-    return list(yaml.safe_load_all(text))
 
 
 def read_rules(file: Path) -> list[Mapping[str, Any]]:
