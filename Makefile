@@ -225,7 +225,7 @@ vet-go-%: $(READY) go-modules
 .PHONY: test-fast
 test-fast: $(READY) $(COMPILED) ## Run the Python tests that need no cluster and no browser.
 	@stowage tools install --quiet stowage-simulate kubectl
-	@pytest -m "not e2e and not chart and not browser and not nightly"
+	@$(PYTEST) -m "not e2e and not chart and not browser and not nightly"
 
 .PHONY: test-chart
 test-chart: $(READY) go-modules ## Run the tests of the Helm chart.
