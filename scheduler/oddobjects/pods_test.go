@@ -3,6 +3,7 @@ package oddobjects_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -218,4 +219,197 @@ func oddTolerations(g generator, pod *v1.Pod) {
 		}
 		pod.Spec.Tolerations = append(pod.Spec.Tolerations, toleration)
 	}
+}
+
+func oddPorts(g generator, pod *v1.Pod) {
+	for i := range 1 + g.IntN(4) {
+		port := oneOf[int32](g, 1, 80, 8080, 65535)
+		pod.Spec.Containers[0].Ports = append(pod.Spec.Containers[0].Ports, v1.ContainerPort{Name: fmt.Sprintf("p%d", i),
+			ContainerPort: port, HostPort: oneOf(g, 0, port, port), HostIP: oneOf(g, "", "0.0.0.0", "127.0.0.1", "::", "::1"),
+			Protocol: oneOf(g, v1.ProtocolTCP, v1.ProtocolUDP, v1.ProtocolSCTP)})
+	}
+	pod.Spec.HostNetwork, pod.Spec.HostPID, pod.Spec.HostIPC = g.seldom(), g.seldom(), g.seldom()
+}
+
+func oddPriority(g generator, pod *v1.Pod) {
+	priority := oneOf[int32](g, math.MinInt32, math.MinInt32+1, -1, 0, 1, 1_999_999_999, 2_000_000_000, math.MaxInt32)
+	pod.Spec.Priority = &priority
+	if g.often() {
+		policy := oneOf(g, v1.PreemptNever, v1.PreemptLowerPriority)
+		pod.Spec.PreemptionPolicy = &policy
+	}
+}
+
+func oddMetadata(g generator, pod *v1.Pod) {
+	switch g.IntN(5) {
+	case 0:
+		pod.Labels = g.labels(g.upTo(3000))
+	case 1:
+		pod.Name += strings.Repeat("p", 253-len(pod.Name))
+	case 2:
+		pod.Annotations = map[string]string{v1.PodDeletionCost: oneOf(g, "-2147483648", "2147483647", "0")}
+	case 3:
+		pod.Annotations = map[string]string{oneOf(g, "stowage.dev/do-not-move", "stowage.dev/reservation-allocated",
+			"karpenter.sh/do-not-disrupt", "cluster-autoscaler.kubernetes.io/safe-to-evict", v1.MirrorPodAnnotationKey): oneOf(g,
+			"", "true", "\xff", "false", "{", `{"uid":{}}`)}
+	case 4:
+		pod.Labels = map[string]string{"statefulset.kubernetes.io/pod-name": pod.Name[:min(63, len(pod.Name))],
+			"controller-revision-hash": g.value()}
+	}
+}
+
+func oddOwner(g generator, pod *v1.Pod) {
+	if len(pod.OwnerReferences) == 0 {
+		return
+	}
+	switch g.IntN(4) {
+	case 0:
+		pod.OwnerReferences = nil
+	case 1:
+		pod.OwnerReferences[0].Kind = oneOf(g, "DaemonSet", "Job", "StatefulSet", "Weird", "\xfe")
+	case 2:
+		pod.OwnerReferences[0].Name = oneOf(g, strings.Repeat("w", 5000), "\xff\xff", "a/b\nc")
+	case 3:
+		for i := range 100 {
+			pod.OwnerReferences = append(pod.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap",
+				Name: "x", UID: types.UID(fmt.Sprintf("x-%d", i))})
+		}
+	}
+}
+
+func oddLife(g generator, pod *v1.Pod) {
+	grace := oneOf[int64](g, 0, 1, math.MaxInt64)
+	pod.Spec.TerminationGracePeriodSeconds = &grace
+	pod.Finalizers = []string{"example.com/never"}
+	pod.Status.StartTime = oneOf(g, nil, &metav1.Time{}, &metav1.Time{Time: time.Unix(1<<40, 0)}, &metav1.Time{Time: time.Unix(-1<<40, 0)})
+	if g.often() {
+		pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &metav1.Time{Time: time.Unix(2000, 0)}, &grace
+	}
+	if pod.Spec.NodeName == "" && g.seldom() {
+		pod.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/gate"}}
+	}
+}
+
+func oddVolumes(g generator, pod *v1.Pod) {
+	for i := range 1 + g.IntN(3) {
+		pod.Spec.Volumes = append(pod.Spec.Volumes, v1.Volume{Name: fmt.Sprintf("v%d", i), VolumeSource: oneOf(g,
+			v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}},
+			v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{Medium: v1.StorageMediumMemory}},
+			v1.VolumeSource{HostPath: &v1.HostPathVolumeSource{Path: "/"}},
+			v1.VolumeSource{CSI: &v1.CSIVolumeSource{Driver: "example.com"}},
+			v1.VolumeSource{NFS: &v1.NFSVolumeSource{Server: "s", Path: "/"}},
+			v1.VolumeSource{Ephemeral: &v1.EphemeralVolumeSource{VolumeClaimTemplate: &v1.PersistentVolumeClaimTemplate{
+				Spec: v1.PersistentVolumeClaimSpec{AccessModes: []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce},
+					Resources: v1.VolumeResourceRequirements{Requests: v1.ResourceList{v1.ResourceStorage: resource.MustParse("1Gi")}}}}}},
+			v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{
+				ClaimName: oneOf(g, "claim-0", "claim-0", "claim-1", "claim-2", "missing", "unbound")}})})
+	}
+}
+
+func oddNeeds(g generator, pod *v1.Pod) {
+	claim, group := "claim", "group"
+	if g.often() {
+		pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "a", ResourceClaimName: &claim}, {Name: "b", ResourceClaimName: &claim}}
+		return
+	}
+	pod.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: &group}
+}
+
+// oddSelf is of another scheduler, or on a node that the scheduler did not choose.
+func oddSelf(g generator, pod *v1.Pod) {
+	if g.often() {
+		pod.Spec.SchedulerName = oneOf(g, "other", strings.Repeat("s", 63))
+		return
+	}
+	pod.Spec.NodeName, pod.Status.Phase = oneOf(g, "node-0", "nowhere"), v1.PodRunning
+}
+
+// generator makes every random choice of the odd objects.
+type generator struct{ *rand.Rand }
+
+func (g generator) often() bool  { return g.IntN(2) == 0 }
+func (g generator) seldom() bool { return g.IntN(12) == 0 }
+
+// upTo is seldom large: what is large takes long to validate.
+func (g generator) upTo(large int) int {
+	if g.IntN(60) == 0 {
+		return 1 + g.IntN(large)
+	}
+	return 1 + g.IntN(3)
+}
+
+func oneOf[T any](g generator, all ...T) T { return all[g.IntN(len(all))] }
+
+func (g generator) amount() resource.Quantity {
+	return resource.MustParse(oneOf(g, "0", "1n", "1m", "100m", "0.5", "1", "3", "1500m", "1.5Gi", "128Mi", "1Ki", "1e3",
+		"1Ti", "1Pi", "1Ei", "2Ei", "7Ei", "1E18", "9223372036854775", "9223372036854775807", "4611686018427387904",
+		"99999999999999999999E", "123456789012345678901234567890", "0.000000000000001"))
+}
+
+func (g generator) resource() v1.ResourceName {
+	return oneOf[v1.ResourceName](g, v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage, "hugepages-2Mi",
+		"example.com/gpu", "example.com/cpu_milli", v1.ResourceName("example.com/"+strings.Repeat("x", 60)))
+}
+
+func (g generator) resources() v1.ResourceList {
+	list := v1.ResourceList{}
+	for range 1 + g.IntN(3) {
+		list[g.resource()] = g.amount()
+	}
+	return list
+}
+
+// requirements are such that limits keep them legal where extended resources want both.
+func (g generator) requirements() v1.ResourceRequirements {
+	list := g.resources()
+	if g.often() {
+		return v1.ResourceRequirements{Requests: list}
+	}
+	return v1.ResourceRequirements{Requests: list, Limits: list}
+}
+
+func (g generator) labels(count int) map[string]string {
+	labels := map[string]string{}
+	for range count {
+		labels[g.key()] = g.value()
+	}
+	return labels
+}
+
+func (g generator) key() string {
+	return oneOf(g, "app", "zone", "rack", "pod-template-hash", "statefulset.kubernetes.io/pod-name", v1.LabelHostname,
+		"topology.kubernetes.io/zone", "x", strings.Repeat("k", 63), strings.Repeat("d", 60)+".com/"+strings.Repeat("n", 63),
+		fmt.Sprintf("key-%d", g.IntN(3000)))
+}
+
+func (g generator) value() string {
+	return oneOf(g, "", "a", "b", "9", "0", "9223372036854775807", "1-2", "A_b.c", strings.Repeat("v", 63),
+		fmt.Sprintf("v-%d", g.IntN(20)))
+}
+
+func (g generator) number() string {
+	return oneOf(g, "1", "-1", "+1", "0x10", "abc", "", " 1", "1_0", "9223372036854775808", strings.Repeat("9", 5000), "١", "1e3")
+}
+
+func (g generator) selector() *metav1.LabelSelector {
+	switch g.IntN(6) {
+	case 0:
+		return nil
+	case 1:
+		return &metav1.LabelSelector{}
+	case 2:
+		return &metav1.LabelSelector{MatchLabels: g.labels(g.upTo(800))}
+	}
+	selector := &metav1.LabelSelector{}
+	for range 1 + g.IntN(3) {
+		requirement := metav1.LabelSelectorRequirement{Key: g.key(), Operator: oneOf(g, metav1.LabelSelectorOpIn,
+			metav1.LabelSelectorOpNotIn, metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist)}
+		if requirement.Operator == metav1.LabelSelectorOpIn || requirement.Operator == metav1.LabelSelectorOpNotIn {
+			for range g.upTo(3000) {
+				requirement.Values = append(requirement.Values, g.value())
+			}
+		}
+		selector.MatchExpressions = append(selector.MatchExpressions, requirement)
+	}
+	return selector
 }

@@ -12,14 +12,12 @@ import (
 
 func read(t *testing.T, windows ...packingpolicy.Opening) packingpolicy.Schedule {
 	t.Helper()
-	schedule := testobjects.Value(packingpolicy.ReadSchedule(windows))(t)
-	return schedule
+	return testobjects.Value(packingpolicy.ReadSchedule(windows))(t)
 }
 
 func at(t *testing.T, text string) time.Time {
 	t.Helper()
-	when := testobjects.Value(time.Parse(time.RFC3339, text))(t)
-	return when
+	return testobjects.Value(time.Parse(time.RFC3339, text))(t)
 }
 
 // A night window is at night where the cluster's users are, in summer and in winter.

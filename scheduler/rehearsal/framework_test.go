@@ -115,8 +115,7 @@ func (c *testCluster) outcome(t *testing.T, of *plan.Plan) rehearsal.Outcome {
 	t.Helper()
 	of.Classes = c.seen.Classes
 	_, ctx := ktesting.NewTestContext(t)
-	outcome := testobjects.Value(c.rehearser.Replay(ctx, of))(t)
-	return outcome
+	return testobjects.Value(c.rehearser.Replay(ctx, of))(t)
 }
 
 func (c *testCluster) pod(name string) *snapshot.Pod { return c.seen.Pods[types.UID(name)] }

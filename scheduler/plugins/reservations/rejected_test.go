@@ -176,8 +176,7 @@ func TestNodesAreAskedOnlyWhereSomethingIsReserved(t *testing.T) {
 
 func roomFor(t *testing.T, app string) *reservation.Record {
 	t.Helper()
-	record := testobjects.Value(reservation.Read(testobjects.Reservation("room", "n1", v1.ResourceCPU, "1", app)))(t)
-	return record
+	return testobjects.Value(reservation.Read(testobjects.Reservation("room", "n1", v1.ResourceCPU, "1", app)))(t)
 }
 
 func podOf(app string) *v1.Pod { return testobjects.Pod("p", "500m", "").Label("app", app).Obj() }

@@ -239,6 +239,5 @@ func runFullCycle(t *testing.T, ctx context.Context, built framework.Framework, 
 
 func value(t *testing.T, counter basemetrics.CounterMetric) float64 {
 	t.Helper()
-	value := testobjects.Value(testutil.GetCounterMetricValue(counter))(t)
-	return value
+	return testobjects.Value(testutil.GetCounterMetricValue(counter))(t)
 }
