@@ -223,9 +223,9 @@ vet-go-%: $(READY) go-modules
 	@cd scheduler && GOPROXY=off go vet $(call go_minor,$*) -trimpath ./...
 
 .PHONY: test-fast
-test-fast: $(READY) $(COMPILED) ## Run the Python tests that need no cluster and no browser.
+test-fast: $(READY) $(COMPILED) ## Run the quick Python tests that need no cluster and no browser.
 	@stowage tools install --quiet stowage-simulate kubectl
-	@$(PYTEST) -m "not e2e and not chart and not browser and not nightly"
+	@$(PYTEST) -m "not e2e and not chart and not browser and not thorough and not nightly"
 
 .PHONY: test-chart
 test-chart: $(READY) go-modules ## Run the tests of the Helm chart.

@@ -38,6 +38,8 @@ from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.strategies.lexicographic.proving import Prover
 from stowage_optimizer.strategies.lexicographic.shared_state import SharedState, WorkClock
 
+pytestmark = pytest.mark.thorough
+
 Sizes = list[tuple[int, int]]
 
 LONG_S = 5.0

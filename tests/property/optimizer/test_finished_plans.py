@@ -17,6 +17,8 @@ from stowage_optimizer.model.solution import Solution
 from stowage_optimizer.verify import verify_plan
 from tests.differential.related_pods import related_pods
 
+pytestmark = pytest.mark.thorough
+
 SNAPSHOTS = st.one_of(small_snapshots(), tight_snapshots())
 MANY = settings(
     max_examples=100,

@@ -29,6 +29,7 @@ SNAPSHOTS = st.one_of(small_snapshots(), tight_snapshots())
 FEW = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize(
     ("strategy", "deterministic"), [*((name, False) for name in BEST if name in EVERY), ("lexicographic", True)]
@@ -53,6 +54,7 @@ def test_every_tier_is_as_good_as_the_best_assignment_and_proved(
         assert (answer.plan.optimal, answer.end_reason) == (True, wanted)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("strategy", EVERY)
 @FEW
@@ -71,6 +73,7 @@ def test_what_is_called_optimal_is(strategy: str, policy: pb.Policy, snapshot: p
             break
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("strategy", EVERY)
 @pytest.mark.parametrize("time_limit_s", [20.0, 0.003, 1e-6])

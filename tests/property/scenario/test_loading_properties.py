@@ -2,6 +2,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -67,6 +68,7 @@ def test_the_documents_that_are_spoilt_are_good() -> None:
     assert issues_of(yaml.safe_dump(STEPS)) == ()
 
 
+@pytest.mark.thorough
 @settings(max_examples=600, deadline=None)
 @given(spoilt(STEPS) | spoilt(TRACED))
 def test_any_value_anywhere_is_accepted_or_reported(document: Any) -> None:
