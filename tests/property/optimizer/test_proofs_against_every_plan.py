@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from benchmarks.proofs.verdict import ASKED, BEST, OPTIMISER, PIECE, Piece, measure
+from tests.differential.proofs.verdict import ASKED, BEST, OPTIMISER, PIECE, Piece, measure
 
 PIECES = int(os.environ.get("PROOF_PIECES", "3"))
 """Of a hundred clusters each; `make test-all` has twenty of them."""

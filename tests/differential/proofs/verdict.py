@@ -1,23 +1,17 @@
 """Small clusters: what optimiser and scheduler answer and claim, held against the oracle."""
 
-import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
-from benchmarks.proofs.cases import Case, make_case
-from benchmarks.proofs.manifests import question_of, with_unsupported
-from benchmarks.proofs.oracle import Oracle, Value
+from solving_in_process import finished_answer_to
+
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.budget import Budget
-from stowage_optimizer.model.decode.issues import Issues
-from stowage_optimizer.model.decode.options import decode_options
-from stowage_optimizer.model.decode.snapshot import decode_snapshot
-from stowage_optimizer.model.encode import encode_plan
-from stowage_optimizer.stages.pipeline import Packings, solve
-from stowage_optimizer.strategies.registry import shipped_strategies
 from stowage_optimizer.verify import verify_plan
 from stowage_testbed.simulate.process import SchedulerVerifier, find_profile
+from tests.differential.proofs.cases import Case, make_case
+from tests.differential.proofs.manifests import question_of, with_unsupported
+from tests.differential.proofs.oracle import Oracle, Value
 
 PIECE = 100
 """Cases that are measured together."""
@@ -67,7 +61,7 @@ Verdict = tuple[bool, list[str]]
 
 def _judge(case: Case) -> Verdict:
     """Judge the answer of the optimiser alone."""
-    plan = _answer(case.snapshot, case.options)
+    plan = finished_answer_to(case.snapshot, case.options).plan
     broken = verify_plan(case.snapshot, plan, pb.POLICY_STRICT, case.options)
     faults = [f"{one.rule} {one.subject}: {one.detail}" for one in broken]
     return _verdict(case, plan, faults, proved=plan.optimal, tiers=True)
@@ -83,7 +77,7 @@ def _judge_through_scheduler(case: Case, seed: int, verifier: SchedulerVerifier,
     question = question_of(case)
     if unsupported:
         question = with_unsupported(question, case.snapshot, seed)
-    plan = _answer(verifier.verify(question).snapshot, case.options)
+    plan = finished_answer_to(verifier.verify(question).snapshot, case.options).plan
     (said,) = verifier.judge(replace(question, plans=(plan,))).of_plans
     faults = [] if said.accepted else [f"refused: {said.reason}, {said.detail}"]
     return _verdict(case, plan, faults, proved=said.proved, tiers=not unsupported)
@@ -99,17 +93,6 @@ def _verdict(case: Case, plan: pb.Plan, faults: list[str], *, proved: bool, tier
     if tiers and reached > best:
         faults.append(f"the oracle knows nothing of {reached}, its best is {best}")
     return reached == best, faults
-
-
-def _answer(snapshot: pb.Snapshot, asked: pb.SolveOptions) -> pb.Plan:
-    strategies, issues = shipped_strategies(), Issues()
-    model = decode_snapshot(snapshot, issues)
-    options = decode_options(
-        asked, issues, strategies=strategies, default_time_limit_s=asked.time_limit_s, default_workers=1
-    )
-    issues.raise_if_any()
-    budget = Budget.begin(options, time.monotonic)
-    return encode_plan(solve(strategies[options.strategy], Packings(model), budget, lambda _: None))
 
 
 def _false(plan: pb.Plan, reached: Value, best: Value) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Small random clusters whose pods are tied: by budgets, demands, owners and limits.
 
-Small enough for `benchmarks.proofs.oracle`, which tries every plan. Everything is drawn
+Small enough for `tests.differential.proofs.oracle`, which tries every plan. Everything is drawn
 from one seed, so that a case is named by its number.
 """
 

@@ -7,10 +7,12 @@ from typing import Any
 
 from google.protobuf.json_format import MessageToDict
 
-from benchmarks.proofs.cases import Case
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.api.objects import make_manifest
 from stowage_testbed.simulate.instance import NO_PROTECTION, Instance, Question
+from tests.differential.clusters import own
+from tests.differential.manifests import pod_manifest
+from tests.differential.proofs.cases import Case
 
 Manifest = dict[str, Any]
 
@@ -46,7 +48,7 @@ def question_of(case: Case) -> Question:
         Instance(
             snapshot.id,
             tuple(map(_node, snapshot.nodes)),
-            tuple(_pod(pod, classes[pod.class_id]) for pod in snapshot.pods),
+            tuple(_pod(snapshot, pod, classes[pod.class_id]) for pod in snapshot.pods),
             (*_owners(snapshot, classes), *_budgets(snapshot)),
         ),
         forbidden=tuple((f"default/{pod.name}", node) for pod, node in forbidden),
@@ -64,28 +66,14 @@ def _requests(resources: pb.Resources) -> dict[str, str]:
     return {"cpu": f"{resources.cpu_milli}m", "memory": str(resources.memory_bytes)}
 
 
-def _pod(pod: pb.Pod, of: pb.PodClass) -> Manifest:
-    ports = [{"containerPort": one.port, "hostPort": one.port, "protocol": one.protocol} for one in of.host_ports]
-    container = {"name": "c", "image": "i", "resources": {"requests": _requests(of.requests)}, "ports": ports}
-    terms = {"podAffinity": of.required_pod_affinity, "podAntiAffinity": of.required_pod_anti_affinity}
-    required = "requiredDuringSchedulingIgnoredDuringExecution"
-    spec: Manifest = {
-        "containers": [container],
-        "priority": of.priority,
-        "nodeSelector": dict(of.node_selector),
-        "affinity": {kind: {required: [MessageToDict(one) for one in each]} for kind, each in terms.items()},
-        "topologySpreadConstraints": [MessageToDict(one) for one in of.topology_spread],
-    }
-    status: Manifest = {"phase": "Pending"}
-    if pod.node:
-        spec["nodeName"] = pod.node
-        ready = {"type": "Ready", "status": str(not pod.exempt_from_budget)}
-        status = {"phase": "Running", "conditions": [ready]}
-    kind, name = of.owner.kind, of.owner.name
-    owner = {"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": f"{kind}-{name}", "controller": True}
-    made = make_manifest("v1", "Pod", pod.name, pod.namespace, spec=spec, status=status)
-    more = {"uid": pod.uid, "labels": dict(of.labels), "ownerReferences": [owner]}
-    made["metadata"] |= {**more, **KEPT.get(pod.immovable_reason, {})}
+def _pod(snapshot: pb.Snapshot, pod: pb.Pod, of: pb.PodClass) -> Manifest:
+    made = pod_manifest(snapshot, pod)
+    made["spec"]["containers"][0]["resources"]["requests"] = _requests(of.requests)
+    made["spec"]["priority"] = of.priority
+    ready = {"type": "Ready", "status": str(not pod.exempt_from_budget)}
+    made["status"] = {"phase": "Running", "conditions": [ready]} if pod.node else {"phase": "Pending"}
+    made["metadata"] |= {"uid": pod.uid, **KEPT.get(pod.immovable_reason, {})}
+    own(made, of.owner.name)
     return made
 
 
@@ -124,7 +112,7 @@ def _owners(snapshot: pb.Snapshot, classes: Mapping[str, pb.PodClass]) -> Iterat
     for name, pods in wanted.items():
         spec = {"replicas": pods, "selector": {"matchLabels": {"of": name}}}
         made = make_manifest("apps/v1", "ReplicaSet", name, "default", spec=spec)
-        made["metadata"]["uid"] = f"ReplicaSet-{name}"
+        made["metadata"]["uid"] = name
         yield made
 
 

@@ -1,8 +1,8 @@
 """The oracle for pods that are tied: every plan for a small snapshot, the best first.
 
-It knows what `benchmarks.proofs.cases` draws: memory and number of pods, node selectors, forbidden pairs, host ports,
-affinity, anti-affinity, spread, budgets, owners, limits, pods that may not move. The rules are Kubernetes' own and the
-strict policy's, written down once more; nothing of the optimiser is used.
+It knows what `tests.differential.proofs.cases` draws: memory and number of pods, node selectors, forbidden pairs, host
+ports, affinity, anti-affinity, spread, budgets, owners, limits, pods that may not move. The rules are Kubernetes' own
+and the strict policy's, written down once more; nothing of the optimiser is used.
 """
 
 from collections import Counter
@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 
-from benchmarks.proofs.cases import Case
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from tests.differential.proofs.cases import Case
 
 Place = int | None
 Plan = tuple[Place, ...]

@@ -1,1 +1,0 @@
-"""No claim is false: answers for small clusters beside every plan that there is."""
