@@ -33,6 +33,7 @@ def test_a_failed_warm_up_is_told_at_start(settings: WorkerSettings, said: str) 
     workers.close()
 
 
+@pytest.mark.thorough
 def test_a_start_without_compiled_code_gets_ready_and_later_ones_load_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
