@@ -154,8 +154,7 @@ func packages(t *testing.T) []listed {
 		"../simulation", "../plugins")
 	command.Env = append(os.Environ(), "CGO_ENABLED=0")
 	command.Stderr = os.Stderr
-	output, err := command.Output()
-	testobjects.Must(t, err)
+	output := testobjects.Value(command.Output())(t)
 	var all []listed
 	for decoder := json.NewDecoder(strings.NewReader(string(output))); ; {
 		var one listed

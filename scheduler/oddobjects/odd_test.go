@@ -275,15 +275,12 @@ func startOptimizer(t *testing.T) *optimizerclient.Client {
 	if err != nil {
 		t.Skip("stowage-optimizer is not on the PATH: make test-go puts it there")
 	}
-	folder, err := os.MkdirTemp("", "odd") //nolint:usetesting // t.TempDir() may exceed the length of a socket's path
-	testobjects.Must(t, err)
+	folder := testobjects.Value(os.MkdirTemp("", "odd"))(t) //nolint:usetesting // t.TempDir() may exceed the length of a socket's path
 	socket := filepath.Join(folder, "s")
 	command := exec.Command(program, "serve", "--socket", socket, "--end-with-stdin", "--workers", "1")
-	log, err := os.Create(filepath.Join(folder, "log"))
-	testobjects.Must(t, err)
+	log := testobjects.Value(os.Create(filepath.Join(folder, "log")))(t)
 	command.Stderr = log
-	input, err := command.StdinPipe()
-	testobjects.Must(t, err)
+	input := testobjects.Value(command.StdinPipe())(t)
 	testobjects.Must(t, command.Start())
 	t.Cleanup(func() {
 		_ = input.(io.Closer).Close()
@@ -295,8 +292,7 @@ func startOptimizer(t *testing.T) *optimizerclient.Client {
 		_ = os.RemoveAll(folder)
 	})
 	awaitServing(t, socket)
-	client, err := optimizerclient.New(socket)
-	testobjects.Must(t, err)
+	client := testobjects.Value(optimizerclient.New(socket))(t)
 	t.Cleanup(func() { _ = client.Close() })
 	return client
 }
@@ -304,13 +300,11 @@ func startOptimizer(t *testing.T) *optimizerclient.Client {
 // awaitServing returns when the optimiser says that it is warm.
 func awaitServing(t *testing.T, socket string) {
 	t.Helper()
-	connection, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	testobjects.Must(t, err)
+	connection := testobjects.Value(grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials())))(t)
 	defer func() { _ = connection.Close() }()
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	watch, err := healthpb.NewHealthClient(connection).Watch(ctx, &healthpb.HealthCheckRequest{}, grpc.WaitForReady(true))
-	testobjects.Must(t, err)
+	watch := testobjects.Value(healthpb.NewHealthClient(connection).Watch(ctx, &healthpb.HealthCheckRequest{}, grpc.WaitForReady(true)))(t)
 	for {
 		said, err := watch.Recv()
 		if err != nil {

@@ -143,8 +143,7 @@ func newClient(t *testing.T, socket string) *optimizerclient.Client {
 
 func socketPath(t *testing.T) string {
 	t.Helper()
-	folder, err := os.MkdirTemp("", "so") //nolint:usetesting // t.TempDir() may exceed the length of a socket's path
-	testobjects.Must(t, err)
+	folder := testobjects.Value(os.MkdirTemp("", "so"))(t) //nolint:usetesting // t.TempDir() may exceed the length of a socket's path
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	return filepath.Join(folder, "s")
 }

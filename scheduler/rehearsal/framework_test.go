@@ -81,8 +81,7 @@ func newCluster(t testing.TB, refuses *refusing, nodes []*v1.Node, pods ...*v1.P
 	registry := frameworkruntime.Registry{"Refusing": func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) {
 		return refuses, nil
 	}}
-	configuration, err := latest.Default()
-	testobjects.Must(t, err)
+	configuration := testobjects.Value(latest.Default())(t)
 	profile := configuration.Profiles[0]
 	profile.Plugins.MultiPoint.Enabled = append(profile.Plugins.MultiPoint.Enabled, config.Plugin{Name: "Refusing"})
 	client := fake.NewClientset(objects...)

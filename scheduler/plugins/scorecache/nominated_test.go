@@ -161,8 +161,7 @@ func (n nominated) NominatedPodsForNode(node string) []fwk.PodInfo { return n.to
 func frameworkOf(t *testing.T, ctx context.Context, nodes []*v1.Node, nominator fwk.PodNominator) framework.Framework {
 	t.Helper()
 	metrics.Register()
-	defaults, err := latest.Default()
-	testobjects.Must(t, err)
+	defaults := testobjects.Value(latest.Default())(t)
 	profile := defaults.Profiles[0].DeepCopy()
 	// Devices would need a manager, which the whole scheduler makes.
 	without := slices.DeleteFunc(profile.Plugins.MultiPoint.Enabled, func(plugin config.Plugin) bool {

@@ -43,8 +43,7 @@ func withCache(t *testing.T, profile string, args map[string]any) string {
 // composed is a shipped profile with further plugins, and their arguments by name. The cache is first at postFilter.
 func composed(t *testing.T, profile string, args map[string]any, added ...string) string {
 	t.Helper()
-	data, err := os.ReadFile(shipped(profile))
-	testobjects.Must(t, err)
+	data := testobjects.Value(os.ReadFile(shipped(profile)))(t)
 	var content map[string]any
 	testobjects.Must(t, yaml.Unmarshal(data, &content))
 	only := content["profiles"].([]any)[0].(map[string]any)
