@@ -3,6 +3,7 @@ package snapshot_test
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -187,49 +188,6 @@ func TestTheEarliestEndOfAPassingRuleIsKept(t *testing.T) {
 	}
 }
 
-// The other replica may die, or the budget be deleted, between a plan and its last eviction: what protects a pod beside
-// itself is looked at again, too.
-func TestALivePodIsProtectedByTheSiblingsAndBudgetsThatAreLeft(t *testing.T) {
-	serves := func(pod *v1.Pod) {
-		pod.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}
-	}
-	terminating := func(pod *v1.Pod) { pod.DeletionTimestamp = &metav1.Time{} }
-	applied := snapshot.Rules{KeepSingletons: true, KeepStatefulSets: true}
-	for text, c := range map[string]struct {
-		rules   snapshot.Rules
-		change  func(*v1.Pod)
-		sibling *v1.Pod
-		budgets []*policyv1.PodDisruptionBudget
-		want    string
-	}{
-		"another one serves":              {applied, serves, aPod("b", "n1", serves), nil, ""},
-		"the other is not ready":          {applied, serves, aPod("b", "n1"), nil, snapshot.Singleton},
-		"the other is terminating":        {applied, serves, aPod("b", "n1", serves, terminating), nil, snapshot.Singleton},
-		"a budget covers it":              {applied, serves, aPod("b", "n1"), []*policyv1.PodDisruptionBudget{aBudget("x", "a", 1)}, ""},
-		"a budget covers others":          {applied, serves, aPod("b", "n1"), []*policyv1.PodDisruptionBudget{aBudget("x", "b", 1)}, snapshot.Singleton},
-		"singletons may go":               {snapshot.Rules{}, serves, aPod("b", "n1"), nil, ""},
-		"a StatefulSet's, with a budget":  {applied, ownedBy("StatefulSet"), aPod("b", "n1", serves), []*policyv1.PodDisruptionBudget{aBudget("x", "a", 1)}, ""},
-		"a StatefulSet's, without budget": {applied, ownedBy("StatefulSet"), aPod("b", "n1", serves), nil, snapshot.StatefulSet},
-	} {
-		pod := aPod("a", "n1", serves, c.change)
-
-		got := snapshot.UnbudgetedNow(pod, c.rules, 0, func() []*policyv1.PodDisruptionBudget { return c.budgets },
-			func() []*v1.Pod { return []*v1.Pod{pod, c.sibling} })
-
-		if got != c.want {
-			t.Errorf("%s: %q, want %q", text, got, c.want)
-		}
-	}
-	alone := aPod("a", "n1", serves)
-	if got := snapshot.UnbudgetedNow(alone, applied, 1, func() []*policyv1.PodDisruptionBudget { return nil },
-		func() []*v1.Pod { return []*v1.Pod{alone} }); got != "" {
-		t.Errorf("the plan has left the other one unplaced: %q", got)
-	}
-	if !snapshot.IsPassing(snapshot.Singleton) || snapshot.IsPassing(snapshot.StatefulSet) {
-		t.Error("a pod that is the only ready one may get siblings; a StatefulSet's stays one")
-	}
-}
-
 func team(name, label string) *v1.Namespace {
 	return &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"team": label}}}
 }
@@ -357,42 +315,58 @@ func TestANodeThatAutoscalersMayNotRemoveIsInUseInAnyCase(t *testing.T) {
 }
 
 // With a disruption budget, an owner says which disruptions the pods can bear. Without one, a singleton, and a pod whose
-// replacement waits until it is gone, stay where they are.
+// replacement waits until it is gone, stay where they are. The other replica may die, or the budget be deleted, between a
+// plan and its last eviction: the live pod is looked at again, but for what budgets allow, which the Eviction API knows.
 func TestASingletonIsMovedOnlyUnderABudget(t *testing.T) {
 	now := metav1.Now()
 	other := func(changes ...func(*v1.Pod)) *v1.Pod { return aPod("other", "n1", changes...) }
 	foreign := func(pod *v1.Pod) { pod.OwnerReferences[0].UID = "rs-b" }
-	cases := map[string]struct {
+	under := func(app string, allowed int32) []*policyv1.PodDisruptionBudget {
+		return []*policyv1.PodDisruptionBudget{aBudget("b", app, allowed)}
+	}
+	applied := rules()
+	applied.KeepSingletons, applied.KeepStatefulSets = true, true
+	for name, c := range map[string]struct {
 		other   *v1.Pod
 		kind    string
-		allowed int32
+		budgets []*policyv1.PodDisruptionBudget
+		rules   snapshot.Rules
 		want    string
 	}{
-		"beside a ready one":       {other(ready), "ReplicaSet", -1, ""},
-		"beside one not ready":     {other(), "ReplicaSet", -1, snapshot.Singleton},
-		"beside a stranger":        {other(ready, foreign), "ReplicaSet", -1, snapshot.Singleton},
-		"beside one that leaves":   {other(ready, func(p *v1.Pod) { p.DeletionTimestamp = &now }), "ReplicaSet", -1, snapshot.Singleton},
-		"alone under a budget":     {other(ready, foreign), "ReplicaSet", 1, ""},
-		"alone, the budget spent":  {other(ready, foreign), "ReplicaSet", 0, snapshot.DisruptionBudget},
-		"stateful without budget":  {other(ready), "StatefulSet", -1, snapshot.StatefulSet},
-		"stateful under a budget":  {other(ready), "StatefulSet", 1, ""},
-		"stateful, budget is none": {other(ready), "StatefulSet", 0, snapshot.DisruptionBudget},
-	}
-	for name, c := range cases {
-		applied := rules()
-		applied.KeepSingletons, applied.KeepStatefulSets = true, true
+		"beside a ready one":       {other(ready), "ReplicaSet", nil, applied, ""},
+		"beside one not ready":     {other(), "ReplicaSet", nil, applied, snapshot.Singleton},
+		"beside a stranger":        {other(ready, foreign), "ReplicaSet", nil, applied, snapshot.Singleton},
+		"beside one that leaves":   {other(ready, func(p *v1.Pod) { p.DeletionTimestamp = &now }), "ReplicaSet", nil, applied, snapshot.Singleton},
+		"alone under a budget":     {other(ready, foreign), "ReplicaSet", under("a", 1), applied, ""},
+		"alone, the budget spent":  {other(ready, foreign), "ReplicaSet", under("a", 0), applied, snapshot.DisruptionBudget},
+		"under a budget of others": {other(), "ReplicaSet", under("b", 1), applied, snapshot.Singleton},
+		"alone, which may go":      {other(), "ReplicaSet", nil, rules(), ""},
+		"stateful without budget":  {other(ready), "StatefulSet", nil, applied, snapshot.StatefulSet},
+		"stateful under a budget":  {other(ready), "StatefulSet", under("a", 1), applied, ""},
+		"stateful, budget is none": {other(ready), "StatefulSet", under("a", 0), applied, snapshot.DisruptionBudget},
+	} {
 		pod := aPod("p", "n1", ready, ownedBy(c.kind))
-		var budgets []*policyv1.PodDisruptionBudget
-		if c.allowed >= 0 {
-			budgets = append(budgets, aBudget("b", "a", c.allowed))
+		siblings := []*v1.Pod{pod}
+		if c.other.OwnerReferences[0].UID == pod.OwnerReferences[0].UID {
+			siblings = append(siblings, c.other)
 		}
 
 		s := snapshot.Build(snapshot.Input{Nodes: n1(),
-			Pods: []*v1.Pod{pod, c.other}, Budgets: budgets, Rules: applied})
+			Pods: []*v1.Pod{pod, c.other}, Budgets: c.budgets, Rules: c.rules})
+		live := snapshot.UnbudgetedNow(pod, c.rules, 0, func() []*policyv1.PodDisruptionBudget { return c.budgets },
+			func() []*v1.Pod { return siblings })
 
-		if got := s.Pods[pod.UID].Immovable; got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
+		if got := s.Pods[pod.UID].Immovable; got != c.want || live != strings.TrimPrefix(c.want, snapshot.DisruptionBudget) {
+			t.Errorf("%s: %q, and right before the eviction %q, want %q", name, got, live, c.want)
 		}
+	}
+	alone := aPod("a", "n1", ready)
+	if got := snapshot.UnbudgetedNow(alone, applied, 1, func() []*policyv1.PodDisruptionBudget { return nil },
+		func() []*v1.Pod { return []*v1.Pod{alone} }); got != "" {
+		t.Errorf("the plan has left the other one unplaced: %q", got)
+	}
+	if !snapshot.IsPassing(snapshot.Singleton) || snapshot.IsPassing(snapshot.StatefulSet) {
+		t.Error("a pod that is the only ready one may get siblings; a StatefulSet's stays one")
 	}
 }
 
