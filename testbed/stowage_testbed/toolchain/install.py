@@ -20,11 +20,18 @@ from stowage_testbed.toolchain.location import (
     say_missing,
     tool_folder,
 )
-from stowage_testbed.toolchain.manifest import DEFAULT_GROUP, Manifest, Space, Tool, choose_minor, load_manifest
+from stowage_testbed.toolchain.manifest import (
+    DEFAULT_GROUP,
+    Archive,
+    Manifest,
+    Space,
+    Tool,
+    choose_minor,
+    load_manifest,
+)
 from stowage_testbed.toolchain.progress import ToolProgress, say, telling
 from stowage_testbed.toolchain.release import (
     DownloadError,
-    Release,
     SourceKind,
     ToolSource,
     choose_source,
@@ -76,7 +83,7 @@ def install_missing(tools: Sequence[Tool], manifest: Manifest, source: ToolSourc
     releases = find_releases(tools, manifest, source)
     say(f"tools: {sources_in_words(releases)}")
     builder = GoBuilder(lambda: find_go(manifest.go))
-    built = [tool for tool in tools if not isinstance(releases[tool.name], Release)]
+    built = [tool for tool in tools if not isinstance(releases[tool.name], Archive)]
     if built:
         builder.go()  # before anything takes time
     needed = needed_bytes(tools, built, manifest)
@@ -91,10 +98,10 @@ def install_missing(tools: Sequence[Tool], manifest: Manifest, source: ToolSourc
         return f"tools: {elapsed_s:.0f} s, {installed} of {len(tools)} installed; {words}"
 
     def put(tool: Tool, target: Path) -> None:
-        release = releases[tool.name]
-        if isinstance(release, Release):
+        archive = releases[tool.name]
+        if isinstance(archive, Archive):
             try:
-                take_release(release, target, progress[tool.name])
+                take_release(archive, source.address(archive.url), target, progress[tool.name])
                 return
             except DownloadError as error:
                 if source.kind is SourceKind.RELEASE or builder.ended.is_set():
