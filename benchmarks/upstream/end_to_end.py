@@ -17,7 +17,7 @@ from benchmarks.upstream.harness import UpstreamBuild, run_ending
 from benchmarks.upstream.profiles import STOCK, Profile
 from stowage_testbed.amounts.resources import parse_all
 from stowage_testbed.api.objects import Objects, make_manifest
-from stowage_testbed.base.child import log_tail, quoted_log
+from stowage_testbed.base.child import log_end
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.cluster.base import Cluster
@@ -71,8 +71,7 @@ class Suite:
             )
             if found is None:
                 raise StowageError(
-                    "upstream's tests could not be listed; the last lines:\n"
-                    f"{quoted_log(log_tail(Path(folder) / OUTPUT))}"
+                    f"upstream's tests could not be listed; the last lines:\n{log_end(Path(folder) / OUTPUT)}"
                 )
         specs = [read_spec(one) for one in found if one["State"] != "skipped"]
         return sorted(specs, key=lambda one: one.name)
@@ -100,8 +99,7 @@ class Suite:
         ran = [one for one in found if one.get("NumAttempts")]
         if not ran:
             raise StowageError(
-                f"upstream's program did not run the test {spec.name!r}; its last "
-                f"lines:\n{quoted_log(log_tail(kept / OUTPUT))}"
+                f"upstream's program did not run the test {spec.name!r}; its last lines:\n{log_end(kept / OUTPUT)}"
             )
         (one,) = ran
         return SpecResult(

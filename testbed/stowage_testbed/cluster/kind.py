@@ -169,9 +169,7 @@ class KindCluster(Cluster):
             self._check_node()
             return listens(ports.kwok_controller)
 
-        await_state(
-            self.workdir, "KWOK", kwok_listens, bool, of=KWOK, needed=(KWOK,), timeout_s=self._timeout_s, poll_s=_POLL_S
-        )
+        await_state(self.workdir, "KWOK", kwok_listens, bool, of=KWOK, timeout_s=self._timeout_s, poll_s=_POLL_S)
 
     def _wait(self, what: str, look: Callable[[], _T], holds: Callable[[_T], bool]) -> None:
         def seen() -> _T:
@@ -181,21 +179,25 @@ class KindCluster(Cluster):
         try:
             wait_until(what, seen, holds, timeout_s=self._timeout_s, poll_s=_POLL_S)
         except WaitTimeoutError as error:
-            tail = self._log("--tail", str(_TAIL_LINES)).splitlines()
-            raise start_timeout(self.workdir, error, self._node, tail) from error
+            log = self._write_log("--tail", str(_TAIL_LINES))
+            raise start_timeout(self.workdir, error, self._node, log) from error
 
     def _check_node(self) -> None:
         state = json.loads(docker("inspect", "--format", "{{json .State}}", self._node))
         # Docker may be about to start it again.
         if state["Restarting"] or state["Status"] in {"exited", "dead"}:
-            log_file(self.workdir, KIND).write_text(self._log(), encoding="utf-8")
+            self._write_log()
             raise component_failed(self.workdir, KIND)
 
-    def _log(self, *options: str) -> str:
+    def _write_log(self, *options: str) -> Path:
+        """Write what the node's container has logged to kind's log."""
         try:
-            return docker("logs", *options, self._node, merge=True)
+            said = docker("logs", *options, self._node, merge=True)
         except DockerCommandError as error:
-            return error.said
+            said = error.said
+        log = log_file(self.workdir, KIND)
+        log.write_text(said, encoding="utf-8")
+        return log
 
     def _kind(self, arguments: Sequence[str]) -> None:
         """Run kind to its end, kept away from the user's own files; its nodes join a network that exists."""

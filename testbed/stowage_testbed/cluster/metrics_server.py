@@ -207,6 +207,5 @@ def start_metrics_server(
         availability,
         lambda seen: seen.startswith("True"),
         of=METRICS_SERVER,
-        needed=(METRICS_SERVER,),
         timeout_s=timeout_s,
     )
