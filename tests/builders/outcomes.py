@@ -10,7 +10,7 @@ from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 from stowage_testbed.observe.change import Receipt
 from stowage_testbed.observe.plan import ObservedPlan, read_plan
-from stowage_testbed.report.bundle import Bundle, EvidenceWriter
+from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.run.listener import ScenarioRecords
 from stowage_testbed.run.outcome import (
     CheckpointRecord,
@@ -161,10 +161,8 @@ def some_records(audit_log: Path) -> ScenarioRecords:
 def saved_bundle(folder: Path, run: RunOutcome, environment: Mapping[str, Any] | None = None) -> Path:
     """Write a run's bundle as `stowage run` does, and return its folder."""
     bundle = Bundle(folder, run.run, environment or {})
-    evidence = EvidenceWriter(bundle.folder, lambda _line: None)
     bundle.run_started(run.run, len(run.scenarios))
     for outcome in run.scenarios:
-        for listener in (bundle, evidence):
-            listener.scenario_finished(outcome, some_records(folder / "audit.log"))
+        bundle.scenario_finished(outcome, some_records(folder / "audit.log"))
     bundle.run_finished(run)
     return bundle.folder

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
+from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.run.context import RunContext, Stopwatch
-from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.scenario_run import run_scenario
@@ -50,6 +51,21 @@ class RunPlugin:
         """Take note of what ends the run."""
         self.problem = self.problem or problem
 
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Have what the items need for as long as they run."""
+        yield
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self) -> Generator[None, object, object]:
+        """Run the items; pytest need not know what ended them early."""
+        try:
+            with self.running():
+                return (yield)
+        except BaseException as problem:
+            self.fail(problem)
+            pytest.exit("the run has ended early")
+
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Take note of an interrupt outside the loop."""
         self.fail(excinfo.value)
@@ -63,9 +79,9 @@ class RunPlugin:
 class ScenarioRunner(RunPlugin):
     """Collects the scenarios of a request, and runs them on a cluster of its own."""
 
-    def __init__(self, request: RunRequest, run_id: str, listener: Listener) -> None:
+    def __init__(self, request: RunRequest, bundle: Bundle) -> None:
         super().__init__()
-        self._request, self._run_id, self._listener = request, run_id, listener
+        self._request, self._bundle = request, bundle
         self._stopwatch = Stopwatch()
         self._context: RunContext | None = None
         self.durations_s = self._stopwatch.durations_s
@@ -77,7 +93,7 @@ class ScenarioRunner(RunPlugin):
     def run(self, task: Task) -> None:
         """Run a scenario, and keep its outcome."""
         assert self._context is not None  # noqa: S101 - the cluster is up
-        self.outcomes[task.place] = run_scenario(self._context, task.scenario, task.repeat, self._listener)
+        self.outcomes[task.place] = run_scenario(self._context, task.scenario, task.repeat, self._bundle)
 
     def pytest_collection(self, session: pytest.Session) -> bool:
         """Collect what was chosen, whatever lies in the current folder."""
@@ -95,16 +111,12 @@ class ScenarioRunner(RunPlugin):
         session.config.hook.pytest_collection_finish(session=session)
         return True
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtestloop(self) -> Generator[None, object, object]:
-        """Have a cluster up for the items; pytest need not know why it ends."""
-        try:
-            with open_context(self._request, self._run_id, self._listener, self._stopwatch) as self._context:
-                self.begin(self._context.cluster.name)
-                return (yield)
-        except BaseException as problem:
-            self.fail(problem)
-            pytest.exit("the run has ended early")
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Have a cluster up."""
+        with open_context(self._request, self._bundle.run_id, self._bundle, self._stopwatch) as self._context:
+            self.begin(self._context.cluster.name)
+            yield
 
     def pytest_runtest_protocol(self, item: ScenarioItem) -> bool:
         """Run an item; without fixtures there is nothing to set up or to tear down."""

@@ -13,9 +13,8 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.interruption import ending_cleanly
 from stowage_testbed.pytest.scenario_items import RunPlugin, ScenarioRunner, name_item
 from stowage_testbed.pytest.workers import WorkerPool
-from stowage_testbed.report.bundle import Bundle, EvidenceWriter
+from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.report.showing import take_first_lines
-from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import RunOutcome, RunResult, find_divergences
 from stowage_testbed.run.request import RunRequest
 
@@ -34,28 +33,25 @@ _OPTIONS = (
 )
 
 
-def run_scenarios(
-    request: RunRequest, run_id: str, shown: Listener, bundle: Bundle, junit: Path | None = None
-) -> RunOutcome:
+def run_scenarios(request: RunRequest, bundle: Bundle, junit: Path | None = None) -> RunOutcome:
     """Run every scenario of a request in every round, and write the bundle.
 
     An error or a signal that ends the run early is part of the outcome, with the results so far; the cluster is down
-    then. ``shown`` is told of everything in the order of the report.
+    then. The bundle's listeners are told of everything in the order of the report.
     """
     started = datetime.now(tz=UTC).isoformat(timespec="seconds")
-    listener = Listener(bundle, EvidenceWriter(bundle.folder, shown.say), shown)
     options = [*_OPTIONS, "-o", "junit_suite_name=stowage", *([f"--junitxml={junit}"] if junit else [])]
     if request.jobs > 1:
-        runner: RunPlugin = WorkerPool(request, run_id, shown, bundle)
+        runner: RunPlugin = WorkerPool(request, bundle)
         options += ["-pxdist.plugin", "-pstowage_testbed.pytest.workers", f"--numprocesses={request.jobs}"]
     else:
-        runner = ScenarioRunner(request, run_id, listener)
+        runner = ScenarioRunner(request, bundle)
 
     def make_outcome() -> RunOutcome:
         outcomes = tuple(runner.outcomes[place] for place in sorted(runner.outcomes))
         error, code = _explain(runner.problem)
         return RunOutcome(
-            run=run_id,
+            run=bundle.run_id,
             started=started,
             cluster=runner.cluster,
             scenarios=outcomes,
@@ -65,12 +61,12 @@ def run_scenarios(
             error_code=code,
         )
 
-    listener.run_started(run_id, request.total)
+    bundle.run_started(bundle.run_id, request.total)
     try:
         with ending_cleanly(), _without_settings():
             pytest.main(options, plugins=[runner, Reports(make_outcome)])
         outcome = make_outcome()
-        listener.run_finished(outcome)
+        bundle.run_finished(outcome)
     except OSError as error:
         if runner.problem in {None, error}:
             raise

@@ -7,9 +7,10 @@ import pickle
 import signal
 import traceback
 from collections import defaultdict
-from collections.abc import Callable, Generator
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from threading import RLock
 from time import monotonic
 from typing import Any
@@ -23,7 +24,7 @@ from stowage_testbed.base.wait import HANG_S
 from stowage_testbed.cluster.listing import purge_clusters
 from stowage_testbed.hostpods.launch import PR_SET_PDEATHSIG, control_process
 from stowage_testbed.pytest.scenario_items import RunPlugin, ScenarioRunner
-from stowage_testbed.report.bundle import Bundle, EvidenceWriter
+from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.request import RunRequest
@@ -39,15 +40,15 @@ def pytest_configure(config: pytest.Config) -> None:
     It leaves the terminal's group: Ctrl-C is the matter of the process that started it. It is ended when that one
     ends, in whatever way, and takes its cluster down.
     """
-    given = getattr(config, "workerinput", None)
+    given = getattr(config, "workerinput", None)  # xdist's, and only in a worker
     if given is None:
         return
     os.setpgid(0, 0)
     control_process(PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != given["stowage_parent"]:
         pytest.exit("the process that started this worker has ended")
-    request, run_id, bundle = pickle.loads(given["stowage_run"])
-    config.pluginmanager.register(WorkerRunner(request, run_id, bundle, _Relay(given["stowage_channel"])))
+    request, bundle = pickle.loads(given["stowage_run"])
+    config.pluginmanager.register(WorkerRunner(request, bundle, _Relay(given["stowage_channel"])))
 
 
 class _Relay(Listener):
@@ -86,8 +87,8 @@ class _Relay(Listener):
 class WorkerRunner(ScenarioRunner):
     """Runs the scenarios which a worker is given."""
 
-    def __init__(self, request: RunRequest, run_id: str, bundle: Bundle, relay: _Relay) -> None:
-        super().__init__(request, run_id, Listener(relay, bundle, EvidenceWriter(bundle.folder, relay.say)))
+    def __init__(self, request: RunRequest, bundle: tuple[Path, str, Mapping[str, Any]], relay: _Relay) -> None:
+        super().__init__(request, Bundle(*bundle, relay))
         self._relay = relay
 
     def run(self, task: Task) -> None:
@@ -120,9 +121,9 @@ class WorkerRunner(ScenarioRunner):
 class WorkerPool(RunPlugin):
     """Has workers run the scenarios of a request."""
 
-    def __init__(self, request: RunRequest, run_id: str, shown: Listener, bundle: Bundle) -> None:
+    def __init__(self, request: RunRequest, bundle: Bundle) -> None:
         super().__init__()
-        self._request, self._run_id, self._shown, self._bundle = request, run_id, shown, bundle
+        self._request, self._bundle = request, bundle
         self._order = InOrder()
         self._lock = RLock()
         self._workers: dict[str, tuple[psutil.Process, Any]] = {}
@@ -142,7 +143,8 @@ class WorkerPool(RunPlugin):
         channel = node.gateway.newchannel()
         self._workers[node.gateway.id] = psutil.Process(node.gateway._rinfo().pid), channel
         channel.setcallback(partial(self._hear, node.gateway.id))
-        node.workerinput["stowage_run"] = pickle.dumps((self._request, self._run_id, self._bundle))
+        bundle = self._bundle.results, self._bundle.run_id, dict(self._bundle.environment)
+        node.workerinput["stowage_run"] = pickle.dumps((self._request, bundle))
         node.workerinput["stowage_channel"] = channel
         node.workerinput["stowage_parent"] = os.getpid()
 
@@ -162,16 +164,11 @@ class WorkerPool(RunPlugin):
             problem.exit_code = output["code"]
             raise problem
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtestloop(self) -> Generator[None, object, object]:
-        """Leave no worker and no cluster, whatever goes wrong."""
-        try:
-            return (yield)
-        except BaseException as problem:
-            self.problem = problem
-            return True
-        finally:
-            self._end_workers()
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Leave no worker and no cluster; where something goes wrong, `fail` sees to that."""
+        yield
+        self._end_workers()
 
     def _hear(self, worker: str, message: bytes) -> None:
         """Take what a worker says; each has a thread that listens to it."""
@@ -185,9 +182,9 @@ class WorkerPool(RunPlugin):
                 self._order.end(place)
                 if self._order.holds_back:
                     over = f"{len(self.outcomes)} of {self._request.total} scenario runs are over"
-                    self._shown.run_progress(f"{over}; they are told in their order")
+                    self._bundle.run_progress(f"{over}; they are told in their order")
             else:
-                self._order.tell(place, partial(getattr(self._shown, method), *arguments))
+                self._order.tell(place, partial(getattr(self._bundle, method), *arguments))
 
     def _end_workers(self) -> None:
         """End the workers, with the clusters that are left, and tell what is untold."""

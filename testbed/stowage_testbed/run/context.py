@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from kubernetes.client import ApiClient, ApiException
@@ -14,7 +14,7 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import Clock, SystemClock
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.observe.observer import Observer
-from stowage_testbed.run.release import LastRelease
+from stowage_testbed.run.release import Serving
 
 PROBLEMS = (StowageError, ApiException, HTTPError)
 """What a run records as its error; anything else is a fault of the testbed itself."""
@@ -51,12 +51,13 @@ class Stopwatch:
             self.durations_s[name] = self.durations_s.get(name, 0.0) + self._clock.now() - start
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RunContext:
     """A live cluster and its watches.
 
     `tag` ends the names of the run's namespaces, which outlive a scenario by seconds. A `lasting` cluster outlives the
-    run, so that also an interrupted scenario is cleared.
+    run, so that also an interrupted scenario is cleared. `serving` is the release that was installed last, for the next
+    scenario that wants the same; ``None`` if a scenario may have spoilt it.
     """
 
     cluster: Cluster
@@ -64,7 +65,7 @@ class RunContext:
     observer: Observer
     tag: str
     lasting: bool = False
-    last_release: LastRelease = field(default_factory=LastRelease)
+    serving: Serving | None = None
 
     @property
     def objects(self) -> Objects:

@@ -43,7 +43,7 @@ class RunRecorder:
 
     def note_release(self, serving: Serving) -> None:
         """Note which release serves from now on."""
-        profile = serving.profile
+        profile = serving.wanted.profile
         self.follow_logs({f"{profile}-{container}": log for container, log in serving.release.logs().items()})
         if serving.kept:
             # What it said before is of other scenarios.

@@ -55,7 +55,7 @@ def run_scenario(
                 health.raise_cause()
         if not outcome.passed:
             # Whatever it has done to the release is not the next one's matter.
-            context.last_release.forget()
+            context.serving = None
         listener.scenario_ended(outcome)
         listener.scenario_finished(outcome, recorder.collect_records(namespace))
         with recorder.step("clean up"):

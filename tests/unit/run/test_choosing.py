@@ -14,7 +14,6 @@ from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.pytest.scenario_runs import run_scenarios
 from stowage_testbed.pytest.workers import InOrder
 from stowage_testbed.report.bundle import Bundle
-from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import read_run
 from stowage_testbed.run.request import RunRequest, choose_scenarios, find_missing, make_cluster
 from stowage_testbed.run.tasks import CLUSTER_BYTES, TaskQueue, choose_number, list_tasks
@@ -40,7 +39,7 @@ def test_a_run_that_cannot_begin_is_one_error_in_each_form(tmp_path: Path) -> No
     junit, bundle = tmp_path / "junit.xml", Bundle(tmp_path, "run-1", {})
     request = RunRequest((load_file(SCENARIOS / "kubernetes" / "sidecars.yaml")[0],), cluster="nobodys")
 
-    outcome = run_scenarios(request, "run-1", Listener(), bundle, junit)
+    outcome = run_scenarios(request, bundle, junit)
 
     (error,) = ET.parse(junit).getroot().iter("error")  # noqa: S314 - written by the code under test
     assert "no cluster 'nobodys'" in outcome.error
