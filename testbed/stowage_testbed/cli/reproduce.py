@@ -156,10 +156,10 @@ def boreas(
     Exits with 0 if `stowage` deployed everything whole, 1 if not, 2 if the input is at fault.
     """
     from stowage_testbed.cli.progress import SweepProgress  # noqa: PLC0415 - as above
-    from stowage_testbed.reproduce.boreas import BoreasRequest, chosen_arms, chosen_scenes, deploy_all, write_report  # noqa: PLC0415
+    from stowage_testbed.reproduce.boreas import BoreasRequest, choose_arms, choose_scenes, deploy_all, write_report  # noqa: PLC0415
     from stowage_testbed.run.request import install_arms  # noqa: PLC0415
 
-    request = BoreasRequest(chosen_scenes(scenes or ()), chosen_arms(arms or ()), repeat)
+    request = BoreasRequest(choose_scenes(scenes or ()), choose_arms(arms or ()), repeat)
     install_arms(request.arms, Backend.KWOK_BINARY)
     with ending_cleanly():
         rows = deploy_all(request, results, SweepProgress())
@@ -213,7 +213,7 @@ def scorecache(
     from stowage_testbed.cli.progress import CompareProgress  # noqa: PLC0415 - as above
     from stowage_testbed.reproduce.scorecache import planned, rebuild  # noqa: PLC0415
 
-    comparisons = planned(full=full, rounds=None)
+    comparisons = planned(full=full)
     progress = CompareProgress()
     try:
         with ending_cleanly():
