@@ -136,7 +136,7 @@ def compete(context: FaultContext) -> None:
     priority = {"equal": 0, "higher": HIGHER}[context.way("equal", "higher")]
     if priority:
         context.objects.create(make_priority_class(priority), or_keep=True)
-    context.apply(Workload("rival", 2, Resources(cpu=100, memory=2 * 10**9), priority=priority))
+    context.apply(Workload("rival", 2, requests=Resources(cpu=100, memory=2 * 10**9), priority=priority))
 
 
 def churn(context: FaultContext) -> None:

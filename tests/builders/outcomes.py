@@ -67,7 +67,7 @@ def an_outcome(
     """Return the outcome of a small scenario; `nodes` maps workloads to nodes."""
     nodes = nodes or {"a": ["n1"], "b": ["n2"]}
     pods = asked(100, 2 * GB)
-    workload = tuple(Workload(one, len(on), pods) for one, on in nodes.items())
+    workload = tuple(Workload(one, len(on), requests=pods) for one, on in nodes.items())
     scenario = Scenario(
         name=name,
         description="Two pods.",
@@ -103,7 +103,7 @@ def a_stepped_outcome(
         name="burst/small",
         description="Pods come.",
         nodes=(POOL,),
-        workload=(Workload("web", 0, asked(100, 2 * GB)),),
+        workload=(Workload("web", 0, requests=asked(100, 2 * GB)),),
         steps=(step,),
         path=path,
     )

@@ -373,7 +373,7 @@ class ArmTurn(Harness, Listener):
 def warm_up(context: RunContext, pod_overrides: PodOverrides, pods: int, namespace: str) -> None:
     """Place small pods in a namespace of their own and delete them: some schedulers' first burst is slow."""
     objects = context.objects
-    workload = Workload("warm-up", pods, Resources(cpu=1, memory=1_000_000))
+    workload = Workload("warm-up", pods, requests=Resources(cpu=1, memory=1_000_000))
     make_namespace(context, namespace)
     try:
         await_account(context.observer, namespace)

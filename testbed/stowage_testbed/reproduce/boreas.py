@@ -116,8 +116,8 @@ def _make_scene(scene: Mapping[str, Any]) -> Scene:
         Workload(
             name,
             times * one["replicas"],
-            Resources(cpu=one["cpu"], memory=one["megabytes"] * 10**6),
-            "Deployment",
+            requests=Resources(cpu=one["cpu"], memory=one["megabytes"] * 10**6),
+            kind="Deployment",
             # A label for what an app is, and for what it is not.
             labels={name: "", **{f"not-{other}": "" for other in APPS if other != name}},
             pod=pods.get(name, {}),

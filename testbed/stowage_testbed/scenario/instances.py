@@ -47,7 +47,7 @@ def generate(spec: InstanceSpec) -> tuple[NodePool, tuple[Workload, ...]]:
     for number, size in enumerate(sizes, start=1):
         priority = draw_priority.randint(1, spec.priorities)
         requests = Resources(cpu=draw_cpu.randint(*CPU_MILLI_RANGE), memory=draw_memory.randint(*MEMORY_BYTES_RANGE))
-        sets.append(Workload(f"rs-{number:02d}-p{priority}", size, requests, priority=priority))
+        sets.append(Workload(f"rs-{number:02d}-p{priority}", size, requests=requests, priority=priority))
     room = {name: _compute_capacity([(s.replicas, s.requests[name]) for s in sets], spec) for name in (CPU, MEMORY)}
     resources = Resources(room, pods=max(_LEAST_POD_CAP, 3 * pods))
     return NodePool("node", spec.nodes, resources), tuple(sets)

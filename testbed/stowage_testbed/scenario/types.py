@@ -6,7 +6,7 @@ Files are read into frozen dataclasses with the limits of `annotated_types`; the
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt, Interval, Le, MinLen
 from pydantic_core import PydanticCustomError, core_schema
@@ -15,7 +15,6 @@ from stowage_testbed.amounts.resources import amount, parse_cpu, parse_memory
 from stowage_testbed.scenario.expression import Expression
 
 LONGEST_LABEL = 63
-Form = TypeVar("Form")
 
 
 # Compared by identity: types with it have a hash then, which unions of them need.
@@ -97,12 +96,6 @@ def key_of(field: str) -> str:
 
 READ = {"extra": "forbid", "strict": True, "alias_generator": key_of}
 """How a whole file is read, as pydantic is told in its ``__pydantic_config__``."""
-
-
-def allow_more(form: Form) -> Form:
-    """Let a mapping of this form have other keys than those it declares."""
-    form.__pydantic_config__ = {"extra": "allow"}  # type: ignore[attr-defined]
-    return form
 
 
 Filled = Annotated[str, MinLen(1)]

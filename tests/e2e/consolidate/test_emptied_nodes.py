@@ -67,7 +67,7 @@ def deploy(
 ) -> None:
     """Create workloads, and return when none of their pods is too young to move."""
     for name in names:
-        made = make_controller(Workload(name, replicas, asked(1000, GIB)), "default")
+        made = make_controller(Workload(name, replicas, requests=asked(1000, GIB)), "default")
         made["spec"]["template"]["metadata"]["labels"]["app"] = name
         made["spec"]["template"]["spec"]["schedulerName"] = scheduler
         Objects(environment.client).create(made)

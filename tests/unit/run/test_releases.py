@@ -85,7 +85,7 @@ def test_settings_become_the_plugins_own_arguments() -> None:
     assert harmful == careful | NO_PROTECTION
 
 
-WEB = Workload("web", 2, asked(100, 10**9), labels={"queue": "mine"})
+WEB = Workload("web", 2, requests=asked(100, 10**9), labels={"queue": "mine"})
 OVERRIDES = PodOverrides("yunikorn", labels={"queue": "theirs", "applicationId": "a"}, annotations={"x": "y"})
 
 
