@@ -161,7 +161,7 @@ class KindCluster(Cluster):
 
     def _settle(self, ports: Ports) -> None:
         """Wait until API server, controllers and KWOK are at work."""
-        probe = ApiProbe.of(self.workdir, ports.kube_apiserver)
+        probe = ApiProbe(self.workdir, ports.kube_apiserver)
         self._wait("the API server", probe.ready, lambda said: said == "ok")
         self._wait("service accounts", probe.namespaces_without_account, lambda lacking: not lacking)
 

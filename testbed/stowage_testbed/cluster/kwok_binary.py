@@ -148,7 +148,7 @@ class KwokBinaryCluster(Cluster):
         watch_again(self.workdir)
 
     def _await_api(self, ports: Ports) -> ApiProbe:
-        probe = ApiProbe.of(self.workdir, ports.kube_apiserver)
+        probe = ApiProbe(self.workdir, ports.kube_apiserver)
         self._await("the API server", probe.ready, lambda said: said == "ok", API_SERVER, (ETCD, API_SERVER))
         return probe
 

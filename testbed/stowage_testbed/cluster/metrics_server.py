@@ -9,13 +9,13 @@ from __future__ import annotations
 import base64
 import http.client
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import yaml
 
 from stowage_testbed.api.client import Manifest, ask
+from stowage_testbed.api.manifests import read_manifests
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.components import HOST_NODE, METRICS_SERVER, await_state, spawn_component, write_private
@@ -28,6 +28,7 @@ from stowage_testbed.toolchain import tool_path
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
 
+_HERE = Path(__file__).parent
 NAMESPACE = "kube-system"
 HOST = f"{METRICS_SERVER}.{NAMESPACE}.svc"
 """The name that the API server expects in its certificate."""
@@ -41,32 +42,27 @@ MEMORY = "64Mi"
 """What every pod uses; metrics-server takes a container without memory for gone."""
 
 
-@dataclass(frozen=True, slots=True)
 class FakeKubelet:
-    """The kubelets of all fake nodes of one cluster: KWOK.
+    """The kubelets of all fake nodes of the cluster in ``workdir``: KWOK.
 
     KWOK adds up CPU seconds only when it is asked, and then as if the usage of that moment had lasted since it was
     asked before. Whoever changes the usage therefore reads the meters first, so that what was used until then is booked
     as it was.
     """
 
-    probe: ApiProbe
-
-    @classmethod
-    def of(cls, workdir: Path) -> FakeKubelet:
-        """Return the fake kubelets of the cluster in ``workdir``."""
+    def __init__(self, workdir: Path) -> None:
         owner = read_owner(workdir)
         if owner is None or not (workdir / METRICS_SERVER).is_dir():
             raise StowageError(
                 f"cluster {workdir.name!r} measures no usage; bring one up that does with: stowage up NAME --metrics"
             )
-        return cls(ApiProbe.of(workdir, owner.ports.kwok_controller))
+        self._probe = ApiProbe(workdir, owner.ports.kwok_controller)
 
     def read_meters(self, nodes: Iterable[str]) -> None:
         """Scrape these nodes, so that their usage until now is booked."""
         for node in nodes:
             try:
-                status, body = self.probe.ask(metrics_path(node))
+                status, body = self._probe.ask(metrics_path(node))
                 answer = "" if status == http.HTTPStatus.OK else f"{status} {body.strip()[:200]}"
             except (OSError, http.client.HTTPException) as error:
                 answer = str(error)
@@ -77,11 +73,6 @@ class FakeKubelet:
                 )
 
 
-def read_manifests(name: str) -> list[Manifest]:
-    """Return the documents of ``<name>.yaml``."""
-    return list(yaml.safe_load_all(Path(__file__).with_name(f"{name}.yaml").read_text(encoding="utf-8")))
-
-
 def serve_usage_api(objects: Objects, timeout_s: float) -> None:
     """Create the kinds, wait until they are served, and describe a fake kubelet.
 
@@ -89,12 +80,12 @@ def serve_usage_api(objects: Objects, timeout_s: float) -> None:
 
     To be done before KWOK asks for them: it repeats a failed list only after seconds.
     """
-    definitions = read_manifests("usage-crds")
+    definitions = read_manifests("usage-crds.yaml", _HERE)
     for definition in definitions:
         objects.create(definition)
     for definition in definitions:
         objects.await_definition(definition["metadata"]["name"], timeout_s)
-    for manifest in (*read_manifests("kubelet-metrics"), usage_object({})):
+    for manifest in (*read_manifests("kubelet-metrics.yaml", _HERE), usage_object({})):
         objects.create(manifest)
 
 
@@ -168,7 +159,7 @@ def start_metrics_server(
     """
     workdir = kubeconfig.parent
     port = port_beside(workdir.name)
-    *account, registration = read_manifests(METRICS_SERVER)
+    *account, registration = read_manifests("metrics-server.yaml", _HERE)
     objects = Objects(api)
     for manifest in account:
         objects.create(manifest)

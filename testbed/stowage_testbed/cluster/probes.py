@@ -9,7 +9,6 @@ import socket
 import ssl
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,20 +22,14 @@ _LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 _NAMESPACES = frozenset({"default", "kube-system", "kube-public", "kube-node-lease"})
 
 
-@dataclass(frozen=True, slots=True)
 class ApiProbe:
-    """Asks single things as the cluster's administrator, whose certificates ``context`` holds."""
+    """Asks single things as the administrator of the cluster in ``workdir``, whose certificates exist."""
 
-    port: int
-    context: ssl.SSLContext
-
-    @classmethod
-    def of(cls, workdir: Path, port: int) -> ApiProbe:
-        """Return the probe of the cluster in ``workdir``, whose certificates exist."""
+    def __init__(self, workdir: Path, port: int) -> None:
         pki = workdir / "pki"
-        context = ssl.create_default_context(cafile=str(pki / "ca.crt"))
-        context.load_cert_chain(pki / "admin.crt", pki / "admin.key")
-        return cls(port, context)
+        self._port = port
+        self._context = ssl.create_default_context(cafile=str(pki / "ca.crt"))
+        self._context.load_cert_chain(pki / "admin.crt", pki / "admin.key")
 
     def ready(self) -> str:
         """Return "ok" once the API server is ready, and what it says before."""
@@ -77,7 +70,7 @@ class ApiProbe:
 
     def ask(self, path: str, verb: str = "GET") -> tuple[int, str]:
         """Return status and body of the answer."""
-        connection = http.client.HTTPSConnection(LOOPBACK, self.port, timeout=_TIMEOUT_S, context=self.context)
+        connection = http.client.HTTPSConnection(LOOPBACK, self._port, timeout=_TIMEOUT_S, context=self._context)
         with closing(connection):
             connection.request(verb, path)
             response = connection.getresponse()

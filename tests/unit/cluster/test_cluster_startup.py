@@ -14,7 +14,6 @@ from stowage_testbed.cluster.components import CONTROL_PLANE, HOST_PODS, await_s
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.kwokctl_config import AUDIT_POLICY, merged_arguments, metrics_arguments, render_config
 from stowage_testbed.cluster.ports import Ports
-from stowage_testbed.cluster.probes import ApiProbe
 from stowage_testbed.scenario.check import find_differences
 
 # It is ready, and has what a controller would write, but nothing that a kubelet would.
@@ -52,9 +51,9 @@ def test_the_log_of_what_was_waited_for_is_quoted(
         "listens": bool,
         "start_host_pods": lambda *_: None,
         "await_state": await_soon,
+        "ApiProbe": lambda *_: SimpleNamespace(**{**READY, **state}),
     }.items():
         monkeypatch.setattr(kwok_binary, name, made)
-    monkeypatch.setattr(ApiProbe, "of", lambda *_: SimpleNamespace(**{**READY, **state}))
 
     with pytest.raises(StowageError) as caught:
         KwokBinaryCluster("one").up()

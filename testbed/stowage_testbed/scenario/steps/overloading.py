@@ -99,7 +99,7 @@ def run_recovery(context: StepContext, settings: RecoverySettings) -> HpaRecord:
     from stowage_testbed.observe.observer import Observer  # noqa: PLC0415
 
     namespace = context.namespace
-    usage = SimulatedUsage(context.objects, FakeKubelet.of(context.cluster.workdir), namespace)
+    usage = SimulatedUsage(context.objects, FakeKubelet(context.cluster.workdir), namespace)
     with (
         context.cluster.api_client() as api,
         # A journal has one reader, and the context's observer has its own already.
