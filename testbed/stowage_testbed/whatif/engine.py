@@ -13,7 +13,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.optimizer_service.service import RunningService, no_answer, running_service
 from stowage_testbed.simulate.instance import Continued, Instance, PlanJudgement, Question, Verification
 from stowage_testbed.simulate.process import SchedulerVerifier, Simulator
-from stowage_testbed.whatif.inventory import Candidates, Inventory, Manifest, candidates_of, part_of, uid_of
+from stowage_testbed.whatif.inventory import Inventory, Manifest, part_of, shown_pods, uid_of, unreadable_needs
 from stowage_testbed.whatif.settings import PlanLimits
 
 ID = "whatif"
@@ -157,10 +157,11 @@ class Engine:
         self.inventory = inventory
         self.limits = limits
         self.allowance = Allowance(limits.time_limit_s, len(inventory.nodes) + len(inventory.pods))
-        self.release = limits.release.at_most(limits.max_moves)
-        self.candidates: Candidates = candidates_of(inventory, self.release.schedulers)
-        self.instance = Instance(ID, inventory.nodes, self.candidates.pods, inventory.objects, observed=True)
-        self.question = Question(self.instance, policy=self.release.policy, arguments=self.release.arguments)
+        self.release = limits.release
+        self.of_unread = unreadable_needs(inventory)
+        pods = shown_pods(inventory, self.release.schedulers)
+        self.instance = Instance(ID, inventory.nodes, pods, inventory.objects, observed=True)
+        self.question = Question(self.instance, policy=self.release.policy, arguments=limits.arguments())
         self._profile = profile
         self._service = service
 
@@ -191,7 +192,9 @@ class Engine:
 
     def proposal(self, question: Question, snapshot: pb.Snapshot, objective: pb.Objective, share: float) -> Proposal:
         """Return a plan that the scheduler's plugins accept, in a share of the time that is left."""
-        made = Proposal(snapshot, self.candidates.never_preempt)
+        pods = self.inventory.pods
+        never = frozenset(uid_of(pod) for pod in pods if part_of(pod, "spec").get("preemptionPolicy") == "Never")
+        made = Proposal(snapshot, never)
         limits = self.limits.bounds()
         for time_s in islice(self.allowance.solves_s(share, self.reading_s), REHEARSALS):
             options = pb.SolveOptions(
