@@ -127,9 +127,8 @@ _SAME: Mapping[str, Callable[[Comparison], object]] = {
 def compare_settings(settings: Mapping[str, ArmSettings], limits: str = "own") -> tuple[PreflightRow, ...]:
     """Return what the arms have in common and what not, before anything is started."""
     gates = sorted({gate for one in settings.values() for gate in one.feature_gates})
-    shown: dict[str, dict[str, str]] = {}
-    for arm, one in settings.items():
-        cells = {
+    shown = {
+        arm: {
             "version": one.version,
             "Kubernetes": one.kubernetes,
             "client QPS": "no limit" if one.qps is None else f"{one.qps:g}",
@@ -139,12 +138,13 @@ def compare_settings(settings: Mapping[str, ArmSettings], limits: str = "own") -
             **{f"feature gate {gate}": GATES[one.feature_gates.get(gate)] for gate in gates},
             "webhooks": ", ".join(sorted(one.webhooks)) or "none",
         }
-        for name, value in cells.items():
-            shown.setdefault(name, {})[arm] = value
+        for arm, one in settings.items()
+    }
+    by_name = {name: {arm: of_arm[name] for arm, of_arm in shown.items()} for name in next(iter(shown.values()))}
     # Versions are what is compared, and an arm to which a property does not apply cannot differ in it.
     return tuple(
         PreflightRow(limits, name, values, name in COMPARED or len(set(values.values()) - {NOT_APPLICABLE}) <= 1)
-        for name, values in shown.items()
+        for name, values in by_name.items()
     )
 
 
