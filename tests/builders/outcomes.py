@@ -2,16 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 from amounts import GPU, asked, size, taken
 
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
+from stowage_testbed.observe.audit import BEGINNING
 from stowage_testbed.observe.change import Receipt
 from stowage_testbed.observe.plan import ObservedPlan, read_plan
 from stowage_testbed.report.bundle import Bundle
-from stowage_testbed.run.listener import ScenarioRecords
 from stowage_testbed.run.outcome import (
     CheckpointRecord,
     RunOutcome,
@@ -23,6 +24,7 @@ from stowage_testbed.run.outcome import (
     make_latency,
     make_outcome,
 )
+from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.scenario.check import CheckResult
 from stowage_testbed.scenario.model import AFTER, BEFORE, Scenario, Workload, imply_steps
 from stowage_testbed.scenario.steps.action import Step
@@ -145,17 +147,18 @@ def a_plan(name: str = "plan-1") -> ObservedPlan:
     )
 
 
-def some_records(audit_log: Path) -> ScenarioRecords:
-    """Return records of a scenario that left none."""
-    return ScenarioRecords(
-        namespace="ns",
-        changes=(),
-        bodies={},
-        log_texts={"deterministic-scheduler": "one line\n"},
+def some_records(audit_log: Path, nodes: Sequence[Mapping[str, Any]] = ()) -> RunRecorder:
+    """Return what was recorded of a scenario in which little happened."""
+    records = SimpleNamespace(
+        changes=tuple,
+        bodies=lambda kind: nodes if kind == "Node" else [],
+        log_texts=lambda: {"deterministic-scheduler": "one line\n"},
         audit_log=audit_log,
+        audit_start=BEGINNING,
         values={"deterministic": {"profile": "deterministic"}},
-        scheduler_config={"deterministic": "kind: KubeSchedulerConfiguration\n"},
+        scheduler_configs={"deterministic": "kind: KubeSchedulerConfiguration\n"},
     )
+    return cast("RunRecorder", records)
 
 
 def saved_bundle(folder: Path, run: RunOutcome, environment: Mapping[str, Any] | None = None) -> Path:

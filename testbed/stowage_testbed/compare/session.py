@@ -41,7 +41,7 @@ from stowage_testbed.run.arm import Arm, ArmSettings
 from stowage_testbed.run.context import RunContext, Stopwatch
 from stowage_testbed.run.environment import make_namespace
 from stowage_testbed.run.harness import Harness
-from stowage_testbed.run.listener import Listener, ScenarioRecords
+from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.request import RunRequest
@@ -339,7 +339,7 @@ class ArmTurn(Harness, Listener):
         """Pass it on."""
         self._listener.scenario_progress(text)
 
-    def scenario_finished(self, outcome: ScenarioOutcome, records: ScenarioRecords) -> None:
+    def scenario_finished(self, outcome: ScenarioOutcome, records: RunRecorder) -> None:
         """Add the record."""
         self.add(outcome)
 

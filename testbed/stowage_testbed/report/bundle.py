@@ -15,8 +15,9 @@ from stowage_testbed.observe.audit import AuditLogMissingError, AuditReader
 from stowage_testbed.observe.change import write_event_table
 from stowage_testbed.observe.node import read_node, ready_of
 from stowage_testbed.observe.pod import read_pod
-from stowage_testbed.run.listener import Listener, ScenarioRecords
+from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import RUN_FILE, RunOutcome, ScenarioOutcome, ScenarioResult
+from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.scenario.steps.replaying import list_replayed_files
 from stowage_testbed.text.tables import plain_table
 
@@ -39,13 +40,13 @@ class Bundle(Listener):
         self.folder.mkdir(parents=True, exist_ok=True)
         super().run_started(run_id, total)
 
-    def scenario_finished(self, outcome: ScenarioOutcome, records: ScenarioRecords) -> None:
+    def scenario_finished(self, outcome: ScenarioOutcome, records: RunRecorder) -> None:
         """Write the scenario's outcome and its records, and what may explain why it failed."""
         folder = self.folder / name_scenario_folder(outcome)
         folder.mkdir(parents=True, exist_ok=True)
         write_json(folder / "outcome.json", outcome.document())
         with (folder / EVENTS_FILE).open("wb") as file:
-            for change in records.changes:
+            for change in records.changes():
                 file.write(msgspec.json.encode(change.record()) + b"\n")
         if outcome.source.path is not None:
             shutil.copyfile(outcome.source.path, folder / "scenario.yaml")
@@ -54,7 +55,7 @@ class Bundle(Listener):
                 shutil.copyfile(source, folder / source.name)
         for profile, values in records.values.items():
             (folder / f"values-{profile}.yaml").write_text(yaml.safe_dump(dict(values)), encoding="utf-8")
-        for profile, config in records.scheduler_config.items():
+        for profile, config in records.scheduler_configs.items():
             (folder / f"scheduler-{profile}.yaml").write_text(config, encoding="utf-8")
         if not outcome.passed:
             evidence = self.folder / FAILED / name_scenario_folder(outcome)
@@ -92,7 +93,7 @@ def write_json(path: Path, document: Mapping[str, Any]) -> None:
     path.write_text(text + "\n", encoding="utf-8")
 
 
-def write_evidence(folder: Path, outcome: ScenarioOutcome, records: ScenarioRecords) -> None:
+def write_evidence(folder: Path, outcome: ScenarioOutcome, records: RunRecorder) -> None:
     """Write what may explain why a scenario failed."""
     failures = [
         f"{outcome.scenario_id}, round {outcome.repeat}",
@@ -100,7 +101,6 @@ def write_evidence(folder: Path, outcome: ScenarioOutcome, records: ScenarioReco
         *outcome.failures,
         *(plan.in_words() for plan in outcome.plans),
     ]
-    bodies = {kind: records.bodies.get(kind, []) for kind in ("Pod", "Node", "Event", "PackingPlan")}
     pods = [
         [
             pod.name,
@@ -110,7 +110,7 @@ def write_evidence(folder: Path, outcome: ScenarioOutcome, records: ScenarioReco
             pod.node or "-",
             f"{pod.waiting_reason} {pod.waiting_message}".strip(),
         ]
-        for pod in sorted(map(read_pod, bodies["Pod"]), key=lambda pod: pod.key)
+        for pod in sorted(map(read_pod, records.bodies("Pod")), key=lambda pod: pod.key)
     ]
     nodes = [
         [
@@ -119,15 +119,15 @@ def write_evidence(folder: Path, outcome: ScenarioOutcome, records: ScenarioReco
             str(read_node(body).room),
             ", ".join(f"{taint['key']}:{taint['effect']}" for taint in body.get("spec", {}).get("taints") or []),
         ]
-        for body in sorted(bodies["Node"], key=lambda body: str(body["metadata"]["name"]))
+        for body in sorted(records.bodies("Node"), key=lambda body: str(body["metadata"]["name"]))
     ]
     texts = {
         "what-failed.txt": "\n".join(failures) + "\n",
         "pods.txt": plain_table(("pod", "workload", "priority", "phase", "node", "waits for"), pods) + "\n",
         "nodes.txt": plain_table(("node", "ready", "has", "taints"), nodes) + "\n",
-        "events.txt": write_event_table(bodies["Event"]),
-        "plans.yaml": yaml.safe_dump_all([dict(plan) for plan in bodies["PackingPlan"]]),
-        **{f"{name}.log": text for name, text in records.log_texts.items()},
+        "events.txt": write_event_table(records.bodies("Event")),
+        "plans.yaml": yaml.safe_dump_all([dict(plan) for plan in records.bodies("PackingPlan")]),
+        **{f"{name}.log": text for name, text in records.log_texts().items()},
         **{f"caught/{name}": text for name, text in outcome.evidence.items()},
     }
     for name, text in texts.items():

@@ -35,8 +35,9 @@ from stowage_testbed.run.arm import Arm
 from stowage_testbed.run.context import Stopwatch
 from stowage_testbed.run.environment import clear_plans
 from stowage_testbed.run.harness import Harness
-from stowage_testbed.run.listener import Listener, ScenarioRecords
+from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import ScenarioOutcome
+from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.run.session import open_context
@@ -322,7 +323,7 @@ class Deployment(Harness, Listener):
             what = f"the pods of {namespace} to be placed or found unschedulable"
             self._observer.wait_for(what, pods_decided(namespace, pods), timeout_s=DECIDED_S)
 
-    def scenario_finished(self, outcome: ScenarioOutcome, records: ScenarioRecords) -> None:
+    def scenario_finished(self, outcome: ScenarioOutcome, records: RunRecorder) -> None:
         """Make the row."""
         placed = self._observer.read(lambda state: [pod for pod in state.pods(records.namespace) if pod.bound])
         self.row = DeploymentRow(

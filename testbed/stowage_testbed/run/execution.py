@@ -42,10 +42,8 @@ class Execution(StepContext):
         Whether an object or a workload is none of this cluster's.
     """
 
-    def __init__(
-        self, run: RunContext, scenario: Scenario, namespace: str, recorder: RunRecorder, harness: Harness
-    ) -> None:
-        super().__init__(run.cluster, run.api, run.observer, scenario, namespace)
+    def __init__(self, run: RunContext, scenario: Scenario, recorder: RunRecorder, harness: Harness) -> None:
+        super().__init__(run.cluster, run.api, run.observer, scenario, recorder.namespace)
         self.run, self.recorder, self.harness = run, recorder, harness
         self.is_released, self.pod_overrides = harness.is_released, harness.pod_overrides
         self.window_listener = harness.window_listener

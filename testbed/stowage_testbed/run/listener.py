@@ -2,34 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from stowage_testbed.observe.audit import BEGINNING, AuditMark
-from stowage_testbed.observe.change import Change, JsonObject
 from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
 from stowage_testbed.scenario.model import Scenario
 
-
-@dataclass(frozen=True, slots=True)
-class ScenarioRecords:
-    """Raw records of one finished scenario, valid until the listener returns.
-
-    `changes` are all that the watches saw while it ran, in order of receipt; `bodies` are pods and events of its
-    namespace, all nodes and all plans as last seen, by kind. Logs go by profile and container, as in
-    ``optimizer-scheduler``; Helm values and the scheduler's configuration go by profile. `audit_start` is where the
-    scenario's part of the API server's log begins.
-    """
-
-    namespace: str
-    changes: tuple[Change, ...]
-    bodies: Mapping[str, list[JsonObject]]
-    log_texts: Mapping[str, str]
-    audit_log: Path
-    audit_start: AuditMark = BEGINNING
-    values: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    scheduler_config: Mapping[str, str] = field(default_factory=dict)
+if TYPE_CHECKING:
+    from stowage_testbed.run.recorder import RunRecorder
 
 
 class Listener:
@@ -68,8 +47,8 @@ class Listener:
         for one in self.listeners:
             one.scenario_ended(outcome)
 
-    def scenario_finished(self, outcome: ScenarioOutcome, records: ScenarioRecords) -> None:
-        """Take the outcome and its records, right after `scenario_ended`."""
+    def scenario_finished(self, outcome: ScenarioOutcome, records: RunRecorder) -> None:
+        """Take the outcome and what was recorded, right after `scenario_ended`."""
         for one in self.listeners:
             one.scenario_finished(outcome, records)
 

@@ -5,28 +5,34 @@ from contextlib import contextmanager
 
 from stowage_testbed.helm.release import Log
 from stowage_testbed.observe.audit import find_audit_end
-from stowage_testbed.observe.change import Change
+from stowage_testbed.observe.change import Change, JsonObject
 from stowage_testbed.run.context import RunContext, Stopwatch
-from stowage_testbed.run.listener import Listener, ScenarioRecords
+from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.release import Serving
 
 
 class RunRecorder:
-    """Records one scenario run, and tells the listener of each step as it begins."""
+    """Records one scenario run, and tells the listener of each step as it begins.
 
-    def __init__(self, context: RunContext, listener: Listener) -> None:
+    The scenario's part of the API server's `audit_log` begins at `audit_start`; `there_before` are the objects that
+    were there then. Helm `values` and `scheduler_configs` go by profile.
+    """
+
+    def __init__(self, context: RunContext, namespace: str, listener: Listener) -> None:
         self._context = context
+        self.namespace = namespace
         self._changes: list[Change] = []
         self._logs: dict[str, Log] = {}
         self._said_before: dict[str, str] = {}
         self._log_texts: dict[str, str] = {}
-        self._values: dict[str, Mapping[str, object]] = {}
-        self._configs: dict[str, str] = {}
+        self.values: dict[str, Mapping[str, object]] = {}
+        self.scheduler_configs: dict[str, str] = {}
         stopwatch = Stopwatch()
         self.report = listener.scenario_progress
         self.time_step = stopwatch.step
         self.durations_s = stopwatch.durations_s
-        self.audit_start = find_audit_end(context.cluster.audit_log)
+        self.audit_log = context.cluster.audit_log
+        self.audit_start = find_audit_end(self.audit_log)
         self.there_before = context.observer.restart_journal()
 
     @contextmanager
@@ -39,7 +45,7 @@ class RunRecorder:
     @property
     def has_release(self) -> bool:
         """Whether a release has been noted."""
-        return bool(self._values)
+        return bool(self.values)
 
     def note_release(self, serving: Serving) -> None:
         """Note which release serves from now on."""
@@ -48,15 +54,15 @@ class RunRecorder:
         if serving.kept:
             # What it said before is of other scenarios.
             self._said_before = {name: log.text() for name, log in self._logs.items()}
-        self._values[profile] = serving.values
-        self._configs[profile] = serving.scheduler_config
+        self.values[profile] = serving.values
+        self.scheduler_configs[profile] = serving.scheduler_config
 
     def follow_logs(self, logs: Mapping[str, Log]) -> None:
         """Read these logs from now on, by name, in the place of those before."""
         self._logs, self._said_before = dict(logs), {}
 
     def log_texts(self) -> dict[str, str]:
-        """Return the logs as they are now, by name."""
+        """Return the logs as they are now, by profile and container, as in ``optimizer-scheduler``."""
         self.read_logs()
         return dict(self._log_texts)
 
@@ -71,21 +77,7 @@ class RunRecorder:
         self._changes += self._context.observer.take_journal()
         return self._changes
 
-    def collect_records(self, namespace: str) -> ScenarioRecords:
-        """Return the records of the run until now."""
-        bodies = self._context.observer.read(
-            lambda state: {
-                **{kind: state.bodies(kind, namespace) for kind in ("Pod", "Event")},
-                **{kind: state.bodies(kind) for kind in ("Node", "PackingPlan")},
-            }
-        )
-        return ScenarioRecords(
-            namespace=namespace,
-            changes=tuple(self.changes()),
-            bodies=bodies,
-            log_texts=self.log_texts(),
-            audit_log=self._context.cluster.audit_log,
-            audit_start=self.audit_start,
-            values=dict(self._values),
-            scheduler_config=dict(self._configs),
-        )
+    def bodies(self, kind: str) -> list[JsonObject]:
+        """Return the objects of a kind as last seen; pods and events are those of the scenario's namespace."""
+        namespace = self.namespace if kind in {"Pod", "Event"} else None
+        return self._context.observer.read(lambda state: state.bodies(kind, namespace))

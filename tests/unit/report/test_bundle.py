@@ -58,7 +58,7 @@ def test_a_failure_leaves_its_evidence_and_says_where(tmp_path: Path) -> None:
     """The cluster is gone by the time anyone asks why; nothing else leaves a folder."""
     offers = {"cpu": "4", "memory": "8Gi", "nvidia.com/gpu": "2", "pods": "10"}
     node = {"metadata": {"name": "n1"}, "status": {"allocatable": offers}}
-    records = replace(some_records(tmp_path / "audit.log"), bodies={"Node": [node]})
+    records = some_records(tmp_path / "audit.log", [node])
     told = Told()
     bundle = Bundle(tmp_path, "run-1", {}, told)
     bundle.scenario_finished(an_outcome(), records)

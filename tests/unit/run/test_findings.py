@@ -204,7 +204,7 @@ def test_pods_that_were_there_before_the_run_are_watched_over(tmp_path: Path, *,
     server.items = [old]
     with serving(server) as api, Observer(api, [PODS]) as observer:
         context = RunContext(cluster, api, observer, tag="test")
-        recorder = RunRecorder(context, Listener())
+        recorder = RunRecorder(context, NAMESPACE, Listener())
         if evicted:
             now = observer.clock.now().wall_text()
             cluster.audit_log.write_bytes(audited("eviction", "old", now))

@@ -130,7 +130,7 @@ def recorded(log: Path, *, kept: bool) -> RunRecorder:
         cluster=SimpleNamespace(audit_log=log.parent / "audit.log"), observer=SimpleNamespace(restart_journal=list)
     )
     release = SimpleNamespace(logs=lambda: {"scheduler": file_log(log)})
-    recorder = RunRecorder(cast("RunContext", context), Listener())
+    recorder = RunRecorder(cast("RunContext", context), "ns", Listener())
     wanted = Wanted("default", optimizer_enabled=False)
     recorder.note_release(Serving(cast("Any", release), wanted, "", kept=kept))
     return recorder
