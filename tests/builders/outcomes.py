@@ -10,15 +10,14 @@ from amounts import GPU, asked, size, taken
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 from stowage_testbed.observe.audit import BEGINNING
-from stowage_testbed.observe.change import Receipt
+from stowage_testbed.observe.change import Receipt, Window
 from stowage_testbed.observe.plan import ObservedPlan, read_plan
 from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.run.outcome import (
-    CheckpointRecord,
+    CheckpointResult,
     RunOutcome,
     ScenarioOutcome,
     StepRecord,
-    Window,
     find_divergences,
     make_checkpoint,
     make_latency,
@@ -37,19 +36,21 @@ PASSED = CheckResult("placed", True, "2", "2")
 FAILED = CheckResult("placed", False, "3", "2", "pod c is pending")
 
 
-def a_checkpoint(
-    nodes: Mapping[str, Sequence[str]], name: str = BEFORE, *, gpus: int = 0, is_planned: bool = False
-) -> CheckpointRecord:
-    """Return a checkpoint at which each workload's pods stand on these nodes.
+def a_state(nodes: Mapping[str, Sequence[str]], gpus: int = 0) -> ClusterState:
+    """Return a state in which each workload's pods stand on these nodes.
 
     The second node has GPUs, if any are asked for, and every pod takes one.
     """
     second = NodeState("n2", size(1000, 4 * GB, more={GPU: gpus}))
     requests = taken(100, 2 * GB, {GPU: min(gpus, 1)})
-    state = ClusterState(
+    return ClusterState(
         (NodeState("n1", size(1000, 4 * GB)), second),
         tuple(PodState(workload, place or None, requests) for workload, places in nodes.items() for place in places),
     )
+
+
+def a_checkpoint(name: str, state: ClusterState, *, is_planned: bool = False) -> CheckpointResult:
+    """Return a checkpoint of this state."""
     waited_s = [0.001 * number for number in range(1, 11)]
     return make_checkpoint(name, state, make_latency(waited_s, [0.002, 0.005]), 1.5, is_planned=is_planned)
 
@@ -79,12 +80,13 @@ def an_outcome(
         steps=imply_steps(workload),
         path=path,
     )
-    checkpoints = [a_checkpoint(nodes, gpus=gpus)] if settled else []
+    states = {BEFORE: a_state(nodes, gpus)} if settled else {}
     if after:
-        checkpoints.append(a_checkpoint(after, AFTER, gpus=gpus, is_planned=True))
+        states[AFTER] = a_state(after, gpus)
     return make_outcome(
         scenario,
-        checkpoints=tuple(checkpoints),
+        checkpoints=tuple(a_checkpoint(name, state, is_planned=name == AFTER) for name, state in states.items()),
+        states=states,
         checks=checks if settled else (),
         durations_s={BEFORE: 1.5},
         **{"repeat": 1, **more},
@@ -109,10 +111,12 @@ def a_stepped_outcome(
         steps=(step,),
         path=path,
     )
+    state = a_state(nodes or {"web": ["n1", ""]})
     return make_outcome(
         scenario,
         steps=(StepRecord(step.number, step.kind, step.line, step.action.in_words(), 0.5, facts or {}, error),),
-        checkpoints=(a_checkpoint(nodes or {"web": ["n1", ""]}, END),),
+        checkpoints=(a_checkpoint(END, state),),
+        states={END: state},
         window=Window(Receipt(10**9, 0), Receipt(3 * 10**9, 0)),
         error=error,
         durations_s={END: 2.0},

@@ -11,7 +11,7 @@ import psutil
 from stowage_testbed.metrics.record import PodRecord, RunRecord
 from stowage_testbed.metrics.state import NodeState
 from stowage_testbed.observe.audit import AuditEntry, read_binding_times_ns
-from stowage_testbed.observe.change import CLOCK_NAME, Change, JsonObject, Receipt, Verb
+from stowage_testbed.observe.change import CLOCK_NAME, Change, JsonObject, Receipt, Verb, Window
 from stowage_testbed.observe.node import read_node
 from stowage_testbed.observe.pod import read_pod
 from stowage_testbed.observe.timeline import (
@@ -99,29 +99,20 @@ DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class PodCount:
-    """How many pods the API server and the watch have, at one moment."""
-
-    api: int
-    watched: int
-
-
-@dataclass(frozen=True, slots=True)
 class Observations:
-    """All that was seen of one window, from ``start`` to ``stop``, of the pods of a namespace.
+    """All that was seen of one window, of the pods of a namespace.
 
     ``changes`` are in order of receipt; the first are what was there when the window began. ``audit`` is of the window,
-    and of what was on its way when it began or ended. ``count`` was taken when the window was over; ``None`` where pods
-    were not counted.
+    and of what was on its way when it began or ended. ``pod_counts`` are how many pods the API server and the watch had
+    when it was over; ``None`` where they were not counted.
     """
 
     namespace: str
-    start: Receipt
-    stop: Receipt
+    window: Window
     nodes: Sequence[NodeState]
     changes: Sequence[Change]
     audit: Sequence[AuditEntry]
-    count: PodCount | None = None
+    pod_counts: tuple[int, int] | None = None
 
 
 def make_record(scenario_id: str, arm: str, seen: Observations) -> RunRecord:
@@ -145,7 +136,7 @@ def make_record(scenario_id: str, arm: str, seen: Observations) -> RunRecord:
         round_number=1,
         nodes=tuple(seen.nodes),
         pods=tuple(_make_pod_records(seen, best, timelines)),
-        window_s=round(seen.stop.seconds_since(seen.start), DIGITS),
+        window_s=round(seen.window.length_s, DIGITS),
         clock=ANSWER_CLOCK if whole else CLOCK_NAME,
         resolution_s=ANSWER_STEP_S if whole else round(clocks.resolution_s, DIGITS),
         watch_resolution_s=round(clocks.resolution_s, DIGITS),
@@ -153,7 +144,7 @@ def make_record(scenario_id: str, arm: str, seen: Observations) -> RunRecord:
         audit_lag_s=(None if clocks.median_lag_s is None else round(clocks.median_lag_s, DIGITS)),
         audit_beyond=clocks.beyond,
         audit_missing=len(unlogged) if seen.audit else 0,
-        api_pods=seen.count.api if seen.count else None,
+        api_pods=seen.pod_counts[0] if seen.pod_counts else None,
         error="; ".join(_name_losses(seen, timelines, bindings_ns)),
     )
 
@@ -169,10 +160,10 @@ def _make_pod_records(
 ) -> Iterator[PodRecord]:
     bodies = {change.uid: change.body for change in seen.changes if change.kind == "Pod"}
     for line, receipts in zip(timelines, watched, strict=True):
-        if (line.created and line.created > seen.stop) or (line.gone and line.gone <= seen.start):
+        if (line.created and line.created > seen.window.stop) or (line.gone and line.gone <= seen.window.start):
             continue
         pod = read_pod(bodies[line.uid])
-        bound_later = line.bound is not None and line.bound > seen.stop
+        bound_later = line.bound is not None and line.bound > seen.window.stop
         watched_s = receipts.created_to_bound_s
         yield PodRecord(
             uid=line.uid,
@@ -181,27 +172,27 @@ def _make_pod_records(
             priority=pod.priority,
             requests=pod.requests,
             node="" if bound_later else line.node,
-            created_s=_place_in_window(seen, line.created),
-            bound_s=_place_in_window(seen, line.bound),
-            ready_s=_place_in_window(seen, line.ready),
-            gone_s=_place_in_window(seen, line.gone),
+            created_s=_place_in_window(seen.window, line.created),
+            bound_s=_place_in_window(seen.window, line.bound),
+            ready_s=_place_in_window(seen.window, line.ready),
+            gone_s=_place_in_window(seen.window, line.gone),
             watch_t_sched_s=None if watched_s is None else round(watched_s, DIGITS),
         )
 
 
-def _place_in_window(seen: Observations, at: Receipt | None) -> float | None:
+def _place_in_window(window: Window, at: Receipt | None) -> float | None:
     """Return a moment of the window; what was before or after was not seen in it."""
-    if at is None or not seen.start < at <= seen.stop:
+    if at is None or not window.start < at <= window.stop:
         return None
-    return round(at.seconds_since(seen.start), DIGITS)
+    return round(at.seconds_since(window.start), DIGITS)
 
 
 def _name_losses(seen: Observations, timelines: Iterable[PodTimeline], bindings_ns: Iterable[str]) -> Iterator[str]:
-    count = seen.count
-    if count and count.api != count.watched:
-        yield (f"the API server has {count.api} pods, of which the watch shows {count.watched}")
+    there, watched = seen.pod_counts or (0, 0)
+    if there != watched:
+        yield f"the API server has {there} pods, of which the watch shows {watched}"
     listed = (one.receipt for one in seen.changes if one.kind == "Pod" and one.verb is Verb.LISTED)
-    if any(seen.start < receipt <= seen.stop for receipt in listed):
+    if any(seen.window.start < receipt <= seen.window.stop for receipt in listed):
         yield "the watch of pods broke off in the window and began with a new list"
     known = {line.key for line in timelines if line.node}
     missed = [key for key in bindings_ns if key.startswith(f"{seen.namespace}/") and key not in known]

@@ -11,12 +11,12 @@ from stowage_testbed.api.kinds import KindMissingError
 from stowage_testbed.api.pod_templates import apply_overrides
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.observe.audit import AuditLogMissingError, read_audit_entries
-from stowage_testbed.observe.change import JsonObject, drop_bookkeeping, name_of, write_event_table
+from stowage_testbed.observe.change import JsonObject, Window, drop_bookkeeping, name_of, write_event_table
 from stowage_testbed.observe.source import source_of
 from stowage_testbed.observe.timeline import measure_binding_lags_s, read_pod_timelines
 from stowage_testbed.run.context import RunContext, catch_problem
 from stowage_testbed.run.harness import Harness
-from stowage_testbed.run.outcome import CheckpointRecord, StepRecord, Window, make_checkpoint, make_latency
+from stowage_testbed.run.outcome import CheckpointResult, StepRecord, make_checkpoint, make_latency
 from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.scenario.manifests import make_controllers
 from stowage_testbed.scenario.model import CatchItem, Scenario
@@ -48,7 +48,7 @@ class Execution(StepContext):
         self.is_released, self.pod_overrides = harness.is_released, harness.pod_overrides
         self.window_listener = harness.window_listener
         self.records: list[StepRecord] = []
-        self.checkpoints: list[CheckpointRecord] = []
+        self.checkpoints: list[CheckpointResult] = []
         self.evidence: dict[str, str] = {}
         self.refused = False
         self._untried = list(scenario.objects.values())

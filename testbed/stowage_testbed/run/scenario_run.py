@@ -96,6 +96,7 @@ def _complete(outcome: ScenarioOutcome, steps: Execution, *, failed: bool) -> Sc
         outcome,
         steps=tuple(steps.records),
         checkpoints=tuple(steps.checkpoints),
+        states=steps.states,
         checks=tuple(steps.checks),
         window=steps.window,
         recovery=steps.recovery,

@@ -19,7 +19,7 @@ from stowage_testbed.observe.audit import (
 from stowage_testbed.observe.change import NS_PER_S, Change, Receipt
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.timeline import read_pod_timelines
-from stowage_testbed.recording.run_record import Observations, PodCount, make_node_records, make_record
+from stowage_testbed.recording.run_record import Observations, make_node_records, make_record
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.execution import Execution
 from stowage_testbed.run.recorder import RunRecorder
@@ -46,12 +46,11 @@ def make_window_record(context: Execution) -> RunRecord | None:
     changes = [*recorder.there_before, *recorder.changes()]
     seen = Observations(
         namespace=context.namespace,
-        start=window.start,
-        stop=window.stop,
+        window=window,
         nodes=make_node_records(b for b in bodies if b["metadata"]["name"] in ours),
         changes=changes,
         audit=read_audit(run, recorder.audit_start, changes, context.namespace),
-        count=count_pods(run, context.namespace),
+        pod_counts=count_pods(run, context.namespace),
     )
     record, of_plans = make_record(context.scenario.scenario_id, ARM, seen), sum_up_plans(plans)
     return replace(
@@ -82,18 +81,18 @@ def find_proved_bound(record: RunRecord, plans: Sequence[ObservedPlan], start: R
     return len(find_state_at_end(record).bound) + lowest.upper_bound - lowest.placed
 
 
-def count_pods(context: RunContext, namespace: str) -> PodCount:
-    """Return both counts of a namespace, as soon as they are equal or as they stay."""
+def count_pods(context: RunContext, namespace: str) -> tuple[int, int]:
+    """Return how many pods the API server and the watch have, as soon as they are equal or as they stay."""
 
-    def look() -> PodCount:
+    def look() -> tuple[int, int]:
         watched = context.observer.read(lambda state: len(state.all_pods(namespace)))
-        return PodCount(context.objects.count("Pod", namespace), watched)
+        return context.objects.count("Pod", namespace), watched
 
     try:
         what = "the watch to show every pod of the API server"
-        return wait_until(what, look, lambda count: count.api == count.watched)
+        return wait_until(what, look, lambda counts: counts[0] == counts[1])
     except WaitTimeoutError as error:
-        last: PodCount = error.last_state
+        last: tuple[int, int] = error.last_state
         return last
 
 

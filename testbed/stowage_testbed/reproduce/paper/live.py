@@ -116,7 +116,7 @@ def _live_row(one: Categorised, outcome: ScenarioOutcome, simulator: Simulator, 
         began = perf_counter()
         simulated = simulate(outcome.source, simulator)
         took.append(perf_counter() - began)
-    reached = {checkpoint.name: checkpoint.state for checkpoint in outcome.checkpoints}
+    reached = outcome.states
     return LiveRow(
         case=one.instance.case,
         strategy=one.result.strategy,
