@@ -7,8 +7,8 @@ The real metrics-server runs as a local process. It scrapes KWOK, which plays ev
 from __future__ import annotations
 
 import base64
-import http.client
 from collections.abc import Iterable, Mapping
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,12 +61,9 @@ class FakeKubelet:
     def read_meters(self, nodes: Iterable[str]) -> None:
         """Scrape these nodes, so that their usage until now is booked."""
         for node in nodes:
-            try:
-                status, body = self._probe.ask(metrics_path(node))
-                answer = "" if status == http.HTTPStatus.OK else f"{status} {body.strip()[:200]}"
-            except (OSError, http.client.HTTPException) as error:
-                answer = str(error)
-            if answer:
+            status, body = self._probe.ask(metrics_path(node))
+            if status != HTTPStatus.OK:
+                answer = f"{status or ''} {body.strip()[:200]}".strip()
                 raise StowageError(
                     f"the fake kubelet of node {node!r} gave no reading ({answer}); "
                     "see logs/kwok-controller.log in the cluster's folder"
@@ -133,19 +130,13 @@ def make_identity(api: ApiClient, admin: Path, folder: Path) -> str:
 
 
 def write_account_kubeconfig(api: ApiClient, admin: Path, namespace: str, name: str, target: Path) -> None:
-    """Write a kubeconfig that acts as a ServiceAccount of the administrator's cluster, for this user's eyes only."""
+    """Write the administrator's kubeconfig with a ServiceAccount's token as its user, for this user's eyes only."""
     path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
     request = {"spec": {"expirationSeconds": TOKEN_LIFE_S}}
     answer = ask(api, "POST", path, f"give a token of ServiceAccount {name}", request)
-    (cluster,) = yaml.safe_load(admin.read_text(encoding="utf-8"))["clusters"]
-    kubeconfig = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [cluster],
-        "users": [{"name": name, "user": {"token": str(answer["status"]["token"])}}],
-        "contexts": [{"name": name, "context": {"cluster": cluster["name"], "user": name}}],
-        "current-context": name,
-    }
+    kubeconfig = yaml.safe_load(admin.read_text(encoding="utf-8"))
+    (account,) = kubeconfig["users"]
+    account["user"] = {"token": answer["status"]["token"]}
     write_private(target, yaml.safe_dump(kubeconfig).encode())
 
 

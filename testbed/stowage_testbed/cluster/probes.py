@@ -33,23 +33,20 @@ class ApiProbe:
 
     def ready(self) -> str:
         """Return "ok" once the API server is ready, and what it says before."""
-        try:
-            status, body = self.ask("/readyz")
-        except (OSError, http.client.HTTPException) as error:
-            return f"no answer from the API server ({error})"
+        status, body = self.ask("/readyz")
+        if not status:
+            return f"no answer from the API server ({body})"
         return body if status == http.HTTPStatus.OK else f"not ready: {body}"
 
     def namespaces_without_account(self) -> frozenset[str]:
         """Return the first namespaces that lack their default service account."""
-        body = self._find(_ACCOUNTS)
-        if body is None:
-            return _NAMESPACES
-        items = json.loads(body)["items"]
+        status, body = self.ask(_ACCOUNTS)
+        items = json.loads(body)["items"] if status == http.HTTPStatus.OK else ()
         return _NAMESPACES - {item["metadata"]["namespace"] for item in items}
 
     def has_lease(self, node: str) -> bool:
         """Return whether a node has reported, which its kubelet ends with a lease."""
-        return self._find(f"{_LEASES}/{node}") is not None
+        return self.ask(f"{_LEASES}/{node}")[0] == http.HTTPStatus.OK
 
     def release_nodes(self, kept: str) -> None:
         """Delete the leases on all nodes but the one ``kept``."""
@@ -60,21 +57,16 @@ class ApiProbe:
                 "they run out a new KWOK leaves the nodes alone; start the cluster anew"
             )
 
-    def _find(self, path: str) -> str | None:
-        """Return a document, or ``None`` while there is none or nobody answers."""
-        try:
-            status, body = self.ask(path)
-        except (OSError, http.client.HTTPException):
-            return None
-        return body if status == http.HTTPStatus.OK else None
-
     def ask(self, path: str, verb: str = "GET") -> tuple[int, str]:
-        """Return status and body of the answer."""
+        """Return status and body of the answer; 0 and why there is none."""
         connection = http.client.HTTPSConnection(LOOPBACK, self._port, timeout=_TIMEOUT_S, context=self._context)
-        with closing(connection):
-            connection.request(verb, path)
-            response = connection.getresponse()
-            return response.status, response.read().decode()
+        try:
+            with closing(connection):
+                connection.request(verb, path)
+                response = connection.getresponse()
+                return response.status, response.read().decode()
+        except (OSError, http.client.HTTPException) as error:
+            return 0, str(error)
 
 
 NO_SPACE = "NOSPACE"

@@ -9,7 +9,7 @@ from typing import Any
 
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.label_selector import selects
-from stowage_testbed.api.pod_templates import add_labels, change_pods
+from stowage_testbed.api.pod_templates import add_metadata, change_pods
 
 NAMESPACE_LABEL = "stowage.dev/namespace"  # Label of pods: the namespace that they were in
 LONGEST_NAME = 52  # Controllers add to their names, and labels have 63 characters
@@ -86,7 +86,7 @@ class OneNamespace:
             }
         if self.apart:
             self._rename_in_pod(spec, namespace)
-            pod = add_labels(pod, {NAMESPACE_LABEL: namespace})
+            pod = add_metadata(pod, labels={NAMESPACE_LABEL: namespace})
         return {**pod, "spec": spec}
 
     def _rewrite_spec(self, kind: str, spec: Manifest, namespace: str) -> Manifest:

@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any, Literal
 
 from stowage_testbed.api.client import Manifest
-from stowage_testbed.api.pod_templates import add_labels, change_pods, spell_lifetime
+from stowage_testbed.api.pod_templates import add_metadata, change_pods, spell_lifetime
 from stowage_testbed.cluster.node_pool import annotate_fake
 from stowage_testbed.observe.node import Node
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
@@ -377,7 +377,7 @@ def _collect_runs(lives: Iterable[Life]) -> Mapping[Key, list[float]]:
 
 def _label(pod: Manifest, name: str) -> Manifest:
     has = (pod.get("metadata") or {}).get("labels") or {}
-    return pod if WORKLOAD_LABEL in has else add_labels(pod, {WORKLOAD_LABEL: name})
+    return pod if WORKLOAD_LABEL in has else add_metadata(pod, labels={WORKLOAD_LABEL: name})
 
 
 def _list_namespaces(lines: Sequence[Line]) -> set[str]:
