@@ -15,7 +15,7 @@ from kubernetes.client import ApiClient, CoreV1Api
 from benchmarks.engine import Rounds, Say, build_of, failing_figure
 from benchmarks.upstream.harness import UpstreamBuild, run_ending
 from benchmarks.upstream.profiles import STOCK, Profile
-from stowage_testbed.amounts.resources import parse_all
+from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.api.objects import Objects, make_manifest
 from stowage_testbed.base.child import log_end
 from stowage_testbed.base.errors import StowageError
@@ -138,7 +138,7 @@ def read_spec(report: Mapping[str, Any]) -> Spec:
 NODES = NodePool(
     "node",
     6,
-    parse_all({"cpu": "4", "memory": "8Gi", "pods": 110, "ephemeral-storage": "100Gi"}),
+    Resources.of_list({"cpu": "4", "memory": "8Gi", "pods": 110, "ephemeral-storage": "100Gi"}),
     zones=("a", "b", "c"),
 )
 """Two nodes in each of three zones: what upstream's tests ask of a cluster."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.amounts.resources import CPU, MEMORY, format_cpu, resources_of
+from stowage_testbed.amounts.resources import CPU, MEMORY, resources_of, spell
 from stowage_testbed.api.label_selector import selects
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.simulate.process import Simulator
@@ -205,7 +205,7 @@ def kind_of(node: pb.Node, labels: Mapping[str, Any]) -> str:
     name = first_label(labels, INSTANCE_TYPE) or first_label(labels, POOL)
     if not name:
         has = resources_of(node.allocatable)
-        name = f"{format_cpu(has[CPU])} cpu, {has[MEMORY] / _GIB:.0f} GiB"
+        name = f"{spell(CPU, has[CPU])} cpu, {has[MEMORY] / _GIB:.0f} GiB"
     return f"{name} {SPOT}" if capacity_type(labels) == SPOT else name
 
 
