@@ -33,10 +33,10 @@ from stowage_testbed.compare.request import CompareListener, CompareRequest, mak
 from stowage_testbed.compare.speed import measure_speed
 from stowage_testbed.compare.verdicts import FIRST_LOOK, Question
 from stowage_testbed.helm.release import file_log
+from stowage_testbed.metrics.footprint import UNKNOWN, Footprint, FootprintMeter
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.condition import pods_gone, pods_placed
 from stowage_testbed.observe.source import PACKING_PLANS
-from stowage_testbed.recording.run_record import UNKNOWN, Footprint, FootprintMeter
 from stowage_testbed.run.arm import Arm, ArmSettings
 from stowage_testbed.run.context import RunContext, Stopwatch
 from stowage_testbed.run.environment import make_namespace

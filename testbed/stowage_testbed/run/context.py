@@ -1,6 +1,7 @@
 """What all scenarios of a run share: the cluster, its client and watches."""
 
 import secrets
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,7 +12,6 @@ from urllib3.exceptions import HTTPError
 
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.base.wait import Clock, SystemClock
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run.release import Serving
@@ -35,20 +35,19 @@ def catch_problem(act: Callable[[], object]) -> str:
 
 
 class Stopwatch:
-    """Times named steps that follow one another, by the machine's clock unless a test brings another."""
+    """Times named steps that follow one another."""
 
-    def __init__(self, clock: Clock | None = None) -> None:
-        self._clock = clock or SystemClock()
+    def __init__(self) -> None:
         self.durations_s: dict[str, float] = {}
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
         """Time what is done inside, also if it fails; time under a name used before is added."""
-        start = self._clock.now()
+        start = time.monotonic()
         try:
             yield
         finally:
-            self.durations_s[name] = self.durations_s.get(name, 0.0) + self._clock.now() - start
+            self.durations_s[name] = self.durations_s.get(name, 0.0) + time.monotonic() - start
 
 
 @dataclass(slots=True)
