@@ -26,10 +26,8 @@ from stowage_testbed.hostpods.launch import PR_SET_PDEATHSIG, control_process
 from stowage_testbed.pytest.scenario_items import RunPlugin, ScenarioRunner
 from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.run.listener import Listener
-from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.tasks import Task, TaskQueue, list_tasks, needs_machine
-from stowage_testbed.scenario.model import Scenario
 
 # ruff: noqa: S301 - what is unpickled comes from another process of the same run
 
@@ -58,6 +56,8 @@ class _Relay(Listener):
         super().__init__()
         self._channel = channel
         self.place: int | None = None
+        for method in ("run_progress", "scenario_started", "scenario_progress", "scenario_ended", "say"):
+            setattr(self, method, partial(self.send, method))
 
     def send(self, method: str, *arguments: object) -> None:
         """Send; nobody may be there any more, and the cluster must go down still."""
@@ -67,21 +67,6 @@ class _Relay(Listener):
     def close(self) -> None:
         """Show that the cluster is down."""
         self._channel.close()
-
-    def run_progress(self, text: str) -> None:
-        self.send("run_progress", text)
-
-    def scenario_started(self, scenario: Scenario, repeat: int) -> None:
-        self.send("scenario_started", scenario, repeat)
-
-    def scenario_progress(self, text: str) -> None:
-        self.send("scenario_progress", text)
-
-    def scenario_ended(self, outcome: ScenarioOutcome) -> None:
-        self.send("scenario_ended", outcome)
-
-    def say(self, text: str) -> None:
-        self.send("say", text)
 
 
 class WorkerRunner(ScenarioRunner):
@@ -114,7 +99,7 @@ class WorkerRunner(ScenarioRunner):
         elif problem is not None:
             traceback.print_exception(problem)
             error = f"a worker has failed ({problem!r}), and the run with it"
-        output = session.config.workeroutput  # type: ignore[attr-defined]
+        output = session.config.workeroutput  # type: ignore[attr-defined] # xdist sets it in its workers
         output["stowage"] = {"durations_s": self.durations_s, "error": error, "code": code}
 
 
@@ -260,8 +245,7 @@ class InOrder:
     def __init__(self) -> None:
         self._now = 0
         self._over: set[int] = set()
-        self._waiting: defaultdict[int, list[Callable[[], None]]] = defaultdict(list)
-        self._between: list[Callable[[], None]] = []
+        self._waiting: defaultdict[int | None, list[Callable[[], None]]] = defaultdict(list)
         self._within = self._is_closed = False
 
     @property
@@ -271,15 +255,8 @@ class InOrder:
 
     def tell(self, place: int | None, telling: Callable[[], None]) -> None:
         """Tell of a scenario, or of none, now or in its turn."""
-        if self._is_closed:
-            telling()
-        elif place is None:
-            if self._within:
-                self._between.append(telling)
-            else:
-                telling()
-        elif place == self._now:
-            self._within = True
+        if self._is_closed or place == self._now or (place is None and not self._within):
+            self._within = place is not None
             telling()
         else:
             self._waiting[place].append(telling)
@@ -292,16 +269,15 @@ class InOrder:
 
     def close(self) -> None:
         """Tell of what waits, and of the rest at once: the scenarios before it do not end any more."""
-        for place in sorted(self._waiting):
+        for place in sorted(place for place in self._waiting if place is not None):
             self._turn_to(place)
         self._turn_to(self._now + 1)
         self._is_closed = True
 
     def _turn_to(self, place: int) -> None:
         self._now, self._within = place, False
-        for telling in self._between:
+        for telling in self._waiting.pop(None, ()):
             telling()
-        self._between.clear()
         for telling in self._waiting.pop(place, ()):
             self._within = True
             telling()

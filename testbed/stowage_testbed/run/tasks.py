@@ -59,11 +59,6 @@ class TaskQueue:
         for task in tasks:
             (self._alone if needs_machine(task.scenario) else self._shared).append(task)
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether every task has been taken."""
-        return not self._shared and not self._alone
-
     def take(self, worker: int, *, is_last: bool) -> Task | None:
         """Return the next task of a worker that is idle; None if it has none left."""
         waiting = self._shared or (self._alone if is_last else [])
