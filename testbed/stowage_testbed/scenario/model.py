@@ -280,7 +280,7 @@ class Scenario:
         """Return the nodes that there are before the first step, in order."""
         own = [one for pool in self.nodes for one in pool.manifests()]
         traced = {
-            one["metadata"]["name"]: one for recorded in list_recorded(self.steps) for one in recorded.first.nodes
+            one["metadata"]["name"]: one for recorded in list_recorded(self.steps) for one in recorded.first_nodes
         }
         return (*own, *traced.values())
 

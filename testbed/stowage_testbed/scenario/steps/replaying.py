@@ -73,14 +73,14 @@ class Replay(Action):
             raise StowageError(f"{self.file} was not read; load the scenario from its file")
         if recorded.remark:
             context.report(f"the trace ends early: {recorded.remark}")
-        sender, first = _Sender(context), recorded.first
+        sender = _Sender(context)
 
         def create_first() -> None:
-            for manifest in (*first.objects, *first.pods):
+            for manifest in (*recorded.first_objects, *recorded.first_pods):
                 sender.create(manifest)
 
-        if self.placed == "as-recorded" and first.placed:
-            place_pods(context, first.placed, create_first, timeouts.settle_s(context.scenario))
+        if self.placed == "as-recorded" and recorded.placed:
+            place_pods(context, recorded.placed, create_first, timeouts.settle_s(context.scenario))
         else:
             create_first()
         pacing = pace(context, sender.list_dues(recorded.requests))
