@@ -18,7 +18,8 @@ import psutil
 from stowage_testbed.base.child import log_end
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import WaitTimeoutError, wait_until
-from stowage_testbed.cluster.ports import LOOPBACK, listens, port_beside
+from stowage_testbed.cluster.kwokctl_config import arguments_of
+from stowage_testbed.cluster.ports import listens, port_beside
 from stowage_testbed.hostpods import HOST_LABEL
 
 MARK = "STOWAGE_CLUSTER_FOLDER"
@@ -252,16 +253,8 @@ def start_host_pods(workdir: Path, kubeconfig: Path, longest_backoff_s: float | 
 def start_stock_scheduler(workdir: Path, kubeconfig: Path, program: Path) -> None:
     """Start kube-scheduler, in Stowage's build with every setting at its default, and wait until it serves."""
     port = port_beside(workdir.name)
-    flags = {
-        "kubeconfig": kubeconfig,
-        "authentication-kubeconfig": kubeconfig,
-        "authorization-kubeconfig": kubeconfig,
-        "bind-address": LOOPBACK,
-        "secure-port": port,
-        # One instance needs no election, which costs seconds at the start.
-        "leader-elect": "false",
-    }
-    spawn_component(workdir, SCHEDULER, [str(program)], flags)
+    arguments = arguments_of("stock scheduler", kubeconfig=kubeconfig, port=port)
+    spawn_component(workdir, SCHEDULER, [str(program)], arguments[SCHEDULER])
     await_state(workdir, f"{SCHEDULER} to serve", lambda: listens(port), bool, of=SCHEDULER, timeout_s=READY_TIMEOUT_S)
 
 

@@ -30,9 +30,9 @@ from stowage_testbed.cluster.components import (
     start_timeout,
     write_private,
 )
-from stowage_testbed.cluster.kwokctl_config import AUDIT_POLICY, STAGES, arguments_of, fill_in, merged_arguments
+from stowage_testbed.cluster.kwokctl_config import AUDIT_POLICY, STAGES, arguments_of, fill_in
 from stowage_testbed.cluster.listing import KIND_LABEL, Owner, kind_name, read_owner, write_owner
-from stowage_testbed.cluster.ports import LOOPBACK, Ports, listens
+from stowage_testbed.cluster.ports import Ports, listens
 from stowage_testbed.cluster.probes import ApiProbe
 from stowage_testbed.images.docker_engine import DockerCommandError, check_engine, docker, image_id
 from stowage_testbed.images.recipe import ImageMissingError, check_image, is_published, recipe_of, recipes
@@ -41,8 +41,7 @@ from stowage_testbed.toolchain import tool_path
 
 def render_config(name: str, image: str, api_port: int, audit_log: Path) -> str:
     """Return the configuration of one cluster with one node; the ``audit_log`` exists, in a folder of logs alone."""
-    log = {API_SERVER: {"audit-log-path": f"/var/log/stowage/{audit_log.name}"}}
-    arguments = merged_arguments(arguments_of("both", "kind"), log)
+    arguments = arguments_of("both", "kind")
     components = {"api_server": API_SERVER, "controller": CONTROLLER_MANAGER, "etcd": ETCD}
     return fill_in(
         "kind-config",
@@ -113,9 +112,6 @@ _TAIL_LINES = 3
 _T = TypeVar("_T")
 
 
-LEASE_S = 200
-"""As kwokctl says: a fake node does not die, and each renewal is a request."""
-
 _API_SERVER_PORT = 6443
 
 
@@ -153,7 +149,11 @@ class KindCluster(Cluster):
         self._kind(["create", "cluster", "--config", str(config), "--retain", "--kubeconfig", str(self.kubeconfig)])
         write_certificates(self.kubeconfig, self.workdir)
         self._kind(["load", "docker-image", *(recipe.reference for recipe in release)])
-        _start_kwok(self.workdir, self.kubeconfig, owner.ports)
+        # KWOK simulates every node that has its annotation.
+        kwok = arguments_of(
+            "both", "beside kind", workdir=self.workdir, stages=STAGES, port=owner.ports.kwok_controller
+        )
+        spawn_component(self.workdir, KWOK, [str(tool_path("kwok"))], kwok[KWOK])
         self._settle(owner.ports)
         with self.api_client() as api:
             address = prepare_node(Objects(api), self._node, self._timeout_s)
@@ -216,21 +216,6 @@ def create_network(cluster: str) -> None:
     label = f"--label={KIND_LABEL}={name}"
     loopback = "--opt=com.docker.network.bridge.host_binding_ipv4=127.0.0.1"
     docker("network", "create", label, loopback, name)
-
-
-def _start_kwok(workdir: Path, kubeconfig: Path, ports: Ports) -> None:
-    """Start KWOK, which simulates every node that has its annotation."""
-    arguments = {
-        **arguments_of("both")[KWOK],
-        "kubeconfig": str(kubeconfig),
-        "config": str(STAGES),
-        "server-address": f"{LOOPBACK}:{ports.kwok_controller}",
-        "node-ip": LOOPBACK,
-        "node-name": "kwok-controller",
-        "node-port": str(ports.kwok_controller),
-        "node-lease-duration-seconds": str(LEASE_S),
-    }
-    spawn_component(workdir, KWOK, [str(tool_path("kwok"))], arguments)
 
 
 def write_certificates(kubeconfig: Path, workdir: Path) -> None:

@@ -31,13 +31,7 @@ from stowage_testbed.cluster.components import (
     start_host_pods,
     was_started,
 )
-from stowage_testbed.cluster.kwokctl_config import (
-    ExtraArgs,
-    config_file,
-    merged_arguments,
-    metrics_arguments,
-    render_config,
-)
+from stowage_testbed.cluster.kwokctl_config import ExtraArgs, arguments_of, config_file, merged_arguments, render_config
 from stowage_testbed.cluster.listing import Owner, cluster_missing, read_owner
 from stowage_testbed.cluster.metrics_server import serve_usage_api, start_metrics_server
 from stowage_testbed.cluster.ports import Ports, listens
@@ -93,7 +87,7 @@ class KwokBinaryCluster(Cluster):
         return (*super().tools, *measured)
 
     def _start(self, owner: Owner) -> None:
-        measured = {} if self.resolution_s is None else metrics_arguments(self.workdir)
+        measured = {} if self.resolution_s is None else arguments_of("metrics", workdir=self.workdir)
         text = render_config(self.minor, owner.ports, merged_arguments(measured, self._extra_args))
         config_file(self.workdir).write_text(text, "utf-8")
         # kwokctl asks kubectl whether the API server answers: this one says yes, and nothing has to be built.

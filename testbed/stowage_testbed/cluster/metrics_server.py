@@ -19,9 +19,10 @@ from stowage_testbed.api.manifests import read_manifests
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.components import HOST_NODE, METRICS_SERVER, await_state, spawn_component, write_private
+from stowage_testbed.cluster.kwokctl_config import arguments_of
 from stowage_testbed.cluster.listing import read_owner
 from stowage_testbed.cluster.node_pool import metrics_path
-from stowage_testbed.cluster.ports import LOOPBACK, port_beside
+from stowage_testbed.cluster.ports import port_beside
 from stowage_testbed.cluster.probes import ApiProbe
 from stowage_testbed.toolchain import tool_path
 
@@ -154,26 +155,17 @@ def start_metrics_server(
     objects = Objects(api)
     for manifest in account:
         objects.create(manifest)
-    own = workdir / METRICS_SERVER
-    ca_bundle = make_identity(api, kubeconfig, own)
-    flags = {
-        "bind-address": LOOPBACK,
-        "secure-port": port,
-        "tls-cert-file": own / "tls.crt",
-        "tls-private-key-file": own / "tls.key",
-        "kubeconfig": own / "kubeconfig.yaml",
-        "authentication-kubeconfig": own / "kubeconfig.yaml",
-        "authorization-kubeconfig": own / "kubeconfig.yaml",
-        "metric-resolution": f"{resolution_s}s",
-        # Less than nine tenths of the resolution, or it would not start.
-        "kubelet-request-timeout": f"{resolution_s // 2}s",
-        "kubelet-preferred-address-types": "InternalIP",
-        "kubelet-port": kubelet_port,
-        "kubelet-certificate-authority": workdir / "pki" / "ca.crt",
-        # The node that the release's own pods run on has no kubelet.
-        "node-selector": f"kubernetes.io/hostname!={HOST_NODE}",
-    }
-    spawn_component(workdir, METRICS_SERVER, [str(tool_path(METRICS_SERVER))], flags)
+    ca_bundle = make_identity(api, kubeconfig, workdir / METRICS_SERVER)
+    arguments = arguments_of(
+        "metrics-server",
+        workdir=workdir,
+        port=port,
+        kubelet_port=kubelet_port,
+        resolution_s=resolution_s,
+        timeout_s=resolution_s // 2,
+        host_node=HOST_NODE,
+    )
+    spawn_component(workdir, METRICS_SERVER, [str(tool_path(METRICS_SERVER))], arguments[METRICS_SERVER])
     registration["spec"]["service"]["port"] = port
     registration["spec"]["caBundle"] = ca_bundle
     objects.create(registration)

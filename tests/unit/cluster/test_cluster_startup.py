@@ -12,7 +12,7 @@ from stowage_testbed.cluster import base, kwok_binary, kwokctl_config
 from stowage_testbed.cluster import kind as kind_cluster
 from stowage_testbed.cluster.components import CONTROL_PLANE, HOST_PODS, await_state
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
-from stowage_testbed.cluster.kwokctl_config import AUDIT_POLICY, merged_arguments, metrics_arguments, render_config
+from stowage_testbed.cluster.kwokctl_config import AUDIT_POLICY, arguments_of, merged_arguments, render_config
 from stowage_testbed.cluster.ports import Ports
 from stowage_testbed.scenario.check import find_differences
 
@@ -73,7 +73,7 @@ ONE = Path("/one")
 def configurations(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Any]]:
     """Return the documents of each configuration."""
     monkeypatch.setattr(kwokctl_config, "tool_path", lambda name, *_: f"/tools/{name}")
-    metrics, ports = merged_arguments(metrics_arguments(ONE), OWN), Ports(1, 2, 3, 4, 5)
+    metrics, ports = merged_arguments(arguments_of("metrics", workdir=ONE), OWN), Ports(1, 2, 3, 4, 5)
     audit = ONE / "audit.log"
     text = kind_cluster.render_config("x", "image", 6000, audit)
     kind = yaml.safe_load(text)
