@@ -81,7 +81,7 @@ def simulate(
         install_needed(SIMULATOR, minor=minor, optimizer=False)
         answer = simulate_trace(recorded, trace.name, profile or "default", minor=minor)
         screen = terminal_text(make_tables(answer))
-        document, whole = make_document(answer, pods=False), make_document(answer, pods=bool(output))
+        document, whole = make_document(answer), make_document(answer, pods=bool(output))
     else:
         settings = Settings(profile_file(profile or "deterministic"), autoscales=autoscaler, minor=minor)
         with reading_input():
