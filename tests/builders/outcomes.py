@@ -13,6 +13,7 @@ from stowage_testbed.observe.audit import BEGINNING
 from stowage_testbed.observe.change import Receipt, Window
 from stowage_testbed.observe.plan import ObservedPlan, read_plan
 from stowage_testbed.report.bundle import Bundle
+from stowage_testbed.run.listener import RunRecorder
 from stowage_testbed.run.outcome import (
     CheckpointResult,
     RunOutcome,
@@ -23,7 +24,6 @@ from stowage_testbed.run.outcome import (
     make_latency,
     make_outcome,
 )
-from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.scenario.check import CheckResult
 from stowage_testbed.scenario.model import AFTER, BEFORE, Scenario, Workload, imply_steps
 from stowage_testbed.scenario.steps.action import Step

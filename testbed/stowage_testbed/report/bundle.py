@@ -15,9 +15,8 @@ from stowage_testbed.observe.audit import AuditLogMissingError, AuditReader
 from stowage_testbed.observe.change import write_event_table
 from stowage_testbed.observe.node import read_node, ready_of
 from stowage_testbed.observe.pod import read_pod
-from stowage_testbed.run.listener import Listener
+from stowage_testbed.run.listener import Listener, RunRecorder
 from stowage_testbed.run.outcome import RUN_FILE, RunOutcome, ScenarioOutcome, ScenarioResult
-from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.scenario.steps.replaying import list_replayed_files
 from stowage_testbed.text.tables import plain_table
 

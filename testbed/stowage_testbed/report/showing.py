@@ -138,7 +138,7 @@ def _make_tables(run: RunResult) -> Iterator[Table]:
         for one in failed
         for check in one.failed_checks
     ]
-    headers = ("scenario", "round", "check", "expected", "actual", "in words")
+    headers = ("scenario", "round", "check", "expected", "found", "in words")
     shown = len(headers) if any(row[-1] for row in rows) else len(headers) - 1
     yield Table("Failed checks", headers[:shown], tuple(row[:shown] for row in rows))
     said = tuple((*_identify(one), one.error) for one in failed if one.error)

@@ -35,9 +35,8 @@ from stowage_testbed.run.arm import Arm
 from stowage_testbed.run.context import Stopwatch
 from stowage_testbed.run.environment import clear_plans
 from stowage_testbed.run.harness import Harness
-from stowage_testbed.run.listener import Listener
+from stowage_testbed.run.listener import Listener, RunRecorder
 from stowage_testbed.run.outcome import ScenarioOutcome
-from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.run.session import open_context

@@ -16,8 +16,8 @@ from stowage_testbed.observe.source import source_of
 from stowage_testbed.observe.timeline import measure_binding_lags_s, read_pod_timelines
 from stowage_testbed.run.context import RunContext, catch_problem
 from stowage_testbed.run.harness import Harness
+from stowage_testbed.run.listener import RunRecorder
 from stowage_testbed.run.outcome import CheckpointResult, StepRecord, make_checkpoint, make_latency
-from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.scenario.manifests import make_controllers
 from stowage_testbed.scenario.model import CatchItem, Scenario
 from stowage_testbed.scenario.steps.action import Step, join_names

@@ -155,7 +155,7 @@ class ScenarioResult:
     @property
     def failures(self) -> list[str]:
         """The checks that did not hold, in a line each."""
-        return [f"{check.name}: expected {check.expected}, got {check.actual}" for check in self.failed_checks]
+        return [f"{check.name}: expected {check.expected}, found {check.actual}" for check in self.failed_checks]
 
     @property
     def passed(self) -> bool:

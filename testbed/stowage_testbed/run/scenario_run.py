@@ -10,9 +10,8 @@ from stowage_testbed.run.context import PROBLEMS, RunContext, in_words
 from stowage_testbed.run.environment import clear, find_taken_node, name_namespace, prepare
 from stowage_testbed.run.execution import Execution
 from stowage_testbed.run.harness import Harness
-from stowage_testbed.run.listener import Listener
+from stowage_testbed.run.listener import Listener, RunRecorder
 from stowage_testbed.run.outcome import ScenarioOutcome, make_outcome
-from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.request import find_missing
 from stowage_testbed.run.window_record import check_invariants, make_window_record
 from stowage_testbed.scenario.check import check_expressions, check_metrics

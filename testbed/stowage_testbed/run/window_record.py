@@ -31,7 +31,7 @@ from stowage_testbed.observe.timeline import (
 )
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.execution import Execution
-from stowage_testbed.run.recorder import RunRecorder
+from stowage_testbed.run.listener import RunRecorder
 from stowage_testbed.scenario.check import CheckResult
 from stowage_testbed.scenario.steps.checking import sum_up_plans
 

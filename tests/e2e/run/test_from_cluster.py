@@ -12,8 +12,8 @@ from stowage_testbed.capture.neutral import make_neutral
 from stowage_testbed.capture.reading import read_api
 from stowage_testbed.capture.writing import write_scenario
 from stowage_testbed.observe.pod import node_of
+from stowage_testbed.run.listener import RunRecorder
 from stowage_testbed.run.outcome import ScenarioOutcome
-from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.steps.context import WindowListener

@@ -74,7 +74,7 @@ def test_a_failure_leaves_its_evidence_and_says_where(tmp_path: Path) -> None:
         "plans.yaml", "pods.txt", "what-failed.txt",
     }  # fmt: skip
     failed = (folder / "what-failed.txt").read_text()
-    assert "placed: expected 3, got 2" in failed
+    assert "placed: expected 3, found 2" in failed
     assert "plan-1: Completed" in failed
     # GPUs may be what a pod waited for.
     has = "cpu 4, memory 8Gi, nvidia.com/gpu 2, pods 10"

@@ -232,7 +232,7 @@ def test_without_a_terminal_every_step_is_a_line() -> None:
         "paper/figure-1",
         "paper/figure-1: waits for 3 pods",
         "FAILED paper/figure-1 in 1.5 s",
-        "  placed: expected 3, got 2",
+        "  placed: expected 3, found 2",
     ]
     assert "FAILED paper/figure-1" in shown(terminal=True)
 

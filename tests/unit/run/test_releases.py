@@ -13,8 +13,7 @@ from stowage_testbed.api.objects import Objects
 from stowage_testbed.api.pod_templates import PodOverrides, apply_overrides
 from stowage_testbed.helm.release import Release, file_log
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.listener import Listener
-from stowage_testbed.run.recorder import RunRecorder
+from stowage_testbed.run.listener import Listener, RunRecorder
 from stowage_testbed.run.release import Serving, Wanted, make_optimizer_values, read_installed
 from stowage_testbed.scenario.manifests import make_bare_pod, make_controller
 from stowage_testbed.scenario.model import OptimizerSettings, Workload
