@@ -15,7 +15,7 @@ from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import Clock, SystemClock
 from stowage_testbed.cli.main import FAILED, app
-from stowage_testbed.cli.options import ClusterChoice, choosing_cluster
+from stowage_testbed.cli.options import ClusterChoice, with_option_groups
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.plan import BROKEN_PHASES, FINISHED_PHASES, ending, phase_of, progress
 
@@ -38,7 +38,7 @@ _NO_PLANS = "this cluster has no PackingPlans: install the chart first (helm ins
 
 
 @plan_app.command()
-@choosing_cluster
+@with_option_groups
 def approve(name: Name, *, which: ClusterChoice) -> None:
     """Execute a proposed plan as it is, if it still fits the cluster."""
     with which.new_client() as client:
@@ -47,7 +47,7 @@ def approve(name: Name, *, which: ClusterChoice) -> None:
 
 
 @plan_app.command()
-@choosing_cluster
+@with_option_groups
 def abort(name: Name, *, which: ClusterChoice) -> None:
     """Abort a plan; pods that were moved already stay where they are."""
     with which.new_client() as client:

@@ -14,7 +14,7 @@ import typer
 
 from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.cli.main import app, reading_input
-from stowage_testbed.cli.options import ClusterChoice, Duration, choosing_cluster, write_output
+from stowage_testbed.cli.options import ClusterChoice, Duration, with_option_groups, write_output
 from stowage_testbed.cli.plan_control import PlanApi
 from stowage_testbed.trace.format import check_is_trace, make_schema
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @app.command()
-@choosing_cluster
+@with_option_groups
 def page(
     *,
     which: ClusterChoice,
@@ -50,7 +50,7 @@ def page(
 
 
 @app.command()
-@choosing_cluster
+@with_option_groups
 def record(
     *,
     out: Annotated[Path | None, typer.Option(help="File to write or overwrite, as in day.jsonl.gz.")] = None,

@@ -4,7 +4,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import msgspec
 
@@ -78,13 +77,12 @@ CHANGEABLE = frozenset(
 DEAR = 2**30  # Cost of a pod that a rule keeps: among equal plans the others are disrupted
 
 
-def findings_of(inventory: Inventory, profile: Path, limits: PlanLimits) -> Findings:
+def findings_of(inventory: Inventory, limits: PlanLimits) -> Findings:
     """Return how many pending pods would fit, after which moves, and what is idle.
 
-    The profile is a KubeSchedulerConfiguration without preemption. Raises a StowageError if the scheduler cannot read
-    the objects, or the optimiser fails.
+    Raises a StowageError if the scheduler cannot read the objects, or the optimiser fails.
     """
-    with running_engine(inventory, profile, limits) as engine:
+    with running_engine(inventory, limits) as engine:
         with ThreadPoolExecutor(1) as pool, engine.verifier() as verifier:
             snapshot = engine.read(verifier, engine.question)
             # The scheduler has a core of its own while the optimiser searches, not

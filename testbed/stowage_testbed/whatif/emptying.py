@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
@@ -70,13 +69,13 @@ class Options:
     nodes: Mapping[str, Any] | None = None
 
 
-def defragmentation_of(inventory: Inventory, profile: Path, options: Options) -> Defragmentation:
+def defragmentation_of(inventory: Inventory, options: Options) -> Defragmentation:
     """Return which nodes could be emptied, and how sure that is.
 
-    The profile is a KubeSchedulerConfiguration without preemption. Raises an InputError if the options select no node,
-    and a StowageError if the scheduler cannot read the objects or the optimiser fails.
+    Raises an InputError if the options select no node, and a StowageError if the scheduler cannot read the objects or
+    the optimiser fails.
     """
-    with running_engine(inventory, profile, options.limits) as engine:
+    with running_engine(inventory, options.limits) as engine:
         question = replace(engine.question, consolidates=True)
         with engine.verifier() as verifier:
             snapshot = engine.read(verifier, question)
@@ -84,7 +83,7 @@ def defragmentation_of(inventory: Inventory, profile: Path, options: Options) ->
         proposal = engine.proposal(question, scope.snapshot, pb.OBJECTIVE_CONSOLIDATE, SOLVING_SHARE)
     answer = _Answer(engine, options, scope, proposal)
     if answer.certainty == REHEARSED:
-        with Simulator(profile, feature_gates=engine.release.feature_gates, minor=inventory.minor) as simulator:
+        with Simulator(engine.profile, feature_gates=engine.release.feature_gates, minor=inventory.minor) as simulator:
             answer.rehearse(simulator)
     elif answer.left_out:
         with engine.verifier() as verifier:
