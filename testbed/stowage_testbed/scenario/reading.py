@@ -174,9 +174,8 @@ def _describe_words(cls: Any, schema: Schema) -> Schema:
 
 
 def read_docstring(cls: type) -> str:
-    """Return what a class says of itself, without sections, in one line."""
-    text = re.split(r"\n\n(?=\w+\n---)", inspect.getdoc(cls) or "")[0]
-    return " ".join(text.split()).replace("``", "`")
+    """Return what a class says of itself, in one line."""
+    return " ".join((inspect.getdoc(cls) or "").split()).replace("``", "`")
 
 
 @functools.cache

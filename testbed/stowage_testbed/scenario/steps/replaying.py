@@ -35,11 +35,6 @@ class Replay(Action):
     """Replay what `stowage record` wrote, at the times at which it happened.
 
     A trace brings pods, controllers, scalings, ends and budgets; if the scenario has no nodes, it brings those too.
-
-    Attributes
-    ----------
-    recorded
-        What the file says; none while the scenario's own file is read.
     """
 
     kind = "replay"
@@ -52,6 +47,7 @@ class Replay(Action):
     """Only so many pods, the first ones; without it all."""
     placed: Literal["by-the-scheduler", "as-recorded"] = "by-the-scheduler"
     """Who gives those pods a node that had one when recording began; as recorded they are bound past the scheduler."""
+    # What the trace says; none while the scenario's own file is read.
     recorded: Annotated[RecordedReplay | None, Hidden()] = field(default=None, repr=False)
 
     @property
