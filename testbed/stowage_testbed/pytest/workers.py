@@ -7,7 +7,7 @@ import pickle
 import signal
 import traceback
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -26,8 +26,9 @@ from stowage_testbed.hostpods.launch import PR_SET_PDEATHSIG, control_process
 from stowage_testbed.pytest.scenario_items import RunPlugin, ScenarioRunner
 from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.run.listener import Listener
-from stowage_testbed.run.request import RunRequest
-from stowage_testbed.run.tasks import Task, TaskQueue, list_tasks, needs_machine
+from stowage_testbed.run.request import RunRequest, Task, list_tasks, needs_machine
+from stowage_testbed.scenario.steps.action import actions_of
+from stowage_testbed.scenario.steps.releasing import Release
 
 # ruff: noqa: S301 - what is unpickled comes from another process of the same run
 
@@ -107,8 +108,7 @@ class WorkerPool(RunPlugin):
     """Has workers run the scenarios of a request."""
 
     def __init__(self, request: RunRequest, bundle: Bundle) -> None:
-        super().__init__()
-        self._request, self._bundle = request, bundle
+        super().__init__(request, bundle)
         self._order = InOrder()
         self._lock = RLock()
         self._workers: dict[str, tuple[psutil.Process, Any]] = {}
@@ -121,15 +121,15 @@ class WorkerPool(RunPlugin):
 
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> ScenarioScheduling:
         """Return what gives scenarios to workers."""
-        return ScenarioScheduling(config, log, list_tasks(self._request))
+        return ScenarioScheduling(config, log, list_tasks(self.request))
 
     def pytest_configure_node(self, node: Any) -> None:
         """Tell a worker what to run, and listen to it."""
         channel = node.gateway.newchannel()
         self._workers[node.gateway.id] = psutil.Process(node.gateway._rinfo().pid), channel
         channel.setcallback(partial(self._hear, node.gateway.id))
-        bundle = self._bundle.results, self._bundle.run_id, dict(self._bundle.environment)
-        node.workerinput["stowage_run"] = pickle.dumps((self._request, bundle))
+        bundle = self.bundle.results, self.bundle.run_id, dict(self.bundle.environment)
+        node.workerinput["stowage_run"] = pickle.dumps((self.request, bundle))
         node.workerinput["stowage_channel"] = channel
         node.workerinput["stowage_parent"] = os.getpid()
 
@@ -166,10 +166,10 @@ class WorkerPool(RunPlugin):
                 (self.outcomes[place],) = arguments
                 self._order.end(place)
                 if self._order.holds_back:
-                    over = f"{len(self.outcomes)} of {self._request.total} scenario runs are over"
-                    self._bundle.run_progress(f"{over}; they are told in their order")
+                    over = f"{len(self.outcomes)} of {self.request.total} scenario runs are over"
+                    self.bundle.run_progress(f"{over}; they are told in their order")
             else:
-                self._order.tell(place, partial(getattr(self._bundle, method), *arguments))
+                self._order.tell(place, partial(getattr(self.bundle, method), *arguments))
 
     def _end_workers(self) -> None:
         """End the workers, with the clusters that are left, and tell what is untold."""
@@ -187,6 +187,36 @@ class WorkerPool(RunPlugin):
                 process.kill()  # its cluster is down, and a Python that ends by itself takes a second
         if self.problem is not None:
             purge_clusters()  # of a worker that was killed the cluster is a leftover
+
+
+class TaskQueue:
+    """Tasks that wait for a worker: the first comes first, but for two reasons.
+
+    A worker gets the next one that wants the release which it has. Those that need the
+    machine for themselves come last, to the one worker that is left.
+    """
+
+    def __init__(self, tasks: Iterable[Task]) -> None:
+        self._shared: list[Task] = []
+        self._alone: list[Task] = []
+        self._has: dict[int, Release] = {}
+        for task in tasks:
+            (self._alone if needs_machine(task.scenario) else self._shared).append(task)
+
+    def take(self, worker: int, *, is_last: bool) -> Task | None:
+        """Return the next task of a worker that is idle; None if it has none left."""
+        waiting = self._shared or (self._alone if is_last else [])
+        if not waiting:
+            return None
+        task, there = waiting[0], self._has.get(worker)
+        if there and there.can_be_kept:
+            unmeasured = (one for one in waiting if not one.scenario.is_measured)
+            same = (one for one in unmeasured if next(actions_of(one.scenario.steps, Release), None) == there)
+            task = next(same, task)
+        waiting.remove(task)
+        for release in actions_of(task.scenario.steps, Release):
+            self._has[worker] = release
+        return task
 
 
 class ScenarioScheduling(LoadScheduling):  # type: ignore[misc] # xdist has no types

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from stowage_testbed.pytest.scenario_runs import list_reports, run_scenarios
+from stowage_testbed.pytest.scenario_items import list_reports
+from stowage_testbed.pytest.scenario_runs import run_scenarios
 from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.report.showing import write_screen
 from stowage_testbed.run.outcome import RunOutcome

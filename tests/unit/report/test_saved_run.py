@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cli import app
-from stowage_testbed.pytest.scenario_runs import list_reports
+from stowage_testbed.pytest.scenario_items import list_reports
 from stowage_testbed.report import progress as progress_module
 from stowage_testbed.report.progress import LiveProgress
 from stowage_testbed.report.showing import (

@@ -12,11 +12,18 @@ from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.pytest.scenario_runs import run_scenarios
-from stowage_testbed.pytest.workers import InOrder
+from stowage_testbed.pytest.workers import InOrder, TaskQueue
 from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.run.outcome import read_run
-from stowage_testbed.run.request import RunRequest, choose_scenarios, find_missing, make_cluster
-from stowage_testbed.run.tasks import CLUSTER_BYTES, TaskQueue, choose_number, list_tasks
+from stowage_testbed.run.request import (
+    CLUSTER_BYTES,
+    RunRequest,
+    choose_number,
+    choose_scenarios,
+    find_missing,
+    list_tasks,
+    make_cluster,
+)
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import Scenario
 
