@@ -38,6 +38,7 @@ from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.condition import pods_gone, pods_placed
 from stowage_testbed.observe.source import PACKING_PLANS
 from stowage_testbed.run.arm import Arm, ArmSettings
+from stowage_testbed.run.cluster import open_context
 from stowage_testbed.run.context import RunContext, Stopwatch
 from stowage_testbed.run.environment import make_namespace
 from stowage_testbed.run.harness import Harness
@@ -45,7 +46,6 @@ from stowage_testbed.run.listener import Listener, RunRecorder
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.scenario_run import run_scenario
-from stowage_testbed.run.session import open_context
 from stowage_testbed.scenario import timeouts
 from stowage_testbed.scenario.manifests import make_controller
 from stowage_testbed.scenario.model import Workload, choose_headlines

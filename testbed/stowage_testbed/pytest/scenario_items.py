@@ -12,11 +12,11 @@ import pytest
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.report.showing import take_first_lines
+from stowage_testbed.run.cluster import open_context
 from stowage_testbed.run.context import RunContext, Stopwatch
 from stowage_testbed.run.outcome import RunOutcome, RunResult, ScenarioOutcome, find_divergences
 from stowage_testbed.run.request import RunRequest, Task, list_tasks
 from stowage_testbed.run.scenario_run import run_scenario
-from stowage_testbed.run.session import open_context
 
 INTERRUPTED = 130
 

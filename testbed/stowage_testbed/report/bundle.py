@@ -22,7 +22,7 @@ from stowage_testbed.text.tables import plain_table
 
 EVENTS_FILE = "events.jsonl"
 
-FAILED = "failed"
+EVIDENCE = "failed"
 """The folder of all evidence inside the run's folder."""
 
 
@@ -57,7 +57,7 @@ class Bundle(Listener):
         for profile, config in records.scheduler_configs.items():
             (folder / f"scheduler-{profile}.yaml").write_text(config, encoding="utf-8")
         if not outcome.passed:
-            evidence = self.folder / FAILED / name_scenario_folder(outcome)
+            evidence = self.folder / EVIDENCE / name_scenario_folder(outcome)
             write_evidence(evidence, outcome, records)
             self.say(f"{outcome.scenario_id} failed; its evidence is in {evidence}")
         super().scenario_finished(outcome, records)

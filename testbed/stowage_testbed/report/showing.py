@@ -15,7 +15,7 @@ from stowage_testbed.metrics.latency import SUMMARY_RANKS
 from stowage_testbed.metrics.record import list_node_columns, list_pod_columns, name_requested
 from stowage_testbed.metrics.state import sum_requested_per_node
 from stowage_testbed.page.offline import BARS, offline_page
-from stowage_testbed.report.bundle import FAILED, name_scenario_folder
+from stowage_testbed.report.bundle import EVIDENCE, name_scenario_folder
 from stowage_testbed.run.outcome import (
     CheckpointResult,
     Latency,
@@ -159,7 +159,7 @@ def _make_tables(run: RunResult) -> Iterator[Table]:
     yield Table(
         title="Evidence",
         headers=("scenario", "round", "folder in the results"),
-        rows=tuple((*_identify(one), f"{FAILED}/{name_scenario_folder(one)}") for one in failed),
+        rows=tuple((*_identify(one), f"{EVIDENCE}/{name_scenario_folder(one)}") for one in failed),
         notes=("Each has pods, nodes, events, plans, logs and the audit log as they were when the scenario failed.",),
     )
     said = tuple((*_identify(one), one.skipped) for one in run.scenarios if one.skipped)

@@ -32,6 +32,7 @@ from stowage_testbed.observe.source import PACKING_PLANS
 from stowage_testbed.reproduce.rebuilding import write_tables
 from stowage_testbed.reproduce.sweep import SweepListener, frame_of, open_sweep, write_frame
 from stowage_testbed.run.arm import Arm
+from stowage_testbed.run.cluster import open_context
 from stowage_testbed.run.context import Stopwatch
 from stowage_testbed.run.environment import clear_plans
 from stowage_testbed.run.harness import Harness
@@ -39,7 +40,6 @@ from stowage_testbed.run.listener import Listener, RunRecorder
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.scenario_run import run_scenario
-from stowage_testbed.run.session import open_context
 from stowage_testbed.scenario import timeouts
 from stowage_testbed.scenario.model import Scenario, Workload, make_steps
 from stowage_testbed.scenario.steps.action import Step
