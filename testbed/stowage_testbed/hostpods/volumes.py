@@ -132,8 +132,8 @@ def _not_ready(cause: str) -> HostPodsError:
     return HostPodsError("VolumeNotReady", f"{cause}, or mark the volume optional")
 
 
-def write_atomically(folder: Path, payload: Payload) -> bool:
-    """Make the folder show exactly the payload, by one rename; return if it changed.
+def write_atomically(folder: Path, payload: Payload) -> None:
+    """Make the folder show exactly the payload, by one rename, unless it does already.
 
     The files live in a folder of their own that ``..data`` points to; what the reader opens are links through
     ``..data``. This is the layout that kubelets use, and that programs which watch their configuration know.
@@ -144,7 +144,7 @@ def write_atomically(folder: Path, payload: Payload) -> bool:
     if former is not None:
         shown = {str(one.relative_to(current)): one.read_bytes() for one in current.rglob("*") if one.is_file()}
         if shown == {path: data for path, (data, _) in payload.items()}:
-            return False
+            return
     version = Path(tempfile.mkdtemp(prefix="..", dir=folder))
     for path, (data, mode) in payload.items():
         file = version / path
@@ -165,7 +165,6 @@ def write_atomically(folder: Path, payload: Payload) -> bool:
             (folder / name).symlink_to(Path(CURRENT) / name)
     if former is not None:
         remove_tree(folder / former)
-    return True
 
 
 def remove_tree(folder: Path) -> None:
