@@ -24,7 +24,7 @@ from stowage_testbed.compare.tables import (
 from stowage_testbed.compare.verdicts import Verdict
 from stowage_testbed.hpa.recovery import HpaRecord
 from stowage_testbed.metrics.catalogue import sum_requested
-from stowage_testbed.metrics.latency import LATENCIES
+from stowage_testbed.metrics.latency import LATENCIES, list_latencies_s
 from stowage_testbed.metrics.record import (
     RunRecord,
     count_waiting,
@@ -156,11 +156,11 @@ def thin(x: Sequence[float], y: Sequence[float], most: int = MOST_POINTS) -> Lin
 
 def distribution(records: Iterable[RunRecord], latency: str) -> Line:
     """Return the share of pods that waited at most x seconds; those that never came to the end wait for ever."""
-    found = [LATENCIES[latency](record) for record in records]
-    samples = sorted(sample for one in found for sample in one.samples_s)
+    found = [list_latencies_s(record, latency) for record in records]
+    samples = sorted(sample for samples_s, _ in found for sample in samples_s)
     if not samples:
         return Line((), ())
-    n = len(samples) + sum(one.missing for one in found)
+    n = len(samples) + sum(missing for _, missing in found)
     return thin((samples[0], *samples), (0.0, *(rank / n for rank in range(1, len(samples) + 1))))
 
 

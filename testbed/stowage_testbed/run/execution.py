@@ -32,14 +32,8 @@ MALFORMED = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
 class Execution(StepContext):
     """Carries the steps of a scenario out, and has their results: start with `carry_all_out`.
 
-    Attributes
-    ----------
-    records, checkpoints
-        What came of each step that was begun, and the state at each checkpoint.
-    evidence
-        What the scenario's `catch` names, by file, once something has failed.
-    refused
-        Whether an object or a workload is none of this cluster's.
+    `records` has what came of each step that was begun. `evidence` is what the scenario's `catch` names, by file, once
+    something has failed. `refused` says whether an object or a workload is none of this cluster's.
     """
 
     def __init__(self, run: RunContext, scenario: Scenario, recorder: RunRecorder, harness: Harness) -> None:
