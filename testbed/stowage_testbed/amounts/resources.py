@@ -48,11 +48,8 @@ def amount(quantity: str | float) -> Decimal:
 
 CPU, MEMORY = "cpu", "memory"
 
-PODS = "pods"
-"""A node takes so many pods, and each pod takes one of these."""
-
-MOST_PODS = 110
-"""What a kubelet takes where its node does not say."""
+PODS = "pods"  # A node takes so many pods, and each pod takes one of these
+MOST_PODS = 110  # What a kubelet takes where its node does not say
 
 _NONE: Mapping[str, int] = MappingProxyType({})
 
@@ -132,8 +129,7 @@ class Resources(Mapping[str, int]):
 
 NOTHING = Resources()
 
-ONE_POD = Resources(pods=1)
-"""What every pod takes besides what it asks for."""
+ONE_POD = Resources(pods=1)  # What every pod takes besides what it asks for
 
 
 def add_up(parts: Iterable[Resources]) -> Resources:

@@ -9,8 +9,7 @@ from typing import Annotated, Literal
 
 from annotated_types import Interval
 
-MOST_STAGES = 500
-"""Up to here the sum below is exact; 500 stages vary by 4 percent."""
+MOST_STAGES = 500  # Up to here the sum below is exact; 500 stages vary by 4 percent
 
 MILLI = 1000
 
@@ -130,8 +129,7 @@ def others(routing: Routing, clients: int, replicas: int) -> tuple[float, ...]:
 
 
 SLA_RANK = 0.99
-_HALVINGS = 40
-"""Steps that bring a quantile from the time-out's size to below a nanosecond."""
+_HALVINGS = 40  # Steps that bring a quantile from the time-out's size to below a nanosecond
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,8 +111,7 @@ Further = Annotated[
 ]
 Priority = Annotated[int, _like(r"-?(0|[1-9]\d{0,9})", "a whole number, as in 10", int)]
 Cpu = Annotated[int, _amount_of(CPU)]  # Milli-CPU
-Memory = Annotated[int, _amount_of(MEMORY)]
-"""Bytes, or an amount of another resource in its own whole units."""
+Memory = Annotated[int, _amount_of(MEMORY)]  # Bytes, or an amount of another resource in its own whole units
 SomeCpu = Annotated[int, _amount_of(CPU, 1)]
 SomeMemory = Annotated[int, _amount_of(MEMORY, 1)]
 Quantity = Annotated[str | float, Written(str | int | float, _quantity)]  # An amount of any resource, as it is written

@@ -35,11 +35,8 @@ if TYPE_CHECKING:
 
 Seen = TypeVar("Seen")
 
-OUTCOME = "outcome"
-"""Name of the check on what became of an overloaded service."""
-
-READY_S = 120.0
-"""Many times what a scheduler takes for a few pods on an idle cluster."""
+OUTCOME = "outcome"  # Name of the check on what became of an overloaded service
+READY_S = 120.0  # Many times what a scheduler takes for a few pods on an idle cluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +159,8 @@ def _check_sight(record: HpaRecord, observer: Observer, namespace: str) -> None:
     )
 
 
-Readings = dict[str, datetime]
-"""When each pod was measured last, by name; whole seconds."""
-
-SCRAPES = 4
-"""A new pod has a reading after its second scrape; twice that is enough."""
+Readings = dict[str, datetime]  # When each pod was measured last, by name; whole seconds
+SCRAPES = 4  # A new pod has a reading after its second scrape; twice that is enough
 
 MARGIN_S = 2.0
 """How old the reading shall be. The autoscaler looks at equal times from its creation: if that came with the scrape,
