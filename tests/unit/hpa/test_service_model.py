@@ -8,7 +8,6 @@ from stowage_testbed.hpa.model import (
     LoadWindow,
     Routing,
     Segment,
-    ServiceTime,
     Sla,
     WebService,
     load_window,
@@ -27,12 +26,12 @@ def window(clients: int, ready: int, service: WebService = SERVICE) -> LoadWindo
 
 def test_a_service_time_has_the_known_percentiles() -> None:
     """One stage: the share above t is exp(-t / mean); many are nearly constant."""
-    one, many = ServiceTime(0.2), ServiceTime(0.2, stages=500)
+    one, many = WebService(stages=1), WebService(stages=500)
 
-    assert one.longer_than(0.2) == pytest.approx(math.exp(-1))
-    assert one.longer_than(0.2 * math.log(100)) == pytest.approx(0.01)
-    assert many.longer_than(0.16) > 0.99999
-    assert many.longer_than(0.25) < 0.00001
+    assert one.alone_slower_than(0.2) == pytest.approx(math.exp(-1))
+    assert one.alone_slower_than(0.2 * math.log(100)) == pytest.approx(0.01)
+    assert many.alone_slower_than(0.16) > 0.99999
+    assert many.alone_slower_than(0.25) < 0.00001
 
 
 @pytest.mark.parametrize(
@@ -78,7 +77,7 @@ def test_who_has_a_replica_alone_never_queues() -> None:
     balanced = WebService(routing="balanced")
     alone_s = window(1, 5).p99_s
 
-    assert SERVICE.service_time.longer_than(alone_s) == pytest.approx(0.01)
+    assert SERVICE.alone_slower_than(alone_s) == pytest.approx(0.01)
     assert window(10, 100_000).p99_s == pytest.approx(window(1, 1).p99_s, rel=1e-3)
     assert window(8, 8, balanced).p99_s == window(1, 8, balanced).p99_s
     assert window(9, 8, balanced).p99_s > window(1, 8, balanced).p99_s
