@@ -9,16 +9,16 @@ from pathlib import Path
 
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.images.build import prepare
-from stowage_testbed.images.recipe import recipe_of, recipes_home, source_epoch
+from stowage_testbed.images.recipe import recipe_of, source_epoch
 from stowage_testbed.toolchain import install_tools
 
 
 def main(name: str, folder: str) -> None:
     """Prepare the build of one image."""
-    recipe, checkout = recipe_of(name), recipes_home()
+    recipe = recipe_of(name)
     install_tools(recipe.tools)
-    prepare(recipe, checkout, Path(folder))
-    print(source_epoch(recipe, checkout))  # noqa: T201 - it is the output
+    prepare(recipe, Path(folder))
+    print(source_epoch(recipe))  # noqa: T201 - it is the output
 
 
 if __name__ == "__main__":

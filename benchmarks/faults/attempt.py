@@ -23,9 +23,8 @@ from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.pod import read_pod
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.harness import Harness
-from stowage_testbed.run.listener import Listener, ScenarioRecords
+from stowage_testbed.run.listener import Listener, RunRecorder
 from stowage_testbed.run.outcome import ScenarioOutcome
-from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.scenario import timeouts
 from stowage_testbed.scenario.model import Scenario, make_steps
@@ -102,10 +101,10 @@ class Attempt(Harness, Listener):
         self._await_recovery()
         self._ask_again()
 
-    def scenario_finished(self, outcome: ScenarioOutcome, records: ScenarioRecords) -> None:
+    def scenario_finished(self, outcome: ScenarioOutcome, records: RunRecorder) -> None:
         """Take the records, and make the trial of them."""
         self._seen.error = outcome.error
-        self._seen.changes += records.changes
+        self._seen.changes += records.changes()
         self._trial = end_try(self._run, self._seen, self._number, self._seed, self._results)
 
     @contextmanager

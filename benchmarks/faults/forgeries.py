@@ -86,7 +86,7 @@ EXPECTED = "expected"
 
 RESERVED = "3G"
 REPLICAS = 2
-SIZE = Workload("forged", REPLICAS, Resources(cpu=100, memory=2 * 10**9))
+SIZE = Workload("forged", REPLICAS, requests=Resources(cpu=100, memory=2 * 10**9))
 """Fits nowhere but into room that is held for others."""
 
 

@@ -28,7 +28,7 @@ from stowage_testbed.observe.pod import read_pod
 from stowage_testbed.observe.timeline import read_pod_timelines
 from stowage_testbed.scenario.model import Workload
 
-LATE_POD = Workload("late-pod", 1, Resources(cpu=1, memory=1_000_000))
+LATE_POD = Workload("late-pod", 1, requests=Resources(cpu=1, memory=1_000_000))
 """Fits on any node that has any room at all."""
 
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 from functools import partial
 
 from benchmarks.faults.context import FaultContext
-from stowage_testbed.amounts.resources import Resources, parse_memory
+from stowage_testbed.amounts.resources import MEMORY, Resources, parse
 from stowage_testbed.api.client import ApiRefusedError, Manifest
 from stowage_testbed.api.objects import make_manifest
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
@@ -45,7 +45,7 @@ def shrink_node(context: FaultContext) -> None:
     """Take a part of the node's memory away; pods that run stay."""
     name = context.planned_node(context.way(*ROLES))
     whole = context.objects.read("Node", name)["status"]["allocatable"]["memory"]
-    left = str(int(parse_memory(whole) * LEFT_SHARE))
+    left = str(int(parse(MEMORY, whole) * LEFT_SHARE))
     _resize(context, name, left)
     if context.rng.random() < RESTORED_SHARE:
         context.on_end(partial(_resize, context, name, whole))
@@ -136,7 +136,7 @@ def compete(context: FaultContext) -> None:
     priority = {"equal": 0, "higher": HIGHER}[context.way("equal", "higher")]
     if priority:
         context.objects.create(make_priority_class(priority), or_keep=True)
-    context.apply(Workload("rival", 2, Resources(cpu=100, memory=2 * 10**9), priority=priority))
+    context.apply(Workload("rival", 2, requests=Resources(cpu=100, memory=2 * 10**9), priority=priority))
 
 
 def churn(context: FaultContext) -> None:

@@ -8,7 +8,7 @@ from statistics import median
 from benchmarks.engine import ratio_figure
 from benchmarks.live.cell import Cell, Part
 from benchmarks.live.window import PlanRow, Row, Window
-from stowage_testbed.recording.run_record import UNKNOWN
+from stowage_testbed.metrics.footprint import UNKNOWN
 from stowage_testbed.text.figure import Figure, Target, at_least, at_most, figure
 
 MIB = 1024**2

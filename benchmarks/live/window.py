@@ -17,11 +17,11 @@ from benchmarks.live.cluster import LIVE
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.helm import Release
+from stowage_testbed.metrics.footprint import Footprint, FootprintMeter
 from stowage_testbed.observe.audit import find_audit_end, read_audit_entries
 from stowage_testbed.observe.change import NS_PER_S, Change, Verb
 from stowage_testbed.observe.plan import ObservedPlan, read_plan
 from stowage_testbed.observe.timeline import read_pod_timelines
-from stowage_testbed.recording.run_record import Footprint, FootprintMeter
 
 WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 REQUESTS = "rest_client_requests_total"

@@ -15,9 +15,9 @@ from kubernetes.client import ApiClient, CoreV1Api
 from benchmarks.engine import Rounds, Say, build_of, failing_figure
 from benchmarks.upstream.harness import UpstreamBuild, run_ending
 from benchmarks.upstream.profiles import STOCK, Profile
-from stowage_testbed.amounts.resources import parse_all
+from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.api.objects import Objects, make_manifest
-from stowage_testbed.base.child import log_tail, quoted_log
+from stowage_testbed.base.child import log_end
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.cluster.base import Cluster
@@ -71,8 +71,7 @@ class Suite:
             )
             if found is None:
                 raise StowageError(
-                    "upstream's tests could not be listed; the last lines:\n"
-                    f"{quoted_log(log_tail(Path(folder) / OUTPUT))}"
+                    f"upstream's tests could not be listed; the last lines:\n{log_end(Path(folder) / OUTPUT)}"
                 )
         specs = [read_spec(one) for one in found if one["State"] != "skipped"]
         return sorted(specs, key=lambda one: one.name)
@@ -100,8 +99,7 @@ class Suite:
         ran = [one for one in found if one.get("NumAttempts")]
         if not ran:
             raise StowageError(
-                f"upstream's program did not run the test {spec.name!r}; its last "
-                f"lines:\n{quoted_log(log_tail(kept / OUTPUT))}"
+                f"upstream's program did not run the test {spec.name!r}; its last lines:\n{log_end(kept / OUTPUT)}"
             )
         (one,) = ran
         return SpecResult(
@@ -140,7 +138,7 @@ def read_spec(report: Mapping[str, Any]) -> Spec:
 NODES = NodePool(
     "node",
     6,
-    parse_all({"cpu": "4", "memory": "8Gi", "pods": 110, "ephemeral-storage": "100Gi"}),
+    Resources.of_list({"cpu": "4", "memory": "8Gi", "pods": 110, "ephemeral-storage": "100Gi"}),
     zones=("a", "b", "c"),
 )
 """Two nodes in each of three zones: what upstream's tests ask of a cluster."""

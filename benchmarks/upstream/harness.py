@@ -18,7 +18,7 @@ import yaml
 
 from benchmarks.upstream.profiles import CHOSEN, Profile
 from stowage_testbed.base import layout
-from stowage_testbed.base.child import log_tail, quoted_log
+from stowage_testbed.base.child import log_end
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.toolchain import choose_minor, tool_path
 from stowage_testbed.toolchain.golang import find_go, go_environment
@@ -213,7 +213,7 @@ class Harness:
             )  # fmt: skip
             said = output.read_text(encoding="utf-8", errors="replace")
             (kept / "output.log").write_text(said, encoding="utf-8")
-            end = quoted_log(log_tail(output))
+            end = log_end(output)
         files = sorted(kept.glob(f"{BENCHMARK}_benchmark_*.json"))
         # Those of perf-dash, of the run that has just ended.
         items = json.loads(files[-1].read_text(encoding="utf-8"))["dataItems"] if files else None

@@ -32,7 +32,7 @@ def a_comparison(
         seed=1,
         environment={"machine": {"cpus": 2}, "source": {"commit": "abc"}},
         preflight=(
-            PreflightRow("own", "QPS", {arms[0]: "50", arms[-1]: "100"}, False, "why"),
+            PreflightRow("own", "QPS", {arms[0]: "50", arms[-1]: "100"}, False),
             PreflightRow("own", "parallelism", dict.fromkeys(arms, "16"), True),
         ),
         speed=speed,

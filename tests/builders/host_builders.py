@@ -10,7 +10,7 @@ from typing import Any
 from stowage_testbed.api.client import JSON
 from stowage_testbed.hostpods.container import PodSandbox
 from stowage_testbed.hostpods.node import LONGEST_BACKOFF_S, ApiServer, LoopClock, Manifest
-from stowage_testbed.hostpods.volumes import Mounts
+from stowage_testbed.hostpods.volumes import Volumes
 
 API_URL = "https://127.0.0.1:6443"
 
@@ -36,6 +36,8 @@ def a_pod(*containers: Manifest, **spec: Any) -> dict[str, Any]:
 
 class MemoryApi(ApiServer):
     """Objects by the end of their path, and numbered tokens."""
+
+    url = API_URL
 
     def __init__(self, clock: LoopClock) -> None:
         self.objects: dict[str, Manifest] = {}
@@ -87,14 +89,10 @@ class JumpingClock(LoopClock):
         await asyncio.sleep(0)
 
 
-def a_place(folder: Path, clock: LoopClock | None = None) -> PodSandbox:
+def a_place(folder: Path, clock: LoopClock | None = None, pod: str = "01234567") -> PodSandbox:
     """Return a pod's place below a test's folder."""
-    pod_folder = folder / "hostpods" / "01234567"
-    pod_folder.mkdir(parents=True)
-    return PodSandbox(
-        folder=pod_folder,
-        mounts=Mounts(folder / "mnt", pod_folder / "volumes"),
-        api_url=API_URL,
-        clock=clock or LoopClock(),
-        longest_backoff_s=LONGEST_BACKOFF_S,
-    )
+    pod_folder, clock = folder / "hostpods" / pod, clock or LoopClock()
+    pod_folder.mkdir(parents=True, exist_ok=True)
+    api = MemoryApi(clock)
+    volumes = Volumes(pod_folder / "volumes", folder / "mnt", api, clock)
+    return PodSandbox(pod_folder, volumes, api, clock, LONGEST_BACKOFF_S)

@@ -2,22 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 from amounts import GPU, asked, size, taken
 
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
-from stowage_testbed.observe.change import Receipt
+from stowage_testbed.observe.audit import BEGINNING
+from stowage_testbed.observe.change import Receipt, Window
 from stowage_testbed.observe.plan import ObservedPlan, read_plan
-from stowage_testbed.report.bundle import Bundle, EvidenceWriter
-from stowage_testbed.run.listener import ScenarioRecords
+from stowage_testbed.report.bundle import Bundle
+from stowage_testbed.run.listener import RunRecorder
 from stowage_testbed.run.outcome import (
-    CheckpointRecord,
+    CheckpointResult,
     RunOutcome,
     ScenarioOutcome,
     StepRecord,
-    Window,
     find_divergences,
     make_checkpoint,
     make_latency,
@@ -35,19 +36,21 @@ PASSED = CheckResult("placed", True, "2", "2")
 FAILED = CheckResult("placed", False, "3", "2", "pod c is pending")
 
 
-def a_checkpoint(
-    nodes: Mapping[str, Sequence[str]], name: str = BEFORE, *, gpus: int = 0, is_planned: bool = False
-) -> CheckpointRecord:
-    """Return a checkpoint at which each workload's pods stand on these nodes.
+def a_state(nodes: Mapping[str, Sequence[str]], gpus: int = 0) -> ClusterState:
+    """Return a state in which each workload's pods stand on these nodes.
 
     The second node has GPUs, if any are asked for, and every pod takes one.
     """
     second = NodeState("n2", size(1000, 4 * GB, more={GPU: gpus}))
     requests = taken(100, 2 * GB, {GPU: min(gpus, 1)})
-    state = ClusterState(
+    return ClusterState(
         (NodeState("n1", size(1000, 4 * GB)), second),
         tuple(PodState(workload, place or None, requests) for workload, places in nodes.items() for place in places),
     )
+
+
+def a_checkpoint(name: str, state: ClusterState, *, is_planned: bool = False) -> CheckpointResult:
+    """Return a checkpoint of this state."""
     waited_s = [0.001 * number for number in range(1, 11)]
     return make_checkpoint(name, state, make_latency(waited_s, [0.002, 0.005]), 1.5, is_planned=is_planned)
 
@@ -67,7 +70,7 @@ def an_outcome(
     """Return the outcome of a small scenario; `nodes` maps workloads to nodes."""
     nodes = nodes or {"a": ["n1"], "b": ["n2"]}
     pods = asked(100, 2 * GB)
-    workload = tuple(Workload(one, len(on), pods) for one, on in nodes.items())
+    workload = tuple(Workload(one, len(on), requests=pods) for one, on in nodes.items())
     scenario = Scenario(
         name=name,
         description="Two pods.",
@@ -77,12 +80,13 @@ def an_outcome(
         steps=imply_steps(workload),
         path=path,
     )
-    checkpoints = [a_checkpoint(nodes, gpus=gpus)] if settled else []
+    states = {BEFORE: a_state(nodes, gpus)} if settled else {}
     if after:
-        checkpoints.append(a_checkpoint(after, AFTER, gpus=gpus, is_planned=True))
+        states[AFTER] = a_state(after, gpus)
     return make_outcome(
         scenario,
-        checkpoints=tuple(checkpoints),
+        checkpoints=tuple(a_checkpoint(name, state, is_planned=name == AFTER) for name, state in states.items()),
+        states=states,
         checks=checks if settled else (),
         durations_s={BEFORE: 1.5},
         **{"repeat": 1, **more},
@@ -103,14 +107,16 @@ def a_stepped_outcome(
         name="burst/small",
         description="Pods come.",
         nodes=(POOL,),
-        workload=(Workload("web", 0, asked(100, 2 * GB)),),
+        workload=(Workload("web", 0, requests=asked(100, 2 * GB)),),
         steps=(step,),
         path=path,
     )
+    state = a_state(nodes or {"web": ["n1", ""]})
     return make_outcome(
         scenario,
         steps=(StepRecord(step.number, step.kind, step.line, step.action.in_words(), 0.5, facts or {}, error),),
-        checkpoints=(a_checkpoint(nodes or {"web": ["n1", ""]}, END),),
+        checkpoints=(a_checkpoint(END, state),),
+        states={END: state},
         window=Window(Receipt(10**9, 0), Receipt(3 * 10**9, 0)),
         error=error,
         durations_s={END: 2.0},
@@ -145,26 +151,25 @@ def a_plan(name: str = "plan-1") -> ObservedPlan:
     )
 
 
-def some_records(audit_log: Path) -> ScenarioRecords:
-    """Return records of a scenario that left none."""
-    return ScenarioRecords(
-        namespace="ns",
-        changes=(),
-        bodies={},
-        log_texts={"deterministic-scheduler": "one line\n"},
+def some_records(audit_log: Path, nodes: Sequence[Mapping[str, Any]] = ()) -> RunRecorder:
+    """Return what was recorded of a scenario in which little happened."""
+    records = SimpleNamespace(
+        changes=tuple,
+        bodies=lambda kind: nodes if kind == "Node" else [],
+        log_texts=lambda: {"deterministic-scheduler": "one line\n"},
         audit_log=audit_log,
+        audit_start=BEGINNING,
         values={"deterministic": {"profile": "deterministic"}},
-        scheduler_config={"deterministic": "kind: KubeSchedulerConfiguration\n"},
+        scheduler_configs={"deterministic": "kind: KubeSchedulerConfiguration\n"},
     )
+    return cast("RunRecorder", records)
 
 
 def saved_bundle(folder: Path, run: RunOutcome, environment: Mapping[str, Any] | None = None) -> Path:
     """Write a run's bundle as `stowage run` does, and return its folder."""
     bundle = Bundle(folder, run.run, environment or {})
-    evidence = EvidenceWriter(bundle.folder, lambda _line: None)
     bundle.run_started(run.run, len(run.scenarios))
     for outcome in run.scenarios:
-        for listener in (bundle, evidence):
-            listener.scenario_finished(outcome, some_records(folder / "audit.log"))
+        bundle.scenario_finished(outcome, some_records(folder / "audit.log"))
     bundle.run_finished(run)
     return bundle.folder

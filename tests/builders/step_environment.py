@@ -8,7 +8,7 @@ from typing import Any
 from stowage_testbed.api.pod_templates import PodOverrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.harness import Harness
-from stowage_testbed.run.listener import Listener, ScenarioRecords
+from stowage_testbed.run.listener import Listener, RunRecorder
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.scenario.load import load_file
@@ -43,7 +43,7 @@ class Served(Harness, Listener):
         self.window_listener = window_listener
         self.pods: list[dict[str, Any]] = []
 
-    def scenario_finished(self, outcome: ScenarioOutcome, records: ScenarioRecords) -> None:
+    def scenario_finished(self, outcome: ScenarioOutcome, records: RunRecorder) -> None:
         """List the pods."""
         self.pods = self._context.objects.list_all("Pod", records.namespace)
 

@@ -9,14 +9,9 @@ from decimal import ROUND_HALF_UP, Decimal
 
 from stowage_testbed.amounts.resources import QuantityError, amount
 
-MICROS = 10**6
-"""Parts of a unit of the currency."""
-
-MOST_MICROS = 2**43
-"""The most that the optimiser takes for an hour of a node."""
-
-HOURS_A_MONTH = 730
-"""As the clouds count: 365 days of 24 hours, by 12."""
+MICROS = 10**6  # Parts of a unit of the currency
+MOST_MICROS = 2**43  # The most that the optimiser takes for an hour of a node
+HOURS_A_MONTH = 730  # As the clouds count: 365 days of 24 hours, by 12
 
 _CENT = Decimal("0.01")
 

@@ -36,21 +36,6 @@ class QuantityError(StowageError, ValueError):
     """A text is not an amount of the resource that was asked for."""
 
 
-def parse_cpu(quantity: str | float) -> int:
-    """Return an amount of CPU in milli-CPU: `4`, `0.5`, `100m`."""
-    return _whole(amount(quantity) * 1000, quantity, "is finer than 1m; write whole milli-CPU, as in 100m")
-
-
-def parse_memory(quantity: str | float) -> int:
-    """Return an amount of memory in bytes: `4G`, `512Mi`, `128e6`."""
-    return _whole(amount(quantity), quantity, "is no whole number of bytes; write 2G or 512Mi")
-
-
-def parse_count(quantity: str | float) -> int:
-    """Return an amount of something that is counted: pods, GPUs."""
-    return _whole(amount(quantity), quantity, "is no whole number")
-
-
 def amount(quantity: str | float) -> Decimal:
     """Return the exact value of a quantity; a QuantityError if the text does not follow Kubernetes' grammar."""
     match = _QUANTITY.fullmatch(str(quantity).strip())
@@ -61,37 +46,10 @@ def amount(quantity: str | float) -> Decimal:
     return Decimal(match["number"]).scaleb(exponent) * _SUFFIXES[suffix or ""]
 
 
-def format_cpu(cpu_milli: int) -> str:
-    """Return milli-CPU as a quantity: `4`, `250m`."""
-    cores, rest = divmod(cpu_milli, 1000)
-    return f"{cpu_milli}m" if rest else str(cores)
-
-
-def format_memory(memory_bytes: int) -> str:
-    """Return bytes as the shortest exact quantity: `4G`, `512Mi`, `1500001`."""
-    candidates = [str(memory_bytes)]
-    for suffix in ("k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti"):
-        number, rest = divmod(memory_bytes, int(_SUFFIXES[suffix]))
-        if not rest and number:
-            candidates.append(f"{number}{suffix}")
-    return min(candidates, key=len)
-
-
-def _whole(value: Decimal, quantity: str | float, why_not: str) -> int:
-    if value < 0:
-        raise QuantityError(f"{quantity!r} is negative; write 0 or more")
-    if value != value.to_integral_value():
-        raise QuantityError(f"{quantity!r} {why_not}")
-    return int(value)
-
-
 CPU, MEMORY = "cpu", "memory"
 
-PODS = "pods"
-"""A node takes so many pods, and each pod takes one of these."""
-
-MOST_PODS = 110
-"""What a kubelet takes where its node does not say."""
+PODS = "pods"  # A node takes so many pods, and each pod takes one of these
+MOST_PODS = 110  # What a kubelet takes where its node does not say
 
 _NONE: Mapping[str, int] = MappingProxyType({})
 
@@ -121,7 +79,7 @@ class Resources(Mapping[str, int]):
 
     def quantities(self) -> dict[str, str]:
         """Return the amounts as a Kubernetes resource list."""
-        return {name: format_cpu(amount) if name == CPU else str(amount) for name, amount in self.items()}
+        return {name: spell(name, amount) if name == CPU else str(amount) for name, amount in self.items()}
 
     def fits(self, room: Resources) -> bool:
         """Return whether there is enough of all that is asked for; of other resources there may be too little."""
@@ -171,8 +129,7 @@ class Resources(Mapping[str, int]):
 
 NOTHING = Resources()
 
-ONE_POD = Resources(pods=1)
-"""What every pod takes besides what it asks for."""
+ONE_POD = Resources(pods=1)  # What every pod takes besides what it asks for
 
 
 def add_up(parts: Iterable[Resources]) -> Resources:
@@ -196,21 +153,26 @@ def in_bytes(name: str) -> bool:
 
 def parse(name: str, quantity: str | float) -> int:
     """Return an exact amount of a resource; a QuantityError if it is none, negative, or no whole number."""
+    value = amount(quantity) * (1000 if name == CPU else 1)
+    if value < 0:
+        raise QuantityError(f"{quantity!r} is negative; write 0 or more")
+    if value == value.to_integral_value():
+        return int(value)
     if name == CPU:
-        return parse_cpu(quantity)
-    return parse_memory(quantity) if in_bytes(name) else parse_count(quantity)
-
-
-def parse_all(quantities: Mapping[str, str | float]) -> Resources:
-    """Return the exact amounts of a list; raises what `parse` does."""
-    return Resources({name: parse(name, quantities[name]) for name in quantities})
+        raise QuantityError(f"{quantity!r} is finer than 1m; write whole milli-CPU, as in 100m")
+    raise QuantityError(f"{quantity!r} is no whole number{' of bytes; write 2G or 512Mi' if in_bytes(name) else ''}")
 
 
 def spell(name: str, amount: int) -> str:
-    """Return an amount of a resource as a file has it: 250m, 4Gi, 3."""
+    """Return an amount of a resource as the shortest exact quantity: 250m, 4Gi, 1500001, 3."""
     if name == CPU:
-        return format_cpu(amount)
-    return format_memory(amount) if in_bytes(name) else str(amount)
+        return f"{amount}m" if amount % 1000 else str(amount // 1000)
+    candidates = [str(amount)]
+    for suffix in ("k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti") if in_bytes(name) else ():
+        number, rest = divmod(amount, int(_SUFFIXES[suffix]))
+        if not rest and number:
+            candidates.append(f"{number}{suffix}")
+    return min(candidates, key=len)
 
 
 _FIELDS = {CPU: "cpu_milli", MEMORY: "memory_bytes", "ephemeral-storage": "ephemeral_storage_bytes", PODS: "pods"}

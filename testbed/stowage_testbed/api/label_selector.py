@@ -59,8 +59,7 @@ class Requirement:
 def requirements_of(selector: Mapping[str, Any]) -> tuple[Requirement, ...]:
     """Return what a LabelSelector demands; an empty one demands nothing."""
     return tuple(
-        Requirement(one["key"], one["operator"], tuple(one.get("values") or ()))
-        for one in both(selector, {})["matchExpressions"]
+        Requirement(one["key"], one["operator"], tuple(one.get("values") or ())) for one in _expressions(selector)
     )
 
 
@@ -71,16 +70,10 @@ def selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
 
 def both(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     """Return a LabelSelector that selects what both do."""
-    return {
-        "matchExpressions": [
-            requirement
-            for selector in (one, other)
-            for requirement in (
-                *(
-                    {"key": key, "operator": "In", "values": [value]}
-                    for key, value in (selector.get("matchLabels") or {}).items()
-                ),
-                *(selector.get("matchExpressions") or ()),
-            )
-        ]
-    }
+    return {"matchExpressions": _expressions(one) + _expressions(other)}
+
+
+def _expressions(selector: Mapping[str, Any]) -> list[dict[str, Any]]:
+    labels = (selector.get("matchLabels") or {}).items()
+    equal = [{"key": key, "operator": "In", "values": [value]} for key, value in labels]
+    return equal + list(selector.get("matchExpressions") or ())

@@ -106,12 +106,8 @@ class Objects:
 
     def evict(self, name: str, *, namespace: str, uid: str) -> None:
         """Ask for a pod to be evicted; a budget may refuse it."""
-        eviction = {
-            "apiVersion": "policy/v1",
-            "kind": "Eviction",
-            "metadata": {"name": name, "namespace": namespace},
-            "deleteOptions": {"preconditions": {"uid": uid}},
-        }
+        options = {"preconditions": {"uid": uid}}
+        eviction = make_manifest("policy/v1", "Eviction", name, namespace, deleteOptions=options)
         path = self._path("Pod", namespace, name, "eviction")
         self._ask("POST", path, f"evict Pod {name}", eviction)
 

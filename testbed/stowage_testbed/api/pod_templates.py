@@ -26,11 +26,11 @@ def change_pods(manifest: Mapping[str, Any], change: Change) -> Manifest:
     return {key: _change(value, change) for key, value in manifest.items()}
 
 
-def add_labels(pod: Manifest, labels: Mapping[str, str]) -> Manifest:
-    """Return what describes a pod with further labels."""
+def add_metadata(pod: Manifest, **further: Mapping[str, str]) -> Manifest:
+    """Return what describes a pod with further ``labels`` or ``annotations``."""
     metadata = pod.get("metadata") or {}
-    all_labels = {**(metadata.get("labels") or {}), **labels}
-    return {**pod, "metadata": {**metadata, "labels": all_labels}}
+    merged = {name: {**(metadata.get(name) or {}), **more} for name, more in further.items()}
+    return {**pod, "metadata": {**metadata, **merged}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +54,10 @@ def apply_overrides(manifest: Manifest, pod_overrides: PodOverrides | None) -> M
 
 def override_pod(pod: Manifest, pod_overrides: PodOverrides) -> Manifest:
     """Return what describes a pod with the overrides."""
-    metadata = pod.get("metadata", {})
-    annotations = {**pod_overrides.annotations, **metadata.get("annotations", {})}
-    return {
-        **pod,
-        "metadata": {
-            **metadata,
-            "labels": {**pod_overrides.labels, **metadata.get("labels", {})},
-            **({"annotations": annotations} if annotations else {}),
-        },
-        "spec": {**pod["spec"], "schedulerName": pod_overrides.scheduler_name},
-    }
+    overrides = {"labels": pod_overrides.labels, "annotations": pod_overrides.annotations}
+    own = pod.get("metadata") or {}
+    further = {name: {**more, **(own.get(name) or {})} for name, more in overrides.items() if more}
+    return {**add_metadata(pod, **further), "spec": {**pod["spec"], "schedulerName": pod_overrides.scheduler_name}}
 
 
 def spell_duration(seconds: float) -> str:
@@ -74,10 +67,7 @@ def spell_duration(seconds: float) -> str:
 
 def spell_lifetime(pod: Manifest, seconds: float) -> Manifest:
     """Return what describes a pod that is done after so many seconds."""
-    metadata = pod.get("metadata") or {}
-    annotations = dict(metadata.get("annotations") or {})
-    annotations[LIFETIME] = spell_duration(seconds)
-    return {**pod, "metadata": {**metadata, "annotations": annotations}}
+    return add_metadata(pod, annotations={LIFETIME: spell_duration(seconds)})
 
 
 def _change(value: Any, change: Change) -> Any:

@@ -3,6 +3,7 @@
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -78,10 +79,6 @@ class Child:
         if self._process.stdin is not None:
             self._process.stdin.close()
 
-    def log_end(self, lines: int = TAIL_LINES) -> str:
-        """Return the end of its log as an error message shows it."""
-        return "\n".join(log_tail(self.log, lines)) or "(it wrote nothing)"
-
 
 def end_child(process: subprocess.Popen[bytes], patience_s: float) -> None:
     """Ask a child to end, kill it after ``patience_s``, and collect its end."""
@@ -93,15 +90,10 @@ def end_child(process: subprocess.Popen[bytes], patience_s: float) -> None:
         process.wait()
 
 
-def quoted_log(tail: Sequence[str]) -> str:
-    """Return a log's last lines as an error message shows them."""
-    return "\n  ".join(tail) or "(it wrote nothing)"
-
-
-def log_tail(file: Path, lines: int = TAIL_LINES) -> list[str]:
-    """Return the last lines of a log, none if there is no log."""
-    try:
+def log_end(file: Path, lines: int = TAIL_LINES, indent: str = "") -> str:
+    """Return the last lines of a log, if there is one, as an error message shows them."""
+    text = ""
+    with suppress(OSError):
         text = file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return []
-    return [line for line in text.splitlines() if line.strip()][-lines:]
+    tail = [line for line in text.splitlines() if line.strip()][-lines:] or ["(it wrote nothing)"]
+    return "\n".join(indent + line for line in tail)

@@ -13,7 +13,7 @@ from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.kinds import DEFINITION
 from stowage_testbed.api.label_selector import selects
 from stowage_testbed.capture.reading import Found, key_of
-from stowage_testbed.capture.workloads import HOSTNAME, CapturedWorkload, Note, capture_pods, require
+from stowage_testbed.capture.workloads import HOSTNAME, LACKING, CapturedWorkload, Notes, capture_pods, require
 from stowage_testbed.cluster.components import HOST_TAINT
 from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, Taint
 from stowage_testbed.observe.node import read_node
@@ -50,7 +50,7 @@ class Capture:
     workloads: tuple[CapturedWorkload, ...]
     objects: tuple[Manifest, ...]
     quotas: tuple[Manifest, ...]
-    notes: tuple[Note, ...]
+    notes: Notes
 
     @property
     def pods(self) -> int:
@@ -65,7 +65,7 @@ class Capture:
 
 def capture(found: Found) -> Capture:
     """Return what scheduling depends on, nodes and workloads under their new names."""
-    workloads, notes = capture_pods(found)
+    workloads, of_pods = capture_pods(found)
     asking = ("PersistentVolume", "StorageClass", "RuntimeClass", "ResourceSlice")
     bodies = [*(one.spec for one in workloads), *(one for kind in asking for one in found.of(kind))]
     pools, names, cordoned = capture_nodes(found.of("Node"), {HOSTNAME, *_list_asked(bodies)})
@@ -73,13 +73,13 @@ def capture(found: Found) -> Capture:
     labels = {one["metadata"]["name"]: one["metadata"].get("labels") or {} for one in found.of("Namespace")}
     in_one = OneNamespace({**{name: {} for name in used}, **labels}, used)
     objects = ObjectCapture(found, workloads, names, in_one)
-    notes += [*objects.notes, *(Note(f"{kind}s, which may not be listed") for kind in found.unread)]
+    notes = {**of_pods, **objects.notes} | {f"{LACKING}{kind}s, which may not be listed": () for kind in found.unread}
     if found.unreadable:
-        notes.append(Note(f"{found.unreadable} items that are no Kubernetes objects"))
+        notes[f"{LACKING}{found.unreadable} items that are no Kubernetes objects"] = ()
     taints = {taint.key for pool in pools for taint in pool.taints} & {*OF_CONDITIONS.values()}
     classes = {one["metadata"]["name"] for one in found.of("RuntimeClass")}
     settled = tuple(_settle(one, names, sorted(taints), classes, in_one) for one in workloads)
-    return Capture(pools, names, cordoned, settled, tuple(objects.manifests), tuple(objects.quotas), tuple(notes))
+    return Capture(pools, names, cordoned, settled, tuple(objects.manifests), tuple(objects.quotas), notes)
 
 
 def _settle(
@@ -207,13 +207,13 @@ class ObjectCapture:
         self._workloads = workloads
         self._node_names = node_names
         self._in_one = in_one
-        self.notes: list[Note] = []
+        self.notes: dict[str, Sequence[str]] = {}
         self.manifests = list(self._list_all())
         """In an order in which they can be made."""
         self.quotas = list(self._list_quotas())
         """For after the pods."""
         if foreign := found.foreign():
-            self.notes.append(Note("kinds that Kubernetes' scheduler does not know", tuple(foreign)))
+            self.notes[f"{LACKING}kinds that Kubernetes' scheduler does not know"] = foreign
 
     def _list_all(self) -> Iterator[Manifest]:
         found = self._found
@@ -239,7 +239,7 @@ class ObjectCapture:
         """Yield quotas; of classes of priority they name those that a run makes."""
         quotas = self._found.of("ResourceQuota")
         if self._in_one.apart and quotas:
-            self.notes.append(Note(f"{len(quotas)} quotas, which are of one namespace each"))
+            self.notes[f"{LACKING}{len(quotas)} quotas, which are of one namespace each"] = ()
             return
         priorities = self._found.of("PriorityClass")
         classes = {one["metadata"]["name"]: name_priority_class(int(one["value"])) for one in priorities}
@@ -286,7 +286,7 @@ class ObjectCapture:
                 spec = {"drivers": [{**driver, "nodeID": name} for driver in limits]}
                 yield {**_strip(one), "metadata": {"name": name}, "spec": spec}
         if unknown:
-            self.notes.append(Note(f"{unknown} claims or volumes that were not among what was read"))
+            self.notes[f"{LACKING}{unknown} claims or volumes that were not among what was read"] = ()
 
     def _pair_claims(self) -> Iterator[tuple[tuple[str, str], str]]:
         """Yield the old namespace and name of each claim, and its new name."""
@@ -310,7 +310,7 @@ class ObjectCapture:
         claims = self._found.of("ResourceClaim")
         yield from (self._move(one) for one in claims if not one["metadata"].get("ownerReferences"))
         if held := sum(bool((one.get("status") or {}).get("allocation")) for one in claims):
-            self.notes.append(Note(f"which devices {held} claims have been given"))
+            self.notes[f"{LACKING}which devices {held} claims have been given"] = ()
 
 
 def rename_nodes(value: Any, names: Mapping[str, str]) -> Any:

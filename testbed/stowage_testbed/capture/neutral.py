@@ -138,7 +138,7 @@ def make_neutral(captured: Capture) -> Capture:
         tuple(workloads),
         tuple(_rename_object(rename_nodes(one, names), own, plain) for one in captured.objects),
         tuple(_rename_object(one, own, plain) for one in captured.quotas),
-        tuple(replace(one, names=()) for one in captured.notes),
+        dict.fromkeys(captured.notes, ()),
     )
 
 

@@ -3,7 +3,7 @@
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -34,18 +34,13 @@ HOSTNAME = "kubernetes.io/hostname"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"  # Of an affinity the part that nodes have to meet
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
-    """What of a cluster is otherwise in the scenario, or not at all, and the names of what it is about."""
+Notes = Mapping[str, Sequence[str]]
+"""What of a cluster is otherwise in the scenario, or not at all, and the names of what it is about."""
 
-    text: str
-    names: tuple[str, ...] = ()
-    lacking: bool = True
 
-    def in_words(self) -> str:
-        """Return the note in one line."""
-        said = f"{self.text} ({first_of(self.names, 3)})" if self.names else self.text
-        return f"{'not taken along' if self.lacking else 'otherwise than it was'}: {said}"
+def notes_in_words(notes: Notes) -> list[str]:
+    """Return each note in one line."""
+    return [f"{text} ({first_of(names, 3)})" if names else text for text, names in notes.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +73,16 @@ class CapturedWorkload:
         return json.dumps((self.labels, self.spec), sort_keys=True)
 
 
-_UNLISTED = "pods on nodes that are not listed: they do not wait, and have no room here"
-_LEAVING_UNBOUND = "pods that were about to end and had no node: nobody places them any more"
-_LACKING = frozenset({_UNLISTED, _LEAVING_UNBOUND})
-_LEAVING = "pods that were about to end stay, so that they hold their room"
-_RESIZED = "pods whose resize was not finished request what the scheduler counts for them"
-_REVISIONS = "workloads whose pods differ, as by several revisions, are one for each kind of pod"
+LACKING, _OTHERWISE = "not taken along: ", "otherwise than it was: "  # Beginnings of notes
+
+_UNLISTED = f"{LACKING}pods on nodes that are not listed: they do not wait, and have no room here"
+_LEAVING_UNBOUND = f"{LACKING}pods that were about to end and had no node: nobody places them any more"
+_LEAVING = f"{_OTHERWISE}pods that were about to end stay, so that they hold their room"
+_RESIZED = f"{_OTHERWISE}pods whose resize was not finished request what the scheduler counts for them"
+_REVISIONS = f"{_OTHERWISE}workloads whose pods differ, as by several revisions, are one for each kind of pod"
 
 
-def capture_pods(found: Found) -> tuple[list[CapturedWorkload], list[Note]]:
+def capture_pods(found: Found) -> tuple[list[CapturedWorkload], Notes]:
     """Return the pods that hold room or wait for it by their workloads, and what is not so among them."""
     deployments = {
         key_of(one): owner["name"]
@@ -123,7 +119,7 @@ def capture_pods(found: Found) -> tuple[list[CapturedWorkload], list[Note]]:
         if len(split) > 1 and kind != "Pod":
             notes[_REVISIONS].append(f"{namespace}/{name}")
         workloads += split
-    return _number_names(workloads), [Note(text, tuple(names), text in _LACKING) for text, names in notes.items()]
+    return _number_names(workloads), notes
 
 
 def _find_family(pod: Manifest, deployments: Mapping[tuple[str, str], str]) -> tuple[str, str, str]:

@@ -14,7 +14,7 @@ from stowage_testbed.amounts.resources import CPU, MEMORY, PODS, spell
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.base.files import write_whole
 from stowage_testbed.capture.capture import Capture
-from stowage_testbed.capture.workloads import CapturedWorkload
+from stowage_testbed.capture.workloads import CapturedWorkload, notes_in_words
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.manifests import SCALED
@@ -48,7 +48,7 @@ def write_scenario(captured: Capture, folder: Path) -> Path:
             raise InputError(f"there is already a file {one}; choose another folder, or remove it")
     folder.mkdir(parents=True, exist_ok=True)
     document = _make_document(captured, folder.resolve().name)
-    notes = (f"{said[0].upper()}{said[1:]}." for said in (one.in_words() for one in captured.notes))
+    notes = (f"{said[0].upper()}{said[1:]}." for said in notes_in_words(captured.notes))
     text = "".join(f"# {line}\n" for line in (_HEAD, *notes))
     for other, manifests in beside.items():
         if manifests:

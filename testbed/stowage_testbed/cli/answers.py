@@ -6,7 +6,7 @@ import json
 import re
 import sys
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
@@ -17,7 +17,7 @@ import typer
 from stowage_testbed.api.label_selector import both, parse_selector
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli.main import app
-from stowage_testbed.cli.options import AsJson, ClusterChoice, Lists, choosing_cluster, write_output
+from stowage_testbed.cli.options import AsJson, ClusterChoice, Lists, with_option_groups, write_output
 from stowage_testbed.cli.plan_control import PlanApi, carry_out
 from stowage_testbed.run.request import SIMULATOR, install_needed
 
@@ -25,39 +25,59 @@ if TYPE_CHECKING:
     from stowage_testbed.whatif.findings import Defragmentation, Findings
     from stowage_testbed.whatif.inventory import Inventory
 
-PriceFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--prices",
-        help="CSV or YAML file with the price of an hour by instance type, for nodes without the label "
-        "stowage.dev/hourly-price.",
-    ),
-]
-OtherPrices = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--price",
-        metavar="[SELECTOR:]PRICE",
-        help="Price of an hour of every other node, as in 0.10, or of those with a label, as in pool=spot:0.03; "
-        "repeatable.",
-    ),
-]
-Values = Annotated[
-    Path | None,
-    typer.Option(
-        help="Values of a release, as helm get values --all -o yaml prints them: use their scheduler, rules and limits "
-        "instead of the chart's defaults."
-    ),
-]
-TimeLimit = Annotated[float, typer.Option(min=0.1, help="Seconds for the whole answer, after reading.")]
-MaxMoves = Annotated[int | None, typer.Option(min=0, help="Consider only plans with at most this many moves.")]
-Everything = Annotated[bool, typer.Option("--all", help="Print every finding after the summary.")]
-Output = Annotated[Path | None, typer.Option(help="Also write every finding to this file, as JSON.")]
-
 STALE_S = 15.0
 """An answer is about the cluster as it was no longer ago when its question began."""
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerOptions:
+    """What is asked about, by whose rules, and how the answer is shown."""
+
+    file: Lists = None
+    prices: Annotated[
+        Path | None,
+        typer.Option(
+            help="CSV or YAML file with the price of an hour by instance type, for nodes without the label "
+            "stowage.dev/hourly-price."
+        ),
+    ] = None
+    price: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[SELECTOR:]PRICE",
+            help="Price of an hour of every other node, as in 0.10, or of those with a label, as in pool=spot:0.03; "
+            "repeatable.",
+        ),
+    ] = None
+    max_moves: Annotated[int | None, typer.Option(min=0, help="Consider only plans with at most this many moves.")] = (
+        None
+    )
+    values: Annotated[
+        Path | None,
+        typer.Option(
+            help="Values of a release, as helm get values --all -o yaml prints them: use their scheduler, rules and "
+            "limits instead of the chart's defaults."
+        ),
+    ] = None
+    everything: Annotated[bool, typer.Option("--all", help="Print every finding after the summary.")] = False
+    output: Annotated[Path | None, typer.Option(help="Also write every finding to this file, as JSON.")] = None
+    as_json: AsJson = False
+
+    def show(self, found: Findings | Defragmentation) -> None:
+        """Print an answer, and write it to the file."""
+        from stowage_testbed.text.tables import terminal_text  # noqa: PLC0415
+        from stowage_testbed.whatif.screen import screen, tables  # noqa: PLC0415
+
+        document = json.dumps(found.document(), indent=2)
+        details = f"\n\n{terminal_text(tables(found))}" if self.everything else ""
+        typer.echo(document if self.as_json else f"{screen(found)}{details}")
+        if self.output:
+            write_output(self.output, f"{document}\n", "--output")
+
+
+TimeLimit = Annotated[float, typer.Option(min=0.1, help="Seconds for the whole answer, after reading.")]
 
 
 class EmptiedNodes(StrEnum):
@@ -69,25 +89,18 @@ class EmptiedNodes(StrEnum):
 
 
 @app.command()
-@choosing_cluster
+@with_option_groups
 def whatif(
     *,
     which: ClusterChoice,
-    file: Lists = None,
     kubernetes: Annotated[
         str | None,
         typer.Option(
             metavar="MINOR", help="Answer for this minor of Kubernetes, such as 1.36; else the cluster's own."
         ),
     ] = None,
-    prices: PriceFile = None,
-    price: OtherPrices = None,
     time_limit_s: TimeLimit = 10.0,
-    max_moves: MaxMoves = None,
-    values: Values = None,
-    everything: Everything = False,
-    output: Output = None,
-    as_json: AsJson = False,
+    options: AnswerOptions,
 ) -> None:
     """Show how many pending pods would fit, after which moves, and which capacity is idle.
 
@@ -97,26 +110,22 @@ def whatif(
     """
     # The client and numpy take seconds that other commands do not need.
     from stowage_testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
-    from stowage_testbed.simulate.process import find_profile  # noqa: PLC0415
     from stowage_testbed.whatif.answer import findings_of  # noqa: PLC0415
     from stowage_testbed.whatif.settings import PlanLimits, prices_of, release_of  # noqa: PLC0415
 
-    limits = PlanLimits(time_limit_s, max_moves, release_of(values))
-    known = prices_of(prices, price or ())
-    inventory = known.priced(_read_inventory(which, file, kubernetes))
+    limits = PlanLimits(time_limit_s, options.max_moves, release_of(options.values))
+    known = prices_of(options.prices, options.price or ())
+    inventory = known.priced(_read_inventory(which, options.file, kubernetes))
     with ending_cleanly():
-        found = findings_of(inventory, find_profile("deterministic"), limits)
-    _show_answer(found, everything=everything, as_json=as_json, output=output)
+        found = findings_of(inventory, limits)
+    options.show(found)
 
 
 @app.command()
-@choosing_cluster
+@with_option_groups
 def defragment(
     *,
     which: ClusterChoice,
-    file: Lists = None,
-    prices: PriceFile = None,
-    price: OtherPrices = None,
     scheduler: Annotated[
         list[str] | None,
         typer.Option(
@@ -139,11 +148,7 @@ def defragment(
         ),
     ] = "0",
     time_limit_s: TimeLimit = 20.0,
-    max_moves: MaxMoves = None,
-    values: Values = None,
-    everything: Everything = False,
-    output: Output = None,
-    as_json: AsJson = False,
+    options: AnswerOptions,
     propose: Annotated[
         bool, typer.Option("--propose", help="Have the release make such a plan, for stowage plan approve.")
     ] = False,
@@ -159,14 +164,13 @@ def defragment(
     a plan of its own, by the same rules.
     """
     from stowage_testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
-    from stowage_testbed.simulate.process import find_profile  # noqa: PLC0415
     from stowage_testbed.whatif.emptying import Options, defragmentation_of  # noqa: PLC0415
     from stowage_testbed.whatif.settings import PlanLimits, prices_of, release_of  # noqa: PLC0415
 
     acts = propose or apply
     if propose and apply:
         raise InputError("--propose leaves it to you to approve: leave out --apply")
-    if acts and file:
+    if acts and options.file:
         raise InputError("a file cannot be changed: name a cluster with --context")
     if yes and not acts:
         raise InputError("--yes answers what --apply asks: give that, too")
@@ -175,10 +179,10 @@ def defragment(
     gain = Fraction(least_gain)
     namespaces = _namespaces(namespace or [], namespace_selector)
     nodes = parse_selector(node_selector) if node_selector else None
-    release = release_of(values)
+    release = release_of(options.values)
     asked = release.narrowed(scheduler or (), namespaces)
-    known = prices_of(prices, price or ())
-    inventory = _read_inventory(which, file)
+    known = prices_of(options.prices, options.price or ())
+    inventory = _read_inventory(which, options.file)
     if acts and (lacking := known.by_node(inventory)):
         raise InputError(
             f"the release knows prices by the nodes' label only, which "
@@ -186,10 +190,10 @@ def defragment(
             "in: kubectl label nodes --selector node.kubernetes.io/instance-type=TYPE "
             "stowage.dev/hourly-price=PRICE"
         )
-    options = Options(PlanLimits(time_limit_s, max_moves, asked), release.schedulers[-1], gain, nodes)
+    limits = PlanLimits(time_limit_s, options.max_moves, asked)
     with ending_cleanly():
-        found = defragmentation_of(known.priced(inventory), find_profile("deterministic"), options)
-    _show_answer(found, everything=everything, as_json=as_json, output=output)
+        found = defragmentation_of(known.priced(inventory), Options(limits, release.schedulers[-1], gain, nodes))
+    options.show(found)
     if not acts or (apply and not (found.emptied and (yes or _confirm()))):
         return
     spec = {
@@ -199,7 +203,7 @@ def defragment(
         "timeLimitSeconds": time_limit_s,
         "emptiedNodes": str(emptied_nodes),
         "leastGain": least_gain if gain else None,
-        "maxMoves": max_moves,
+        "maxMoves": options.max_moves,
         "nodeSelector": nodes,
         "namespaceSelector": namespaces,
     }
@@ -247,14 +251,3 @@ def _read_inventory(which: ClusterChoice, files: list[Path] | None, minor: str |
     read_s = time.monotonic()
     install_needed(SIMULATOR, minor=inventory.minor)
     return inventory if time.monotonic() - read_s < STALE_S else read()
-
-
-def _show_answer(found: Findings | Defragmentation, *, everything: bool, as_json: bool, output: Path | None) -> None:
-    from stowage_testbed.text.tables import terminal_text  # noqa: PLC0415
-    from stowage_testbed.whatif.screen import screen, tables  # noqa: PLC0415
-
-    document = json.dumps(found.document(), indent=2)
-    details = f"\n\n{terminal_text(tables(found))}" if everything else ""
-    typer.echo(document if as_json else f"{screen(found)}{details}")
-    if output:
-        write_output(output, f"{document}\n", "--output")

@@ -13,8 +13,6 @@ from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.compare.arms import ARMS, choose_arms
 
 DEFAULT_ROUNDS = 3
-EQUAL_QPS = 1000
-"""Requests a second that equal client limits allow."""
 
 
 @app.command()
@@ -95,7 +93,7 @@ def compare(
                 folder=results or request.make_default_folder_name(chosen),
                 rounds=DEFAULT_ROUNDS if repeat is None else repeat,
                 time_s=request.read_time(until_decided) if until_decided else None,
-                limits=request.read_limits(limits, EQUAL_QPS),
+                limits=request.read_limits(limits),
                 warm_up=warm_up,
                 allow_unfair=allow_unfair,
                 cluster=cluster,

@@ -5,7 +5,6 @@ import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NoReturn
 
 import typer
 
@@ -28,15 +27,22 @@ def main(commands: typer.Typer = app) -> None:
     try:
         commands()
     except StowageError as error:
-        _fail(str(error), error.exit_code)
+        say(str(error))
+        sys.exit(error.exit_code)
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
-        _fail(f"there is no room left to write to ({error})", RunEndedError.exit_code)
+        say(f"there is no room left to write to ({error})")
+        sys.exit(RunEndedError.exit_code)
     finally:
         # Else the interpreter looks through all objects once more before it ends, which
         # takes a second on a busy machine.
         gc.freeze()
+
+
+def say(text: str) -> None:
+    """Print a line on standard error: standard output is for what was asked for."""
+    typer.echo(f"stowage: {text}", err=True)
 
 
 @contextmanager
@@ -45,10 +51,5 @@ def reading_input() -> Iterator[None]:
     try:
         yield
     except StowageError as error:
-        typer.echo(f"stowage: {error}", err=True)
+        say(str(error))
         raise typer.Exit(InputError.exit_code) from error
-
-
-def _fail(message: str, code: int) -> NoReturn:
-    print(f"stowage: {message}", file=sys.stderr)  # noqa: T201
-    sys.exit(code)

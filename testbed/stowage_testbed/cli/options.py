@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -74,20 +74,23 @@ class ClusterChoice:
         return new_api_client(kubeconfig, self.context)
 
 
-def choosing_cluster(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of `ClusterChoice` in the place of its keyword parameter ``which``."""
+def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command, for each keyword parameter that is a dataclass, that one's fields as options in its place."""
     signature = inspect.signature(command, eval_str=True)
-    options = inspect.signature(ClusterChoice, eval_str=True).parameters
+    annotations = {name: one.annotation for name, one in signature.parameters.items()}
+    groups = {name: one for name, one in annotations.items() if isinstance(one, type) and is_dataclass(one)}
+    options = {name: inspect.signature(group, eval_str=True).parameters for name, group in groups.items()}
 
     @functools.wraps(command)
     def run(**given: Any) -> None:
-        which = ClusterChoice(**{name: given.pop(name) for name in options})
-        command(which=which, **given)
+        for name, group in groups.items():
+            given[name] = group(**{option: given.pop(option) for option in options[name]})
+        command(**given)
 
     parameters = list[inspect.Parameter]()
     for one in signature.parameters.values():
-        own = [option.replace(kind=one.KEYWORD_ONLY) for option in options.values()]
-        parameters += own if one.name == "which" else [one]
+        own = options.get(one.name)
+        parameters += [one] if own is None else [option.replace(kind=one.KEYWORD_ONLY) for option in own.values()]
     run.__annotations__ = {one.name: one.annotation for one in parameters}
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined] # typer reads it
     return run

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError
+from stowage_testbed.api.kinds import KindMissingError
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import Clock, SystemClock
 from stowage_testbed.cli.main import FAILED, app
-from stowage_testbed.cli.options import ClusterChoice, choosing_cluster
+from stowage_testbed.cli.options import ClusterChoice, with_option_groups
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.plan import BROKEN_PHASES, FINISHED_PHASES, ending, phase_of, progress
 
@@ -37,7 +38,7 @@ _NO_PLANS = "this cluster has no PackingPlans: install the chart first (helm ins
 
 
 @plan_app.command()
-@choosing_cluster
+@with_option_groups
 def approve(name: Name, *, which: ClusterChoice) -> None:
     """Execute a proposed plan as it is, if it still fits the cluster."""
     with which.new_client() as client:
@@ -46,7 +47,7 @@ def approve(name: Name, *, which: ClusterChoice) -> None:
 
 
 @plan_app.command()
-@choosing_cluster
+@with_option_groups
 def abort(name: Name, *, which: ClusterChoice) -> None:
     """Abort a plan; pods that were moved already stay where they are."""
     with which.new_client() as client:
@@ -60,21 +61,10 @@ class PlanApi:
     def __init__(self, client: ApiClient) -> None:
         self._objects = Objects(client)
 
-    def plan(self, name: str | None = None) -> JsonObject:
-        """Return the plan of that name, or the newest."""
-        plans = [one for one in self.plans() if name in (None, one["metadata"]["name"])]
-        if not plans:
-            raise StowageError(_missing(name))
-        return plans[0]
-
-    def plans(self) -> list[JsonObject]:
-        """Return all plans, the newest first."""
-        with _refusals("list plans", missing=_NO_PLANS):
-            return sorted(
-                self._objects.list_all(KIND),
-                key=lambda one: (one["metadata"].get("creationTimestamp", ""), one["metadata"]["name"]),
-                reverse=True,
-            )
+    def plan(self, name: str) -> JsonObject:
+        """Return the plan of that name."""
+        with _refusals(f"read plan {name}", name):
+            return self._objects.read(KIND, name)
 
     def create(self, prefix: str, spec: Mapping[str, Any]) -> str:
         """Ask for a plan, and return the name that it got."""
@@ -84,7 +74,7 @@ class PlanApi:
             "metadata": {"generateName": prefix},
             "spec": dict(spec),
         }
-        with _refusals(_CREATE, missing=_NO_PLANS):
+        with _refusals(_CREATE):
             # Strict: a field that the release ignores might be the one that keeps pods where they are.
             return str(self._objects.create(manifest, strict=True)["metadata"]["name"])
 
@@ -103,7 +93,7 @@ class PlanApi:
         self._patch(name, {"spec": {"abort": True}})
 
     def _patch(self, name: str, change: dict[str, Any]) -> None:
-        with _refusals(f"change plan {name}", missing=_missing(name)):
+        with _refusals(f"change plan {name}", name):
             self._objects.patch(KIND, name, change)
 
 
@@ -140,13 +130,14 @@ def follow(look: Callable[[], JsonObject], say: Callable[[str], None], clock: Cl
 
 
 @contextmanager
-def _refusals(what: str, *, missing: str) -> Iterator[None]:
-    """Say what a refusal means for plans; ``missing`` if there is no such thing."""
+def _refusals(what: str, name: str = "") -> Iterator[None]:
+    """Say what a refusal means for plans, or for the one of that name."""
     try:
         yield
     except ApiRefusedError as error:
         if error.status == HTTPStatus.NOT_FOUND:
-            raise StowageError(missing) from error
+            missing = f"there is no PackingPlan called {name!r}; list them with: kubectl get packingplans"
+            raise StowageError(missing if name and not isinstance(error, KindMissingError) else _NO_PLANS) from error
         if error.status == HTTPStatus.BAD_REQUEST and what == _CREATE:
             raise StowageError(
                 f"the PackingPlans of this cluster are of another version "
@@ -160,11 +151,6 @@ def _refusals(what: str, *, missing: str) -> Iterator[None]:
             f"the cluster does not answer: {error.cause}; see whether it is up, and "
             "whether the kubeconfig names the right one"
         ) from error
-
-
-def _missing(name: str | None) -> str:
-    called = "" if name is None else f" called {name!r}"
-    return f"there is no PackingPlan{called}; list them with: kubectl get packingplans"
 
 
 def _wrong_phase(name: str, phase: str, wanted: str) -> StowageError:

@@ -49,14 +49,11 @@ class SweepProgress(LiveProgress, SweepListener):
 
     def __init__(self, console: Console | None = None) -> None:
         super().__init__(console, TextColumn("left"), TimeRemainingColumn(), smoothed_over_s=SMOOTHED_OVER_S)
-        self._what = ""
-        self._total = self._done = self._known = 0
-        self._started_s = 0.0
+        self._what, self._known, self._started_s = "", 0, 0.0
 
     def begun(self, what: str, total: int, done: int, workers: int) -> None:
         """Show the bar."""
-        self._what, self._total = what, total
-        self._done = self._known = done
+        self._what, self._known = what, done
         self._started_s = self._said_s = monotonic()
         known = f", {done} of them known" if done else ""
         side_by_side = f", {workers} side by side" if workers > 1 else ""
@@ -64,16 +61,16 @@ class SweepProgress(LiveProgress, SweepListener):
 
     def over(self, task_id: str, failure: str) -> None:
         """Advance."""
-        self._done += 1
         self.advance()
         if failure:
             self.say(f"{task_id}: {failure}")
         now_s = monotonic()
         if not self._live and now_s - self._said_s >= LINE_EVERY_S:
             self._said_s = now_s
-            each_s = (now_s - self._started_s) / (self._done - self._known)
-            left_min = each_s * (self._total - self._done) / 60
-            self.say(f"{self._what}: {self._done} of {self._total}, {left_min:.0f} min left")
+            (task,) = self._bar.tasks
+            each_s = (now_s - self._started_s) / (task.completed - self._known)
+            left_min = each_s * (task.remaining or 0) / 60
+            self.say(f"{self._what}: {task.completed:.0f} of {task.total:.0f}, {left_min:.0f} min left")
 
     def ended(self) -> None:
         """Take the bar away."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from time import monotonic
@@ -14,7 +15,7 @@ import typer
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli.main import FAILED, app, reading_input
-from stowage_testbed.cli.options import RESULTS, SCENARIOS
+from stowage_testbed.cli.options import RESULTS, SCENARIOS, with_option_groups
 from stowage_testbed.cluster.backend import TOOLS, Backend
 from stowage_testbed.cluster.interruption import ending_cleanly
 
@@ -30,9 +31,17 @@ reproduce_app = typer.Typer(
 app.add_typer(reproduce_app)
 
 Folder = Annotated[Path, typer.Option(help="Folder of the results, with figures.json.")]
-Workers = Annotated[int, typer.Option(min=1, help="Number of processes, which share the cores.")]
-DaskAddress = Annotated[str | None, typer.Option(help="Use the workers of the Dask scheduler at this address.")]
-Deterministic = Annotated[bool, typer.Option("--deterministic", help="Count work in steps: the same rows anywhere.")]
+
+
+@dataclass(frozen=True, slots=True)
+class SolvingOptions:
+    """Where the instances of a grid are solved, and how long that takes."""
+
+    workers: Annotated[int, typer.Option(min=1, help="Number of processes, which share the cores.")] = 1
+    dask: Annotated[str | None, typer.Option(help="Use the workers of the Dask scheduler at this address.")] = None
+    deterministic: Annotated[
+        bool, typer.Option("--deterministic", help="Count work in steps: the same rows anywhere.")
+    ] = False
 
 
 def words(text: str, option: str) -> tuple[str, ...]:
@@ -49,8 +58,7 @@ def numbers(text: str, option: str) -> tuple[float, ...]:
         found = tuple(float(word) for word in text.split(","))
     except ValueError:
         found = ()
-    good = all(isfinite(one) and one > 0 for one in found)
-    if not found or not good or len(set(found)) < len(found):
+    if not found or len({one for one in found if isfinite(one) and one > 0}) < len(found):
         raise InputError(f"{option} {text!r}: wants different numbers of more than 0, with commas between them")
     return found
 
@@ -58,14 +66,12 @@ def numbers(text: str, option: str) -> tuple[float, ...]:
 def _rebuild(
     paper: Rebuilding[InstanceT],
     folder: Path,
+    solving: SolvingOptions,
     *,
     cells: list[str] | None,
     sample: int,
     strategies: str,
     limits: str,
-    deterministic: bool,
-    workers: int,
-    dask: str | None,
     then: Callable[[Evaluation[InstanceT]], None] | None = None,
 ) -> NoReturn:
     """Carry out what is left to do of an evaluation, report it, and exit with 1 if a task could not be carried out."""
@@ -80,13 +86,14 @@ def _rebuild(
             sample=sample,
             strategies=words(strategies, "--strategies"),
             limits_s=numbers(limits, "--limits"),
-            deterministic=deterministic,
+            deterministic=solving.deterministic,
         )
     began = monotonic()
     install_needed(SIMULATOR)
     with ending_cleanly(), ExitStack() as stack:
-        used = use_processes(workers) if dask is None else stack.enter_context(connect_to_dask(dask))
-        evaluation = paper.rebuild(request, folder, used, SweepProgress())
+        dask = solving.dask
+        workers = use_processes(solving.workers) if dask is None else stack.enter_context(connect_to_dask(dask))
+        evaluation = paper.rebuild(request, folder, workers, SweepProgress())
     if then is not None:
         then(evaluation)
     minutes = (monotonic() - began) / 60
@@ -95,6 +102,7 @@ def _rebuild(
 
 
 @reproduce_app.command()
+@with_option_groups
 def paper(
     *,
     sample: Annotated[int, typer.Option(min=1, help="Instances of a cell; the paper has 100.")] = 10,
@@ -103,12 +111,10 @@ def paper(
     ] = None,
     strategies: Annotated[str, typer.Option(help="Strategies, the paper's first.")] = f"paper,{DEFAULT_STRATEGY}",
     limits: Annotated[str, typer.Option(help="Time limits in seconds; the paper's are 1,10,20.")] = "1",
-    workers: Workers = 1,
-    dask: DaskAddress = None,
     live: Annotated[
         float, typer.Option(min=0, max=1, help="Share of the instances to run on a real cluster too.")
     ] = 0.0,
-    deterministic: Deterministic = False,
+    solving: SolvingOptions,
     results: Folder = RESULTS / "reproduce-paper",
 ) -> None:
     """Rebuild the evaluation of "Priority Matters": Figures 3 and 4, Table 1.
@@ -129,18 +135,8 @@ def paper(
         finally:
             progress.close()
 
-    _rebuild(
-        PAPER,
-        results,
-        cells=cells,
-        sample=sample,
-        strategies=strategies,
-        limits=limits,
-        deterministic=deterministic,
-        workers=workers,
-        dask=dask,
-        then=run_sample if live else None,
-    )
+    then = run_sample if live else None
+    _rebuild(PAPER, results, solving, cells=cells, sample=sample, strategies=strategies, limits=limits, then=then)
 
 
 @reproduce_app.command()
@@ -156,10 +152,10 @@ def boreas(
     Exits with 0 if `stowage` deployed everything whole, 1 if not, 2 if the input is at fault.
     """
     from stowage_testbed.cli.progress import SweepProgress  # noqa: PLC0415 - as above
-    from stowage_testbed.reproduce.boreas import BoreasRequest, chosen_arms, chosen_scenes, deploy_all, write_report  # noqa: PLC0415
+    from stowage_testbed.reproduce.boreas import BoreasRequest, choose_arms, choose_scenes, deploy_all, write_report  # noqa: PLC0415
     from stowage_testbed.run.request import install_arms  # noqa: PLC0415
 
-    request = BoreasRequest(chosen_scenes(scenes or ()), chosen_arms(arms or ()), repeat)
+    request = BoreasRequest(choose_scenes(scenes or ()), choose_arms(arms or ()), repeat)
     install_arms(request.arms, Backend.KWOK_BINARY)
     with ending_cleanly():
         rows = deploy_all(request, results, SweepProgress())
@@ -168,6 +164,7 @@ def boreas(
 
 
 @reproduce_app.command()
+@with_option_groups
 def thesis(
     *,
     sample: Annotated[int, typer.Option(min=1, help="Instances of a cell; the thesis has 50.")] = 1,
@@ -176,9 +173,7 @@ def thesis(
     ] = None,
     strategies: Annotated[str | None, typer.Option(help="Solvers; else all six.")] = None,
     limits: Annotated[str, typer.Option(help="Time limits in seconds; the thesis's are 1,10.")] = "1",
-    workers: Workers = 1,
-    dask: DaskAddress = None,
-    deterministic: Deterministic = False,
+    solving: SolvingOptions,
     results: Folder = RESULTS / "reproduce-thesis",
 ) -> None:
     """Rebuild the thesis's evaluation: OR-Tools against Z3, and ours beside them.
@@ -187,17 +182,8 @@ def thesis(
     """
     from stowage_testbed.reproduce.thesis import STRATEGIES, THESIS  # noqa: PLC0415 - as above
 
-    _rebuild(
-        THESIS,
-        results,
-        cells=cells,
-        sample=sample,
-        strategies=strategies or ",".join(STRATEGIES),
-        limits=limits,
-        deterministic=deterministic,
-        workers=workers,
-        dask=dask,
-    )
+    strategies = strategies or ",".join(STRATEGIES)
+    _rebuild(THESIS, results, solving, cells=cells, sample=sample, strategies=strategies, limits=limits)
 
 
 @reproduce_app.command()
@@ -213,7 +199,7 @@ def scorecache(
     from stowage_testbed.cli.progress import CompareProgress  # noqa: PLC0415 - as above
     from stowage_testbed.reproduce.scorecache import planned, rebuild  # noqa: PLC0415
 
-    comparisons = planned(full=full, rounds=None)
+    comparisons = planned(full=full)
     progress = CompareProgress()
     try:
         with ending_cleanly():

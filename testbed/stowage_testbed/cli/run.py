@@ -61,8 +61,13 @@ def run(
     # The client takes most of a second to import, which `stowage --help` does not need.
     from stowage_testbed.cli.run_session import RunSession  # noqa: PLC0415
     from stowage_testbed.cluster.choice import existing_cluster  # noqa: PLC0415
-    from stowage_testbed.run.request import RunRequest, choose_scenarios, install_needed, list_tools  # noqa: PLC0415
-    from stowage_testbed.run.tasks import choose_jobs  # noqa: PLC0415
+    from stowage_testbed.run.request import (  # noqa: PLC0415
+        RunRequest,
+        choose_jobs,
+        choose_scenarios,
+        install_needed,
+        list_tools,
+    )
     from stowage_testbed.scenario.from_trace import make_scenario_of_trace  # noqa: PLC0415
     from stowage_testbed.toolchain import choose_minor  # noqa: PLC0415
 

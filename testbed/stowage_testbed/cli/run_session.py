@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -41,13 +40,11 @@ class RunSession(Listener):
         minor: str | None = None,
         show_passed: Callable[[RunOutcome, Path], None] | None = None,
     ) -> None:
-        self._run_id = make_run_id()
         self._json_file = json_file
         self._junit = junit
         self._show_passed = show_passed
-        self._environment = environment(minor)
         self._progress = LiveProgress()
-        self._bundle = Bundle(results, self._run_id, self._environment)
+        self._bundle = Bundle(results, make_run_id(), environment(minor), self._progress, self)
         self.folder = self._bundle.folder
         files = [file for file in (json_file, junit) if file is not None and file != STDOUT]
         for folder in (self.folder, *(file.parent for file in files)):
@@ -59,7 +56,7 @@ class RunSession(Listener):
     def run(self, request: RunRequest) -> int:
         """Run, report, and return the exit code."""
         try:
-            outcome = run_scenarios(request, self._run_id, Listener(self._progress, self), self._bundle, self._junit)
+            outcome = run_scenarios(request, self._bundle, self._junit)
         finally:
             self._progress.close()
         if outcome.error:
@@ -72,7 +69,6 @@ class RunSession(Listener):
 
     def run_finished(self, outcome: RunOutcome) -> None:
         """Write the files and show what is in them."""
-        outcome = replace(outcome, environment=self._environment)
         shown = write_markdown(outcome)
         write_whole(self.folder / MARKDOWN, shown)
         append_step_summary(shown, os.environ)

@@ -11,7 +11,7 @@ from tabulate import tabulate
 
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli.main import app
-from stowage_testbed.cli.options import SCENARIOS, ClusterChoice, Labels, Lists, Names, choosing_cluster
+from stowage_testbed.cli.options import SCENARIOS, ClusterChoice, Labels, Lists, Names, with_option_groups
 from stowage_testbed.scenario.load import find_shipped_folder, select
 from stowage_testbed.scenario.schema import explain_scenario, explain_word, is_word, write_editor_schema
 from stowage_testbed.text.tables import count
@@ -81,7 +81,7 @@ def schema() -> None:
 
 
 @scenario_app.command("from-cluster")
-@choosing_cluster
+@with_option_groups
 def from_cluster(
     *,
     out: Annotated[Path, typer.Option(help="Folder to write to; its name is the topic.")],
@@ -110,6 +110,7 @@ def from_cluster(
     from stowage_testbed.capture.capture import capture  # noqa: PLC0415
     from stowage_testbed.capture.neutral import make_neutral  # noqa: PLC0415
     from stowage_testbed.capture.reading import read_api, read_lists  # noqa: PLC0415
+    from stowage_testbed.capture.workloads import notes_in_words  # noqa: PLC0415
     from stowage_testbed.capture.writing import write_scenario  # noqa: PLC0415
 
     if file:
@@ -126,8 +127,8 @@ def from_cluster(
         f"{count(len(captured.nodes), 'node')} of {count(len(captured.pools), 'kind')}, "
         f"{captured.pending} without a node"
     )
-    for note in captured.notes:
-        typer.echo(note.in_words())
+    for note in notes_in_words(captured.notes):
+        typer.echo(note)
     if check:
         _run_once(path)
     typer.echo(f"run it: stowage run {path}")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.cli.main import app, reading_input
+from stowage_testbed.cli.main import app, reading_input, say
 from stowage_testbed.cli.options import AsJson, Minor, write_output
 from stowage_testbed.run.request import SIMULATOR, install_needed
 
@@ -75,13 +75,13 @@ def simulate(
         if arm and policy is None:
             raise InputError("--arm says how a policy is tried: name its file with --policy")
     if recorded.remark:
-        _say(f"{trace}: {recorded.remark}")
+        say(f"{trace}: {recorded.remark}")
     minor = choose_minor(kubernetes)
     if policy is None:
         install_needed(SIMULATOR, minor=minor, optimizer=False)
         answer = simulate_trace(recorded, trace.name, profile or "default", minor=minor)
         screen = terminal_text(make_tables(answer))
-        document, whole = make_document(answer, pods=False), make_document(answer, pods=bool(output))
+        document, whole = make_document(answer), make_document(answer, pods=bool(output))
     else:
         settings = Settings(profile_file(profile or "deterministic"), autoscales=autoscaler, minor=minor)
         with reading_input():
@@ -89,13 +89,9 @@ def simulate(
             arms = [find_arm(one) for one in dict.fromkeys(arm or ARMS)]
         install_needed(SIMULATOR, *({TOOL} if any(one.deschedules for one in arms) else ()), minor=minor)
         with ending_cleanly():
-            evaluation = evaluate_policy(asked, trace.name, recorded, arms, settings, proof_s=proof_s, say=_say)
+            evaluation = evaluate_policy(asked, trace.name, recorded, arms, settings, proof_s=proof_s, say=say)
         screen = terminal_text(tables_of_policy(evaluation))
         document = whole = asdict(evaluation)
     typer.echo(json.dumps(document, indent=2) if as_json else screen)
     if output:
         write_output(output, f"{json.dumps(whole, indent=None if policy is None else 2)}\n", "--output")
-
-
-def _say(line: str) -> None:
-    typer.echo(f"stowage: {line}", err=True)

@@ -68,12 +68,12 @@ def install(
     """
     if sum(map(bool, (names, group, use))) > 1:
         raise StowageError("name tools, a group with --group, or a command with --for")
-    chosen = choose_source()
+    choose_source()  # a wrong one is told before anything is compiled
     # Else a build would go on that nobody waits for.
     with ending_cleanly(), ThreadPoolExecutor(1) as pool:
         compiling = None if names or group else pool.submit(compile_optimizer)
         asked = _USED[use] if use else names
-        installed = install_tools(asked, minor=kubernetes, group=group or DEFAULT_GROUP, source=chosen)
+        installed = install_tools(asked, minor=kubernetes, group=group or DEFAULT_GROUP)
         if compiling is not None:
             compiling.result()
     if not quiet:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stowage_testbed.base.errors import InputError, StowageError
-from stowage_testbed.cli.main import app, reading_input
-from stowage_testbed.cli.options import ClusterChoice, Duration, choosing_cluster, write_output
+from stowage_testbed.cli.main import app, reading_input, say
+from stowage_testbed.cli.options import ClusterChoice, Duration, with_option_groups, write_output
 from stowage_testbed.cli.plan_control import PlanApi
 from stowage_testbed.trace.format import check_is_trace, make_schema
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @app.command()
-@choosing_cluster
+@with_option_groups
 def page(
     *,
     which: ClusterChoice,
@@ -50,7 +50,7 @@ def page(
 
 
 @app.command()
-@choosing_cluster
+@with_option_groups
 def record(
     *,
     out: Annotated[Path | None, typer.Option(help="File to write or overwrite, as in day.jsonl.gz.")] = None,
@@ -88,7 +88,7 @@ def record(
     with client, _stopped_by_signals() as stop:
         try:
             recorded = record(
-                client, out, stop=stop, for_s=for_s, namespaces=namespace or (), began=tell_begin, remark=_remark
+                client, out, stop=stop, for_s=for_s, namespaces=namespace or (), began=tell_begin, remark=say
             )
         except OSError as error:
             raise StowageError(f"{out} cannot be written: {error.strerror}; name another file with --out") from error
@@ -113,7 +113,7 @@ def show_page(
     from stowage_testbed.live.server import Control, LiveServer, serving  # noqa: PLC0415
     from stowage_testbed.live.watching import LiveWatch  # noqa: PLC0415
 
-    watch = LiveWatch(api, _remark)
+    watch = LiveWatch(api, say)
     plans = PlanApi(api)
     control = Control({"approve": plans.approve, "abort": plans.abort}, lambda: may_change_plans(api))
     server = LiveServer(watch, name, control if allow_approve else None)
@@ -143,7 +143,3 @@ def _seconds(text: str | None) -> float | None:
     from stowage_testbed.compare.request import read_time  # noqa: PLC0415 - takes most of a second
 
     return None if text is None else read_time(text)
-
-
-def _remark(text: str) -> None:
-    typer.echo(f"stowage: {text}", err=True)

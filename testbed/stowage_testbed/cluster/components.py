@@ -15,10 +15,11 @@ from typing import Any, TypeVar
 
 import psutil
 
-from stowage_testbed.base.child import log_tail, quoted_log
+from stowage_testbed.base.child import log_end
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import WaitTimeoutError, wait_until
-from stowage_testbed.cluster.ports import LOOPBACK, listens, port_beside
+from stowage_testbed.cluster.kwokctl_config import arguments_of
+from stowage_testbed.cluster.ports import listens, port_beside
 from stowage_testbed.hostpods import HOST_LABEL
 
 MARK = "STOWAGE_CLUSTER_FOLDER"
@@ -83,13 +84,6 @@ def resume(process: psutil.Process) -> None:
     """Let a stopped process go on; harmless if it runs, or has ended meanwhile."""
     with suppress(psutil.NoSuchProcess):
         process.resume()
-
-
-def end_gently(process: psutil.Process, timeout_s: float) -> None:
-    """Ask a process to end, and wait for that at most ``timeout_s``."""
-    with suppress(psutil.NoSuchProcess, psutil.TimeoutExpired):
-        process.terminate()
-        process.wait(timeout_s)
 
 
 def belongs_to(process: psutil.Process, workdir: Path) -> bool:
@@ -192,7 +186,7 @@ def component_failed(workdir: Path, component: str) -> StowageError:
     log = log_file(workdir, component)
     return StowageError(
         f"cluster {workdir.name!r} did not start: {component} ended. Its last lines "
-        f"({log.name}):\n  {quoted_log(log_tail(log))}"
+        f"({log.name}):\n{log_end(log, indent='  ')}"
     )
 
 
@@ -203,14 +197,14 @@ def await_state(
     holds: Callable[[_T], bool],
     *,
     of: str,
-    needed: Sequence[str],
+    needed: Sequence[str] | None = None,
     timeout_s: float,
     poll_s: float = _POLL_S,
 ) -> None:
-    """Wait for a state that a component brings about, or for the end of one that is needed for it."""
+    """Wait for a state that a component brings about, or for the end of one that is ``needed``: it, unless given."""
 
     def seen() -> _T:
-        for component in needed:
+        for component in (of,) if needed is None else needed:
             if has_ended(workdir, component):
                 raise component_failed(workdir, component)
         return look()
@@ -218,17 +212,14 @@ def await_state(
     try:
         wait_until(what, seen, holds, timeout_s=timeout_s, poll_s=poll_s)
     except WaitTimeoutError as error:
-        raise start_timeout(workdir, error, of) from error
+        raise start_timeout(workdir, error, of, log_file(workdir, of)) from error
 
 
-def start_timeout(
-    workdir: Path, timeout: WaitTimeoutError[Any], component: str, tail: Sequence[str] | None = None
-) -> StowageError:
-    """Return the error that a cluster was not ready in time; the end of a component's log is read unless given."""
-    lines = log_tail(log_file(workdir, component)) if tail is None else tail
+def start_timeout(workdir: Path, timeout: WaitTimeoutError[Any], component: str, log: Path) -> StowageError:
+    """Return the error that a cluster was not ready in time, with the end of a component's log."""
     return StowageError(
         f"cluster {workdir.name!r} was not ready within {timeout.timeout_s:g} s: "
-        f"{timeout}. The last lines of {component}:\n  {quoted_log(lines)}\n"
+        f"{timeout}. The last lines of {component}:\n{log_end(log, indent='  ')}\n"
         "on a slow or busy machine run it again"
     )
 
@@ -262,25 +253,9 @@ def start_host_pods(workdir: Path, kubeconfig: Path, longest_backoff_s: float | 
 def start_stock_scheduler(workdir: Path, kubeconfig: Path, program: Path) -> None:
     """Start kube-scheduler, in Stowage's build with every setting at its default, and wait until it serves."""
     port = port_beside(workdir.name)
-    flags = {
-        "kubeconfig": kubeconfig,
-        "authentication-kubeconfig": kubeconfig,
-        "authorization-kubeconfig": kubeconfig,
-        "bind-address": LOOPBACK,
-        "secure-port": port,
-        # One instance needs no election, which costs seconds at the start.
-        "leader-elect": "false",
-    }
-    spawn_component(workdir, SCHEDULER, [str(program)], flags)
-    await_state(
-        workdir,
-        f"{SCHEDULER} to serve",
-        lambda: listens(port),
-        bool,
-        of=SCHEDULER,
-        needed=(SCHEDULER,),
-        timeout_s=READY_TIMEOUT_S,
-    )
+    arguments = arguments_of("stock scheduler", kubeconfig=kubeconfig, port=port)
+    spawn_component(workdir, SCHEDULER, [str(program)], arguments[SCHEDULER])
+    await_state(workdir, f"{SCHEDULER} to serve", lambda: listens(port), bool, of=SCHEDULER, timeout_s=READY_TIMEOUT_S)
 
 
 def check_no_scheduler(workdir: Path) -> None:

@@ -30,9 +30,9 @@ from stowage_testbed.cluster.components import (
     start_timeout,
     write_private,
 )
-from stowage_testbed.cluster.kwokctl_config import AUDIT_POLICY, STAGES, arguments_of, fill_in, merged_arguments
+from stowage_testbed.cluster.kwokctl_config import AUDIT_POLICY, STAGES, arguments_of, fill_in
 from stowage_testbed.cluster.listing import KIND_LABEL, Owner, kind_name, read_owner, write_owner
-from stowage_testbed.cluster.ports import LOOPBACK, Ports, listens
+from stowage_testbed.cluster.ports import Ports, listens
 from stowage_testbed.cluster.probes import ApiProbe
 from stowage_testbed.images.docker_engine import DockerCommandError, check_engine, docker, image_id
 from stowage_testbed.images.recipe import ImageMissingError, check_image, is_published, recipe_of, recipes
@@ -41,8 +41,7 @@ from stowage_testbed.toolchain import tool_path
 
 def render_config(name: str, image: str, api_port: int, audit_log: Path) -> str:
     """Return the configuration of one cluster with one node; the ``audit_log`` exists, in a folder of logs alone."""
-    log = {API_SERVER: {"audit-log-path": f"/var/log/stowage/{audit_log.name}"}}
-    arguments = merged_arguments(arguments_of("both", "kind"), log)
+    arguments = arguments_of("both", "kind")
     components = {"api_server": API_SERVER, "controller": CONTROLLER_MANAGER, "etcd": ETCD}
     return fill_in(
         "kind-config",
@@ -113,9 +112,6 @@ _TAIL_LINES = 3
 _T = TypeVar("_T")
 
 
-LEASE_S = 200
-"""As kwokctl says: a fake node does not die, and each renewal is a request."""
-
 _API_SERVER_PORT = 6443
 
 
@@ -153,7 +149,11 @@ class KindCluster(Cluster):
         self._kind(["create", "cluster", "--config", str(config), "--retain", "--kubeconfig", str(self.kubeconfig)])
         write_certificates(self.kubeconfig, self.workdir)
         self._kind(["load", "docker-image", *(recipe.reference for recipe in release)])
-        _start_kwok(self.workdir, self.kubeconfig, owner.ports)
+        # KWOK simulates every node that has its annotation.
+        kwok = arguments_of(
+            "both", "beside kind", workdir=self.workdir, stages=STAGES, port=owner.ports.kwok_controller
+        )
+        spawn_component(self.workdir, KWOK, [str(tool_path("kwok"))], kwok[KWOK])
         self._settle(owner.ports)
         with self.api_client() as api:
             address = prepare_node(Objects(api), self._node, self._timeout_s)
@@ -161,7 +161,7 @@ class KindCluster(Cluster):
 
     def _settle(self, ports: Ports) -> None:
         """Wait until API server, controllers and KWOK are at work."""
-        probe = ApiProbe.of(self.workdir, ports.kube_apiserver)
+        probe = ApiProbe(self.workdir, ports.kube_apiserver)
         self._wait("the API server", probe.ready, lambda said: said == "ok")
         self._wait("service accounts", probe.namespaces_without_account, lambda lacking: not lacking)
 
@@ -169,9 +169,7 @@ class KindCluster(Cluster):
             self._check_node()
             return listens(ports.kwok_controller)
 
-        await_state(
-            self.workdir, "KWOK", kwok_listens, bool, of=KWOK, needed=(KWOK,), timeout_s=self._timeout_s, poll_s=_POLL_S
-        )
+        await_state(self.workdir, "KWOK", kwok_listens, bool, of=KWOK, timeout_s=self._timeout_s, poll_s=_POLL_S)
 
     def _wait(self, what: str, look: Callable[[], _T], holds: Callable[[_T], bool]) -> None:
         def seen() -> _T:
@@ -181,21 +179,25 @@ class KindCluster(Cluster):
         try:
             wait_until(what, seen, holds, timeout_s=self._timeout_s, poll_s=_POLL_S)
         except WaitTimeoutError as error:
-            tail = self._log("--tail", str(_TAIL_LINES)).splitlines()
-            raise start_timeout(self.workdir, error, self._node, tail) from error
+            log = self._write_log("--tail", str(_TAIL_LINES))
+            raise start_timeout(self.workdir, error, self._node, log) from error
 
     def _check_node(self) -> None:
         state = json.loads(docker("inspect", "--format", "{{json .State}}", self._node))
         # Docker may be about to start it again.
         if state["Restarting"] or state["Status"] in {"exited", "dead"}:
-            log_file(self.workdir, KIND).write_text(self._log(), encoding="utf-8")
+            self._write_log()
             raise component_failed(self.workdir, KIND)
 
-    def _log(self, *options: str) -> str:
+    def _write_log(self, *options: str) -> Path:
+        """Write what the node's container has logged to kind's log."""
         try:
-            return docker("logs", *options, self._node, merge=True)
+            said = docker("logs", *options, self._node, merge=True)
         except DockerCommandError as error:
-            return error.said
+            said = error.said
+        log = log_file(self.workdir, KIND)
+        log.write_text(said, encoding="utf-8")
+        return log
 
     def _kind(self, arguments: Sequence[str]) -> None:
         """Run kind to its end, kept away from the user's own files; its nodes join a network that exists."""
@@ -214,21 +216,6 @@ def create_network(cluster: str) -> None:
     label = f"--label={KIND_LABEL}={name}"
     loopback = "--opt=com.docker.network.bridge.host_binding_ipv4=127.0.0.1"
     docker("network", "create", label, loopback, name)
-
-
-def _start_kwok(workdir: Path, kubeconfig: Path, ports: Ports) -> None:
-    """Start KWOK, which simulates every node that has its annotation."""
-    arguments = {
-        **arguments_of("both")[KWOK],
-        "kubeconfig": str(kubeconfig),
-        "config": str(STAGES),
-        "server-address": f"{LOOPBACK}:{ports.kwok_controller}",
-        "node-ip": LOOPBACK,
-        "node-name": "kwok-controller",
-        "node-port": str(ports.kwok_controller),
-        "node-lease-duration-seconds": str(LEASE_S),
-    }
-    spawn_component(workdir, KWOK, [str(tool_path("kwok"))], arguments)
 
 
 def write_certificates(kubeconfig: Path, workdir: Path) -> None:

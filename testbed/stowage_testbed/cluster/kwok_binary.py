@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -32,13 +31,7 @@ from stowage_testbed.cluster.components import (
     start_host_pods,
     was_started,
 )
-from stowage_testbed.cluster.kwokctl_config import (
-    ExtraArgs,
-    config_file,
-    merged_arguments,
-    metrics_arguments,
-    render_config,
-)
+from stowage_testbed.cluster.kwokctl_config import ExtraArgs, arguments_of, config_file, merged_arguments, render_config
 from stowage_testbed.cluster.listing import Owner, cluster_missing, read_owner
 from stowage_testbed.cluster.metrics_server import serve_usage_api, start_metrics_server
 from stowage_testbed.cluster.ports import Ports, listens
@@ -46,95 +39,7 @@ from stowage_testbed.cluster.probes import ApiProbe
 from stowage_testbed.cluster.supervision import watch_again
 from stowage_testbed.toolchain import tool_path
 
-_API = (ETCD, API_SERVER)
 _T = TypeVar("_T")
-
-
-@dataclass(slots=True)
-class Startup:
-    """One cluster on its way up; each of the waits may take ``timeout_s``."""
-
-    workdir: Path
-    ports: Ports
-    timeout_s: float
-    _probe: ApiProbe = field(init=False)
-
-    def start(self) -> None:
-        """Start the control plane, and wait until the API server is ready."""
-        create = ["create", "cluster", "--kubeconfig="]
-        # Its work is done then; it would only go on to start a kubectl five times a
-        # second until one is answered, and take a core from the API server.
-        with run_kwokctl(self.workdir, create) as kwokctl:
-
-            def missing() -> list[str]:
-                if kwokctl.exit_code():
-                    raise component_failed(self.workdir, KWOKCTL)
-                return [component for component in CONTROL_PLANE if not was_started(self.workdir, component)]
-
-            self._wait("the components", missing, lambda missing: not missing, KWOKCTL)
-        self._await_api()
-
-    def restart_kwok(self) -> None:
-        """End KWOK, for `settle` to start it again: it would look again after seconds that double each time."""
-        if kwok := component_process(self.workdir, KWOK):
-            kill_one(kwok)
-        self._wait("KWOK to end", lambda: has_ended(self.workdir, KWOK), bool, KWOK)
-
-    def settle(self) -> None:
-        """Wait until controllers and KWOK are at work.
-
-        What gave up, or sleeps, because the API server came late is started again: the controller manager waits ten
-        seconds for it, and KWOK looks once, then after 1, 3, 7 and 15 seconds.
-        """
-        late = [component for component in (CONTROLLER_MANAGER, KWOK) if has_ended(self.workdir, component)]
-        kwok = component_process(self.workdir, KWOK)
-        if kwok is not None and not listens(self.ports.kwok_controller):
-            kill_one(kwok)
-            late.append(KWOK)
-        self._start_again(late)
-        self._wait(
-            "default service accounts",
-            self._probe.namespaces_without_account,
-            lambda lacking: not lacking,
-            CONTROLLER_MANAGER,
-            CONTROL_PLANE,
-        )
-        self._wait("KWOK", lambda: listens(self.ports.kwok_controller), bool, KWOK, CONTROL_PLANE)
-
-    def await_host_node(self) -> None:
-        """Wait until the node that releases run on is Ready: whoever lists nodes is to find it from the start."""
-        self._wait("the host's node", lambda: self._probe.has_lease(HOST_NODE), bool, HOST_PODS, (*_API, HOST_PODS))
-
-    def _await_api(self) -> None:
-        self._probe = probe = ApiProbe.of(self.workdir, self.ports.kube_apiserver)
-        self._wait("the API server", probe.ready, lambda said: said == "ok", API_SERVER, _API)
-
-    def start_again(self) -> None:
-        """Start again what has ended, and wait until the control plane is at work."""
-        ended = [component for component in CONTROL_PLANE if has_ended(self.workdir, component)]
-        self._start_again(ended)
-        self._await_api()
-        if KWOK in ended:
-            # Until the leases of the one that ended run out, the next one leaves the
-            # nodes alone. It looks at them as soon as it runs.
-            self.restart_kwok()
-            self._probe.release_nodes(kept=HOST_NODE)
-        self.settle()
-
-    def _start_again(self, components: Sequence[str]) -> None:
-        if not components:
-            return
-        for component in components:
-            pid_file(self.workdir, component).unlink(missing_ok=True)
-        with run_kwokctl(self.workdir, ["start", "cluster"]) as kwokctl:
-            self._wait("kwokctl", kwokctl.exit_code, lambda code: code is not None, KWOKCTL)
-            if kwokctl.exit_code():
-                raise component_failed(self.workdir, KWOKCTL)
-
-    def _wait(
-        self, what: str, look: Callable[[], _T], holds: Callable[[_T], bool], component: str, needed: Sequence[str] = ()
-    ) -> None:
-        await_state(self.workdir, what, look, holds, of=component, needed=needed, timeout_s=self.timeout_s)
 
 
 def run_kwokctl(workdir: Path, arguments: Sequence[str]) -> Child:
@@ -182,7 +87,7 @@ class KwokBinaryCluster(Cluster):
         return (*super().tools, *measured)
 
     def _start(self, owner: Owner) -> None:
-        measured = {} if self.resolution_s is None else metrics_arguments(self.workdir)
+        measured = {} if self.resolution_s is None else arguments_of("metrics", workdir=self.workdir)
         text = render_config(self.minor, owner.ports, merged_arguments(measured, self._extra_args))
         config_file(self.workdir).write_text(text, "utf-8")
         # kwokctl asks kubectl whether the API server answers: this one says yes, and nothing has to be built.
@@ -190,16 +95,25 @@ class KwokBinaryCluster(Cluster):
         kubectl.parent.mkdir(exist_ok=True)
         kubectl.write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
         kubectl.chmod(0o755)
-        startup = Startup(self.workdir, owner.ports, self._timeout_s)
-        startup.start()
+        # Its work is done once the components are started; it would only go on to start a kubectl five times a
+        # second until one is answered, and take a core from the API server.
+        with run_kwokctl(self.workdir, ["create", "cluster", "--kubeconfig="]) as kwokctl:
+
+            def missing() -> list[str]:
+                if kwokctl.exit_code():
+                    raise component_failed(self.workdir, KWOKCTL)
+                return [component for component in CONTROL_PLANE if not was_started(self.workdir, component)]
+
+            self._await("the components", missing, lambda missing: not missing, KWOKCTL)
+        probe = self._await_api(owner.ports)
         start_host_pods(self.workdir, self.kubeconfig, self._longest_backoff_s)
         if self.resolution_s is None:
-            startup.settle()
+            self._settle(owner.ports, probe)
         else:
             with self.api_client() as api:
                 serve_usage_api(Objects(api), self._timeout_s)
-                startup.restart_kwok()
-                startup.settle()
+                self._end_kwok()
+                self._settle(owner.ports, probe)
                 start_metrics_server(
                     api,
                     self.kubeconfig,
@@ -207,12 +121,66 @@ class KwokBinaryCluster(Cluster):
                     resolution_s=self.resolution_s,
                     timeout_s=self._timeout_s,
                 )
-        startup.await_host_node()
+        # Whoever lists nodes is to find the one that releases run on from the start.
+        needed = (ETCD, API_SERVER, HOST_PODS)
+        self._await("the host's node", lambda: probe.has_lease(HOST_NODE), bool, HOST_PODS, needed)
 
     def start_again(self) -> None:
         """Start again what has ended of the control plane; raises as `up` does, and leaves the cluster as it is."""
         owner = read_owner(self.workdir)
         if owner is None:
             raise cluster_missing(self.name)
-        Startup(self.workdir, owner.ports, self._timeout_s).start_again()
+        ended = [component for component in CONTROL_PLANE if has_ended(self.workdir, component)]
+        self._start_components(ended)
+        probe = self._await_api(owner.ports)
+        if KWOK in ended:
+            # Until the leases of the one that ended run out, the next one leaves the
+            # nodes alone. It looks at them as soon as it runs.
+            self._end_kwok()
+            probe.release_nodes(kept=HOST_NODE)
+        self._settle(owner.ports, probe)
         watch_again(self.workdir)
+
+    def _await_api(self, ports: Ports) -> ApiProbe:
+        probe = ApiProbe(self.workdir, ports.kube_apiserver)
+        self._await("the API server", probe.ready, lambda said: said == "ok", API_SERVER, (ETCD, API_SERVER))
+        return probe
+
+    def _end_kwok(self) -> None:
+        """End KWOK, for `_settle` to start it again: it would look again after seconds that double each time."""
+        if kwok := component_process(self.workdir, KWOK):
+            kill_one(kwok)
+        self._await("KWOK to end", lambda: has_ended(self.workdir, KWOK), bool, KWOK)
+
+    def _settle(self, ports: Ports, probe: ApiProbe) -> None:
+        """Wait until controllers and KWOK are at work.
+
+        What gave up, or sleeps, because the API server came late is started again: the controller manager waits ten
+        seconds for it, and KWOK looks once, then after 1, 3, 7 and 15 seconds.
+        """
+        late = [component for component in (CONTROLLER_MANAGER, KWOK) if has_ended(self.workdir, component)]
+        kwok = component_process(self.workdir, KWOK)
+        if kwok is not None and not listens(ports.kwok_controller):
+            kill_one(kwok)
+            late.append(KWOK)
+        self._start_components(late)
+        accounts = probe.namespaces_without_account
+        self._await(
+            "default service accounts", accounts, lambda lacking: not lacking, CONTROLLER_MANAGER, CONTROL_PLANE
+        )
+        self._await("KWOK", lambda: listens(ports.kwok_controller), bool, KWOK, CONTROL_PLANE)
+
+    def _start_components(self, components: Sequence[str]) -> None:
+        if not components:
+            return
+        for component in components:
+            pid_file(self.workdir, component).unlink(missing_ok=True)
+        with run_kwokctl(self.workdir, ["start", "cluster"]) as kwokctl:
+            self._await("kwokctl", kwokctl.exit_code, lambda code: code is not None, KWOKCTL)
+            if kwokctl.exit_code():
+                raise component_failed(self.workdir, KWOKCTL)
+
+    def _await(
+        self, what: str, look: Callable[[], _T], holds: Callable[[_T], bool], component: str, needed: Sequence[str] = ()
+    ) -> None:
+        await_state(self.workdir, what, look, holds, of=component, needed=needed, timeout_s=self._timeout_s)

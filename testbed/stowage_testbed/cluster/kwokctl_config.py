@@ -9,7 +9,6 @@ from string import Template
 
 import yaml
 
-from stowage_testbed.cluster.components import API_SERVER
 from stowage_testbed.cluster.ports import Ports
 from stowage_testbed.toolchain import tool_path
 from stowage_testbed.toolchain.manifest import find_minor
@@ -66,15 +65,13 @@ def _read_arguments() -> Mapping[str, ExtraArgs]:
     return found
 
 
-def arguments_of(*sections: str) -> ExtraArgs:
-    """Return the arguments in sections of ``arguments.yaml``."""
-    return merged_arguments(*(_read_arguments()[section] for section in sections))
-
-
-def metrics_arguments(workdir: Path) -> ExtraArgs:
-    """Return the further arguments of a cluster whose usage is measured."""
-    authority = {API_SERVER: {"requestheader-client-ca-file": str(workdir / "pki" / "ca.crt")}}
-    return merged_arguments(arguments_of("metrics"), authority)
+def arguments_of(*sections: str, **values: object) -> ExtraArgs:
+    """Return the arguments in sections of ``arguments.yaml``, filled in with the values."""
+    merged = merged_arguments(*(_read_arguments()[section] for section in sections))
+    return {
+        component: {name: Template(value).substitute(values) for name, value in arguments.items()}
+        for component, arguments in merged.items()
+    }
 
 
 def merged_arguments(*layers: ExtraArgs) -> ExtraArgs:

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -16,14 +17,7 @@ from stowage_testbed.base import layout
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.files import write_whole
 from stowage_testbed.cluster.backend import Backend
-from stowage_testbed.cluster.components import (
-    API_SERVER,
-    HOST_PODS,
-    component_process,
-    end_gently,
-    is_alive,
-    kill_processes,
-)
+from stowage_testbed.cluster.components import API_SERVER, HOST_PODS, component_process, is_alive, kill_processes
 from stowage_testbed.cluster.ports import Ports, choose_ports
 from stowage_testbed.images.docker_engine import EngineUnreachableError, docker, engine_unavailable_reason
 
@@ -136,9 +130,10 @@ def claim_cluster(
 
 def remove_cluster(workdir: Path) -> None:
     """End every process of a cluster, the release's first, and remove its folder."""
-    host_pods = component_process(workdir, HOST_PODS)
-    if host_pods is not None:
-        end_gently(host_pods, _GENTLE_S)
+    if host_pods := component_process(workdir, HOST_PODS):
+        with suppress(psutil.NoSuchProcess, psutil.TimeoutExpired):
+            host_pods.terminate()
+            host_pods.wait(_GENTLE_S)
     kill_processes(workdir.name, workdir)
     owner = read_owner(workdir)
     if owner is not None and owner.backend is Backend.KIND:

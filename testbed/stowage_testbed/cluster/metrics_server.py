@@ -7,27 +7,29 @@ The real metrics-server runs as a local process. It scrapes KWOK, which plays ev
 from __future__ import annotations
 
 import base64
-import http.client
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import yaml
 
 from stowage_testbed.api.client import Manifest, ask
+from stowage_testbed.api.manifests import read_manifests
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.components import HOST_NODE, METRICS_SERVER, await_state, spawn_component, write_private
+from stowage_testbed.cluster.kwokctl_config import arguments_of
 from stowage_testbed.cluster.listing import read_owner
 from stowage_testbed.cluster.node_pool import metrics_path
-from stowage_testbed.cluster.ports import LOOPBACK, port_beside
+from stowage_testbed.cluster.ports import port_beside
 from stowage_testbed.cluster.probes import ApiProbe
 from stowage_testbed.toolchain import tool_path
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
 
+_HERE = Path(__file__).parent
 NAMESPACE = "kube-system"
 HOST = f"{METRICS_SERVER}.{NAMESPACE}.svc"
 """The name that the API server expects in its certificate."""
@@ -41,45 +43,32 @@ MEMORY = "64Mi"
 """What every pod uses; metrics-server takes a container without memory for gone."""
 
 
-@dataclass(frozen=True, slots=True)
 class FakeKubelet:
-    """The kubelets of all fake nodes of one cluster: KWOK.
+    """The kubelets of all fake nodes of the cluster in ``workdir``: KWOK.
 
     KWOK adds up CPU seconds only when it is asked, and then as if the usage of that moment had lasted since it was
     asked before. Whoever changes the usage therefore reads the meters first, so that what was used until then is booked
     as it was.
     """
 
-    probe: ApiProbe
-
-    @classmethod
-    def of(cls, workdir: Path) -> FakeKubelet:
-        """Return the fake kubelets of the cluster in ``workdir``."""
+    def __init__(self, workdir: Path) -> None:
         owner = read_owner(workdir)
         if owner is None or not (workdir / METRICS_SERVER).is_dir():
             raise StowageError(
                 f"cluster {workdir.name!r} measures no usage; bring one up that does with: stowage up NAME --metrics"
             )
-        return cls(ApiProbe.of(workdir, owner.ports.kwok_controller))
+        self._probe = ApiProbe(workdir, owner.ports.kwok_controller)
 
     def read_meters(self, nodes: Iterable[str]) -> None:
         """Scrape these nodes, so that their usage until now is booked."""
         for node in nodes:
-            try:
-                status, body = self.probe.ask(metrics_path(node))
-                answer = "" if status == http.HTTPStatus.OK else f"{status} {body.strip()[:200]}"
-            except (OSError, http.client.HTTPException) as error:
-                answer = str(error)
-            if answer:
+            status, body = self._probe.ask(metrics_path(node))
+            if status != HTTPStatus.OK:
+                answer = f"{status or ''} {body.strip()[:200]}".strip()
                 raise StowageError(
                     f"the fake kubelet of node {node!r} gave no reading ({answer}); "
                     "see logs/kwok-controller.log in the cluster's folder"
                 )
-
-
-def read_manifests(name: str) -> list[Manifest]:
-    """Return the documents of ``<name>.yaml``."""
-    return list(yaml.safe_load_all(Path(__file__).with_name(f"{name}.yaml").read_text(encoding="utf-8")))
 
 
 def serve_usage_api(objects: Objects, timeout_s: float) -> None:
@@ -89,12 +78,12 @@ def serve_usage_api(objects: Objects, timeout_s: float) -> None:
 
     To be done before KWOK asks for them: it repeats a failed list only after seconds.
     """
-    definitions = read_manifests("usage-crds")
+    definitions = read_manifests("usage-crds.yaml", _HERE)
     for definition in definitions:
         objects.create(definition)
     for definition in definitions:
         objects.await_definition(definition["metadata"]["name"], timeout_s)
-    for manifest in (*read_manifests("kubelet-metrics"), usage_object({})):
+    for manifest in (*read_manifests("kubelet-metrics.yaml", _HERE), usage_object({})):
         objects.create(manifest)
 
 
@@ -142,19 +131,13 @@ def make_identity(api: ApiClient, admin: Path, folder: Path) -> str:
 
 
 def write_account_kubeconfig(api: ApiClient, admin: Path, namespace: str, name: str, target: Path) -> None:
-    """Write a kubeconfig that acts as a ServiceAccount of the administrator's cluster, for this user's eyes only."""
+    """Write the administrator's kubeconfig with a ServiceAccount's token as its user, for this user's eyes only."""
     path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
     request = {"spec": {"expirationSeconds": TOKEN_LIFE_S}}
     answer = ask(api, "POST", path, f"give a token of ServiceAccount {name}", request)
-    (cluster,) = yaml.safe_load(admin.read_text(encoding="utf-8"))["clusters"]
-    kubeconfig = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [cluster],
-        "users": [{"name": name, "user": {"token": str(answer["status"]["token"])}}],
-        "contexts": [{"name": name, "context": {"cluster": cluster["name"], "user": name}}],
-        "current-context": name,
-    }
+    kubeconfig = yaml.safe_load(admin.read_text(encoding="utf-8"))
+    (account,) = kubeconfig["users"]
+    account["user"] = {"token": answer["status"]["token"]}
     write_private(target, yaml.safe_dump(kubeconfig).encode())
 
 
@@ -168,30 +151,21 @@ def start_metrics_server(
     """
     workdir = kubeconfig.parent
     port = port_beside(workdir.name)
-    *account, registration = read_manifests(METRICS_SERVER)
+    *account, registration = read_manifests("metrics-server.yaml", _HERE)
     objects = Objects(api)
     for manifest in account:
         objects.create(manifest)
-    own = workdir / METRICS_SERVER
-    ca_bundle = make_identity(api, kubeconfig, own)
-    flags = {
-        "bind-address": LOOPBACK,
-        "secure-port": port,
-        "tls-cert-file": own / "tls.crt",
-        "tls-private-key-file": own / "tls.key",
-        "kubeconfig": own / "kubeconfig.yaml",
-        "authentication-kubeconfig": own / "kubeconfig.yaml",
-        "authorization-kubeconfig": own / "kubeconfig.yaml",
-        "metric-resolution": f"{resolution_s}s",
-        # Less than nine tenths of the resolution, or it would not start.
-        "kubelet-request-timeout": f"{resolution_s // 2}s",
-        "kubelet-preferred-address-types": "InternalIP",
-        "kubelet-port": kubelet_port,
-        "kubelet-certificate-authority": workdir / "pki" / "ca.crt",
-        # The node that the release's own pods run on has no kubelet.
-        "node-selector": f"kubernetes.io/hostname!={HOST_NODE}",
-    }
-    spawn_component(workdir, METRICS_SERVER, [str(tool_path(METRICS_SERVER))], flags)
+    ca_bundle = make_identity(api, kubeconfig, workdir / METRICS_SERVER)
+    arguments = arguments_of(
+        "metrics-server",
+        workdir=workdir,
+        port=port,
+        kubelet_port=kubelet_port,
+        resolution_s=resolution_s,
+        timeout_s=resolution_s // 2,
+        host_node=HOST_NODE,
+    )
+    spawn_component(workdir, METRICS_SERVER, [str(tool_path(METRICS_SERVER))], arguments[METRICS_SERVER])
     registration["spec"]["service"]["port"] = port
     registration["spec"]["caBundle"] = ca_bundle
     objects.create(registration)
@@ -207,6 +181,5 @@ def start_metrics_server(
         availability,
         lambda seen: seen.startswith("True"),
         of=METRICS_SERVER,
-        needed=(METRICS_SERVER,),
         timeout_s=timeout_s,
     )

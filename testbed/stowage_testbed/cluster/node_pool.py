@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import chain
@@ -15,19 +13,21 @@ import yaml
 from annotated_types import MinLen
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
-from stowage_testbed.amounts.resources import CPU, MEMORY, MOST_PODS, NOTHING, PODS, QuantityError, Resources, parse
+from stowage_testbed.amounts.resources import CPU, MEMORY, MOST_PODS, NOTHING, PODS, Resources, parse
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base import health
 from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import WaitTimeoutError, wait_until
 from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION, FAKE_NODE_VALUE
+from stowage_testbed.observe.change import Change, JsonObject, name_of
+from stowage_testbed.observe.node import ready_of
+from stowage_testbed.observe.source import NODES
 
 if TYPE_CHECKING:
-    from kubernetes.client import ApiClient, V1Node
+    from kubernetes.client import ApiClient
 
 READY_TIMEOUT_S = 120.0
-_SILENCE_S = 1.5
-"""After it the run is looked at."""
 _NOT_READY = "node.kubernetes.io/not-ready"
 _LEASES = "kube-node-lease"
 
@@ -128,10 +128,7 @@ EXAMPLE = "{prefix: gpu, count: 3, cpu: 4, memory: 8Gi, zones: [a, b]}"
 
 
 def _amount(name: str, quantity: Any) -> int:
-    try:
-        amount = parse(name, quantity)
-    except QuantityError as error:
-        raise ValueError(str(error)) from error
+    amount = parse(name, quantity)
     if amount < 1:
         raise ValueError(f"{quantity!r} must be more than 0")
     return amount
@@ -253,36 +250,40 @@ def delete_lease(objects: Objects, node: str) -> None:
 
 
 def _wait_ready(api: ApiClient, names: Sequence[str], timeout_s: float) -> None:
-    # They take long to import, which commands that make no nodes need not wait for.
-    from kubernetes.client import CoreV1Api  # noqa: PLC0415
-    from kubernetes.watch import Watch  # noqa: PLC0415
-    from urllib3.exceptions import ReadTimeoutError  # noqa: PLC0415
+    # It takes long to import, which commands that make no nodes need not wait for.
+    from stowage_testbed.observe.watches import Broken, Relisted, Watches  # noqa: PLC0415
 
-    core, waiting = CoreV1Api(api), set(names)
-    deadline_s = time.monotonic() + timeout_s
-    while waiting:
-        left_s = int(deadline_s - time.monotonic())
-        if left_s < 1:
-            raise StowageError(
-                f"{len(waiting)} nodes were not Ready within {timeout_s:g} s, "
-                f"{min(waiting)} the first of them; "
-                "see logs/kwok-controller.log in the cluster's folder"
-            )
-        # A watch without a version begins with every node as it is now; one that is silent is begun anew.
-        watch: Any = Watch()  # type: ignore[no-untyped-call] # the library has no annotations
-        with suppress(ReadTimeoutError):
-            for event in watch.stream(core.list_node, timeout_seconds=left_s, _request_timeout=(left_s, _SILENCE_S)):
-                node: V1Node = event["object"]
-                if _is_schedulable(node) and node.metadata:
-                    waiting.discard(str(node.metadata.name))
-                if not waiting:
-                    watch.stop()
-        health.check()
+    watches, waiting = Watches(api), set(names)
+
+    def take_ready(changes: Iterable[Change]) -> set[str]:
+        waiting.difference_update(name_of(change.body) for change in changes if _is_schedulable(change.body))
+        return waiting
+
+    def look() -> set[str]:
+        for arrival in watches.take_all(health.LOOK_EVERY_S):
+            match arrival:
+                case Broken(error=error):
+                    raise error
+                case Relisted(listed=listed):
+                    take_ready(listed)
+                case Change():
+                    take_ready([arrival])
+        return waiting
+
+    try:
+        if take_ready(watches.list_source(NODES)):
+            watches.follow()
+            wait_until("nodes to be Ready", look, lambda left: not left, timeout_s=timeout_s, poll_s=0.0)
+    except WaitTimeoutError as error:
+        raise StowageError(
+            f"{len(waiting)} nodes were not Ready within {error.timeout_s:g} s, {min(waiting)} the first of them; "
+            "see logs/kwok-controller.log in the cluster's folder"
+        ) from error
+    finally:
+        watches.stop()
 
 
-def _is_schedulable(node: V1Node) -> bool:
+def _is_schedulable(node: JsonObject) -> bool:
     """Return whether a node is Ready and the controller manager has taken back the taint that admission gave it."""
-    conditions = (node.status.conditions if node.status else None) or []
-    taints = (node.spec.taints if node.spec else None) or []
-    ready = any(c.type == "Ready" and c.status == "True" for c in conditions)
-    return ready and all(taint.key != _NOT_READY for taint in taints)
+    taints = node["spec"].get("taints") or ()
+    return ready_of(node) == "True" and all(taint["key"] != _NOT_READY for taint in taints)

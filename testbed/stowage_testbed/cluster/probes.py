@@ -9,7 +9,6 @@ import socket
 import ssl
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,40 +22,31 @@ _LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 _NAMESPACES = frozenset({"default", "kube-system", "kube-public", "kube-node-lease"})
 
 
-@dataclass(frozen=True, slots=True)
 class ApiProbe:
-    """Asks single things as the cluster's administrator, whose certificates ``context`` holds."""
+    """Asks single things as the administrator of the cluster in ``workdir``, whose certificates exist."""
 
-    port: int
-    context: ssl.SSLContext
-
-    @classmethod
-    def of(cls, workdir: Path, port: int) -> ApiProbe:
-        """Return the probe of the cluster in ``workdir``, whose certificates exist."""
+    def __init__(self, workdir: Path, port: int) -> None:
         pki = workdir / "pki"
-        context = ssl.create_default_context(cafile=str(pki / "ca.crt"))
-        context.load_cert_chain(pki / "admin.crt", pki / "admin.key")
-        return cls(port, context)
+        self._port = port
+        self._context = ssl.create_default_context(cafile=str(pki / "ca.crt"))
+        self._context.load_cert_chain(pki / "admin.crt", pki / "admin.key")
 
     def ready(self) -> str:
         """Return "ok" once the API server is ready, and what it says before."""
-        try:
-            status, body = self.ask("/readyz")
-        except (OSError, http.client.HTTPException) as error:
-            return f"no answer from the API server ({error})"
+        status, body = self.ask("/readyz")
+        if not status:
+            return f"no answer from the API server ({body})"
         return body if status == http.HTTPStatus.OK else f"not ready: {body}"
 
     def namespaces_without_account(self) -> frozenset[str]:
         """Return the first namespaces that lack their default service account."""
-        body = self._find(_ACCOUNTS)
-        if body is None:
-            return _NAMESPACES
-        items = json.loads(body)["items"]
+        status, body = self.ask(_ACCOUNTS)
+        items = json.loads(body)["items"] if status == http.HTTPStatus.OK else ()
         return _NAMESPACES - {item["metadata"]["namespace"] for item in items}
 
     def has_lease(self, node: str) -> bool:
         """Return whether a node has reported, which its kubelet ends with a lease."""
-        return self._find(f"{_LEASES}/{node}") is not None
+        return self.ask(f"{_LEASES}/{node}")[0] == http.HTTPStatus.OK
 
     def release_nodes(self, kept: str) -> None:
         """Delete the leases on all nodes but the one ``kept``."""
@@ -67,21 +57,16 @@ class ApiProbe:
                 "they run out a new KWOK leaves the nodes alone; start the cluster anew"
             )
 
-    def _find(self, path: str) -> str | None:
-        """Return a document, or ``None`` while there is none or nobody answers."""
-        try:
-            status, body = self.ask(path)
-        except (OSError, http.client.HTTPException):
-            return None
-        return body if status == http.HTTPStatus.OK else None
-
     def ask(self, path: str, verb: str = "GET") -> tuple[int, str]:
-        """Return status and body of the answer."""
-        connection = http.client.HTTPSConnection(LOOPBACK, self.port, timeout=_TIMEOUT_S, context=self.context)
-        with closing(connection):
-            connection.request(verb, path)
-            response = connection.getresponse()
-            return response.status, response.read().decode()
+        """Return status and body of the answer; 0 and why there is none."""
+        connection = http.client.HTTPSConnection(LOOPBACK, self._port, timeout=_TIMEOUT_S, context=self._context)
+        try:
+            with closing(connection):
+                connection.request(verb, path)
+                response = connection.getresponse()
+                return response.status, response.read().decode()
+        except (OSError, http.client.HTTPException) as error:
+            return 0, str(error)
 
 
 NO_SPACE = "NOSPACE"

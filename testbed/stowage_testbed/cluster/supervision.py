@@ -3,7 +3,6 @@
 import errno
 import http.client
 import os
-import select
 import shutil
 import signal
 import threading
@@ -12,8 +11,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import psutil
+
 from stowage_testbed.base import health
-from stowage_testbed.base.child import TAIL_LINES, log_tail, quoted_log
+from stowage_testbed.base.child import TAIL_LINES, log_end
 from stowage_testbed.base.errors import RunEndedError, StowageError
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.components import (
@@ -24,6 +25,7 @@ from stowage_testbed.cluster.components import (
     SCHEDULER,
     belongs_to,
     component_process,
+    is_alive,
     kill_processes,
     log_file,
     was_started,
@@ -49,7 +51,7 @@ class ClusterHealth:
         self._folders = (cluster.workdir, *folders)
         self._least_free_bytes = least_free_bytes
         self._containers = EndedContainers(self._workdir)
-        self._descriptors: dict[str, int | None] = {}
+        self._processes: dict[str, psutil.Process | None] = {}
         self._error: RunEndedError | None = None
         self._is_ending = False
         self._lock = threading.RLock()
@@ -59,18 +61,14 @@ class ClusterHealth:
         self.open()
 
     def open(self) -> None:
-        """Hold every component as it runs now, by a descriptor: its number may be another's a moment later."""
+        """Watch every component as it runs now; none where its number is another process's by now."""
         with self._lock:
-            self.close()
-            self._descriptors = {one: self._hold(one) for one in WATCHED if was_started(self._workdir, one)}
+            started = [one for one in WATCHED if was_started(self._workdir, one)]
+            found = ((one, component_process(self._workdir, one)) for one in started)
+            self._processes = {
+                one: process if process and belongs_to(process, self._workdir) else None for one, process in found
+            }
             self.expected.clear()
-
-    def close(self) -> None:
-        """Let go of them."""
-        for descriptor in self._descriptors.values():
-            if descriptor is not None:
-                os.close(descriptor)
-        self._descriptors.clear()
 
     def pass_over_ended(self) -> None:
         """Take no more note of the containers that have ended so far."""
@@ -93,10 +91,9 @@ class ClusterHealth:
                 raise self._error
 
     def _ended_process(self) -> RunEndedError | None:
-        for component, descriptor in self._descriptors.items():
-            if component not in self.expected and (descriptor is None or _has_ended(descriptor)):
-                how = "" if descriptor is None else _how(descriptor)
-                return _ended(component, how, log_file(self._workdir, component))
+        for component, process in self._processes.items():
+            if component not in self.expected and not (process and is_alive(process)):
+                return _ended(component, _how(process) if process else "", log_file(self._workdir, component))
         return None
 
     def _ended_container(self) -> RunEndedError | None:
@@ -126,20 +123,6 @@ class ClusterHealth:
                 return _no_room("etcd has reached its quota", self._workdir / "etcd")
         return None
 
-    def _hold(self, component: str) -> int | None:
-        process = component_process(self._workdir, component)
-        if process is None:
-            return None
-        try:
-            descriptor = os.pidfd_open(process.pid)
-        except ProcessLookupError:
-            return None
-        # Only what is held cannot change any more.
-        if process.is_running() and belongs_to(process, self._workdir):
-            return descriptor
-        os.close(descriptor)
-        return None
-
 
 _healths: dict[Path, ClusterHealth] = {}
 
@@ -166,7 +149,6 @@ def supervised(
         raise _no_room(f"there is no room left to write to ({error})", folder) from error
     finally:
         del _healths[cluster.workdir]
-        state.close()
 
 
 def unwell(cluster: Cluster) -> RunEndedError | None:
@@ -243,7 +225,7 @@ def _threads_reported() -> Iterator[None]:
 def _ended(name: str, how: str, log: Path) -> RunEndedError:
     return RunEndedError(
         f"{name} has ended{f' ({how})' if how else ''}, and the run with it. "
-        f"Its last lines ({log.name}):\n  {quoted_log(log_tail(log))}"
+        f"Its last lines ({log.name}):\n{log_end(log, indent='  ')}"
     )
 
 
@@ -254,16 +236,10 @@ def _no_room(why: str, folder: Path) -> RunEndedError:
     )
 
 
-def _has_ended(descriptor: int) -> bool:
-    poll = select.poll()
-    poll.register(descriptor, select.POLLIN)
-    return bool(poll.poll(0))
-
-
-def _how(descriptor: int) -> str:
+def _how(process: psutil.Process) -> str:
     """Return how a child of this process ended; of others only their parent knows."""
     with suppress(ChildProcessError):
-        result = os.waitid(os.P_PIDFD, descriptor, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        result = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if result is not None:
             return _in_words(result.si_status + (0 if result.si_code == os.CLD_EXITED else _SIGNAL_BASE))
     return ""

@@ -64,7 +64,6 @@ class PreflightRow:
     setting: str
     values: Mapping[str, str]
     fair: bool
-    note: str = ""
 
     @property
     def differs(self) -> bool:

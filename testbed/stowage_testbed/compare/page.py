@@ -24,7 +24,7 @@ from stowage_testbed.compare.tables import (
 from stowage_testbed.compare.verdicts import Verdict
 from stowage_testbed.hpa.recovery import HpaRecord
 from stowage_testbed.metrics.catalogue import sum_requested
-from stowage_testbed.metrics.latency import LATENCIES
+from stowage_testbed.metrics.latency import LATENCIES, list_latencies_s
 from stowage_testbed.metrics.record import (
     RunRecord,
     count_waiting,
@@ -156,33 +156,44 @@ def thin(x: Sequence[float], y: Sequence[float], most: int = MOST_POINTS) -> Lin
 
 def distribution(records: Iterable[RunRecord], latency: str) -> Line:
     """Return the share of pods that waited at most x seconds; those that never came to the end wait for ever."""
-    found = [LATENCIES[latency](record) for record in records]
-    samples = sorted(sample for one in found for sample in one.samples_s)
+    found = [list_latencies_s(record, latency) for record in records]
+    samples = sorted(sample for samples_s, _ in found for sample in samples_s)
     if not samples:
         return Line((), ())
-    n = len(samples) + sum(one.missing for one in found)
+    n = len(samples) + sum(missing for _, missing in found)
     return thin((samples[0], *samples), (0.0, *(rank / n for rank in range(1, len(samples) + 1))))
 
 
+Points = Iterable[tuple[float, float]]
+
+
 class Load(NamedTuple):
-    """What is drawn of a run over its window: a share of something, or a number."""
+    """What is drawn of a run over its window: a share of something, or a number; nothing where there are no points."""
 
     meaning: str
     share: bool
-    line_of: Callable[[RunRecord], Line]
+    points_of: Callable[[RunRecord], Points | None]
+
+    def line_of(self, record: RunRecord) -> Line:
+        """Return a step line from 0 to the window's end; what ends with it is drawn on."""
+        points = self.points_of(record)
+        if points is None:
+            return Line((), ())
+        drawn = [(0.0, 0.0), *(point for point in points if point[0] < record.window_s)]
+        drawn.append((record.window_s, drawn[-1][1]))
+        return thin([x for x, _ in drawn], [y for _, y in drawn])
 
 
 def loads_of(comparison: Comparison) -> dict[str, Load]:
     """Return what there is to draw over time, by name."""
 
-    def share_of(record: RunRecord, resource: str) -> Line:
-        """Return the requested share of what all nodes have, from 0 to 1."""
+    def share_of(record: RunRecord, resource: str) -> Points:
         capacity, steps = sum(node.resources[resource] for node in record.nodes) or 1, sum_requested(record, resource)
-        return _draw_steps(zip(steps.times_s, (value / capacity for value in steps.values), strict=True), record)
+        return zip(steps.times_s, (value / capacity for value in steps.values), strict=True)
 
-    def waiting(record: RunRecord) -> Line:
+    def waiting(record: RunRecord) -> Points:
         steps = count_waiting(record)
-        return _draw_steps(zip(steps.times_s, steps.values, strict=True), record)
+        return zip(steps.times_s, steps.values, strict=True)
 
     loads = {
         name: Load(f"{name_requested(name)}, share of all nodes", True, partial(share_of, resource=name))
@@ -192,23 +203,14 @@ def loads_of(comparison: Comparison) -> dict[str, Load]:
     return loads | (RECOVERY_LOADS if any(record.recovery for record in comparison.records) else {})
 
 
-def _draw_steps(points: Iterable[tuple[float, float]], record: RunRecord) -> Line:
-    """Return a step line from 0 to the window's end; what ends with it is drawn on."""
-    drawn = [(0.0, 0.0), *(point for point in points if point[0] < record.window_s)]
-    drawn.append((record.window_s, drawn[-1][1]))
-    return thin([x for x, _ in drawn], [y for _, y in drawn])
-
-
-def _draw_service(record: RunRecord, points: Callable[[HpaRecord], Iterable[tuple[float, float]]]) -> Line:
-    """Return the line of what was seen of an overloaded service; HOLD is the window."""
+def _service_points(record: RunRecord, points: Callable[[HpaRecord], Points]) -> Points | None:
+    """Return what was seen of an overloaded service; HOLD is the window."""
     found = record.recovery
-    if found is None:
-        return Line((), ())
-    return _draw_steps(((max(at_s - found.hold_start_s, 0.0), value) for at_s, value in points(found)), record)
+    return [(max(at_s - found.hold_start_s, 0.0), value) for at_s, value in points(found)] if found else None
 
 
 RECOVERY_LOADS = {
-    name: Load(meaning, share, partial(_draw_service, points=points))
+    name: Load(meaning, share, partial(_service_points, points=points))
     for name, meaning, share, points in (
         ("desired", "replicas that the autoscaler wants", False, lambda r: ((o.at_s, o.desired) for o in r.replicas)),
         ("pods", "pods of the service", False, lambda r: ((one.at_s, one.total) for one in r.pods)),

@@ -65,9 +65,9 @@ def read_time(text: str) -> float:
     return float(int(number) * unit)
 
 
-def read_limits(text: str, qps: int) -> Mapping[str, ClientLimits | None]:
+def read_limits(text: str) -> Mapping[str, ClientLimits | None]:
     """Return the kinds of client limits that are named, with what they are; an `InputError` for others."""
-    known: dict[str, ClientLimits | None] = {"own": None, "equal": ClientLimits(qps, qps)}
+    known: dict[str, ClientLimits | None] = {"own": None, "equal": EQUAL}
     chosen = split_words(text) or [text]
     for word in chosen:
         if word not in known:

@@ -33,20 +33,19 @@ from stowage_testbed.compare.request import CompareListener, CompareRequest, mak
 from stowage_testbed.compare.speed import measure_speed
 from stowage_testbed.compare.verdicts import FIRST_LOOK, Question
 from stowage_testbed.helm.release import file_log
+from stowage_testbed.metrics.footprint import UNKNOWN, Footprint, FootprintMeter
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.condition import pods_gone, pods_placed
 from stowage_testbed.observe.source import PACKING_PLANS
-from stowage_testbed.recording.run_record import UNKNOWN, Footprint, FootprintMeter
 from stowage_testbed.run.arm import Arm, ArmSettings
+from stowage_testbed.run.cluster import open_context
 from stowage_testbed.run.context import RunContext, Stopwatch
 from stowage_testbed.run.environment import make_namespace
 from stowage_testbed.run.harness import Harness
-from stowage_testbed.run.listener import Listener, ScenarioRecords
+from stowage_testbed.run.listener import Listener, RunRecorder
 from stowage_testbed.run.outcome import ScenarioOutcome
-from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.scenario_run import run_scenario
-from stowage_testbed.run.session import open_context
 from stowage_testbed.scenario import timeouts
 from stowage_testbed.scenario.manifests import make_controller
 from stowage_testbed.scenario.model import Workload, choose_headlines
@@ -127,9 +126,8 @@ _SAME: Mapping[str, Callable[[Comparison], object]] = {
 def compare_settings(settings: Mapping[str, ArmSettings], limits: str = "own") -> tuple[PreflightRow, ...]:
     """Return what the arms have in common and what not, before anything is started."""
     gates = sorted({gate for one in settings.values() for gate in one.feature_gates})
-    shown: dict[str, dict[str, str]] = {}
-    for arm, one in settings.items():
-        cells = {
+    shown = {
+        arm: {
             "version": one.version,
             "Kubernetes": one.kubernetes,
             "client QPS": "no limit" if one.qps is None else f"{one.qps:g}",
@@ -139,12 +137,13 @@ def compare_settings(settings: Mapping[str, ArmSettings], limits: str = "own") -
             **{f"feature gate {gate}": GATES[one.feature_gates.get(gate)] for gate in gates},
             "webhooks": ", ".join(sorted(one.webhooks)) or "none",
         }
-        for name, value in cells.items():
-            shown.setdefault(name, {})[arm] = value
+        for arm, one in settings.items()
+    }
+    by_name = {name: {arm: of_arm[name] for arm, of_arm in shown.items()} for name in next(iter(shown.values()))}
     # Versions are what is compared, and an arm to which a property does not apply cannot differ in it.
     return tuple(
         PreflightRow(limits, name, values, name in COMPARED or len(set(values.values()) - {NOT_APPLICABLE}) <= 1)
-        for name, values in shown.items()
+        for name, values in by_name.items()
     )
 
 
@@ -339,7 +338,7 @@ class ArmTurn(Harness, Listener):
         """Pass it on."""
         self._listener.scenario_progress(text)
 
-    def scenario_finished(self, outcome: ScenarioOutcome, records: ScenarioRecords) -> None:
+    def scenario_finished(self, outcome: ScenarioOutcome, records: RunRecorder) -> None:
         """Add the record."""
         self.add(outcome)
 
@@ -373,7 +372,7 @@ class ArmTurn(Harness, Listener):
 def warm_up(context: RunContext, pod_overrides: PodOverrides, pods: int, namespace: str) -> None:
     """Place small pods in a namespace of their own and delete them: some schedulers' first burst is slow."""
     objects = context.objects
-    workload = Workload("warm-up", pods, Resources(cpu=1, memory=1_000_000))
+    workload = Workload("warm-up", pods, requests=Resources(cpu=1, memory=1_000_000))
     make_namespace(context, namespace)
     try:
         await_account(context.observer, namespace)

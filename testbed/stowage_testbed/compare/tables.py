@@ -161,20 +161,10 @@ NO_DIRECTION = 0.01
 """The paper prints no spread; ratios within a hundredth of 1 have no direction."""
 
 
-class PaperRow(NamedTuple):
-    """One line of a table of the paper, by its word for the scheduler."""
-
-    scheduler: str
-    values: Mapping[str, float]
-
-
-def read_published(table: str) -> Mapping[str, PaperRow]:
-    """Return the lines of a table of ``published.yaml`` by our word for the scheduler."""
-    rows = yaml.safe_load(files(__package__).joinpath("published.yaml").read_text("utf-8"))[table]
-    return {arm: PaperRow(**row) for arm, row in rows.items()}
-
-
-TABLE_3 = read_published("table_3")
+PUBLISHED = yaml.safe_load(files(__package__).joinpath("published.yaml").read_text("utf-8"))
+TABLE_3: Mapping[str, Mapping[str, Any]] = PUBLISHED["table_3"]
+TABLE_4: Mapping[str, Mapping[str, Any]] = PUBLISHED["table_4"]
+"""By our word for a scheduler, the paper's ``scheduler`` and its ``values``."""
 
 _STATISTICS = ("mean", *(f"p{rank:g}" for rank in RANKS), "max")
 
@@ -203,7 +193,7 @@ def burst_table(comparison: Comparison, limits: str) -> Table:
         rows.append((arm, f"{pods} x {len(found)}" if counts else MISSING, *_write_cells(ours)))
         if beside and arm in TABLE_3:
             theirs = TABLE_3[arm]
-            rows.append((f"  paper: {theirs.scheduler}", f"{PAPER_PODS} x 3", *_write_cells(theirs.values)))
+            rows.append((f"  paper: {theirs['scheduler']}", f"{PAPER_PODS} x 3", *_write_cells(theirs["values"])))
     if records:
         notes.append(
             "n is pods x runs; each figure is the mean over the runs of the run's own "
@@ -239,8 +229,8 @@ def direction_table(comparison: Comparison, limits: str) -> Table:
     for arm in comparison.others if papers else ():
         for name, heading in COLUMNS:
             verdict = comparison.verdict(limits, arm, name)
-            if arm in TABLE_3 and name in TABLE_3[arm].values and verdict is not None:
-                ratio = TABLE_3[arm].values[name] / TABLE_3["default"].values[name]
+            if arm in TABLE_3 and name in TABLE_3[arm]["values"] and verdict is not None:
+                ratio = TABLE_3[arm]["values"][name] / TABLE_3["default"]["values"][name]
                 rows.append((arm, heading, f"x{ratio:.3f}", show_change(verdict), _compare_directions(ratio, verdict)))
     return Table(
         title=f"Direction against the paper, {limits} client limits",
@@ -397,11 +387,10 @@ def settings_table(comparison: Comparison, *, whole: bool = False) -> Table:
     rows = [row for row in comparison.preflight if whole or row.differs]
     same = len(comparison.preflight) - len(rows)
     cells = tuple(
-        (row.limits, row.setting, *(row.values.get(arm, MISSING) for arm in arms), FAIR[row.fair], row.note)
-        for row in rows
+        (row.limits, row.setting, *(row.values.get(arm, MISSING) for arm in arms), FAIR[row.fair]) for row in rows
     )
     notes = (f"{same} more settings are the same in all arms.",) if same else ()
-    return Table("What differs between the arms", ("limits", "setting", *arms, "fair", "note"), cells, notes)
+    return Table("What differs between the arms", ("limits", "setting", *arms, "fair"), cells, notes)
 
 
 def environment_table(comparison: Comparison) -> Table:

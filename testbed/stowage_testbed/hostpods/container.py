@@ -10,11 +10,19 @@ from pathlib import Path
 
 from stowage_testbed.base.files import write_whole
 from stowage_testbed.hostpods import EndedContainer, EndedContainers
-from stowage_testbed.hostpods.node import Backoff, HostPodsError, LoopClock, Manifest, cancel_and_wait, pod_key
+from stowage_testbed.hostpods.node import (
+    ApiServer,
+    Backoff,
+    HostPodsError,
+    LoopClock,
+    Manifest,
+    cancel_and_wait,
+    pod_key,
+)
 from stowage_testbed.hostpods.probes import Prober
 from stowage_testbed.hostpods.process import ContainerProcess, container_environment, expand, start_process
 from stowage_testbed.hostpods.status import ContainerRecord, running, terminated, waiting
-from stowage_testbed.hostpods.volumes import Mounts
+from stowage_testbed.hostpods.volumes import Volumes
 
 DEFAULT_GRACE_S = 30
 
@@ -23,11 +31,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class PodSandbox:
-    """Where a pod's containers run: its folder, its mounts, and the node around it."""
+    """Where a pod's containers run: its folder, its volumes, and the node around it."""
 
     folder: Path
-    mounts: Mounts
-    api_url: str
+    volumes: Volumes
+    api: ApiServer
     clock: LoopClock
     longest_backoff_s: float
 
@@ -115,8 +123,8 @@ class ContainerRunner:
                 f"machine, never image {container.get('image', '')!r}; set the container's "
                 "command to a local program",
             )
-        sandbox.mounts.link(container)
-        env = container_environment(container, sandbox.api_url)
+        sandbox.volumes.link(container)
+        env = container_environment(container, sandbox.api.url)
         argv = [expand(word, env) for word in (*container["command"], *container.get("args", ()))]
         cwd = Path(container.get("workingDir") or sandbox.folder)
         process = await start_process(argv, env, cwd, self._log_file)

@@ -14,22 +14,13 @@ from string import Template
 import yaml
 from urllib3.exceptions import HTTPError
 
-from stowage_testbed.api.client import MERGE_PATCH, ApiRefusedError, ApiUnreachableError
+from stowage_testbed.api.client import MERGE_PATCH, STRATEGIC_MERGE_PATCH, ApiRefusedError, ApiUnreachableError
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import SystemClock
 from stowage_testbed.hostpods.container import PodSandbox
-from stowage_testbed.hostpods.node import (
-    STRATEGIC_PATCH,
-    ApiServer,
-    LoopClock,
-    Manifest,
-    cancel_and_wait,
-    pod_key,
-    short_uid,
-    timestamp,
-)
+from stowage_testbed.hostpods.node import ApiServer, LoopClock, Manifest, cancel_and_wait, pod_key, short_uid, timestamp
 from stowage_testbed.hostpods.pod import PodRunner, unenforced_settings
-from stowage_testbed.hostpods.volumes import Mounts, Volumes, remove_tree
+from stowage_testbed.hostpods.volumes import Volumes, remove_tree
 from stowage_testbed.observe.change import Change
 from stowage_testbed.observe.source import PODS, Source
 from stowage_testbed.observe.watches import SILENCE_S, Broken, Relisted, Watches
@@ -129,12 +120,11 @@ class HostKubelet:
     def _seen(self, kind: str, pod: Manifest) -> None:
         uid = str(pod["metadata"]["uid"])
         runner = self._runners.get(uid)
-        if kind == "DELETED":
-            if runner is not None:
-                runner.vanished()
-        elif runner is not None:
+        if runner and kind == "DELETED":
+            runner.vanished()
+        elif runner:
             runner.update(pod)
-        elif pod.get("status", {}).get("phase") not in ("Succeeded", "Failed"):
+        elif kind != "DELETED" and pod.get("status", {}).get("phase") not in ("Succeeded", "Failed"):
             self._begin(uid, pod)
 
     def _begin(self, uid: str, pod: Manifest) -> None:
@@ -143,17 +133,15 @@ class HostKubelet:
         if ignored := unenforced_settings(pod):
             _log.info("not enforced on the host: %s", ", ".join(ignored))
         folder.mkdir(exist_ok=True)
-        volumes = Volumes(folder / "volumes", self.api, self.clock)
-        mounts = Mounts(self.workdir / "mnt", volumes.folder)
-        sandbox = PodSandbox(folder, mounts, self.api.url, self.clock, self.longest_backoff_s)
-        runner = self._runners[uid] = PodRunner(pod, self.api, sandbox, volumes)
+        volumes = Volumes(folder / "volumes", self.workdir / "mnt", self.api, self.clock)
+        sandbox = PodSandbox(folder, volumes, self.api, self.clock, self.longest_backoff_s)
+        runner = self._runners[uid] = PodRunner(pod, sandbox)
         runner.update(pod)
         task = self._tasks[uid] = asyncio.create_task(runner.run(), name=pod_key(pod))
         task.add_done_callback(lambda done: self._ended(uid, done))
 
     def _ended(self, uid: str, task: asyncio.Task[None]) -> None:
-        self._runners.pop(uid, None)
-        self._tasks.pop(uid, None)
+        del self._runners[uid], self._tasks[uid]
         if not task.cancelled() and (error := task.exception()):
             _log.error("pod %s failed the daemon", task.get_name(), exc_info=error)
 
@@ -183,7 +171,7 @@ async def _renew(api: ApiServer, name: str, clock: LoopClock, since: str) -> Non
     )
     node, status, lease = yaml.safe_load_all(filled)
     await api.call("POST", "/api/v1/nodes", node, allowed={HTTPStatus.CONFLICT})
-    await api.call("PATCH", f"/api/v1/nodes/{name}/status", status, content=STRATEGIC_PATCH)
+    await api.call("PATCH", f"/api/v1/nodes/{name}/status", status, content=STRATEGIC_MERGE_PATCH)
     renewed = await api.call("PATCH", f"{LEASES}/{name}", lease, content=MERGE_PATCH, allowed={HTTPStatus.NOT_FOUND})
     if not renewed:
         await api.call("POST", LEASES, lease, allowed={HTTPStatus.CONFLICT})

@@ -88,46 +88,34 @@ def reap(main_pid: int) -> int | None:
     return code
 
 
-class Supervisor:
-    """Waits for output, orders and deaths, all at once."""
-
-    def __init__(self, process: subprocess.Popen[bytes], log: Log) -> None:
-        assert process.stdout is not None  # noqa: S101 - started with a pipe
-        self._pid = process.pid
-        self._output_fd = process.stdout.fileno()
-        self._log = log
-        self._wake_read, wake_write = os.pipe()
-        os.set_blocking(wake_write, False)
-        signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        self._selector = selectors.DefaultSelector()
-        for fd in (0, self._output_fd, self._wake_read):
-            self._selector.register(fd, selectors.EVENT_READ)
-
-    def run(self) -> int:
-        """Return the main process's exit code; nothing of it is left then."""
-        code = reap(self._pid)
-        while code is None:
-            for key, _ in self._selector.select():
-                self._handle(key.fd)
-            code = reap(self._pid)
-        kill_descendants()
-        os.set_blocking(self._output_fd, False)
-        with contextlib.suppress(BlockingIOError):
-            while data := os.read(self._output_fd, CHUNK_BYTES):
-                self._log.write(data)
-        return code
-
-    def _handle(self, fd: int) -> None:
-        data = os.read(fd, CHUNK_BYTES)
-        if fd == self._output_fd and data:
-            self._log.write(data)
-        elif fd == 0 and (not data or b"KILL" in data):  # without data the daemon is gone
-            os.kill(self._pid, signal.SIGKILL)  # run() then clears away the rest
-        elif fd == 0 and b"TERM" in data:
-            os.kill(self._pid, signal.SIGTERM)
-        if not data:
-            self._selector.unregister(fd)
+def supervise(process: subprocess.Popen[bytes], log: Log) -> int:
+    """Wait for output, orders and deaths, all at once; return the process's exit code when nothing of it is left."""
+    assert process.stdout is not None  # noqa: S101 - started with a pipe
+    output = process.stdout.fileno()
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    selector = selectors.DefaultSelector()
+    for fd in (0, output, woken):
+        selector.register(fd, selectors.EVENT_READ)
+    while (code := reap(process.pid)) is None:
+        for fd in [key.fd for key, _ in selector.select()]:
+            data = os.read(fd, CHUNK_BYTES)
+            if fd == output and data:
+                log.write(data)
+            elif fd == 0 and (not data or b"KILL" in data):  # without data the daemon is gone
+                os.kill(process.pid, signal.SIGKILL)  # what it leaves behind is cleared away below
+            elif fd == 0 and b"TERM" in data:
+                os.kill(process.pid, signal.SIGTERM)
+            if not data:
+                selector.unregister(fd)
+    kill_descendants()
+    os.set_blocking(output, False)
+    with contextlib.suppress(BlockingIOError):
+        while data := os.read(output, CHUNK_BYTES):
+            log.write(data)
+    return code
 
 
 def main() -> None:
@@ -157,7 +145,7 @@ def main() -> None:
         report(error=f"{error.strerror}: {error.filename}")
         return
     report(pid=process.pid)
-    code = Supervisor(process, log).run()
+    code = supervise(process, log)
     report(code=code, output=log.kept.decode(errors="replace"))
 
 

@@ -15,7 +15,6 @@ from stowage_testbed.base.errors import StowageError
 Manifest = Mapping[str, Any]
 """One decoded JSON object. A kubelet passes objects on; it does not own their model."""
 
-STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 REQUEST_TIMEOUT_S = 60.0
 SHORT_UID = 8
 

@@ -5,21 +5,12 @@ import logging
 from collections.abc import Iterator
 from http import HTTPStatus
 
-from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError
+from stowage_testbed.api.client import STRATEGIC_MERGE_PATCH, ApiRefusedError, ApiUnreachableError
 from stowage_testbed.hostpods import HOST_LABEL
 from stowage_testbed.hostpods.container import DEFAULT_GRACE_S, ContainerRunner, PodSandbox
-from stowage_testbed.hostpods.node import (
-    STRATEGIC_PATCH,
-    ApiServer,
-    Backoff,
-    HostPodsError,
-    Manifest,
-    cancel_and_wait,
-    pod_key,
-    timestamp,
-)
-from stowage_testbed.hostpods.status import ContainerRecord, StatusComposer, first_record, running, waiting
-from stowage_testbed.hostpods.volumes import Volumes, remove_tree
+from stowage_testbed.hostpods.node import Backoff, HostPodsError, Manifest, cancel_and_wait, pod_key, timestamp
+from stowage_testbed.hostpods.status import ContainerRecord, PodStatus, first_record, running, waiting
+from stowage_testbed.hostpods.volumes import remove_tree
 
 VOLUME_REFRESH_S = 30.0
 """How often tokens and ConfigMaps are looked at again."""
@@ -40,13 +31,12 @@ class PodRunner:
     a container as an event. The pod's UID is a precondition of every message.
     """
 
-    def __init__(self, pod: Manifest, api: ApiServer, sandbox: PodSandbox, volumes: Volumes) -> None:
-        self._pod, self._api, self._sandbox, self._volumes = pod, api, sandbox, volumes
+    def __init__(self, pod: Manifest, sandbox: PodSandbox) -> None:
+        self._pod, self._sandbox = pod, sandbox
+        self._api, self._volumes = sandbox.api, sandbox.volumes
         self._path = f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}"
         self._clock = sandbox.clock
         self._deleted, self._changes = asyncio.Event(), asyncio.Event()
-        self._volumes_ready = self._finished = False
-        self._composer = StatusComposer(self._clock.wall())
         self._sent: Manifest | None = None
         self._reported: dict[str, Manifest] = {}
         self._events: set[asyncio.Task[None]] = set()
@@ -57,6 +47,7 @@ class PodRunner:
             )
             for container in pod["spec"]["containers"]
         ]
+        self._status = PodStatus(self._clock.wall(), [runner.record for runner in self._runners])
 
     def update(self, pod: Manifest) -> None:
         """Take note of a newer version: labels, annotations, or its deletion."""
@@ -79,8 +70,8 @@ class PodRunner:
         _log.info("pod %s ends, grace %g s", pod_key(self._pod), grace_s)
         await asyncio.gather(*(runner.stop(grace_s) for runner in self._runners))
         await cancel_and_wait(living)
-        self._finished = True
-        self._sandbox.mounts.unlink()
+        self._status.finished = True
+        self._volumes.unlink()
         remove_tree(self._volumes.folder)
         await cancel_and_wait(reporting)
         await self._flush()
@@ -91,16 +82,16 @@ class PodRunner:
     async def abandon(self, grace_s: float) -> None:
         """Stop the containers without a word to the API server: the daemon ends."""
         await asyncio.gather(*(runner.stop(grace_s) for runner in self._runners))
-        self._sandbox.mounts.unlink()
+        self._volumes.unlink()
 
     async def _live(self) -> None:
         """Bring the pod up and keep it, unless it asks for what is not played here."""
         if not asks_for_the_host(self._pod):
             _log.info("nothing is started of pod %s, which is ready as on a fake node", pod_key(self._pod))
-            self._volumes_ready = True
-            for runner in self._runners:
-                runner.record.state = running(self._clock.wall())
-                runner.record.started = runner.record.ready = True
+            self._status.volumes_ready = True
+            for record in self._status.containers:
+                record.state = running(self._clock.wall())
+                record.started = record.ready = True
             self._changed()
             return
         if refused := unsupported_fields(self._pod):
@@ -123,26 +114,26 @@ class PodRunner:
                 await self._volumes.fill(self._pod)
             except (HostPodsError, ApiRefusedError, ApiUnreachableError) as error:
                 _log.warning("volumes of %s are not filled: %s", pod_key(self._pod), error)
-                if not self._volumes_ready:
+                if not self._status.volumes_ready:
                     refused = "ApiServerRefused" if isinstance(error, ApiRefusedError) else "ApiServerUnreachable"
                     reason = error.reason if isinstance(error, HostPodsError) else refused
                     self._all_wait(waiting(reason, str(error)))
             else:
-                if not self._volumes_ready:
-                    self._volumes_ready = True
+                if not self._status.volumes_ready:
+                    self._status.volumes_ready = True
                     self._all_wait(waiting("PodInitializing"))
                     for runner in self._runners:
                         keeping.create_task(runner.run())
-            await self._clock.pause(VOLUME_REFRESH_S if self._volumes_ready else backoff.after_run(0.0))
+            await self._clock.pause(VOLUME_REFRESH_S if self._status.volumes_ready else backoff.after_run(0.0))
 
     def _all_wait(self, state: Manifest) -> None:
-        for runner in self._runners:
-            runner.record.state = state
+        for record in self._status.containers:
+            record.state = state
         self._changed()
 
     def _changed(self) -> None:
-        for runner in self._runners:
-            self._report_event(runner.record)
+        for record in self._status.containers:
+            self._report_event(record)
         self._changes.set()
 
     async def _report(self) -> None:
@@ -151,16 +142,11 @@ class PodRunner:
             self._changes.clear()
             await self._flush()
 
-    def _status(self) -> Manifest:
-        records, now = [runner.record for runner in self._runners], self._clock.wall()
-        ready, finished = self._volumes_ready, self._finished
-        return self._composer.compose(self._pod, records, now, volumes_ready=ready, finished=finished)
-
     async def _flush(self) -> None:
         """Send the status as it is now, unless the server has it already."""
-        while (status := self._status()) != self._sent:
+        while (status := self._status.manifest(self._pod, self._clock.wall())) != self._sent:
             body = {"metadata": {"uid": self._pod["metadata"]["uid"]}, "status": status}
-            await self._insist("updated", "PATCH", f"{self._path}/status", body, STRATEGIC_PATCH)
+            await self._insist("updated", "PATCH", f"{self._path}/status", body, STRATEGIC_MERGE_PATCH)
             self._sent = status
 
     async def _insist(self, done: str, method: str, path: str, body: Manifest, content: str = "") -> None:
@@ -243,20 +229,18 @@ def asks_for_the_host(pod: Manifest) -> bool:
 
 def unsupported_fields(pod: Manifest) -> list[str]:
     """Return the fields of a pod that are not played, with a container's or volume's name in place of its number."""
-    return [f"spec.{field}" for field in _unsupported(pod["spec"])]
-
-
-def _unsupported(spec: Manifest) -> Iterator[str]:
-    yield from (field for field in _POD if spec.get(field))
+    spec = pod["spec"]
+    found = [f"spec.{field}" for field in _POD if spec.get(field)]
     if (policy := spec.get("restartPolicy", "Always")) != "Always":
-        yield f"restartPolicy: {policy}"
+        found.append(f"spec.restartPolicy: {policy}")
     for container in spec["containers"]:
-        yield from _of_container(container, f"containers[{container['name']}]")
+        found += _of_container(container, f"spec.containers[{container['name']}]")
     for volume in spec.get("volumes", ()):
-        path = f"volumes[{volume['name']}]"
-        yield from (f"{path}.{kind}" for kind in volume if kind not in ("name", *_VOLUMES))
+        path = f"spec.volumes[{volume['name']}]"
+        found += (f"{path}.{kind}" for kind in volume if kind not in ("name", *_VOLUMES))
         for source in volume.get("projected", {}).get("sources", ()):
-            yield from (f"{path}.projected.sources.{kind}" for kind in source if kind not in _PROJECTED)
+            found += (f"{path}.projected.sources.{kind}" for kind in source if kind not in _PROJECTED)
+    return found
 
 
 def _of_container(container: Manifest, path: str) -> Iterator[str]:

@@ -62,52 +62,46 @@ def first_record(container: Manifest, former: Manifest | None) -> ContainerRecor
     return record
 
 
-def phase(containers: Sequence[ContainerRecord], *, finished: bool) -> str:
-    """Return a pod's phase, as a kubelet computes it."""
-    if finished:
-        succeeded = all(one.state.get("terminated", {}).get("exitCode") == 0 for one in containers)
-        return "Succeeded" if succeeded else "Failed"
-    began = all(one.last or "waiting" not in one.state for one in containers)
-    return "Running" if began else "Pending"
-
-
 @dataclass(slots=True)
-class StatusComposer:
-    """Composes statuses, and remembers when each condition last changed."""
+class PodStatus:
+    """What a pod's status follows from; remembers when each condition last changed."""
 
     started: datetime
+    containers: Sequence[ContainerRecord]
+    volumes_ready: bool = False
+    finished: bool = False
     _since: dict[str, tuple[str, str]] = field(default_factory=dict)
 
-    def compose(
-        self,
-        pod: Manifest,
-        containers: Sequence[ContainerRecord],
-        now: datetime,
-        *,
-        volumes_ready: bool = True,
-        finished: bool = False,
-    ) -> Manifest:
+    def phase(self) -> str:
+        """Return the pod's phase, as a kubelet computes it."""
+        if self.finished:
+            succeeded = all(one.state.get("terminated", {}).get("exitCode") == 0 for one in self.containers)
+            return "Succeeded" if succeeded else "Failed"
+        began = all(one.last or "waiting" not in one.state for one in self.containers)
+        return "Running" if began else "Pending"
+
+    def manifest(self, pod: Manifest, now: datetime) -> Manifest:
         """Return the status as the API writes it."""
-        unready = [record for record in containers if not record.ready]
-        ready = not unready and not finished
+        unready = [record for record in self.containers if not record.ready]
+        ready = not unready and not self.finished
         why = f"containers with unready status: {[record.name for record in unready]}" if unready else ""
         why += "".join(f"; {record.name}: {record.probe_failure}" for record in unready if record.probe_failure)
         return {
             "observedGeneration": pod["metadata"].get("generation", 0),
-            "phase": phase(containers, finished=finished),
+            "phase": self.phase(),
             "startTime": timestamp(self.started),
             "hostIP": POD_IP,
             "hostIPs": [{"ip": POD_IP}],
             "podIP": POD_IP,
             "podIPs": [{"ip": POD_IP}],
             "conditions": [
-                self._condition("PodReadyToStartContainers", volumes_ready, now),
-                self._condition("Initialized", volumes_ready, now),
+                self._condition("PodReadyToStartContainers", self.volumes_ready, now),
+                self._condition("Initialized", self.volumes_ready, now),
                 self._condition("Ready", ready, now, why),
                 self._condition("ContainersReady", ready, now, why),
                 self._condition("PodScheduled", True, now),
             ],
-            "containerStatuses": [record.manifest() for record in containers],
+            "containerStatuses": [record.manifest() for record in self.containers],
         }
 
     def _condition(self, kind: str, holds: bool, now: datetime, why_not: str = "") -> Manifest:

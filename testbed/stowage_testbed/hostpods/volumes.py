@@ -4,7 +4,6 @@ import base64
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from http import HTTPStatus
 from pathlib import Path
@@ -25,10 +24,14 @@ Payload = dict[str, tuple[bytes, int]]
 
 
 class Volumes:
-    """The volumes of one pod: in ``folder``, one folder a volume, named for it."""
+    """The volumes of one pod: in ``folder``, one folder a volume, named for it, which links below ``root`` show.
 
-    def __init__(self, folder: Path, api: ApiServer, clock: LoopClock) -> None:
-        self.folder = folder
+    There is no mount namespace on the host. So only mount paths below one folder of the cluster's work directory are
+    allowed, and all containers of all host pods share them.
+    """
+
+    def __init__(self, folder: Path, root: Path, api: ApiServer, clock: LoopClock) -> None:
+        self.folder, self.root = folder, root
         self._api = api
         self._clock = clock
         self._tokens: dict[str, tuple[bytes, datetime]] = {}
@@ -94,13 +97,43 @@ class Volumes:
             held = self._tokens[path] = (status["token"].encode(), now + timedelta(seconds=granted_s * RENEW_AT))
         return {path: (held[0], TOKEN_MODE)}
 
+    def link(self, container: Manifest) -> None:
+        """Make the container's mount paths show its volumes; a `HostPodsError` names a path that it cannot have."""
+        for mount in container.get("volumeMounts", ()):
+            path, target = Path(mount["mountPath"]), self.folder / mount["name"]
+            if ".." in path.parts or self.root not in path.parents:
+                raise HostPodsError(
+                    "MountRefused",
+                    f"mount path {path} does not lie under {self.root}; host pods can only show volumes there: set the "
+                    "chart's paths to folders below it, and automountServiceAccountToken to false",
+                )
+            shown = path.readlink() if path.is_symlink() else None
+            if shown == target:
+                continue
+            if shown and (shown.is_relative_to(self.folder) or not shown.exists()):
+                path.unlink()
+            if path.exists():
+                raise HostPodsError(
+                    "MountRefused",
+                    f"mount path {path} is in use by {path.resolve()}; two host pods cannot mount at one path: wait "
+                    "for the other to end, or choose another",
+                )
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.symlink_to(target)
+
+    def unlink(self) -> None:
+        """Remove the links that show this pod's volumes."""
+        for link in self.root.rglob("*"):
+            if link.is_symlink() and link.readlink().is_relative_to(self.folder):
+                link.unlink()
+
 
 def _not_ready(cause: str) -> HostPodsError:
     return HostPodsError("VolumeNotReady", f"{cause}, or mark the volume optional")
 
 
-def write_atomically(folder: Path, payload: Payload) -> bool:
-    """Make the folder show exactly the payload, by one rename; return if it changed.
+def write_atomically(folder: Path, payload: Payload) -> None:
+    """Make the folder show exactly the payload, by one rename, unless it does already.
 
     The files live in a folder of their own that ``..data`` points to; what the reader opens are links through
     ``..data``. This is the layout that kubelets use, and that programs which watch their configuration know.
@@ -111,7 +144,7 @@ def write_atomically(folder: Path, payload: Payload) -> bool:
     if former is not None:
         shown = {str(one.relative_to(current)): one.read_bytes() for one in current.rglob("*") if one.is_file()}
         if shown == {path: data for path, (data, _) in payload.items()}:
-            return False
+            return
     version = Path(tempfile.mkdtemp(prefix="..", dir=folder))
     for path, (data, mode) in payload.items():
         file = version / path
@@ -132,7 +165,6 @@ def write_atomically(folder: Path, payload: Payload) -> bool:
             (folder / name).symlink_to(Path(CURRENT) / name)
     if former is not None:
         remove_tree(folder / former)
-    return True
 
 
 def remove_tree(folder: Path) -> None:
@@ -141,45 +173,3 @@ def remove_tree(folder: Path) -> None:
         for parent, _, _ in os.walk(folder):
             Path(parent).chmod(0o700)
         shutil.rmtree(folder)
-
-
-@dataclass(frozen=True, slots=True)
-class Mounts:
-    """Mount paths of one pod as links below ``root`` to the folders of its volumes.
-
-    There is no mount namespace on the host. So only paths below one folder of the cluster's work directory are
-    allowed, and all containers of all host pods share them.
-    """
-
-    root: Path
-    volumes: Path
-
-    def link(self, container: Manifest) -> None:
-        """Make the container's mount paths show its volumes; a `HostPodsError` names a path that it cannot have."""
-        for mount in container.get("volumeMounts", ()):
-            path, target = Path(mount["mountPath"]), self.volumes / mount["name"]
-            if ".." in path.parts or self.root not in path.parents:
-                raise HostPodsError(
-                    "MountRefused",
-                    f"mount path {path} does not lie under {self.root}; host pods can only show volumes there: set the "
-                    "chart's paths to folders below it, and automountServiceAccountToken to false",
-                )
-            shown = path.readlink() if path.is_symlink() else None
-            if shown == target:
-                continue
-            if shown and (shown.is_relative_to(self.volumes) or not shown.exists()):
-                path.unlink()
-            if path.exists():
-                raise HostPodsError(
-                    "MountRefused",
-                    f"mount path {path} is in use by {path.resolve()}; two host pods cannot mount at one path: wait "
-                    "for the other to end, or choose another",
-                )
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.symlink_to(target)
-
-    def unlink(self) -> None:
-        """Remove the links that show this pod's volumes."""
-        for link in self.root.rglob("*"):
-            if link.is_symlink() and link.readlink().is_relative_to(self.volumes):
-                link.unlink()

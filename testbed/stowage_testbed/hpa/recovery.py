@@ -15,8 +15,7 @@ from stowage_testbed.observe.source import AUTOSCALERS
 
 Outcome = Literal["recovered", "no_degradation", "no_recovery_within_hold"]
 
-CENSORED_S = -1.0
-"""Stands for a recovery that did not come while anybody looked."""
+CENSORED_S = -1.0  # Stands for a recovery that did not come while anybody looked
 
 
 @dataclass(frozen=True, slots=True)

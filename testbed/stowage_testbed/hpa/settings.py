@@ -103,5 +103,4 @@ class RecoverySettings:
     """Start the load just after a scrape, so that runs do not differ by chance."""
 
 
-FULL = RecoverySettings()
-"""The second paper's run: 15 minutes of HOLD and every component at its defaults."""
+FULL = RecoverySettings()  # The second paper's run: 15 minutes of HOLD and every component at its defaults

@@ -45,34 +45,30 @@ def build_image(recipe: Recipe, base: str = "") -> None:
     Another ``base`` is one that the engine or a registry has. Raises a RecipesMissingError if this is no checkout, and
     a StowageError if no engine answers, a program is not installed, or a step failed.
     """
-    checkout = recipes_home()
+    key = content_key(recipe, base)
     with suppress(ImageMissingError):
         check_image(recipe, base)
         return
-    key = content_key(recipe, checkout, base)
     if recipe.base and not base:
         build_image(recipe_of(recipe.base))
         base = recipe_of(recipe.base).reference
-    arguments = {
-        "VERSION": recipe.tag,
-        "REVISION": last_change(recipe, checkout, "%H") or "unknown",
-        EPOCH: source_epoch(recipe, checkout),
-    }
+    arguments = {"VERSION": recipe.tag, "REVISION": last_change(recipe, "%H") or "unknown", EPOCH: source_epoch(recipe)}
     if base:
         arguments["BASE"] = base
     with tempfile.TemporaryDirectory(prefix="stowage-image-") as folder:
         context = Path(folder)
-        prepare(recipe, checkout, context)
+        prepare(recipe, context)
         _build(context, recipe.reference, key, arguments)
 
 
-def prepare(recipe: Recipe, checkout: Path, context: Path) -> None:
+def prepare(recipe: Recipe, context: Path) -> None:
     """Fill a folder for the build of an image; raises `StowageError` if something cannot be fetched, or is missing."""
+    checkout = recipes_home()
     shutil.copytree(checkout / RECIPES / recipe.name, context, dirs_exist_ok=True)
     for tool in recipe.tools:
         shutil.copy2(tool_path(tool, recipe.minor), context / tool)
     if (context / "build").is_file():
-        _run(recipe.name, [str(context / "build"), str(context)], {EPOCH: source_epoch(recipe, checkout)})
+        _run(recipe.name, [str(context / "build"), str(context)], {EPOCH: source_epoch(recipe)})
     if recipe.name == "optimizer":
         _add_packages(checkout, context)
     if recipe.name == "node":

@@ -2,8 +2,6 @@
 
 import hashlib
 import os
-import shutil
-import subprocess
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -17,6 +15,7 @@ from stowage_testbed.images.docker_engine import (
     engine_unavailable_reason,
     image_id,
 )
+from stowage_testbed.toolchain.environment import git
 from stowage_testbed.toolchain.location import tool_key
 from stowage_testbed.toolchain.manifest import choose_minor, find_minor, load_manifest
 
@@ -117,11 +116,12 @@ def recipes_home() -> Path:
     return checkout
 
 
-def content_key(recipe: Recipe, checkout: Path, base: str = "") -> str:
+def content_key(recipe: Recipe, base: str = "") -> str:
     """Return a short hash of all that goes into an image, also another ``base``."""
-    digest = hashlib.sha256(f"{recipe.reference} {base} {source_epoch(recipe, checkout)}".encode())
+    checkout = recipes_home()
+    digest = hashlib.sha256(f"{recipe.reference} {base} {source_epoch(recipe)}".encode())
     if recipe.base and not base:
-        digest.update(content_key(recipe_of(recipe.base), checkout).encode())
+        digest.update(content_key(recipe_of(recipe.base)).encode())
     for tool in (*recipe.tools, *recipe.tools_as_images):
         digest.update(tool_key(load_manifest().tool(tool, recipe.minor)).encode())
     for name in (str(RECIPES / recipe.name), *recipe.inputs):
@@ -132,19 +132,17 @@ def content_key(recipe: Recipe, checkout: Path, base: str = "") -> str:
     return digest.hexdigest()[:12]
 
 
-def source_epoch(recipe: Recipe, checkout: Path) -> str:
+def source_epoch(recipe: Recipe) -> str:
     """Return the timestamp of an image's files, in seconds: the environment's, or that of the last change to it."""
-    return os.environ.get(EPOCH) or last_change(recipe, checkout, "%ct") or _WITHOUT_GIT
+    return os.environ.get(EPOCH) or last_change(recipe, "%ct") or _WITHOUT_GIT
 
 
-def last_change(recipe: Recipe, checkout: Path, shown: str) -> str:
+def last_change(recipe: Recipe, shown: str) -> str:
     """Return what Git shows of the last commit that changed what an image is made of; empty without Git."""
     tools = load_manifest().tools(recipe.minor)
     sources = {"scheduler" for tool in recipe.tools if tools[tool].own}
     paths = [str(RECIPES / recipe.name), *recipe.inputs, *sources]
-    command = [shutil.which("git") or "git", "log", "-1", f"--format={shown}", "--", *paths]
-    done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False)
-    return "" if done.returncode else done.stdout.strip()
+    return git("log", "-1", f"--format={shown}", "--", *paths) or ""
 
 
 def check_image(recipe: Recipe, base: str = "") -> None:
@@ -152,11 +150,11 @@ def check_image(recipe: Recipe, base: str = "") -> None:
     if not image_id(recipe.reference):
         raise ImageMissingError(recipe)
     try:
-        checkout = recipes_home()
+        key = content_key(recipe, base)
     except RecipesMissingError:
         return
     built = docker("image", "inspect", "--format", f'{{{{index .Config.Labels "{CONTENT_LABEL}"}}}}', recipe.reference)
-    if built != content_key(recipe, checkout, base):
+    if built != key:
         raise ImageMissingError(recipe)
 
 

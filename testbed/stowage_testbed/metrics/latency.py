@@ -2,8 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from statistics import fmean, median
 
@@ -27,38 +26,28 @@ SUMMARY_RANKS = (50.0, 90.0, 99.0)
 """Those for which the summary of a run has room."""
 
 
-@dataclass(frozen=True, slots=True)
-class Latencies:
-    """One kind of latency of a run: seconds of pods whose two moments were seen, and how many miss the second."""
-
-    samples_s: tuple[float, ...]
-    missing: int
-
-
-def _measured(begin: str, end: str) -> Callable[[RunRecord], Latencies]:
-    """Return what measures the time between two moments, of the pods that had the first one in the window."""
-
-    def measure(record: RunRecord) -> Latencies:
-        moments = [(getattr(pod, begin), getattr(pod, end)) for pod in record.pods]
-        begun = [(begin_s, end_s) for begin_s, end_s in moments if begin_s is not None]
-        samples = [end_s - begin_s for begin_s, end_s in begun if end_s is not None]
-        return Latencies(tuple(samples), len(begun) - len(samples))
-
-    return measure
-
-
-LATENCIES: Mapping[str, Callable[[RunRecord], Latencies]] = {
-    "t_sched": _measured("created_s", "bound_s"),
-    "t_ready": _measured("created_s", "ready_s"),
-    "t_post": _measured("bound_s", "ready_s"),
+LATENCIES: Mapping[str, tuple[str, str]] = {
+    "t_sched": ("created_s", "bound_s"),
+    "t_ready": ("created_s", "ready_s"),
+    "t_post": ("bound_s", "ready_s"),
 }
+"""The moments of a pod between which each is."""
+
+
+def list_latencies_s(record: RunRecord, latency: str) -> tuple[list[float], int]:
+    """Return a latency of the pods that had its first moment in the window, and how many lack the second."""
+    begin, end = LATENCIES[latency]
+    moments = [(getattr(pod, begin), getattr(pod, end)) for pod in record.pods]
+    begun = [(begin_s, end_s) for begin_s, end_s in moments if begin_s is not None]
+    samples_s = [end_s - begin_s for begin_s, end_s in begun if end_s is not None]
+    return samples_s, len(begun) - len(samples_s)
 
 
 def measure_latency(record: RunRecord) -> Iterator[Metric]:
     """Yield mean, percentiles, maximum and missing pods of each latency."""
-    for name, latency in LATENCIES.items():
-        found = latency(record)
-        samples, missing, n = found.samples_s, found.missing, len(found.samples_s)
+    for name in LATENCIES:
+        samples, missing = list_latencies_s(record, name)
+        n = len(samples)
         left_out = f"{missing} of {n + missing} pods have none" if missing else ""
         nothing = "" if samples else "no samples"
         values = [

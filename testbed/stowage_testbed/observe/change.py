@@ -35,6 +35,33 @@ class Receipt:
         return moment.isoformat(timespec="microseconds")
 
 
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What is measured lies between these two moments."""
+
+    start: Receipt
+    stop: Receipt
+
+    @property
+    def length_s(self) -> float:
+        """Length in seconds."""
+        return self.stop.seconds_since(self.start)
+
+    def holds(self, moment: Receipt) -> bool:
+        """Return whether a moment lies in it."""
+        return self.start <= moment <= self.stop
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {
+            "start": self.start.wall_text(),
+            "stop": self.stop.wall_text(),
+            "start_monotonic_ns": self.start.monotonic_ns,
+            "stop_monotonic_ns": self.stop.monotonic_ns,
+            "length_s": self.length_s,
+        }
+
+
 class ReceiptClock:
     """Stamps receipts: monotonic time, and wall time hung on it once."""
 

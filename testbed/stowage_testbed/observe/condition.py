@@ -10,6 +10,7 @@ from stowage_testbed.observe.change import name_of
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.pod import Pod
 from stowage_testbed.observe.state import State
+from stowage_testbed.text.tables import first_of
 
 P = ParamSpec("P")
 SHOWN = 5  # Pods named in a state's text; more are counted
@@ -36,7 +37,7 @@ class UnreachableStateError(StowageError):
         super().__init__(f"waiting for {what} is in vain: {cause}")
 
 
-def _condition(look: Callable[Concatenate[State, P], ConditionResult]) -> Callable[P, Condition]:
+def condition(look: Callable[Concatenate[State, P], ConditionResult]) -> Callable[P, Condition]:
     """Make what looks at a state into a function that returns a condition, given all else that it takes."""
 
     @wraps(look)
@@ -46,7 +47,7 @@ def _condition(look: Callable[Concatenate[State, P], ConditionResult]) -> Callab
     return make
 
 
-@_condition
+@condition
 def pods_decided(state: State, namespace: str, count: int) -> ConditionResult:
     """Hold when there are ``count`` live pods, each bound or found unschedulable."""
     pods = state.pods(namespace)
@@ -55,14 +56,14 @@ def pods_decided(state: State, namespace: str, count: int) -> ConditionResult:
     return ConditionResult(len(pods) == count == decided and not leaving, pods_in_words(pods, count))
 
 
-@_condition
+@condition
 def pods_placed(state: State, namespace: str, count: int) -> ConditionResult:
     """Hold when there are ``count`` live pods and each has a node."""
     pods = state.pods(namespace)
     return ConditionResult(len(pods) == count == sum(pod.bound for pod in pods), pods_in_words(pods, count))
 
 
-@_condition
+@condition
 def at_rest(state: State, namespace: str, count: int) -> ConditionResult:
     """Hold when no plan lives, and every pod is bound or found unschedulable; never after a plan that failed."""
     plans, decided = state.plans(), pods_decided(namespace, count)(state)
@@ -72,7 +73,7 @@ def at_rest(state: State, namespace: str, count: int) -> ConditionResult:
     return ConditionResult(decided.holds and all(plan.finished for plan in plans), words)
 
 
-@_condition
+@condition
 def packed(state: State, namespace: str, count: int) -> ConditionResult:
     """Hold at rest, when all pods are placed, or the newest plan was optimal or found no improvement."""
     rest, plans = at_rest(namespace, count)(state), state.plans()
@@ -81,7 +82,7 @@ def packed(state: State, namespace: str, count: int) -> ConditionResult:
     return replace(rest, holds=rest.holds and (placed or last))
 
 
-@_condition
+@condition
 def plan_finished(state: State, name: str) -> ConditionResult:
     """Hold when the named plan is finished."""
     for plan in state.plans():
@@ -90,22 +91,22 @@ def plan_finished(state: State, name: str) -> ConditionResult:
     return ConditionResult(False, f"plan {name} is not there")
 
 
-@_condition
+@condition
 def objects_gone(state: State, kind: str, names: Collection[str]) -> ConditionResult:
     """Hold when no object of a kind has one of these names."""
     unwanted = frozenset(names)
     left = sorted(name for body in state.bodies(kind) if (name := name_of(body)) in unwanted)
-    return ConditionResult(not left, f"{kind} still there: {_join_names(left)}")
+    return ConditionResult(not left, f"{kind} still there: {first_of(left, SHOWN) or 'none'}")
 
 
-@_condition
+@condition
 def object_there(state: State, kind: str, namespace: str, name: str) -> ConditionResult:
     """Hold when an object is there."""
     names = sorted(name_of(body) for body in state.bodies(kind, namespace))
-    return ConditionResult(name in names, f"{kind}s in {namespace}: {_join_names(names)}")
+    return ConditionResult(name in names, f"{kind}s in {namespace}: {first_of(names, SHOWN) or 'none'}")
 
 
-@_condition
+@condition
 def pods_gone(state: State, namespace: str) -> ConditionResult:
     """Hold when a namespace has no pods, not even ones that go."""
     left = [pod.name for pod in state.all_pods(namespace)]
@@ -128,9 +129,3 @@ def plans_in_words(plans: list[ObservedPlan]) -> str:
     if not plans:
         return "no plan was made"
     return f"{len(plans)} plans, the newest {plans[-1].in_words()}"
-
-
-def _join_names(names: list[str]) -> str:
-    more = len(names) - SHOWN
-    shown = [*names[:SHOWN], *([f"and {more} more"] if more > 0 else ())]
-    return ", ".join(shown) or "none"

@@ -14,7 +14,7 @@ import grpc
 from stowage_optimizer.cli.probe import probe
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
-from stowage_testbed.base.child import Child
+from stowage_testbed.base.child import Child, log_end
 from stowage_testbed.base.errors import StowageError
 
 COMMAND = (sys.executable, "-c", "from stowage_optimizer.cli import main; main()", "serve")
@@ -83,7 +83,7 @@ def running_service(code_cache: Path | None = None) -> Iterator[RunningService]:
             if state != "SERVING":
                 why = f"the optimiser's service did not get ready: {state}; its log ends with:"
                 way_out = "start `stowage-optimizer serve` by hand to see why"
-                raise StowageError(f"{why}\n{child.log_end(LOG_LINES)}\n{way_out}")
+                raise StowageError(f"{why}\n{log_end(child.log, LOG_LINES)}\n{way_out}")
             options = [("grpc.max_receive_message_length", -1)]
             with grpc.insecure_channel(f"unix:{socket}", options) as channel:
                 yield RunningService(child.pid, pb_grpc.OptimizerStub(channel), ready_s, socket)

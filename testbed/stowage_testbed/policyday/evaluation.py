@@ -14,7 +14,6 @@ from stowage_testbed.amounts.price import MICROS
 from stowage_testbed.observe.pod import key_of
 from stowage_testbed.policyday.policy import Arm, Policy, find_windows
 from stowage_testbed.policyday.trial import EVICTED, Prove, Settings, State, Trial, run_arm
-from stowage_testbed.simulate.process import find_profile
 from stowage_testbed.simulate.virtual_time import Life
 from stowage_testbed.text.tables import Table
 from stowage_testbed.trace.format import NodeSeen, PodCame
@@ -22,9 +21,6 @@ from stowage_testbed.trace.reading import Trace
 from stowage_testbed.whatif.emptying import Options, defragmentation_of
 from stowage_testbed.whatif.inventory import inventory_of
 from stowage_testbed.whatif.settings import PlanLimits, own_price, release_of
-
-PROOF_PROFILE = "deterministic"
-"""Without preemption, as plans are judged."""
 
 MOST_REASONS = 5
 
@@ -86,7 +82,7 @@ def prove_most(policy: Policy, time_limit_s: float, state: State) -> int | None:
     pods, budgets = pods_as_they_may_move(state), state["disruptionBudgets"]
     objects = {"Node": state["nodes"], "Pod": pods, "PodDisruptionBudget": budgets}
     inventory = inventory_of([{**one, "kind": kind} for kind, ones in objects.items() for one in ones])
-    found = defragmentation_of(inventory, find_profile(PROOF_PROFILE), options)
+    found = defragmentation_of(inventory, options)
     return found.before.nodes - found.least.nodes if found.least.nodes else None
 
 

@@ -157,10 +157,10 @@ def run_arm(
         world.happen({"at": 0.0, "settings": {"began": day.header.began, "coolDown": policy.cool_down_s}})
         if arm.plans:
             world.happen({"at": 0.0, "policy": policy.automatic()})
-        events: Iterator[_Due] = ((event["at"], partial(actions.happen, event=event)) for event in make_events(day))
+        events: Iterator[_Due] = ((event["at"], partial(world.happen, event)) for event in make_events(day))
         # What happens at the very time of what is due comes first.
-        for at_s, act in merge(events, agenda, key=itemgetter(0)):
-            act(at_s)
+        for _, act in merge(events, agenda, key=itemgetter(0)):
+            act()
         passed = world.end()
 
         began = datetime.fromisoformat(day.header.began)
@@ -210,7 +210,7 @@ class Autoscaler:
                 yield {"at": at_s, "nodeGone": name}
 
 
-_Due = tuple[float, Callable[[float], None]]
+_Due = tuple[float, Callable[[], None]]
 
 
 @dataclass(slots=True)
@@ -228,21 +228,18 @@ class _Actions:
         due: list[_Due] = []
         for one in windows:
             at_s, end_s = one.window
-            due.append((at_s, partial(self.open, outcome=one)))
-            if is_killed:
-                kills = (at_s + after_s for after_s in KILLED_AFTER_S)
-                restarts = ({"at": kill_s, "restart": True} for kill_s in kills if kill_s < end_s)
-                due += ((restart["at"], partial(self.happen, event=restart)) for restart in restarts)
+            due.append((at_s, partial(self.open, at_s, one)))
+            for kill_s in (at_s + after_s for after_s in KILLED_AFTER_S if is_killed):
+                if kill_s < end_s:
+                    due.append((kill_s, partial(self.world.happen, {"at": kill_s, "restart": True})))
             while self.descheduler and at_s < end_s:
-                due.append((at_s, partial(self.run_pass, outcome=one, descheduler=self.descheduler)))
+                due.append((at_s, partial(self.run_pass, at_s, one, self.descheduler)))
                 at_s += INTERVAL_S
-            due.append((end_s, partial(self.close, outcome=one)))
+            due.append((end_s, partial(self.close, end_s, one)))
         if self.scaler:
-            due += ((turn * SCALING_S, self.scale) for turn in range(1, int(length_s // SCALING_S) + 1))
+            times_s = [turn * SCALING_S for turn in range(1, int(length_s // SCALING_S) + 1)]
+            due += [(at_s, partial(self.scale, at_s, self.scaler)) for at_s in times_s]
         return sorted(due, key=itemgetter(0))
-
-    def happen(self, _: float, event: Event) -> None:
-        self.world.happen(event)
 
     def open(self, at_s: float, outcome: WindowOutcome) -> None:
         self.opened = outcome
@@ -258,9 +255,8 @@ class _Actions:
         self.opened = None
         outcome.used_after = nodes_in_use(self.world.tell_state(at_s))
 
-    def scale(self, at_s: float) -> None:
-        assert self.scaler  # noqa: S101 - due with one only
-        for event in self.scaler.look(at_s, self.world.tell_state(at_s)):
+    def scale(self, at_s: float, scaler: Autoscaler) -> None:
+        for event in scaler.look(at_s, self.world.tell_state(at_s)):
             if self.opened and "nodeGone" in event:
                 self.opened.gone.add(event["nodeGone"])
             self.world.happen(event)

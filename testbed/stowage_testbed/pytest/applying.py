@@ -2,10 +2,9 @@
 
 import re
 import secrets
-from http import HTTPStatus
 from pathlib import Path
 
-from stowage_testbed.api.client import Manifest, ask
+from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.kinds import DEFINITION
 from stowage_testbed.api.manifests import Given, read_manifests
 from stowage_testbed.api.objects import Objects, make_manifest
@@ -26,9 +25,10 @@ class Applier:
 
     def __init__(self, environment: SessionEnvironment, namespace: str, folder: Path) -> None:
         self._environment = environment
+        self._objects = Objects(environment.api)
         self._namespace = namespace
         self._folder = folder
-        self._outside: list[str] = []
+        self._outside: list[tuple[str, str, str]] = []
 
     @plain
     def __call__(self, *given: Given) -> list[Manifest]:
@@ -48,25 +48,23 @@ class Applier:
 
     def take_back(self) -> None:
         """Delete what was made outside the test's namespace, the last first."""
-        body, gone = {"propagationPolicy": "Background"}, {HTTPStatus.NOT_FOUND}
-        for path in reversed(self._outside):
-            ask(self._environment.api, "DELETE", path, f"delete {path}", body, allowed=gone)
+        for kind, name, namespace in reversed(self._outside):
+            self._objects.delete(kind, name, namespace=namespace)
 
     def _apply(self, manifest: Manifest) -> Manifest:
-        api, kind, metadata = self._environment.api, self._environment.kinds.of(manifest), dict(manifest["metadata"])
+        kind, metadata = self._environment.kinds.of(manifest), dict(manifest["metadata"])
         if kind.namespaced:
             metadata.setdefault("namespace", self._namespace)
-        namespace, name = metadata.get("namespace", ""), metadata.get("name")
-        if name and namespace != self._namespace:
-            path = kind.path(namespace, name)
-            if not ask(api, "GET", path, f"read {path}", allowed={HTTPStatus.NOT_FOUND}):
-                self._outside.append(path)
+        namespace, name = metadata.get("namespace", ""), metadata.get("name", "")
+        outside = name and namespace != self._namespace
+        if outside and not self._objects.exists(kind.full_name, name, namespace=namespace):
+            self._outside.append((kind.full_name, name, namespace))
         body = with_overrides_for({**manifest, "metadata": metadata}, self._environment.pod_overrides)
-        made = Objects(api).apply(body, manager="stowage-pytest")
+        made = self._objects.apply(body, manager="stowage-pytest")
         if kind.name == "Namespace":
             await_account(self._environment, metadata["name"])
         if kind.name == DEFINITION:
-            Objects(api).await_definition(metadata["name"], HANG_S)
+            self._objects.await_definition(metadata["name"], HANG_S)
         return made
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from stowage_testbed.api.objects import is_observed
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.observe.change import JsonObject, name_of
-from stowage_testbed.observe.condition import SHOWN, Condition, ConditionResult, plans_in_words
+from stowage_testbed.observe.condition import SHOWN, ConditionResult, condition, plans_in_words
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.pod import Pod
 from stowage_testbed.observe.source import (
@@ -81,35 +81,32 @@ class Placements:
             return observer.read(lambda state: {pod.name: pod.node or None for pod in state.all_pods(where)})
 
 
-def all_decided(namespace: str, *, optimizes: bool, pods: int = 0, placed: int = 0) -> Condition:
+@condition
+def all_decided(state: State, namespace: str, *, optimizes: bool, pods: int = 0, placed: int = 0) -> ConditionResult:
     """Hold when nothing more will become of the pods of a namespace by itself."""
-
-    def condition(state: State) -> ConditionResult:
-        there = state.all_pods(namespace)
-        bound = sum(pod.bound for pod in there)
-        missing = [
-            f"{kind} {name} has {has} of {wants} pods"
-            for kind, name, wants, has in _count_pods(state, namespace)
-            if has < wants
-        ]
-        if len(there) < pods:
-            missing.append(f"{len(there)} of {pods} pods exist")
-        if bound < placed:
-            missing.append(f"{bound} of {placed} pods have a node")
-        open_pods = [pod for pod in there if not _is_decided(pod)]
-        words = "; ".join([*missing, _in_words(there, open_pods)])
-        holds = not missing and not open_pods
-        if not optimizes:
-            return ConditionResult(holds, words)
-        plans = state.plans()
-        broken = plans[-1].in_words() if plans and plans[-1].broken else ""
-        # A plan must have spoken of pods that have no node.
-        pending = any(pod.unschedulable for pod in there)
-        concluded = not pending or (bool(plans) and plans[-1].conclusive)
-        settled = all(plan.finished for plan in plans) and concluded
-        return ConditionResult(holds and settled, f"{words}; {plans_in_words(plans)}", error=broken)
-
-    return condition
+    there = state.all_pods(namespace)
+    bound = sum(pod.bound for pod in there)
+    missing = [
+        f"{kind} {name} has {has} of {wants} pods"
+        for kind, name, wants, has in _count_pods(state, namespace)
+        if has < wants
+    ]
+    if len(there) < pods:
+        missing.append(f"{len(there)} of {pods} pods exist")
+    if bound < placed:
+        missing.append(f"{bound} of {placed} pods have a node")
+    open_pods = [pod for pod in there if not _is_decided(pod)]
+    words = "; ".join([*missing, _in_words(there, open_pods)])
+    holds = not missing and not open_pods
+    if not optimizes:
+        return ConditionResult(holds, words)
+    plans = state.plans()
+    broken = plans[-1].in_words() if plans and plans[-1].broken else ""
+    # A plan must have spoken of pods that have no node.
+    pending = any(pod.unschedulable for pod in there)
+    concluded = not pending or (bool(plans) and plans[-1].conclusive)
+    settled = all(plan.finished for plan in plans) and concluded
+    return ConditionResult(holds and settled, f"{words}; {plans_in_words(plans)}", error=broken)
 
 
 def _is_decided(pod: Pod) -> bool:

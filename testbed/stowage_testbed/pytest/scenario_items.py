@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import Any
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any, Literal
 
 import pytest
 
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.report.bundle import Bundle
+from stowage_testbed.report.showing import take_first_lines
+from stowage_testbed.run.cluster import open_context
 from stowage_testbed.run.context import RunContext, Stopwatch
-from stowage_testbed.run.listener import Listener
-from stowage_testbed.run.outcome import ScenarioOutcome
-from stowage_testbed.run.request import RunRequest
+from stowage_testbed.run.outcome import RunOutcome, RunResult, ScenarioOutcome, find_divergences
+from stowage_testbed.run.request import RunRequest, Task, list_tasks
 from stowage_testbed.run.scenario_run import run_scenario
-from stowage_testbed.run.session import open_context
-from stowage_testbed.run.tasks import Task, list_tasks
+
+INTERRUPTED = 130
 
 
 def name_item(scenario: str, variant: str | None, repeat: int) -> str:
@@ -35,12 +40,14 @@ class ScenarioItem(pytest.Item):
 
 
 class RunPlugin:
-    """What a plugin that runs scenarios has at its end, for whoever started the session.
+    """Has a session of pytest run scenarios, report what came of them, and keep it for whoever started the session.
 
     `outcomes` are by place in the report, `problem` is what ended the run early.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, request: RunRequest, bundle: Bundle) -> None:
+        self.request, self.bundle = request, bundle
+        self.started = datetime.now(tz=UTC).isoformat(timespec="seconds")
         self.durations_s: dict[str, float] = {}
         self.outcomes: dict[int, ScenarioOutcome] = {}
         self.problem: BaseException | None = None
@@ -49,6 +56,21 @@ class RunPlugin:
     def fail(self, problem: BaseException) -> None:
         """Take note of what ends the run."""
         self.problem = self.problem or problem
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Have what the items need for as long as they run."""
+        yield
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self) -> Generator[None, object, object]:
+        """Run the items; pytest need not know what ended them early."""
+        try:
+            with self.running():
+                return (yield)
+        except BaseException as problem:
+            self.fail(problem)
+            pytest.exit("the run has ended early")
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Take note of an interrupt outside the loop."""
@@ -59,13 +81,78 @@ class RunPlugin:
         self.fail(excinfo.value)
         return True
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Report, in the order of the files, before JUnit is written."""
+        for report in list_reports(self.outcome()):
+            session.config.hook.pytest_runtest_logreport(report=report)
+
+    def outcome(self) -> RunOutcome:
+        """Return what came of the run; a fault of the testbed itself is raised."""
+        outcomes = tuple(self.outcomes[place] for place in sorted(self.outcomes))
+        error, code = _explain(self.problem)
+        return RunOutcome(
+            run=self.bundle.run_id,
+            started=self.started,
+            cluster=self.cluster,
+            scenarios=outcomes,
+            divergences=find_divergences(outcomes),
+            durations_s=dict(self.durations_s),
+            error=error,
+            error_code=code,
+        )
+
+
+def _explain(problem: BaseException | None) -> tuple[str, int]:
+    """Return why a run ended early, and the exit code; a fault of the testbed itself is raised."""
+    match problem:
+        case None:
+            return "", 1
+        case StowageError():
+            return str(problem), problem.exit_code
+        case KeyboardInterrupt():
+            return "it was interrupted", INTERRUPTED
+        case SystemExit(code=int(code)):
+            return "it was interrupted", code
+    raise problem
+
+
+def list_reports(run: RunResult) -> Iterator[pytest.TestReport]:
+    """Yield a report for each scenario and round, for rounds that differ, and for an early end."""
+    for one in run.scenarios:
+        name, duration_s = name_item(one.scenario, one.variant, one.repeat), sum(one.durations_s.values())
+        if one.skipped:
+            yield _report(name, "skipped", "call", [one.skipped], duration_s)
+        elif one.error:
+            yield _report(name, "failed", "setup", [one.error], duration_s)
+        else:
+            yield _report(name, "passed" if one.passed else "failed", "call", one.failures, duration_s)
+    for differing in run.divergences:
+        name = f"stowage/determinism::{differing.scenario} round {differing.repeat}"
+        yield _report(name, "failed", "call", [differing.in_words()])
+    if run.error:
+        yield _report(f"stowage/run::{run.run}", "failed", "setup", [run.error])
+
+
+def _report(
+    name: str,
+    outcome: Literal["passed", "failed", "skipped"],
+    when: Literal["setup", "call"],
+    lines: list[str],
+    duration_s: float = 0.0,
+) -> pytest.TestReport:
+    """Return a report; what fails in its set-up JUnit has as an error, not as a failure."""
+    path, _, _ = name.partition("::")
+    text = "\n".join(take_first_lines(lines))
+    said = (path, 0, text) if outcome == "skipped" else text or None
+    return pytest.TestReport(name, (path, None, name), {}, outcome, said, when, duration=duration_s)
+
 
 class ScenarioRunner(RunPlugin):
     """Collects the scenarios of a request, and runs them on a cluster of its own."""
 
-    def __init__(self, request: RunRequest, run_id: str, listener: Listener) -> None:
-        super().__init__()
-        self._request, self._run_id, self._listener = request, run_id, listener
+    def __init__(self, request: RunRequest, bundle: Bundle) -> None:
+        super().__init__(request, bundle)
         self._stopwatch = Stopwatch()
         self._context: RunContext | None = None
         self.durations_s = self._stopwatch.durations_s
@@ -77,7 +164,7 @@ class ScenarioRunner(RunPlugin):
     def run(self, task: Task) -> None:
         """Run a scenario, and keep its outcome."""
         assert self._context is not None  # noqa: S101 - the cluster is up
-        self.outcomes[task.place] = run_scenario(self._context, task.scenario, task.repeat, self._listener)
+        self.outcomes[task.place] = run_scenario(self._context, task.scenario, task.repeat, self.bundle)
 
     def pytest_collection(self, session: pytest.Session) -> bool:
         """Collect what was chosen, whatever lies in the current folder."""
@@ -89,22 +176,18 @@ class ScenarioRunner(RunPlugin):
                 runner=self,
                 task=task,
             )
-            for task in list_tasks(self._request)
+            for task in list_tasks(self.request)
         ]
         session.testscollected = len(session.items)
         session.config.hook.pytest_collection_finish(session=session)
         return True
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtestloop(self) -> Generator[None, object, object]:
-        """Have a cluster up for the items; pytest need not know why it ends."""
-        try:
-            with open_context(self._request, self._run_id, self._listener, self._stopwatch) as self._context:
-                self.begin(self._context.cluster.name)
-                return (yield)
-        except BaseException as problem:
-            self.fail(problem)
-            pytest.exit("the run has ended early")
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Have a cluster up."""
+        with open_context(self.request, self.bundle.run_id, self.bundle, self._stopwatch) as self._context:
+            self.begin(self._context.cluster.name)
+            yield
 
     def pytest_runtest_protocol(self, item: ScenarioItem) -> bool:
         """Run an item; without fixtures there is nothing to set up or to tear down."""

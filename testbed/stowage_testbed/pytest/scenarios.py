@@ -11,7 +11,7 @@ from stowage_testbed.api.manifests import SUFFIXES, check_file
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.observe.observer import Observer
-from stowage_testbed.report.bundle import Bundle, EvidenceWriter
+from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.run.context import RunContext, make_run_id
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome, find_divergences
@@ -22,19 +22,24 @@ from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.toolchain.environment import environment
 
 
-class ScenarioSession:
-    """Runs scenarios one by one on a cluster that is up.
+class ScenarioSession(Listener):
+    """Runs scenarios one by one on a cluster that is up, and listens to what the bundle in ``results`` says.
 
     ``beforehand`` is called before each, to make way for the scenario's own release.
     """
 
-    def __init__(self, context: RunContext, bundle: Bundle, beforehand: Callable[[], None]) -> None:
+    def __init__(self, context: RunContext, results: Path, run_id: str, beforehand: Callable[[], None]) -> None:
+        super().__init__()
         self._context = context
         self._beforehand = beforehand
         self._said: list[str] = []
-        self._listener = Listener(bundle, EvidenceWriter(bundle.folder, self._said.append))
         self._rounds: dict[str, int] = {}
+        self.bundle = Bundle(results, run_id, environment(context.cluster.minor), self)
         self.outcomes: list[ScenarioOutcome] = []
+
+    def say(self, text: str) -> None:
+        """Keep it for whoever reads why the test failed."""
+        self._said.append(text)
 
     def run(self, scenario: Scenario) -> tuple[ScenarioOutcome, str]:
         """Run a scenario; return its outcome, and in words what went wrong; skip what cannot run there."""
@@ -42,7 +47,7 @@ class ScenarioSession:
         self._beforehand()
         name = scenario.scenario_id
         self._rounds[name] = self._rounds.get(name, 0) + 1
-        outcome = run_scenario(self._context, scenario, self._rounds[name], self._listener)
+        outcome = run_scenario(self._context, scenario, self._rounds[name], self.bundle)
         self.outcomes.append(outcome)
         if outcome.skipped:
             pytest.skip(outcome.skipped)
@@ -55,16 +60,15 @@ def scenario_session(cluster: Cluster, results: Path, beforehand: Callable[[], N
     """Watch the cluster and keep a bundle while scenarios run."""
     run_id = make_run_id()
     started = datetime.now(tz=UTC).isoformat(timespec="seconds")
-    bundle = Bundle(results, run_id, environment(cluster.minor))
     with cluster.api_client() as api, Observer(api) as observer:
         context = RunContext(cluster, api, observer, tag=run_id[-4:], lasting=True)
-        session = ScenarioSession(context, bundle, beforehand)
+        session = ScenarioSession(context, results, run_id, beforehand)
         try:
             yield session
         finally:
             outcomes = tuple(session.outcomes)
-            bundle.folder.mkdir(parents=True, exist_ok=True)
-            bundle.run_finished(
+            session.bundle.folder.mkdir(parents=True, exist_ok=True)
+            session.bundle.run_finished(
                 RunOutcome(
                     run=run_id,
                     started=started,

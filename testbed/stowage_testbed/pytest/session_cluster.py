@@ -22,10 +22,10 @@ from stowage_testbed.cluster.interruption import ending_cleanly, handling, take_
 from stowage_testbed.cluster.listing import list_clusters
 from stowage_testbed.cluster.supervision import unwell
 from stowage_testbed.pytest.plain import speaking
+from stowage_testbed.run.cluster import open_cluster
 from stowage_testbed.run.context import Stopwatch
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.request import RunRequest, install_needed, make_cluster
-from stowage_testbed.run.session import open_cluster
 from stowage_testbed.toolchain import tool_build
 from stowage_testbed.toolchain.progress import repeating
 

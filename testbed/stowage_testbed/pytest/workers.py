@@ -7,9 +7,10 @@ import pickle
 import signal
 import traceback
 from collections import defaultdict
-from collections.abc import Callable, Generator
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from threading import RLock
 from time import monotonic
 from typing import Any
@@ -23,12 +24,11 @@ from stowage_testbed.base.wait import HANG_S
 from stowage_testbed.cluster.listing import purge_clusters
 from stowage_testbed.hostpods.launch import PR_SET_PDEATHSIG, control_process
 from stowage_testbed.pytest.scenario_items import RunPlugin, ScenarioRunner
-from stowage_testbed.report.bundle import Bundle, EvidenceWriter
+from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.run.listener import Listener
-from stowage_testbed.run.outcome import ScenarioOutcome
-from stowage_testbed.run.request import RunRequest
-from stowage_testbed.run.tasks import Task, TaskQueue, list_tasks, needs_machine
-from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.run.request import RunRequest, Task, list_tasks, needs_machine
+from stowage_testbed.scenario.steps.action import actions_of
+from stowage_testbed.scenario.steps.releasing import Release
 
 # ruff: noqa: S301 - what is unpickled comes from another process of the same run
 
@@ -39,15 +39,15 @@ def pytest_configure(config: pytest.Config) -> None:
     It leaves the terminal's group: Ctrl-C is the matter of the process that started it. It is ended when that one
     ends, in whatever way, and takes its cluster down.
     """
-    given = getattr(config, "workerinput", None)
+    given = getattr(config, "workerinput", None)  # xdist's, and only in a worker
     if given is None:
         return
     os.setpgid(0, 0)
     control_process(PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != given["stowage_parent"]:
         pytest.exit("the process that started this worker has ended")
-    request, run_id, bundle = pickle.loads(given["stowage_run"])
-    config.pluginmanager.register(WorkerRunner(request, run_id, bundle, _Relay(given["stowage_channel"])))
+    request, bundle = pickle.loads(given["stowage_run"])
+    config.pluginmanager.register(WorkerRunner(request, bundle, _Relay(given["stowage_channel"])))
 
 
 class _Relay(Listener):
@@ -57,6 +57,8 @@ class _Relay(Listener):
         super().__init__()
         self._channel = channel
         self.place: int | None = None
+        for method in ("run_progress", "scenario_started", "scenario_progress", "scenario_ended", "say"):
+            setattr(self, method, partial(self.send, method))
 
     def send(self, method: str, *arguments: object) -> None:
         """Send; nobody may be there any more, and the cluster must go down still."""
@@ -67,27 +69,12 @@ class _Relay(Listener):
         """Show that the cluster is down."""
         self._channel.close()
 
-    def run_progress(self, text: str) -> None:
-        self.send("run_progress", text)
-
-    def scenario_started(self, scenario: Scenario, repeat: int) -> None:
-        self.send("scenario_started", scenario, repeat)
-
-    def scenario_progress(self, text: str) -> None:
-        self.send("scenario_progress", text)
-
-    def scenario_ended(self, outcome: ScenarioOutcome) -> None:
-        self.send("scenario_ended", outcome)
-
-    def say(self, text: str) -> None:
-        self.send("say", text)
-
 
 class WorkerRunner(ScenarioRunner):
     """Runs the scenarios which a worker is given."""
 
-    def __init__(self, request: RunRequest, run_id: str, bundle: Bundle, relay: _Relay) -> None:
-        super().__init__(request, run_id, Listener(relay, bundle, EvidenceWriter(bundle.folder, relay.say)))
+    def __init__(self, request: RunRequest, bundle: tuple[Path, str, Mapping[str, Any]], relay: _Relay) -> None:
+        super().__init__(request, Bundle(*bundle, relay))
         self._relay = relay
 
     def run(self, task: Task) -> None:
@@ -113,16 +100,15 @@ class WorkerRunner(ScenarioRunner):
         elif problem is not None:
             traceback.print_exception(problem)
             error = f"a worker has failed ({problem!r}), and the run with it"
-        output = session.config.workeroutput  # type: ignore[attr-defined]
+        output = session.config.workeroutput  # type: ignore[attr-defined] # xdist sets it in its workers
         output["stowage"] = {"durations_s": self.durations_s, "error": error, "code": code}
 
 
 class WorkerPool(RunPlugin):
     """Has workers run the scenarios of a request."""
 
-    def __init__(self, request: RunRequest, run_id: str, shown: Listener, bundle: Bundle) -> None:
-        super().__init__()
-        self._request, self._run_id, self._shown, self._bundle = request, run_id, shown, bundle
+    def __init__(self, request: RunRequest, bundle: Bundle) -> None:
+        super().__init__(request, bundle)
         self._order = InOrder()
         self._lock = RLock()
         self._workers: dict[str, tuple[psutil.Process, Any]] = {}
@@ -135,14 +121,15 @@ class WorkerPool(RunPlugin):
 
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> ScenarioScheduling:
         """Return what gives scenarios to workers."""
-        return ScenarioScheduling(config, log, list_tasks(self._request))
+        return ScenarioScheduling(config, log, list_tasks(self.request))
 
     def pytest_configure_node(self, node: Any) -> None:
         """Tell a worker what to run, and listen to it."""
         channel = node.gateway.newchannel()
         self._workers[node.gateway.id] = psutil.Process(node.gateway._rinfo().pid), channel
         channel.setcallback(partial(self._hear, node.gateway.id))
-        node.workerinput["stowage_run"] = pickle.dumps((self._request, self._run_id, self._bundle))
+        bundle = self.bundle.results, self.bundle.run_id, dict(self.bundle.environment)
+        node.workerinput["stowage_run"] = pickle.dumps((self.request, bundle))
         node.workerinput["stowage_channel"] = channel
         node.workerinput["stowage_parent"] = os.getpid()
 
@@ -162,16 +149,11 @@ class WorkerPool(RunPlugin):
             problem.exit_code = output["code"]
             raise problem
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtestloop(self) -> Generator[None, object, object]:
-        """Leave no worker and no cluster, whatever goes wrong."""
-        try:
-            return (yield)
-        except BaseException as problem:
-            self.problem = problem
-            return True
-        finally:
-            self._end_workers()
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Leave no worker and no cluster; where something goes wrong, `fail` sees to that."""
+        yield
+        self._end_workers()
 
     def _hear(self, worker: str, message: bytes) -> None:
         """Take what a worker says; each has a thread that listens to it."""
@@ -184,10 +166,10 @@ class WorkerPool(RunPlugin):
                 (self.outcomes[place],) = arguments
                 self._order.end(place)
                 if self._order.holds_back:
-                    over = f"{len(self.outcomes)} of {self._request.total} scenario runs are over"
-                    self._shown.run_progress(f"{over}; they are told in their order")
+                    over = f"{len(self.outcomes)} of {self.request.total} scenario runs are over"
+                    self.bundle.run_progress(f"{over}; they are told in their order")
             else:
-                self._order.tell(place, partial(getattr(self._shown, method), *arguments))
+                self._order.tell(place, partial(getattr(self.bundle, method), *arguments))
 
     def _end_workers(self) -> None:
         """End the workers, with the clusters that are left, and tell what is untold."""
@@ -205,6 +187,36 @@ class WorkerPool(RunPlugin):
                 process.kill()  # its cluster is down, and a Python that ends by itself takes a second
         if self.problem is not None:
             purge_clusters()  # of a worker that was killed the cluster is a leftover
+
+
+class TaskQueue:
+    """Tasks that wait for a worker: the first comes first, but for two reasons.
+
+    A worker gets the next one that wants the release which it has. Those that need the
+    machine for themselves come last, to the one worker that is left.
+    """
+
+    def __init__(self, tasks: Iterable[Task]) -> None:
+        self._shared: list[Task] = []
+        self._alone: list[Task] = []
+        self._has: dict[int, Release] = {}
+        for task in tasks:
+            (self._alone if needs_machine(task.scenario) else self._shared).append(task)
+
+    def take(self, worker: int, *, is_last: bool) -> Task | None:
+        """Return the next task of a worker that is idle; None if it has none left."""
+        waiting = self._shared or (self._alone if is_last else [])
+        if not waiting:
+            return None
+        task, there = waiting[0], self._has.get(worker)
+        if there and there.can_be_kept:
+            unmeasured = (one for one in waiting if not one.scenario.is_measured)
+            same = (one for one in unmeasured if next(actions_of(one.scenario.steps, Release), None) == there)
+            task = next(same, task)
+        waiting.remove(task)
+        for release in actions_of(task.scenario.steps, Release):
+            self._has[worker] = release
+        return task
 
 
 class ScenarioScheduling(LoadScheduling):  # type: ignore[misc] # xdist has no types
@@ -263,8 +275,7 @@ class InOrder:
     def __init__(self) -> None:
         self._now = 0
         self._over: set[int] = set()
-        self._waiting: defaultdict[int, list[Callable[[], None]]] = defaultdict(list)
-        self._between: list[Callable[[], None]] = []
+        self._waiting: defaultdict[int | None, list[Callable[[], None]]] = defaultdict(list)
         self._within = self._is_closed = False
 
     @property
@@ -274,15 +285,8 @@ class InOrder:
 
     def tell(self, place: int | None, telling: Callable[[], None]) -> None:
         """Tell of a scenario, or of none, now or in its turn."""
-        if self._is_closed:
-            telling()
-        elif place is None:
-            if self._within:
-                self._between.append(telling)
-            else:
-                telling()
-        elif place == self._now:
-            self._within = True
+        if self._is_closed or place == self._now or (place is None and not self._within):
+            self._within = place is not None
             telling()
         else:
             self._waiting[place].append(telling)
@@ -295,16 +299,15 @@ class InOrder:
 
     def close(self) -> None:
         """Tell of what waits, and of the rest at once: the scenarios before it do not end any more."""
-        for place in sorted(self._waiting):
+        for place in sorted(place for place in self._waiting if place is not None):
             self._turn_to(place)
         self._turn_to(self._now + 1)
         self._is_closed = True
 
     def _turn_to(self, place: int) -> None:
         self._now, self._within = place, False
-        for telling in self._between:
+        for telling in self._waiting.pop(None, ()):
             telling()
-        self._between.clear()
         for telling in self._waiting.pop(place, ()):
             self._within = True
             telling()

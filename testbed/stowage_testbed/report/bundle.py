@@ -3,7 +3,7 @@
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,32 +15,37 @@ from stowage_testbed.observe.audit import AuditLogMissingError, AuditReader
 from stowage_testbed.observe.change import write_event_table
 from stowage_testbed.observe.node import read_node, ready_of
 from stowage_testbed.observe.pod import read_pod
-from stowage_testbed.run.listener import Listener, ScenarioRecords
+from stowage_testbed.run.listener import Listener, RunRecorder
 from stowage_testbed.run.outcome import RUN_FILE, RunOutcome, ScenarioOutcome, ScenarioResult
 from stowage_testbed.scenario.steps.replaying import list_replayed_files
 from stowage_testbed.text.tables import plain_table
 
 EVENTS_FILE = "events.jsonl"
 
+EVIDENCE = "failed"
+"""The folder of all evidence inside the run's folder."""
+
 
 class Bundle(Listener):
-    """Writes a run's folder while the run goes on: what was had is never lost."""
+    """Writes a run's folder while the run goes on, and passes everything on: what was had is never lost."""
 
-    def __init__(self, results: Path, run_id: str, environment: Mapping[str, Any]) -> None:
+    def __init__(self, results: Path, run_id: str, environment: Mapping[str, Any], *listeners: Listener) -> None:
+        super().__init__(*listeners)
+        self.results, self.run_id, self.environment = results, run_id, environment
         self.folder = results / run_id
-        self._environment = environment
 
     def run_started(self, run_id: str, total: int) -> None:
         """Make the run's folder."""
         self.folder.mkdir(parents=True, exist_ok=True)
+        super().run_started(run_id, total)
 
-    def scenario_finished(self, outcome: ScenarioOutcome, records: ScenarioRecords) -> None:
-        """Write the scenario's outcome and its records."""
+    def scenario_finished(self, outcome: ScenarioOutcome, records: RunRecorder) -> None:
+        """Write the scenario's outcome and its records, and what may explain why it failed."""
         folder = self.folder / name_scenario_folder(outcome)
         folder.mkdir(parents=True, exist_ok=True)
         write_json(folder / "outcome.json", outcome.document())
         with (folder / EVENTS_FILE).open("wb") as file:
-            for change in records.changes:
+            for change in records.changes():
                 file.write(msgspec.json.encode(change.record()) + b"\n")
         if outcome.source.path is not None:
             shutil.copyfile(outcome.source.path, folder / "scenario.yaml")
@@ -49,8 +54,13 @@ class Bundle(Listener):
                 shutil.copyfile(source, folder / source.name)
         for profile, values in records.values.items():
             (folder / f"values-{profile}.yaml").write_text(yaml.safe_dump(dict(values)), encoding="utf-8")
-        for profile, config in records.scheduler_config.items():
+        for profile, config in records.scheduler_configs.items():
             (folder / f"scheduler-{profile}.yaml").write_text(config, encoding="utf-8")
+        if not outcome.passed:
+            evidence = self.folder / EVIDENCE / name_scenario_folder(outcome)
+            write_evidence(evidence, outcome, records)
+            self.say(f"{outcome.scenario_id} failed; its evidence is in {evidence}")
+        super().scenario_finished(outcome, records)
 
     def run_finished(self, outcome: RunOutcome) -> None:
         """Write the run's document."""
@@ -64,8 +74,10 @@ class Bundle(Listener):
             for name in names:
                 content = (folder / Path(name).name).read_bytes()
                 hashes[f"{one.scenario_id}: {name.removesuffix('.yaml')}"] = hashlib.sha256(content).hexdigest()
-        environment = {**self._environment, "config_hashes": hashes}
-        write_json(self.folder / RUN_FILE, replace(outcome, environment=environment).document())
+        environment = {**self.environment, "config_hashes": hashes}
+        outcome = replace(outcome, environment=environment)
+        write_json(self.folder / RUN_FILE, outcome.document())
+        super().run_finished(outcome)
 
 
 def name_scenario_folder(outcome: ScenarioResult) -> Path:
@@ -80,15 +92,14 @@ def write_json(path: Path, document: Mapping[str, Any]) -> None:
     path.write_text(text + "\n", encoding="utf-8")
 
 
-def write_evidence(folder: Path, outcome: ScenarioOutcome, records: ScenarioRecords) -> Path:
-    """Write the evidence of a failed scenario and return its folder."""
+def write_evidence(folder: Path, outcome: ScenarioOutcome, records: RunRecorder) -> None:
+    """Write what may explain why a scenario failed."""
     failures = [
         f"{outcome.scenario_id}, round {outcome.repeat}",
         *([f"error: {outcome.error}"] if outcome.error else []),
         *outcome.failures,
         *(plan.in_words() for plan in outcome.plans),
     ]
-    bodies = {kind: records.bodies.get(kind, []) for kind in ("Pod", "Node", "Event", "PackingPlan")}
     pods = [
         [
             pod.name,
@@ -98,7 +109,7 @@ def write_evidence(folder: Path, outcome: ScenarioOutcome, records: ScenarioReco
             pod.node or "-",
             f"{pod.waiting_reason} {pod.waiting_message}".strip(),
         ]
-        for pod in sorted(map(read_pod, bodies["Pod"]), key=lambda pod: pod.key)
+        for pod in sorted(map(read_pod, records.bodies("Pod")), key=lambda pod: pod.key)
     ]
     nodes = [
         [
@@ -107,15 +118,15 @@ def write_evidence(folder: Path, outcome: ScenarioOutcome, records: ScenarioReco
             str(read_node(body).room),
             ", ".join(f"{taint['key']}:{taint['effect']}" for taint in body.get("spec", {}).get("taints") or []),
         ]
-        for body in sorted(bodies["Node"], key=lambda body: str(body["metadata"]["name"]))
+        for body in sorted(records.bodies("Node"), key=lambda body: str(body["metadata"]["name"]))
     ]
     texts = {
         "what-failed.txt": "\n".join(failures) + "\n",
         "pods.txt": plain_table(("pod", "workload", "priority", "phase", "node", "waits for"), pods) + "\n",
         "nodes.txt": plain_table(("node", "ready", "has", "taints"), nodes) + "\n",
-        "events.txt": write_event_table(bodies["Event"]),
-        "plans.yaml": yaml.safe_dump_all([dict(plan) for plan in bodies["PackingPlan"]]),
-        **{f"{name}.log": text for name, text in records.log_texts.items()},
+        "events.txt": write_event_table(records.bodies("Event")),
+        "plans.yaml": yaml.safe_dump_all([dict(plan) for plan in records.bodies("PackingPlan")]),
+        **{f"{name}.log": text for name, text in records.log_texts().items()},
         **{f"caught/{name}": text for name, text in outcome.evidence.items()},
     }
     for name, text in texts.items():
@@ -126,23 +137,3 @@ def write_evidence(folder: Path, outcome: ScenarioOutcome, records: ScenarioReco
             file.writelines(AuditReader(records.audit_log, records.audit_start).lines())
         except AuditLogMissingError as error:
             file.write(json.dumps({"error": str(error)}).encode() + b"\n")
-    return folder
-
-
-FAILED = "failed"
-"""The folder of all evidence inside the run's folder."""
-
-
-class EvidenceWriter(Listener):
-    """Listens for failures."""
-
-    def __init__(self, folder: Path, say: Callable[[str], None]) -> None:
-        self._folder = folder / FAILED
-        self._say = say
-
-    def scenario_finished(self, outcome: ScenarioOutcome, records: ScenarioRecords) -> None:
-        """Write the evidence if the scenario failed."""
-        if outcome.passed:
-            return
-        folder = write_evidence(self._folder / name_scenario_folder(outcome), outcome, records)
-        self._say(f"{outcome.scenario_id} failed; its evidence is in {folder}")

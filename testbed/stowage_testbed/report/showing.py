@@ -15,9 +15,9 @@ from stowage_testbed.metrics.latency import SUMMARY_RANKS
 from stowage_testbed.metrics.record import list_node_columns, list_pod_columns, name_requested
 from stowage_testbed.metrics.state import sum_requested_per_node
 from stowage_testbed.page.offline import BARS, offline_page
-from stowage_testbed.report.bundle import FAILED, name_scenario_folder
+from stowage_testbed.report.bundle import EVIDENCE, name_scenario_folder
 from stowage_testbed.run.outcome import (
-    CheckpointRecord,
+    CheckpointResult,
     Latency,
     RunOutcome,
     RunResult,
@@ -33,21 +33,21 @@ PENDING = "(pending)"
 
 def make_placement_table(outcome: ScenarioOutcome) -> str:
     """Return each node's workloads at the checkpoints; empty for a large scenario."""
-    reached = outcome.checkpoints
-    if not reached or max(len(one.state.nodes) for one in reached) > MOST_NODES:
+    reached = [outcome.states[one.name] for one in outcome.checkpoints]
+    if not reached or max(len(one.nodes) for one in reached) > MOST_NODES:
         return ""
-    present = {pod.workload for one in reached for pod in one.state.pods}
+    present = {pod.workload for one in reached for pod in one.pods}
     order = [one.name for one in outcome.source.workload if one.name in present]
     order += sorted(present - set(order))
     if len(order) > MOST_WORKLOADS:
         return ""
-    counts = [Counter((pod.node or PENDING, pod.workload) for pod in one.state.pods) for one in reached]
+    counts = [Counter((pod.node or PENDING, pod.workload) for pod in one.pods) for one in reached]
     rows = []
-    for place in (*dict.fromkeys(node.name for one in reached for node in one.state.nodes), PENDING):
+    for place in (*dict.fromkeys(node.name for one in reached for node in one.nodes), PENDING):
         found = [[(name, count[place, name]) for name in order if count[place, name]] for count in counts]
         if place != PENDING or any(found):
             rows.append([place, *(", ".join(f"{name} x{n}" if n > 1 else name for name, n in one) for one in found)])
-    table = tabulate(rows, headers=("node", *(one.name for one in reached)), tablefmt="simple")
+    table = tabulate(rows, headers=("node", *(one.name for one in outcome.checkpoints)), tablefmt="simple")
     return f"{outcome.scenario_id}\n{table}"
 
 
@@ -138,7 +138,7 @@ def _make_tables(run: RunResult) -> Iterator[Table]:
         for one in failed
         for check in one.failed_checks
     ]
-    headers = ("scenario", "round", "check", "expected", "actual", "in words")
+    headers = ("scenario", "round", "check", "expected", "found", "in words")
     shown = len(headers) if any(row[-1] for row in rows) else len(headers) - 1
     yield Table("Failed checks", headers[:shown], tuple(row[:shown] for row in rows))
     said = tuple((*_identify(one), one.error) for one in failed if one.error)
@@ -159,7 +159,7 @@ def _make_tables(run: RunResult) -> Iterator[Table]:
     yield Table(
         title="Evidence",
         headers=("scenario", "round", "folder in the results"),
-        rows=tuple((*_identify(one), f"{FAILED}/{name_scenario_folder(one)}") for one in failed),
+        rows=tuple((*_identify(one), f"{EVIDENCE}/{name_scenario_folder(one)}") for one in failed),
         notes=("Each has pods, nodes, events, plans, logs and the audit log as they were when the scenario failed.",),
     )
     said = tuple((*_identify(one), one.skipped) for one in run.scenarios if one.skipped)
@@ -303,16 +303,17 @@ MOST_DRAWN = 16
 def draw_comparison(outcome: ScenarioOutcome) -> Text:
     """Return nodes as bars before and after, and what changed, for a terminal."""
     before, after = outcome.checkpoints
-    loads = [sum_requested_per_node(one.state) for one in (before, after)]
+    first = outcome.states[before.name]
+    loads = [sum_requested_per_node(state) for state in (first, outcome.states[after.name])]
     rows = []
-    for node in before.state.nodes[:MOST_DRAWN]:
-        for line, name in enumerate(name for name in before.state.resources if node.resources[name]):
+    for node in first.nodes[:MOST_DRAWN]:
+        for line, name in enumerate(name for name in first.resources if node.resources[name]):
             shares = [load.get(node.name, Resources())[name] / node.resources[name] for load in loads]
             full = [min(round(share * BAR_CELLS), BAR_CELLS) for share in shares]
             bars = (f"{'█' * n}{'░' * (BAR_CELLS - n)} {share:6.1%}" for n, share in zip(full, shares, strict=True))
             rows.append(("" if line else plain(node.name), name, *bars))
     lines = columns(("node", "requested", before.name, after.name), rows, ("left",) * 4)
-    if (left_out := len(before.state.nodes) - MOST_DRAWN) > 0:
+    if (left_out := len(first.nodes) - MOST_DRAWN) > 0:
         lines.append(f"and {left_out} more nodes")
     text = Text("\n".join((*lines, "", *map(plain, _write_sentences(outcome, before, after)))))
     text.highlight_regex("█+", "yellow")
@@ -321,14 +322,14 @@ def draw_comparison(outcome: ScenarioOutcome) -> Text:
     return text
 
 
-def _write_sentences(outcome: ScenarioOutcome, before: CheckpointRecord, after: CheckpointRecord) -> Iterator[str]:
+def _write_sentences(outcome: ScenarioOutcome, before: CheckpointResult, after: CheckpointResult) -> Iterator[str]:
     yield (
         f"pods with a node: {before.placed} before, {after.placed} after; "
         f"waiting: {before.pending} before, {after.pending} after"
     )
     shares = (
         f"{resource} {before.utilisation[resource]:.1%} before, {after.utilisation.get(resource, 0):.1%} after"
-        for resource in before.state.resources
+        for resource in outcome.states[before.name].resources
     )
     yield f"requested: {'; '.join(shares)}"
     proof = "; proved optimal" if outcome.optimal else ""
@@ -338,16 +339,17 @@ def _write_sentences(outcome: ScenarioOutcome, before: CheckpointRecord, after: 
 def write_page(outcome: ScenarioOutcome, folder: Path) -> Path:
     """Write the page of a scenario with two checkpoints into a folder; return the file."""
     before, after = outcome.checkpoints
-    nodes, resources, panels = before.state.nodes, before.state.resources, []
-    for reached in (before, after):
-        pods = sorted(reached.state.pods, key=lambda pod: (-pod.priority, pod.workload, pod.name))
+    states = [outcome.states[one.name] for one in (before, after)]
+    nodes, resources, panels = states[0].nodes, states[0].resources, []
+    for reached, state in zip((before, after), states, strict=True):
+        pods = sorted(state.pods, key=lambda pod: (-pod.priority, pod.workload, pod.name))
         # As the scripts read them: everything at the time 0.
         times = {"waits": [0] * len(pods), "starts": [0 if one.node else None for one in pods]}
         run = {**list_pod_columns(pods, nodes), **times, "gone": [None] * len(pods)}
         panels.append({"title": reached.name, "run": run})
     # Of each priority and workload, how many more were placed.
-    gained = Counter((pod.priority, pod.workload) for pod in after.state.bound)
-    gained.subtract((pod.priority, pod.workload) for pod in before.state.bound)
+    gained = Counter((pod.priority, pod.workload) for pod in states[1].bound)
+    gained.subtract((pod.priority, pod.workload) for pod in states[0].bound)
     text = offline_page(
         "run",
         scripts=SCRIPTS,

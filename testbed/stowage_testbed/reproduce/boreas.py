@@ -6,7 +6,7 @@ Seed 004: Lebesbye, Mauro, Turin, Yu, "Boreas - A Service Scheduler for Optimal 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from itertools import groupby, product
@@ -32,14 +32,14 @@ from stowage_testbed.observe.source import PACKING_PLANS
 from stowage_testbed.reproduce.rebuilding import write_tables
 from stowage_testbed.reproduce.sweep import SweepListener, frame_of, open_sweep, write_frame
 from stowage_testbed.run.arm import Arm
+from stowage_testbed.run.cluster import open_context
 from stowage_testbed.run.context import Stopwatch
 from stowage_testbed.run.environment import clear_plans
 from stowage_testbed.run.harness import Harness
-from stowage_testbed.run.listener import Listener, ScenarioRecords
+from stowage_testbed.run.listener import Listener, RunRecorder
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.scenario_run import run_scenario
-from stowage_testbed.run.session import open_context
 from stowage_testbed.scenario import timeouts
 from stowage_testbed.scenario.model import Scenario, Workload, make_steps
 from stowage_testbed.scenario.steps.action import Step
@@ -93,10 +93,21 @@ class Scene:
         return -(-asked // NODE["cpu"])
 
 
-def scenes() -> tuple[Scene, ...]:
-    """Return them all, the paper's first."""
+NamedT = TypeVar("NamedT", Scene, Arm)
+
+
+def _choose(option: str, names: Sequence[str], known: Sequence[NamedT]) -> tuple[NamedT, ...]:
+    there = [one.name for one in known]
+    for name in names:
+        if name not in there:
+            raise InputError(f"{option} {name!r}: must be of {', '.join(there)}")
+    return tuple(one for one in known if not names or one.name in names)
+
+
+def choose_scenes(names: Sequence[str] = ()) -> tuple[Scene, ...]:
+    """Return the scenes of those names, all without any, the paper's first."""
     text = files(__package__).joinpath("scenes.yaml").read_text("utf-8")
-    return tuple(map(_make_scene, yaml.safe_load(text)["scenes"]))
+    return _choose("--scenes", names, [_make_scene(one) for one in yaml.safe_load(text)["scenes"]])
 
 
 def _make_scene(scene: Mapping[str, Any]) -> Scene:
@@ -105,8 +116,8 @@ def _make_scene(scene: Mapping[str, Any]) -> Scene:
         Workload(
             name,
             times * one["replicas"],
-            Resources(cpu=one["cpu"], memory=one["megabytes"] * 10**6),
-            "Deployment",
+            requests=Resources(cpu=one["cpu"], memory=one["megabytes"] * 10**6),
+            kind="Deployment",
             # A label for what an app is, and for what it is not.
             labels={name: "", **{f"not-{other}": "" for other in APPS if other != name}},
             pod=pods.get(name, {}),
@@ -130,8 +141,6 @@ QUIET_S = 2.5
 REPEATED = ("minimal", "affinity")
 """The tests that the paper repeats, and counts; others are run less often."""
 
-NamedT = TypeVar("NamedT", Scene, Arm)
-
 DECIDED_S = 60.0
 """Many times what a run takes on two idle cores."""
 
@@ -139,15 +148,19 @@ ROUNDS = 20
 """Of quiet that something broke, after which a scheduler is said to be at no rest."""
 
 
-def arms() -> tuple[Arm, ...]:
-    """Return the stock scheduler, ours in batches (all or nothing, fewest nodes), and ours, sparing nobody."""
+def choose_arms(names: Sequence[str] = ()) -> tuple[Arm, ...]:
+    """Return the arms of those names, without any the stock scheduler, ours in batches, and ours, sparing nobody.
+
+    A batch is placed as a whole or not at all, on the fewest nodes.
+    """
     moves = {"timeLimitSeconds": SOLVE_S, **NO_PROTECTION}
     batches = {"trigger": "Batch", "strategy": "boreas", "batchSeconds": BATCH_S, **moves}
-    return (
+    known: tuple[Arm, ...] = (
         default_arm(),
         StowageArm("stowage", PROFILE, {"priorityOptimizer": batches}),
         StowageArm("stowage-moves", PROFILE, {"priorityOptimizer": moves}),
     )
+    return _choose("--arms", names, known)
 
 
 def plans(arm: Arm) -> bool:
@@ -185,24 +198,6 @@ class BoreasRequest:
 def run_id(arm: Arm, scene: Scene, number: int) -> str:
     """Return a run's name."""
     return f"{scene.name}-{arm.name}-{number}"
-
-
-def chosen_scenes(names: Sequence[str]) -> tuple[Scene, ...]:
-    """Return the scenes of those names, all without any."""
-    return _chosen("--scenes", names, scenes())
-
-
-def chosen_arms(names: Sequence[str]) -> tuple[Arm, ...]:
-    """Return the arms of those names, all without any."""
-    return _chosen("--arms", names, arms())
-
-
-def _chosen(option: str, names: Sequence[str], known: tuple[NamedT, ...]) -> tuple[NamedT, ...]:
-    there = [one.name for one in known]
-    for name in names:
-        if name not in there:
-            raise InputError(f"{option} {name!r}: must be of {', '.join(there)}")
-    return tuple(one for one in known if not names or one.name in names)
 
 
 def deploy_all(request: BoreasRequest, path: Path, listener: SweepListener) -> tuple[DeploymentRow, ...]:
@@ -327,7 +322,7 @@ class Deployment(Harness, Listener):
             what = f"the pods of {namespace} to be placed or found unschedulable"
             self._observer.wait_for(what, pods_decided(namespace, pods), timeout_s=DECIDED_S)
 
-    def scenario_finished(self, outcome: ScenarioOutcome, records: ScenarioRecords) -> None:
+    def scenario_finished(self, outcome: ScenarioOutcome, records: RunRecorder) -> None:
         """Make the row."""
         placed = self._observer.read(lambda state: [pod for pod in state.pods(records.namespace) if pod.bound])
         self.row = DeploymentRow(
@@ -356,68 +351,43 @@ NOTES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """What came of one scene by one arm, and what the paper has: percent deployed whole, and seconds of a solve."""
-
-    scene: Scene
-    arm: Arm
-    runs: int
-    whole: tuple[DeploymentRow, ...]
-    percent: float | None
-    theirs_s: float | None
-
-
-def counted(request: BoreasRequest, rows: Sequence[DeploymentRow]) -> Iterator[Counted]:
-    """Yield each scene by each arm, in the order that was asked for."""
+def summarise(request: BoreasRequest, rows: Sequence[DeploymentRow]) -> tuple[Table, list[Figure]]:
+    """Return a row for each scene and scheduler, and as figures how much was deployed whole, and how long it took."""
+    shown, figures = [], []
     for scene, arm in product(request.scenes, request.arms):
         found = [row for row in rows if (row.scene, row.arm) == (scene.name, arm.name)]
-        whole = tuple(row for row in found if row.whole)
-        theirs = scene.published.get(arm.name, {})
-        yield Counted(scene, arm, len(found), whole, theirs.get("percent"), theirs.get("solve_s"))
-
-
-def boreas_figures(found: Sequence[Counted]) -> Iterator[Figure]:
-    """Yield how much is deployed whole, and how long plans and deployments took."""
-    for one in found:
-        name = f"boreas {one.scene.name}, {one.arm.name}"
-        yield figure(
-            f"{name}: deployed whole", "%",
-            [1.0] * len(one.whole) + [0.0] * (one.runs - len(one.whole)), share_percent,
-            at_least(100, "%") if one.arm.name == "stowage" else None,
-            spread=False, prototype="" if one.percent is None else f"{one.percent:g} %",
-        )  # fmt: skip
-        if plans(one.arm):
-            theirs = "" if one.theirs_s is None else f"{one.theirs_s:g} s"
-            yield figure(f"{name}: solve", "s", [row.solve_s for row in one.whole], fmean, prototype=theirs)
-        yield figure(f"{name}: until placed", "s", [row.took_s for row in one.whole], fmean)
-        used, note = [float(row.nodes_used) for row in one.whole], f"at least {one.scene.fewest_nodes} by CPU"
-        yield figure(f"{name}: nodes used", "nodes", used, fmean, note=note)
-
-
-def boreas_table(found: Sequence[Counted]) -> Table:
-    """Return a row a scene and scheduler."""
-    rows = []
-    for one in found:
-        scene, whole = one.scene, one.whole
+        whole = [row for row in found if row.whole]
+        solve_s, took_s = [row.solve_s for row in whole], [row.took_s for row in whole]
         used = sorted(row.nodes_used for row in whole)
-        solve, took = (
-            f"{fmean(seconds):.2f} s" if seconds else "none"
-            for seconds in ([row.solve_s for row in whole], [row.took_s for row in whole])
-        )
-        rows.append(
-            (
-                f"{scene.name} ({scene.about})", str(scene.nodes), str(scene.pods), one.arm.name,
-                f"{len(whole)} of {one.runs}", "" if one.percent is None else f"{one.percent:g} %",
-                "-".join(str(nodes) for nodes in dict.fromkeys((*used[:1], *used[-1:]))) or "none",
-                solve if plans(one.arm) else "", "" if one.theirs_s is None else f"{one.theirs_s:.2f} s", took,
+        published = scene.published.get(arm.name, {})
+        percent, theirs_s = published.get("percent"), published.get("solve_s")
+        shown_percent = "" if percent is None else f"{percent:g} %"
+        name = f"boreas {scene.name}, {arm.name}"
+        figures.append(
+            figure(
+                f"{name}: deployed whole", "%", [float(row.whole) for row in found], share_percent,
+                at_least(100, "%") if arm.name == "stowage" else None, spread=False, prototype=shown_percent,
             )
         )  # fmt: skip
-    return Table("Boreas: deployments that need to be planned whole", HEADERS, tuple(rows), NOTES)
+        if plans(arm):
+            theirs = "" if theirs_s is None else f"{theirs_s:g} s"
+            figures.append(figure(f"{name}: solve", "s", solve_s, fmean, prototype=theirs))
+        figures.append(figure(f"{name}: until placed", "s", took_s, fmean))
+        note = f"at least {scene.fewest_nodes} by CPU"
+        figures.append(figure(f"{name}: nodes used", "nodes", list(map(float, used)), fmean, note=note))
+        solve, took = (f"{fmean(seconds):.2f} s" if seconds else "none" for seconds in (solve_s, took_s))
+        shown.append(
+            (
+                f"{scene.name} ({scene.about})", str(scene.nodes), str(scene.pods), arm.name,
+                f"{len(whole)} of {len(found)}", shown_percent,
+                "-".join(str(nodes) for nodes in dict.fromkeys((*used[:1], *used[-1:]))) or "none",
+                solve if plans(arm) else "", "" if theirs_s is None else f"{theirs_s:.2f} s", took,
+            )
+        )  # fmt: skip
+    return Table("Boreas: deployments that need to be planned whole", HEADERS, tuple(shown), NOTES), figures
 
 
 def write_report(path: Path, figures_file: Path, request: BoreasRequest, rows: Sequence[DeploymentRow]) -> str:
     """Write a table to the folder ``path`` and the figures as JSON; return what a terminal shows."""
-    found = list(counted(request, rows))
-    facts = {"scope": request.document()}
-    return write_tables(path, figures_file, [boreas_table(found)], list(boreas_figures(found)), facts)
+    summary, figures = summarise(request, rows)
+    return write_tables(path, figures_file, [summary], figures, {"scope": request.document()})

@@ -16,7 +16,7 @@ from stowage_testbed.compare.comparison import Comparison
 from stowage_testbed.compare.page import write_report
 from stowage_testbed.compare.request import EQUAL, CompareListener, CompareRequest, choose_scenario
 from stowage_testbed.compare.session import compare
-from stowage_testbed.compare.tables import CITATION, MISSING, burst_table, direction_table, read_published
+from stowage_testbed.compare.tables import CITATION, MISSING, TABLE_4, burst_table, direction_table
 from stowage_testbed.reproduce.rebuilding import write_tables
 from stowage_testbed.run.arm import ClientLimits
 from stowage_testbed.text.figure import Figure, at_most, figure
@@ -31,8 +31,6 @@ NOT_SLOWER = ("t_sched_mean_s", "throughput_pods_per_s")
 RATED = (*NOT_SLOWER, "scheduler_memory_peak_bytes", "ttr_s")
 
 NAMES = ("ttr_s", "p99_peak_s", "p99_mean_s", "ok_rate", "t_ready_most_s")
-
-TABLE_4 = read_published("table_4")
 
 HEADERS = (
     "scheduler", "runs", "TTR (s)", "TTR of default", "max p99 (s)", "mean p99 (s)", "OK rate", "most ready (s)",
@@ -60,12 +58,12 @@ class Planned:
     own: bool = False
 
 
-def planned(*, full: bool, rounds: int | None) -> tuple[Planned, ...]:
+def planned(*, full: bool) -> tuple[Planned, ...]:
     """Return the two comparisons; in ``full`` with the paper's periods and length."""
-    burst = Planned(BURST, "burst/deployment-200", rounds or (10 if full else 3), _BURST_METRICS, own=True)
+    burst = Planned(BURST, "burst/deployment-200", 10 if full else 3, _BURST_METRICS, own=True)
     if full:
-        return burst, Planned(RECOVERY_FULL, "hpa/recovery", rounds or 3, _RECOVERY_METRICS, variant="full")
-    return burst, Planned(RECOVERY, "hpa/recovery", rounds or 2, _RECOVERY_METRICS)
+        return burst, Planned(RECOVERY_FULL, "hpa/recovery", 3, _RECOVERY_METRICS, variant="full")
+    return burst, Planned(RECOVERY, "hpa/recovery", 2, _RECOVERY_METRICS)
 
 
 def rebuild(
@@ -139,8 +137,8 @@ def recovery_table(comparison: Comparison) -> Table:
         cells = _cells(means, fmean(first) if first else None)
         rows.append((f"{arm} ({limits} limits)", str(len(comparison.records_of(limits, arm))), *cells))
         if arm in TABLE_4:
-            cells = _cells(TABLE_4[arm].values, TABLE_4["default"].values["ttr_s"])
-            rows.append((f"  paper: {TABLE_4[arm].scheduler}", "1", *cells))
+            cells = _cells(TABLE_4[arm]["values"], TABLE_4["default"]["values"]["ttr_s"])
+            rows.append((f"  paper: {TABLE_4[arm]['scheduler']}", "1", *cells))
     return Table(
         title="Recovery of an autoscaled service, beside the paper's Table 4",
         headers=HEADERS,

@@ -1,9 +1,10 @@
 """What all scenarios of a run share: the cluster, its client and watches."""
 
 import secrets
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from kubernetes.client import ApiClient, ApiException
@@ -11,10 +12,9 @@ from urllib3.exceptions import HTTPError
 
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.base.wait import Clock, SystemClock
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.observe.observer import Observer
-from stowage_testbed.run.release import LastRelease
+from stowage_testbed.run.release import Serving
 
 PROBLEMS = (StowageError, ApiException, HTTPError)
 """What a run records as its error; anything else is a fault of the testbed itself."""
@@ -35,28 +35,28 @@ def catch_problem(act: Callable[[], object]) -> str:
 
 
 class Stopwatch:
-    """Times named steps that follow one another, by the machine's clock unless a test brings another."""
+    """Times named steps that follow one another."""
 
-    def __init__(self, clock: Clock | None = None) -> None:
-        self._clock = clock or SystemClock()
+    def __init__(self) -> None:
         self.durations_s: dict[str, float] = {}
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
         """Time what is done inside, also if it fails; time under a name used before is added."""
-        start = self._clock.now()
+        start = time.monotonic()
         try:
             yield
         finally:
-            self.durations_s[name] = self.durations_s.get(name, 0.0) + self._clock.now() - start
+            self.durations_s[name] = self.durations_s.get(name, 0.0) + time.monotonic() - start
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RunContext:
     """A live cluster and its watches.
 
     `tag` ends the names of the run's namespaces, which outlive a scenario by seconds. A `lasting` cluster outlives the
-    run, so that also an interrupted scenario is cleared.
+    run, so that also an interrupted scenario is cleared. `serving` is the release that was installed last, for the next
+    scenario that wants the same; ``None`` if a scenario may have spoilt it.
     """
 
     cluster: Cluster
@@ -64,7 +64,7 @@ class RunContext:
     observer: Observer
     tag: str
     lasting: bool = False
-    last_release: LastRelease = field(default_factory=LastRelease)
+    serving: Serving | None = None
 
     @property
     def objects(self) -> Objects:

@@ -18,16 +18,14 @@ from stowage_testbed.scenario.steps.replaying import list_recorded
 LONGEST_NAME = 63
 
 
-def prepare(context: RunContext, scenario: Scenario, repeat: int) -> str:
-    """Make namespace, priority classes and nodes, which are ready on return; return the namespace's name."""
-    namespace = name_namespace(context, scenario, repeat)
+def prepare(context: RunContext, scenario: Scenario, namespace: str) -> None:
+    """Make namespace, priority classes and nodes, which are ready on return."""
     make_namespace(context, namespace)
     for manifest in make_priority_classes(scenario):
         context.objects.create(manifest, or_keep=True)
     timeout_s = timeouts.nodes_s(len(scenario.first_nodes))
     create_ready(context.api, scenario.first_nodes, timeout_s=timeout_s)
     await_account(context.observer, namespace)
-    return namespace
 
 
 def find_taken_node(context: RunContext, scenario: Scenario) -> str:
@@ -47,14 +45,13 @@ def make_namespace(context: RunContext, name: str) -> None:
     context.objects.create(make_manifest("v1", "Namespace", name))
 
 
-def clear(context: RunContext, scenario: Scenario, repeat: int) -> None:
+def clear(context: RunContext, scenario: Scenario, namespace: str) -> None:
     """Remove all that the scenario created, and wait until it is gone.
 
     Objects go before controllers, since an autoscaler would bring pods back; those before their pods, and pods before
     nodes, which would leave them orphaned. The namespace is then empty, and nothing waits for it: the namespace
     controller lets five seconds pass before it looks.
     """
-    namespace = name_namespace(context, scenario, repeat)
     nodes, recorded = scenario.node_names, tuple(list_recorded(scenario.steps))
     objects, wait_for = context.objects, context.observer.wait_for
     # The last first: what an object needs was made before it.

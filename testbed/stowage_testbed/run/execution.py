@@ -11,13 +11,13 @@ from stowage_testbed.api.kinds import KindMissingError
 from stowage_testbed.api.pod_templates import apply_overrides
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.observe.audit import AuditLogMissingError, read_audit_entries
-from stowage_testbed.observe.change import JsonObject, drop_bookkeeping, name_of, write_event_table
+from stowage_testbed.observe.change import JsonObject, Window, drop_bookkeeping, name_of, write_event_table
 from stowage_testbed.observe.source import source_of
 from stowage_testbed.observe.timeline import measure_binding_lags_s, read_pod_timelines
 from stowage_testbed.run.context import RunContext, catch_problem
 from stowage_testbed.run.harness import Harness
-from stowage_testbed.run.outcome import CheckpointRecord, StepRecord, Window, make_checkpoint, make_latency
-from stowage_testbed.run.recorder import RunRecorder
+from stowage_testbed.run.listener import RunRecorder
+from stowage_testbed.run.outcome import CheckpointResult, StepRecord, make_checkpoint, make_latency
 from stowage_testbed.scenario.manifests import make_controllers
 from stowage_testbed.scenario.model import CatchItem, Scenario
 from stowage_testbed.scenario.steps.action import Step, join_names
@@ -32,25 +32,17 @@ MALFORMED = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
 class Execution(StepContext):
     """Carries the steps of a scenario out, and has their results: start with `carry_all_out`.
 
-    Attributes
-    ----------
-    records, checkpoints
-        What came of each step that was begun, and the state at each checkpoint.
-    evidence
-        What the scenario's `catch` names, by file, once something has failed.
-    refused
-        Whether an object or a workload is none of this cluster's.
+    `records` has what came of each step that was begun. `evidence` is what the scenario's `catch` names, by file, once
+    something has failed. `refused` says whether an object or a workload is none of this cluster's.
     """
 
-    def __init__(
-        self, run: RunContext, scenario: Scenario, namespace: str, recorder: RunRecorder, harness: Harness
-    ) -> None:
-        super().__init__(run.cluster, run.api, run.observer, scenario, namespace)
+    def __init__(self, run: RunContext, scenario: Scenario, recorder: RunRecorder, harness: Harness) -> None:
+        super().__init__(run.cluster, run.api, run.observer, scenario, recorder.namespace)
         self.run, self.recorder, self.harness = run, recorder, harness
         self.is_released, self.pod_overrides = harness.is_released, harness.pod_overrides
         self.window_listener = harness.window_listener
         self.records: list[StepRecord] = []
-        self.checkpoints: list[CheckpointRecord] = []
+        self.checkpoints: list[CheckpointResult] = []
         self.evidence: dict[str, str] = {}
         self.refused = False
         self._untried = list(scenario.objects.values())

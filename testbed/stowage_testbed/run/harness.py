@@ -9,7 +9,7 @@ from stowage_testbed.helm import Release as ReleaseOnCluster
 from stowage_testbed.helm.release import merge_values
 from stowage_testbed.observe.source import BUDGETS, PACKING_PLANS, REPLICA_SETS, RESERVATIONS, STATEFUL_SETS
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.recorder import RunRecorder
+from stowage_testbed.run.listener import RunRecorder
 from stowage_testbed.run.release import Wanted, make_optimizer_values, switch_release
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.action import Step

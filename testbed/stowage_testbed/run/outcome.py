@@ -23,7 +23,7 @@ from stowage_testbed.metrics.state import (
     hash_placement,
     list_placements,
 )
-from stowage_testbed.observe.change import CLOCK_NAME, RESOLUTION_S, Receipt
+from stowage_testbed.observe.change import CLOCK_NAME, RESOLUTION_S, Window
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.timeline import summarise_lags
 from stowage_testbed.scenario.check import CheckResult
@@ -83,7 +83,7 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointResult:
-    """Pods and nodes at a checkpoint, and figures of what led to it.
+    """Figures of a checkpoint, and of what led to it.
 
     Latency and duration are of the measured window, if it was closed since the checkpoint before; else of all since
     then. `is_planned` says whether an optimiser served, then or before.
@@ -101,18 +101,11 @@ class CheckpointResult:
     is_planned: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointRecord(CheckpointResult):
-    """A checkpoint with its pods and nodes."""
-
-    state: ClusterState
-
-
 def make_checkpoint(
     name: str, state: ClusterState, latency: Latency, duration_s: float, *, is_planned: bool
-) -> CheckpointRecord:
+) -> CheckpointResult:
     """Return the figures of a state."""
-    return CheckpointRecord(
+    return CheckpointResult(
         name=name,
         placed=len(state.bound),
         pending=len(state.pending),
@@ -123,35 +116,7 @@ def make_checkpoint(
         latency=latency,
         duration_s=duration_s,
         is_planned=is_planned,
-        state=state,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """What is measured lies between these two moments."""
-
-    start: Receipt
-    stop: Receipt
-
-    @property
-    def length_s(self) -> float:
-        """Length in seconds."""
-        return self.stop.seconds_since(self.start)
-
-    def holds(self, moment: Receipt) -> bool:
-        """Return whether a moment lies in it."""
-        return self.start <= moment <= self.stop
-
-    def document(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        return {
-            "start": self.start.wall_text(),
-            "stop": self.stop.wall_text(),
-            "start_monotonic_ns": self.start.monotonic_ns,
-            "stop_monotonic_ns": self.stop.monotonic_ns,
-            "length_s": self.length_s,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,7 +155,7 @@ class ScenarioResult:
     @property
     def failures(self) -> list[str]:
         """The checks that did not hold, in a line each."""
-        return [f"{check.name}: expected {check.expected}, got {check.actual}" for check in self.failed_checks]
+        return [f"{check.name}: expected {check.expected}, found {check.actual}" for check in self.failed_checks]
 
     @property
     def passed(self) -> bool:
@@ -219,7 +184,7 @@ class ScenarioResult:
 
     def document(self) -> dict[str, Any]:
         """Return it as JSON values, with what follows from them."""
-        plain = _write(self, ScenarioResult, checkpoints=[_write(one, CheckpointResult) for one in self.checkpoints])
+        plain = _write(self, ScenarioResult)
         for plan in plain["plans"]:
             # Only its cluster knows it by these.
             del plan["uid"], plan["created"]
@@ -237,20 +202,20 @@ def _write(value: Any, kind: type[Any], **written: Any) -> dict[str, Any]:
 class ScenarioOutcome(ScenarioResult):
     """A result with what its process still has.
 
-    `window` and `record` are what was measured: ``None`` if no step said so, or it was not reached. `recovery` is of a
-    service that was overloaded. `evidence` is what the scenario's `catch` names, by file name. `refused` says whether
-    the API server does not take what the scenario writes.
+    `states` are pods and nodes at the checkpoints, by name. `window` and `record` are what was measured: ``None`` if no
+    step said so, or it was not reached. `recovery` is of a service that was overloaded. `evidence` is what the
+    scenario's `catch` names, by file name. `refused` says whether the API server does not take what is written.
     """
 
     source: Scenario
-    checkpoints: tuple[CheckpointRecord, ...] = ()
+    states: Mapping[str, ClusterState] = field(default_factory=dict)
     window: Window | None = None
     record: RunRecord | None = None
     recovery: HpaRecord | None = None
     evidence: Mapping[str, str] = field(default_factory=dict)
     refused: bool = False
 
-    def checkpoint(self, name: str) -> CheckpointRecord:
+    def checkpoint(self, name: str) -> CheckpointResult:
         """Return a checkpoint by its name; `StowageError` names those that were reached if it was not."""
         reached = {one.name: one for one in self.checkpoints}
         if name not in reached:
@@ -309,7 +274,7 @@ def find_divergences(outcomes: Iterable[ScenarioOutcome]) -> tuple[Divergence, .
     Only those that a file names, or has before it lets the optimiser pack: what a plan makes of them, and when a
     measured run ends, is not the same in every round.
     """
-    first: dict[str, CheckpointRecord] = {}
+    first: dict[str, CheckpointResult] = {}
     found: list[Divergence] = []
     for outcome in outcomes:
         reached = next(iter(outcome.checkpoints), None)

@@ -29,17 +29,16 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """The release as it serves, its scheduler's whole configuration, and whether the scenario before had it too."""
+    """The release as it serves, its scheduler's whole configuration, and whether the scenario before had it too.
+
+    `installed` is what `read_installed` returned when it was installed.
+    """
 
     release: Release
     wanted: Wanted
     scheduler_config: str
+    installed: tuple[object, ...] = ()
     kept: bool = False
-
-    @property
-    def profile(self) -> str:
-        """The profile it serves with."""
-        return self.wanted.profile
 
     @property
     def values(self) -> Mapping[str, object]:
@@ -47,36 +46,13 @@ class Serving:
         wanted = self.wanted
         return {"profile": wanted.profile, "optimizer": {"enabled": wanted.optimizer_enabled}, **wanted.values}
 
-
-@dataclass(slots=True)
-class LastRelease:
-    """The release that was installed last, for the next scenario that wants the same.
-
-    It counts as the same only while nobody has changed it: Deployment, configuration and pod are those that were
-    installed, and no container has been started again.
-    """
-
-    _serving: Serving | None = None
-    _sign: tuple[object, ...] = ()
-
-    def note(self, serving: Serving, objects: Objects) -> None:
-        """Note that it has been installed."""
-        self._serving, self._sign = serving, _sign_of(serving.release, objects)
-
-    def forget(self) -> None:
-        """Have the next scenario install its release, whatever it wants."""
-        self._serving = None
-
-    def find(self, wanted: Wanted, objects: Objects) -> Serving | None:
-        """Return it if it is what is wanted, and as it was installed."""
-        serving = self._serving
-        if serving is None or serving.wanted != wanted:
-            return None
-        return serving if _sign_of(serving.release, objects) == self._sign else None
+    def still_is(self, wanted: Wanted, objects: Objects) -> bool:
+        """Return whether it is what is wanted, and nobody has changed it since it was installed."""
+        return self.wanted == wanted and read_installed(self.release, objects) == self.installed
 
 
-def _sign_of(release: Release, objects: Objects) -> tuple[object, ...]:
-    """Return what shows whether a release was changed, or does not serve."""
+def read_installed(release: Release, objects: Objects) -> tuple[object, ...]:
+    """Return what shows that a release was changed or restarted: its Deployment, configuration, pod and containers."""
 
     def of_release(kind: str) -> list[Manifest]:
         found = objects.list_all(kind, release.namespace)
@@ -102,11 +78,10 @@ def switch_release(context: RunContext, wanted: Wanted, *, may_keep: bool = Fals
 
     With ``may_keep`` one that serves as it is wanted is left as it is.
     """
-    if may_keep:
-        there = context.last_release.find(wanted, context.objects)
-        if there is not None:
-            return replace(there, kept=True)
-    context.last_release.forget()
+    there = context.serving
+    if may_keep and there is not None and there.still_is(wanted, context.objects):
+        return replace(there, kept=True)
+    context.serving = None
     release = install_release(
         context.cluster,
         profile=wanted.profile,
@@ -115,8 +90,9 @@ def switch_release(context: RunContext, wanted: Wanted, *, may_keep: bool = Fals
         timeout_s=timeouts.RELEASE_S,
     )
     config = context.objects.read("ConfigMap", release.name, namespace=release.namespace)
-    serving = Serving(release, wanted, (config.get("data") or {}).get("scheduler.yaml", ""))
-    context.last_release.note(serving, context.objects)
+    scheduler_config = (config.get("data") or {}).get("scheduler.yaml", "")
+    serving = Serving(release, wanted, scheduler_config, read_installed(release, context.objects))
+    context.serving = serving
     return serving
 
 

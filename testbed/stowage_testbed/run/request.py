@@ -1,8 +1,11 @@
-"""What a run is asked to do."""
+"""What a run is asked to do, and how many scenarios run at a time."""
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import psutil
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cluster.backend import CANNOT, CLUSTER_TOOLS, SCHEDULER, Backend, Need
@@ -153,3 +156,52 @@ def list_tools(backend: Backend, scenarios: Sequence[Scenario]) -> tuple[str, ..
     overloads = (one for scenario in scenarios for one in actions_of(scenario.steps, Overload))
     measured = Need.USAGE not in CANNOT[backend] and any(overloads)
     return (*CLUSTER_TOOLS[backend], *((METRICS_SERVER,) if measured else ()))
+
+
+CLUSTER_BYTES = 1536 << 20
+"""Room for a cluster with a few hundred pods, its release and the process that uses it: an estimate."""
+
+CLUSTERS_A_CORE = 1.5
+"""A scenario waits more than it works: one at a time takes 0.4 of a core, three at a
+time on two cores took 80 s where two took 91 and one 150."""
+
+TASKS_A_CLUSTER = 4
+"""A cluster takes as long to come up as a small scenario or two."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One scenario in one round; ``place`` is its place in the report, from 0."""
+
+    place: int
+    scenario: Scenario
+    repeat: int
+
+
+def list_tasks(request: RunRequest) -> tuple[Task, ...]:
+    """Return every scenario in every round, in the order of the report."""
+    runs = ((scenario, repeat) for repeat in range(1, request.repeat + 1) for scenario in request.scenarios)
+    return tuple(Task(place, *run) for place, run in enumerate(runs))
+
+
+def needs_machine(scenario: Scenario) -> bool:
+    """Return whether others beside it could change its verdict: figures have bounds."""
+    return bool(scenario.expect.metrics) or any(actions_of(scenario.steps, Overload))
+
+
+def choose_jobs(request: RunRequest, asked: int | None) -> int:
+    """Return how many scenarios to run at a time."""
+    if request.cluster is not None and asked is not None and asked > 1:
+        raise InputError(f"{asked} scenarios at a time need {asked} clusters: leave --cluster or --jobs out")
+    together = sum(not needs_machine(one.scenario) for one in list_tasks(request))
+    if asked is not None:
+        return max(1, min(asked, together))
+    if request.cluster is not None or request.keep_cluster or request.backend is not Backend.KWOK_BINARY:
+        return 1
+    return choose_number(together, len(os.sched_getaffinity(0)), psutil.virtual_memory().available)
+
+
+def choose_number(tasks: int, cores: int, free_bytes: int) -> int:
+    """Return how many clusters so many tasks, cores and bytes are good for."""
+    good_for = int(cores * CLUSTERS_A_CORE)
+    return max(1, min(good_for, free_bytes // CLUSTER_BYTES, tasks // TASKS_A_CLUSTER))

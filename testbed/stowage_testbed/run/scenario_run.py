@@ -10,9 +10,8 @@ from stowage_testbed.run.context import PROBLEMS, RunContext, in_words
 from stowage_testbed.run.environment import clear, find_taken_node, name_namespace, prepare
 from stowage_testbed.run.execution import Execution
 from stowage_testbed.run.harness import Harness
-from stowage_testbed.run.listener import Listener
+from stowage_testbed.run.listener import Listener, RunRecorder
 from stowage_testbed.run.outcome import ScenarioOutcome, make_outcome
-from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.request import find_missing
 from stowage_testbed.run.window_record import check_invariants, make_window_record
 from stowage_testbed.scenario.check import check_expressions, check_metrics
@@ -35,18 +34,18 @@ def run_scenario(
         listener.run_progress(f"{scenario.scenario_id}: skipped: {missing}")
         return make_outcome(scenario, repeat, skipped=missing)
     listener.scenario_started(scenario, repeat)
-    recorder, harness = RunRecorder(context, listener), harness or Harness()
+    namespace = name_namespace(context, scenario, repeat)
+    recorder, harness = RunRecorder(context, namespace, listener), harness or Harness()
     needed = needing_host_pods if harness.is_supervised else nullcontext
     try:
         taken = find_taken_node(context, scenario)
     except PROBLEMS as problem:
         taken = in_words(problem)
-    namespace = name_namespace(context, scenario, repeat)
     if taken:
         # Nothing is made, and so nothing is cleared: the nodes are somebody's own.
         outcome = make_outcome(scenario, repeat, error=taken)
         listener.scenario_ended(outcome)
-        listener.scenario_finished(outcome, recorder.collect_records(namespace))
+        listener.scenario_finished(outcome, recorder)
         return outcome
     try:
         with needed(context.cluster):
@@ -55,15 +54,15 @@ def run_scenario(
                 health.raise_cause()
         if not outcome.passed:
             # Whatever it has done to the release is not the next one's matter.
-            context.last_release.forget()
+            context.serving = None
         listener.scenario_ended(outcome)
-        listener.scenario_finished(outcome, recorder.collect_records(namespace))
+        listener.scenario_finished(outcome, recorder)
         with recorder.step("clean up"):
-            clear(context, scenario, repeat)
+            clear(context, scenario, namespace)
     except (KeyboardInterrupt, SystemExit):
         # A cluster that ends with the run takes everything along, and is quicker.
         if context.lasting:
-            clear(context, scenario, repeat)
+            clear(context, scenario, namespace)
         raise
     return outcome
 
@@ -75,9 +74,9 @@ def _carry_out(
     errors: list[str] = []
     try:
         with recorder.step("prepare"):
-            namespace = prepare(context, scenario, repeat)
-        with harness.serving(namespace, recorder):
-            steps = Execution(context, scenario, namespace, recorder, harness)
+            prepare(context, scenario, recorder.namespace)
+        with harness.serving(recorder.namespace, recorder):
+            steps = Execution(context, scenario, recorder, harness)
             errors.append(steps.carry_all_out())
             outcome = _complete(outcome, steps, failed=bool(errors[0]))
     except PROBLEMS as problem:
@@ -96,6 +95,7 @@ def _complete(outcome: ScenarioOutcome, steps: Execution, *, failed: bool) -> Sc
         outcome,
         steps=tuple(steps.records),
         checkpoints=tuple(steps.checkpoints),
+        states=steps.states,
         checks=tuple(steps.checks),
         window=steps.window,
         recovery=steps.recovery,

@@ -1,13 +1,14 @@
 """The record of the window that a scenario's steps measure."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
 from stowage_testbed.base.wait import WaitTimeoutError, wait_until
 from stowage_testbed.invariants import History, check
-from stowage_testbed.metrics.record import RunRecord, find_state_at_end
+from stowage_testbed.metrics.record import PodRecord, RunRecord, find_state_at_end
+from stowage_testbed.metrics.state import NodeState
 from stowage_testbed.observe.audit import (
     AuditEntry,
     AuditLogMissingError,
@@ -16,13 +17,21 @@ from stowage_testbed.observe.audit import (
     read_audit_entries,
     read_binding_times_ns,
 )
-from stowage_testbed.observe.change import NS_PER_S, Change, Receipt
+from stowage_testbed.observe.change import CLOCK_NAME, NS_PER_S, Change, JsonObject, Receipt, Verb, Window
+from stowage_testbed.observe.node import read_node
 from stowage_testbed.observe.plan import ObservedPlan
-from stowage_testbed.observe.timeline import read_pod_timelines
-from stowage_testbed.recording.run_record import Observations, PodCount, make_node_records, make_record
+from stowage_testbed.observe.pod import read_pod
+from stowage_testbed.observe.timeline import (
+    ANSWER_CLOCK,
+    ANSWER_STEP_S,
+    PodTimeline,
+    read_answers,
+    read_pod_timelines,
+    summarise_lags,
+)
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.execution import Execution
-from stowage_testbed.run.recorder import RunRecorder
+from stowage_testbed.run.listener import RunRecorder
 from stowage_testbed.scenario.check import CheckResult
 from stowage_testbed.scenario.steps.checking import sum_up_plans
 
@@ -31,6 +40,9 @@ ARM = "release"
 
 ENDED_WELL = frozenset({"Completed", "NoImprovement"})
 """Phases after which the cluster is as the plan says."""
+
+DIGITS = 6
+"""Moments are kept to the microsecond, which is finer than any clock here."""
 
 TIMESTAMP_S = 1.0
 """Timestamps of objects have whole seconds."""
@@ -44,16 +56,16 @@ def make_window_record(context: Execution) -> RunRecord | None:
     ours = set(context.scenario.node_names)
     bodies, plans = run.observer.read(lambda state: (state.bodies("Node"), state.plans()))
     changes = [*recorder.there_before, *recorder.changes()]
-    seen = Observations(
-        namespace=context.namespace,
-        start=window.start,
-        stop=window.stop,
+    record = make_record(
+        context.scenario.scenario_id,
+        context.namespace,
+        window,
         nodes=make_node_records(b for b in bodies if b["metadata"]["name"] in ours),
         changes=changes,
         audit=read_audit(run, recorder.audit_start, changes, context.namespace),
-        count=count_pods(run, context.namespace),
+        pod_counts=count_pods(run, context.namespace),
     )
-    record, of_plans = make_record(context.scenario.scenario_id, ARM, seen), sum_up_plans(plans)
+    of_plans = sum_up_plans(plans)
     return replace(
         record,
         moves=of_plans.moves,
@@ -61,6 +73,104 @@ def make_window_record(context: Execution) -> RunRecord | None:
         bound_placed=find_proved_bound(record, plans, window.start),
         recovery=context.recovery,
     )
+
+
+def make_record(
+    scenario_id: str,
+    namespace: str,
+    window: Window,
+    *,
+    nodes: Iterable[NodeState],
+    changes: Sequence[Change],
+    audit: Sequence[AuditEntry],
+    pod_counts: tuple[int, int] | None = None,
+) -> RunRecord:
+    """Return the record of a window in which no plan was made, by itself the first round with its own client limits.
+
+    ``changes`` are in order of receipt; the first are what was there when the window began. ``audit`` is of the window,
+    and of what was on its way when it began or ended. ``pod_counts`` are how many pods the API server and the watch had
+    when it was over; ``None`` where they were not counted.
+
+    Its clock is the API server's if the audit log has every creation and binding, else that of the watch. Pods or
+    bindings that the watch missed make the record incomplete, which is its ``error``. Clocks that disagree, and
+    bindings that the audit log lacks, are counted and no error.
+    """
+    timelines = read_pod_timelines(changes, namespace)
+    bindings_ns = read_binding_times_ns(audit)
+    answered = read_answers(timelines, audit)
+    clocks = summarise_lags(answered.lags_s)
+    whole = bool(answered.lags_s) and not answered.missing
+    unlogged = [line for line in timelines if line.bound and line.key not in bindings_ns]
+    best = answered.timelines if whole else timelines
+    losses = []
+    there, watched = pod_counts or (0, 0)
+    if there != watched:
+        losses.append(f"the API server has {there} pods, of which the watch shows {watched}")
+    listed = (one.receipt for one in changes if one.kind == "Pod" and one.verb is Verb.LISTED)
+    if any(window.start < receipt <= window.stop for receipt in listed):
+        losses.append("the watch of pods broke off in the window and began with a new list")
+    known = {line.key for line in timelines if line.node}
+    missed = [key for key in bindings_ns if key.startswith(f"{namespace}/") and key not in known]
+    if missed:
+        losses.append(
+            f"{len(missed)} bindings of the audit log were not seen by the watch, the first that of {missed[0]}"
+        )
+    return RunRecord(
+        scenario_id=scenario_id,
+        arm=ARM,
+        limits="own",
+        round_number=1,
+        nodes=tuple(nodes),
+        pods=tuple(_make_pod_records(window, changes, best, timelines)),
+        window_s=round(window.length_s, DIGITS),
+        clock=ANSWER_CLOCK if whole else CLOCK_NAME,
+        resolution_s=ANSWER_STEP_S if whole else round(clocks.resolution_s, DIGITS),
+        watch_resolution_s=round(clocks.resolution_s, DIGITS),
+        answers_late_s=round(answered.late_s, DIGITS) if whole else None,
+        audit_lag_s=(None if clocks.median_lag_s is None else round(clocks.median_lag_s, DIGITS)),
+        audit_beyond=clocks.beyond,
+        audit_missing=len(unlogged) if audit else 0,
+        api_pods=pod_counts[0] if pod_counts else None,
+        error="; ".join(losses),
+    )
+
+
+def make_node_records(bodies: Iterable[JsonObject]) -> tuple[NodeState, ...]:
+    """Return the nodes with what they can give, by name."""
+    records = (NodeState(str(body["metadata"]["name"]), read_node(body).room) for body in bodies)
+    return tuple(sorted(records, key=lambda record: record.name))
+
+
+def _make_pod_records(
+    window: Window, changes: Iterable[Change], timelines: Iterable[PodTimeline], watched: Iterable[PodTimeline]
+) -> Iterator[PodRecord]:
+    bodies = {change.uid: change.body for change in changes if change.kind == "Pod"}
+    for line, receipts in zip(timelines, watched, strict=True):
+        if (line.created and line.created > window.stop) or (line.gone and line.gone <= window.start):
+            continue
+        pod = read_pod(bodies[line.uid])
+        bound_later = line.bound is not None and line.bound > window.stop
+        watched_s = receipts.created_to_bound_s
+        yield PodRecord(
+            uid=line.uid,
+            name=line.name,
+            workload=pod.workload,
+            priority=pod.priority,
+            requests=pod.requests,
+            node="" if bound_later else line.node,
+            created_s=_place_in_window(window, line.created),
+            bound_s=_place_in_window(window, line.bound),
+            ready_s=_place_in_window(window, line.ready),
+            gone_s=_place_in_window(window, line.gone),
+            watch_t_sched_s=None if watched_s is None else round(watched_s, DIGITS),
+        )
+
+
+def _place_in_window(window: Window, at: Receipt | None) -> float | None:
+    """Return a moment of the window; what was before or after was not seen in it."""
+    if at is None or not window.start < at <= window.stop:
+        return None
+    return round(at.seconds_since(window.start), DIGITS)
 
 
 def find_proved_bound(record: RunRecord, plans: Sequence[ObservedPlan], start: Receipt) -> int | None:
@@ -82,18 +192,18 @@ def find_proved_bound(record: RunRecord, plans: Sequence[ObservedPlan], start: R
     return len(find_state_at_end(record).bound) + lowest.upper_bound - lowest.placed
 
 
-def count_pods(context: RunContext, namespace: str) -> PodCount:
-    """Return both counts of a namespace, as soon as they are equal or as they stay."""
+def count_pods(context: RunContext, namespace: str) -> tuple[int, int]:
+    """Return how many pods the API server and the watch have, as soon as they are equal or as they stay."""
 
-    def look() -> PodCount:
+    def look() -> tuple[int, int]:
         watched = context.observer.read(lambda state: len(state.all_pods(namespace)))
-        return PodCount(context.objects.count("Pod", namespace), watched)
+        return context.objects.count("Pod", namespace), watched
 
     try:
         what = "the watch to show every pod of the API server"
-        return wait_until(what, look, lambda count: count.api == count.watched)
+        return wait_until(what, look, lambda counts: counts[0] == counts[1])
     except WaitTimeoutError as error:
-        last: PodCount = error.last_state
+        last: tuple[int, int] = error.last_state
         return last
 
 

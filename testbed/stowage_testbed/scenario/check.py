@@ -17,7 +17,7 @@ from stowage_testbed.metrics.state import (
     list_groups,
     list_placements,
 )
-from stowage_testbed.scenario.expected import ExpectedMoment, MetricBound, WrittenObject
+from stowage_testbed.scenario.expected import ExpectedMoment, ExpectedObject, MetricBound
 from stowage_testbed.scenario.expression import Expression
 
 NAMES = ("name", "type", "key", "uid", "containerPort", "port", "mountPath", "ip")
@@ -186,7 +186,7 @@ def check_expressions(expressions: Iterable[Expression], values: Mapping[str, An
 
 
 def _check_object(
-    name: str, wanted: WrittenObject, body: Mapping[str, Any], workload_of: Mapping[str, str]
+    name: str, wanted: ExpectedObject, body: Mapping[str, Any], workload_of: Mapping[str, str]
 ) -> Iterator[CheckResult]:
     status = body.get("status") or {}
     if "phase" in wanted:
@@ -202,7 +202,7 @@ def _check_object(
         asked, found = Resources.of_list(wanted["allocated"]), Resources.of_list(status.get("allocated") or {})
         wants, has = ({key: spell(key, one[key]) for key in asked} for one in (asked, found))
         yield _compare(f"allocated of {name}", wants, has)
-    rest = {key: value for key, value in wanted.items() if key not in WrittenObject.__annotations__}
+    rest = {key: value for key, value in wanted.items() if key not in ExpectedObject.__annotations__}
     wrong = list(find_differences(rest, body))
     for path, expected, actual in wrong:
         yield _compare(f"{path} of {name}", expected, "none" if actual is None else actual)

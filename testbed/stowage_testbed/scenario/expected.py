@@ -6,6 +6,7 @@ from math import isclose
 from typing import Annotated, Any, Literal, Self
 
 from annotated_types import Ge, MinLen
+from pydantic import with_config
 from typing_extensions import TypedDict
 
 from stowage_testbed.scenario.types import (
@@ -21,7 +22,6 @@ from stowage_testbed.scenario.types import (
     Some,
     Written,
     WrittenExpression,
-    allow_more,
 )
 
 ROUNDING = 0.05  # How far a bound may lie from the worst value times the margin
@@ -64,8 +64,8 @@ class Bounds:
 Range = Annotated[Bounds, Written(Count | Bounds, Bounds.of)]
 
 
-@allow_more
-class WrittenObject(TypedDict, total=False):
+@with_config(extra="allow")
+class ExpectedObject(TypedDict, total=False):
     """What must hold of one object, as a file has it.
 
     Besides the words here, any part of the object as Kubernetes has it; it must have at least so much.
@@ -83,7 +83,7 @@ class WrittenObject(TypedDict, total=False):
     """What they took, by resource, as in 100m of cpu or 2G of memory."""
 
 
-def _refuse_nothing(written: WrittenObject) -> WrittenObject:
+def _refuse_nothing(written: ExpectedObject) -> ExpectedObject:
     if not written:
         raise ValueError("is empty; fill it or remove it")
     return written
@@ -127,7 +127,7 @@ class ExpectedMoment:
     """Utilisation minus that at the checkpoint `since`, by resource; only of a `check`."""
     phases: Counts | None = None
     """Number of plans by the phase that they are in. A phase that is not named has none."""
-    objects: Mapping[str, Annotated[WrittenObject, Written(WrittenObject, _refuse_nothing)]] = field(
+    objects: Mapping[str, Annotated[ExpectedObject, Written(ExpectedObject, _refuse_nothing)]] = field(
         default_factory=dict
     )
     """What must hold of objects and plans, by the name that the scenario has for them, or of any other object as

@@ -42,11 +42,11 @@ def make_scenario_of_trace(trace: Path, folder: Path, speed: float = 1.0) -> Sce
     unschedulable. Raises an InputError if the trace is broken or has no nodes, or the scenario cannot be written.
     """
     replay = make_recorded_replay(read_trace(trace), speed=speed)
-    if not replay.first.nodes:
+    if not replay.first_nodes:
         raise InputError(
             f"{trace} has no nodes at its beginning; write a scenario with `nodes` and a step `replay` of it"
         )
-    made = (*replay.first.pods, *(one.body for one in replay.requests))
+    made = (*replay.first_pods, *(one.body for one in replay.requests))
     stem = trace.name.removesuffix(next(one for one in SUFFIXES if trace.name.endswith(one)))
     words = stem.lower() if speed == 1 else f"{stem.lower()}-x{speed:g}"
     name = re.sub(r"[^a-z0-9]+", "-", words).strip("-")[:LONGEST_LABEL] or "trace"

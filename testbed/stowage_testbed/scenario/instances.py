@@ -27,15 +27,7 @@ _LEAST_POD_CAP = 512
 
 
 def generate(spec: InstanceSpec) -> tuple[NodePool, tuple[Workload, ...]]:
-    """Return equal nodes, whose pod limit never binds, and ReplicaSets in the order of arrival.
-
-    Raises a ValueError for a parameter that is not positive, or a seed beyond 128 bits.
-    """
-    for name in ("nodes", "pods_per_node", "priorities", "usage"):
-        if getattr(spec, name) <= 0:
-            raise ValueError(f"{name} must be more than 0, not {getattr(spec, name)}")
-    if not 0 <= spec.seed < 2 ** (8 * _SEED_BYTES):
-        raise ValueError(f"seed must lie from 0 to 2^128 - 1, not {spec.seed}")
+    """Return equal nodes, whose pod limit never binds, and ReplicaSets in the order of arrival."""
     pods = spec.nodes * spec.pods_per_node
     draw_size, left, sizes = _make_stream(spec.seed, "rs-sizes"), pods, list[int]()
     while left:
@@ -47,7 +39,7 @@ def generate(spec: InstanceSpec) -> tuple[NodePool, tuple[Workload, ...]]:
     for number, size in enumerate(sizes, start=1):
         priority = draw_priority.randint(1, spec.priorities)
         requests = Resources(cpu=draw_cpu.randint(*CPU_MILLI_RANGE), memory=draw_memory.randint(*MEMORY_BYTES_RANGE))
-        sets.append(Workload(f"rs-{number:02d}-p{priority}", size, requests, priority=priority))
+        sets.append(Workload(f"rs-{number:02d}-p{priority}", size, requests=requests, priority=priority))
     room = {name: _compute_capacity([(s.replicas, s.requests[name]) for s in sets], spec) for name in (CPU, MEMORY)}
     resources = Resources(room, pods=max(_LEAST_POD_CAP, 3 * pods))
     return NodePool("node", spec.nodes, resources), tuple(sets)

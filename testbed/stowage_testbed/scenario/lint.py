@@ -120,7 +120,7 @@ def _workloads(one: Content) -> None:
                 if key in one.data["workload"][number]:
                     message = f"workload {name!r} has its own `pod.containers`; move {key!r} into one of them"
                     one.report((*place, key), message, of_key=True)
-        takes = workload.make().takes
+        takes = workload.takes
         if one.file.expect.allow_unplaceable or not one.sizes or any(takes.fits(size) for size in one.sizes):
             continue
         largest = max(one.sizes, key=lambda size: (size[MEMORY], size[CPU])).without(PODS)

@@ -165,7 +165,7 @@ class _ScenarioReader:
         same = {one.name: getattr(file, one.name) for one in fields(Scenario) if hasattr(file, one.name)}
         own = {
             "nodes": nodes,
-            "workload": drawn or tuple(one.make(count) for one in file.workload),
+            "workload": drawn or tuple(one.expect_on(count) for one in file.workload),
             "variant": variant,
             "labels": file.labels if changed is None or changed.labels is None else changed.labels,
             "objects": self._objects,

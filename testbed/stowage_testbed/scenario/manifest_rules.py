@@ -37,8 +37,7 @@ _QUANTITIES = ("requests", "limits", "capacity", "allocatable", "hard", "overhea
 _VALUE = re.compile(r"(?=.{0,63}\Z)([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
 _KEY = re.compile(r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?(?=[^/]{1,63}\Z)[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 
-Refusals = Iterator[tuple[Where, str]]
-"""The place of each value that is refused, and why."""
+Refusals = Iterator[tuple[Where, str]]  # The place of each value that is refused, and why
 
 
 def check_manifest(manifest: Mapping[str, Any], defined: Collection[str], place: Where = ()) -> Refusals:

@@ -8,7 +8,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from stowage_testbed.api.client import Manifest
-from stowage_testbed.api.pod_templates import ENDS_IN, LIFETIME, add_labels, change_pods, spell_duration
+from stowage_testbed.api.pod_templates import ENDS_IN, LIFETIME, add_metadata, change_pods, spell_duration
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def make_controllers(workload: Workload, namespace: str) -> list[Manifest]:
         manifest["metadata"]["labels"].update(own)
         if "selector" in manifest["spec"]:
             manifest["spec"]["selector"]["matchLabels"].update(own)
-        manifests.append(change_pods(manifest, partial(add_labels, labels=own)))
+        manifests.append(change_pods(manifest, partial(add_metadata, labels=own)))
     return manifests
 
 

@@ -1,14 +1,15 @@
 """A scenario as the rest of the testbed sees it: typed, checked, parameters filled in, instances expanded."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import InitVar, dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Literal, Required
+from typing import Annotated, Any, Literal, Required, Self
 
 from annotated_types import Gt, Interval, Le, MinLen
+from pydantic import with_config
 from typing_extensions import TypedDict
 
-from stowage_testbed.amounts.resources import CPU, MEMORY, NOTHING, Resources
+from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.observe.pod import requests_of
@@ -22,24 +23,12 @@ from stowage_testbed.scenario.steps.overloading import Measure, Overload
 from stowage_testbed.scenario.steps.releasing import Pack, Release
 from stowage_testbed.scenario.steps.replaying import list_recorded, list_replayed_nodes
 from stowage_testbed.scenario.steps.waiting import Wait
-from stowage_testbed.scenario.types import (
-    Anything,
-    Cpu,
-    Filled,
-    Further,
-    Label,
-    Memory,
-    Quantity,
-    Seed,
-    Texts,
-    Written,
-    allow_more,
-)
+from stowage_testbed.scenario.types import Anything, Cpu, Filled, Further, Label, Memory, Quantity, Seed, Texts, Written
 
 WorkloadKind = Literal["ReplicaSet", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "Pod"]
 
 
-@allow_more
+@with_config(extra="allow")
 class ContainerResources(TypedDict, total=False):
     """What a container asks for and may use."""
 
@@ -47,7 +36,7 @@ class ContainerResources(TypedDict, total=False):
     """What the scheduler counts."""
 
 
-@allow_more
+@with_config(extra="allow")
 class Container(TypedDict, total=False):
     """A container of a pod."""
 
@@ -59,7 +48,7 @@ class Container(TypedDict, total=False):
     """Requests and limits."""
 
 
-@allow_more
+@with_config(extra="allow")
 class Pod(TypedDict, total=False):
     """What a pod is; whatever else Kubernetes knows may stand there, too."""
 
@@ -82,23 +71,59 @@ class Pod(TypedDict, total=False):
     """How the pods spread over zones or nodes."""
 
 
+_LEFT_OUT: Any = None  # In the place of a number that is filled in before anybody reads it
+
+
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Equal controllers and their equal pods."""
+    """The controllers of equal pods, as a file has them."""
 
-    name: str
-    replicas: int = 0  # Of each controller
-    requests: Resources = NOTHING  # What its own container asks for; nothing where `pod` brings containers
+    name: Label
+    """Name of the controller; expectations refer to it."""
+    replicas: Annotated[int, Interval(ge=0, le=100000)] = _LEFT_OUT
+    """Number of equal pods when it is applied, of each controller, and none without it. Of a Job how many must be done;
+    of a DaemonSet how many are expected, one on each of the scenario's nodes without it."""
+    cpu: InitVar[Cpu] = 0
+    """CPU request of one pod, as in 100m; without it, none."""
+    memory: InitVar[Memory] = 0
+    """Memory request of one pod, as in 2G or 512Mi; without it, none."""
+    requests: Annotated[Resources, Written(Mapping[Further, Memory], Resources)] = field(default_factory=Resources)
+    """What one pod asks for besides cpu and memory, as in nvidia.com/gpu, hugepages-2Mi or ephemeral-storage."""
     kind: WorkloadKind = "ReplicaSet"
-    priority: int = 0
-    image: str = "pause"
+    """What controls the pods; Pod for pods without a controller."""
+    priority: Annotated[int, Interval(ge=-1000000000, le=1000000000)] = 0
+    """Priority of the pods; larger matters more. A PriorityClass is made for it."""
+    image: Filled = "pause"
+    """Image name of the pods' container; nothing is pulled on a fake node."""
     labels: Texts = field(default_factory=dict)
+    """Further labels of the pods."""
     annotations: Texts = field(default_factory=dict)
-    pod: Anything = field(default_factory=dict)
-    ends_in_s: float = 0.0
-    controllers: int = 1
+    """Annotations of the pods."""
+    pod: Annotated[Anything, Written(Pod, dict)] = field(default_factory=dict)
+    """Further fields of the pods' spec, any that Kubernetes knows."""
+    ends_in_s: Annotated[float, Interval(ge=0, le=3600)] = 0.0
+    """Seconds that a pod takes to end when it is deleted or evicted; its grace period is as long. One of a StatefulSet
+    always takes a moment."""
+    controllers: Annotated[int, Interval(ge=1, le=10000)] = 1
+    """Number of equal controllers; more than one are called <name>-0 and on, padded with zeros so that they sort as
+    numbers."""
     spec: Anything = field(default_factory=dict)
-    runs_s: float | None = None
+    """Further fields of the controller's spec, as Kubernetes knows them, such as volumeClaimTemplates, or the schedule
+    of a CronJob."""
+    runs_s: Annotated[float, Interval(ge=0, le=86400)] | None = None
+    """Seconds that a pod runs before it is done; without it one of a Job is done at once, others run for ever."""
+
+    def __post_init__(self, cpu: int, memory: int) -> None:
+        if self.kind == "CronJob" and "schedule" not in self.spec:
+            raise ValueError(f"CronJob {self.name!r} has no schedule; write it as `spec: {{schedule: ...}}`")
+        # From here on the requests have cpu and memory, too.
+        object.__setattr__(self, "requests", self.requests + Resources(cpu=cpu, memory=memory))
+        if self.kind != "DaemonSet" and self.replicas is _LEFT_OUT:
+            object.__setattr__(self, "replicas", 0)
+
+    def expect_on(self, nodes: int) -> Self:
+        """Return the workload in which a DaemonSet that names no number expects a pod on each of so many nodes."""
+        return replace(self, replicas=nodes) if self.replicas is _LEFT_OUT else self
 
     @property
     def pods(self) -> int:
@@ -119,57 +144,6 @@ class Workload:
             return (self.name,)
         width = len(str(number - 1))
         return tuple(f"{self.name}-{i:0{width}}" for i in range(number))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenWorkload:
-    """The controllers of equal pods, as a file has them."""
-
-    name: Label
-    """Name of the controller; expectations refer to it."""
-    replicas: Annotated[int, Interval(ge=0, le=100000)] | None = None
-    """Number of equal pods when it is applied, of each controller, and none without it. Of a Job how many must be done;
-    of a DaemonSet how many are expected, one on each of the scenario's nodes without it."""
-    cpu: Cpu = 0
-    """CPU request of one pod, as in 100m; without it, none."""
-    memory: Memory = 0
-    """Memory request of one pod, as in 2G or 512Mi; without it, none."""
-    requests: Mapping[Further, Memory] = field(default_factory=dict)
-    """What one pod asks for besides cpu and memory, as in nvidia.com/gpu, hugepages-2Mi or ephemeral-storage."""
-    kind: WorkloadKind = "ReplicaSet"
-    """What controls the pods; Pod for pods without a controller."""
-    priority: Annotated[int, Interval(ge=-1000000000, le=1000000000)] = 0
-    """Priority of the pods; larger matters more. A PriorityClass is made for it."""
-    image: Filled = "pause"
-    """Image name of the pods' container; nothing is pulled on a fake node."""
-    labels: Texts = field(default_factory=dict)
-    """Further labels of the pods."""
-    annotations: Texts = field(default_factory=dict)
-    """Annotations of the pods."""
-    pod: Pod = field(default_factory=dict)  # type: ignore[assignment] # all its keys may be left out
-    """Further fields of the pods' spec, any that Kubernetes knows."""
-    ends_in_s: Annotated[float, Interval(ge=0, le=3600)] = 0.0
-    """Seconds that a pod takes to end when it is deleted or evicted; its grace period is as long. One of a StatefulSet
-    always takes a moment."""
-    controllers: Annotated[int, Interval(ge=1, le=10000)] = 1
-    """Number of equal controllers; more than one are called <name>-0 and on, padded with zeros so that they sort as
-    numbers."""
-    spec: Anything = field(default_factory=dict)
-    """Further fields of the controller's spec, as Kubernetes knows them, such as volumeClaimTemplates, or the schedule
-    of a CronJob."""
-    runs_s: Annotated[float, Interval(ge=0, le=86400)] | None = None
-    """Seconds that a pod runs before it is done; without it one of a Job is done at once, others run for ever."""
-
-    def __post_init__(self) -> None:
-        if self.kind == "CronJob" and "schedule" not in self.spec:
-            raise ValueError(f"CronJob {self.name!r} has no schedule; write it as `spec: {{schedule: ...}}`")
-
-    def make(self, nodes: int = 0) -> Workload:
-        """Return the workload; a DaemonSet expects a pod on each of so many nodes."""
-        count = nodes if self.kind == "DaemonSet" and self.replicas is None else self.replicas or 0
-        written = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in (CPU, MEMORY)}
-        requests = Resources(self.requests, cpu=self.cpu, memory=self.memory)
-        return Workload(**{**written, "replicas": count, "requests": requests})
 
 
 class CaughtThing(TypedDict, total=False):
@@ -306,7 +280,7 @@ class Scenario:
         """Return the nodes that there are before the first step, in order."""
         own = [one for pool in self.nodes for one in pool.manifests()]
         traced = {
-            one["metadata"]["name"]: one for recorded in list_recorded(self.steps) for one in recorded.first.nodes
+            one["metadata"]["name"]: one for recorded in list_recorded(self.steps) for one in recorded.first_nodes
         }
         return (*own, *traced.values())
 

@@ -11,7 +11,7 @@ from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.kinds import Kind
 from stowage_testbed.api.manifests import SUFFIXES, read_located_manifests
-from stowage_testbed.api.pod_templates import add_labels, change_pods
+from stowage_testbed.api.pod_templates import add_metadata, change_pods
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.node_pool import annotate_fake
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
@@ -87,7 +87,7 @@ class ObjectSpec:
 
     def in_namespace(self, kind: Kind, namespace: str) -> Manifest:
         """Return the object to create, in its own namespace or this one; its pods count as a workload of its name."""
-        labelled = partial(add_labels, labels={WORKLOAD_LABEL: self.name})
+        labelled = partial(add_metadata, labels={WORKLOAD_LABEL: self.name})
         body = change_pods({"apiVersion": kind.api_version, **self.manifest}, labelled)
         metadata = dict(body["metadata"])
         if kind.namespaced:

@@ -58,7 +58,8 @@ def read(cls: type[Made], document: Document, noun: str) -> Made | None:
 
 def make_schema(cls: type) -> Schema:
     """Return the JSON Schema of a file, each word with its description."""
-    return json.loads(_write_schema(cls))  # type: ignore[no-any-return] # as it was written
+    schema: Schema = json.loads(_write_schema(cls), object_hook=_tidy)
+    return schema
 
 
 def find_words(schema: Schema, path: Sequence[str | int]) -> Schema:
@@ -142,25 +143,19 @@ def _write_schema(cls: type) -> str:
             return False
 
     made = Generator().generate(_adapter(cls)[0], mode="validation")
-    return json.dumps(_tidy(made)).replace("#/$defs/Written", "#/$defs/")
+    return json.dumps(made)
 
 
-def _tidy(schema: Any) -> Any:
-    """Return a schema without titles, and without the defaults of what is simply left out."""
-    if isinstance(schema, list):
-        return [_tidy(inner) for inner in schema]
-    if not isinstance(schema, dict):
-        return schema
-    tidy = {key: _tidy(inner) for key, inner in schema.items()}
-    if isinstance(tidy.get("title"), str):
-        del tidy["title"]
-    if "default" in tidy and not isinstance(tidy["default"], bool) and tidy["default"] in (None, "", [], {}):
-        del tidy["default"]
-    if "$defs" in tidy:
-        tidy["$defs"] = {name.removeprefix("Written"): one for name, one in sorted(tidy["$defs"].items())}
-    if isinstance(default := tidy.get("default"), float) and default.is_integer():
-        tidy["default"] = int(default)
-    return tidy
+def _tidy(schema: Schema) -> Schema:
+    """Return a schema without its title, and without the default of what is simply left out."""
+    if isinstance(schema.get("title"), str):
+        del schema["title"]
+    default = schema.get("default")
+    if default is None or default in ("", [], {}):
+        schema.pop("default", None)
+    elif isinstance(default, float) and default.is_integer():
+        schema["default"] = int(default)
+    return schema
 
 
 def _describe_words(cls: Any, schema: Schema) -> Schema:
@@ -175,13 +170,12 @@ def _describe_words(cls: Any, schema: Schema) -> Schema:
         for key, inner in schema.get("properties", {}).items()
         if key not in hidden
     }
-    about = inspect.getdoc(cls) or ""
-    description = " ".join(re.split(r"\n\n(?=\w+\n---)", about)[0].split())
-    return {
-        **schema,
-        "description": description.replace("``", "`"),
-        **({"properties": properties} if properties else {}),
-    }
+    return {**schema, "description": read_docstring(cls), **({"properties": properties} if properties else {})}
+
+
+def read_docstring(cls: type) -> str:
+    """Return what a class says of itself, in one line."""
+    return " ".join((inspect.getdoc(cls) or "").split()).replace("``", "`")
 
 
 @functools.cache

@@ -2,18 +2,36 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from inspect import getdoc
 from typing import Annotated, Any, Literal, Required, get_type_hints
 
 from annotated_types import MaxLen, MinLen
+from pydantic import with_config
 from typing_extensions import TypedDict
 
 from stowage_testbed.scenario.expected import Expectations
-from stowage_testbed.scenario.model import Catch, InstanceSpec, OptimizerSettings, WrittenWorkload
+from stowage_testbed.scenario.model import Catch, InstanceSpec, OptimizerSettings, Workload
+from stowage_testbed.scenario.reading import read_docstring
 from stowage_testbed.scenario.steps.action import Action
-from stowage_testbed.scenario.steps.kinds import ACTIONS
-from stowage_testbed.scenario.steps.nodes import Node
-from stowage_testbed.scenario.steps.releasing import Release
+from stowage_testbed.scenario.steps.applying import Apply, ApplyInTurn, Delete
+from stowage_testbed.scenario.steps.arriving import Burst
+from stowage_testbed.scenario.steps.changing import Evict, Patch, Scale, Usage
+from stowage_testbed.scenario.steps.checking import Check, Checkpoint
+from stowage_testbed.scenario.steps.interrupting import Interrupt
+from stowage_testbed.scenario.steps.nodes import (
+    AddNodes,
+    Cordon,
+    Drain,
+    Node,
+    RemoveNodes,
+    TaintNodes,
+    Uncordon,
+    UntaintNodes,
+)
+from stowage_testbed.scenario.steps.overloading import Measure, Overload
+from stowage_testbed.scenario.steps.placing import Place
+from stowage_testbed.scenario.steps.releasing import AskForPlan, Pack, Release
+from stowage_testbed.scenario.steps.replaying import Replay
+from stowage_testbed.scenario.steps.waiting import Wait
 from stowage_testbed.scenario.types import (
     READ,
     Anything,
@@ -25,8 +43,15 @@ from stowage_testbed.scenario.types import (
     Seconds,
     Texts,
     Written,
-    allow_more,
 )
+
+_KINDS: tuple[type[Action], ...] = (
+    *(Apply, ApplyInTurn, Delete, Scale, Patch, Evict, Usage, AskForPlan, Place, Release, Pack),
+    *(Cordon, Uncordon, Drain, TaintNodes, UntaintNodes, AddNodes, RemoveNodes, Interrupt),
+    *(Burst, Replay, Wait, Check, Checkpoint, Measure, Overload),
+)
+ACTIONS = {one.kind: one for one in _KINDS}
+"""Each kind of step by its key in a file, in the order in which the schema lists them."""
 
 
 def _hint(kind: type[Action]) -> Any:
@@ -47,17 +72,14 @@ def _take_one(written: Mapping[str, Action]) -> Action:
 
 OneStep = TypedDict("OneStep", {kind: _hint(action) for kind, action in ACTIONS.items()}, total=False)  # type: ignore[misc] # as many as there are
 OneStep.__doc__ = "A step: a mapping with one key, its kind."
-OneStep.descriptions = {  # type: ignore[attr-defined]
-    kind: " ".join((getdoc(action) or "").partition("\n\nAttributes\n")[0].split()).replace("``", "`")
-    for kind, action in ACTIONS.items()
-}
-_LIMITED = [kind for kind, action in ACTIONS.items() if action.deadline]
-Timeouts = TypedDict("Timeouts", dict.fromkeys(["end", *_LIMITED], Seconds), total=False)  # type: ignore[misc]
-Timeouts.descriptions = dict.fromkeys(["end", *_LIMITED], "Deadline in seconds.")  # type: ignore[attr-defined]
+OneStep.descriptions = {kind: read_docstring(action) for kind, action in ACTIONS.items()}  # type: ignore[attr-defined] # for the schema
+_LIMITED = ["end", *(kind for kind, action in ACTIONS.items() if action.deadline)]
+Timeouts = TypedDict("Timeouts", dict.fromkeys(_LIMITED, Seconds), total=False)  # type: ignore[misc] # as many as there are
+Timeouts.descriptions = dict.fromkeys(_LIMITED, "Deadline in seconds.")  # type: ignore[attr-defined] # for the schema
 Timeouts.__doc__ = "Deadlines by kind of step; `end` is of what is expected of the end."
 
 
-@allow_more
+@with_config(extra="allow")
 class Metadata(TypedDict, total=False):
     """What is said of an object, and whatever else Kubernetes knows."""
 
@@ -71,8 +93,8 @@ class Metadata(TypedDict, total=False):
     """Annotations of the object."""
 
 
-@allow_more
-class WrittenManifest(TypedDict, total=False):
+@with_config(extra="allow")
+class Manifest(TypedDict, total=False):
     """An object of any kind, and whatever else Kubernetes knows of it."""
 
     kind: Required[Filled]
@@ -128,12 +150,12 @@ class ScenarioFile:
     is never used is an error."""
     nodes: Annotated[tuple[Node, ...], MinLen(1)] = ()
     """The nodes, one entry for each kind, created in this order."""
-    workload: Annotated[tuple[WrittenWorkload, ...], MinLen(1)] = ()
+    workload: Annotated[tuple[Workload, ...], MinLen(1)] = ()
     """The controllers whose pods are to be placed."""
     instance: InstanceSpec | None = None
     """A generated instance of the paper's evaluation; stands in the place of nodes and workload. Nodes are called
     node-0 and so on, workloads rs-01-p<priority> and so on."""
-    objects: Mapping[Label, Annotated[Anything, Written(WrittenManifest, dict)]] = field(default_factory=dict)
+    objects: Mapping[Label, Annotated[Anything, Written(Manifest, dict)]] = field(default_factory=dict)
     """What steps apply besides the workload, by name: manifests of any kind that the API server serves, as Kubernetes
     knows them. The name may be left out, and the apiVersion of Kubernetes' own kinds and of those that the scenario
     defines, which is the server's choice then. Kinds that have namespaces are put into the run's own."""

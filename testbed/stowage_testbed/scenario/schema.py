@@ -19,8 +19,7 @@ from stowage_testbed.scenario import timeouts
 from stowage_testbed.scenario.load import read_filled
 from stowage_testbed.scenario.model import Scenario, choose_headlines
 from stowage_testbed.scenario.reading import NOUNS, Schema, find_mapping, find_words, make_schema, resolve
-from stowage_testbed.scenario.scenario_file import ScenarioFile
-from stowage_testbed.scenario.steps.kinds import ACTIONS
+from stowage_testbed.scenario.scenario_file import ACTIONS, ScenarioFile
 from stowage_testbed.scenario.types import SCENARIO_NAME, key_of
 from stowage_testbed.scenario.yaml_file import FIXED, suggest_known
 

@@ -6,16 +6,15 @@ Files are read into frozen dataclasses with the limits of `annotated_types`; the
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt, Interval, Le, MinLen
 from pydantic_core import PydanticCustomError, core_schema
 
-from stowage_testbed.amounts.resources import amount, parse_cpu, parse_memory
+from stowage_testbed.amounts.resources import CPU, MEMORY, amount, parse
 from stowage_testbed.scenario.expression import Expression
 
 LONGEST_LABEL = 63
-Form = TypeVar("Form")
 
 
 # Compared by identity: types with it have a hash then, which unions of them need.
@@ -74,14 +73,14 @@ def _like(pattern: str | re.Pattern[str], must: str, make: Callable[[str], Any] 
     return Written(str, check)
 
 
-def _some(parse: Callable[[str | float], int]) -> Callable[[str | float], int]:
+def _amount_of(name: str, least: int = 0) -> Written:
     def check(quantity: str | float) -> int:
-        found = parse(quantity)
-        if found < 1:
+        found = parse(name, quantity)
+        if found < least:
             raise ValueError(f"must be more than 0, not {quantity}")
         return found
 
-    return check
+    return Written(str | float, check)
 
 
 def _quantity(text: str | float) -> str | float:
@@ -99,12 +98,6 @@ READ = {"extra": "forbid", "strict": True, "alias_generator": key_of}
 """How a whole file is read, as pydantic is told in its ``__pydantic_config__``."""
 
 
-def allow_more(form: Form) -> Form:
-    """Let a mapping of this form have other keys than those it declares."""
-    form.__pydantic_config__ = {"extra": "allow"}  # type: ignore[attr-defined]
-    return form
-
-
 Filled = Annotated[str, MinLen(1)]
 Label = Annotated[
     str, _like(LABEL, f"of lower-case letters, digits and '-', at most {LONGEST_LABEL} long, as in web-1")
@@ -117,11 +110,10 @@ Further = Annotated[
     str, _like(rf"(?!(cpu|memory|pods)\Z){_RESOURCE}", "a resource besides cpu, memory and pods, as in nvidia.com/gpu")
 ]
 Priority = Annotated[int, _like(r"-?(0|[1-9]\d{0,9})", "a whole number, as in 10", int)]
-Cpu = Annotated[int, Written(str | float, parse_cpu)]  # Milli-CPU
-Memory = Annotated[int, Written(str | float, parse_memory)]
-"""Bytes, or an amount of another resource in its own whole units."""
-SomeCpu = Annotated[int, Written(str | float, _some(parse_cpu))]
-SomeMemory = Annotated[int, Written(str | float, _some(parse_memory))]
+Cpu = Annotated[int, _amount_of(CPU)]  # Milli-CPU
+Memory = Annotated[int, _amount_of(MEMORY)]  # Bytes, or an amount of another resource in its own whole units
+SomeCpu = Annotated[int, _amount_of(CPU, 1)]
+SomeMemory = Annotated[int, _amount_of(MEMORY, 1)]
 Quantity = Annotated[str | float, Written(str | int | float, _quantity)]  # An amount of any resource, as it is written
 Count = Annotated[int, Ge(0)]
 Some = Annotated[int, Ge(1)]

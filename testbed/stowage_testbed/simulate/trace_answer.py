@@ -1,7 +1,7 @@
 """What came of a trace in virtual time: the metrics of a live run, on a screen or as JSON."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -37,22 +37,12 @@ MOST_ROWS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """Averages over a part of the window; utilisation is the requested share of what the nodes of the end have."""
-
-    until_s: float
-    waiting_pods: float
-    utilisation: Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True)
 class TraceAnswer:
-    """What came of a trace: pods, the record and metrics as of a live run, and averages over `PARTS` equal parts."""
+    """What came of a trace: pods, and the record and metrics as of a live run."""
 
     passed: PassedTime
     record: RunRecord
     metrics: tuple[Metric, ...]
-    course: tuple[Part, ...]
 
 
 def profile_file(profile: str) -> Path:
@@ -65,7 +55,7 @@ def simulate_trace(recorded: Trace, name: str, profile: str, *, minor: str | Non
     """Replay a trace, which is called ``name``, in virtual time; raises as `profile_file` and `pass_time` do."""
     passed = pass_time(make_events(recorded), profile_file(profile), minor=minor)
     record = make_record(recorded, passed, name, profile)
-    return TraceAnswer(passed, record, metrics_of(record), tuple(list_parts(record)))
+    return TraceAnswer(passed, record, metrics_of(record))
 
 
 def make_record(recorded: Trace, passed: PassedTime, name: str, profile: str) -> RunRecord:
@@ -105,8 +95,8 @@ def make_record(recorded: Trace, passed: PassedTime, name: str, profile: str) ->
     )
 
 
-def list_parts(record: RunRecord) -> Iterator[Part]:
-    """Yield the averages over each of `PARTS` equal parts of the window."""
+def _list_parts(record: RunRecord) -> Iterator[dict[str, Any]]:
+    """Yield the averages over each of `PARTS` equal parts of the window; shares are of the nodes of its end."""
     if record.window_s <= 0:
         return
     edges_s = [record.window_s * number / PARTS for number in range(PARTS + 1)]
@@ -116,23 +106,33 @@ def list_parts(record: RunRecord) -> Iterator[Part]:
     requested = {name: sum_requested(record, name).means(edges_s) for name in resources if there[name]}
     for number, until_s in enumerate(edges_s[1:]):
         shares = {name: means[number] / there[name] for name, means in requested.items()}
-        yield Part(until_s, waiting[number], shares)
+        yield {"until_s": until_s, "waiting_pods": waiting[number], "utilisation": shares}
 
 
-def make_document(answer: TraceAnswer, *, pods: bool) -> dict[str, Any]:
+def make_document(answer: TraceAnswer, *, pods: bool = False) -> dict[str, Any]:
     """Return the answer as JSON values, with or without what became of each pod."""
-    passed = answer.passed
+    record, passed = answer.record, answer.passed
+    ended = Counter(life.how for life in passed.lives if life.ended_s is not None)
+    left = [life for life in passed.lives if life.ended_s is None]
+    pending = [life for life in left if life.bound_s is None]
+    came = Counter(pod.priority for pod in record.pods)
+    placed = Counter(pod.priority for pod in record.pods if pod.node)
+    running = count_placed_by_priority(find_state_at_end(record))
     document = {
-        "trace": answer.record.scenario_id,
-        "profile": answer.record.arm,
-        "window_s": answer.record.window_s,
+        "trace": record.scenario_id,
+        "profile": record.arm,
+        "window_s": record.window_s,
         "events": passed.events,
         "attempts": passed.attempts,
-        "pods_by_end": _count_ends(answer),
-        "placed_by_priority": _count_by_priority(answer),
+        "pods_by_end": {**dict(sorted(ended.items())), "running": len(left) - len(pending), "pending": len(pending)},
+        "placed_by_priority": [
+            {"priority": one, "pods": came[one], "ever_placed": placed[one], "placed_at_end": running.get(one, 0)}
+            for one in sorted(came, reverse=True)
+        ],
         "metrics": [asdict(metric) for metric in answer.metrics],
-        "course": [asdict(part) for part in answer.course],
-        "reasons": _count_reasons(answer),
+        "course": list(_list_parts(record)),
+        # The commonest first.
+        "reasons": dict(Counter(life.reason or "it was never tried" for life in pending).most_common()),
         "left_out": list(map(msgspec.structs.asdict, passed.left_out)),
         "unknown_fields": list(map(msgspec.structs.asdict, passed.unknown_fields)),
     }
@@ -141,12 +141,12 @@ def make_document(answer: TraceAnswer, *, pods: bool) -> dict[str, Any]:
 
 def make_tables(answer: TraceAnswer) -> Iterator[Table]:
     """Yield what fits on a screen."""
-    record, passed = answer.record, answer.passed
+    record, document = answer.record, make_document(answer)
     yield Table(
         f"{record.scenario_id} in virtual time, profile {record.arm}",
         ("pods", ""),
-        tuple((how, str(pods)) for how, pods in _count_ends(answer).items()),
-        (f"{record.window_s / 3600:.2f} h on {len(record.nodes)} nodes; {passed.attempts} attempts",),
+        tuple((how, str(pods)) for how, pods in document["pods_by_end"].items()),
+        (f"{record.window_s / 3600:.2f} h on {len(record.nodes)} nodes; {answer.passed.attempts} attempts",),
     )
     yield Table(
         "Metrics",
@@ -161,56 +161,33 @@ def make_tables(answer: TraceAnswer) -> Iterator[Table]:
     yield Table(
         "By priority",
         ("priority", "pods", "ever placed", "placed at the end"),
-        tuple(tuple(str(value) for value in row.values()) for row in _count_by_priority(answer)),
+        tuple(tuple(map(str, row.values())) for row in document["placed_by_priority"]),
     )
-    names = list(answer.course[0].utilisation) if answer.course else []
+    course = document["course"]
     yield Table(
         "Over time",
-        ("until hour", "waiting pods", *(f"{name} requested" for name in names)),
+        ("until hour", "waiting pods", *(f"{name} requested" for part in course[:1] for name in part["utilisation"])),
         tuple(
             (
-                f"{one.until_s / 3600:.2f}",
-                f"{one.waiting_pods:.4g}",
-                *(f"{one.utilisation[name]:.3f}" for name in names),
+                f"{part['until_s'] / 3600:.2f}",
+                f"{part['waiting_pods']:.4g}",
+                *(f"{share:.3f}" for share in part["utilisation"].values()),
             )
-            for one in answer.course
+            for part in course
         ),
         ("Averages; shares are of the nodes that are there at the end.",),
     )
-    reasons = tuple((str(pods), reason) for reason, pods in _count_reasons(answer).items())
-    left_out = tuple((one.object, one.reason) for one in passed.left_out)
-    more = len(left_out) - MOST_ROWS
-    unknown = tuple((one.field, str(one.objects)) for one in passed.unknown_fields)
+    more = len(document["left_out"]) - MOST_ROWS
     for title, headers, rows, notes in (
-        ("What keeps pending pods", ("pods", "why"), reasons, ()),
-        ("Left out", ("object", "why"), left_out, (f"and {more} more",) if more > 0 else ()),
-        ("Fields that this scheduler does not know", ("field", "objects"), unknown, ()),
-    ):
+        ("What keeps pending pods", ("pods", "why"), [(n, why) for why, n in document["reasons"].items()], ()),
+        (
+            "Left out", ("object", "why"), [tuple(one.values()) for one in document["left_out"]],
+            (f"and {more} more",) if more > 0 else (),
+        ),
+        (
+            "Fields that this scheduler does not know", ("field", "objects"),
+            [tuple(one.values()) for one in document["unknown_fields"]], (),
+        ),
+    ):  # fmt: skip
         if rows:
-            yield Table(title, headers, rows[:MOST_ROWS], notes)
-
-
-def _count_ends(answer: TraceAnswer) -> dict[str, int]:
-    """Return how many pods ended how; the last are those that are still there."""
-    lives = answer.passed.lives
-    ended = Counter(life.how for life in lives if life.ended_s is not None)
-    left = [life for life in lives if life.ended_s is None]
-    running = sum(life.bound_s is not None for life in left)
-    return {**dict(sorted(ended.items())), "running": running, "pending": len(left) - running}
-
-
-def _count_by_priority(answer: TraceAnswer) -> list[dict[str, int]]:
-    """Return of each priority how many pods ever had a node, and have one now."""
-    came = Counter(pod.priority for pod in answer.record.pods)
-    placed = Counter(pod.priority for pod in answer.record.pods if pod.node)
-    running = count_placed_by_priority(find_state_at_end(answer.record))
-    return [
-        {"priority": one, "pods": came[one], "ever_placed": placed[one], "placed_at_end": running.get(one, 0)}
-        for one in sorted(came, reverse=True)
-    ]
-
-
-def _count_reasons(answer: TraceAnswer) -> dict[str, int]:
-    """Return what keeps the pods that are pending at the end, the commonest first."""
-    pending = (life for life in answer.passed.lives if life.ended_s is None and life.bound_s is None)
-    return dict(Counter(life.reason or "it was never tried" for life in pending).most_common())
+            yield Table(title, headers, tuple(tuple(map(str, row)) for row in rows[:MOST_ROWS]), notes)

@@ -7,8 +7,7 @@ from typing import Any
 
 from tabulate import tabulate
 
-FEW = 4
-"""Samples below which quartiles say less than the extremes."""
+FEW = 4  # Samples below which quartiles say less than the extremes
 
 
 @dataclass(frozen=True, slots=True)

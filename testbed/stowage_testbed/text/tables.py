@@ -9,15 +9,13 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-WIDEST = 60
-"""Characters of a cell on a terminal, beyond which it goes on in a further line."""
+WIDEST = 60  # Characters of a cell on a terminal, beyond which it goes on in a further line
 
 _MARKED = str.maketrans({one: f"\\{one}" for one in "\\`*_[]|#~"})
 
 VARIABLE = "GITHUB_STEP_SUMMARY"
 
-MOST_BYTES = 1_000_000
-"""GitHub takes one mebibyte a step, and drops the whole summary beyond it."""
+MOST_BYTES = 1_000_000  # GitHub takes one mebibyte a step, and drops the whole summary beyond it
 
 CUT = "\n\nCut here: the summary of a step holds no more. The whole is in report.md.\n"
 
@@ -93,8 +91,7 @@ def _markdown_parts(table: Table) -> Iterator[str]:
         yield f"<sub>{escaped(note)}</sub>"
 
 
-LINES, COLUMNS = 40, 100
-"""What fits into a window, and into an issue."""
+LINES, COLUMNS = 40, 100  # What fits into a window, and into an issue
 
 
 def fitted(text: str) -> str:

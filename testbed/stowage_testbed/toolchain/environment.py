@@ -41,8 +41,8 @@ def environment(minor: str | None = None) -> dict[str, Any]:
     """Return the machine and every version, as a results bundle records them, with the tools of a minor."""
     minor = choose_minor(minor)
     tools = load_manifest().tools(minor)
-    commit = _git("rev-parse", "HEAD")
-    status = _git("status", "--porcelain", "--untracked-files=no")
+    commit = git("rev-parse", "HEAD")
+    status = git("status", "--porcelain", "--untracked-files=no")
     return {
         "machine": machine(),
         "kubernetes": find_minor(minor).kubernetes,
@@ -65,7 +65,7 @@ def source_digest() -> str:
     return digest.hexdigest()[:DIGEST_LENGTH]
 
 
-def _git(*arguments: str) -> str | None:
+def git(*arguments: str) -> str | None:
     """Return what Git says of the checkout; ``None`` outside one, or without Git."""
     checkout, git = layout.checkout(), shutil.which("git")
     if checkout is None or git is None:

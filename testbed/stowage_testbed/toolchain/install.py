@@ -20,11 +20,18 @@ from stowage_testbed.toolchain.location import (
     say_missing,
     tool_folder,
 )
-from stowage_testbed.toolchain.manifest import DEFAULT_GROUP, Manifest, Space, Tool, choose_minor, load_manifest
+from stowage_testbed.toolchain.manifest import (
+    DEFAULT_GROUP,
+    Archive,
+    Manifest,
+    Space,
+    Tool,
+    choose_minor,
+    load_manifest,
+)
 from stowage_testbed.toolchain.progress import ToolProgress, say, telling
 from stowage_testbed.toolchain.release import (
     DownloadError,
-    Release,
     SourceKind,
     ToolSource,
     choose_source,
@@ -41,26 +48,21 @@ _STAGING = ".staging-"
 
 
 def install_tools(
-    names: Sequence[str] | None = None,
-    *,
-    minor: str | None = None,
-    group: str = DEFAULT_GROUP,
-    source: ToolSource | None = None,
+    names: Sequence[str] | None = None, *, minor: str | None = None, group: str = DEFAULT_GROUP
 ) -> dict[str, Path]:
     """Install tools that are not there yet, and return all their binaries by name.
 
     Those of Kubernetes are of a minor, the default one unless another is named. Where no tool is named, those of the
-    group are meant. Without a source that of the environment is used; our own tools are built unless a release has the
-    very sources that are here. Stderr gets a line that says what is missing and how to install it beforehand, and then
+    group are meant. The environment names their source; our own tools are built unless a release has the very sources
+    that are here. Stderr gets a line that says what is missing and how to install it beforehand, and then
     how far it is. Raises a StowageError if a name is unknown, a source does not give a tool, or the disk is full, and
     a ToolMissingError where the source is to install nothing.
     """
-    manifest = load_manifest()
+    manifest, source = load_manifest(), choose_source()
     minor = choose_minor(minor)
     tools = [manifest.tool(name, minor) for name in names] if names else manifest.group(group, minor)
     missing = [tool for tool in tools if not binary_file(tool).is_file()]
     if missing:
-        source = source or choose_source()
         if source.kind is SourceKind.NONE:
             raise ToolMissingError(*missing)
         install_missing(missing, manifest, source)
@@ -76,7 +78,7 @@ def install_missing(tools: Sequence[Tool], manifest: Manifest, source: ToolSourc
     releases = find_releases(tools, manifest, source)
     say(f"tools: {sources_in_words(releases)}")
     builder = GoBuilder(lambda: find_go(manifest.go))
-    built = [tool for tool in tools if not isinstance(releases[tool.name], Release)]
+    built = [tool for tool in tools if not isinstance(releases[tool.name], Archive)]
     if built:
         builder.go()  # before anything takes time
     needed = needed_bytes(tools, built, manifest)
@@ -91,10 +93,10 @@ def install_missing(tools: Sequence[Tool], manifest: Manifest, source: ToolSourc
         return f"tools: {elapsed_s:.0f} s, {installed} of {len(tools)} installed; {words}"
 
     def put(tool: Tool, target: Path) -> None:
-        release = releases[tool.name]
-        if isinstance(release, Release):
+        archive = releases[tool.name]
+        if isinstance(archive, Archive):
             try:
-                take_release(release, target, progress[tool.name])
+                take_release(archive, source.address(archive.url), target, progress[tool.name])
                 return
             except DownloadError as error:
                 if source.kind is SourceKind.RELEASE or builder.ended.is_set():

@@ -5,7 +5,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -25,12 +25,13 @@ class Archive:
     """A tool's official release.
 
     ``member`` is the file inside a ``.tar.gz``; without it the URL is the binary. ``digest`` is the address of the file
-    with its SHA-256 digest; without it the project publishes none.
+    with its SHA-256 digest; without it the project publishes none. ``sha256`` is that digest, once it is known.
     """
 
     url: str
     member: str | None = None
     digest: str | None = None
+    sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,41 +135,36 @@ def load_manifest(file: Path = MANIFEST_FILE) -> Manifest:
     raw = tomllib.loads(file.read_text(encoding="utf-8"))
     minors = {number: Minor(number, **entry) for number, entry in raw["kubernetes"].items()}
     tools = tuple(
-        _tool(name, {**entry, **versioned}, raw["archives"].get(name), file.parent)
+        tool
         for name, entry in raw["tools"].items()
-        for versioned in _versions(name, entry, list(minors.values()))
+        for tool in _read_tools(name, entry, raw["archives"].get(name), list(minors.values()), file.parent)
     )
     space = {name: Space(**sizes) for name, sizes in raw["space"].items()}
     return Manifest(raw["go"], minors, space, tools, raw.get("pins", {}))
 
 
-def _versions(name: str, entry: Mapping[str, Any], minors: list[Minor]) -> Iterator[Mapping[str, str]]:
-    """Yield what differs between the tools of one name: nothing once, or something for each minor."""
-    of = entry.get("of")
-    if of is None:
-        yield {}
-        return
-    for minor in minors:
+def _read_tools(
+    name: str, entry: Mapping[str, Any], archive: Mapping[str, str] | None, minors: list[Minor], base: Path
+) -> Iterator[Tool]:
+    """Yield the tool of an entry, or, of one that goes with a minor of Kubernetes, the tool of each minor."""
+    fields = {"version": "", **entry, "data": tuple(entry.get("data", ()))}
+    of, source = fields.pop("of", ""), fields.pop("source", "")
+    fields["folder"] = layout.shipped(source) if source else base / entry["folder"]
+    fields["own"] = bool(source) or entry.get("own", False)
+    tool = Tool(name, archive=Archive(**archive) if archive else None, **fields)
+    if not of:
+        yield tool
+    for minor in minors if of else ():
         if minor.only is not None and name not in minor.only:
             continue
-        version: str = getattr(minor, of)
-        own: dict[str, str] = {}
-        if version != getattr(minors[0], of):
-            number = ".".join(version.removeprefix("v").split(".")[:2])
-            own["module_file"] = f"go-{number}.mod"
-            if "source" in entry:
-                # Sources of our own choose by a tag what differs between minors.
-                own["tags"] = f"k8s{number.replace('.', '')}"
-        yield {"version": version, "minor": minor.number, **own}
-
-
-def _tool(name: str, entry: Mapping[str, Any], archive: Mapping[str, str] | None, base: Path) -> Tool:
-    fields = {key: value for key, value in entry.items() if key not in {"of", "source", "folder", "data"}}
-    if source := entry.get("source"):
-        fields |= {"own": True, "folder": layout.shipped(source)}
-    else:
-        fields["folder"] = base / entry["folder"]
-    return Tool(name=name, archive=Archive(**archive) if archive else None, data=tuple(entry.get("data", ())), **fields)
+        tool = replace(tool, version=getattr(minor, of), minor=minor.number)
+        if tool.version == getattr(minors[0], of):
+            yield tool
+            continue
+        number = ".".join(tool.version.removeprefix("v").split(".")[:2])
+        # Sources of our own choose by a tag what differs between minors.
+        tags = f"k8s{number.replace('.', '')}" if source else ""
+        yield replace(tool, module_file=f"go-{number}.mod", tags=tags)
 
 
 def choose_minor(asked: str | None = None) -> str:

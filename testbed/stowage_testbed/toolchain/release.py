@@ -7,10 +7,9 @@ import platform
 import re
 import shutil
 import tarfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from importlib import metadata
 from pathlib import Path
@@ -79,19 +78,9 @@ def choose_source() -> ToolSource:
     return ToolSource(SourceKind(word), os.environ.get(MIRROR_VARIABLE) or None)
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
-    """One tool's archive: its official address, where to fetch it, and the SHA-256 digest that it must have."""
-
-    url: str
-    address: str
-    sha256: str
-    member: str | None
-
-
-def sources_in_words(sources: Mapping[str, Release | str]) -> str:
+def sources_in_words(sources: Mapping[str, Archive | str]) -> str:
     """Return in one line which tool comes from where, and why."""
-    released = [name for name, its in sources.items() if isinstance(its, Release)]
+    released = [name for name, its in sources.items() if isinstance(its, Archive)]
     parts = [f"official releases of {', '.join(released)}"] if released else []
     for why in dict.fromkeys(its for its in sources.values() if isinstance(its, str)):
         names = [name for name, its in sources.items() if its == why]
@@ -99,8 +88,8 @@ def sources_in_words(sources: Mapping[str, Release | str]) -> str:
     return "; ".join(parts)
 
 
-def find_releases(tools: Sequence[Tool], manifest: Manifest, source: ToolSource) -> dict[str, Release | str]:
-    """Return by tool the release to take, of which a digest is known, or else why it is built.
+def find_releases(tools: Sequence[Tool], manifest: Manifest, source: ToolSource) -> dict[str, Archive | str]:
+    """Return by tool the archive to take, with its SHA-256 digest, or else why it is built.
 
     A digest comes from the manifest's pins, or from the file that a project publishes beside its archives. Our own
     tools are built where no release has the very sources that are here. Raises `StowageError` if only releases are
@@ -113,7 +102,7 @@ def find_releases(tools: Sequence[Tool], manifest: Manifest, source: ToolSource)
     refused = [
         f"{tool.name}: {found[tool.name]}"
         for tool in tools
-        if tool.archive and not tool.own and not isinstance(found[tool.name], Release)
+        if tool.archive and not tool.own and not isinstance(found[tool.name], Archive)
     ]
     if refused and source.kind is SourceKind.RELEASE:
         causes = "\n  ".join(refused)
@@ -124,8 +113,8 @@ def find_releases(tools: Sequence[Tool], manifest: Manifest, source: ToolSource)
     return found
 
 
-def take_release(release: Release, target: Path, progress: ToolProgress) -> None:
-    """Fetch a release, check it, and put its binary into the file ``target``; raises `DownloadError`."""
+def take_release(archive: Archive, address: str, target: Path, progress: ToolProgress) -> None:
+    """Fetch an archive, check it, and put its binary into the file ``target``; raises `DownloadError`."""
     # They take long to import, and most commands install nothing.
     from pooch import HTTPDownloader, create, get_logger  # type: ignore[import-untyped] # noqa: PLC0415
     from requests import RequestException  # noqa: PLC0415
@@ -133,27 +122,24 @@ def take_release(release: Release, target: Path, progress: ToolProgress) -> None
     get_logger().setLevel("ERROR")
     name, progress.doing = "archive", "downloading"
     fetching = create(
-        target.parent, "", registry={name: f"sha256:{release.sha256}"}, urls={name: release.address},
-        retry_if_failed=RETRIES,
-    )  # fmt: skip
+        target.parent, "", registry={name: f"sha256:{archive.sha256}"}, urls={name: address}, retry_if_failed=RETRIES
+    )
+    download = HTTPDownloader(progressbar=progress, chunk_size=1 << 16, timeout=TIMEOUT_S)
     try:
-        with ExitStack() as opened:
-            hooks = _close_with(opened)
-            download = HTTPDownloader(progressbar=progress, chunk_size=1 << 16, timeout=TIMEOUT_S, hooks=hooks)
-            file = Path(fetching.fetch(name, downloader=download))
+        file = Path(fetching.fetch(name, downloader=download))
     except ValueError as error:
         raise DownloadError(
-            f"{release.url} should have SHA-256 {release.sha256}, and was not installed: {error}. Either the digest is "
+            f"{archive.url} should have SHA-256 {archive.sha256}, and was not installed: {error}. Either the digest is "
             "wrong or the archive was tampered with: compare with the project's own release page"
         ) from error
     except (RequestException, ConnectionError) as error:
-        raise _failed(release.url, error) from error
-    if release.member is None:
+        raise _failed(archive.url, error) from error
+    if archive.member is None:
         file.rename(target)
     else:
-        _extract(release, file, target)
+        _extract(archive, file, target)
         file.unlink()
-    write_origin(target, source=RELEASE, address=release.url, sha256=release.sha256)
+    write_origin(target, source=RELEASE, address=archive.url, sha256=archive.sha256)
 
 
 def archive_of(tool: Tool) -> Archive:
@@ -164,58 +150,44 @@ def archive_of(tool: Tool) -> Archive:
     if tool.own:
         known |= {"key": tool_key(tool), "stowage": metadata.version("stowage")}
     filled = asdict(tool.archive).items()
-    return Archive(**{name: text and text.format(version=tool.version, **known) for name, text in filled})
+    return Archive(**{name: text.format(version=tool.version, **known) for name, text in filled if text})
 
 
-def _look_up(tool: Tool, manifest: Manifest, source: ToolSource) -> Release | str:
-    """Return a tool's release, or why it cannot be taken."""
+def _look_up(tool: Tool, manifest: Manifest, source: ToolSource) -> Archive | str:
+    """Return a tool's archive, or why it cannot be taken."""
     if tool.archive is None:
         return "none is released"
     archive = archive_of(tool)
-    address = source.address(archive.url)
-    sha256 = manifest.pins.get(archive.url)
+    pin = manifest.pins.get(archive.url)
     digest = archive.digest or (f"{archive.url}.sha256" if source.mirror else None)
     try:
-        if sha256:
-            _ask("HEAD", archive.url, address)
-        elif digest is None:
-            _ask("HEAD", archive.url, address)
-            return "its project publishes no digest"
-        else:
-            answer = _ask("GET", digest, source.address(digest))
-            sha256 = _read_digest(answer.text, digest, archive.url.rsplit("/", 1)[1])
-    except UnreachableError as error:
-        return str(error)
+        if pin or digest is None:
+            _ask("HEAD", archive.url, source)
+            return replace(archive, sha256=pin) if pin else "its project publishes no digest"
+        answer = _ask("GET", digest, source)
+        return replace(archive, sha256=_read_digest(answer.text, digest, archive.url.rsplit("/", 1)[1]))
     except DownloadError as error:
-        return "none is released of these sources" if tool.own else str(error)
-    return Release(archive.url, address, sha256, archive.member)
+        is_unknown = tool.own and not isinstance(error, UnreachableError)
+        return "none is released of these sources" if is_unknown else str(error)
 
 
-def _ask(verb: str, url: str, address: str) -> Response:
+def _ask(verb: str, url: str, source: ToolSource) -> Response:
     """Ask a server, and follow no redirection from TLS to none, where anybody could answer."""
     import requests  # noqa: PLC0415 - as above
 
+    address = source.address(url)
     try:
-        with ExitStack() as opened:
-            hooks = _close_with(opened)
-            answer = requests.request(verb, address, timeout=TIMEOUT_S, allow_redirects=True, hooks=hooks)
-            answer.raise_for_status()
+        answer = requests.request(verb, address, timeout=TIMEOUT_S, allow_redirects=True)
+        answer.raise_for_status()
+    except requests.exceptions.SSLError as error:
+        raise _failed(url, error) from error
+    except requests.ConnectionError as error:
+        raise UnreachableError(f"{urlsplit(address).netloc} cannot be reached") from error
     except requests.RequestException as error:
-        if isinstance(error, requests.ConnectionError) and not isinstance(error, requests.exceptions.SSLError):
-            raise UnreachableError(f"{urlsplit(address).netloc} cannot be reached") from error
         raise _failed(url, error) from error
     if address.startswith("https://") and not answer.url.startswith("https://"):
         raise _failed(url, f"it was redirected without TLS to {answer.url}")
     return answer
-
-
-def _close_with(opened: ExitStack) -> dict[str, Callable[..., None]]:
-    """Return hooks that close a response with the block; one that breaks off would keep its connection otherwise."""
-
-    def close_later(response: Response, **_: object) -> None:
-        opened.callback(response.close)
-
-    return {"response": close_later}
 
 
 def _failed(url: str, cause: object) -> DownloadError:
@@ -233,18 +205,18 @@ def _read_digest(text: str, url: str, name: str) -> str:
     raise DownloadError(f"{url} has no SHA-256 digest of {name}")
 
 
-def _extract(release: Release, file: Path, target: Path) -> None:
+def _extract(archive: Archive, file: Path, target: Path) -> None:
     """Take one file out of an archive, whatever else it holds and wherever to."""
     try:
-        with tarfile.open(file) as archive:
-            content = archive.extractfile(release.member or "")
+        with tarfile.open(file) as packed:
+            content = packed.extractfile(archive.member or "")
             if content is None:
-                raise KeyError(release.member)
+                raise KeyError(archive.member)
             with target.open("wb") as binary:
                 shutil.copyfileobj(content, binary)
     except (tarfile.TarError, KeyError, EOFError) as error:
         target.unlink(missing_ok=True)
         raise DownloadError(
-            f"{release.url} holds no readable {release.member}; its digest is the right one, so the address or the "
+            f"{archive.url} holds no readable {archive.member}; its digest is the right one, so the address or the "
             "manifest's member is wrong for this platform"
         ) from error

@@ -22,6 +22,16 @@ if TYPE_CHECKING:
 MS = 3  # Digits behind the point of a time
 
 
+@dataclass(slots=True)
+class Recorded:
+    """What a file holds so far."""
+
+    lines: int = 0
+    pods: int = 0
+    losses: int = 0
+    seconds: float = 0.0
+
+
 class TraceWriter:
     """Writes a trace, compressed if its name ends in ``.gz``, whole at the end of its context, or raises."""
 
@@ -33,6 +43,7 @@ class TraceWriter:
         # Neither the time nor the name, so that equal traces are equal files.
         self._file = gzip.GzipFile("", "wb", fileobj=self._raw, mtime=0) if packed else self._raw
         self._latest = 0.0
+        self.recorded = Recorded()
         self._put(header)
 
     def write(self, line: Line) -> None:
@@ -41,6 +52,9 @@ class TraceWriter:
         if line.t != self._latest:
             line = msgspec.structs.replace(line, t=self._latest)
         self._put(line)
+        self.recorded.lines += 1
+        self.recorded.pods += isinstance(line, PodCame)
+        self.recorded.losses += isinstance(line, WatchLost)
 
     def flush(self) -> None:
         """Have all that was written lie in the file, readable."""
@@ -90,16 +104,6 @@ FLUSH_S = 1.0  # Who is killed loses what came since the last one, and what was 
 _OWN_NAME = "kubernetes.io/metadata.name"
 
 
-@dataclass(slots=True)
-class Recorded:
-    """What a file holds so far."""
-
-    lines: int = 0
-    pods: int = 0
-    losses: int = 0
-    seconds: float = 0.0
-
-
 def record(
     api: ApiClient,
     path: Path,
@@ -118,7 +122,7 @@ def record(
     """
     watches = Watches(api, patience_s=float("inf"), silence_s=SILENCE_S)
     listed = watches.list_kinds(RECORDED, remark)
-    start, recorded = watches.clock.now(), Recorded()
+    start = watches.clock.now()
     version = str(ask(api, "GET", "/version", "tell its version").get("gitVersion", "")).removeprefix("v")
     labels = {
         one.name: {key: value for key, value in (one.body["metadata"].get("labels") or {}).items() if key != _OWN_NAME}
@@ -129,14 +133,7 @@ def record(
     watches.follow()
     try:
         with TraceWriter(path, header) as writer:
-
-            def write(line: Line) -> None:
-                writer.write(line)
-                recorded.lines += 1
-                recorded.pods += isinstance(line, PodCame)
-                recorded.losses += isinstance(line, WatchLost)
-
-            recording = Recording(start, watches.kinds, write, namespaces)
+            recorded, recording = writer.recorded, Recording(start, watches.kinds, writer.write, namespaces)
             recording.begin(listed)
             began(recorded)
             flushed = watches.clock.now()

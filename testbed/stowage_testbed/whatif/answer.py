@@ -4,7 +4,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import msgspec
 
@@ -30,7 +29,15 @@ from stowage_testbed.whatif.findings import (
     StillPending,
     Tier,
 )
-from stowage_testbed.whatif.inventory import FURTHER, SELECTS_NAMESPACES, Inventory, labels_of, part_of, uid_of
+from stowage_testbed.whatif.inventory import (
+    FURTHER,
+    SELECTS_NAMESPACES,
+    Inventory,
+    labels_of,
+    part_of,
+    uid_of,
+    waiting_elsewhere,
+)
 from stowage_testbed.whatif.outcome import (
     TERMINATING,
     Immovable,
@@ -70,13 +77,12 @@ CHANGEABLE = frozenset(
 DEAR = 2**30  # Cost of a pod that a rule keeps: among equal plans the others are disrupted
 
 
-def findings_of(inventory: Inventory, profile: Path, limits: PlanLimits) -> Findings:
+def findings_of(inventory: Inventory, limits: PlanLimits) -> Findings:
     """Return how many pending pods would fit, after which moves, and what is idle.
 
-    The profile is a KubeSchedulerConfiguration without preemption. Raises a StowageError if the scheduler cannot read
-    the objects, or the optimiser fails.
+    Raises a StowageError if the scheduler cannot read the objects, or the optimiser fails.
     """
-    with running_engine(inventory, profile, limits) as engine:
+    with running_engine(inventory, limits) as engine:
         with ThreadPoolExecutor(1) as pool, engine.verifier() as verifier:
             snapshot = engine.read(verifier, engine.question)
             # The scheduler has a core of its own while the optimiser searches, not
@@ -107,7 +113,7 @@ class _Answer:
         self._found = now if ranking.better(now, planned) else planned
         self._helped: Helped | None = None
         self._left_out = tuple(dict.fromkeys((*inventory.left_out, *engine.first.left_out)))
-        self._unjudged = refused_classes(snapshot, placing.refusals, engine.candidates.of_unread)
+        self._unjudged = refused_classes(snapshot, placing.refusals, engine.of_unread)
         self._of_another_minor = bool(inventory.version) and not is_of_minor(inventory.version, inventory.minor)
         tiers = ranking.tiers(self._found, placing.plan)
         self._proof = self._prove(tiers)
@@ -148,7 +154,7 @@ class _Answer:
         if unjudged:
             yield f"{count(unjudged, 'pod')} that {'waits and was' if unjudged == 1 else 'wait and were'} not judged"
         yield from unjudged_running(self._snapshot, self._unjudged)
-        of_unread = self._engine.candidates.of_unread
+        of_unread = self._engine.of_unread
         if selecting := sum(of_unread.get(pod.uid) == SELECTS_NAMESPACES for pod in running):
             pods = count(selecting, "running pod")
             yield f"{pods} whose affinity selects namespaces, the labels of which were not read"
@@ -193,10 +199,10 @@ class _Answer:
         known = fewer.HasField("nodes_in_use")
         names_of_nodes = frozenset(node.name for node in snapshot.nodes)
         scope = Scope(snapshot, names_of_nodes, nodes_in_use(snapshot))
-        in_use, least = fewer.nodes_in_use, scope.least(emptying, self._engine.candidates.of_unread)
+        in_use, least = fewer.nodes_in_use, scope.least(emptying, self._engine.of_unread)
         prices = HourlyPrice(in_use.price_before_micros, in_use.price_after_micros, least.hourly_micros)
         running = sum(bool(pod.node) for pod in snapshot.pods)
-        candidates = self._engine.candidates
+        nodes = ((uid_of(pod), part_of(pod, "status").get("nominatedNodeName")) for pod in self._inventory.pods)
         return Findings(
             nodes=len(snapshot.nodes),
             running=running,
@@ -216,7 +222,7 @@ class _Answer:
                 self._now,
                 found,
                 unjudged=self._unjudged,
-                nominated=candidates.nominated,
+                nominated={uid: str(node) for uid, node in nodes if node},
                 helped=self._helped,
             ),
             kept=Immovable(snapshot).by_rule(),
@@ -227,7 +233,7 @@ class _Answer:
             emptied=emptied_by(snapshot, fewer),
             consolidating_moves=len(fewer.moves),
             not_judged=tuple(dict.fromkeys(self._not_judged(emptying))),
-            elsewhere=candidates.elsewhere,
+            elsewhere=waiting_elsewhere(self._inventory, self._engine.release.schedulers),
             hourly_price=prices if prices.used_micros else None,
             irremovable=irremovable_nodes(snapshot, names_of_nodes),
         )

@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.amounts.resources import CPU, MEMORY, format_cpu, resources_of
+from stowage_testbed.amounts.resources import CPU, MEMORY, resources_of, spell
 from stowage_testbed.api.label_selector import selects
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.simulate.process import Simulator
@@ -70,13 +69,13 @@ class Options:
     nodes: Mapping[str, Any] | None = None
 
 
-def defragmentation_of(inventory: Inventory, profile: Path, options: Options) -> Defragmentation:
+def defragmentation_of(inventory: Inventory, options: Options) -> Defragmentation:
     """Return which nodes could be emptied, and how sure that is.
 
-    The profile is a KubeSchedulerConfiguration without preemption. Raises an InputError if the options select no node,
-    and a StowageError if the scheduler cannot read the objects or the optimiser fails.
+    Raises an InputError if the options select no node, and a StowageError if the scheduler cannot read the objects or
+    the optimiser fails.
     """
-    with running_engine(inventory, profile, options.limits) as engine:
+    with running_engine(inventory, options.limits) as engine:
         question = replace(engine.question, consolidates=True)
         with engine.verifier() as verifier:
             snapshot = engine.read(verifier, question)
@@ -84,7 +83,7 @@ def defragmentation_of(inventory: Inventory, profile: Path, options: Options) ->
         proposal = engine.proposal(question, scope.snapshot, pb.OBJECTIVE_CONSOLIDATE, SOLVING_SHARE)
     answer = _Answer(engine, options, scope, proposal)
     if answer.certainty == REHEARSED:
-        with Simulator(profile, feature_gates=engine.release.feature_gates, minor=inventory.minor) as simulator:
+        with Simulator(engine.profile, feature_gates=engine.release.feature_gates, minor=inventory.minor) as simulator:
             answer.rehearse(simulator)
     elif answer.left_out:
         with engine.verifier() as verifier:
@@ -205,7 +204,7 @@ def kind_of(node: pb.Node, labels: Mapping[str, Any]) -> str:
     name = first_label(labels, INSTANCE_TYPE) or first_label(labels, POOL)
     if not name:
         has = resources_of(node.allocatable)
-        name = f"{format_cpu(has[CPU])} cpu, {has[MEMORY] / _GIB:.0f} GiB"
+        name = f"{spell(CPU, has[CPU])} cpu, {has[MEMORY] / _GIB:.0f} GiB"
     return f"{name} {SPOT}" if capacity_type(labels) == SPOT else name
 
 

@@ -6,17 +6,17 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.optimizer_service.service import RunningService, no_answer, running_service
 from stowage_testbed.simulate.instance import Continued, Instance, PlanJudgement, Question, Verification
-from stowage_testbed.simulate.process import SchedulerVerifier, Simulator
-from stowage_testbed.whatif.inventory import Candidates, Inventory, Manifest, candidates_of, part_of, uid_of
+from stowage_testbed.simulate.process import SchedulerVerifier, Simulator, find_profile
+from stowage_testbed.whatif.inventory import Inventory, Manifest, part_of, shown_pods, uid_of, unreadable_needs
 from stowage_testbed.whatif.settings import PlanLimits
 
 ID = "whatif"
+PROFILE = "deterministic"  # A KubeSchedulerConfiguration without preemption
 A_REFUSED_PLAN = "a plan that the scheduler's plugins refused"
 REHEARSALS = 8  # How often a plan that is refused is made again, without what was refused
 UNJUST_EVICTION, LIMIT = "unjust-eviction", "limit"  # Reasons of refused plans
@@ -151,17 +151,16 @@ class Engine:
     first: Verification
     reading_s: float
 
-    def __init__(
-        self, inventory: Inventory, profile: Path, limits: PlanLimits, service: Future[RunningService]
-    ) -> None:
+    def __init__(self, inventory: Inventory, limits: PlanLimits, service: Future[RunningService]) -> None:
+        self.profile = find_profile(PROFILE)
         self.inventory = inventory
         self.limits = limits
         self.allowance = Allowance(limits.time_limit_s, len(inventory.nodes) + len(inventory.pods))
-        self.release = limits.release.at_most(limits.max_moves)
-        self.candidates: Candidates = candidates_of(inventory, self.release.schedulers)
-        self.instance = Instance(ID, inventory.nodes, self.candidates.pods, inventory.objects, observed=True)
-        self.question = Question(self.instance, policy=self.release.policy, arguments=self.release.arguments)
-        self._profile = profile
+        self.release = limits.release
+        self.of_unread = unreadable_needs(inventory)
+        pods = shown_pods(inventory, self.release.schedulers)
+        self.instance = Instance(ID, inventory.nodes, pods, inventory.objects, observed=True)
+        self.question = Question(self.instance, policy=self.release.policy, arguments=limits.arguments())
         self._service = service
 
     def verifier(self) -> SchedulerVerifier:
@@ -175,7 +174,7 @@ class Engine:
             gates = ",".join(filter(None, (gates, f"{GROUP_GATE}=true")))
         objects = len(instance.pods) + len(instance.nodes) + len(instance.objects)
         return SchedulerVerifier(
-            self._profile,
+            self.profile,
             feature_gates=gates,
             environment={"GOMEMLIMIT": str(BASE_BYTES + BYTES_PER_OBJECT * objects)},
             way_out="what-if has no option for that: ask about a part of the cluster, as "
@@ -191,7 +190,9 @@ class Engine:
 
     def proposal(self, question: Question, snapshot: pb.Snapshot, objective: pb.Objective, share: float) -> Proposal:
         """Return a plan that the scheduler's plugins accept, in a share of the time that is left."""
-        made = Proposal(snapshot, self.candidates.never_preempt)
+        pods = self.inventory.pods
+        never = frozenset(uid_of(pod) for pod in pods if part_of(pod, "spec").get("preemptionPolicy") == "Never")
+        made = Proposal(snapshot, never)
         limits = self.limits.bounds()
         for time_s in islice(self.allowance.solves_s(share, self.reading_s), REHEARSALS):
             options = pb.SolveOptions(
@@ -236,10 +237,10 @@ class Engine:
 
 
 @contextmanager
-def running_engine(inventory: Inventory, profile: Path, limits: PlanLimits) -> Iterator[Engine]:
+def running_engine(inventory: Inventory, limits: PlanLimits) -> Iterator[Engine]:
     """Yield an engine whose optimiser starts while the scheduler reads."""
     with ExitStack() as stack, ThreadPoolExecutor(1) as pool:
-        yield Engine(inventory, profile, limits, pool.submit(stack.enter_context, running_service()))
+        yield Engine(inventory, limits, pool.submit(stack.enter_context, running_service()))
 
 
 Leaving = Mapping[str, Sequence[str]]

@@ -2,8 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -100,11 +101,7 @@ def inventory_of(objects: Iterable[Manifest], unread: Iterable[str] = (), left_o
                 "cluster's nodes and pods, of all namespaces"
             )
     waiting = [spec for pod in pods if not (spec := part_of(pod, "spec")).get("nodeName")]
-    images = {
-        str(container.get("image", ""))
-        for spec in waiting
-        for container in (*elements(spec, "containers"), *elements(spec, "initContainers"))
-    }
+    images = {str(container.get("image", "")) for spec in waiting for container in _containers(spec)}
     # The scheduler looks for images without a tag under that one.
     images |= {f"{image}:latest" for image in images}
     unlisted = unlisted_resources(nodes, pods)
@@ -132,8 +129,7 @@ def unlisted_resources(nodes: Iterable[Manifest], pods: Iterable[Manifest]) -> d
     }
     found = dict[str, str]()
     for pod in pods:
-        spec = part_of(pod, "spec")
-        for container in (*elements(spec, "containers"), *elements(spec, "initContainers")):
+        for container in _containers(part_of(pod, "spec")):
             resources = part_of(container, "resources")
             for name in (*part_of(resources, "requests"), *part_of(resources, "limits")):
                 domain, slash, _ = name.partition("/")
@@ -167,6 +163,10 @@ def elements(one: Manifest, name: str) -> Iterator[Manifest]:
     """Yield the objects of a list; nothing else that may stand there."""
     found = one.get(name)
     return (element for element in (found if isinstance(found, list) else ()) if isinstance(element, dict))
+
+
+def _containers(spec: Manifest) -> Iterator[Manifest]:
+    return chain(elements(spec, "containers"), elements(spec, "initContainers"))
 
 
 def uid_of(pod: Manifest) -> str:
@@ -231,59 +231,45 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _FOREIGN = "not-judged/"
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """The pods as the simulated scheduler is shown them, the rest by UID.
+def shown_pods(inventory: Inventory, schedulers: Collection[str]) -> tuple[Manifest, ...]:
+    """Return the pods as the simulated scheduler, which has the stock one's name, is to see them."""
 
-    ``of_unread`` says why some are not judged.
-    """
+    def shown(pod: Manifest) -> Manifest:
+        name, spec = scheduler_of(pod), pod.get("spec")
+        alias = STOCK_NAME if name in schedulers else _FOREIGN + name if name == STOCK_NAME else name
+        if not isinstance(spec, dict) or spec.get("schedulerName") == alias:
+            return pod
+        return {**pod, "spec": {**spec, "schedulerName": alias}}
 
-    pods: tuple[Manifest, ...]
-    elsewhere: tuple[Elsewhere, ...]
-    never_preempt: frozenset[str]
-    nominated: Mapping[str, str]
-    of_unread: Mapping[str, str]
+    return tuple(map(shown, inventory.pods))
 
 
-def candidates_of(inventory: Inventory, schedulers: tuple[str, ...]) -> Candidates:
-    """Return the pods as a scheduler of any of these names sees them."""
-    pods = inventory.pods
-    others = Counter(name for pod in pods if (name := scheduler_of(pod)) not in schedulers and _waits(pod))
-    nodes = ((uid_of(pod), part_of(pod, "status").get("nominatedNodeName")) for pod in pods)
-    of_unread = dict[str, str]()
-    if FURTHER[DEVICE_CLASS] in inventory.unread:
-        unlisted = unlisted_resources(inventory.nodes, pods)
-        of_unread |= {uid: ASKS_FOR_DEVICES.format(resource) for uid, resource in unlisted.items()}
-    if FURTHER["Namespace"] in inventory.unread:
-        of_unread |= {uid_of(pod): SELECTS_NAMESPACES for pod in pods if _selects_namespaces(pod)}
-    return Candidates(
-        pods=tuple(_shown(pod, schedulers) for pod in pods),
-        elsewhere=tuple(Elsewhere(*one) for one in sorted(others.items())),
-        never_preempt=frozenset(uid_of(pod) for pod in pods if part_of(pod, "spec").get("preemptionPolicy") == "Never"),
-        nominated={uid: str(node) for uid, node in nodes if node},
-        of_unread=of_unread,
+def waiting_elsewhere(inventory: Inventory, schedulers: Collection[str]) -> tuple[Elsewhere, ...]:
+    """Return who waits for a node, and for nothing else, of another scheduler."""
+    others = Counter(
+        name
+        for pod in inventory.pods
+        if (name := scheduler_of(pod)) not in schedulers
+        and not (part_of(pod, "spec").get("nodeName") or part_of(pod, "spec").get("schedulingGates"))
+        and not pod["metadata"].get("deletionTimestamp")
     )
+    return tuple(Elsewhere(*one) for one in sorted(others.items()))
+
+
+def unreadable_needs(inventory: Inventory) -> dict[str, str]:
+    """Return why some pods, by UID, are not judged: what they ask for was not read."""
+    found = dict[str, str]()
+    if FURTHER[DEVICE_CLASS] in inventory.unread:
+        unlisted = unlisted_resources(inventory.nodes, inventory.pods)
+        found |= {uid: ASKS_FOR_DEVICES.format(resource) for uid, resource in unlisted.items()}
+    if FURTHER["Namespace"] in inventory.unread:
+        found |= {uid_of(pod): SELECTS_NAMESPACES for pod in inventory.pods if _selects_namespaces(pod)}
+    return found
 
 
 def scheduler_of(pod: Manifest) -> str:
     """Return the name of the scheduler that a pod is for."""
     return str(part_of(pod, "spec").get("schedulerName") or STOCK_NAME)
-
-
-def _shown(pod: Manifest, schedulers: tuple[str, ...]) -> Manifest:
-    name = scheduler_of(pod)
-    # The simulated scheduler has the stock one's name.
-    shown = STOCK_NAME if name in schedulers else _FOREIGN + name if name == STOCK_NAME else name
-    spec = pod.get("spec")
-    if not isinstance(spec, dict) or spec.get("schedulerName") == shown:
-        return pod
-    return {**pod, "spec": {**spec, "schedulerName": shown}}
-
-
-def _waits(pod: Manifest) -> bool:
-    """Return whether a pod waits for a node, and for nothing else."""
-    spec, meta = part_of(pod, "spec"), pod["metadata"]
-    return not (spec.get("nodeName") or spec.get("schedulingGates") or meta.get("deletionTimestamp"))
 
 
 def _selects_namespaces(pod: Manifest) -> bool:

@@ -48,19 +48,11 @@ class Release:
         """The optimiser's policy; strict, if the release names none."""
         return _POLICIES.get(self.arguments.get("policy", ""), pb.POLICY_STRICT)
 
-    def limit(self, name: str) -> int | None:
-        """Return one of the `LIMITS`; ``None`` if there is none."""
-        limits = self.arguments.get("limits")
-        value = limits.get(name) if isinstance(limits, Mapping) else None
-        return value if isinstance(value, int) and value > 0 else None
-
-    def at_most(self, max_moves: int | None) -> Release:
-        """Return the release with at most so many moves, if it allows more."""
-        mine = self.limit("maxMoves")
-        if not max_moves or (mine is not None and mine <= max_moves):
-            return self
-        limits = {**(self.arguments.get("limits") or {}), "maxMoves": max_moves}
-        return replace(self, arguments={**self.arguments, "limits": limits})
+    def limits(self) -> dict[str, int]:
+        """Return those of the `LIMITS` that there are."""
+        given = self.arguments.get("limits")
+        values = given if isinstance(given, Mapping) else {}
+        return {name: value for name in LIMITS if isinstance(value := values.get(name), int) and value > 0}
 
     def narrowed(self, schedulers: Sequence[str], namespaces: Mapping[str, Any] | None) -> Release:
         """Return the release for pods of these schedulers, if any, and of the namespaces that a selector selects."""
@@ -81,10 +73,17 @@ class PlanLimits:
 
     def bounds(self) -> dict[str, int]:
         """Return the limits on a plan, by the names that the release has for them."""
-        limits = {name: limit for name in LIMITS if (limit := self.release.limit(name)) is not None}
+        limits = self.release.limits()
         if self.max_moves is not None:
-            limits["maxMoves"] = min(self.max_moves, limits.get("maxMoves", 2**31))
+            limits["maxMoves"] = min(self.max_moves, limits.get("maxMoves", self.max_moves))
         return limits
+
+    def arguments(self) -> Mapping[str, Any]:
+        """Return the plugin's arguments with these limits; that no pod may move is beyond what they can say."""
+        given = self.release.arguments
+        if not self.max_moves:
+            return given
+        return {**given, "limits": {**(given.get("limits") or {}), "maxMoves": self.bounds()["maxMoves"]}}
 
     def words(self) -> tuple[str, ...]:
         """Return the limits on a plan, in words."""

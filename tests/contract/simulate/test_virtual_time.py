@@ -10,7 +10,7 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli import app
 from stowage_testbed.observe.node import Node
 from stowage_testbed.simulate.process import find_profile
-from stowage_testbed.simulate.trace_answer import simulate_trace
+from stowage_testbed.simulate.trace_answer import make_document, simulate_trace
 from stowage_testbed.simulate.virtual_time import pass_time
 from stowage_testbed.trace.format import (
     Header,
@@ -84,7 +84,7 @@ def test_a_trace_has_the_metrics_of_a_live_run() -> None:
     assert metrics["waiting_mean_pods"] == pytest.approx((10 + 5 + 10) / 100)
     assert metrics["utilisation_cpu_mean"] == pytest.approx(0.75)
     assert metrics["unplaced_pods"] == 1
-    means = [part.waiting_pods for part in answer.course]
+    means = [part["waiting_pods"] for part in make_document(answer)["course"]]
     assert sum(means) / len(means) == pytest.approx(0.25)
 
 

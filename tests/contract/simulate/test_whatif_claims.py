@@ -7,7 +7,6 @@ import pytest
 import yaml
 
 from stowage_testbed.simulate.instance import NO_PROTECTION
-from stowage_testbed.simulate.process import find_profile
 from stowage_testbed.whatif.answer import findings_of
 from stowage_testbed.whatif.inventory import inventory_of
 from stowage_testbed.whatif.settings import PlanLimits, Release
@@ -83,7 +82,7 @@ def test_nothing_is_claimed_that_is_not_so(name: str) -> None:
     made = (entry for one in claim["objects"] for entry in one.items())
     objects = [MAKERS[maker](**fields) for maker, fields in made]
     inventory = inventory_of(objects, claim.get("unread", ()))
-    found = findings_of(inventory, find_profile("deterministic"), ANY_POD)
+    found = findings_of(inventory, ANY_POD)
     said = (found.fits_now, found.fits_after, len(found.moves), found.proved)
     numbers = (claim.get(what, 0) for what in ("now", "after", "moves"))
     assert said == (*numbers, claim.get("proved", True)), found.proof

@@ -67,7 +67,7 @@ def deploy(
 ) -> None:
     """Create workloads, and return when none of their pods is too young to move."""
     for name in names:
-        made = make_controller(Workload(name, replicas, asked(1000, GIB)), "default")
+        made = make_controller(Workload(name, replicas, requests=asked(1000, GIB)), "default")
         made["spec"]["template"]["metadata"]["labels"]["app"] = name
         made["spec"]["template"]["spec"]["schedulerName"] = scheduler
         Objects(environment.client).create(made)
@@ -192,7 +192,7 @@ def test_the_commands_of_the_guide_lead_to_the_saving_that_was_told(priced: Rele
     assert f"{USED} of" in said[0].split("\n")[0]
     assert f"saves {SAVED:.2f} an hour" in said[0]
     assert sum(emptied_prices(priced)) == SAVED
-    (plan,) = PlanApi(priced.client).plans()
+    (plan,) = Objects(priced.client).list_all("PackingPlan")
     assert Decimal(plan["status"]["consolidation"]["hourlySaving"]) == SAVED
     assert f"in use, which cost {left:.2f} an hour" in said[-1].split("\n")[0]
     assert Decimal(told(priced, "defragment")["hourlyPriceBefore"]) == left

@@ -138,6 +138,6 @@ def test_a_session_finds_the_cluster_of_one_that_was_killed_clean(tmp_path: Path
     assert re.search(r"WaitTimeoutError: waited [\d.]+ s for the pods of", after.stdout)
     assert "0 of 1 pods have a node" in after.stdout
     assert "Unschedulable: 0/1 nodes are available" in after.stdout
-    assert "expected 0, got 1" in after.stdout
+    assert "expected 0, found 1" in after.stdout
     assert "the body is not run" not in after.stdout.split("short test summary")[1]
     assert "observer.py" not in after.stdout

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from sweep_tasks import HERE
 
-from stowage_testbed.reproduce.boreas import BoreasRequest, DeploymentRow, chosen_arms, chosen_scenes, deploy_all
+from stowage_testbed.reproduce.boreas import BoreasRequest, DeploymentRow, choose_arms, choose_scenes, deploy_all
 from stowage_testbed.reproduce.rebuilding import PENDING, GridRequest, losses
 from stowage_testbed.reproduce.sweep import SweepListener
 from stowage_testbed.reproduce.thesis import THESIS, ThesisEvaluation
@@ -14,7 +14,7 @@ from stowage_testbed.reproduce.thesis import THESIS, ThesisEvaluation
 pytestmark = [pytest.mark.e2e, pytest.mark.nightly]
 
 REQUEST = BoreasRequest(
-    chosen_scenes(["minimal", "affinity", "spread"]), chosen_arms(["default", "stowage"]), repeat=1, others=1
+    choose_scenes(["minimal", "affinity", "spread"]), choose_arms(["default", "stowage"]), repeat=1, others=1
 )
 
 

@@ -12,7 +12,7 @@ from stowage_testbed.capture.neutral import make_neutral
 from stowage_testbed.capture.reading import read_api
 from stowage_testbed.capture.writing import write_scenario
 from stowage_testbed.observe.pod import node_of
-from stowage_testbed.run.listener import ScenarioRecords
+from stowage_testbed.run.listener import RunRecorder
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.scenario.load import load_file
@@ -30,7 +30,7 @@ class Captured(Served):
         self.pods: list[Manifest]
         self.checks = 0
 
-    def scenario_finished(self, outcome: ScenarioOutcome, records: ScenarioRecords) -> None:
+    def scenario_finished(self, outcome: ScenarioOutcome, records: RunRecorder) -> None:
         """Read the cluster as a stranger would."""
         super().scenario_finished(outcome, records)
         self.capture = capture(read_api(self._context.api))

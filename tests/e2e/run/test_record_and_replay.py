@@ -20,7 +20,7 @@ from stowage_testbed.observe.change import Verb
 from stowage_testbed.observe.pod import node_of
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.harness import Harness
-from stowage_testbed.run.listener import Listener, ScenarioRecords
+from stowage_testbed.run.listener import Listener, RunRecorder
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.scenario.from_trace import make_scenario_of_trace
 from stowage_testbed.scenario.load import load_file
@@ -53,9 +53,9 @@ class Watched(Harness, Listener):
     is_released = False
     is_judged = False
 
-    def scenario_finished(self, outcome: object, records: ScenarioRecords) -> None:
+    def scenario_finished(self, outcome: object, records: RunRecorder) -> None:
         del outcome
-        for one in records.changes:
+        for one in records.changes():
             new = one.kind == "Pod" and one.verb is Verb.ADDED
             if new and one.namespace == records.namespace:
                 self.came_s[one.name] = one.receipt.monotonic_ns / 1e9
@@ -79,7 +79,7 @@ class Recorded(Watched):
                 thread.start()
             assert self._began.wait(HANG_S)
 
-    def scenario_finished(self, outcome: object, records: ScenarioRecords) -> None:
+    def scenario_finished(self, outcome: object, records: RunRecorder) -> None:
         self._stop.set()
         for thread in self._threads:
             thread.join()

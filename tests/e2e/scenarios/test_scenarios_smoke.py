@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from stowage_testbed.pytest.scenario_runs import list_reports, run_scenarios
+from stowage_testbed.pytest.scenario_items import list_reports
+from stowage_testbed.pytest.scenario_runs import run_scenarios
 from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.report.showing import write_screen
-from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import RunOutcome
 from stowage_testbed.run.request import RunRequest, choose_scenarios
 from stowage_testbed.scenario.model import BEFORE
@@ -34,7 +34,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
 @pytest.fixture(scope="module")
 def outcome(bundle: Bundle) -> RunOutcome:
     chosen = choose_scenarios((), folder=SCENARIOS, labels=["smoke"])
-    return run_scenarios(RunRequest(chosen), "smoke-e2e0", Listener(), bundle)
+    return run_scenarios(RunRequest(chosen), bundle)
 
 
 def test_every_smoke_scenario_passes(outcome: RunOutcome) -> None:
@@ -52,7 +52,7 @@ def test_the_other_minors_place_alike(outcome: RunOutcome, minor: str, tmp_path:
     chosen = choose_scenarios((), folder=SCENARIOS, labels=["smoke"])
 
     bundle = Bundle(tmp_path, "run-2", environment(minor))
-    other = run_scenarios(RunRequest(chosen, minor=minor), "smoke-e2e1", Listener(), bundle)
+    other = run_scenarios(RunRequest(chosen, minor=minor), bundle)
 
     assert other.passed, write_screen(other)
     assert _first_hashes(other) == _first_hashes(outcome)

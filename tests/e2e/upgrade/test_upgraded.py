@@ -124,7 +124,7 @@ def test_plans_go_on_over_an_upgrade_and_the_way_back(environment: ReleaseEnviro
         plans.create("defragment-", CONSOLIDATE)
     with pytest.raises(ApiRefusedError, match="unknown field"):
         _ask(objects, "emptying", **CONSOLIDATE)
-    assert [one["metadata"]["name"] for one in plans.plans()] == ["before"]
+    assert [one["metadata"]["name"] for one in objects.list_all("PackingPlan")] == ["before"]
 
     _apply_definitions(environment)
     _ask(objects, "emptying", **CONSOLIDATE)

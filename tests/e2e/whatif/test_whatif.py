@@ -18,7 +18,6 @@ from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cluster import Cluster
 from stowage_testbed.observe.audit import find_audit_end, read_audit_entries
 from stowage_testbed.simulate.instance import NO_PROTECTION
-from stowage_testbed.simulate.process import find_profile
 from stowage_testbed.whatif.answer import findings_of
 from stowage_testbed.whatif.findings import Findings, Move
 from stowage_testbed.whatif.inventory import Inventory
@@ -75,7 +74,7 @@ def client_of(environment: ReleaseEnvironment, account: str, namespace: str) -> 
 def ask(inventory: Inventory) -> Findings:
     """Ask where pods that stand alone in their workloads may move all the same."""
     limits = PlanLimits(release=Release(arguments=NO_PROTECTION))
-    return findings_of(inventory, find_profile("deterministic"), limits)
+    return findings_of(inventory, limits)
 
 
 def test_lists_alone_tell_which_move_makes_room(

@@ -132,7 +132,7 @@ def test_several_namespaces_are_kept_apart_by_a_label(tmp_path: Path) -> None:
     assert pods["other-checkout"].labels["stowage.dev/namespace"] == "other"
     assert kept["labelSelector"]["matchLabels"] == of_shop
     assert budget["spec"]["selector"]["matchLabels"] == of_shop
-    assert [one.in_words() for one in captured.notes] == ["not taken along: 1 quotas, which are of one namespace each"]
+    assert list(captured.notes) == ["not taken along: 1 quotas, which are of one namespace each"]
     write(captured, tmp_path / "both")
 
 
@@ -216,8 +216,8 @@ def test_kinds_of_other_groups_are_left_out_and_named() -> None:
     captured = shop(foreign, longhorn)
     assert "PodGroup" not in [one["kind"] for one in captured.objects]
     assert len(captured.nodes) == 3
-    (note,) = captured.notes
-    assert "PodGroup.scheduling.volcano.sh" in note.in_words()
+    (names,) = captured.notes.values()
+    assert "PodGroup.scheduling.volcano.sh" in names
 
 
 def test_what_is_no_list_of_a_cluster_is_refused(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from found_cluster import Manifest, found, node, pod, replicas, thing
 
 from stowage_testbed.capture.capture import capture_nodes
-from stowage_testbed.capture.workloads import CapturedWorkload, capture_pods
+from stowage_testbed.capture.workloads import CapturedWorkload, capture_pods, notes_in_words
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 ZONE = "topology.kubernetes.io/zone"
@@ -209,15 +209,15 @@ def test_what_holds_room_holds_it_and_what_does_not_is_named(
     kept = [one for one in workloads if one.name != "b"]
     assert [(one.name, one.kind) for one in kept] == kinds
     assert [one.spec["containers"][0]["resources"]["requests"]["cpu"] for one in kept] == [cpu] * len(kept)
-    assert re.search(said, "\n".join(one.in_words() for one in notes))
+    assert re.search(said, "\n".join(notes_in_words(notes)))
 
 
 def test_daemons_of_several_revisions_keep_to_their_nodes() -> None:
     """Two DaemonSets would both have a pod on each node."""
     daemons = [pod(f"d-{n}", f"n{n}", owner=("DaemonSet", "d"), labels={"d": ""}, cpu=f"{n + 1}") for n in range(2)]
 
-    workloads, (note,) = capture_pods(found(node("n0"), node("n1"), *daemons))
+    workloads, notes = capture_pods(found(node("n0"), node("n1"), *daemons))
 
     terms = [one.spec["affinity"]["nodeAffinity"][REQUIRED]["nodeSelectorTerms"] for one in workloads]
     assert [one[0]["matchExpressions"][0]["values"] for one in terms] == [["n0"], ["n1"]]
-    assert "shop/d" in note.in_words()
+    assert [*notes.values()] == [["shop/d"]]

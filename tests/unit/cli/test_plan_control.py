@@ -32,8 +32,8 @@ from stowage_testbed.whatif.inventory import Inventory
 @pytest.mark.parametrize(
     ("status", "said"),
     [
-        (403, "refuses to list plans: Forbidden"),
-        (404, "has no PackingPlans"),
+        (403, "refuses to read plan p: Forbidden"),
+        (404, "no PackingPlan called 'p'"),
         # The kubeconfig of a cluster often outlives it.
         (None, "does not answer"),
     ],
@@ -47,7 +47,7 @@ def test_why_there_are_no_plans_is_told(status: int | None, said: str) -> None:
         if status is None:
             stack.close()
         with pytest.raises(StowageError, match=said):
-            PlanApi(api).plan()
+            PlanApi(api).plan("p")
 
 
 @pytest.mark.parametrize("program", [("stowage",), ("kubectl", "stowage")])
@@ -83,7 +83,7 @@ RESOURCE = {
     "resource": "packingplans",
     "responseKind": {"kind": "PackingPlan"},
     "scope": "Cluster",
-    "verbs": ["create", "list"],
+    "verbs": ["create", "get"],
 }
 VERSIONS = [{"version": "v1alpha1", "resources": [RESOURCE]}]
 KINDS = {"items": [{"metadata": {"name": "stowage.dev"}, "versions": VERSIONS}]}
@@ -143,8 +143,8 @@ class Server:
         if path in ("/api", "/apis"):
             return KINDS if self.installed and path == "/apis" else {"items": []}
         status = self.course.pop(0) if len(self.course) > 1 else self.course[0]
-        items = [{**one, "status": status} for one in self.created]
-        return {"metadata": {}, "items": items}
+        (plan,) = self.created
+        return {**plan, "status": status}
 
 
 @contextmanager

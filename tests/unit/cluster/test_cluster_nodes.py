@@ -9,12 +9,14 @@ import yaml
 from amounts import size
 from cryptography import x509
 
+from stowage_testbed.api.manifests import read_manifests
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster import metrics_server as server
 from stowage_testbed.cluster.components import write_private
-from stowage_testbed.cluster.metrics_server import FakeKubelet, read_manifests, usage_object
+from stowage_testbed.cluster.metrics_server import FakeKubelet, usage_object
 from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, NodePoolError, Taint, parse_node_specs
 
+HERE = Path(server.__file__).parent
 BAD = yaml.safe_load(Path(__file__).with_name("node_specs.yaml").read_text("utf-8"))
 
 
@@ -96,7 +98,7 @@ def test_the_certificate_is_made_out_to_the_service(tmp_path: Path, monkeypatch:
         assert stat.S_IMODE((folder / name).stat().st_mode) == 0o600
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     # The API server holds it against that name.
-    (registration,) = [one for one in read_manifests("metrics-server") if one["kind"] == "APIService"]
+    (registration,) = [one for one in read_manifests("metrics-server.yaml", HERE) if one["kind"] == "APIService"]
     assert "insecureSkipTLSVerify" not in registration["spec"]
 
 
@@ -113,4 +115,4 @@ def test_a_pod_s_annotation_goes_before_its_namespace_s_usage() -> None:
 def test_a_cluster_without_metrics_is_distinguished(tmp_path: Path) -> None:
     """A run on it would wait for a reading that never comes."""
     with pytest.raises(StowageError, match="stowage up NAME --metrics"):
-        FakeKubelet.of(tmp_path / "one")
+        FakeKubelet(tmp_path / "one")

@@ -1,9 +1,5 @@
 """How a cluster is configured, and what one that does not come up says."""
 
-import os
-import socket
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,66 +8,55 @@ import pytest
 import yaml
 
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.base.wait import HANG_S
+from stowage_testbed.cluster import base, kwok_binary, kwokctl_config
 from stowage_testbed.cluster import kind as kind_cluster
-from stowage_testbed.cluster import kwokctl_config
-from stowage_testbed.cluster.components import CONTROL_PLANE, HOST_PODS, log_file, pid_file
-from stowage_testbed.cluster.kwok_binary import Startup
-from stowage_testbed.cluster.kwokctl_config import AUDIT_POLICY, merged_arguments, metrics_arguments, render_config
+from stowage_testbed.cluster.components import CONTROL_PLANE, HOST_PODS, await_state
+from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
+from stowage_testbed.cluster.kwokctl_config import AUDIT_POLICY, arguments_of, merged_arguments, render_config
 from stowage_testbed.cluster.ports import Ports
-from stowage_testbed.cluster.probes import ApiProbe
 from stowage_testbed.scenario.check import find_differences
-from stowage_testbed.toolchain.location import binary_file
-from stowage_testbed.toolchain.manifest import load_manifest
 
-KWOKCTL = "kwokctl"
+# It is ready, and has what a controller would write, but nothing that a kubelet would.
+READY = {"ready": lambda: "ok", "namespaces_without_account": list, "has_lease": lambda _node: False}
 SHORT_S = 0.2
-# It is ready, and has nothing that a controller or a kubelet would write.
-PROBE = SimpleNamespace(
-    ready=lambda: "ok", namespaces_without_account=lambda: ["default"], has_lease=lambda _node: False
-)
-
-
-@pytest.fixture
-def startup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Startup]:
-    """Yield a cluster of which everything runs, and does nothing."""
-    monkeypatch.setenv("STOWAGE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(ApiProbe, "of", lambda *_: PROBE)
-    kwokctl = binary_file(load_manifest().tool(KWOKCTL))
-    kwokctl.parent.mkdir(parents=True)
-    kwokctl.write_text(f"#!/bin/sh\necho said by {KWOKCTL}\n")
-    kwokctl.chmod(0o755)
-    workdir = tmp_path / "one"
-    for folder in ("logs", "pids"):
-        (workdir / folder).mkdir(parents=True)
-    idle = subprocess.Popen(["sleep", "600"])
-    for component in (*CONTROL_PLANE, HOST_PODS):
-        log_file(workdir, component).write_text(f"said by {component}\n")
-        pid_file(workdir, component).write_text(str(idle.pid))
-    with socket.create_server(("", 0)) as kwok:
-        ports = Ports(0, 0, 0, 0, kwok.getsockname()[1])
-        yield Startup(workdir, ports, HANG_S)
-    idle.kill()
-    idle.wait()
 
 
 @pytest.mark.parametrize(
-    ("wait", "what", "component"),
+    ("what", "component", "state"),
     [
-        ("start", "the components", KWOKCTL),
-        ("settle", "default service accounts", "kube-controller-manager"),
-        ("await_host_node", "the host's node", HOST_PODS),
+        ("the components", "kwokctl", {}),
+        ("default service accounts", "kube-controller-manager", {"namespaces_without_account": lambda: ["default"]}),
+        ("the host's node", HOST_PODS, {}),
     ],
 )
-def test_the_log_of_what_was_waited_for_is_quoted(startup: Startup, wait: str, what: str, component: str) -> None:
+def test_the_log_of_what_was_waited_for_is_quoted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str, component: str, state: dict[str, Any]
+) -> None:
     """That of the API server, which is well, sends whoever reads it astray."""
-    if wait == "start":
-        os.remove(pid_file(startup.workdir, CONTROL_PLANE[0]))
-    else:
-        startup.start()
-    startup.timeout_s = SHORT_S
+    kwokctl = tmp_path / "kwokctl"
+    started = CONTROL_PLANE[1:] if component == "kwokctl" else CONTROL_PLANE
+    logs = (f"echo said by {one} > $HOME/logs/{one}.log" for one in (*CONTROL_PLANE, HOST_PODS))
+    pids = (f"echo $! > $HOME/pids/{one}.pid" for one in started)
+    kwokctl.write_text("\n".join(["#!/bin/sh", "echo said by kwokctl", "sleep 60 &", *logs, *pids]))
+    kwokctl.chmod(0o755)
+
+    def await_soon(workdir: Path, waited: str, *state: Any, timeout_s: float, **more: Any) -> None:
+        await_state(workdir, waited, *state, timeout_s=SHORT_S if waited == what else timeout_s, **more)
+
+    monkeypatch.setenv("STOWAGE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(base, "install_tools", lambda *_, **__: None)
+    monkeypatch.setattr(kwokctl_config, "tool_path", lambda name, *_: name)
+    for name, made in {
+        "tool_path": lambda _: kwokctl,
+        "listens": bool,
+        "start_host_pods": lambda *_: None,
+        "await_state": await_soon,
+        "ApiProbe": lambda *_: SimpleNamespace(**{**READY, **state}),
+    }.items():
+        monkeypatch.setattr(kwok_binary, name, made)
+
     with pytest.raises(StowageError) as caught:
-        getattr(startup, wait)()
+        KwokBinaryCluster("one").up()
 
     said = str(caught.value)
     assert f"for {what};" in said
@@ -88,7 +73,7 @@ ONE = Path("/one")
 def configurations(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Any]]:
     """Return the documents of each configuration."""
     monkeypatch.setattr(kwokctl_config, "tool_path", lambda name, *_: f"/tools/{name}")
-    metrics, ports = merged_arguments(metrics_arguments(ONE), OWN), Ports(1, 2, 3, 4, 5)
+    metrics, ports = merged_arguments(arguments_of("metrics", workdir=ONE), OWN), Ports(1, 2, 3, 4, 5)
     audit = ONE / "audit.log"
     text = kind_cluster.render_config("x", "image", 6000, audit)
     kind = yaml.safe_load(text)

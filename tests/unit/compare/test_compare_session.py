@@ -72,20 +72,17 @@ def arms(folder: Path, names: Sequence[str] = ARMS, qps: int = 50) -> tuple[Arm,
 @pytest.fixture
 def request_(tmp_path: Path) -> CompareRequest:
     return CompareRequest(
-        scenario=scenario(BURST, "small"),
-        arms=arms(tmp_path),
-        folder=tmp_path / "bundle",
-        limits=read_limits("equal", 1000),
+        scenario=scenario(BURST, "small"), arms=arms(tmp_path), folder=tmp_path / "bundle", limits=read_limits("equal")
     )
 
 
 def test_words_of_the_command_line_are_read_in_their_order() -> None:
     """A time has its unit; a name means the scenario without its variants."""
-    limits, small = read_limits("equal,own", 500), scenario(BURST, "small")
+    limits, small = read_limits("equal,own"), scenario(BURST, "small")
 
     assert split_words(" default, stowage,,") == ["default", "stowage"]
     assert [read_time(text) for text in ("90s", "20m", "1h")] == [90, 1200, 3600]
-    assert list(limits.items()) == [("equal", ClientLimits(500, 500)), ("own", None)]
+    assert list(limits.items()) == [("equal", ClientLimits(1000, 1000)), ("own", None)]
     assert scenario(BURST).scenario_id == BURST
     assert small.scenario_id == f"{BURST}@small"
     assert make_default_folder_name(small).name == "burst-deployment-200-small"
@@ -176,7 +173,7 @@ def test_a_refusal_names_each_difference_and_the_ways_out(request_: CompareReque
     words = explain_refusal(preflight(qps=1000, burst=2000))
     said = ("client QPS: a 50, b 1000", "client burst: a 100, b 2000")
     assert all(one in words for one in (*said, "--limits equal", "--allow-unfair"))
-    own = read_limits("own", 1000)
+    own = read_limits("own")
     unfair = replace(request_, arms=arms(tmp_path, qps=1000), limits=own)
 
     with pytest.raises(InputError, match="client QPS: first 50, second 1000"):
@@ -230,7 +227,7 @@ def test_a_comparison_whose_runs_are_all_there_needs_no_cluster(request_: Compar
     ("changed", "differs"),
     [
         ({"seed": 2}, "seeds"),
-        ({"limits": read_limits("equal", 500)}, "settings of the arms"),
+        ({"limits": {"equal": ClientLimits(500, 500)}}, "settings of the arms"),
         ({"scenario": scenario(BURST)}, "parameters"),
         ({"warm_up": 0}, "pods for warming up"),
         # The error of the first look is spent: more rounds until it shows would cheat.

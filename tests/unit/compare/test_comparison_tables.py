@@ -73,7 +73,7 @@ def test_what_says_nothing_is_left_out_and_counted(result: Comparison) -> None:
     hidden = len(whole.rows) - len(short.rows)
     assert hidden > 10
     assert f"{hidden} more metrics have no verdict; --all lists them." in short.notes
-    assert [(row[1], *row[-2:]) for row in settings.rows] == [("QPS", "NO", "why")]
+    assert [(row[1], row[-1]) for row in settings.rows] == [("QPS", "NO")]
     assert settings.notes == ("1 more settings are the same in all arms.",)
     # A cell too few shifts a whole row under other headings.
     for table in all_tables(result, whole=True):

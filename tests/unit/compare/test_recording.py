@@ -12,32 +12,28 @@ import yaml
 from amounts import size, taken
 from watched_pods import NAMESPACE, at, life, logged, seen
 
+from stowage_testbed.metrics.footprint import UNKNOWN, FootprintMeter
 from stowage_testbed.metrics.record import PodRecord, RunRecord
 from stowage_testbed.metrics.state import NodeState
 from stowage_testbed.observe.audit import AuditEntry
-from stowage_testbed.observe.change import Change, Verb
-from stowage_testbed.recording.run_record import (
-    UNKNOWN,
-    FootprintMeter,
-    Observations,
-    PodCount,
-    make_node_records,
-    make_record,
-)
+from stowage_testbed.observe.change import Change, Verb, Window
+from stowage_testbed.run.window_record import make_node_records, make_record
 
 RECORDED = yaml.safe_load(Path(__file__).with_name("recorded.yaml").read_text("utf-8"))
 NODE = NodeState("n1", size(4000, 4 * 10**9))
 
 
-def record(changes: Sequence[Change], audit: Sequence[AuditEntry] = (), *, count: PodCount | None = None) -> RunRecord:
+def record(
+    changes: Sequence[Change], audit: Sequence[AuditEntry] = (), *, counts: tuple[int, int] | None = None
+) -> RunRecord:
     """Return the record of the window from second 100 to second 110."""
-    seen_by = Observations(NAMESPACE, at(100), at(110), (NODE,), tuple(changes), tuple(audit), count)
-    return make_record("burst/test", "default", seen_by)
+    window = Window(at(100), at(110))
+    return make_record("burst/test", NAMESPACE, window, nodes=[NODE], changes=changes, audit=audit, pod_counts=counts)
 
 
 def test_a_record_says_what_was_run_and_when_from_the_windows_start() -> None:
     """A pod's requests are what the scheduler counts, sidecars included."""
-    found = record(life("a", 101, 102.25, 103.5), count=PodCount(1, 1))
+    found = record(life("a", 101, 102.25, 103.5), counts=(1, 1))
 
     pod = PodRecord(
         uid="uid-a",
@@ -52,7 +48,7 @@ def test_a_record_says_what_was_run_and_when_from_the_windows_start() -> None:
         watch_t_sched_s=1.25,
     )
     assert (found.pods, found.nodes, found.window_s) == ((pod,), (NODE,), 10.0)
-    assert (found.scenario_id, found.arm, found.limits, found.round_number) == ("burst/test", "default", "own", 1)
+    assert (found.scenario_id, found.arm, found.limits, found.round_number) == ("burst/test", "release", "own", 1)
     assert (found.api_pods, found.error) == (1, "")
 
 
@@ -71,8 +67,8 @@ def test_a_record_is_what_was_seen(what: str) -> None:
     """Each for the reason in its name."""
     case = RECORDED[what]
     audit = [logged(*row[:3], **dict(*row[3:])) for row in case.get("audit", ())]
-    count = PodCount(*case["count"]) if "count" in case else None
-    found = record([*changes_of(case["changes"])], audit, count=count)
+    counts = tuple(case["count"]) if "count" in case else None
+    found = record([*changes_of(case["changes"])], audit, counts=counts)
 
     for pod, said in zip(found.pods, case["pods"], strict=True):
         assert {name: getattr(pod, name) for name in said} == pytest.approx(said)

@@ -15,8 +15,8 @@ from stowage_testbed.base.wait import HANG_S
 from stowage_testbed.hostpods.node import HostPodsError, Manifest
 from stowage_testbed.hostpods.pod import PodRunner, unsupported_fields
 from stowage_testbed.hostpods.process import container_environment, expand
-from stowage_testbed.hostpods.status import ContainerRecord, StatusComposer, phase, running, terminated, waiting
-from stowage_testbed.hostpods.volumes import Mounts, Volumes, remove_tree, write_atomically
+from stowage_testbed.hostpods.status import ContainerRecord, PodStatus, running, terminated, waiting
+from stowage_testbed.hostpods.volumes import Volumes, remove_tree, write_atomically
 
 PLAIN = a_container("true")
 
@@ -62,9 +62,9 @@ def test_a_daemon_that_tolerates_any_node_is_not_run_here(tmp_path: Path) -> Non
 
 def asked_by(pod: Manifest, tmp_path: Path, awaited: Sequence[str]) -> dict[str, Any]:
     """Run a pod until so much was asked of the API server; return it."""
-    clock = JumpingClock()
-    api = MemoryApi(clock)
-    runner = PodRunner(pod, api, a_place(tmp_path, clock), Volumes(tmp_path / "v", api, clock))
+    place = a_place(tmp_path, JumpingClock())
+    runner, api = PodRunner(pod, place), place.api
+    assert isinstance(api, MemoryApi)
 
     async def run_for_a_moment() -> None:
         running = asyncio.create_task(runner.run())
@@ -84,7 +84,7 @@ class Node:
     def __init__(self, folder: Path) -> None:
         self.clock = JumpingClock()
         self.api = MemoryApi(self.clock)
-        self.volumes = Volumes(folder / "volumes", self.api, self.clock)
+        self.volumes = Volumes(folder / "volumes", folder / "mnt", self.api, self.clock)
 
     def fill(self, **source: Any) -> Path:
         """Fill one volume from a source and return its folder."""
@@ -178,12 +178,14 @@ def test_a_change_is_seen_whole_or_not_at_all(tmp_path: Path) -> None:
     write_atomically(folder, old)
     opened = (folder / "..data").resolve()
 
-    assert write_atomically(folder, new)
+    write_atomically(folder, new)
+    version = (folder / "..data").resolve()
+    write_atomically(folder, new)
 
     assert files(folder) == {"a": "2", "b/c": "2"}
-    assert (folder / "..data").resolve() != opened
+    assert version != opened
     assert not opened.exists()
-    assert not write_atomically(folder, new)
+    assert (folder / "..data").resolve() == version
     # The end of a pod leaves nothing, though folders are read-only.
     remove_tree(folder)
     assert not folder.exists()
@@ -197,27 +199,27 @@ def test_an_empty_dir_keeps_what_was_written_into_it(tmp_path: Path) -> None:
     assert (node.fill(emptyDir={}) / "kept").read_text() == "yes"
 
 
-def mounts(folder: Path, pod: str = "one") -> Mounts:
-    volumes = folder / "hostpods" / pod / "volumes"
-    (volumes / "v").mkdir(parents=True, exist_ok=True)
-    return Mounts(folder / "mnt", volumes)
+def volumes_of(folder: Path, pod: str = "one") -> Volumes:
+    volumes = a_place(folder, pod=pod).volumes
+    (volumes.folder / "v").mkdir(parents=True, exist_ok=True)
+    return volumes
 
 
-def link(at: Mounts, path: Path | str) -> None:
+def link(at: Volumes, path: Path | str) -> None:
     mount = {"name": "v", "mountPath": str(path)}
     at.link(a_container("true", volumeMounts=[mount]))
 
 
 def test_two_containers_of_a_pod_share_a_mount(tmp_path: Path) -> None:
     """The scheduler finds the optimiser's socket so; a killed daemon left its link."""
-    at = mounts(tmp_path)
+    at = volumes_of(tmp_path)
     path = tmp_path / "mnt" / "deep" / "socket"
     path.parent.mkdir(parents=True)
     path.symlink_to(tmp_path / "hostpods" / "gone" / "volumes" / "v")
     link(at, path)
     link(at, path)
 
-    (at.volumes / "v" / "file").write_text("shared")
+    (at.folder / "v" / "file").write_text("shared")
 
     assert (path / "file").read_text() == "shared"
 
@@ -226,20 +228,20 @@ def test_two_containers_of_a_pod_share_a_mount(tmp_path: Path) -> None:
 def test_paths_outside_the_work_folder_are_refused(tmp_path: Path, path: str) -> None:
     """A pod of the testbed must never change the machine."""
     with pytest.raises(HostPodsError, match="does not lie under"):
-        link(mounts(tmp_path), path.format(w=tmp_path))
+        link(volumes_of(tmp_path), path.format(w=tmp_path))
 
 
 def test_a_path_that_another_pod_holds_is_refused(tmp_path: Path) -> None:
     """Two pods would overwrite each other's files."""
     path = tmp_path / "mnt" / "v"
-    first = mounts(tmp_path, "one")
+    first = volumes_of(tmp_path, "one")
     link(first, path)
     with pytest.raises(HostPodsError, match="in use"):
-        link(mounts(tmp_path, "two"), path)
+        link(volumes_of(tmp_path, "two"), path)
 
     first.unlink()
 
-    link(mounts(tmp_path, "two"), path)
+    link(volumes_of(tmp_path, "two"), path)
     assert "two" in str(path.resolve())
 
 
@@ -299,28 +301,28 @@ def test_the_phase_follows_the_containers() -> None:
         ([DONE, FAILED], True, "Failed"),
         ([DONE, WAITING], True, "Failed"),
     ):
-        assert phase([a_record(state) for state in states], finished=finished) == expected
+        assert PodStatus(T0, [a_record(state) for state in states], finished=finished).phase() == expected
 
 
-def conditions(composer: StatusComposer, now: datetime, *records: ContainerRecord) -> dict[str, Manifest]:
-    status = composer.compose(a_pod(a_container("true")), records, now)
-    return {condition["type"]: condition for condition in status["conditions"]}
+def conditions(status: PodStatus, now: datetime = T0) -> dict[str, Manifest]:
+    manifest = status.manifest(a_pod(a_container("true")), now)
+    return {condition["type"]: condition for condition in manifest["conditions"]}
 
 
 def test_ready_needs_every_container_and_says_what_the_probe_said() -> None:
     """`helm --wait` only times out; this is where the reason can be read."""
     unready = a_record(RUNNING)
-    half = (a_record(RUNNING, ready=True), unready)
-    shown = conditions(StatusComposer(T0), T0, *half)
+    half = PodStatus(T0, (a_record(RUNNING, ready=True), unready))
+    shown = conditions(half)
     assert shown["Ready"]["status"] == "False"
     assert shown["ContainersReady"]["message"].endswith("status: ['main']")
 
     unready.probe_failure = "readiness probe failed: 500 informer-sync failed"
-    shown = conditions(StatusComposer(T0), T0, *half)
+    shown = conditions(half)
     said = f"['main']; main: {unready.probe_failure}"
     assert shown["Ready"]["message"].endswith(said)
 
-    ready = conditions(StatusComposer(T0), T0, a_record(RUNNING, ready=True))
+    ready = conditions(PodStatus(T0, [a_record(RUNNING, ready=True)]))
     assert ready["Ready"]["status"] == "True"
     others = {"PodReadyToStartContainers", "Initialized", "PodScheduled"}
     assert set(ready) == {"Ready", "ContainersReady", *others}
@@ -328,11 +330,12 @@ def test_ready_needs_every_container_and_says_what_the_probe_said() -> None:
 
 def test_a_condition_keeps_the_time_of_its_last_change() -> None:
     """`minReadySeconds` and availability count from it."""
-    composer = StatusComposer(T0)
-    later = T0 + timedelta(seconds=10)
-    conditions(composer, T0, a_record(RUNNING))
+    record = a_record(RUNNING)
+    status = PodStatus(T0, [record])
+    conditions(status)
+    record.ready = True
 
-    shown = conditions(composer, later, a_record(RUNNING, ready=True))
+    shown = conditions(status, T0 + timedelta(seconds=10))
 
     assert shown["Ready"]["lastTransitionTime"] == "2026-01-01T00:00:10Z"
     assert shown["Initialized"]["lastTransitionTime"] == "2026-01-01T00:00:00Z"

@@ -30,14 +30,7 @@ from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.observe.change import NS_PER_S, Change, Receipt, Verb
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.run.request import make_autoscaler_arguments
-from stowage_testbed.scenario.steps.overloading import (
-    MARGIN_S,
-    NAME,
-    Readings,
-    await_fresh,
-    make_autoscaler,
-    make_deployment,
-)
+from stowage_testbed.scenario.steps.overloading import MARGIN_S, NAME, Readings, await_fresh, make_web_service
 
 
 def test_the_workload_is_the_paper_s_with_the_scheduler_s_overrides() -> None:
@@ -47,9 +40,9 @@ def test_the_workload_is_the_paper_s_with_the_scheduler_s_overrides() -> None:
     """
     labels = {"applicationId": "a", WORKLOAD_LABEL: "other"}
     overrides = PodOverrides("yunikorn", labels, {"queue": "root"})
-    spec = apply_overrides(make_deployment("shop", FULL), overrides)["spec"]
-    wanted = make_autoscaler("shop", FULL)["spec"]
-    quick = make_autoscaler("shop", QUICK)["spec"]["behavior"]["scaleUp"]["policies"]
+    (deployment, autoscaler), (_, quickest) = make_web_service("shop", FULL), make_web_service("shop", QUICK)
+    spec, wanted = apply_overrides(deployment, overrides)["spec"], autoscaler["spec"]
+    quick = quickest["spec"]["behavior"]["scaleUp"]["policies"]
     metadata, pod = spec["template"]["metadata"], spec["template"]["spec"]
 
     assert spec["replicas"] == 3

@@ -44,6 +44,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     unread = shutil.ignore_patterns("__pycache__")
     for name in (str(RECIPES), "optimizer"):
         shutil.copytree(CHECKOUT / name, tmp_path / name, ignore=unread)
+    monkeypatch.setattr(layout, "checkout", lambda: tmp_path)
     return tmp_path
 
 
@@ -56,29 +57,28 @@ def test_every_recipe_has_its_folder(recipe: Recipe) -> None:
 
 def test_an_image_is_another_one_if_its_content_or_base_is(checkout: Path) -> None:
     """Else CI would build each at every commit, or prove nothing with an old one."""
-    before = content_key(PLAIN, checkout)
+    before = content_key(PLAIN)
     (checkout / "optimizer" / "__pycache__").mkdir()
     (checkout / "optimizer" / "__pycache__" / "x.pyc").write_bytes(b"compiled")
-    assert content_key(PLAIN, checkout) == before
+    assert content_key(PLAIN) == before
 
-    based = content_key(recipe_of("optimizer"), checkout)
-    assert content_key(recipe_of("optimizer"), checkout, "python:3.11-slim") != based
+    based = content_key(recipe_of("optimizer"))
+    assert content_key(recipe_of("optimizer"), "python:3.11-slim") != based
     keys = {before}
     for changed in ("optimizer/errors.py", "ci/images/optimizer/install.py"):
         with (checkout / changed).open("a") as file:
             file.write("\n# changed\n")
-        keys.add(content_key(PLAIN, checkout))
+        keys.add(content_key(PLAIN))
     assert len(keys) == 3
 
 
-def test_files_bear_the_time_that_the_environment_says_or_that_of_the_commit(
-    checkout: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_bear_the_time_that_the_environment_says_or_that_of_the_commit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reproducible builds agree on that variable; a commit gives one image anywhere."""
-    assert source_epoch(PLAIN, checkout) == "1700000000"
+    monkeypatch.setenv(EPOCH, "1700000000")
+    assert source_epoch(PLAIN) == "1700000000"
     monkeypatch.delenv(EPOCH)
 
-    first, again = (source_epoch(PLAIN, CHECKOUT) for _ in range(2))
+    first, again = (source_epoch(PLAIN) for _ in range(2))
     assert first == again > "1700000000"
 
 
@@ -148,7 +148,7 @@ def test_an_image_is_the_engine_s_only_if_it_is_of_these_sources(
 ) -> None:
     """A checkout builds it, or another one of today; an installed package has no recipes, and takes what is there."""
     recipe = recipe_of("base")
-    key = content_key(recipe, CHECKOUT)
+    key = content_key(recipe)
     a_docker(programs, "exit 0")
     with pytest.raises(ImageMissingError, match="stowage images build base"):
         check_image(recipe)

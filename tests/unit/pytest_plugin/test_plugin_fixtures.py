@@ -66,7 +66,7 @@ pytest_plugins = ["pytester"]
 def enter_session(pytester: pytest.Pytester, *options: str, worker: str = "") -> None:
     config = pytester.parseconfig(*options)
     if worker:
-        config.workerinput = {"workerid": worker, "workercount": 2}  # type: ignore[attr-defined]
+        config.workerinput = {"workerid": worker, "workercount": 2}  # type: ignore[attr-defined] # xdist sets it
     session_cluster(config).__enter__()
 
 

@@ -9,8 +9,9 @@ from amounts import GPU
 from outcomes import FAILED, a_plan, a_run, a_stepped_outcome, an_outcome, some_records
 from rich.console import Console
 
-from stowage_testbed.report.bundle import Bundle, EvidenceWriter
+from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.report.showing import draw_comparison, write_page
+from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.scenario.steps.replaying import Replay
 
@@ -42,33 +43,44 @@ def test_a_bundle_holds_what_rebuilds_the_tables(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+class Told(Listener):
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+
+
 def test_a_failure_leaves_its_evidence_and_says_where(tmp_path: Path) -> None:
     """The cluster is gone by the time anyone asks why; nothing else leaves a folder."""
     offers = {"cpu": "4", "memory": "8Gi", "nvidia.com/gpu": "2", "pods": "10"}
     node = {"metadata": {"name": "n1"}, "status": {"allocatable": offers}}
-    records = replace(some_records(tmp_path / "audit.log"), bodies={"Node": [node]})
-    said: list[str] = []
-    writer = EvidenceWriter(tmp_path, said.append)
-    writer.scenario_finished(an_outcome(), records)
-    assert list(tmp_path.iterdir()) == []
+    records = some_records(tmp_path / "audit.log", [node])
+    told = Told()
+    bundle = Bundle(tmp_path, "run-1", {}, told)
+    bundle.scenario_finished(an_outcome(), records)
+    assert not (bundle.folder / "failed").exists()
 
-    writer.scenario_finished(an_outcome(checks=(FAILED,), plans=(a_plan(),)), records)
+    bundle.scenario_finished(an_outcome(checks=(FAILED,), plans=(a_plan(),)), records)
     stepped = a_stepped_outcome(error="step 1", evidence={"web.txt": "kind: D\n"})
-    writer.scenario_finished(stepped, records)
+    bundle.scenario_finished(stepped, records)
 
-    folder = tmp_path / "failed" / "paper-figure-1" / "round-1"
+    folder = bundle.folder / "failed" / "paper-figure-1" / "round-1"
     assert {path.name for path in folder.iterdir()} == {
         "audit.jsonl", "deterministic-scheduler.log", "events.txt", "nodes.txt",
         "plans.yaml", "pods.txt", "what-failed.txt",
     }  # fmt: skip
     failed = (folder / "what-failed.txt").read_text()
-    assert "placed: expected 3, got 2" in failed
+    assert "placed: expected 3, found 2" in failed
     assert "plan-1: Completed" in failed
     # GPUs may be what a pod waited for.
     has = "cpu 4, memory 8Gi, nvidia.com/gpu 2, pods 10"
     assert has in (folder / "nodes.txt").read_text()
-    assert str(folder) in said[0]
-    caught = tmp_path / "failed" / "burst-small" / "round-1" / "caught"
+    assert str(folder) in told.said[0]
+    caught = bundle.folder / "failed" / "burst-small" / "round-1" / "caught"
     assert (caught / "web.txt").read_text() == "kind: D\n"
 
 

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cli import app
-from stowage_testbed.pytest.scenario_runs import list_reports
+from stowage_testbed.pytest.scenario_items import list_reports
 from stowage_testbed.report import progress as progress_module
 from stowage_testbed.report.progress import LiveProgress
 from stowage_testbed.report.showing import (
@@ -232,7 +232,7 @@ def test_without_a_terminal_every_step_is_a_line() -> None:
         "paper/figure-1",
         "paper/figure-1: waits for 3 pods",
         "FAILED paper/figure-1 in 1.5 s",
-        "  placed: expected 3, got 2",
+        "  placed: expected 3, found 2",
     ]
     assert "FAILED paper/figure-1" in shown(terminal=True)
 

@@ -17,14 +17,10 @@ from stowage_testbed.reproduce.boreas import (
     NODE,
     BoreasRequest,
     DeploymentRow,
-    arms,
-    boreas_figures,
-    boreas_table,
-    chosen_arms,
-    chosen_scenes,
-    counted,
+    choose_arms,
+    choose_scenes,
     run_id,
-    scenes,
+    summarise,
 )
 from stowage_testbed.reproduce.paper.evaluation import (
     Baseline,
@@ -257,8 +253,8 @@ def test_the_scenes_of_boreas_ask_for_what_the_paper_says() -> None:
 
     The journal would take two runs of one name for one.
     """
-    by_name = {one.name: one for one in scenes()}
-    request = BoreasRequest(chosen_scenes(()), chosen_arms(()), repeat=3, others=2)
+    by_name = {one.name: one for one in choose_scenes()}
+    request = BoreasRequest(choose_scenes(), choose_arms(), repeat=3, others=2)
     names = [run_id(*one) for one in request.runs()]
 
     def share(name: str) -> float:
@@ -269,13 +265,13 @@ def test_the_scenes_of_boreas_ask_for_what_the_paper_says() -> None:
     assert share("minimal") == 1.0
     assert round(100 * share("affinity")) == 83
     assert [by_name[f"affinity-{nodes}"].pods for nodes in (8, 12)] == [22, 33]
-    assert {one.pods for one in scenes()[4:]} == {11}
+    assert {one.pods for one in choose_scenes()[4:]} == {11}
     assert len(names) == len(set(names)) == 3 * (2 * 3 + 7 * 2)
 
 
 def test_what_is_left_of_a_run_of_boreas_is_counted_by_scene_and_arm() -> None:
     """A pod without a node makes a deployment a failure, whatever else runs."""
-    request = BoreasRequest(chosen_scenes(["minimal"]), arms(), repeat=2)
+    request = BoreasRequest(choose_scenes(["minimal"]), choose_arms(), repeat=2)
     whole = DeploymentRow(
         scene="minimal", arm="default", number=1, pods=5,
         where=("backend/minimal-0",) * 3 + ("proxy/minimal-1",) * 2,
@@ -283,11 +279,11 @@ def test_what_is_left_of_a_run_of_boreas_is_counted_by_scene_and_arm() -> None:
     )  # fmt: skip
     partly = replace(whole, number=2, where=whole.where[:4], took_s=0.0)
 
-    found = list(counted(request, (whole, partly)))
+    table, figures = summarise(request, (whole, partly))
 
-    by_name = {one.name: one for one in boreas_figures(found)}
+    by_name = {one.name: one for one in figures}
     stock = by_name["boreas minimal, default: deployed whole"]
-    assert boreas_table(found).rows[0][3:7] == ("default", "1 of 2", "0 %", "2")
+    assert table.rows[0][3:7] == ("default", "1 of 2", "0 %", "2")
     assert (stock.value, stock.prototype) == (50, "0 %")
     assert by_name["boreas minimal, stowage: deployed whole"].value is None
 
@@ -315,5 +311,4 @@ def test_each_recovery_of_the_paper_stands_below_ours() -> None:
     ]  # fmt: skip
     assert rows[3][2:] == ("115", "x0.33", "1.872", "1.178", "0.430", "105")
     assert rows[2][1:4] == ("1", "60", "x1.00")
-    assert [one.name for one in planned(full=False, rounds=None)] == [BURST, RECOVERY]
-    assert [one.rounds for one in planned(full=True, rounds=1)] == [1, 1]
+    assert [one.name for one in planned(full=False)] == [BURST, RECOVERY]

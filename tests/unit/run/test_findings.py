@@ -27,9 +27,8 @@ from stowage_testbed.observe.timeline import measure_binding_lags_s, read_pod_ti
 from stowage_testbed.run import window_record
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.harness import WATCHED
-from stowage_testbed.run.listener import Listener
+from stowage_testbed.run.listener import Listener, RunRecorder
 from stowage_testbed.run.outcome import ScenarioOutcome, find_divergences, make_latency
-from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.window_record import check_invariants, find_proved_bound
 from stowage_testbed.scenario.check import OptimizerRecord
 from stowage_testbed.scenario.steps.checking import sum_up_plans
@@ -204,7 +203,7 @@ def test_pods_that_were_there_before_the_run_are_watched_over(tmp_path: Path, *,
     server.items = [old]
     with serving(server) as api, Observer(api, [PODS]) as observer:
         context = RunContext(cluster, api, observer, tag="test")
-        recorder = RunRecorder(context, Listener())
+        recorder = RunRecorder(context, NAMESPACE, Listener())
         if evicted:
             now = observer.clock.now().wall_text()
             cluster.audit_log.write_bytes(audited("eviction", "old", now))

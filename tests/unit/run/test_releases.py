@@ -13,9 +13,8 @@ from stowage_testbed.api.objects import Objects
 from stowage_testbed.api.pod_templates import PodOverrides, apply_overrides
 from stowage_testbed.helm.release import Release, file_log
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.listener import Listener
-from stowage_testbed.run.recorder import RunRecorder
-from stowage_testbed.run.release import LastRelease, Serving, Wanted, make_optimizer_values
+from stowage_testbed.run.listener import Listener, RunRecorder
+from stowage_testbed.run.release import Serving, Wanted, make_optimizer_values, read_installed
 from stowage_testbed.scenario.manifests import make_bare_pod, make_controller
 from stowage_testbed.scenario.model import OptimizerSettings, Workload
 from stowage_testbed.simulate.instance import NO_PROTECTION
@@ -58,17 +57,13 @@ def listing(there: dict[str, dict[str, Any]]) -> Objects:
         ),
     ],
 )
-def test_the_same_release_is_kept_until_it_is_changed_or_given_up(
-    wanted: Wanted, kind: str, changed: dict[str, Any]
-) -> None:
+def test_the_same_release_is_kept_until_it_is_changed(wanted: Wanted, kind: str, changed: dict[str, Any]) -> None:
     """Starting anew costs more than most scenarios; another would place otherwise."""
-    last, release = LastRelease(), Release(cast("Any", None), "stowage", "system")
-    last.note(Serving(release, WANTED, ""), listing(THERE))
+    release = Release(cast("Any", None), "stowage", "system")
+    serving = Serving(release, WANTED, "", read_installed(release, listing(THERE)))
     there = listing({**THERE, **({kind: THERE[kind] | changed} if kind else {})})
 
-    assert (last.find(wanted, there) is not None) is (wanted == WANTED and not kind)
-    last.forget()
-    assert last.find(wanted, there) is None
+    assert serving.still_is(wanted, there) is (wanted == WANTED and not kind)
 
 
 def test_settings_become_the_plugins_own_arguments() -> None:
@@ -89,7 +84,7 @@ def test_settings_become_the_plugins_own_arguments() -> None:
     assert harmful == careful | NO_PROTECTION
 
 
-WEB = Workload("web", 2, asked(100, 10**9), labels={"queue": "mine"})
+WEB = Workload("web", 2, requests=asked(100, 10**9), labels={"queue": "mine"})
 OVERRIDES = PodOverrides("yunikorn", labels={"queue": "theirs", "applicationId": "a"}, annotations={"x": "y"})
 
 
@@ -134,7 +129,7 @@ def recorded(log: Path, *, kept: bool) -> RunRecorder:
         cluster=SimpleNamespace(audit_log=log.parent / "audit.log"), observer=SimpleNamespace(restart_journal=list)
     )
     release = SimpleNamespace(logs=lambda: {"scheduler": file_log(log)})
-    recorder = RunRecorder(cast("RunContext", context), Listener())
+    recorder = RunRecorder(cast("RunContext", context), "ns", Listener())
     wanted = Wanted("default", optimizer_enabled=False)
     recorder.note_release(Serving(cast("Any", release), wanted, "", kept=kept))
     return recorder

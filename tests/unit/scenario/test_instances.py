@@ -48,22 +48,6 @@ def test_a_node_has_room_for_the_largest_pod() -> None:
         assert capacity == largest > total / (16 * 1.05)
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ((1, 0, 4, 1, 0.9), "nodes must be more than 0, not 0"),
-        ((1, 4, 4, 1, 0.0), "usage must be more than 0"),
-        ((-1, 4, 4, 1, 0.9), "seed must lie from 0"),
-    ],
-)
-def test_parameters_that_make_no_instance_are_refused(
-    parameters: tuple[int, int, int, int, float], message: str
-) -> None:
-    """They would loop for ever or divide by nothing."""
-    with pytest.raises(ValueError, match=message):
-        generate(InstanceSpec(*parameters))
-
-
 CELL = Cell(16, 8, 2, 105)
 
 

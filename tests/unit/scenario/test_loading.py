@@ -15,7 +15,7 @@ from stowage_testbed.cluster.node_pool import NodePool, annotate_fake
 from stowage_testbed.scenario.check import find_differences
 from stowage_testbed.scenario.load import find_files, find_shipped_folder, load_file, load_folder, select
 from stowage_testbed.scenario.manifests import make_controllers, make_priority_classes
-from stowage_testbed.scenario.model import Scenario, Workload, WrittenWorkload
+from stowage_testbed.scenario.model import Scenario, Workload
 from stowage_testbed.scenario.reading import read
 from stowage_testbed.scenario.schema import write_starter
 from stowage_testbed.scenario.simulation import make_pods
@@ -116,9 +116,9 @@ def dig(found: Any, *path: str) -> Any:
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_a_workload_becomes_controllers_and_pods(case: dict[str, Any]) -> None:
     """What the API demands of one kind it refuses of another."""
-    workload = read(WrittenWorkload, document := Document(Path(), case["workload"]), "it")
+    workload = read(Workload, document := Document(Path(), case["workload"]), "it")
     assert workload, document.issues
-    found = make_controllers(workload.make(), "ns")
+    found = make_controllers(workload, "ns")
 
     assert list(find_differences({"all": case["made"]}, {"all": found})) == []
     for path in case.get("lacks", ()):
@@ -128,7 +128,7 @@ def test_a_workload_becomes_controllers_and_pods(case: dict[str, Any]) -> None:
 def test_priorities_become_classes_and_the_simulator_gets_them_as_numbers() -> None:
     """Zero is the cluster's default; the simulator has no admission, no controllers."""
     workload = tuple(
-        Workload(name, replicas, asked(100, 0), priority=priority)
+        Workload(name, replicas, requests=asked(100, 0), priority=priority)
         for name, replicas, priority in (("b", 2, 5), ("a", 1, 0), ("c", 1, -3))
     )
     scenario = Scenario("a/b", "a test", nodes=NODES, workload=workload)

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -106,7 +105,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 def found(world: World, inventory: Inventory = INVENTORY, limits: PlanLimits | None = None) -> Findings:
-    return findings_of(inventory, Path("profile"), limits or PlanLimits())
+    return findings_of(inventory, limits or PlanLimits())
 
 
 def nothing(world: World, *, optimal: bool = False) -> None:

@@ -9,7 +9,6 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -125,7 +124,7 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Ask:
         monkeypatch.setattr(engine, "SchedulerVerifier", process)
         monkeypatch.setattr(emptying, "Simulator", process)
         monkeypatch.setattr(engine, "running_service", lambda: nullcontext(world))
-        return defragmentation_of(world.inventory(), Path("profile"), options)
+        return defragmentation_of(world.inventory(), options)
 
     return asked
 

@@ -9,7 +9,15 @@ import yaml
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.whatif.findings import Elsewhere
-from stowage_testbed.whatif.inventory import NAMESPACE_NAME, Inventory, candidates_of, inventory_of, reduced
+from stowage_testbed.whatif.inventory import (
+    NAMESPACE_NAME,
+    Inventory,
+    inventory_of,
+    reduced,
+    shown_pods,
+    unreadable_needs,
+    waiting_elsewhere,
+)
 from stowage_testbed.whatif.reading import read_files
 
 REDUCED: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("reduced.yaml").read_text("utf-8"))[
@@ -212,11 +220,11 @@ def test_pods_of_a_release_are_judged_whatever_its_scheduler_is_called() -> None
         leaving,
     )
 
-    judged = candidates_of(Inventory(({},), pods), ("mine",))
+    inventory = Inventory(({},), pods)
 
-    names = [pod["spec"]["schedulerName"] for pod in judged.pods]
+    names = [pod["spec"]["schedulerName"] for pod in shown_pods(inventory, ("mine",))]
     assert names[:3] == ["default-scheduler", "not-judged/default-scheduler", "x"]
-    assert judged.elsewhere == (Elsewhere("default-scheduler", 1), Elsewhere("x", 1))
+    assert waiting_elsewhere(inventory, ("mine",)) == (Elsewhere("default-scheduler", 1), Elsewhere("x", 1))
 
 
 def asking(resource: str) -> dict[str, Any]:
@@ -251,6 +259,4 @@ def test_who_asks_for_what_was_not_read_is_not_judged(pod: dict[str, Any], unrea
     objects = [{"kind": "Node", **node}, pod, plain]
     inventory = inventory_of(objects, [unread] if unread else [])
 
-    found = candidates_of(inventory, ("default-scheduler",)).of_unread
-
-    assert set(found) == (set() if judged else {"asks"})
+    assert set(unreadable_needs(inventory)) == (set() if judged else {"asks"})

@@ -30,7 +30,7 @@ from stowage_testbed.whatif.findings import (
 )
 from stowage_testbed.whatif.inventory import Inventory
 from stowage_testbed.whatif.screen import screen, tables
-from stowage_testbed.whatif.settings import LABEL, Release, prices_of, release_of
+from stowage_testbed.whatif.settings import LABEL, PlanLimits, Release, prices_of, release_of
 
 LONG = "n" * 253
 SCREENS = yaml.safe_load(Path(__file__).with_name("screens.yaml").read_text("utf-8"))
@@ -192,7 +192,7 @@ def test_rules_limits_gates_and_pods_are_those_of_the_release(tmp_path: Path) ->
 
     assert release.arguments["evictJobs"] is True
     assert "namespaceSelector" not in release.arguments
-    assert (release.limit("maxMoves"), release.limit("maxPerNode")) == (7, None)
+    assert release.limits() == {"maxMoves": 7}
     assert release.feature_gates == "NodeDeclaredFeatures=true"
     assert release.schedulers == ("default-scheduler", "stowage")
     assert release_of(None).schedulers == ("default-scheduler", "stowage")
@@ -204,8 +204,8 @@ def test_rules_limits_gates_and_pods_are_those_of_the_release(tmp_path: Path) ->
 def test_fewer_moves_than_allowed_can_be_asked(asked: int | None, right: int) -> None:
     """None at all is beyond what the plugin's limits can say; the optimiser is told."""
     release = Release(arguments={"limits": {"maxMoves": 5, "maxPerNode": 1}})
-    bounded = release.at_most(asked)
-    assert (bounded.limit("maxMoves"), bounded.limit("maxPerNode")) == (right, 1)
+    arguments = PlanLimits(max_moves=asked, release=release).arguments()
+    assert arguments["limits"] == {"maxMoves": right, "maxPerNode": 1}
 
 
 @pytest.mark.parametrize("text", ["[1, 2]", "priorityOptimizer: true", "a: ["])

@@ -2,8 +2,8 @@
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -24,23 +24,12 @@ from stowage_testbed.toolchain import choose_minor
 
 PLACEHOLDERS = ("kubeconfig", "config", "port", "folder", "qps", "burst")
 
-_ANY = re.compile(r"\{([A-Za-z][A-Za-z0-9_-]*)\}")
-_KNOWN = re.compile(r"\{(" + "|".join(PLACEHOLDERS) + r")\}")
-
-
-def _used(texts: Collection[str]) -> set[str]:
-    """Return the placeholders that some texts have."""
-    return {match[1] for text in texts for match in _KNOWN.finditer(text)}
-
-
-def _unknown(text: str) -> list[str]:
-    """Return what looks like a placeholder of a text, and is none."""
-    return [match[1] for match in _ANY.finditer(text) if match[1] not in PLACEHOLDERS]
+_PLACEHOLDER = re.compile(r"\{([A-Za-z][A-Za-z0-9_-]*)\}")
 
 
 def _filled(text: str, values: Mapping[str, object]) -> str:
     """Return a text with the known placeholders replaced; other braces are kept."""
-    return _KNOWN.sub(lambda match: str(values[match[1]]), text)
+    return _PLACEHOLDER.sub(lambda match: str(values.get(match[1], match[0])), text)
 
 
 def _arm_name(value: str) -> str:
@@ -140,11 +129,8 @@ class FileArm(ReleasedArm):
     folder: Path
     configuration: str = ""
     minor: str = field(default_factory=choose_minor)
-
-    @property
-    def tools(self) -> tuple[str, ...]:
-        """None: its program is the user's."""
-        return ()
+    tools: tuple[str, ...] = ()
+    """Its program is the user's."""
 
     @property
     def binary(self) -> Path:
@@ -166,10 +152,18 @@ class FileArm(ReleasedArm):
 
     def settings(self, limits: ClientLimits | None) -> ArmSettings:
         """Return how it will run, as far as its file says; limits reach it by their placeholders only."""
-        # In the order of `Declared`.
-        told = (getattr(self.file.settings, one.name) for one in fields(self.file.settings))
-        declared = replace(ArmSettings(*told), notes=("its settings are as its file declares them",))
-        taken = _used(self._texts())
+        told = self.file.settings
+        declared = ArmSettings(
+            version=told.version,
+            qps=told.qps,
+            burst=told.burst,
+            parallelism=told.parallelism,
+            sampled_percent=told.sampledPercent,
+            feature_gates=told.featureGates,
+            webhooks=told.webhooks,
+            notes=("its settings are as its file declares them",),
+        )
+        taken = _PLACEHOLDER.findall("".join(self._texts()))
         given = {name: value for name, value in asdict(limits).items() if name in taken} if limits else {}
         return replace(declared, **given)
 
@@ -276,18 +270,19 @@ def _placeholder_issues(data: Data) -> Iterator[RuleIssue]:
         found += [(("environment", name), text) for name, text in environment.items()]
     started_with = [(place, text) for place, text in found if isinstance(text, str)]
     ready = [(("ready",), address)] if isinstance(address, str) else []
+    misspelt = False
     for place, text in (*started_with, *ready):
-        for name in _unknown(text):
-            yield place, f"no placeholder is called {{{name}}}; {suggest_known(name, PLACEHOLDERS)}", False
-    texts = [text for _, text in started_with]
+        for name in _PLACEHOLDER.findall(text):
+            if name not in PLACEHOLDERS:
+                misspelt = misspelt or place != ("ready",)
+                yield place, f"no placeholder is called {{{name}}}; {suggest_known(name, PLACEHOLDERS)}", False
     given = [key for key in ("configuration", "configurationFile") if key in data]
-    if given and "config" not in _used(texts):
+    takers = [place for place, text in started_with if "{config}" in text]
+    if given and not takers:
         yield (given[0],), "nothing takes the configuration; add an argument with {config}", True
-    for place, text in () if given else started_with:
-        if "config" in _used([text]):
-            yield place, "there is no configuration for {config}; add `configuration`", False
+    for place in () if given else takers:
+        yield place, "there is no configuration for {config}; add `configuration`", False
     # One that is misspelt may be meant for the port.
-    misspelt = any(_unknown(text) for text in texts)
-    told = _used([*texts, str(data.get("configuration", ""))])
-    if ready and "port" in _used([ready[0][1]]) and "port" not in told and not misspelt:
+    told = "".join((*(text for _, text in started_with), str(data.get("configuration", ""))))
+    if ready and "{port}" in ready[0][1] and "{port}" not in told and not misspelt:
         yield ("ready",), "nothing tells the program {port}; add an argument with it", False

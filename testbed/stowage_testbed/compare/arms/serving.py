@@ -20,7 +20,7 @@ from stowage_testbed.api.kinds import DEFINITION
 from stowage_testbed.api.manifests import read_manifests, render_manifests
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base import health
-from stowage_testbed.base.child import log_tail
+from stowage_testbed.base.child import log_end
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster.base import Cluster
@@ -310,4 +310,4 @@ def listening_issue(processes: Iterable[psutil.Process], ports: Collection[int])
 
 
 def _log_end(log: Path) -> str:
-    return "its log ends with:\n" + ("\n".join(log_tail(log, LOG_LINES)) or "(it wrote nothing)")
+    return "its log ends with:\n" + log_end(log, LOG_LINES)

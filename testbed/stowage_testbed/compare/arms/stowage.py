@@ -36,16 +36,13 @@ class StowageArm(ReleasedArm):
     profile: str
     values: Values = field(default_factory=dict)
     minor: str = field(default_factory=choose_minor)
+    tools: tuple[str, ...] = RELEASE_TOOLS
+    """What the chart's release needs: Helm renders it."""
 
     @property
     def pod_overrides(self) -> PodOverrides:
         """What it changes in every pod: the scheduler's name."""
         return PodOverrides(self.name.partition("@")[0])
-
-    @property
-    def tools(self) -> tuple[str, ...]:
-        """What the chart's release needs: Helm renders it."""
-        return RELEASE_TOOLS
 
     def build(self) -> str:
         """Return the program's build with a digest of the chart, and of the values."""

@@ -35,11 +35,7 @@ class YunikornArm(ReleasedArm):
     name: str = NAME
     pod_overrides: PodOverrides = _OVERRIDES
     minor: str = field(default_factory=choose_minor)
-
-    @property
-    def tools(self) -> tuple[str, ...]:
-        """Its binary."""
-        return (TOOL,)
+    tools: tuple[str, ...] = (TOOL,)
 
     def build(self) -> str:
         """Return the program's build; its configuration comes with it."""

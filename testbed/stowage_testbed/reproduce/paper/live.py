@@ -12,12 +12,12 @@ from stowage_testbed.base.journal import TaskJournal
 from stowage_testbed.metrics.state import ClusterState, count_placed_by_priority, list_placements
 from stowage_testbed.reproduce.paper.evaluation import Categorised, Evaluation
 from stowage_testbed.reproduce.sweep import lock_folder
+from stowage_testbed.run.cluster import open_context
 from stowage_testbed.run.context import Stopwatch, make_run_id
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.scenario_run import run_scenario
-from stowage_testbed.run.session import open_context
 from stowage_testbed.scenario.model import AFTER, BEFORE, OptimizerSettings, Scenario
 from stowage_testbed.scenario.simulation import simulate
 from stowage_testbed.simulate.process import Simulator, find_profile
@@ -116,7 +116,7 @@ def _live_row(one: Categorised, outcome: ScenarioOutcome, simulator: Simulator, 
         began = perf_counter()
         simulated = simulate(outcome.source, simulator)
         took.append(perf_counter() - began)
-    reached = {checkpoint.name: checkpoint.state for checkpoint in outcome.checkpoints}
+    reached = outcome.states
     return LiveRow(
         case=one.instance.case,
         strategy=one.result.strategy,

@@ -3,24 +3,36 @@
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.label_selector import selects
-from stowage_testbed.api.pod_templates import add_labels, change_pods
+from stowage_testbed.api.pod_templates import add_metadata, change_pods
 
 NAMESPACE_LABEL = "stowage.dev/namespace"  # Label of pods: the namespace that they were in
 LONGEST_NAME = 52  # Controllers add to their names, and labels have 63 characters
 _LONGEST_POD_NAME = 253
 _DIGEST = 4
 _OWN_NAME = "kubernetes.io/metadata.name"
-_POD_TERMS = ("podAffinity", "podAntiAffinity")
 _SELECTING = frozenset({"PodDisruptionBudget", "Service"})
-_NAMED_IN_PODS = (("resourceClaims", "resourceClaimName"), ("resourceClaims", "resourceClaimTemplateName"))
+_CLAIMS = ("volumes", "persistentVolumeClaim", "claimName")
+_NAMES = (
+    ("resourceClaims", "resourceClaimName"),
+    ("resourceClaims", "resourceClaimTemplateName"),
+    ("schedulingGroup", "podGroupName"),
+    ("workloadRef", "name"),
+)
+"""Where the spec of a pod names other objects of its namespace."""
 
-_NAMED_ONCE = (("schedulingGroup", "podGroupName"), ("workloadRef", "name"))
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = ("preferredDuringSchedulingIgnoredDuringExecution", "podAffinityTerm")
+_TERMS = (
+    ("topologySpreadConstraints",),
+    *(("affinity", kind, *path) for kind in ("podAffinity", "podAntiAffinity") for path in ((_REQUIRED,), _PREFERRED)),
+)
+"""Where it selects other pods."""
 
 
 def shorten(name: str, longest: int = LONGEST_NAME) -> str:
@@ -76,17 +88,14 @@ class OneNamespace:
 
     def rewrite_pod(self, namespace: str, pod: Manifest) -> Manifest:
         """Return what describes a pod, with the label and with selectors that ask."""
-        spec = dict(pod["spec"])
-        if spreads := spec.get("topologySpreadConstraints"):
-            spec["topologySpreadConstraints"] = [self._rewrite_term(one, namespace) for one in spreads]
-        if affinity := spec.get("affinity"):
-            spec["affinity"] = {
-                key: self._rewrite_affinity(value, namespace) if key in _POD_TERMS else value
-                for key, value in affinity.items()
-            }
+        spec = pod["spec"]
+        for path in _TERMS:
+            spec = _change_at(spec, path, lambda term: self._rewrite_term(term, namespace))
         if self.apart:
-            self._rename_in_pod(spec, namespace)
-            pod = add_labels(pod, {NAMESPACE_LABEL: namespace})
+            spec = _change_at(spec, _CLAIMS, partial(self._name_claim, namespace))
+            for path in _NAMES:
+                spec = _change_at(spec, path, partial(self.name, namespace))
+            pod = add_metadata(pod, labels={NAMESPACE_LABEL: namespace})
         return {**pod, "spec": spec}
 
     def _rewrite_spec(self, kind: str, spec: Manifest, namespace: str) -> Manifest:
@@ -106,22 +115,6 @@ class OneNamespace:
             spec["serviceName"] = self.name(namespace, service)
         return spec
 
-    def _rename_in_pod(self, spec: Manifest, namespace: str) -> None:
-        for volume in (volumes := [dict(one) for one in spec.get("volumes") or ()]):
-            if claim := volume.get("persistentVolumeClaim"):
-                own = self._name_claim(namespace, claim["claimName"])
-                volume["persistentVolumeClaim"] = {**claim, "claimName": own}
-        if volumes:
-            spec["volumes"] = volumes
-        for field, key in _NAMED_IN_PODS:
-            if field in spec:
-                spec[field] = [
-                    {**one, key: self.name(namespace, one[key])} if key in one else one for one in spec[field]
-                ]
-        for field, key in _NAMED_ONCE:
-            if one := spec.get(field):
-                spec[field] = {**one, key: self.name(namespace, one[key])}
-
     def _name_claim(self, namespace: str, name: str) -> str:
         """Return what a claim is called; a StatefulSet's by the StatefulSet's name."""
         maker = self._find_maker(namespace, name)
@@ -137,17 +130,6 @@ class OneNamespace:
                 return template, controller, found[1]
         return None
 
-    def _rewrite_affinity(self, affinity: Manifest, namespace: str) -> Manifest:
-        changed = {}
-        for key, terms in affinity.items():
-            changed[key] = [
-                {**one, "podAffinityTerm": self._rewrite_term(one["podAffinityTerm"], namespace)}
-                if "podAffinityTerm" in one
-                else self._rewrite_term(one, namespace)
-                for one in terms
-            ]
-        return changed
-
     def _rewrite_term(self, term: Manifest, namespace: str) -> Manifest:
         """Return a term that asks for the namespaces which it named, by their label."""
         kept = dict(term)
@@ -162,6 +144,17 @@ class OneNamespace:
         if asks and kept.get("labelSelector") is not None:
             kept["labelSelector"] = _ask_for(kept["labelSelector"], sorted(meant))
         return kept
+
+
+def _change_at(value: Any, path: Sequence[str], change: Callable[[Any], Any]) -> Any:
+    """Return a value in which what stands at a path is changed, in each entry of a list."""
+    if isinstance(value, list):
+        return [_change_at(one, path, change) for one in value]
+    if not path:
+        return change(value)
+    if not isinstance(value, Mapping) or path[0] not in value:
+        return value
+    return {**value, path[0]: _change_at(value[path[0]], path[1:], change)}
 
 
 def _ask_for(selector: Mapping[str, Any], namespaces: list[str]) -> Manifest:

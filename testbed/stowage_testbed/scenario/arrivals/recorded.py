@@ -6,13 +6,13 @@ What controllers made is left to controllers.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any, Literal
 
 from stowage_testbed.api.client import Manifest
-from stowage_testbed.api.pod_templates import add_labels, change_pods, spell_lifetime
+from stowage_testbed.api.pod_templates import add_metadata, change_pods, spell_lifetime
 from stowage_testbed.cluster.node_pool import annotate_fake
 from stowage_testbed.observe.node import Node
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
@@ -46,35 +46,28 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class FirstState:
-    """What was there when recording began; ``placed`` are nodes of pods by workload, "" for none, without daemons."""
-
-    nodes: tuple[Manifest, ...] = ()
-    objects: tuple[Manifest, ...] = ()
-    pods: tuple[Manifest, ...] = ()
-    placed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class RecordedReplay:
-    """All that a replay does; requests are in order of time.
+    """All that a replay does: what was there first, and requests in order of time.
 
-    ``pods`` came, and so many of each workload are ``left`` at the end, done ones too; ``wide`` is in no namespace, by
-    kind and name.
+    ``placed`` are nodes of the first pods by workload, "" for none, without daemons. ``pods`` came, and so many of each
+    workload are ``left`` at the end, done ones too; ``wide`` is in no namespace, by kind and name.
     """
 
-    first: FirstState
-    requests: tuple[Request, ...]
-    pods: int
-    left: Mapping[str, int]
-    wide: tuple[tuple[str, str], ...]
+    requests: Sequence[Request] = ()
+    first_nodes: Sequence[Manifest] = ()
+    first_objects: Sequence[Manifest] = ()
+    first_pods: Sequence[Manifest] = ()
+    placed: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    pods: int = 0
+    left: Mapping[str, int] = field(default_factory=dict)
+    wide: Sequence[tuple[str, str]] = ()
     remark: str = ""
 
     @property
     def nodes(self) -> tuple[str, ...]:
         """All nodes that there are at some time, by name."""
         made = [one.name for one in self.requests if (one.verb, one.kind) == ("create", "Node")]
-        first = [str(one["metadata"]["name"]) for one in self.first.nodes]
+        first = [str(one["metadata"]["name"]) for one in self.first_nodes]
         return tuple(dict.fromkeys([*first, *made]))
 
     @property
@@ -82,13 +75,13 @@ class RecordedReplay:
         """The kinds of what brings pods, or keeps them from going."""
         made = [one.body for one in self.requests if one.verb == "create"]
         return frozenset(
-            str(one["kind"]) for one in (*self.first.objects, *made) if "template" in (one.get("spec") or {})
+            str(one["kind"]) for one in (*self.first_objects, *made) if "template" in (one.get("spec") or {})
         )
 
     def without_nodes(self) -> RecordedReplay:
         """Return the same on nodes that are somebody else's."""
         others = tuple(one for one in self.requests if one.kind != "Node")
-        return replace(self, first=replace(self.first, nodes=()), requests=others)
+        return replace(self, first_nodes=(), requests=others)
 
 
 Key = tuple[str, str, str]  # Kind, namespace and name, as recorded
@@ -135,36 +128,16 @@ _NOT_READY = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unre
 
 def make_node_manifest(name: str, node: Node) -> Manifest:
     """Return a node to create; one that was not ready takes no new pods."""
+    ready = all(one["key"] not in _NOT_READY for one in node.taints)
     return {
         "apiVersion": "v1",
         "kind": "Node",
         "metadata": {"name": name, "labels": dict(node.labels), "annotations": annotate_fake(name)},
-        "spec": _make_spec(node),
+        "spec": {
+            "taints": [one for one in node.taints if one["key"] not in _NOT_READY],
+            "unschedulable": node.unschedulable or not ready,
+        },
         "status": {"capacity": node.capacity, "allocatable": node.allocatable},
-    }
-
-
-def make_node_patches(before: Node, now: Node) -> Iterator[tuple[str, Manifest]]:
-    """Yield changes of a node, each with the subresource that it is of."""
-    labels = make_merge_patch(before.labels, now.labels)
-    change: Manifest = {"metadata": {"labels": labels}} if labels else {}
-    if (spec := _make_spec(now)) != _make_spec(before):
-        change["spec"] = spec
-    if change:
-        yield "", change
-    amounts = {
-        "capacity": make_merge_patch(before.capacity, now.capacity),
-        "allocatable": make_merge_patch(before.allocatable, now.allocatable),
-    }
-    if any(amounts.values()):
-        yield "status", {"status": amounts}
-
-
-def _make_spec(node: Node) -> dict[str, Any]:
-    ready = all(one["key"] not in _NOT_READY for one in node.taints)
-    return {
-        "taints": [one for one in node.taints if one["key"] not in _NOT_READY],
-        "unschedulable": node.unschedulable or not ready,
     }
 
 
@@ -188,7 +161,7 @@ def make_recorded_replay(trace: Trace, *, speed: float = 1.0, limit: int | None 
     builder = _ReplayBuilder(trace.header.namespaces, lines, speed)
     for line in lines:
         builder.take(line)
-    return replace(builder.finish(), remark=trace.remark)
+    return builder.finish(trace.remark)
 
 
 class _ReplayBuilder:
@@ -202,7 +175,6 @@ class _ReplayBuilder:
         self._controllers = {name_key(one) for one in objects}
         self._ran = _collect_runs(self._lives.values())
         self._templates: dict[str, PodTemplate] = {}
-        self._nodes: dict[str, Node] = {}
         self._objects: dict[Key, Manifest] = {}
         self._classes: dict[str, Manifest] = {}
         self._first_nodes: list[Manifest] = []
@@ -219,9 +191,10 @@ class _ReplayBuilder:
             case Template():
                 self._templates[line.id] = line.template
             case NodeSeen():
-                self._take_node(line)
+                node = make_node_manifest(line.name, line.node)
+                self._bring(line.t, ("Node", "", line.name), "Node", node, self._first_nodes)
             case NodeGone():
-                self._nodes.pop(line.name, None)
+                self._objects.pop(("Node", "", line.name), None)
                 self._add(line.t, "delete", "Node", line.name)
             case ObjectSeen():
                 self._take_object(line)
@@ -233,7 +206,7 @@ class _ReplayBuilder:
                     self._add(line.t, "patch", name_kind(made), made["metadata"]["name"], body=change)
             case ObjectGone():
                 made = self._objects.pop((line.kind, line.namespace, line.name), None)
-                if made is not None and line.kind not in FIRST_KINDS:
+                if made is not None:
                     self._add(line.t, "delete", name_kind(made), made["metadata"]["name"])
             case PodCame():
                 self._take_pod(line)
@@ -241,7 +214,7 @@ class _ReplayBuilder:
                 # Of binding, placing is the scheduler's; ends are part of lives.
                 pass
 
-    def finish(self) -> RecordedReplay:
+    def finish(self, remark: str) -> RecordedReplay:
         # Nobody could list the priority classes that pods name and no line has.
         for one in self._templates.values():
             name = one.spec.get("priorityClassName", "")
@@ -254,34 +227,36 @@ class _ReplayBuilder:
                     "value": one.spec.get("priority", 0),
                 }
                 self._wide[name_kind(self._classes[key]), name] = None
-        first = FirstState(
-            tuple(self._first_nodes),
-            (*self._classes.values(), *self._first_objects),
-            tuple(self._first_pods),
-            {name: tuple(nodes) for name, nodes in self._placed.items() if any(nodes)},
-        )
         return RecordedReplay(
-            first,
-            tuple(sorted(self._requests, key=lambda one: one.at_s)),
-            len(self._lives),
-            +self._left,
-            tuple(self._wide),
+            requests=sorted(self._requests, key=lambda one: one.at_s),
+            first_nodes=self._first_nodes,
+            first_objects=[*self._classes.values(), *self._first_objects],
+            first_pods=self._first_pods,
+            placed={name: nodes for name, nodes in self._placed.items() if any(nodes)},
+            pods=len(self._lives),
+            left=+self._left,
+            wide=tuple(self._wide),
+            remark=remark,
         )
 
     def _add(self, t: float, verb: Verb, kind: str, name: str, **more: Any) -> None:
         self._requests.append(Request(t / self._speed, verb, kind, name, **more))
 
-    def _take_node(self, line: NodeSeen) -> None:
-        before = self._nodes.get(line.name)
-        self._nodes[line.name] = line.node
-        manifest = make_node_manifest(line.name, line.node)
+    def _bring(self, t: float, key: Key, kind: str, now: Manifest, first: list[Manifest]) -> None:
+        """Create an object or change it to what it is now; what was there at the beginning is one of the first."""
+        name, before = now["metadata"]["name"], self._objects.get(key)
+        self._objects[key] = now
         if before is not None:
-            for subresource, change in make_node_patches(before, line.node):
-                self._add(line.t, "patch", "Node", line.name, body=change, subresource=subresource)
-        elif line.t:
-            self._add(line.t, "create", "Node", line.name, body=manifest)
+            change = make_merge_patch(before, now)
+            status = change.pop("status", None)
+            if change:
+                self._add(t, "patch", kind, name, body=change)
+            if status:
+                self._add(t, "patch", kind, name, body={"status": status}, subresource="status")
+        elif t:
+            self._add(t, "create", kind, name, body=now)
         else:
-            self._first_nodes.append(manifest)
+            first.append(now)
 
     def _take_object(self, line: ObjectSeen) -> None:
         given, key = line.object, name_key(line.object)
@@ -292,18 +267,12 @@ class _ReplayBuilder:
         name, before = now["metadata"]["name"], self._objects.get(key)
         if before is not None and kind in BINDINGS:
             now = keep_binding(before, now)
-        self._objects[key] = now
         if not namespace:
             self._wide[name_kind(now), name] = None
         if kind in FIRST_KINDS:
             self._classes.setdefault(f"{kind}/{name}", now)
-        elif before is not None:
-            if change := make_merge_patch(before, now):
-                self._add(line.t, "patch", name_kind(now), name, body=change)
-        elif line.t:
-            self._add(line.t, "create", name_kind(now), name, body=now)
         else:
-            self._first_objects.append(now)
+            self._bring(line.t, key, name_kind(now), now, self._first_objects)
 
     def _is_others(self, line: ObjectSeen) -> bool:
         """Return whether the run itself, or a controller of it, makes an object."""
@@ -377,7 +346,7 @@ def _collect_runs(lives: Iterable[Life]) -> Mapping[Key, list[float]]:
 
 def _label(pod: Manifest, name: str) -> Manifest:
     has = (pod.get("metadata") or {}).get("labels") or {}
-    return pod if WORKLOAD_LABEL in has else add_labels(pod, {WORKLOAD_LABEL: name})
+    return pod if WORKLOAD_LABEL in has else add_metadata(pod, labels={WORKLOAD_LABEL: name})
 
 
 def _list_namespaces(lines: Sequence[Line]) -> set[str]:

@@ -33,22 +33,13 @@ class Demand(Counter[str]):
 
 
 class Action(ABC):
-    """What a step does; the first paragraph of a kind's docstring describes it.
-
-    Attributes
-    ----------
-    kind
-        The step's key in a file.
-    bare
-        Whether the first setting stands at that key itself, without a name.
-    deadline
-        Which of the run's deadlines it has, where nothing in the file says it.
-    """
+    """What a step does; a kind's docstring describes it to authors of scenarios."""
 
     __slots__ = ()
 
-    kind: ClassVar[str]
-    bare: ClassVar[bool] = False
+    kind: ClassVar[str]  # The step's key in a file
+    bare: ClassVar[bool] = False  # Whether the first setting stands at that key itself, without a name
+    # Which of the run's deadlines it has, where nothing in the file says it.
     deadline: ClassVar[Literal["check", "lateness", "nodes", "settle"] | None] = None
 
     @abstractmethod

@@ -21,16 +21,12 @@ class Apply(Action):
     A path, of a YAML file or with a slash at its end of a folder, stands for the objects there, and begins in the
     folder of the scenario. Those with a ``generateName`` only are others each time. A manifest of an object that is
     there already changes it, as `kubectl apply --server-side` does.
-
-    Attributes
-    ----------
-    changes
-        What the files say of objects that earlier steps have created, by name.
     """
 
     kind = "apply"
     bare = True
     names: AppliedNames
+    # What the files say of objects that earlier steps have created, by name.
     changes: Annotated[Mapping[str, ObjectSpec], Hidden()] = field(default_factory=dict, repr=False)
 
     def in_words(self) -> str:

@@ -63,17 +63,12 @@ class Checkpoint(Action):
     """Note pods, nodes and utilisation as they are now, under a name.
 
     Reports show the checkpoints side by side, and a later `check` may be `since` one.
-
-    Attributes
-    ----------
-    expect
-        What must hold at the end, until the deadline for it; pods must then come to
-        rest. Only the last checkpoint has it.
     """
 
     kind = "checkpoint"
     bare = True
     name: Label
+    # Of the last one only: what must hold until the deadline for it; pods must then come to rest.
     expect: ExpectedMoment | None = field(default=None, repr=False)
 
     def carry_out(self, context: StepContext) -> None:

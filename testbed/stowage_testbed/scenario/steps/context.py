@@ -45,30 +45,12 @@ class WindowListener:
 
 
 class StepContext(ABC):
-    """What every step acts on, and what the steps have come to; the run implements what steps leave to it.
+    """What every step acts on, and what the steps have come to; the run implements what steps leave to it."""
 
-    Attributes
-    ----------
-    is_released
-        Whether steps choose the release that serves; if not, another scheduler serves already.
-    pod_overrides
-        What every pod that a step creates gets.
-    demand, made
-        How many pods have been asked for, and how many bursts have made of each workload.
-    step, facts
-        The step that is being carried out, and what is worth knowing of it.
-    states
-        The nodes and pods at each checkpoint, by its name.
-    is_planned
-        Whether an optimiser has served.
-    recovery
-        Of the last step that overloaded a service.
-    """
-
-    is_released = True
-    pod_overrides: PodOverrides | None = None
+    is_released = True  # Whether steps choose the release that serves; if not, another scheduler serves already
+    pod_overrides: PodOverrides | None = None  # What every pod that a step creates gets
     window_listener = WindowListener()
-    step: Step
+    step: Step  # The one that is being carried out
 
     def __init__(
         self, cluster: Cluster, api: ApiClient, observer: Observer, scenario: Scenario, namespace: str
@@ -78,14 +60,14 @@ class StepContext(ABC):
         self.scenario, self.namespace = scenario, namespace
         self.workloads = {one.name: one for one in scenario.workload}
         self.demand = Demand(scenario.pods_by_name)
-        self.made: Counter[str] = Counter()
-        self.facts: dict[str, float] = {}
+        self.made: Counter[str] = Counter()  # How many pods bursts have made of each workload
+        self.facts: dict[str, float] = {}  # What is worth knowing of the step
         self.checks: list[CheckResult] = []
-        self.states: dict[str, ClusterState] = {}
-        self.is_planned = False
+        self.states: dict[str, ClusterState] = {}  # Nodes and pods at each checkpoint, by its name
+        self.is_planned = False  # Whether an optimiser has served
         self.started: Receipt | None = None
         self.stopped: Receipt | None = None
-        self.recovery: HpaRecord | None = None
+        self.recovery: HpaRecord | None = None  # Of the last step that overloaded a service
 
     @abstractmethod
     def report(self, text: str) -> None:

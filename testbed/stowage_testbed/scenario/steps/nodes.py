@@ -115,8 +115,7 @@ def _await_watch(context: StepContext, changed: JsonObject) -> None:
     context.wait_for(f"the watch to show that {name} has changed", condition, timeout_s=HANG_S)
 
 
-RETRIED_AFTER_S = 0.2
-"""Between two tries: that a budget has room again shows in nothing that is watched."""
+RETRIED_AFTER_S = 0.2  # Between two tries: that a budget has room again shows in nothing that is watched
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +171,7 @@ def _drain_pod(context: StepContext, pod: Pod, granted: set[str]) -> str:
 
 Taints = list[dict[str, Any]]
 
-TRIES = 5
-"""How often a node is read again when it was changed meanwhile."""
+TRIES = 5  # How often a node is read again when it was changed meanwhile
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from stowage_testbed.api.client import Manifest, ask
-from stowage_testbed.api.objects import Objects, make_manifest
+from stowage_testbed.api.manifests import render_manifests
+from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import Clock, WaitTimeoutError, wait_until
 from stowage_testbed.cluster.metrics_server import USAGE, FakeKubelet, usage_object
 from stowage_testbed.hpa.model import Segment
-from stowage_testbed.hpa.recovery import (
-    HpaRecord,
-    Outcome,
-    PodCount,
-    Replicas,
-    find,
-    hold,
-    pod_counts,
-    replicas,
-    segments,
-)
+from stowage_testbed.hpa.recovery import HpaRecord, LoadTarget, Outcome, find, hold, pod_counts, replicas, segments
 from stowage_testbed.hpa.settings import RecoverySettings
 from stowage_testbed.observe.change import Change, Receipt
 from stowage_testbed.observe.condition import ConditionResult, pods_gone
@@ -42,11 +33,10 @@ if TYPE_CHECKING:
 
     from stowage_testbed.observe.observer import Observer
 
-OUTCOME = "outcome"
-"""Name of the check on what became of an overloaded service."""
+Seen = TypeVar("Seen")
 
-READY_S = 120.0
-"""Many times what a scheduler takes for a few pods on an idle cluster."""
+OUTCOME = "outcome"  # Name of the check on what became of an overloaded service
+READY_S = 120.0  # Many times what a scheduler takes for a few pods on an idle cluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,54 +83,59 @@ class Overload(RecoverySettings, Action):
             context.checks.append(CheckResult(OUTCOME, not message, self.outcome, found.outcome, message))
 
 
+NAME = "php-apache"
+
+
+def make_web_service(namespace: str, settings: RecoverySettings) -> list[Manifest]:
+    """Return the Deployment and its HorizontalPodAutoscaler."""
+    parts = {"service": settings.service, "autoscaling": settings.autoscaling, "labels": {WORKLOAD_LABEL: NAME}}
+    return render_manifests(__package__, "web_service.yaml.j2", name=NAME, namespace=namespace, **parts)
+
+
 def run_recovery(context: StepContext, settings: RecoverySettings) -> HpaRecord:
     """Overload the web service, and watch how the autoscaler makes it recover."""
     # It takes long to import the client, which whoever only reads a scenario need not wait for.
     from stowage_testbed.observe.observer import Observer  # noqa: PLC0415
 
-    namespace = context.namespace
-    usage = SimulatedUsage(context.objects, FakeKubelet.of(context.cluster.workdir), namespace)
+    namespace, first = context.namespace, settings.autoscaling.min_replicas
+    kubelet = FakeKubelet(context.cluster.workdir)
+    deployment, autoscaler = make_web_service(namespace, settings)
     with (
         context.cluster.api_client() as api,
         # A journal has one reader, and the context's observer has its own already.
         Observer(api, (PODS, AUTOSCALERS), context.observer.clock) as observer,
-        _deploy(context, settings, usage),
+        _deploy(context, deployment, first),
     ):
         if settings.aligned:
-            await_fresh(
-                partial(_list_readings, api, namespace),
-                settings.autoscaling.min_replicas,
-                timeout_s=float(SCRAPES * settings.timing.resolution_s),
-            )
-        context.objects.create(make_autoscaler(namespace, settings))
-        target = LiveTarget(observer, usage, observer.clock.now())
+            deadline_s = float(SCRAPES * settings.timing.resolution_s)
+            await_fresh(partial(_list_readings, api, namespace), first, timeout_s=deadline_s)
+        context.objects.create(autoscaler)
+        target = LiveTarget(context.objects, kubelet, observer, namespace)
         levels = find(target, settings)
         context.open_window()
         windows = hold(target, settings, levels[-1].clients)
         context.close_window()
-        record = HpaRecord(
-            settings=settings, find=levels, hold=windows, replicas=target.replicas(), pods=target.pod_counts()
-        )
+        record = HpaRecord(settings, levels, windows, target.follow(replicas), target.follow(pod_counts))
         _check_sight(record, observer, namespace)
     return record
 
 
 @contextmanager
-def _deploy(context: StepContext, settings: RecoverySettings, usage: SimulatedUsage) -> Iterator[None]:
+def _deploy(context: StepContext, deployment: Manifest, first: int) -> Iterator[None]:
     """Deploy it, with its first replicas ready and idle; at the end nothing is left."""
-    namespace, first = usage.namespace, settings.autoscaling.min_replicas
+    namespace = context.namespace
 
     def are_ready(state: State) -> ConditionResult:
         ready = sum(pod.ready for pod in state.pods(namespace))
         return ConditionResult(ready == first, f"{ready} of {first} are ready")
 
     try:
-        context.create(make_deployment(namespace, settings))
+        context.create(deployment)
         context.observer.wait_for(f"{first} replicas to be ready", are_ready, timeout_s=READY_S)
         yield
     finally:
         # Of the whole cluster, and so left by whoever clears the namespace.
-        usage.clear()
+        _set_usage(context.objects, {})
         # Without its autoscaler first, the Deployment would be scaled to the last.
         for kind in ("HorizontalPodAutoscaler", "Deployment"):
             context.objects.delete(kind, NAME, namespace=namespace)
@@ -164,11 +159,8 @@ def _check_sight(record: HpaRecord, observer: Observer, namespace: str) -> None:
     )
 
 
-Readings = dict[str, datetime]
-"""When each pod was measured last, by name; whole seconds."""
-
-SCRAPES = 4
-"""A new pod has a reading after its second scrape; twice that is enough."""
+Readings = dict[str, datetime]  # When each pod was measured last, by name; whole seconds
+SCRAPES = 4  # A new pod has a reading after its second scrape; twice that is enough
 
 MARGIN_S = 2.0
 """How old the reading shall be. The autoscaler looks at equal times from its creation: if that came with the scrape,
@@ -200,54 +192,32 @@ def _list_readings(api: ApiClient, namespace: str) -> Readings:
     return {pod["metadata"]["name"]: datetime.fromisoformat(pod["timestamp"]) for pod in answer["items"]}
 
 
-@dataclass(frozen=True, slots=True)
-class SimulatedUsage:
-    """Sets what every pod of a namespace uses from a moment on."""
-
-    objects: Objects
-    kubelet: FakeKubelet
-    namespace: str
-
-    def set(self, cpu_milli: int, nodes: Iterable[str]) -> None:
-        """Let every pod use this much, after booking what was used on these nodes."""
-        self.kubelet.read_meters(nodes)
-        self._write({self.namespace: cpu_milli})
-
-    def clear(self) -> None:
-        """Leave the cluster as it came up: no pod uses anything."""
-        self._write({})
-
-    def _write(self, cpu_milli: dict[str, int]) -> None:
-        # One object is changed, and no pod: schedulers watch pods.
-        self.objects.patch("ClusterResourceUsage", USAGE, {"spec": usage_object(cpu_milli)["spec"]})
+def _set_usage(objects: Objects, cpu_milli: Mapping[str, int]) -> None:
+    """Let every pod of these namespaces use so much from now on, and those of others nothing."""
+    # One object is changed, and no pod: schedulers watch pods.
+    objects.patch("ClusterResourceUsage", USAGE, {"spec": usage_object(cpu_milli)["spec"]})
 
 
-class LiveTarget:
+class LiveTarget(LoadTarget):
     """Follows the pods of a namespace and sets what they use."""
 
-    def __init__(self, observer: Observer, usage: SimulatedUsage, origin: Receipt) -> None:
-        self._observer = observer
-        self._usage = usage
-        self._namespace = usage.namespace
-        self._origin = origin
+    def __init__(self, objects: Objects, kubelet: FakeKubelet, observer: Observer, namespace: str) -> None:
+        self._objects, self._kubelet, self._observer, self._namespace = objects, kubelet, observer, namespace
+        self._origin = observer.clock.now()
         self._changes: list[Change] = list(observer.restart_journal())
 
     def now_s(self) -> float:
-        """Return seconds since the run began."""
         return self._observer.clock.now().seconds_since(self._origin)
 
     def ready(self) -> int:
-        """Return how many pods are ready now."""
         return self._observer.read(self._count_ready)
 
     def use_cpu(self, cpu_milli: int) -> None:
-        """Let every pod use this much CPU from now on."""
         pods = self._observer.read(lambda state: state.all_pods(self._namespace))
-        self._usage.set(cpu_milli, sorted({pod.node for pod in pods if pod.node}))
+        self._kubelet.read_meters(sorted({pod.node for pod in pods if pod.node}))
+        _set_usage(self._objects, {self._namespace: cpu_milli})
 
     def await_change(self, ready: int, until_s: float) -> None:
-        """Return as soon as not ``ready`` pods are ready, or at ``until_s``."""
-
         def changed(state: State) -> ConditionResult:
             now = self._count_ready(state)
             return ConditionResult(now != ready, f"{now} pods are ready")
@@ -257,59 +227,12 @@ class LiveTarget:
             self._observer.wait_for("a change of the ready pods", changed, timeout_s=max(until_s - self.now_s(), 0.0))
 
     def segments(self, start_s: float, end_s: float) -> Sequence[Segment]:
-        """Return the ready pods over a span, to the receipt of every change."""
-        return segments(self.pod_counts(), start_s, end_s)
+        return segments(self.follow(pod_counts), start_s, end_s)
 
-    def pod_counts(self) -> tuple[PodCount, ...]:
-        """Return the pods over time until now."""
-        return pod_counts(self._take(), self._namespace, self._origin)
-
-    def replicas(self) -> tuple[Replicas, ...]:
-        """Return the autoscaler's numbers over time until now."""
-        return replicas(self._take(), self._namespace, self._origin)
-
-    def _take(self) -> list[Change]:
+    def follow(self, read: Callable[[Iterable[Change], str, Receipt], Seen]) -> Seen:
+        """Return what `pod_counts` or `replicas` reads of all changes until now."""
         self._changes += self._observer.take_journal()
-        return self._changes
+        return read(self._changes, self._namespace, self._origin)
 
     def _count_ready(self, state: State) -> int:
         return sum(pod.ready for pod in state.pods(self._namespace))
-
-
-NAME = "php-apache"
-IMAGE = "registry.k8s.io/hpa-example"
-
-
-def make_deployment(namespace: str, settings: RecoverySettings) -> Manifest:
-    """Return the web service's Deployment."""
-    service = settings.service
-    labels = {WORKLOAD_LABEL: NAME}
-    resources = {"requests": {"cpu": f"{service.request_milli}m"}, "limits": {"cpu": f"{service.limit_milli}m"}}
-    pod = {
-        "metadata": {"labels": labels},
-        "spec": {
-            "terminationGracePeriodSeconds": 0,
-            "automountServiceAccountToken": False,
-            "containers": [{"name": NAME, "image": IMAGE, "resources": resources}],
-        },
-    }
-    spec = {"replicas": settings.autoscaling.min_replicas, "selector": {"matchLabels": labels}, "template": pod}
-    return make_manifest("apps/v1", "Deployment", NAME, namespace, spec=spec)
-
-
-def make_autoscaler(namespace: str, settings: RecoverySettings) -> Manifest:
-    """Return the HorizontalPodAutoscaler of that Deployment."""
-    plan = settings.autoscaling
-    target = {"type": "Utilization", "averageUtilization": plan.target_percent}
-    policies = [
-        {"type": unit, "value": value, "periodSeconds": plan.scale_up_period_s}
-        for unit, value in (("Percent", plan.scale_up_percent), ("Pods", plan.scale_up_pods))
-    ]
-    spec = {
-        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": NAME},
-        "minReplicas": plan.min_replicas,
-        "maxReplicas": plan.max_replicas,
-        "metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": target}}],
-        "behavior": {"scaleUp": {"selectPolicy": "Max", "policies": policies}},
-    }
-    return make_manifest("autoscaling/v2", "HorizontalPodAutoscaler", NAME, namespace, spec=spec)

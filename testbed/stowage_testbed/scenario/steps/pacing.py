@@ -8,11 +8,8 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.observe.change import NS_PER_S, ReceiptClock
 from stowage_testbed.scenario.steps.context import StepContext
 
-WRITERS = 4
-"""Requests on their way at a time; one alone sends some 200 a second at most."""
-
-LATE_S = 0.05
-"""From here on an arrival counts as late: less is the machine's own unrest."""
+WRITERS = 4  # Requests on their way at a time; one alone sends some 200 a second at most
+LATE_S = 0.05  # From here on an arrival counts as late: less is the machine's own unrest
 
 
 @dataclass(frozen=True, slots=True)

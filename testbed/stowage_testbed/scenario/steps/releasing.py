@@ -18,8 +18,7 @@ Profile = Literal["default", "deterministic", "optimizer", "optimizer-determinis
 RESERVING_PROFILES: tuple[Profile, ...] = ("optimizer", "optimizer-deterministic")
 """Profiles of the chart with the plugins of plans and reservations."""
 
-QUIET_MARGIN_S = 0.5
-"""Beyond the settle time, in which a trigger that comes again would show itself."""
+QUIET_MARGIN_S = 0.5  # Beyond the settle time, in which a trigger that comes again would show itself
 
 
 def make_manual_plan(metadata: Manifest, *, time_limit_s: float, execution_mode: str = "Execute") -> Manifest:

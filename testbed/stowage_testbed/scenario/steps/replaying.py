@@ -35,11 +35,6 @@ class Replay(Action):
     """Replay what `stowage record` wrote, at the times at which it happened.
 
     A trace brings pods, controllers, scalings, ends and budgets; if the scenario has no nodes, it brings those too.
-
-    Attributes
-    ----------
-    recorded
-        What the file says; none while the scenario's own file is read.
     """
 
     kind = "replay"
@@ -52,6 +47,7 @@ class Replay(Action):
     """Only so many pods, the first ones; without it all."""
     placed: Literal["by-the-scheduler", "as-recorded"] = "by-the-scheduler"
     """Who gives those pods a node that had one when recording began; as recorded they are bound past the scheduler."""
+    # What the trace says; none while the scenario's own file is read.
     recorded: Annotated[RecordedReplay | None, Hidden()] = field(default=None, repr=False)
 
     @property
@@ -73,14 +69,14 @@ class Replay(Action):
             raise StowageError(f"{self.file} was not read; load the scenario from its file")
         if recorded.remark:
             context.report(f"the trace ends early: {recorded.remark}")
-        sender, first = _Sender(context), recorded.first
+        sender = _Sender(context)
 
         def create_first() -> None:
-            for manifest in (*first.objects, *first.pods):
+            for manifest in (*recorded.first_objects, *recorded.first_pods):
                 sender.create(manifest)
 
-        if self.placed == "as-recorded" and first.placed:
-            place_pods(context, first.placed, create_first, timeouts.settle_s(context.scenario))
+        if self.placed == "as-recorded" and recorded.placed:
+            place_pods(context, recorded.placed, create_first, timeouts.settle_s(context.scenario))
         else:
             create_first()
         pacing = pace(context, sender.list_dues(recorded.requests))

@@ -56,18 +56,18 @@ def test_what_happened_happens_again(case: dict[str, Any]) -> None:
         assert made.left == case["left"]
     if "first" in case:
         assert case["first"] == {
-            what: [one["metadata"]["name"] for one in getattr(made.first, what)]
+            what: [one["metadata"]["name"] for one in getattr(made, f"first_{what}")]
             for what in ("nodes", "objects", "pods")
         }
     if "first node" in case:
-        assert made.first.nodes[0]["spec"] == case["first node"]["spec"]
+        assert made.first_nodes[0]["spec"] == case["first node"]["spec"]
     if "wide" in case:
         assert [*map(list, made.wide)] == case["wide"]
         assert [*made.controllers] == case["controllers"]
     if "placed" in case:
-        assert {k: [*v] for k, v in made.first.placed.items()} == case["placed"]
+        assert {k: [*v] for k, v in made.placed.items()} == case["placed"]
     if "first lifetime" in case:
-        annotations = made.first.pods[0]["metadata"]["annotations"]
+        annotations = made.first_pods[0]["metadata"]["annotations"]
         assert annotations[LIFETIME] == case["first lifetime"]
 
 
@@ -76,8 +76,8 @@ def test_on_nodes_of_the_scenario_those_of_the_trace_do_not_come() -> None:
     made = replay(node(0), trace.NodeGone(t=3, name="n1"), came(4))
     without = made.without_nodes()
 
-    assert (len(made.first.nodes), made.nodes) == (1, ("n1",))
-    assert (without.first.nodes, without.nodes) == ((), ())
+    assert (len(made.first_nodes), made.nodes) == (1, ("n1",))
+    assert (without.first_nodes, without.nodes) == ((), ())
     assert [(one.at_s, one.kind) for one in without.requests] == [(4, "Pod")]
 
 

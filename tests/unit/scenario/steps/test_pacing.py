@@ -14,7 +14,7 @@ import pytest
 from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.observe.change import NS_PER_S, ReceiptClock
-from stowage_testbed.scenario.arrivals.recorded import FirstState, RecordedReplay, Request
+from stowage_testbed.scenario.arrivals.recorded import RecordedReplay, Request
 from stowage_testbed.scenario.steps.context import StepContext
 from stowage_testbed.scenario.steps.pacing import Due, Pacer, Pacing, note_lateness, pace
 from stowage_testbed.scenario.steps.replaying import Replay
@@ -156,10 +156,10 @@ def manifest(name: str, kind: str = "Pod", **spec: Any) -> dict[str, Any]:
     return {"kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
-def replay(server: Server, first: FirstState, *requests: Request, said: list[str] | None = None) -> StepContext:
+def replay(server: Server, *requests: Request, said: list[str] | None = None, **first: Any) -> StepContext:
     context: Any = a_context([] if said is None else said, allowed_s=10.0)
     context.objects, context.create, context.namespace = server, server.create, "run"
-    Replay("trace.jsonl", recorded=RecordedReplay(first, requests, 3, {}, ())).carry_out(context)
+    Replay("trace.jsonl", recorded=RecordedReplay(requests, pods=3, **first)).carry_out(context)
     return cast("StepContext", context)
 
 
@@ -167,8 +167,8 @@ def test_what_was_there_is_made_in_order_before_anything_happens() -> None:
     """Objects before pods; all of it in the run's namespace that is in any."""
     server = Server()
     volume = manifest("v", "PersistentVolume", claimRef={"name": "c"})
-    first = FirstState((), (volume,), (manifest("p"),))
-    replay(server, first, Request(0, "create", "Node", "n", manifest("n", "Node")))
+    request = Request(0, "create", "Node", "n", manifest("n", "Node"))
+    replay(server, request, first_objects=(volume,), first_pods=(manifest("p"),))
 
     # Pods on a node with another's lease would not be played for most of a minute.
     lease = "delete the lease of n in kube-node-lease"
@@ -183,7 +183,6 @@ def test_what_is_done_to_one_object_keeps_its_order() -> None:
     server = Server(slow=frozenset({"create p"}))
     replay(
         server,
-        FirstState(),
         Request(0, "create", "Pod", "p", manifest("p")),
         Request(0, "create", "Pod", "q", manifest("q")),
         Request(0, "patch", "v1/Pod", "p"),
@@ -200,9 +199,9 @@ def test_what_a_quota_refuses_is_counted_and_anything_else_ends_the_replay() -> 
     change = Request(0, "patch", "apps/v1/Deployment", "q")
     server = Server(refusals={"create p": 403, "patch q": 404})
     said: list[str] = []
-    context = replay(server, FirstState(), pod, change, said=said)
+    context = replay(server, pod, change, said=said)
 
     assert context.facts["refused"] == 2
     assert any("2 requests of the trace were refused" in one for one in said)
     with pytest.raises(ApiRefusedError):
-        replay(Server(refusals={"create p": 422}), FirstState(), pod)
+        replay(Server(refusals={"create p": 422}), pod)

@@ -40,10 +40,12 @@ Acts = list[Callable[[], object]]
 
 def a_context(observer: Any, *, cluster: Any = None, objects: Any = None, harness: Harness | None = None) -> Execution:
     """Return what carries steps out on one node."""
-    run: Any = SimpleNamespace(cluster=cluster, api=ApiClient(), observer=observer, report=lambda _text: None)
+    run: Any = SimpleNamespace(
+        cluster=cluster, api=ApiClient(), observer=observer, namespace="ns", report=lambda _text: None
+    )
     pool = NodePool("node", 1, size(1000, 1 << 30))
     scenario = Scenario("steps/one", "A test.", (pool,), ())
-    context = Execution(run, scenario, "ns", run, harness or Harness())
+    context = Execution(run, scenario, run, harness or Harness())
     context.objects = objects
     return context
 
