@@ -15,7 +15,7 @@ from stowage_optimizer.model.decode.options import decode_options
 from stowage_optimizer.model.decode.snapshot import decode_snapshot
 from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.stages.pipeline import Packings, solve
-from stowage_optimizer.strategies.registry import shipped_strategies
+from stowage_optimizer.strategies.registry import available_strategies
 from stowage_optimizer.verify import verify_plan
 from stowage_testbed.simulate.process import SchedulerVerifier, find_profile
 
@@ -102,7 +102,7 @@ def _verdict(case: Case, plan: pb.Plan, faults: list[str], *, proved: bool, tier
 
 
 def _answer(snapshot: pb.Snapshot, asked: pb.SolveOptions) -> pb.Plan:
-    strategies, issues = shipped_strategies(), Issues()
+    strategies, issues = available_strategies(), Issues()
     model = decode_snapshot(snapshot, issues)
     options = decode_options(
         asked, issues, strategies=strategies, default_time_limit_s=asked.time_limit_s, default_workers=1
