@@ -38,8 +38,8 @@ type rehearser interface {
 	Replay(ctx context.Context, of *plan.Plan) (rehearsal.Outcome, error)
 	// Empty tries what another scheduler would do.
 	Empty(ctx context.Context, nodes []rehearsal.Emptied, closed []string, taint v1.Taint) (rehearsal.Drained, error)
-	// FreeOn is the room on the nodes, pods whose binding is under way counted.
-	FreeOn(ctx context.Context, nodes []string) (map[string]resources.Vector, error)
+	// Free is the room on the nodes, pods whose binding is under way counted.
+	Free(ctx context.Context, nodes ...string) (map[string]resources.Vector, error)
 }
 
 // parts are the dependencies that tests replace.
@@ -113,6 +113,7 @@ func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handl
 		p.wakeUp()
 	}
 	p.view = newView(handle, args, p.inFlight)
+	p.book = p.view.book
 	p.view.now = with.clock.Now
 	p.waiting.Waits = p.view.exists
 	pods := handle.SharedInformerFactory().Core().V1().Pods().Informer()

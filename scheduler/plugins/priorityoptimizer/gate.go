@@ -70,7 +70,8 @@ func (p *Plugin) joinsNextSolve(pod *v1.Pod) bool {
 		return false
 	}
 	_, condition := podutil.GetPodCondition(&pod.Status, v1.PodScheduled)
-	return condition == nil && p.trigger.join(pod.UID, snapshot.SignatureOf(pod), pod.CreationTimestamp.Time, p.hold.longest)
+	return condition == nil && p.trigger.join(pod.UID, snapshot.SignatureOf(pod, p.book.Needs(pod)),
+		pod.CreationTimestamp.Time, p.hold.longest)
 }
 
 // release activates the pods whose reason to wait may be over.

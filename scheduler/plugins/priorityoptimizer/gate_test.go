@@ -79,7 +79,7 @@ func TestStreamOfPodsDoesNotDelayAPodBeyondTheHold(t *testing.T) {
 	p := testPlugin(clock, pace{kind: TriggerOnUnschedulable, settle: time.Second})
 	p.hold.longest = 2 * time.Second
 	first, tried := testPod("first", 1, 0), testPod("tried", 1, 0)
-	p.trigger.mark(tried.UID, snapshot.SignatureOf(tried), clock.Now())
+	p.trigger.mark(tried.UID, snapshot.SignatureOf(tried, p.book.Needs(tried)), clock.Now())
 	began := clock.Now()
 	for i := range 50 {
 		p.PreEnqueue(t.Context(), testPod(fmt.Sprintf("p%d", i), 1, 0))
@@ -104,12 +104,12 @@ func TestReplacementWithRoomDoesNotWaitForTheNextSolve(t *testing.T) {
 	p := testPlugin(clock, pace{kind: TriggerOnUnschedulable, settle: time.Second})
 	pod, other := testPod("planned", 1, 0), testPod("planned", 1, 0)
 	other.UID = "other"
-	room := map[string]resources.Vector{"n1": resources.OfPod(pod)}
+	room := map[string]resources.Vector{"n1": p.book.Needs(pod)}
 	placed := &snapshot.Pod{Object: pod, Owner: pod.OwnerReferences[0].UID, Class: (snapshot.Classes{}).ID(pod)}
 	execution := executor.New(&plan.Plan{Placements: []plan.Step{{To: "n1", Pod: placed}}}, room, 0)
 	execution.Ready(room, func(types.UID) bool { return false })
 	p.execution.Store(execution)
-	p.trigger.mark(other.UID, snapshot.SignatureOf(other), clock.Now())
+	p.trigger.mark(other.UID, snapshot.SignatureOf(other, p.book.Needs(other)), clock.Now())
 
 	if status := p.PreEnqueue(t.Context(), pod); !status.IsSuccess() {
 		t.Errorf("PreEnqueue: %s", status.Message())

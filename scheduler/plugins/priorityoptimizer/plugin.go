@@ -27,6 +27,7 @@ type Plugin struct {
 	activator fwk.PodActivator
 	logger    klog.Logger
 
+	book     *resources.Book
 	view     *view
 	trigger  *trigger
 	hold     *hold
@@ -125,7 +126,7 @@ func (p *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod,
 	if len(seen.outstanding) == 0 && len(seen.vacated) == 0 {
 		return nil, fwk.NewStatus(fwk.Skip)
 	}
-	seen.requests = resources.OfPod(pod)
+	seen.requests = p.book.Needs(pod)
 	return nil, nil
 }
 
@@ -135,7 +136,7 @@ func (p *Plugin) freeOn(name string) resources.Vector {
 	if err != nil {
 		return resources.Vector{}
 	}
-	return resources.FreeOn(node)
+	return p.book.Free(node)
 }
 
 // Filter keeps pods outside the plan off the nodes where they would take room that the plan still needs, and off those
@@ -144,7 +145,7 @@ func (p *Plugin) Filter(_ context.Context, state fwk.CycleState, pod *v1.Pod, no
 	seen := p.stateOf(state)
 	name := node.Node().Name
 	needed, some := seen.outstanding[name]
-	if !seen.vacated.Has(name) && (!some || seen.requests.FitsIn(resources.FreeOn(node).Minus(needed))) {
+	if !seen.vacated.Has(name) && (!some || seen.requests.FitsIn(p.book.Free(node).Minus(needed))) {
 		return nil
 	}
 	if !seen.restricted.Swap(true) && snapshot.IsInGroup(pod) {
@@ -167,7 +168,7 @@ func (p *Plugin) PostFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod
 	if snapshot.IsInGroup(pod) {
 		return nil, fwk.NewStatus(fwk.Unschedulable)
 	}
-	p.trigger.mark(pod.UID, snapshot.SignatureOf(pod), pod.CreationTimestamp.Time)
+	p.trigger.mark(pod.UID, snapshot.SignatureOf(pod, p.book.Needs(pod)), pod.CreationTimestamp.Time)
 	p.wakeUp()
 	return nil, fwk.NewStatus(fwk.Unschedulable, "marked for the optimiser")
 }

@@ -52,6 +52,7 @@ type Plugin struct {
 	Args *Args
 
 	handle fwk.Handle
+	book   *resources.Book
 	ledger *reservation.Ledger
 	// arrivals binds the pods of plans, with a rate limit of its own: plans must not slow down other pods, nor other
 	// pods the plans. It is nil where no pods are bound.
@@ -84,7 +85,7 @@ func New(object runtime.Object, handle fwk.Handle, ledger *reservation.Ledger, r
 	if err != nil {
 		return nil, err
 	}
-	p := &Plugin{waiting: waiting.Table{Clock: clock.RealClock{}}, Args: args, handle: handle, ledger: ledger, rehearsal: rehearsal}
+	p := &Plugin{waiting: waiting.Table{Clock: clock.RealClock{}}, Args: args, handle: handle, book: resources.NewBook(handle), ledger: ledger, rehearsal: rehearsal}
 	if config := handle.KubeConfig(); config != nil && !rehearsal {
 		own := rest.CopyConfig(config)
 		own.RateLimiter = nil
@@ -147,7 +148,7 @@ func (p *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
 // Filter keeps the pod out of what is held against it.
 func (p *Plugin) Filter(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
 	found := stateOf(cycle)
-	if found == nil || hasRoomBeside(found.view, pod, node) {
+	if found == nil || p.hasRoomBeside(found.view, pod, node) {
 		return nil
 	}
 	found.mu.Lock()
@@ -159,9 +160,9 @@ func (p *Plugin) Filter(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, no
 	return fwk.NewStatus(fwk.Unschedulable, string(reasonReserved))
 }
 
-func hasRoomBeside(view *reservation.View, pod *v1.Pod, node fwk.NodeInfo) bool {
+func (p *Plugin) hasRoomBeside(view *reservation.View, pod *v1.Pod, node fwk.NodeInfo) bool {
 	held, some := view.Held(node.Node().Name)
-	return !some || resources.OfPod(pod).FitsIn(resources.FreeOn(node).Minus(held))
+	return !some || p.book.Needs(pod).FitsIn(p.book.Free(node).Minus(held))
 }
 
 // PostFilter remembers a pod that may find a node once the reservations have changed. It makes no room.
@@ -190,7 +191,7 @@ func (p *Plugin) Score(_ context.Context, cycle fwk.CycleState, _ *v1.Pod, node 
 	for _, offer := range found.view.Offers()[node.Node().Name] {
 		left = left.Plus(offer.Left)
 	}
-	return int64(1000 * left.ShareOf(resources.OfList(node.Node().Status.Allocatable))), nil
+	return int64(1000 * left.ShareOf(p.book.Capacity(node.Node()))), nil
 }
 
 // ScoreExtensions returns the plugin: scores are relative to the best.
@@ -224,7 +225,7 @@ func (p *Plugin) Reserve(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, n
 		if err != nil {
 			return fwk.AsStatus(err)
 		}
-		if !hasRoomBeside(now.view, pod, info) {
+		if !p.hasRoomBeside(now.view, pod, info) {
 			p.waiting.Put(pod, reasonReserved, sets.New(node))
 			return fwk.NewStatus(fwk.Unschedulable, string(reasonReserved))
 		}
