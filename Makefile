@@ -52,7 +52,7 @@ go_test = go test -trimpath -ldflags=-X=tests.inputs=$$(cd .. && ci/content-hash
 help: ## List the targets.
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
 
-$(READY): requirements.lock pyproject.toml optimizer/pyproject.toml ci/python-environment
+$(READY): requirements.lock pyproject.toml optimizer/pyproject.toml benchmarks/strategies/pyproject.toml ci/python-environment
 	@ci/python-environment $(VENV)
 	@touch $@
 
@@ -280,8 +280,9 @@ verify-proto: $(READY) devtools ## Check that the generated code is that of the 
 
 .PHONY: lock
 lock: $(READY) ## Resolve the Python dependencies anew, with hashes and without addresses.
-	@uv pip compile pyproject.toml optimizer/pyproject.toml --no-emit-package stowage-optimizer --group dev --group docs \
-	  --extra containers --extra sweep --extra z3 --upgrade --generate-hashes --no-emit-index-url \
+	@uv pip compile pyproject.toml optimizer/pyproject.toml benchmarks/strategies/pyproject.toml \
+	  --no-emit-package stowage-optimizer --no-emit-package stowage-strategies --group dev --group docs \
+	  --extra containers --extra sweep --upgrade --generate-hashes --no-emit-index-url \
 	  --no-header --no-annotate --python-version 3.11 -o requirements.lock -q
 	@uv pip compile optimizer/pyproject.toml --constraint requirements.lock --generate-hashes --no-emit-index-url \
 	  --no-header --no-annotate --python-version 3.11 -o ci/images/optimizer/requirements.lock -q

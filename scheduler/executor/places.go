@@ -102,6 +102,9 @@ func (e *Execution) kindOf(pod *v1.Pod) (kind snapshot.Kind, concerned bool) {
 // Plans says whether the plan has an open place for the pod, whatever room there is now. It costs the same for any plan:
 // the scheduling queue asks it about each waiting pod at each event.
 func (e *Execution) Plans(pod *v1.Pod) bool {
+	if e == nil {
+		return false
+	}
 	kind, concerned := e.kindOf(pod)
 	if !concerned {
 		return false
@@ -112,14 +115,21 @@ func (e *Execution) Plans(pod *v1.Pod) bool {
 }
 
 // Nodes are those on which the plan has a place for the pod, and room. planned is false for a pod that the plan does not
-// concern. A planned pod without nodes has to wait. free is the room that a node has now.
+// concern. A planned pod without nodes has to wait. free is the room that a node has now; nil for what it had at the last
+// call of Ready.
 func (e *Execution) Nodes(pod *v1.Pod, free func(node string) resources.Vector) (nodes []string, planned bool) {
+	if e == nil {
+		return nil, false
+	}
 	kind, concerned := e.kindOf(pod)
 	if !concerned {
 		return nil, false
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if free == nil {
+		free = func(node string) resources.Vector { return e.free[node] }
+	}
 	return e.nodesOf(kind, free), e.open[kind] > 0
 }
 

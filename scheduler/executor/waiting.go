@@ -98,7 +98,7 @@ func (e *Execution) Waiting() map[string]*v1.Pod {
 }
 
 // Ready are the waiting pods that can take an open place now, by UID: no more of a kind than have room. free is the room
-// on the nodes of the plan, which MustWait uses until the next call; the caller must not change it.
+// on the nodes of the plan, which Nodes uses until the next call; the caller must not change it.
 func (e *Execution) Ready(free map[string]resources.Vector, binding func(types.UID) bool) map[string]*v1.Pod {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -149,15 +149,4 @@ func (e *Execution) placesWithRoom(kind snapshot.Kind, left map[string]resources
 		}
 	}
 	return count
-}
-
-// MustWait says whether the plan has open places for the pod, but it could take none at the last call of Ready.
-func (e *Execution) MustWait(pod *v1.Pod) bool {
-	kind, concerned := e.kindOf(pod)
-	if !concerned {
-		return false
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.open[kind] > 0 && len(e.nodesOf(kind, func(node string) resources.Vector { return e.free[node] })) == 0
 }

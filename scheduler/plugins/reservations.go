@@ -19,6 +19,7 @@ import (
 	"github.com/stowage/stowage/scheduler/rehearsal"
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/reservation/controller"
+	"github.com/stowage/stowage/scheduler/resources"
 )
 
 const (
@@ -53,7 +54,7 @@ func (i *Installation) startReservations(
 		return false, err
 	}
 	from := reservation.Informers{Reservations: reservation.NewInformer(made), Plans: plans,
-		Pods: handle.SharedInformerFactory().Core().V1().Pods().Informer()}
+		Pods: handle.SharedInformerFactory().Core().V1().Pods().Informer(), Book: resources.NewBook(handle)}
 	reservationController := controller.New(controller.Parts{
 		Clock: clock.RealClock{}, Store: reservation.NewStore(made), Ledger: i.ledger, Placer: rehearsers[first],
 		Informer: from.Reservations, Recorder: handle.EventRecorder(), Retention: i.reserving[first].Args.Retention(),

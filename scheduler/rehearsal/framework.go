@@ -26,6 +26,7 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	"github.com/stowage/stowage/scheduler/internal/minor"
+	"github.com/stowage/stowage/scheduler/resources"
 )
 
 // Cache is the scheduler's cache of the cluster.
@@ -37,6 +38,7 @@ type Cache interface {
 type Framework struct {
 	cache     Cache
 	framework framework.Framework
+	book      *resources.Book
 
 	mu       sync.Mutex
 	snapshot *cache.Snapshot
@@ -80,7 +82,7 @@ func NewFramework(ctx context.Context, of Profile, known Cache) (*Framework, err
 	if err != nil {
 		return nil, fmt.Errorf("rehearsing profile %s: %w", of.Configuration.SchedulerName, err)
 	}
-	return &Framework{cache: known, framework: built, snapshot: snapshot, lister: seen}, nil
+	return &Framework{cache: known, framework: built, book: resources.NewBook(built), snapshot: snapshot, lister: seen}, nil
 }
 
 // update takes a new snapshot; the caller holds the lock.

@@ -116,40 +116,22 @@ func (f *Framework) best(ctx context.Context, state fwk.CycleState, pod *v1.Pod,
 	return best.Name, nil
 }
 
-// Free is the room on every node, pods whose binding is under way counted.
-func (f *Framework) Free(ctx context.Context) (map[string]resources.Vector, error) {
+// Free is the room on the named nodes, or on every node if there are no names, pods whose binding is under way counted. A
+// node that is gone is left out.
+func (f *Framework) Free(ctx context.Context, names ...string) (map[string]resources.Vector, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.update(ctx); err != nil {
 		return nil, err
 	}
-	nodes, err := f.snapshot.NodeInfos().List()
-	if err != nil {
-		return nil, err
-	}
-	free := make(map[string]resources.Vector, len(nodes))
-	for _, node := range nodes {
-		free[node.Node().Name] = resources.FreeOn(node)
-	}
-	return free, nil
-}
-
-// FreeOn is the room on the named nodes; a node that is gone is left out.
-func (f *Framework) FreeOn(ctx context.Context, nodes []string) (map[string]resources.Vector, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err := f.update(ctx); err != nil {
-		return nil, err
-	}
-	return freeOn(f.snapshot.NodeInfos(), nodes), nil
-}
-
-func freeOn(known fwk.NodeInfoLister, names []string) map[string]resources.Vector {
-	free := make(map[string]resources.Vector, len(names))
-	for _, name := range names {
-		if node, err := known.Get(name); err == nil {
-			free[name] = resources.FreeOn(node)
+	if len(names) == 0 {
+		nodes, err := f.snapshot.NodeInfos().List()
+		if err != nil {
+			return nil, err
+		}
+		for _, node := range nodes {
+			names = append(names, node.Node().Name)
 		}
 	}
-	return free
+	return f.book.FreeOn(f.snapshot.NodeInfos(), names), nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
@@ -109,6 +110,7 @@ func (a *arrival) waitsForItsNode(on *clusterCopy) bool {
 
 // replay drives an execution of the plan as the plugin does, on a copy of the cluster instead of an API server.
 type replay struct {
+	book      *resources.Book
 	cluster   *clusterCopy
 	execution *executor.Execution
 	arrivals  []*arrival
@@ -125,7 +127,7 @@ func (f *Framework) newReplay(of *plan.Plan) (*replay, error) {
 		return nil, err
 	}
 	f.lister.SharedLister = cluster
-	r := &replay{cluster: cluster, gone: map[types.UID]bool{}}
+	r := &replay{cluster: cluster, book: f.book, gone: map[types.UID]bool{}}
 	expect := func(pod *snapshot.Pod, node string, leaves types.UID) {
 		r.arrivals = append(r.arrivals, &arrival{of: pod, pod: unbound(pod.Object, leaves), node: node, leaves: leaves})
 	}
@@ -136,9 +138,11 @@ func (f *Framework) newReplay(of *plan.Plan) (*replay, error) {
 		expect(placement.Pod, placement.To, "")
 	}
 	r.nodes = of.Nodes()
-	r.execution = executor.New(of, freeOn(r.cluster, r.nodes), 0)
+	r.execution = executor.New(of, r.free(), 0)
 	return r, nil
 }
+
+func (r *replay) free() map[string]resources.Vector { return r.book.FreeOn(r.cluster, r.nodes) }
 
 // unbound is the pod as the scheduler will see it: the waiting pod itself, or the replacement
 // that a pod's controller creates.
@@ -174,13 +178,13 @@ func (r *replay) run(ctx context.Context) ([]Refusal, error) {
 
 // unblock allows the early eviction of one waiting pod of each cycle.
 func (r *replay) unblock() bool {
-	uids := r.execution.Unblock(freeOn(r.cluster, r.nodes))
+	uids := r.execution.Unblock(r.free())
 	r.early = append(r.early, uids...)
 	return len(uids) > 0
 }
 
 func (r *replay) evict(ctx context.Context) (some bool, err error) {
-	for _, departure := range r.execution.Next(freeOn(r.cluster, r.nodes)) {
+	for _, departure := range r.execution.Next(r.free()) {
 		uid := departure.Pod.Object.UID
 		if err := r.cluster.leave(ctx, departure.Pod.Object, departure.Pod.Node); err != nil {
 			return false, err
@@ -238,7 +242,7 @@ func (r *replay) refusals() ([]Refusal, error) {
 		return nil, nil
 	}
 	var refused, noRoom []Refusal
-	free := freeOn(r.cluster, r.nodes)
+	free := r.free()
 	for _, one := range r.arrivals {
 		if one.status == nil || one.status.IsSuccess() {
 			continue

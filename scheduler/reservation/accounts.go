@@ -39,7 +39,7 @@ func (l *Ledger) Observe(pod *v1.Pod) {
 		l.Release(pod.UID)
 		return
 	}
-	requests := resources.OfPod(pod)
+	requests := l.book.Needs(pod)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.isGone(taken.UID) {

@@ -14,6 +14,9 @@ import (
 // Ledger contains what is reserved on every node, by Reservations and for the pods of plans, and what pods have taken of
 // it. It is safe for concurrent use, and keeps nothing that a caller could change.
 type Ledger struct {
+	// book is nil before Watch.
+	book *resources.Book
+
 	mu sync.RWMutex
 	// entries are the reservations that have a node, onNode those of each node.
 	entries map[types.UID]*entry
@@ -63,7 +66,7 @@ func NewLedger() *Ledger {
 
 // Put enters a reservation as it is now. One that has no node, has failed or has been removed holds nothing.
 func (l *Ledger) Put(record *Record) {
-	now := entryOf(record)
+	now := l.entryOf(record)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.isGone(record.UID()) {
@@ -83,13 +86,13 @@ func (l *Ledger) Put(record *Record) {
 }
 
 // entryOf is nil for a reservation that holds nothing.
-func entryOf(record *Record) *entry {
+func (l *Ledger) entryOf(record *Record) *entry {
 	status := &record.Status
 	if status.Phase != Available && status.Phase != Waiting || status.NodeName == "" {
 		return nil
 	}
 	return &entry{uid: record.UID(), name: record.Name(), node: status.NodeName, generation: record.Generation(),
-		priority: record.Priority(), open: status.Phase == Available, capacity: record.Requests(),
+		priority: record.Priority(), open: status.Phase == Available, capacity: l.Requests(record),
 		owners: parseOwners(record.Spec.Owners)}
 }
 
@@ -115,6 +118,9 @@ func (l *Ledger) replace(was, now *entry) {
 		l.owners.add(now)
 	}
 }
+
+// Requests is what a reservation is to hold.
+func (l *Ledger) Requests(record *Record) resources.Vector { return l.book.Needs(record.Pod()) }
 
 // Withdraw removes a reservation that may be entered again.
 func (l *Ledger) Withdraw(uid types.UID) {
@@ -205,7 +211,7 @@ func (l *Ledger) OwnerLabels() sets.Set[string] {
 // HasRoom says whether what is still held of the reservation is free on its node, beside what is
 // held of all others there.
 func (l *Ledger) HasRoom(record *Record, free resources.Vector) bool {
-	capacity, node := record.Requests(), record.Status.NodeName
+	capacity, node := l.Requests(record), record.Status.NodeName
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	for uid, one := range l.onNode[node] {
@@ -231,7 +237,7 @@ func (l *Ledger) left(one *entry) resources.Vector {
 // Take gives the pod its place of a plan on the node, or lets it take from the reservation there that it fills most. ok
 // is false if there is none for it.
 func (l *Ledger) Take(pod *v1.Pod, node string) (taken Taken, ok bool) {
-	requests := resources.OfPod(pod)
+	requests := l.book.Needs(pod)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for uid, plan := range l.plans {

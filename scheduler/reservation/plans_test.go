@@ -28,7 +28,7 @@ import (
 // moved is the place of a replacement of an app's pod, placed that of a pod itself. Both have priority 5.
 func moved(node, cpu, app string) reservation.Arrival {
 	return reservation.Arrival{Node: node, Controller: types.UID("rs-" + app), Namespace: "ns", Priority: 5,
-		Requests: resources.OfPod(podOf(app, "", cpu, 5))}
+		Requests: (*resources.Book)(nil).Needs(podOf(app, "", cpu, 5))}
 }
 
 func placed(node, cpu, app, pod string) reservation.Arrival {

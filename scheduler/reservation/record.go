@@ -13,7 +13,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/stowage/stowage/scheduler/customobject"
-	"github.com/stowage/stowage/scheduler/resources"
 )
 
 // DefaultTTL is how long a reservation lasts by default.
@@ -26,9 +25,6 @@ var objectType = customobject.Type{Resource: Resource, Kind: Kind}
 type Record struct {
 	customobject.Object[Spec, Status]
 }
-
-// Requests is what the reservation is to hold.
-func (r *Record) Requests() resources.Vector { return resources.OfPod(r.Pod()) }
 
 // Pod is the pod with which plugins choose a node for the reservation.
 func (r *Record) Pod() *v1.Pod {

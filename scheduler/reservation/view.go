@@ -33,7 +33,7 @@ type Offer struct {
 func (l *Ledger) For(pod *v1.Pod, rehearsal bool) *View {
 	v := &View{ledger: l, pod: pod.UID, priority: corev1helpers.PodPriority(pod), rehearsal: rehearsal,
 		own: sets.New[types.UID](), plans: sets.New[types.UID]()}
-	requests := resources.OfPod(pod)
+	requests := l.book.Needs(pod)
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	l.owners.each(pod, func(uid types.UID) {

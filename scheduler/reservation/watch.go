@@ -10,17 +10,20 @@ import (
 
 	"github.com/stowage/stowage/scheduler/customobject"
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/resources"
 )
 
 // Informers are the sources of the ledger.
 type Informers struct {
 	Reservations, Plans, Pods cache.SharedIndexInformer
+	Book                      *resources.Book
 }
 
 // Watch updates the ledger from the informers, in every process, so that one that begins to lead already knows what is
 // reserved. changed is called without any lock after each change of a reservation, and when a pod that took from one is
 // gone. The returned function says whether the ledger contains all objects that existed at the start.
 func (l *Ledger) Watch(logger klog.Logger, from Informers, changed func()) (synced func() bool, err error) {
+	l.book = from.Book
 	reservations, err := from.Reservations.AddEventHandler(eachRecord(logger, func(record *Record) {
 		l.Put(record)
 		changed()

@@ -45,7 +45,7 @@ func TestRequestsBeyondAnyMachineAreNotCountable(t *testing.T) {
 		if got := Countable(pod); got != c.countable {
 			t.Errorf("%s of %s: countable is %t", c.amount, c.name, got)
 		}
-		if of := OfPod(pod); of.cpuMilli < 0 || of.memoryBytes < 0 || of.ephemeralStorageBytes < 0 {
+		if of := (*Book)(nil).Needs(pod); of.cpuMilli < 0 || of.memoryBytes < 0 || of.ephemeralStorageBytes < 0 {
 			t.Errorf("%s of %s is %+v, less than nothing", c.amount, c.name, of)
 		}
 	}
@@ -68,9 +68,9 @@ func TestReadingAPodsRequestsDoesNotChangeThePod(t *testing.T) {
 			Resources: &v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceMemory: resource.MustParse(amount)}},
 			Overhead:  v1.ResourceList{v1.ResourceMemory: resource.MustParse("8")},
 		}}
-		before, first := pod.DeepCopy(), OfPod(pod)
+		before, first := pod.DeepCopy(), (*Book)(nil).Needs(pod)
 
-		if second := OfPod(pod); second.memoryBytes != first.memoryBytes {
+		if second := (*Book)(nil).Needs(pod); second.memoryBytes != first.memoryBytes {
 			t.Errorf("%s and an overhead of 8 are %d, then %d", amount, first.memoryBytes, second.memoryBytes)
 		}
 		if !apiequality.Semantic.DeepEqual(before, pod) {

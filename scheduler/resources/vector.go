@@ -21,13 +21,7 @@ type Vector struct {
 	extended              map[string]int64
 }
 
-// OfPod is what a pod asks for as the scheduler counts it: init containers, sidecars, pod-level
-// requests, resizes in progress and overhead. The pod itself counts as one.
-func OfPod(pod *v1.Pod) Vector {
-	return OfList(ListOf(pod)).WithPods(1)
-}
-
-// ListOf is the same as a resource list, without the pod itself.
+// ListOf is what the pod's own spec and status ask for, without the pod itself.
 func ListOf(pod *v1.Pod) v1.ResourceList {
 	return RequestsOf(pod, resourcehelper.PodResourcesOptions{
 		UseStatusResources: true,
@@ -47,7 +41,7 @@ func RequestsOf(pod *v1.Pod, options resourcehelper.PodResourcesOptions) v1.Reso
 	return resourcehelper.PodRequests(pod, options)
 }
 
-// OfList reads a resource list, for example a node's allocatable. What is beyond 64 bits is counted as the
+// OfList reads a resource list. What is beyond 64 bits is counted as the
 // scheduler counts it, but never as less than nothing.
 func OfList(list v1.ResourceList) Vector {
 	var vector Vector

@@ -13,11 +13,12 @@ import (
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
-// Cache keeps results that depend on a single object from one snapshot to the next. Informers never change an object,
-// they replace it, so an object is identified by its address. Each Build drops the objects that it did not see. The zero
-// value is ready for use, also by several goroutines.
+// Cache keeps results that depend on a single pod, node or controller from one snapshot to the next, and on what the book
+// reads for it. Each Build drops the objects that it did not see. The zero value is ready for use, also by several
+// goroutines.
 type Cache struct {
 	mu    sync.Mutex
+	book  *resources.Book
 	pods  map[types.UID]*known
 	nodes map[string]*knownNode
 	// owners are by the UIDs of controllers.
@@ -33,6 +34,7 @@ type Cache struct {
 // known is what is cached for a pod.
 type known struct {
 	pod *v1.Pod
+	key resources.Key
 	// controller is nil if it has none.
 	controller *metav1.OwnerReference
 	requests   resources.Vector
@@ -46,7 +48,7 @@ type known struct {
 
 // knownNode is what is cached for a node.
 type knownNode struct {
-	node        *v1.Node
+	key         resources.Key
 	allocatable resources.Vector
 	message     *contract.Node
 	size        int
@@ -64,8 +66,9 @@ type knownOwner struct {
 }
 
 // begin starts a round and locks the cache; end ends both.
-func (c *Cache) begin() {
+func (c *Cache) begin(book *resources.Book) {
 	c.mu.Lock()
+	c.book = book
 	c.round++
 	if c.pods == nil {
 		c.pods, c.nodes, c.owners = map[types.UID]*known{}, map[string]*knownNode{}, map[types.UID]*knownOwner{}
@@ -101,9 +104,10 @@ func (c *Cache) of(pods []*v1.Pod) []*known {
 			c.pods[pod.UID] = found
 			added = append(added, found)
 		}
-		if found.pod != pod {
-			*found = known{pod: pod, controller: metav1.GetControllerOfNoCopy(pod), requests: resources.OfPod(pod),
-				spec: specOf(pod), reads: labelsReadBy(pod)}
+		if key := c.book.PodKey(pod); found.key != key {
+			needs := c.book.Needs(pod)
+			*found = known{pod: pod, key: key, controller: metav1.GetControllerOfNoCopy(pod), requests: needs,
+				spec: specOf(pod, needs), reads: labelsReadBy(pod)}
 		}
 		found.round = c.round
 	}
@@ -121,21 +125,29 @@ func (c *Cache) of(pods []*v1.Pod) []*known {
 }
 
 func (c *Cache) ofNode(node *v1.Node) *knownNode {
-	found := c.nodes[node.Name]
-	if found == nil || found.node != node {
-		message := nodeMessage(node)
+	found, key := c.nodes[node.Name], c.book.NodeKey(node)
+	if found == nil || found.key != key {
+		capacity := c.book.Capacity(node)
+		message := nodeMessage(node, capacity)
 		_, sent := marshalled(message)
 		if !sent {
 			// Kubernetes does not validate the names of a node's resources. No pods are sent to such a node.
 			message = &contract.Node{Name: node.Name, Allocatable: &contract.Resources{}, Unschedulable: true,
 				IrremovableReason: message.IrremovableReason}
 		}
-		found = &knownNode{node: node, allocatable: resources.OfList(node.Status.Allocatable), message: message,
+		found = &knownNode{key: key, allocatable: capacity, message: message,
 			size: proto.Size(message), state: nodeLine(message), unsent: !sent}
 		c.nodes[node.Name] = found
 	}
 	found.round = c.round
 	return found
+}
+
+// NodeState is the state of a node as it is in snapshots.
+func (c *Cache) NodeState(book *resources.Book, node *v1.Node) string {
+	c.begin(book)
+	defer c.mu.Unlock()
+	return c.ofNode(node).state
 }
 
 // ownerOf looks each controller up once a round.
@@ -159,7 +171,7 @@ func (c *Cache) ownerOf(in Workloads, namespace string, ref *metav1.OwnerReferen
 // use sets the labels that distinguish classes.
 func (c *Cache) use(labels readLabels) Classes {
 	if c.version == 0 || !c.classes.labels.equal(labels) {
-		c.classes = Classes{labels}
+		c.classes = Classes{labels, c.book}
 		c.version++
 	}
 	return c.classes

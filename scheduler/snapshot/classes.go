@@ -43,7 +43,7 @@ type classes struct {
 func (c *classes) of(id string, pod *v1.Pod) *class {
 	found, known := c.found[id]
 	if !known {
-		found = &class{message: c.message(id, identityOf(pod), c.by.read(pod)), budgets: c.budgets.of(pod)}
+		found = &class{message: c.message(id, identityOf(pod, c.by.book.Needs(pod)), c.by.read(pod)), budgets: c.budgets.of(pod)}
 		if !found.seal() {
 			found.strip(notText)
 		}
@@ -93,10 +93,11 @@ func (c *class) strip(need string) {
 // class of every pod. So a value of Classes belongs to one snapshot and its plans. The zero value reads no labels.
 type Classes struct {
 	labels readLabels
+	book   *resources.Book
 }
 
 // ID is the identifier of the pod's class.
-func (c Classes) ID(pod *v1.Pod) string { return c.id(specOf(pod), pod) }
+func (c Classes) ID(pod *v1.Pod) string { return c.id(specOf(pod, c.book.Needs(pod)), pod) }
 
 func (c Classes) id(spec string, pod *v1.Pod) string {
 	digest := sha256.New()
@@ -148,12 +149,12 @@ type identity struct {
 }
 
 // specOf is a digest of the pod's identity.
-func specOf(pod *v1.Pod) string { return digestOf(pod, identityOf(pod)) }
+func specOf(pod *v1.Pod, needs resources.Vector) string { return digestOf(pod, identityOf(pod, needs)) }
 
 // SignatureOf is the pod's scheduling signature: where one pod is unschedulable, so is another with the same signature,
 // apart from rules that read labels or owners.
-func SignatureOf(pod *v1.Pod) string {
-	id := identityOf(pod)
+func SignatureOf(pod *v1.Pod, needs resources.Vector) string {
+	id := identityOf(pod, needs)
 	id.Owner = nil
 	return digestOf(pod, id)
 }
@@ -168,13 +169,13 @@ func digestOf(pod *v1.Pod, id identity) string {
 	return string(sum[:])
 }
 
-func identityOf(pod *v1.Pod) identity {
+func identityOf(pod *v1.Pod, needs resources.Vector) identity {
 	id := identity{
 		Namespace:     pod.Namespace,
 		Owner:         metav1.GetControllerOfNoCopy(pod),
 		Priority:      corev1helpers.PodPriority(pod),
 		SchedulerName: pod.Spec.SchedulerName,
-		Requests:      resources.OfPod(pod).WithPods(0).Message(), // the contract: every pod counts as one
+		Requests:      needs.WithPods(0).Message(), // the contract: every pod counts as one
 		NodeSelector:  pod.Spec.NodeSelector,
 		Tolerations:   pod.Spec.Tolerations,
 		Spread:        pod.Spec.TopologySpreadConstraints,

@@ -45,10 +45,10 @@ func IrremovableReason(node *v1.Node) string {
 }
 
 // nodeMessage is a node in the contract's form. One that is being deleted takes no further pods, whatever they tolerate.
-func nodeMessage(node *v1.Node) *contract.Node {
+func nodeMessage(node *v1.Node, capacity resources.Vector) *contract.Node {
 	message := &contract.Node{
 		Name:          node.Name,
-		Allocatable:   resources.OfList(node.Status.Allocatable).Message(),
+		Allocatable:   capacity.Message(),
 		Labels:        node.Labels,
 		Unschedulable: node.Spec.Unschedulable || node.DeletionTimestamp != nil,
 		Taints: converted(node.Spec.Taints, func(taint v1.Taint) *contract.Taint {
@@ -70,9 +70,6 @@ func closed(node *contract.Node) *contract.Node {
 	return &contract.Node{Name: node.Name, Allocatable: room, Labels: node.Labels, Taints: node.Taints, Unschedulable: true,
 		IrremovableReason: node.IrremovableReason}
 }
-
-// NodeState is equal for two versions of a node that differ in nothing that can change an answer.
-func NodeState(node *v1.Node) string { return nodeLine(nodeMessage(node)) }
 
 // nodeLine is all of a node that can change an answer.
 func nodeLine(node *contract.Node) string {

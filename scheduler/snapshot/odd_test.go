@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
@@ -107,8 +108,8 @@ func TestAResourceOfADeviceClassCountsWhereEveryNodeListsIt(t *testing.T) {
 		"no device class serves it": {false, []*v1.Node{listing("a", "2"), listing("b", "")}, true},
 	} {
 		s := snapshot.Build(snapshot.Input{ID: "s", Nodes: row.nodes, Rules: rules(),
-			Pods:            []*v1.Pod{aPod("waits", "", asking(gpu, "1")), aPod("runs", "a", asking(gpu, "1")), aPod("other", "")},
-			ServedByDevices: func(name v1.ResourceName) bool { return row.served && name == gpu }})
+			Pods: []*v1.Pod{aPod("waits", "", asking(gpu, "1")), aPod("runs", "a", asking(gpu, "1")), aPod("other", "")},
+			Book: &resources.Book{ServedByDevices: func(name v1.ResourceName) bool { return row.served && name == gpu }}})
 
 		if waits, runs := s.Pods["uid-waits"], s.Pods["uid-runs"]; waits.Unsupported == row.counts || runs.Unsupported == row.counts {
 			t.Errorf("%s: unsupported %t and %t", name, waits.Unsupported, runs.Unsupported)

@@ -43,8 +43,7 @@ type Input struct {
 	Namespaces []*v1.Namespace
 	// Volumes may be nil; then pods with claims are unsupported.
 	Volumes Volumes
-	// ServedByDevices says whether some device class serves the extended resource; nil: none does.
-	ServedByDevices func(v1.ResourceName) bool
+	Book    *resources.Book
 	// Workloads may be nil; then nothing is known of whether a pod would come back after an eviction.
 	Workloads Workloads
 	// Now is the time for the age of pods; zero means that ages are left out.
@@ -159,7 +158,7 @@ func Build(input Input) *Snapshot {
 	if cache == nil {
 		cache = &Cache{}
 	}
-	cache.begin()
+	cache.begin(input.Book)
 	defer cache.end()
 	nodes := s.addNodes(input.Nodes, input.Rules.Scope, cache)
 	budgets := matchBudgets(input.Budgets)
@@ -226,7 +225,7 @@ func (s *Snapshot) addPods(input Input, cache *Cache, budgets *budgetIndex) {
 	pods := cache.of(input.Pods)
 	s.Classes = cache.use(selectedLabels(input, pods))
 	found := &classes{by: s.Classes, namespaces: input.Namespaces, volumes: input.Volumes, budgets: budgets,
-		devices: s.devices(input.ServedByDevices), found: map[string]*class{}}
+		devices: s.devices(input.Book), found: map[string]*class{}}
 	namespaces := make(map[string]*v1.Namespace, len(input.Namespaces))
 	for _, one := range input.Namespaces {
 		namespaces[one.Name] = one
@@ -264,11 +263,11 @@ func (s *Snapshot) addPods(input Input, cache *Cache, budgets *budgetIndex) {
 
 // devices says which extended resources some node may give as devices of a class: it does so where it does not list the
 // resource itself.
-func (s *Snapshot) devices(served func(v1.ResourceName) bool) func(name string) bool {
+func (s *Snapshot) devices(book *resources.Book) func(name string) bool {
 	known := map[string]bool{}
 	return func(name string) bool {
 		devices, asked := known[name]
-		if !asked && served != nil && served(v1.ResourceName(name)) {
+		if !asked && book.IsServed(v1.ResourceName(name)) {
 			for _, node := range s.Nodes {
 				devices = devices || node.Allocatable.Of(v1.ResourceName(name)) == 0
 			}

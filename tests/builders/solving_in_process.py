@@ -14,7 +14,9 @@ from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.snapshot import Refusal, Snapshot
 from stowage_optimizer.model.solution import EndReason, Solution
 from stowage_optimizer.stages.pipeline import Packings, solve
-from stowage_optimizer.strategies.registry import shipped_strategies
+from stowage_optimizer.strategies.registry import available_strategies
+
+STRATEGIES = available_strategies()
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ def answer_to(
     seen = [] if published is None else published
     packings = Packings(decoded(snapshot))
     packing = packings.related if strategy == "boreas" else packings.plain
-    return Answer(shipped_strategies()[strategy].solve(packing, budget_of(_options(asked)), seen.append))
+    return Answer(STRATEGIES[strategy].solve(packing, budget_of(_options(asked)), seen.append))
 
 
 def finished_answer_to(
@@ -83,9 +85,7 @@ def finished_answer_to(
     """Return the answer to all of ``asked``, finished as the service does."""
     options = _options(asked)
     seen = [] if published is None else published
-    return Answer(
-        solve(shipped_strategies()[options.strategy], Packings(decoded(snapshot)), budget_of(options), seen.append)
-    )
+    return Answer(solve(STRATEGIES[options.strategy], Packings(decoded(snapshot)), budget_of(options), seen.append))
 
 
 def empty(plan: pb.Plan) -> bool:
@@ -95,6 +95,6 @@ def empty(plan: pb.Plan) -> bool:
 
 def _options(asked: pb.SolveOptions) -> SolveOptions:
     issues = Issues()
-    options = decode_options(asked, issues, strategies=shipped_strategies(), default_time_limit_s=20, default_workers=1)
+    options = decode_options(asked, issues, strategies=STRATEGIES, default_time_limit_s=20, default_workers=1)
     issues.raise_if_any()
     return options

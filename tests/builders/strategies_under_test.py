@@ -11,9 +11,9 @@ from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.solution import Publish, Solution
-from stowage_optimizer.strategies.paper import PaperStrategy
-from stowage_optimizer.strategies.registry import shipped_strategies
+from stowage_optimizer.strategies.registry import available_strategies
 from stowage_optimizer.strategies.strategy import Strategy
+from stowage_strategies.paper import PaperStrategy
 
 PATH = "strategies_under_test:strategies"
 """The path under which a service's children find these."""
@@ -57,9 +57,9 @@ class TellLimit:
 
 
 def strategies() -> Mapping[str, Strategy]:
-    """Return what is shipped and every misbehaving one."""
+    """Return what is installed and every misbehaving one."""
     return {
-        **shipped_strategies(),
+        **available_strategies(),
         "hang": Misbehaving(_hang, at_once=False),
         "hang-at-once": Misbehaving(_hang),
         "eat-memory": Misbehaving(_eat_memory, at_once=False),
@@ -70,9 +70,9 @@ def strategies() -> Mapping[str, Strategy]:
 
 
 def gated() -> Mapping[str, Strategy]:
-    """Return what is shipped, once a test has opened the gate to write."""
+    """Return what is installed, once a test has opened the gate to write."""
     Path(os.environ[GATE]).read_bytes()
-    return shipped_strategies()
+    return available_strategies()
 
 
 def _hang(_packing: Packing, _publish: Publish) -> Solution:

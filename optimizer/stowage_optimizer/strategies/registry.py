@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, cast
 
 from stowage_optimizer.errors import OptimizerError
@@ -16,18 +15,10 @@ if TYPE_CHECKING:
 
 SHIPPED_STRATEGIES = {
     "lexicographic": "lexicographic.strategy:LexicographicStrategy",
-    "paper": "paper:PaperStrategy",
-    "cpsat-aggregated": "linear:cpsat_aggregated",
-    "cpsat-items": "thesis:cpsat_items",
-    "cpsat-items-symmetry": "thesis:cpsat_items_symmetry",
-    "milp": "milp:milp",
     "boreas": "boreas:Boreas",
     "first-fit-decreasing": "first_fit_decreasing:FirstFitDecreasing",
 }
 """Module and maker of each strategy by its name; a new one is one more line."""
-
-Z3_STRATEGIES = {"z3": "z3:z3_items", "z3-symmetry": "z3:z3_symmetry"}
-"""Those that need another package."""
 
 SHIPPED = "stowage_optimizer.strategies.registry:available_strategies"
 """Path of the function that returns every installed strategy."""
@@ -52,12 +43,14 @@ def load_strategies(path: str) -> Mapping[str, Strategy]:
 def available_strategies() -> Mapping[str, Strategy]:
     """Return the strategies of the optimiser and of every other installed package.
 
+    They are imported only now: the process that serves must not load a solver.
+
     Raises
     ------
     OptimizerError
         A package provides a name that is taken, or something that is no strategy.
     """
-    strategies = dict(shipped_strategies())
+    strategies = {name: _call(path) for name, path in SHIPPED_STRATEGIES.items()}
     for entry_point in sorted(entry_points(group=GROUP)):
         if entry_point.name in strategies:
             raise OptimizerError(
@@ -68,28 +61,10 @@ def available_strategies() -> Mapping[str, Strategy]:
     return strategies
 
 
-def shipped_strategies() -> Mapping[str, Strategy]:
-    """Return the strategies that come with the optimiser.
-
-    They are imported only now: the process that serves must not load a solver.
-    """
-    paths = SHIPPED_STRATEGIES
-    if find_spec("z3") is not None:
-        paths = {**paths, **Z3_STRATEGIES}
-    made = {name: _call(path) for name, path in paths.items()}
-    made["portfolio"] = _portfolio(made)
-    return made
-
-
 def _call(path: str) -> Strategy:
     module, _, function = path.partition(":")
     made = getattr(import_module(f"stowage_optimizer.strategies.{module}"), function)()
     return cast("Strategy", made)
-
-
-def _portfolio(made: Mapping[str, Strategy]) -> Strategy:
-    portfolio = import_module("stowage_optimizer.strategies.portfolio")
-    return cast("Strategy", portfolio.portfolio_of(made))
 
 
 def _made(entry_point: EntryPoint) -> Strategy:

@@ -207,16 +207,14 @@ func TestPodsThatAreGoneAreKeptNowhere(t *testing.T) {
 	c.eventually("the optimiser was asked", func() bool { return c.optimizer.asked() == 1 })
 	ghost := testPod("ghost", 9, 0)
 
-	c.plugin.keptOut.add(ghost)
-	c.plugin.hold.held.add(ghost)
-	c.plugin.awaitingSolve.add(ghost)
+	c.plugin.waiting.Put(ghost, reasonHeld, nil)
 	c.plugin.trigger.mark(ghost.UID, "", time.Now())
 
 	c.eventually("it is forgotten", func() bool {
 		c.plugin.trigger.mu.Lock()
 		marked := c.plugin.trigger.marked.Has(ghost.UID)
 		c.plugin.trigger.mu.Unlock()
-		return c.plugin.keptOut.size()+c.plugin.hold.held.size()+c.plugin.awaitingSolve.size() == 0 && !marked
+		return c.plugin.waiting.Reason(ghost.UID) == "" && !marked
 	})
 }
 
@@ -238,8 +236,7 @@ func TestIdlePluginFiltersNoNode(t *testing.T) {
 // A hundred pods a second come and go. Only those of the plan wake up the loop.
 func TestOnlyThePlansPodsWakeItUp(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
-	p := &Plugin{inFlight: newInFlight(), wake: make(chan struct{}, 1), trigger: newTrigger(clock, pace{}),
-		keptOut: newHeldSet(clock), awaitingSolve: newHeldSet(clock), hold: testHold(clock)}
+	p := testPlugin(clock, pace{})
 	ours := testPod("ours", 1, 0)
 	p.execution.Store(executor.New(&plan.Plan{Moves: []plan.Step{{From: "a", To: "b", Pod: &snapshot.Pod{Object: ours, Owner: "rs-ours"}}}}, nil, 1))
 	woken := func() bool {

@@ -24,6 +24,7 @@ import (
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
+	"github.com/stowage/stowage/scheduler/waiting"
 )
 
 // solver is the optimiser as the plugin sees it.
@@ -37,8 +38,8 @@ type rehearser interface {
 	Replay(ctx context.Context, of *plan.Plan) (rehearsal.Outcome, error)
 	// Empty tries what another scheduler would do.
 	Empty(ctx context.Context, nodes []rehearsal.Emptied, closed []string, taint v1.Taint) (rehearsal.Drained, error)
-	// FreeOn is the room on the nodes, pods whose binding is under way counted.
-	FreeOn(ctx context.Context, nodes []string) (map[string]resources.Vector, error)
+	// Free is the room on the nodes, pods whose binding is under way counted.
+	Free(ctx context.Context, nodes ...string) (map[string]resources.Vector, error)
 }
 
 // parts are the dependencies that tests replace.
@@ -96,27 +97,25 @@ func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handl
 	registerMetrics()
 	logger := klog.FromContext(ctx).WithName(Name)
 	p := &Plugin{
-		handle:        handle,
-		activator:     handle,
-		logger:        logger,
-		trigger:       newTrigger(with.clock, paceOf(args)),
-		inFlight:      newInFlight(),
-		keptOut:       newHeldSet(with.clock),
-		awaitingSolve: newHeldSet(with.clock),
-		wake:          make(chan struct{}, 1),
+		handle:    handle,
+		activator: handle,
+		logger:    logger,
+		trigger:   newTrigger(with.clock, paceOf(args)),
+		inFlight:  newInFlight(),
+		waiting:   waiting.Table{Clock: with.clock, Left: observeHeld},
+		wake:      make(chan struct{}, 1),
 	}
 	p.lead.logger = logger
 	longest := seconds(args.MaxHoldSeconds)
 	p.hold = &hold{clock: with.clock, longest: longest, budget: time.Duration(args.MaxHoldShare * float64(holdWindow))}
-	p.hold.held = newHeldSet(with.clock)
-	p.hold.held.onRemove = func(held time.Duration) { holdSeconds.Observe(held.Seconds()) }
 	p.hold.released = func() {
-		p.activate(p.hold.held.all())
-		p.activate(p.awaitingSolve.all())
+		p.release()
 		p.wakeUp()
 	}
 	p.view = newView(handle, args, p.inFlight)
+	p.book = p.view.book
 	p.view.now = with.clock.Now
+	p.waiting.Waits = p.view.exists
 	pods := handle.SharedInformerFactory().Core().V1().Pods().Informer()
 	if err := indexPods(pods); err != nil {
 		return nil, fmt.Errorf("%s: indexing pods: %w", Name, err)
@@ -133,11 +132,9 @@ func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handl
 		return nil, err
 	}
 	if with.plans == nil {
+		p.trigger.kind = TriggerManual
 		logger.Info("No API server to keep PackingPlans in; scheduling continues without the optimiser")
 		return p, nil
-	}
-	if args.Trigger == TriggerBatch {
-		p.batch = newBatch(with.clock)
 	}
 	loop := newLoop(p, args, handle, with)
 	if with.byHand {
@@ -166,10 +163,9 @@ func (p *Plugin) Attach(to *rehearsal.Framework, ledger *reservation.Ledger, lea
 func (p *Plugin) podHandler() cache.ResourceEventHandler {
 	changed := func(pod *v1.Pod) {
 		p.inFlight.seen(pod)
-		if pod.Spec.NodeName != "" && p.batch != nil {
-			// Another process may have bound it.
+		if pod.Spec.NodeName != "" { // another process may have bound it
 			p.trigger.unmark(pod.UID)
-			p.batch.forget(pod.UID)
+			p.waiting.Remove(pod.UID)
 		}
 		if execution := p.execution.Load(); execution != nil && execution.Concerns(pod) {
 			execution.Note(pod)

@@ -78,7 +78,7 @@ type planExecution struct {
 func (e *planExecution) advance(ctx context.Context) *ending {
 	// First the pods that have left, then the room: it must include what they took.
 	e.noteGone()
-	free, err := (*e.plugin.rehearser.Load()).FreeOn(ctx, e.touched)
+	free, err := (*e.plugin.rehearser.Load()).Free(ctx, e.touched...)
 	if err != nil {
 		return &ending{packingplan.Aborted, err.Error()}
 	}

@@ -49,7 +49,7 @@ func TestRoomThatAPlanMakesIsNotStolen(t *testing.T) {
 	// A pod of a group is in no plan, and PostFilter is not asked about it: nothing else would remember to wake it up.
 	c.add(testPod("thief", 2, 0), member("member", 2))
 
-	c.await("both are kept out", func() bool { return c.plugin.keptOut.size() == 2 }, true)
+	c.await("both are kept out", func() bool { return c.plugin.waiting.Count(reasonNoRoom, reasonReserved) == 2 }, true)
 	waiting, kept := c.nodeOf("three"), c.kept()
 	c.endPods()
 	c.reaches(packingplan.Completed)
@@ -82,7 +82,7 @@ func TestPlanIsAbortedAtItsTimeoutAndLeavesNothingBehind(t *testing.T) {
 	if c.plugin.execution.Load() != nil || early != 0 || took > 62*time.Second {
 		t.Errorf("running %v after %s, %d aborted early", c.plugin.execution.Load(), took, early)
 	}
-	c.eventually("the thief is let go", func() bool { return c.plugin.keptOut.size() == 0 && c.plugin.hold.held.size() == 0 })
+	c.eventually("the thief is let go", func() bool { return c.plugin.waiting.Count(reasonNoRoom, reasonReserved, reasonHeld) == 0 })
 }
 
 // A disruption budget that allows no disruption for now delays a plan, but does not abort it. An operator sees by the

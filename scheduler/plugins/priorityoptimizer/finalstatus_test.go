@@ -46,7 +46,7 @@ func TestFinalStatusIsWrittenOnceTheAPIServerIsBack(t *testing.T) {
 func TestStartOfTheOpenPlanIsShown(t *testing.T) {
 	registerMetrics()
 	clock := testingclock.NewFakeClock(time.Unix(1_000_000, 0))
-	p := &Plugin{hold: testHold(clock), awaitingSolve: newHeldSet(clock), batch: newBatch(clock)}
+	p := testPlugin(clock, pace{})
 	began := metav1.NewTime(clock.Now())
 	open := &packingplan.Record{}
 	open.Status.StartTime = &began

@@ -19,6 +19,7 @@ import (
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/waiting"
 )
 
 // fullNode leaves one pod pending on one node, so that a solve starts.
@@ -50,7 +51,7 @@ func TestHoldEndsBeforeASolveThatTakesTooLong(t *testing.T) {
 			began := c.clock.Now()
 			c.add(testPod("newcomer", 1, 0))
 
-			c.await("the newcomer is held", func() bool { return c.plugin.hold.held.size() == 1 }, false)
+			c.await("the newcomer is held", func() bool { return c.plugin.waiting.Count(reasonHeld) == 1 }, false)
 			early := c.nodeOf("newcomer")
 			// A pod that passed PreFilter before the hold began must not be bound during the solve.
 			late := c.plugin.Reserve(c.ctx, framework.NewCycleState(), testPod("late", 1, 0), "n1")
@@ -73,7 +74,13 @@ func TestHoldEndsBeforeASolveThatTakesTooLong(t *testing.T) {
 // testHold may last as long as a test likes.
 func testHold(clock *testingclock.FakeClock) *hold {
 	return &hold{clock: clock, longest: time.Minute, budget: time.Minute,
-		held: newHeldSet(clock), released: func() {}}
+		released: func() {}}
+}
+
+// testPlugin is a plugin without a cluster.
+func testPlugin(clock *testingclock.FakeClock, of pace) *Plugin {
+	return &Plugin{activator: activations{}, trigger: newTrigger(clock, of), hold: testHold(clock), inFlight: newInFlight(),
+		waiting: waiting.Table{Clock: clock}, wake: make(chan struct{}, 1)}
 }
 
 // viewOf shows the pods.
@@ -116,11 +123,8 @@ func (a activations) Activate(_ klog.Logger, pods map[string]*v1.Pod) {
 func TestLostWakeUpIsRepeatedUntilThePodPasses(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
 	woken := activations{}
-	p := &Plugin{activator: woken, keptOut: newHeldSet(clock),
-		awaitingSolve: newHeldSet(clock), trigger: newTrigger(clock, pace{}), wake: make(chan struct{}, 1)}
-	p.hold = testHold(clock)
-	p.hold.released = func() { p.activate(p.hold.held.all()) }
-	l := &loop{plugin: p, clock: clock}
+	p := testPlugin(clock, pace{})
+	p.activator, p.hold.released = woken, p.release
 	pod := &v1.Pod{}
 	pod.UID = types.UID("p")
 	p.view = viewOf(t, pod)
@@ -130,11 +134,11 @@ func TestLostWakeUpIsRepeatedUntilThePodPasses(t *testing.T) {
 	}
 
 	p.hold.end() // the queue does not know the pod yet: this has no effect
-	l.wakeWaiting()
-	l.wakeWaiting()
+	p.release()
+	p.release()
 	repeated := woken["p"]
 	passed := p.PreEnqueue(t.Context(), pod).IsSuccess()
-	l.wakeWaiting()
+	p.release()
 
 	if repeated != 3 || !passed || woken["p"] != 3 {
 		t.Errorf("woken %d times before it passed (%v), %d in the end", repeated, passed, woken["p"])
@@ -224,7 +228,7 @@ func TestUntriedPodIsLeftToTheScheduler(t *testing.T) {
 	})
 	c.plugin.hold.begin(seconds(usual.MaxHoldSeconds))
 	c.add(testPod("untried", 1, 0))
-	c.await("it is held", func() bool { return c.plugin.hold.held.size() == 1 }, false)
+	c.await("it is held", func() bool { return c.plugin.waiting.Count(reasonHeld) == 1 }, false)
 
 	c.plugin.trigger.retry()
 	c.advanceClock(1500 * time.Millisecond)

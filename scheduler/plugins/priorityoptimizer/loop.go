@@ -43,8 +43,6 @@ type loop struct {
 	drain *drainExecution
 	// leadingSince is when this process began to lead; zero before. It may have lost the lead since.
 	leadingSince time.Time
-	// pruned is when pods that no longer exist were last removed from the held sets.
-	pruned time.Time
 	// manualLast says that the last solve was a user's, so that users' plans do not starve the automatic ones.
 	manualLast bool
 	// hasRead says that the cluster was read ahead of the solve that comes next.
@@ -117,7 +115,7 @@ func (l *loop) step(ctx context.Context) time.Duration {
 	case closing:
 		return executingTick
 	}
-	l.wakeWaiting()
+	l.plugin.release()
 	if l.execution == nil && l.drain == nil {
 		l.releaseStale(ctx)
 	}
@@ -144,7 +142,7 @@ func (l *loop) step(ctx context.Context) time.Duration {
 // measure shows how many pods are held, and since when a plan has been open.
 func (l *loop) measure() {
 	p := l.plugin
-	heldPods.Set(float64(p.hold.held.size() + p.awaitingSolve.size() + p.batch.size()))
+	heldPods.Set(float64(p.waiting.Count(reasonHeld, reasonInSolve, reasonNextSolve, reasonBatch)))
 	var open *packingplan.Record
 	if l.execution != nil {
 		open = l.execution.record
@@ -169,7 +167,7 @@ func (l *loop) tick() time.Duration {
 		return executingTick
 	}
 	tick := idleTick
-	if l.plugin.awaitingSolve.size() > 0 || l.drain != nil {
+	if l.plugin.waiting.Count(reasonInSolve, reasonNextSolve) > 0 || l.drain != nil {
 		tick = executingTick
 	}
 	if at, due := l.plugin.trigger.due(); due {
@@ -194,24 +192,6 @@ func (l *loop) standBy(ctx context.Context) {
 	l.leadingSince = time.Time{}
 	l.records.forget()
 	l.plugin.Lead()
-}
-
-// wakeWaiting activates the pods whose first activation was lost. Pods that a plan keeps out wait for its end.
-func (l *loop) wakeWaiting() {
-	p := l.plugin
-	if l.clock.Since(l.pruned) >= idleTick {
-		l.pruned = l.clock.Now()
-		for _, held := range []*heldSet{p.hold.held, p.awaitingSolve, p.keptOut} {
-			held.keepOnly(p.view.exists)
-		}
-	}
-	if !p.hold.active() {
-		p.activate(p.hold.held.all())
-		p.releaseAwaiting()
-	}
-	if l.execution == nil {
-		p.activate(p.keptOut.all())
-	}
 }
 
 // startUp is the first step of a process that begins to schedule, once it knows the plans.
@@ -303,7 +283,7 @@ func (l *loop) endPlan(ctx context.Context, end *ending) {
 		l.plugin.trigger.succeeded()
 		l.plugin.trigger.retry()
 	}
-	l.plugin.activate(l.plugin.keptOut.all())
+	l.plugin.release()
 	l.plugin.activate(done.Waiting())
 	l.records.finish(ctx, done.record, end.phase, end.message)
 }

@@ -2,7 +2,6 @@ package priorityoptimizer
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
@@ -16,6 +15,7 @@ import (
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
+	"github.com/stowage/stowage/scheduler/waiting"
 )
 
 // Name is the plugin's name in a KubeSchedulerConfiguration.
@@ -27,20 +27,15 @@ type Plugin struct {
 	activator fwk.PodActivator
 	logger    klog.Logger
 
+	book     *resources.Book
 	view     *view
 	trigger  *trigger
 	hold     *hold
 	inFlight *inFlight
-	// keptOut are the pods that the active plan leaves no room for.
-	keptOut *heldSet
-	// rejected are the UIDs of the pods that PreFilter has just rejected, until their failure is handled.
-	rejected sync.Map
+	// waiting are the pods that the plugin holds back, and why.
+	waiting waiting.Table
 	// inSolve are the pods of the solve under way; nil if there is none.
 	inSolve atomic.Pointer[sets.Set[types.UID]]
-	// awaitingSolve are the pods that wait, untried, for the next solve, or for the end of a solve that covers them.
-	awaitingSolve *heldSet
-	// batch are the pods that wait for a plan of their own; nil but in trigger Batch.
-	batch *batch
 	// execution is that of the active plan, or nil.
 	execution atomic.Pointer[executor.Execution]
 	// lead says whether this process schedules.
@@ -66,14 +61,8 @@ var (
 	_ fwk.EnqueueExtensions = &Plugin{}
 )
 
-const (
-	messageHeld          = "waits while the optimiser looks for a better packing"
-	messagePlace         = "waits until the plan has made room on its node"
-	messageKeptOut       = "all room that is free is kept for a plan that is being carried out"
-	messagePlanStarted   = "a plan began while the pod was being scheduled"
-	messageAwaitingSolve = "waits for the next solve, since a pod like it found no node just now"
-	messageBatch         = "waits until the optimiser has found nodes for its whole batch"
-)
+// messagePlanStarted is for a pod whose cycle began before the plan did.
+const messagePlanStarted = "a plan began while the pod was being scheduled"
 
 // cycleStateKey is the plugin's entry in the state of a scheduling cycle.
 const cycleStateKey = fwk.StateKey(Name)
@@ -97,118 +86,48 @@ func (s *cycleState) Clone() fwk.StateData { return s }
 
 func (p *Plugin) Name() string { return Name }
 
-// PreEnqueue holds new pods back while a solve goes on, until their batch has nodes, until the active plan has room at
-// their places, and until the next solve if pods with their signature wait for it. A pod that is held back here costs
-// neither a cycle nor a write. Pods of a group are let through: one that is held back holds back all of them.
+// PreEnqueue keeps the pods that have to wait out of the scheduling cycle.
 func (p *Plugin) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
-	if snapshot.IsInGroup(pod) {
-		return nil
-	}
-	if p.hold.keeps(pod) {
-		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageHeld)
-	}
-	p.hold.held.remove(pod.UID)
-	if p.isInSolve(pod) {
-		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageHeld)
-	}
-	if p.collects(pod) {
-		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageBatch)
-	}
-	if execution := p.execution.Load(); execution != nil && execution.MustWait(pod) {
-		p.keptOut.add(pod)
-		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messagePlace)
-	}
-	p.keptOut.remove(pod.UID)
-	if !p.isPlanned(pod) && p.joinsNextSolve(pod) {
-		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageAwaitingSolve)
+	if _, reason := p.gate(pod, p.execution.Load(), nil); reason != "" {
+		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, string(reason))
 	}
 	return nil
 }
 
 // SignPod lets the scheduler reuse results among equal pods as long as no plan treats them differently.
 func (p *Plugin) SignPod(context.Context, *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
-	if p.execution.Load() == nil && p.batch == nil && !p.hold.active() {
+	if p.execution.Load() == nil && p.trigger.kind != TriggerBatch && !p.hold.active() {
 		return nil, nil
 	}
 	return nil, fwk.NewStatus(fwk.Unschedulable, "where a pod may go depends on the plan that is being carried out")
 }
 
-// PreFilter decides in this order:
-//
-//  1. While a solve goes on, no pod passes; the pods of the solve wait until it ends, however long it takes.
-//  2. A pod of a batch passes only if the active plan has an open place for it.
-//  3. A pod for which the active plan has an open place goes there, and nowhere else.
-//  4. A pod with the signature of one that has just found no node waits with it for the next solve.
-//  5. Any other pod is left to Filter, unless there is no plan; so is a pod of a group at once.
+// PreFilter asks the gate again, and sends the pods of a plan to their places. Other pods are left to Filter.
 func (p *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
-	if snapshot.IsInGroup(pod) {
-		return p.leaveToFilter(state, pod)
-	}
-	if p.hold.keeps(pod) {
-		return p.reject(state, pod, messageHeld)
-	}
-	p.hold.held.remove(pod.UID)
-	if p.isInSolve(pod) {
-		return p.reject(state, pod, messageHeld)
-	}
-	p.keptOut.remove(pod.UID)
-	if p.collects(pod) {
-		return p.reject(state, pod, messageBatch)
-	}
 	execution := p.execution.Load()
-	if execution == nil {
-		if p.joinsNextSolve(pod) {
-			return p.reject(state, pod, messageAwaitingSolve)
-		}
-		return nil, fwk.NewStatus(fwk.Skip)
-	}
-	cachebypass.Require(state, Name)
-	seen := &cycleState{execution: execution}
+	nodes, reason := p.gate(pod, execution, p.freeOn)
+	seen := &cycleState{planned: len(nodes) > 0}
+	seen.restricted.Store(seen.planned || reason != "")
 	state.Write(cycleStateKey, seen)
-	targets, planned := execution.Nodes(pod, p.freeOn)
-	if planned {
-		if len(targets) == 0 {
-			p.keptOut.add(pod)
-			return p.reject(state, pod, messagePlace)
-		}
-		seen.planned = true
-		seen.restricted.Store(true)
-		return &fwk.PreFilterResult{NodeNames: sets.New(targets...)}, nil
+	if reason != "" {
+		return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, string(reason))
 	}
-	if p.joinsNextSolve(pod) {
-		return p.reject(state, pod, messageAwaitingSolve)
-	}
-	return seen.leaveToFilter(pod)
-}
-
-// leaveToFilter prepares Filter for a pod of a group.
-func (p *Plugin) leaveToFilter(state fwk.CycleState, pod *v1.Pod) (*fwk.PreFilterResult, *fwk.Status) {
-	p.keptOut.remove(pod.UID)
-	execution := p.execution.Load()
 	if execution == nil {
 		return nil, fwk.NewStatus(fwk.Skip)
 	}
-	seen := &cycleState{execution: execution}
-	state.Write(cycleStateKey, seen)
-	return seen.leaveToFilter(pod)
-}
-
-// leaveToFilter prepares Filter for a pod for which the plan has no place.
-func (s *cycleState) leaveToFilter(pod *v1.Pod) (*fwk.PreFilterResult, *fwk.Status) {
-	s.outstanding, s.vacated = s.execution.Outstanding(), s.execution.Vacated(pod)
-	if len(s.outstanding) == 0 && len(s.vacated) == 0 {
+	seen.execution = execution
+	if !snapshot.IsInGroup(pod) {
+		cachebypass.Require(state, Name)
+	}
+	if seen.planned {
+		return &fwk.PreFilterResult{NodeNames: sets.New(nodes...)}, nil
+	}
+	seen.outstanding, seen.vacated = execution.Outstanding(), execution.Vacated(pod)
+	if len(seen.outstanding) == 0 && len(seen.vacated) == 0 {
 		return nil, fwk.NewStatus(fwk.Skip)
 	}
-	s.requests = resources.OfPod(pod)
+	seen.requests = p.book.Needs(pod)
 	return nil, nil
-}
-
-func (p *Plugin) reject(state fwk.CycleState, pod *v1.Pod, message string) (*fwk.PreFilterResult, *fwk.Status) {
-	p.rejected.Store(pod.UID, nil)
-	seen := &cycleState{}
-	seen.restricted.Store(true)
-	state.Write(cycleStateKey, seen)
-	return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, message)
 }
 
 // freeOn is the room on a node in the present scheduling cycle; none on a node that is gone.
@@ -217,7 +136,7 @@ func (p *Plugin) freeOn(name string) resources.Vector {
 	if err != nil {
 		return resources.Vector{}
 	}
-	return resources.FreeOn(node)
+	return p.book.Free(node)
 }
 
 // Filter keeps pods outside the plan off the nodes where they would take room that the plan still needs, and off those
@@ -226,13 +145,13 @@ func (p *Plugin) Filter(_ context.Context, state fwk.CycleState, pod *v1.Pod, no
 	seen := p.stateOf(state)
 	name := node.Node().Name
 	needed, some := seen.outstanding[name]
-	if !seen.vacated.Has(name) && (!some || seen.requests.FitsIn(resources.FreeOn(node).Minus(needed))) {
+	if !seen.vacated.Has(name) && (!some || seen.requests.FitsIn(p.book.Free(node).Minus(needed))) {
 		return nil
 	}
 	if !seen.restricted.Swap(true) && snapshot.IsInGroup(pod) {
-		p.keptOut.add(pod) // PostFilter is not asked about it
+		p.waiting.Put(pod, reasonReserved, nil) // PostFilter is not asked about it
 	}
-	return fwk.NewStatus(fwk.Unschedulable, messageKeptOut)
+	return fwk.NewStatus(fwk.Unschedulable, string(reasonReserved))
 }
 
 // PreFilterExtensions returns nil: no decision of PreFilter changes when one pod is added or removed.
@@ -242,14 +161,14 @@ func (p *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
 func (p *Plugin) PostFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
 	if seen := p.stateOf(state); seen.restricted.Load() {
 		if seen.execution != nil {
-			p.keptOut.add(pod)
+			p.waiting.Put(pod, reasonReserved, nil)
 		}
 		return nil, fwk.NewStatus(fwk.Unschedulable)
 	}
 	if snapshot.IsInGroup(pod) {
 		return nil, fwk.NewStatus(fwk.Unschedulable)
 	}
-	p.trigger.mark(pod.UID, snapshot.SignatureOf(pod), pod.CreationTimestamp.Time)
+	p.trigger.mark(pod.UID, snapshot.SignatureOf(pod, p.book.Needs(pod)), pod.CreationTimestamp.Time)
 	p.wakeUp()
 	return nil, fwk.NewStatus(fwk.Unschedulable, "marked for the optimiser")
 }
@@ -270,8 +189,9 @@ func (p *Plugin) Reserve(_ context.Context, state fwk.CycleState, pod *v1.Pod, n
 	if state.IsPodGroupSchedulingCycle() {
 		return nil
 	}
-	if !snapshot.IsInGroup(pod) && p.hold.keeps(pod) {
-		return fwk.NewStatus(fwk.Unschedulable, messageHeld)
+	if !snapshot.IsInGroup(pod) && p.hold.active() {
+		p.waiting.Put(pod, reasonHeld, nil)
+		return fwk.NewStatus(fwk.Unschedulable, string(reasonHeld))
 	}
 	// First record the pod, then check whether a plan has started: a plan starts in the opposite order, so that one of
 	// the two notices the other.
@@ -283,7 +203,7 @@ func (p *Plugin) Reserve(_ context.Context, state fwk.CycleState, pod *v1.Pod, n
 	seen := p.stateOf(state)
 	if execution != seen.execution {
 		p.inFlight.remove(pod.UID)
-		p.keptOut.add(pod)
+		p.waiting.Put(pod, reasonReserved, nil)
 		return fwk.NewStatus(fwk.Unschedulable, messagePlanStarted)
 	}
 	execution.Reserve(pod, node, seen.planned)
@@ -305,8 +225,7 @@ func (p *Plugin) Unreserve(_ context.Context, state fwk.CycleState, pod *v1.Pod,
 // PostBind counts the arrival.
 func (p *Plugin) PostBind(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ string) {
 	p.trigger.unmark(pod.UID)
-	p.batch.forget(pod.UID)
-	p.keptOut.remove(pod.UID)
+	p.waiting.Remove(pod.UID)
 	if execution := p.execution.Load(); execution != nil && execution.Bound(pod.UID) {
 		p.wakeUp()
 	}
@@ -325,7 +244,7 @@ func (p *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, 
 // hint keeps a pod out of the active queue while a solve goes on, and a pod of the active plan until the plan sends it
 // to a node: otherwise each eviction of the plan would wake up all of its pods.
 func (p *Plugin) hint(_ klog.Logger, pod *v1.Pod, _, _ any) (fwk.QueueingHint, error) {
-	if !snapshot.IsInGroup(pod) && (p.hold.active() || p.isPlanned(pod)) {
+	if !snapshot.IsInGroup(pod) && (p.hold.active() || p.execution.Load().Plans(pod)) {
 		return fwk.QueueSkip, nil
 	}
 	return fwk.Queue, nil
@@ -350,8 +269,5 @@ func (p *Plugin) activate(pods map[string]*v1.Pod) {
 func (p *Plugin) forget(uid types.UID) {
 	p.inFlight.remove(uid)
 	p.trigger.unmark(uid)
-	p.hold.held.remove(uid)
-	p.keptOut.remove(uid)
-	p.awaitingSolve.remove(uid)
-	p.batch.forget(uid)
+	p.waiting.Remove(uid)
 }

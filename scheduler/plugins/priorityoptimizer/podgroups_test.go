@@ -22,7 +22,7 @@ func TestNoPodOfAGroupWaitsForASolve(t *testing.T) {
 	c := fullNode(t, silent, nil)
 	c.eventually("the solve has begun", func() bool { return c.optimizer.asked() == 1 })
 	c.add(testPod("newcomer", 1, 0))
-	c.await("the newcomer is held", func() bool { return c.plugin.hold.held.size() == 1 }, false)
+	c.await("the newcomer is held", func() bool { return c.plugin.waiting.Count(reasonHeld) == 1 }, false)
 
 	c.add(member("member", 1))
 

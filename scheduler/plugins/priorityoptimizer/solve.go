@@ -70,7 +70,7 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 	session := l.planner.newSession(record)
 	if record.Spec.ExecutionMode == packingplan.Execute && session.policy() != plan.Unsteered {
 		if !l.plugin.hold.begin(session.limit + holdMargin) {
-			l.plugin.releaseAwaiting()
+			l.plugin.release()
 		}
 		if record.Ours() {
 			defer l.plugin.markInSolve(l.plugin.trigger.all())()

@@ -47,8 +47,12 @@ type trigger struct {
 	failedSignatures sets.Set[string]
 	// first and last mark since the last solve; zero if there was none.
 	first, last time.Time
+	// joined is since when pods wait, untried, for the next solve.
+	joined map[types.UID]time.Time
 	// fresh are the pods of the batch that is being collected.
 	fresh sets.Set[types.UID]
+	// exempted are the pods that are scheduled without a plan although the trigger is Batch.
+	exempted sets.Set[types.UID]
 	// next is when the next solve of the pods of former ones may start.
 	next time.Time
 	// notBefore implements the back-off after failures.
@@ -63,8 +67,8 @@ type trigger struct {
 }
 
 func newTrigger(clock clock.PassiveClock, pace pace) *trigger {
-	return &trigger{pace: pace, clock: clock, marked: sets.New[types.UID](), fresh: sets.New[types.UID](),
-		failedSignatures: sets.New[string](), next: clock.Now().Add(pace.interval)}
+	return &trigger{pace: pace, clock: clock, marked: sets.New[types.UID](), joined: map[types.UID]time.Time{},
+		fresh: sets.New[types.UID](), exempted: sets.New[types.UID](), failedSignatures: sets.New[string](), next: clock.Now().Add(pace.interval)}
 }
 
 // creationPrecision is that of the time at which an object was created.
@@ -77,6 +81,7 @@ func (t *trigger) mark(uid types.UID, signature string, created time.Time) {
 	defer t.mu.Unlock()
 	isNew := !t.marked.Has(uid)
 	t.marked.Insert(uid)
+	delete(t.joined, uid)
 	t.failedSignatures.Insert(signature)
 	now := t.clock.Now()
 	if isNew {
@@ -100,12 +105,16 @@ func (t *trigger) settleFrom(created time.Time) {
 	}
 }
 
-// collect adds a pod to the batch, unless it was in a former one.
-func (t *trigger) collect(uid types.UID) {
+// collect says whether only a plan may place the pod (trigger Batch). If so it adds the pod to the batch, unless it was in
+// a former one.
+func (t *trigger) collect(uid types.UID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.kind != TriggerBatch || t.exempted.Has(uid) {
+		return false
+	}
 	if t.marked.Has(uid) {
-		return
+		return true
 	}
 	t.marked.Insert(uid)
 	t.fresh.Insert(uid)
@@ -114,33 +123,51 @@ func (t *trigger) collect(uid types.UID) {
 	if t.first.IsZero() {
 		t.first = t.last
 	}
+	return true
+}
+
+// exempt makes a pod of a batch an ordinary one, as in the other triggers.
+func (t *trigger) exempt(uid types.UID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.exempted.Insert(uid)
+}
+
+func (t *trigger) isExempt(uid types.UID) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.exempted.Has(uid)
 }
 
 // join marks an untried pod, if a pod with the same signature has found no node since the last solve and the next solve
-// starts within the given time. It reports whether it did.
-func (t *trigger) join(uid types.UID, signature string, created time.Time, within time.Duration) bool {
+// starts before the pod has waited for longest. It reports whether it did; a pod that did not join is tried.
+func (t *trigger) join(uid types.UID, signature string, created time.Time, longest time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.kind != TriggerOnUnschedulable || !t.failedSignatures.Has(signature) || t.first.IsZero() {
+	since, joined := t.joined[uid]
+	delete(t.joined, uid)
+	if t.kind != TriggerOnUnschedulable || !t.failedSignatures.Has(signature) || t.first.IsZero() || t.marked.Has(uid) && !joined {
 		return false
 	}
 	last, now := t.last, t.clock.Now()
-	if !t.marked.Has(uid) {
+	if !joined {
+		since = now
 		t.settleFrom(created)
 	}
-	if at, ok := t.dueAt(); !ok || at.Sub(now) > within {
+	if at, ok := t.dueAt(); !ok || at.Sub(since) > longest || now.Sub(since) >= longest {
 		t.last = last
 		return false
 	}
 	t.marked.Insert(uid)
+	t.joined[uid] = since
 	return true
 }
 
-// has says whether the pod is marked.
-func (t *trigger) has(uid types.UID) bool {
+// sinceJoined is how long a pod has waited, untried, for the next solve.
+func (t *trigger) sinceJoined(uid types.UID) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.marked.Has(uid)
+	return t.clock.Since(t.joined[uid])
 }
 
 // hasFailedSignatures says whether any pod has found no node since the last solve.
@@ -154,8 +181,14 @@ func (t *trigger) hasFailedSignatures() bool {
 func (t *trigger) unmark(uid types.UID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.forget(uid)
+}
+
+func (t *trigger) forget(uid types.UID) {
 	t.marked.Delete(uid)
+	delete(t.joined, uid)
 	t.fresh.Delete(uid)
+	t.exempted.Delete(uid)
 }
 
 // due is when the next solve should start, if one should.
@@ -231,8 +264,7 @@ func (t *trigger) keepOnly(there func(types.UID) bool) {
 	defer t.mu.Unlock()
 	for uid := range t.marked {
 		if !there(uid) {
-			t.marked.Delete(uid)
-			t.fresh.Delete(uid)
+			t.forget(uid)
 		}
 	}
 }

@@ -32,7 +32,7 @@ type view struct {
 	namespaces corelisters.NamespaceLister
 	budgets    policylisters.PodDisruptionBudgetLister
 	volumes    volumes
-	devices    func() fwk.SharedDRAManager
+	book       *resources.Book
 	workloads  workloads
 	now        func() time.Time
 	inFlight   *inFlight
@@ -41,15 +41,8 @@ type view struct {
 	// ownerLabels are the labels by which reservations select the pods that may use that room.
 	ownerLabels func() sets.Set[string]
 	rules       snapshot.Rules
-	// states caches the states of nodes. Only the loop uses it.
-	states map[string]nodeState
 	// cache keeps results for unchanged objects from one snapshot to the next. Only the loop takes snapshots.
 	cache snapshot.Cache
-}
-
-type nodeState struct {
-	node  *v1.Node
-	state string
 }
 
 func newView(handle fwk.Handle, args *PriorityOptimizerArgs, inFlight *inFlight) *view {
@@ -64,10 +57,9 @@ func newView(handle fwk.Handle, args *PriorityOptimizerArgs, inFlight *inFlight)
 			volumes: factory.Core().V1().PersistentVolumes().Lister(),
 			nodes:   factory.Storage().V1().CSINodes().Lister(),
 		},
-		devices:     handle.SharedDRAManager,
+		book:        resources.NewBook(handle),
 		workloads:   newWorkloads(factory, args.EvictJobs),
 		now:         time.Now,
-		states:      map[string]nodeState{},
 		inFlight:    inFlight,
 		held:        func() map[string]resources.Vector { return nil },
 		ownerLabels: func() sets.Set[string] { return nil },
@@ -138,16 +130,9 @@ func (v *view) snapshotUnder(rules snapshot.Rules, id string, include func(*v1.P
 	}
 	return snapshot.Build(snapshot.Input{
 		ID: id, Nodes: nodes, Pods: pods, Untried: untried, Budgets: budgets, Namespaces: namespaces,
-		Volumes: volumes, ServedByDevices: v.servedByDevices, Workloads: v.workloads, Now: v.now(), Reserved: reserved, Held: v.held(), Labels: v.ownerLabels(),
-		Rules: rules, Cache: &v.cache,
+		Volumes: volumes, Book: v.book, Workloads: v.workloads, Now: v.now(), Reserved: reserved,
+		Held: v.held(), Labels: v.ownerLabels(), Rules: rules, Cache: &v.cache,
 	}), nil
-}
-
-// servedByDevices says whether a device class serves the extended resource. There is no manager where the scheduler
-// allocates no devices.
-func (v *view) servedByDevices(name v1.ResourceName) bool {
-	manager := v.devices()
-	return manager != nil && manager.DeviceClassResolver().GetDeviceClass(name) != nil
 }
 
 // nodeState is the state of a node as it is in snapshots.
@@ -156,13 +141,7 @@ func (v *view) nodeState(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// The informer replaces a node that changes.
-	if known := v.states[name]; known.node == node {
-		return known.state, nil
-	}
-	state := snapshot.NodeState(node)
-	v.states[name] = nodeState{node, state}
-	return state, nil
+	return v.cache.NodeState(v.book, node), nil
 }
 
 // live is the pod as it is now; nil if it is gone.

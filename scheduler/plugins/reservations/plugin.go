@@ -24,28 +24,35 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/utils/clock"
 
 	"github.com/stowage/stowage/scheduler/cachebypass"
+	"github.com/stowage/stowage/scheduler/customobject"
 	"github.com/stowage/stowage/scheduler/leadership"
 	"github.com/stowage/stowage/scheduler/pluginargs"
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
+	"github.com/stowage/stowage/scheduler/waiting"
 )
 
 // Name is the plugin's name in a KubeSchedulerConfiguration.
 const Name = "Reservations"
 
-const messageHeld = "the room that is free is reserved for others"
+const reasonReserved = waiting.Reason("the room that is free is reserved for others")
 
 // Plugin is the Reservations plugin of one profile.
 type Plugin struct {
 	Args *Args
 
 	handle fwk.Handle
+	book   *resources.Book
 	ledger *reservation.Ledger
 	// arrivals binds the pods of plans, with a rate limit of its own: plans must not slow down other pods, nor other
 	// pods the plans. It is nil where no pods are bound.
@@ -55,7 +62,8 @@ type Plugin struct {
 	// lease is nil where no other process can lead.
 	lease atomic.Pointer[leadership.Lease]
 
-	rejected rejectedPods
+	// waiting are the pods that found no node, and were refused one because of what is reserved there.
+	waiting waiting.Table
 }
 
 var (
@@ -77,7 +85,7 @@ func New(object runtime.Object, handle fwk.Handle, ledger *reservation.Ledger, r
 	if err != nil {
 		return nil, err
 	}
-	p := &Plugin{Args: args, handle: handle, ledger: ledger, rehearsal: rehearsal}
+	p := &Plugin{waiting: waiting.Table{Clock: clock.RealClock{}}, Args: args, handle: handle, book: resources.NewBook(handle), ledger: ledger, rehearsal: rehearsal}
 	if config := handle.KubeConfig(); config != nil && !rehearsal {
 		own := rest.CopyConfig(config)
 		own.RateLimiter = nil
@@ -100,7 +108,7 @@ type state struct {
 
 	mu sync.Mutex
 	// refused are the nodes that were refused.
-	refused refusedNodes
+	refused sets.Set[string]
 }
 
 // Clone returns the state itself: what is added to it holds for all clones.
@@ -118,11 +126,11 @@ func (p *Plugin) SignPod(context.Context, *v1.Pod) ([]fwk.SignFragment, *fwk.Sta
 
 // PreFilter looks up what is reserved. If no room is held against the pod, Filter is skipped.
 func (p *Plugin) PreFilter(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
-	p.rejected.forget(pod.UID)
+	p.waiting.Remove(pod.UID)
 	if p.ledger.Empty() {
 		return nil, fwk.NewStatus(fwk.Skip)
 	}
-	found := &state{view: p.ledger.For(pod, p.rehearsal)}
+	found := &state{view: p.ledger.For(pod, p.rehearsal), refused: sets.New[string]()}
 	cycle.Write(stateKey, found)
 	keptOut := found.view.IsRestricted()
 	if keptOut || len(found.view.Offers()) > 0 {
@@ -140,27 +148,27 @@ func (p *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
 // Filter keeps the pod out of what is held against it.
 func (p *Plugin) Filter(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
 	found := stateOf(cycle)
-	if found == nil || hasRoomBeside(found.view, pod, node) {
+	if found == nil || p.hasRoomBeside(found.view, pod, node) {
 		return nil
 	}
 	found.mu.Lock()
 	defer found.mu.Unlock()
-	if found.refused.none() && pod.Spec.SchedulingGroup != nil && !p.rehearsal {
-		p.rejected.add(pod, refusedNodes{many: true}) // PostFilter is not asked about pods of a group
+	if len(found.refused) == 0 && pod.Spec.SchedulingGroup != nil && !p.rehearsal {
+		p.waiting.Put(pod, reasonReserved, nil) // PostFilter is not asked about pods of a group
 	}
-	found.refused.add(node.Node().Name)
-	return fwk.NewStatus(fwk.Unschedulable, messageHeld)
+	found.refused.Insert(node.Node().Name)
+	return fwk.NewStatus(fwk.Unschedulable, string(reasonReserved))
 }
 
-func hasRoomBeside(view *reservation.View, pod *v1.Pod, node fwk.NodeInfo) bool {
+func (p *Plugin) hasRoomBeside(view *reservation.View, pod *v1.Pod, node fwk.NodeInfo) bool {
 	held, some := view.Held(node.Node().Name)
-	return !some || resources.OfPod(pod).FitsIn(resources.FreeOn(node).Minus(held))
+	return !some || p.book.Needs(pod).FitsIn(p.book.Free(node).Minus(held))
 }
 
 // PostFilter remembers a pod that may find a node once the reservations have changed. It makes no room.
 func (p *Plugin) PostFilter(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, _ fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
-	if found := stateOf(cycle); found != nil && !p.rehearsal {
-		p.rejected.add(pod, found.refused)
+	if found := stateOf(cycle); found != nil && len(found.refused) > 0 && !p.rehearsal {
+		p.waiting.Put(pod, reasonReserved, found.refused)
 	}
 	return nil, fwk.NewStatus(fwk.Unschedulable)
 }
@@ -183,7 +191,7 @@ func (p *Plugin) Score(_ context.Context, cycle fwk.CycleState, _ *v1.Pod, node 
 	for _, offer := range found.view.Offers()[node.Node().Name] {
 		left = left.Plus(offer.Left)
 	}
-	return int64(1000 * left.ShareOf(resources.OfList(node.Node().Status.Allocatable))), nil
+	return int64(1000 * left.ShareOf(p.book.Capacity(node.Node()))), nil
 }
 
 // ScoreExtensions returns the plugin: scores are relative to the best.
@@ -217,10 +225,9 @@ func (p *Plugin) Reserve(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, n
 		if err != nil {
 			return fwk.AsStatus(err)
 		}
-		if !hasRoomBeside(now.view, pod, info) {
-			now.refused.add(node)
-			p.rejected.add(pod, now.refused)
-			return fwk.NewStatus(fwk.Unschedulable, messageHeld)
+		if !p.hasRoomBeside(now.view, pod, info) {
+			p.waiting.Put(pod, reasonReserved, sets.New(node))
+			return fwk.NewStatus(fwk.Unschedulable, string(reasonReserved))
 		}
 	}
 	if taken, some := p.ledger.Take(pod, node); some {
@@ -238,6 +245,40 @@ func (p *Plugin) Unreserve(_ context.Context, cycle fwk.CycleState, pod *v1.Pod,
 	p.ledger.Release(pod.UID)
 	if found := stateOf(cycle); found != nil {
 		found.taken = nil
+	}
+}
+
+// Watch lets the plugin forget the pods that another process has bound, or that are gone.
+func (p *Plugin) Watch(pods cache.SharedIndexInformer) error {
+	store := pods.GetStore()
+	p.waiting.Waits = func(pod *v1.Pod) bool {
+		object, there, err := store.Get(pod)
+		now, ok := object.(*v1.Pod)
+		return err != nil || there && ok && now.UID == pod.UID && now.Spec.NodeName == ""
+	}
+	_, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		UpdateFunc: func(_, object any) {
+			if pod, ok := object.(*v1.Pod); ok && pod.Spec.NodeName != "" {
+				p.waiting.Remove(pod.UID)
+			}
+		},
+		DeleteFunc: func(object any) {
+			if pod, ok := customobject.LastKnown(object).(*v1.Pod); ok {
+				p.waiting.Remove(pod.UID)
+			}
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("%s: watching pods: %w", Name, err)
+	}
+	return nil
+}
+
+// Freed activates the pods that were refused one of the nodes: there may be room for them now. It must be called without
+// any lock, since the scheduling queue calls plugins back.
+func (p *Plugin) Freed(nodes sets.Set[string]) {
+	if pods := p.waiting.Refused(nodes); len(pods) > 0 {
+		p.handle.Activate(klog.Background(), pods)
 	}
 }
 

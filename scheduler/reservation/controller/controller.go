@@ -36,7 +36,7 @@ const (
 // Placer finds nodes for reservations.
 type Placer interface {
 	Place(ctx context.Context, pod *v1.Pod, wanted string) (string, error)
-	Free(ctx context.Context) (map[string]resources.Vector, error)
+	Free(ctx context.Context, nodes ...string) (map[string]resources.Vector, error)
 }
 
 // Parts are a controller's dependencies.
@@ -169,7 +169,7 @@ func (c *Controller) place(ctx context.Context, record *reservation.Record, now 
 		return err
 	}
 	record.Status.NodeName, record.Status.Phase = node, reservation.Waiting
-	record.Status.Allocatable = record.Requests().List()
+	record.Status.Allocatable = c.Ledger.Requests(record).List()
 	c.Ledger.Put(record)
 	free, err := c.Placer.Free(ctx)
 	if err != nil {

@@ -27,7 +27,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     folder, home = base / "venv", base / "home"
     home.mkdir()
     wheels = base / "wheels"
-    for project in (ROOT, ROOT / "optimizer"):
+    for project in (ROOT, ROOT / "optimizer", ROOT / "benchmarks/strategies"):
         build = ("-m", "hatchling", "build", "-t", "wheel", "-d", str(wheels))
         _quietly(*build, cwd=project)
     _quietly("-m", "uv", "venv", "--quiet", "--python", sys.executable, str(folder))

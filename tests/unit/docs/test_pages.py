@@ -19,7 +19,7 @@ from docs.tooling.markdown import cell
 from docs.tooling.metrics import go_files, metrics_page, optimizer_metrics, read
 from docs.tooling.scenario_schema import scenario_schema_page
 from stowage_optimizer.cli import COMMANDS
-from stowage_optimizer.strategies.registry import shipped_strategies
+from stowage_optimizer.strategies.registry import available_strategies
 from stowage_testbed.cli import app
 from stowage_testbed.compare.arms import ARMS
 from stowage_testbed.compare.arms.file_arm import ArmFile, Declared
@@ -138,7 +138,7 @@ def test_every_strategy_arm_and_profile_is_described() -> None:
     profiles = [file.stem for file in (CHART / "profiles").glob("*.yaml")]
 
     assert profiles
-    named = [*shipped_strategies(), *ARMS, *profiles]
+    named = [*available_strategies(), *ARMS, *profiles]
     assert [one for one in named if f"`{one}`" not in text] == []
 
 

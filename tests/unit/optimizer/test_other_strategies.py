@@ -1,7 +1,6 @@
 """The strategies other than the default, and those of other packages."""
 
 import threading
-from dataclasses import dataclass
 from importlib.metadata import EntryPoint, EntryPoints
 from itertools import count
 
@@ -16,27 +15,18 @@ from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.errors import OptimizerError
-from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.certificate import ProofMethod
-from stowage_optimizer.model.options import Policy, SolveOptions
-from stowage_optimizer.model.packing import Packing
-from stowage_optimizer.model.solution import EndReason, Publish, Solution
+from stowage_optimizer.model.options import DEFAULT_STRATEGY, Policy
+from stowage_optimizer.model.solution import EndReason, Solution
 from stowage_optimizer.strategies import registry
+from stowage_optimizer.strategies.first_fit_decreasing import FirstFitDecreasing
 from stowage_optimizer.strategies.lexicographic.proving import Prover
 from stowage_optimizer.strategies.lexicographic.shared_state import ANYTHING, Limit, SharedState
 from stowage_optimizer.strategies.lexicographic.strategy import PROOF_INTERVAL_S, _Publisher
-from stowage_optimizer.strategies.portfolio import Portfolio
 from stowage_optimizer.verify import verify_plan
 
 
-def test_z3_is_missing_where_its_package_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is an optional dependency: without it everything else must work."""
-    monkeypatch.setattr(registry, "find_spec", lambda _name: None)
-
-    assert not {"z3", "z3-symmetry"} & registry.shipped_strategies().keys()
-
-
-@pytest.mark.parametrize("strategy", ["paper", "cpsat-aggregated", "cpsat-items", "milp", "z3", "portfolio"])
+@pytest.mark.parametrize("strategy", ["paper", "cpsat-aggregated", "cpsat-items", "milp", "z3"])
 def test_figure_1_takes_one_move(strategy: str) -> None:
     """The paper's example; a floating-point solver says that it proves nothing."""
     answer = answer_to(figure_1(), strategy=strategy)
@@ -45,34 +35,6 @@ def test_figure_1_takes_one_move(strategy: str) -> None:
     assert (len(plan.placements), len(plan.moves), len(plan.evictions)) == (1, 1, 0)
     assert plan.optimal is (strategy != "milp")
     assert ("no proof" in answer.message) is (strategy == "milp")
-
-
-@dataclass(frozen=True)
-class Shows:
-    """A strategy of another package, which publishes node a if it can, and takes b."""
-
-    publishes: bool = False
-
-    def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
-        """Answer alike whether or not there was time to publish."""
-        del budget
-        if self.publishes:
-            publish(Solution(packing, (0,)))
-        return Solution(packing, (1,))
-
-
-def test_what_a_portfolios_member_publishes_decides_about_nothing() -> None:
-    """It depends on time, and counted work must end in the same answer each time."""
-    builder = SnapshotBuilder().node("a").node("b").pod("waits")
-    packing = reduce_snapshot(decoded(builder.message))
-    budget = Budget.begin(SolveOptions(time_limit_s=1.0), lambda: 0.0)
-
-    answers = {
-        Portfolio((Shows(publishes),)).solve(packing, budget, lambda _found: None).assignment
-        for publishes in (True, False)
-    }
-
-    assert answers == {(1,)}
 
 
 @pytest.mark.parametrize(
@@ -124,17 +86,17 @@ def install(monkeypatch: pytest.MonkeyPatch, name: str, made_by: str) -> None:
 
 def test_another_package_brings_a_strategy(monkeypatch: pytest.MonkeyPatch) -> None:
     """A researcher adds a solver without touching our code."""
-    install(monkeypatch, "theirs", "Shows")
+    install(monkeypatch, "theirs", "FirstFitDecreasing")
 
     strategies = registry.load_strategies(registry.SHIPPED)
 
-    assert isinstance(strategies["theirs"], Shows)
-    assert "paper" in strategies
+    assert strategies["theirs"] == FirstFitDecreasing()
+    assert DEFAULT_STRATEGY in strategies
 
 
 @pytest.mark.parametrize(
     ("name", "made_by"),
-    [("paper", "Shows"), ("theirs", "broken"), ("theirs", "not_there"), ("theirs", "something_else")],
+    [("boreas", "FirstFitDecreasing"), ("theirs", "broken"), ("theirs", "not_there"), ("theirs", "something_else")],
 )
 def test_a_package_that_brings_no_strategy_or_a_name_that_is_taken_is_named(
     name: str, made_by: str, monkeypatch: pytest.MonkeyPatch

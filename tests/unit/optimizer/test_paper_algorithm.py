@@ -11,7 +11,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.budget import TimeSplit
 from stowage_optimizer.model.solution import EndReason, Solution
 from stowage_optimizer.programs.solver import Outcome, SolverContradictionError
-from stowage_optimizer.strategies.paper import PaperModel
+from stowage_strategies.paper import PaperModel
 
 
 def two_tiers() -> pb.Snapshot:

@@ -20,7 +20,7 @@ from stowage_optimizer.verify import verify_plan
 
 WEB = pb.LabelSelector(match_labels={"app": "web"})
 CONSOLIDATE = pb.SolveOptions(objective=pb.OBJECTIVE_CONSOLIDATE)
-MOVING = ("lexicographic", "paper", "cpsat-aggregated", "milp", "portfolio")
+MOVING = ("lexicographic", "paper", "cpsat-aggregated", "milp")
 
 
 def answer_to(builder: SnapshotBuilder, strategy: str = "cpsat-aggregated", max_moves: int | None = None) -> Answer:

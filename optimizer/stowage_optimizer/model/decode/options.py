@@ -26,7 +26,8 @@ def decode_options(
     strategy = message.strategy or DEFAULT_STRATEGY
     if strategy not in strategies:
         known = ", ".join(sorted(strategies))
-        issues.add("options.strategy", f"is {strategy!r}, not one of {known}")
+        way_out = "`pip install 'stowage[strategies]'` adds those of the papers"
+        issues.add("options.strategy", f"is {strategy!r}, not one of {known}; {way_out}")
     limit_s = message.time_limit_s or default_time_limit_s
     if not (math.isfinite(limit_s) and 0 < limit_s <= LARGEST_TIME_LIMIT_S):
         issues.add("options.time_limit_s", f"is {limit_s}, not in (0, 86400]")

@@ -25,7 +25,8 @@ func (p *Plugin) HandleFailures(of *scheduler.Scheduler) {
 		nominating *fwk.NominatingInfo, start time.Time) {
 		rejected := false
 		if profile.ProfileName() == p.handle.ProfileName() {
-			_, rejected = p.rejected.LoadAndDelete(pod.Pod.UID)
+			reason := p.waiting.Reason(pod.Pod.UID)
+			rejected = reason != "" && reason != reasonReserved
 		}
 		if !rejected || !requeue(ctx, of.SchedulingQueue, profile, pod, status) {
 			handle(ctx, profile, pod, status, nominating, start)

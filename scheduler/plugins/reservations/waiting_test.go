@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/reservation"
+	"github.com/stowage/stowage/scheduler/waiting"
 )
 
 // activating is a handle that records which pods are activated.
@@ -77,8 +77,8 @@ func TestOnlyPodsWithoutANodeAreRemembered(t *testing.T) {
 
 	plugin.Freed(sets.New("n1"))
 
-	if slices.Sort(*woken); len(plugin.rejected.pods) != 2 || !slices.Equal(*woken, []string{"member", "waiting"}) {
-		t.Errorf("%d remembered, %v woken up", len(plugin.rejected.pods), *woken)
+	if slices.Sort(*woken); plugin.waiting.Count(reasonReserved) != 2 || !slices.Equal(*woken, []string{"member", "waiting"}) {
+		t.Errorf("%d remembered, %v woken up", plugin.waiting.Count(reasonReserved), *woken)
 	}
 }
 
@@ -86,11 +86,11 @@ func TestOnlyPodsWithoutANodeAreRemembered(t *testing.T) {
 func TestOnlyPodsThatWereRefusedTheNodeAreWokenUp(t *testing.T) {
 	plugin, woken := queueing(t)
 	refuse(t, plugin, waiter("concerned"), false, "n1")
-	many := refusedNodes{}
-	for i := range mostNodes + 1 {
-		many.add(fmt.Sprint("node-", i))
+	many := sets.New[string]()
+	for i := range 17 {
+		many.Insert(fmt.Sprint("node-", i))
 	}
-	plugin.rejected.add(waiter("refused-many"), many)
+	plugin.waiting.Put(waiter("refused-many"), reasonReserved, many)
 
 	plugin.Freed(sets.New("n2"))
 	elsewhere := *woken
@@ -122,12 +122,10 @@ func TestPodsThatAreGoneAreForgotten(t *testing.T) {
 	testobjects.Must(t, client.Tracker().Update(v1.SchemeGroupVersion.WithResource("pods"), bound, "default"))
 	testobjects.Must(t, client.Tracker().Delete(v1.SchemeGroupVersion.WithResource("pods"), "default", "deleted"))
 
-	remembered := func() []types.UID {
-		plugin.rejected.mu.Lock()
-		defer plugin.rejected.mu.Unlock()
-		return slices.Collect(maps.Keys(plugin.rejected.pods))
+	remembered := func() []string {
+		return slices.Collect(maps.Keys(plugin.waiting.Pods(func(waiting.Entry) bool { return true })))
 	}
-	testobjects.Eventually(t, "one is remembered", func() bool { return slices.Equal(remembered(), []types.UID{"stays"}) })
+	testobjects.Eventually(t, "one is remembered", func() bool { return slices.Equal(remembered(), []string{"stays"}) })
 }
 
 // Where nothing is reserved, which is most of the time, the plugin costs nothing: it neither filters nor scores a single
@@ -144,8 +142,8 @@ func TestPluginDoesNothingWhereNothingIsReserved(t *testing.T) {
 	if !filter.IsSkip() || !score.IsSkip() || !reserve.IsSuccess() || post.Code() != fwk.Unschedulable || post.Message() != "" {
 		t.Errorf("PreFilter %v, PostFilter %v, PreScore %v, Reserve %v", filter, post, score, reserve)
 	}
-	if stateOf(cycle) != nil || len(plugin.rejected.pods) != 0 {
-		t.Errorf("state %v, remembered %v", stateOf(cycle), plugin.rejected.pods)
+	if stateOf(cycle) != nil || plugin.waiting.Count(reasonReserved) != 0 {
+		t.Errorf("state %v, remembered %v", stateOf(cycle), plugin.waiting.Count(reasonReserved))
 	}
 }
 

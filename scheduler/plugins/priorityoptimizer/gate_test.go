@@ -42,7 +42,7 @@ func TestBurstIsSolvedForAfterOneOfItsPodsWasTried(t *testing.T) {
 	for i := range 5 {
 		c.add(testPod(fmt.Sprintf("like-%d", i), 3, 0))
 	}
-	c.await("the others wait", func() bool { return c.plugin.awaitingSolve.size() == 5 }, false)
+	c.await("the others wait", func() bool { return c.plugin.waiting.Count(reasonNextSolve, reasonInSolve) == 5 }, false)
 	c.eventually("the optimiser is asked", func() bool { return c.optimizer.asked() > 0 })
 	if names := c.tried(); slices.ContainsFunc(names, func(name string) bool { return name != "waiting" }) {
 		t.Errorf("tried before the solve: %v", names)
@@ -76,15 +76,14 @@ func TestPodWaitsForTheSolveNoLongerThanForAHold(t *testing.T) {
 // A steady stream of pods delays a solve, but no pod waits for it longer than a hold may last.
 func TestStreamOfPodsDoesNotDelayAPodBeyondTheHold(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
-	p := &Plugin{trigger: newTrigger(clock, pace{kind: TriggerOnUnschedulable, settle: time.Second}), wake: make(chan struct{}, 1),
-		awaitingSolve: newHeldSet(clock), hold: testHold(clock), activator: activations{}}
+	p := testPlugin(clock, pace{kind: TriggerOnUnschedulable, settle: time.Second})
 	p.hold.longest = 2 * time.Second
 	first, tried := testPod("first", 1, 0), testPod("tried", 1, 0)
-	p.trigger.mark(tried.UID, snapshot.SignatureOf(tried), clock.Now())
+	p.trigger.mark(tried.UID, snapshot.SignatureOf(tried, p.book.Needs(tried)), clock.Now())
 	began := clock.Now()
 	for i := range 50 {
-		p.joinsNextSolve(testPod(fmt.Sprintf("p%d", i), 1, 0))
-		if !p.joinsNextSolve(first) {
+		p.PreEnqueue(t.Context(), testPod(fmt.Sprintf("p%d", i), 1, 0))
+		if p.PreEnqueue(t.Context(), first).IsSuccess() {
 			break
 		}
 		clock.Step(100 * time.Millisecond)
@@ -93,7 +92,7 @@ func TestStreamOfPodsDoesNotDelayAPodBeyondTheHold(t *testing.T) {
 	if waited := clock.Since(began); waited > p.hold.longest || waited < p.hold.longest/2 {
 		t.Errorf("waited %s, want nearly %s", waited, p.hold.longest)
 	}
-	if p.joinsNextSolve(tried) {
+	if !p.PreEnqueue(t.Context(), tried).IsSuccess() {
 		t.Error("a pod that was tried before is not tried again")
 	}
 }
@@ -102,16 +101,15 @@ func TestStreamOfPodsDoesNotDelayAPodBeyondTheHold(t *testing.T) {
 // node.
 func TestReplacementWithRoomDoesNotWaitForTheNextSolve(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
-	p := &Plugin{trigger: newTrigger(clock, pace{kind: TriggerOnUnschedulable, settle: time.Second}), hold: testHold(clock),
-		awaitingSolve: newHeldSet(clock), keptOut: newHeldSet(clock)}
+	p := testPlugin(clock, pace{kind: TriggerOnUnschedulable, settle: time.Second})
 	pod, other := testPod("planned", 1, 0), testPod("planned", 1, 0)
 	other.UID = "other"
-	room := map[string]resources.Vector{"n1": resources.OfPod(pod)}
+	room := map[string]resources.Vector{"n1": p.book.Needs(pod)}
 	placed := &snapshot.Pod{Object: pod, Owner: pod.OwnerReferences[0].UID, Class: (snapshot.Classes{}).ID(pod)}
 	execution := executor.New(&plan.Plan{Placements: []plan.Step{{To: "n1", Pod: placed}}}, room, 0)
 	execution.Ready(room, func(types.UID) bool { return false })
 	p.execution.Store(execution)
-	p.trigger.mark(other.UID, snapshot.SignatureOf(other), clock.Now())
+	p.trigger.mark(other.UID, snapshot.SignatureOf(other, p.book.Needs(other)), clock.Now())
 
 	if status := p.PreEnqueue(t.Context(), pod); !status.IsSuccess() {
 		t.Errorf("PreEnqueue: %s", status.Message())
@@ -163,7 +161,7 @@ func allOn(node string) func(*contract.Snapshot) *contract.Plan {
 func TestPodsOfABatchArePlacedTogetherByOnePlan(t *testing.T) {
 	c := startCluster(t, answers(allOn("n2")), batches(3, time.Minute), testNode("n1", 8), testNode("n2", 4))
 	c.add(testPod("one", 1, 0), testPod("two", 1, 0))
-	c.await("two pods wait", func() bool { return c.plugin.batch.size() == 2 }, false)
+	c.await("two pods wait", func() bool { return c.plugin.waiting.Count(reasonBatch) == 2 }, false)
 	c.advanceClock(10 * time.Second)
 	before := c.optimizer.asked()
 
@@ -175,8 +173,8 @@ func TestPodsOfABatchArePlacedTogetherByOnePlan(t *testing.T) {
 			t.Errorf("%s is on %q, want n2", name, node)
 		}
 	}
-	if before != 0 || c.optimizer.asked() != 1 || c.plugin.batch.size() != 0 {
-		t.Errorf("asked %d times before the batch was full, %d in all, %d pods left", before, c.optimizer.asked(), c.plugin.batch.size())
+	if before != 0 || c.optimizer.asked() != 1 || c.plugin.waiting.Count(reasonBatch) != 0 {
+		t.Errorf("asked %d times before the batch was full, %d in all, %d pods left", before, c.optimizer.asked(), c.plugin.waiting.Count(reasonBatch))
 	}
 	if trigger := c.plansOf()[0].Spec.Trigger; trigger != string(TriggerBatch) {
 		t.Errorf("the plan says it was asked for by %q", trigger)
@@ -247,9 +245,7 @@ func TestPodsThatTheOptimizerRefusesAreScheduledWithoutIt(t *testing.T) {
 // A pod that another process has bound leaves the batch; otherwise a batch would never end.
 func TestABoundPodLeavesTheBatch(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
-	p := &Plugin{batch: newBatch(clock), inFlight: newInFlight(), wake: make(chan struct{}, 1),
-		trigger: newTrigger(clock, pace{kind: TriggerBatch, interval: time.Second, batch: 9})}
-	p.hold = &hold{clock: clock, held: newHeldSet(clock)}
+	p := testPlugin(clock, pace{kind: TriggerBatch, interval: time.Second, batch: 9})
 	pod := testPod("elsewhere", 1, 0)
 	if p.PreEnqueue(t.Context(), pod).IsSuccess() {
 		t.Fatal("the pod was not kept for its batch")
@@ -259,7 +255,7 @@ func TestABoundPodLeavesTheBatch(t *testing.T) {
 	bound.Spec.NodeName = "n1"
 	p.podHandler().OnUpdate(pod, bound)
 
-	if p.batch.size() != 0 || dueIn(p.trigger) != -1 {
-		t.Errorf("%d pods in the batch, due in %s", p.batch.size(), dueIn(p.trigger))
+	if p.waiting.Count(reasonBatch) != 0 || dueIn(p.trigger) != -1 {
+		t.Errorf("%d pods in the batch, due in %s", p.waiting.Count(reasonBatch), dueIn(p.trigger))
 	}
 }

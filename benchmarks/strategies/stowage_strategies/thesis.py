@@ -17,7 +17,7 @@ from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.packing import Assignment, Kind, Packing
 from stowage_optimizer.programs.program import ARRIVAL, STAY, Formulation, Presence, Terms, Values
 from stowage_optimizer.programs.solver import CpSat
-from stowage_optimizer.strategies.linear import LinearStrategy
+from stowage_strategies.linear import LinearStrategy
 
 FLAW = "the thesis's rows for equal pods and nodes cut off answers"
 

@@ -35,12 +35,12 @@ func TestRejectedPodGoesBackIntoTheQueueWithoutAWrite(t *testing.T) {
 			info := testobjects.Value(framework.NewPodInfo(waiting))(c.t)
 			minor.Delete(c.scheduler.SchedulingQueue, klog.Background(), waiting)
 			if rejected {
-				c.plugin.rejected.Store(waiting.UID, nil)
+				c.plugin.waiting.Put(waiting, reasonHeld, nil)
 			}
 
 			c.scheduler.FailureHandler(c.ctx, c.scheduler.Profiles[v1.DefaultSchedulerName], &framework.QueuedPodInfo{PodInfo: info},
 				fwk.AsStatus(&framework.FitError{Pod: waiting, NumAllNodes: 1,
-					Diagnosis: framework.Diagnosis{UnschedulablePlugins: sets.New(Name), PreFilterMsg: messageHeld}}), nil, time.Now())
+					Diagnosis: framework.Diagnosis{UnschedulablePlugins: sets.New(Name), PreFilterMsg: string(reasonHeld)}}), nil, time.Now())
 
 			if !queued() {
 				t.Error("it is not in the queue")

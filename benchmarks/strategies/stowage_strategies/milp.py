@@ -16,7 +16,7 @@ from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.programs.counts import CountFormulation
 from stowage_optimizer.programs.program import LinearProgram, Terms
 from stowage_optimizer.programs.solver import Outcome, Task
-from stowage_optimizer.strategies.linear import LinearStrategy
+from stowage_strategies.linear import LinearStrategy
 
 NODES_PER_STEP = 200
 """Nodes of the search tree in one step; HiGHS has no finer measure of its work."""

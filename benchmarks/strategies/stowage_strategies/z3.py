@@ -18,8 +18,8 @@ import z3
 from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.programs.program import LinearProgram, Terms, total
 from stowage_optimizer.programs.solver import Outcome, Task
-from stowage_optimizer.strategies.linear import LinearStrategy
-from stowage_optimizer.strategies.thesis import FLAW, ItemFormulation, SymmetryFormulation
+from stowage_strategies.linear import LinearStrategy
+from stowage_strategies.thesis import FLAW, ItemFormulation, SymmetryFormulation
 
 WORK_PER_STEP = 4_000_000
 """Units of Z3's ``rlimit`` in one step, about a second's worth."""

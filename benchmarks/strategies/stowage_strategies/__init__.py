@@ -1,0 +1,1 @@
+"""Strategies of the papers and of other solvers, to compare the optimiser with."""

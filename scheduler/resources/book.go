@@ -1,0 +1,77 @@
+package resources
+
+import (
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+)
+
+// Book tells what pods need, and what nodes have and have left, as the scheduler counts it. All code that asks this asks
+// the book, whatever objects say so beside the pods and the nodes themselves. A nil book knows no other objects.
+type Book struct {
+	// ServedByDevices says whether some device class serves the extended resource; nil: none does.
+	ServedByDevices func(v1.ResourceName) bool
+}
+
+// NewBook returns the book of the cluster that the handle shows.
+func NewBook(handle fwk.Handle) *Book {
+	return &Book{ServedByDevices: func(name v1.ResourceName) bool {
+		manager := handle.SharedDRAManager() // nil where the scheduler allocates no devices
+		return manager != nil && manager.DeviceClassResolver().GetDeviceClass(name) != nil
+	}}
+}
+
+// Key identifies the objects from which an amount was read: while it is the same, so is the amount. Informers never change
+// an object, they replace it, so an object is identified by its address.
+type Key struct{ object any }
+
+// PodKey is that of what the pod needs.
+func (b *Book) PodKey(pod *v1.Pod) Key { return Key{pod} }
+
+// NodeKey is that of the node's capacity.
+func (b *Book) NodeKey(node *v1.Node) Key { return Key{node} }
+
+// Needs is what a pod asks for: init containers, sidecars, pod-level requests, resizes in progress and overhead. The pod
+// itself counts as one.
+func (b *Book) Needs(pod *v1.Pod) Vector { return OfList(ListOf(pod)).WithPods(1) }
+
+// Capacity is what the node has for pods.
+func (b *Book) Capacity(node *v1.Node) Vector { return OfList(node.Status.Allocatable) }
+
+// Free is the room on a node as the scheduler sees it, pods whose binding is under way counted.
+func (b *Book) Free(node fwk.NodeInfo) Vector {
+	allocatable, requested := ofFramework(node.GetAllocatable()), ofFramework(node.GetRequested())
+	allocatable.pods = int64(node.GetAllocatable().GetAllowedPodNumber())
+	requested.pods = int64(len(node.GetPods()))
+	return allocatable.Minus(requested)
+}
+
+// FreeOn is the room on the named nodes; a node that is gone is left out.
+func (b *Book) FreeOn(known fwk.NodeInfoLister, names []string) map[string]Vector {
+	free := make(map[string]Vector, len(names))
+	for _, name := range names {
+		if node, err := known.Get(name); err == nil {
+			free[name] = b.Free(node)
+		}
+	}
+	return free
+}
+
+// IsServed says whether some device class serves the extended resource.
+func (b *Book) IsServed(name v1.ResourceName) bool {
+	return b != nil && b.ServedByDevices != nil && b.ServedByDevices(name)
+}
+
+func ofFramework(amount fwk.Resource) Vector {
+	vector := Vector{
+		cpuMilli:              amount.GetMilliCPU(),
+		memoryBytes:           amount.GetMemory(),
+		ephemeralStorageBytes: amount.GetEphemeralStorage(),
+	}
+	if scalars := amount.GetScalarResources(); len(scalars) > 0 {
+		vector.extended = make(map[string]int64, len(scalars))
+	}
+	for name, value := range amount.GetScalarResources() {
+		vector.extended[string(name)] = value
+	}
+	return vector
+}
