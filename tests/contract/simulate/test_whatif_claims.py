@@ -1,12 +1,16 @@
 """What is claimed of a cluster is what its own Kubernetes would do with it."""
 
+from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from stowage_testbed.optimizer_service.service import RunningService, running_service
 from stowage_testbed.simulate.instance import NO_PROTECTION
+from stowage_testbed.whatif import engine
 from stowage_testbed.whatif.answer import findings_of
 from stowage_testbed.whatif.inventory import inventory_of
 from stowage_testbed.whatif.settings import PlanLimits, Release
@@ -75,9 +79,17 @@ def make_device_class(**spec: str) -> Manifest:
 MAKERS = {maker.__name__: maker for maker in (make_node, make_pod, make_budget, make_device_class)}
 
 
+@pytest.fixture(scope="module")
+def service() -> Iterator[RunningService]:
+    """Return one optimiser for all: each start would take longer than the answers."""
+    with running_service() as running:
+        yield running
+
+
 @pytest.mark.parametrize("name", CLAIMS)
-def test_nothing_is_claimed_that_is_not_so(name: str) -> None:
+def test_nothing_is_claimed_that_is_not_so(name: str, service: RunningService, monkeypatch: pytest.MonkeyPatch) -> None:
     """An engineer who reads "provably do not" looks no further."""
+    monkeypatch.setattr(engine, "running_service", lambda: nullcontext(service))
     claim = CLAIMS[name]
     made = (entry for one in claim["objects"] for entry in one.items())
     objects = [MAKERS[maker](**fields) for maker, fields in made]
