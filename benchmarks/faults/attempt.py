@@ -22,7 +22,7 @@ from stowage_testbed.observe.condition import (
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.pod import read_pod
 from stowage_testbed.observe.state import State
-from stowage_testbed.run.harness import Harness
+from stowage_testbed.run.execution import Harness
 from stowage_testbed.run.listener import Listener, RunRecorder
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.scenario_run import run_scenario

@@ -17,7 +17,7 @@ from stowage_testbed.helm import Release
 from stowage_testbed.helm.release import merge_values
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.harness import WATCHED
+from stowage_testbed.run.execution import WATCHED
 from stowage_testbed.run.release import Wanted, make_optimizer_values, switch_release
 
 

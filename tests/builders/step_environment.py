@@ -7,7 +7,7 @@ from typing import Any
 
 from stowage_testbed.api.pod_templates import PodOverrides
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.harness import Harness
+from stowage_testbed.run.execution import Harness
 from stowage_testbed.run.listener import Listener, RunRecorder
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.scenario_run import run_scenario

@@ -104,33 +104,30 @@ class Kinds:
         Without a version it is the one that the server prefers. Where several groups have a kind of that name, the one
         that Kubernetes brings is meant. Raises a KindMissingError if the cluster serves no such kind, or several.
         """
-        for again in (False, True):
-            if again or not self._all:
-                self.look_again()
-            found = self._find(name)
-            if len(found) == 1:
-                return found[0]
+        if served := self.find_served(name):
+            return served
         raise KindMissingError(name, self._why(name))
-
-    def _find(self, name: str) -> list[Kind]:
-        version, _, own = name.rpartition("/")
-        served = self._by_name.get(own, [])
-        if version:
-            return [one for one in served if one.api_version == version]
-        preferred = [one for one in served if one.preferred]
-        of_core = [one for one in preferred if not one.group]
-        return of_core or [one for one in preferred if one.built_in] or preferred
 
     def find_served(self, name: str) -> Kind | None:
         """Return what `find` does; None where the cluster serves no such kind."""
-        try:
-            return self.find(name)
-        except KindMissingError:
-            return None
+        if found := self._find(name):
+            return found
+        self.look_again()
+        return self._find(name)
 
     def find_known(self, manifest: Mapping[str, Any]) -> Kind | None:
         """Return the kind of an object if it was served when last asked."""
-        found = self._find(_name_of(manifest))
+        return self._find(_name_of(manifest))
+
+    def _find(self, name: str) -> Kind | None:
+        version, _, own = name.rpartition("/")
+        served = self._by_name.get(own, [])
+        if version:
+            found = [one for one in served if one.api_version == version]
+        else:
+            preferred = [one for one in served if one.preferred]
+            of_core = [one for one in preferred if not one.group]
+            found = of_core or [one for one in preferred if one.built_in] or preferred
         return found[0] if len(found) == 1 else None
 
     def of(self, manifest: Mapping[str, Any]) -> Kind:

@@ -154,15 +154,11 @@ class Objects:
 
         Its dependents go as well, by the garbage collector. With ``at_once`` a pod gets no time to end.
         """
-        options: dict[str, Any] = {"propagationPolicy": "Background"}
-        if at_once:
-            options["gracePeriodSeconds"] = 0
-        served = self.kinds.find_served(kind)
-        if served is None:
-            return
-        self._ask(
-            "DELETE", served.path(namespace, name), f"delete {kind} {name}", options, allowed={HTTPStatus.NOT_FOUND}
-        )
+        grace = {"gracePeriodSeconds": 0} if at_once else {}
+        options = {"propagationPolicy": "Background", **grace}
+        if served := self.kinds.find_served(kind):
+            path, missing = served.path(namespace, name), {HTTPStatus.NOT_FOUND}
+            self._ask("DELETE", path, f"delete {kind} {name}", options, allowed=missing)
 
     def delete_all(self, kind: str, namespace: str = "") -> None:
         """Delete every object of a kind, in a namespace if the kind has them.
@@ -190,14 +186,10 @@ class Objects:
             if "Established" not in held:
                 return f"conditions {held}"
             spec = definition["spec"]
-            kinds = [
-                f"{spec['group']}/{version['name']}/{spec['names']['kind']}"
-                for version in spec["versions"]
-                if version["served"]
-            ]
+            served = [version["name"] for version in spec["versions"] if version["served"]]
             try:
-                for kind in kinds[:1]:
-                    self.count(kind)
+                for version in served[:1]:
+                    self.count(f"{spec['group']}/{version}/{spec['names']['kind']}")
             except ApiRefusedError as error:
                 return str(error)
             return ""

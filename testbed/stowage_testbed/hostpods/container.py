@@ -1,9 +1,8 @@
 """One container: its command as a process, with its probes, kept running until its pod ends."""
 
 import asyncio
-import contextlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -60,8 +59,6 @@ class ContainerRunner:
         self._idle.set()
         # Of the present run:
         self._process: ContainerProcess | None = None
-        self._ended = asyncio.Event()
-        self._ending: asyncio.Task[None] | None = None
         self._unhealthy = ""
 
     async def run(self) -> None:
@@ -83,22 +80,21 @@ class ContainerRunner:
         """End the container for good; after the grace period by force."""
         self._stopping.set()
         if self._process is not None:
-            await self._end(self._process, grace_s)
+            await self._process.end(grace_s)
         await self._idle.wait()
 
     async def _run_once(self) -> None:
         """Run from the start of the process to its end; a `HostPodsError` if it cannot be started."""
         clock, record = self._sandbox.clock, self.record
-        process, env, cwd = await self._start()
-        self._process, self._ended, self._ending, self._unhealthy = process, asyncio.Event(), None, ""
+        process = await self._start()
+        self._process, self._unhealthy = process, ""
         since = clock.wall()
         _log.info("container %s runs as %d", record.name, process.pid)
         self._show(running(since))
         if self._stopping.is_set():  # asked to stop while starting
             process.kill()
-        probing = asyncio.create_task(self._watch_health(process, env, cwd))
+        probing = asyncio.create_task(self._watch_health(process))
         code, _ = await process.wait()
-        self._ended.set()
         await cancel_and_wait(probing)
         self._process = None
         _log.info("container %s ended with %d", record.name, code)
@@ -112,7 +108,7 @@ class ContainerRunner:
     def _log_file(self) -> Path:
         return self._sandbox.folder / f"{self.record.name}.log"
 
-    async def _start(self) -> tuple[ContainerProcess, Mapping[str, str], Path]:
+    async def _start(self) -> ContainerProcess:
         """Start the command with its mounts, variables and log."""
         container, sandbox = self._container, self._sandbox
         name = container["name"]
@@ -130,38 +126,21 @@ class ContainerRunner:
         process = await start_process(argv, env, cwd, self._log_file)
         # Whole at once: others may read it at any moment.
         write_whole(sandbox.folder / f"{name}.pid", f"{process.pid}\n")
-        return process, env, cwd
+        return process
 
-    def _end(self, process: ContainerProcess, grace_s: float) -> asyncio.Task[None]:
-        """Send SIGTERM, and kill after the grace period; once is enough."""
-        ended = self._ended
-
-        async def end() -> None:
-            process.terminate()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(grace_s):
-                    await ended.wait()
-            if not ended.is_set():
-                process.kill()
-                await ended.wait()
-
-        if self._ending is None:
-            self._ending = asyncio.create_task(end())
-        return self._ending
-
-    async def _watch_health(self, process: ContainerProcess, env: Mapping[str, str], cwd: Path) -> None:
+    async def _watch_health(self, process: ContainerProcess) -> None:
         """Run the startup probe, then the others side by side."""
 
         def prober(kind: str, on_failure: Callable[[str], None] = lambda _: None) -> Prober | None:
             if f"{kind}Probe" not in self._container:
                 return None
-            return Prober(kind, self._container, env, cwd, self._sandbox.clock, on_failure)
+            return Prober(kind, self._container, process.env, process.cwd, self._sandbox.clock, on_failure)
 
         def end_unhealthy(prober: Prober, failure: str) -> None:
-            if failure and self._ending is None:
+            if failure and process.ending is None:
                 self._unhealthy = f"{prober.kind} probe failed: {failure}"
                 _log.warning("container %s is ended: %s", self.record.name, self._unhealthy)
-                self._end(process, prober.probe.get("terminationGracePeriodSeconds", self._grace_s))
+                process.end(prober.probe.get("terminationGracePeriodSeconds", self._grace_s))
 
         if startup := prober("startup", self._show_failure):
             await startup.until_success(partial(end_unhealthy, startup))

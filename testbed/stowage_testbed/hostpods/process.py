@@ -48,24 +48,38 @@ def expand(text: str, variables: Mapping[str, str]) -> str:
 
 
 class ContainerProcess:
-    """A running command; made by :func:`start_process`."""
+    """A running command, with its variables and folder; made by `start_process`."""
 
-    def __init__(self, launcher: asyncio.subprocess.Process, pid: int) -> None:
+    def __init__(self, launcher: asyncio.subprocess.Process, pid: int, env: Mapping[str, str], cwd: Path) -> None:
         self._launcher = launcher
-        self.pid = pid
+        self.pid, self.env, self.cwd = pid, env, cwd
+        self._ended = asyncio.Event()
+        self.ending: asyncio.Task[None] | None = None
 
-    def terminate(self) -> None:
-        """Ask the main process to end (SIGTERM), as a runtime's stop signal does."""
-        self._order(b"TERM\n")
+    def end(self, grace_s: float) -> asyncio.Task[None]:
+        """Ask the main process to end (SIGTERM), and kill it after the grace period; once is enough."""
+
+        async def terminate() -> None:
+            self._order(b"TERM\n")
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(grace_s):
+                    await self._ended.wait()
+            self.kill()
+            await self._ended.wait()
+
+        if self.ending is None:
+            self.ending = asyncio.create_task(terminate())
+        return self.ending
 
     def kill(self) -> None:
-        """Kill the process and all its descendants."""
+        """Kill the process and all its descendants, if it still runs."""
         self._order(b"KILL\n")
 
     async def wait(self) -> tuple[int, str]:
         """Return exit code (128 + n for signal n) and output once the process and all its descendants have ended."""
         answer = await _answer(self._launcher)
         await self._launcher.wait()
+        self._ended.set()
         if answer is None:  # the launcher itself was killed, and took its child along
             return KILLED_CODE, ""
         return int(answer["code"]), str(answer["output"])
@@ -109,7 +123,7 @@ async def start_process(
             f"cannot start {argv[0]!r}: {cause}; the command must be an "
             "executable of this machine, best by its absolute path",
         )
-    return ContainerProcess(launcher, int(answer["pid"]))
+    return ContainerProcess(launcher, int(answer["pid"]), env, cwd)
 
 
 async def run_to_end(

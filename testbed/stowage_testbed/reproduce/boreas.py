@@ -35,7 +35,7 @@ from stowage_testbed.run.arm import Arm
 from stowage_testbed.run.cluster import open_context
 from stowage_testbed.run.context import Stopwatch
 from stowage_testbed.run.environment import clear_plans
-from stowage_testbed.run.harness import Harness
+from stowage_testbed.run.execution import Harness
 from stowage_testbed.run.listener import Listener, RunRecorder
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.request import RunRequest

@@ -5,6 +5,7 @@ from functools import partial
 
 from stowage_testbed.api.kinds import DEFINITION
 from stowage_testbed.api.objects import Objects, make_manifest
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cluster.node_pool import create_ready
 from stowage_testbed.observe.condition import objects_gone, pods_gone
@@ -28,16 +29,15 @@ def prepare(context: RunContext, scenario: Scenario, namespace: str) -> None:
     await_account(context.observer, namespace)
 
 
-def find_taken_node(context: RunContext, scenario: Scenario) -> str:
-    """Return why a node of the scenario cannot be made, as one is called so; or ""."""
+def check_node_names(context: RunContext, scenario: Scenario) -> None:
+    """Raise a StowageError if a node of the scenario cannot be made, as one is called so."""
     wanted = set(scenario.node_names)
     there = (one["metadata"]["name"] for one in context.objects.list_all("Node"))
     for name in sorted(wanted.intersection(there)):
-        return (
+        raise StowageError(
             f"the cluster has a node {name} already, which is left as it is; run on a "
             "cluster of its own (leave out --cluster), or name the nodes otherwise"
         )
-    return ""
 
 
 def make_namespace(context: RunContext, name: str) -> None:

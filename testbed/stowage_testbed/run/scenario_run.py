@@ -1,15 +1,14 @@
 """One scenario, once: prepare, carry its steps out, record, clean up."""
 
 from contextlib import nullcontext
-from dataclasses import replace
+from typing import Any
 
 from stowage_testbed.base import health
 from stowage_testbed.cluster.supervision import needing_host_pods
 from stowage_testbed.metrics.catalogue import metrics_of
-from stowage_testbed.run.context import PROBLEMS, RunContext, in_words
-from stowage_testbed.run.environment import clear, find_taken_node, name_namespace, prepare
-from stowage_testbed.run.execution import Execution
-from stowage_testbed.run.harness import Harness
+from stowage_testbed.run.context import PROBLEMS, RunContext, catch_problem, in_words
+from stowage_testbed.run.environment import check_node_names, clear, name_namespace, prepare
+from stowage_testbed.run.execution import Execution, Harness
 from stowage_testbed.run.listener import Listener, RunRecorder
 from stowage_testbed.run.outcome import ScenarioOutcome, make_outcome
 from stowage_testbed.run.request import find_missing
@@ -37,13 +36,9 @@ def run_scenario(
     namespace = name_namespace(context, scenario, repeat)
     recorder, harness = RunRecorder(context, namespace, listener), harness or Harness()
     needed = needing_host_pods if harness.is_supervised else nullcontext
-    try:
-        taken = find_taken_node(context, scenario)
-    except PROBLEMS as problem:
-        taken = in_words(problem)
-    if taken:
+    if error := catch_problem(lambda: check_node_names(context, scenario)):
         # Nothing is made, and so nothing is cleared: the nodes are somebody's own.
-        outcome = make_outcome(scenario, repeat, error=taken)
+        outcome = make_outcome(scenario, repeat, error=error)
         listener.scenario_ended(outcome)
         listener.scenario_finished(outcome, recorder)
         return outcome
@@ -70,7 +65,7 @@ def run_scenario(
 def _carry_out(
     context: RunContext, scenario: Scenario, repeat: int, recorder: RunRecorder, harness: Harness
 ) -> ScenarioOutcome:
-    outcome = make_outcome(scenario, repeat)
+    found: dict[str, Any] = {}
     errors: list[str] = []
     try:
         with recorder.step("prepare"):
@@ -78,41 +73,42 @@ def _carry_out(
         with harness.serving(recorder.namespace, recorder):
             steps = Execution(context, scenario, recorder, harness)
             errors.append(steps.carry_all_out())
-            outcome = _complete(outcome, steps, failed=bool(errors[0]))
+            found = _judge(steps, failed=bool(errors[0]))
     except PROBLEMS as problem:
         errors.append(in_words(problem))
-    return replace(
-        outcome,
+    return make_outcome(
+        scenario,
+        repeat,
+        **found,
         plans=tuple(context.observer.read(lambda state: state.plans())),
         error="; ".join(filter(None, errors)),
         durations_s=recorder.durations_s,
     )
 
 
-def _complete(outcome: ScenarioOutcome, steps: Execution, *, failed: bool) -> ScenarioOutcome:
-    """Return what came of the steps, with the metrics, and the checks of the end."""
-    outcome = replace(
-        outcome,
-        steps=tuple(steps.records),
-        checkpoints=tuple(steps.checkpoints),
-        states=steps.states,
-        checks=tuple(steps.checks),
-        window=steps.window,
-        recovery=steps.recovery,
-        evidence=steps.evidence,
-        refused=steps.refused,
-    )
+def _judge(steps: Execution, *, failed: bool) -> dict[str, Any]:
+    """Return what came of the steps, as fields of an outcome: also the metrics, and the checks of the end."""
     record = make_window_record(steps)
-    if not steps.harness.is_judged:
-        return replace(outcome, record=record)
-    outcome = replace(outcome, record=record, metrics=metrics_of(record) if record else ())
-    checks, expect = list(outcome.checks), steps.scenario.expect
-    if not failed:  # otherwise the step that failed says it all
-        values = {metric.name: metric.value for metric in outcome.metrics}
-        notes = {metric.name: metric.note for metric in outcome.metrics}
+    metrics = metrics_of(record) if record and steps.harness.is_judged else ()
+    checks, expect = list(steps.checks), steps.scenario.expect
+    if steps.harness.is_judged and not failed:  # otherwise the step that failed says it all
+        values = {metric.name: metric.value for metric in metrics}
+        notes = {metric.name: metric.note for metric in metrics}
         checks += check_metrics(expect.metrics, values, notes)
         if expect.that:
             there = steps.observer.read(lambda seen: read_values(seen, steps))
             checks += check_expressions(expect.that, {**there, "metrics": values})
-    checks += check_invariants(steps.run, steps.recorder, expect.allow)
-    return replace(outcome, checks=tuple(checks))
+    if steps.harness.is_judged:
+        checks += check_invariants(steps.run, steps.recorder, expect.allow)
+    return {
+        "steps": tuple(steps.records),
+        "checkpoints": tuple(steps.checkpoints),
+        "states": steps.states,
+        "checks": tuple(checks),
+        "window": steps.window,
+        "record": record,
+        "metrics": metrics,
+        "recovery": steps.recovery,
+        "evidence": steps.evidence,
+        "refused": steps.refused,
+    }

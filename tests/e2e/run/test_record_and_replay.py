@@ -19,7 +19,7 @@ from stowage_testbed.observe.audit import read_audit_entries
 from stowage_testbed.observe.change import Verb
 from stowage_testbed.observe.pod import node_of
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.harness import Harness
+from stowage_testbed.run.execution import Harness
 from stowage_testbed.run.listener import Listener, RunRecorder
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.scenario.from_trace import make_scenario_of_trace

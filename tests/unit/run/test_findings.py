@@ -26,7 +26,7 @@ from stowage_testbed.observe.source import CORE_SOURCES, PODS, REPLICA_SETS
 from stowage_testbed.observe.timeline import measure_binding_lags_s, read_pod_timelines
 from stowage_testbed.run import window_record
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.harness import WATCHED
+from stowage_testbed.run.execution import WATCHED
 from stowage_testbed.run.listener import Listener, RunRecorder
 from stowage_testbed.run.outcome import ScenarioOutcome, find_divergences, make_latency
 from stowage_testbed.run.window_record import check_invariants, find_proved_bound

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, get_type_hints
 
 from stowage_testbed.scenario.types import Of, Sort, key_of
 
@@ -77,11 +77,6 @@ class Action(ABC):
     def changed_nodes(self) -> int:
         """How many nodes it changes, which deadlines grow with."""
         return 0
-
-    @property
-    def own_timeout_s(self) -> float | None:
-        """The deadline that the step itself names."""
-        return cast("float | None", getattr(self, "timeout_s", None))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.hpa.recovery import HpaRecord
 from stowage_testbed.metrics.state import ClusterState
 from stowage_testbed.observe.change import JsonObject, Receipt, name_of
-from stowage_testbed.observe.condition import SHOWN, Condition, ConditionResult, object_there
+from stowage_testbed.observe.condition import SHOWN, Condition, ConditionResult, condition, object_there
 from stowage_testbed.observe.pod import Pod
 from stowage_testbed.observe.source import PACKING_PLANS, source_of
 from stowage_testbed.observe.state import State
@@ -148,8 +148,8 @@ class StepContext(ABC):
 
     def timeout_s(self) -> float:
         """Return the deadline of the step, its own or that of its kind."""
-        action = self.step.action
-        return timeouts.step_s(self.scenario, action) if action.own_timeout_s is None else action.own_timeout_s
+        own: float | None = getattr(self.step.action, "timeout_s", None)
+        return timeouts.step_s(self.scenario, self.step.action) if own is None else own
 
     def wait_for(self, what: str, condition: Condition, *, timeout_s: float | None = None, stable_s: float = 0) -> None:
         """Wait for a condition until the step's deadline or another, and until no pod has changed for so long."""
@@ -174,14 +174,11 @@ def delete_object(objects: Objects, item: ObjectSpec, namespace: str) -> Kind | 
     return kind
 
 
-def none_left(list_left: Callable[[State], Sequence[str]]) -> Condition:
+@condition
+def none_left(state: State, list_left: Callable[[State], Sequence[str]]) -> ConditionResult:
     """Hold when nothing is listed any more."""
-
-    def condition(state: State) -> ConditionResult:
-        left = list_left(state)
-        return ConditionResult(not left, f"{len(left)} left: {', '.join(left[:SHOWN]) or 'nothing'}")
-
-    return condition
+    left = list_left(state)
+    return ConditionResult(not left, f"{len(left)} left: {', '.join(left[:SHOWN]) or 'nothing'}")
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from stowage_testbed.observe.change import JsonObject
-from stowage_testbed.observe.condition import SHOWN, Condition, ConditionResult
+from stowage_testbed.observe.condition import SHOWN, ConditionResult, condition, pods_in_words
 from stowage_testbed.observe.plan import FINISHED_PHASES as PLAN_OVER
 from stowage_testbed.observe.pod import Pod
 from stowage_testbed.observe.state import State
@@ -59,12 +59,12 @@ class Wait(Action):
             (name,) = self.of
             item = context.scenario.objects.get(name)
             kind = item.kind if item else "PackingPlan"
-            condition = in_phase(kind, name, self.is_, lambda state: context.find_observed(state, name))
+            reached = in_phase(kind, name, self.is_, lambda state: context.find_observed(state, name))
         else:
             asked = sum(context.demand[name] for name in self.of or context.demand)
             count = asked if self.count is None else self.count
-            condition = some_pods(context.namespace, self.of, count, self.for_)
-        context.wait_for(f"it to hold that {self._awaited()}", condition, stable_s=self.stable_s)
+            reached = some_pods(context.namespace, self.of, count, self.for_)
+        context.wait_for(f"it to hold that {self._awaited()}", reached, stable_s=self.stable_s)
 
     def _awaited(self) -> str:
         if self.for_ == "phase":
@@ -81,43 +81,37 @@ PLAN_ORDER = ("", "Pending", "Solving", "Proposed", "Executing", "Completed")
 FINAL_PHASES = frozenset({"Failed", "Succeeded", *PLAN_OVER})
 
 
-def some_pods(namespace: str, of: Collection[str], count: int, state: str) -> Condition:
-    """Hold when ``count`` pods are in a state; `decided` and `gone` are of all."""
-
-    def condition(seen: State) -> ConditionResult:
-        pods = [pod for pod in seen.all_pods(namespace) if not of or pod.workload in of]
-        if state == "gone":
-            left = [pod.name for pod in pods if not pod.finished]
-            return ConditionResult(not left, f"{len(left)} pods are left: {', '.join(left[:SHOWN])}")
-        if state == "settled":
-            leaving = sum(pod.terminating for pod in pods)
-            number = sum(pod.bound or pod.unschedulable for pod in pods if not pod.terminating)
-            holds = number >= count and not leaving and number == len(pods)
-            return ConditionResult(
-                holds, f"{number} of {count} pods are decided, {leaving} are leaving; {_explain(pods)}"
-            )
-        number = sum(_IS_IN[state](pod) for pod in pods)
-        return ConditionResult(number >= count, f"{number} of {count} pods are {state}; {_explain(pods)}")
-
-    return condition
+@condition
+def some_pods(seen: State, namespace: str, of: Collection[str], count: int, state: str) -> ConditionResult:
+    """Hold when ``count`` pods are in a state; `settled` and `gone` are of all."""
+    pods = [pod for pod in seen.all_pods(namespace) if not of or pod.workload in of]
+    if state == "gone":
+        left = [pod.name for pod in pods if not pod.finished]
+        return ConditionResult(not left, f"{len(left)} pods are left: {', '.join(left[:SHOWN])}")
+    if state == "settled":
+        leaving = sum(pod.terminating for pod in pods)
+        number = sum(pod.bound or pod.unschedulable for pod in pods if not pod.terminating)
+        words = f"{number} of {count} pods are decided, {leaving} are leaving; {pods_in_words(pods, count)}"
+        return ConditionResult(number >= count and not leaving and number == len(pods), words)
+    number = sum(_IS_IN[state](pod) for pod in pods)
+    return ConditionResult(number >= count, f"{number} of {count} pods are {state}; {pods_in_words(pods, count)}")
 
 
-def in_phase(kind: str, name: str, phase: str, seen: Callable[[State], JsonObject | None]) -> Condition:
+@condition
+def in_phase(
+    state: State, kind: str, name: str, phase: str, find: Callable[[State], JsonObject | None]
+) -> ConditionResult:
     """Hold when an object is in a phase; a plan also when it has gone on from it."""
-
-    def condition(state: State) -> ConditionResult:
-        body = seen(state)
-        if body is None:
-            return ConditionResult(False, f"{kind} {name} is not there")
-        status = body.get("status") or {}
-        now = str(status.get("phase", ""))
-        words = f"{kind} {name} is {now or 'in no phase yet'}{_list_reasons(status)}"
-        is_plan = kind == "PackingPlan" and {now, phase} <= set(PLAN_ORDER)
-        if now == phase or (is_plan and PLAN_ORDER.index(now) > PLAN_ORDER.index(phase)):
-            return ConditionResult(True, words)
-        return ConditionResult(False, words, error=words if now in FINAL_PHASES else "")
-
-    return condition
+    body = find(state)
+    if body is None:
+        return ConditionResult(False, f"{kind} {name} is not there")
+    status = body.get("status") or {}
+    now = str(status.get("phase", ""))
+    words = f"{kind} {name} is {now or 'in no phase yet'}{_list_reasons(status)}"
+    is_plan = kind == "PackingPlan" and {now, phase} <= set(PLAN_ORDER)
+    if now == phase or (is_plan and PLAN_ORDER.index(now) > PLAN_ORDER.index(phase)):
+        return ConditionResult(True, words)
+    return ConditionResult(False, words, error=words if now in FINAL_PHASES else "")
 
 
 _IS_IN: dict[str, Callable[[Pod], bool]] = {
@@ -127,14 +121,6 @@ _IS_IN: dict[str, Callable[[Pod], bool]] = {
     "unschedulable": lambda pod: pod.unschedulable and not pod.terminating,
     "terminating": lambda pod: pod.terminating,
 }
-
-
-def _explain(pods: list[Pod]) -> str:
-    pending = [pod for pod in pods if not pod.bound]
-    text = f"{len(pods)} exist, {len(pending)} without a node"
-    named = "; ".join(pod.why_pending() for pod in pending[:SHOWN])
-    more = f"; and {len(pending) - SHOWN} more" if len(pending) > SHOWN else ""
-    return f"{text} ({named}{more})" if pending else text
 
 
 def _list_reasons(status: object) -> str:

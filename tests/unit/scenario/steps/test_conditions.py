@@ -57,7 +57,7 @@ def test_a_wait_that_fails_says_why_pods_wait() -> None:
     untried = seen("settled", 1, web(placed("a")), web(fresh("b")))
     assert "ns/b: not tried by a scheduler yet" in untried
     assert seen("bound", 3, web(placed("a")), web(refused("b"))) == (
-        "1 of 3 pods are bound; 2 exist, 1 without a node (ns/b: Unschedulable: 0/2 nodes are available)"
+        "1 of 3 pods are bound; 2 of 3 pods exist, 1 without a node (ns/b: Unschedulable: 0/2 nodes are available)"
     )
 
 

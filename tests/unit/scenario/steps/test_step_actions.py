@@ -24,8 +24,7 @@ from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.hpa.settings import FULL, Find, Timing
 from stowage_testbed.observe.change import Change, Receipt, ReceiptClock, Verb
 from stowage_testbed.observe.state import State
-from stowage_testbed.run.execution import Execution
-from stowage_testbed.run.harness import Harness
+from stowage_testbed.run.execution import Execution, Harness
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps import interrupting, overloading
 from stowage_testbed.scenario.steps.action import Step
