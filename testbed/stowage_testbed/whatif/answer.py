@@ -13,22 +13,7 @@ from stowage_testbed.text.tables import count
 from stowage_testbed.toolchain.manifest import is_of_minor
 from stowage_testbed.whatif.emptying import Scope
 from stowage_testbed.whatif.engine import A_REFUSED_PLAN, PLACING_SHARE, Engine, Proposal, running_engine
-from stowage_testbed.whatif.findings import (
-    BESIDE,
-    LIMITED,
-    NOT_FOUND,
-    NOT_JUDGED,
-    OPEN,
-    PROVED,
-    TOO_LARGE,
-    Findings,
-    HourlyPrice,
-    Move,
-    NotJudged,
-    Proof,
-    StillPending,
-    Tier,
-)
+from stowage_testbed.whatif.findings import Findings, HourlyPrice, Move, NotJudged, Proof, StillPending, Tier, Verdict
 from stowage_testbed.whatif.inventory import (
     FURTHER,
     SELECTS_NAMESPACES,
@@ -353,21 +338,22 @@ def still_pending(
     highest = max(placed, default=None)
     left_aside = next(iter(proof.others), "")
 
-    def verdict_on(one: pb.PodClass, promised: str, *, large_enough: bool) -> tuple[str, str]:
-        verdicts = (
-            (one.id in unjudged, NOT_JUDGED, f"not judged: {unjudged.get(one.id)}"),
-            (not large_enough, TOO_LARGE, "no node is large enough, even when empty"),
-            (promised, OPEN, f"promised the node {promised}, where room is to come free"),
-            (not proof.holds, NOT_FOUND, f"no plan{''.join(f' {limit}' for limit in proof.limits)} was found in time"),
-            (left_aside, OPEN, f"the best plan places none; this leaves aside {left_aside}"),
-            (proof.limits, LIMITED, f"no plan {' '.join(proof.limits)} places more: proved"),
-            # Had no pod of that priority or above a place, a plan that places one would be better.
+    def verdict_on(one: pb.PodClass, promised: str, *, large_enough: bool) -> tuple[Verdict, str]:
+        # Had no pod of that priority or above a place, a plan that places one would be better.
+        beside = highest is not None and highest >= one.priority
+        verdicts: tuple[tuple[object, Verdict, str], ...] = (
+            (one.id in unjudged, "not judged", f"not judged: {unjudged.get(one.id)}"),
+            (not large_enough, "too large", "no node is large enough, even when empty"),
+            (promised, "open", f"promised the node {promised}, where room is to come free"),
             (
-                highest is not None and highest >= one.priority,
-                BESIDE,
-                "no plan places more pods: proved; another may place these",
+                not proof.holds,
+                "not found",
+                f"no plan{''.join(f' {limit}' for limit in proof.limits)} was found in time",
             ),
-            (True, PROVED, "no plan places it: proved"),
+            (left_aside, "open", f"the best plan places none; this leaves aside {left_aside}"),
+            (proof.limits, "limited", f"no plan {' '.join(proof.limits)} places more: proved"),
+            (beside, "beside", "no plan places more pods: proved; another may place these"),
+            (True, "proved", "no plan places it: proved"),
         )
         return next((verdict, reason) for holds, verdict, reason in verdicts if holds)
 
@@ -384,7 +370,7 @@ def still_pending(
         promised = next((nominated[uid] for uid in uids if uid in nominated), "")
         verdict, reason = verdict_on(one, promised, large_enough=large_enough)
         changes += tuple(f"the rule {rule}" for rule in rules if rule in CHANGEABLE)
-        if verdict == NOT_FOUND:
+        if verdict == "not found":
             changes += ("the time limit",)
         pending.append(
             StillPending(

@@ -25,10 +25,6 @@ from stowage_testbed.whatif.engine import (
     running_engine,
 )
 from stowage_testbed.whatif.findings import (
-    NO_PLACE,
-    NOT_WORTH_IT,
-    REHEARSED,
-    RESERVED,
     Bill,
     Certainty,
     Defragmentation,
@@ -82,7 +78,7 @@ def defragmentation_of(inventory: Inventory, options: Options) -> Defragmentatio
         scope = scope_of(inventory, snapshot, options.nodes)
         proposal = engine.proposal(question, scope.snapshot, pb.OBJECTIVE_CONSOLIDATE, SOLVING_SHARE)
     answer = _Answer(engine, options, scope, proposal)
-    if answer.certainty == REHEARSED:
+    if answer.certainty == "Rehearsed":
         with Simulator(engine.profile, feature_gates=engine.release.feature_gates, minor=inventory.minor) as simulator:
             answer.rehearse(simulator)
     elif answer.left_out:
@@ -229,13 +225,15 @@ class _Answer:
             if self._gain[node] >= options.least_gain:
                 leaving[node] = hardest_first(scope.snapshot, leaves[node])
             else:
-                self._leave_out(node, NOT_WORTH_IT, f"its gain is {float(self._gain[node]):.3g}")
+                self._leave_out(node, "not worth the moves", f"its gain is {float(self._gain[node]):.3g}")
         self._leaving: Leaving = leaving
         self._making_room = tuple(one for one in plan.moves if one.from_node not in self._gain)
         # How sure it is depends on who places the replacements.
         moved = set(chain.from_iterable(self._leaving.values()))
         names = {scheduler_of(pod) for pod in engine.inventory.pods if uid_of(pod) in moved}
-        self.certainty: Certainty | None = None if not moved else RESERVED if names == {options.own} else REHEARSED
+        self.certainty: Certainty | None = None
+        if moved:
+            self.certainty = "Reserved" if names == {options.own} else "Rehearsed"
 
     def _leave_out(self, node: str, why: str, detail: str) -> None:
         self.left_out.append(LeftOut(node, why, detail, round(float(self._gain[node]), 4)))
@@ -268,7 +266,7 @@ class _Answer:
         # Nobody steers these: the scheduler has its own idea of where they would go.
         self._making_room = ()
         for node, why in failed.items():
-            self._leave_out(node, NO_PLACE, why)
+            self._leave_out(node, "no place for the pods", why)
         taken, saved = scope.bill(self._opened()), scope.bill(self._leaving)
         costs_as_much = taken.hourly_micros >= saved.hourly_micros
         if costs_as_much if saved.hourly_micros else 0 < saved.nodes <= taken.nodes:

@@ -8,17 +8,12 @@ from msgspec import Struct
 
 from stowage_testbed.amounts.price import exact_price
 
-TOO_LARGE, PROVED, BESIDE, LIMITED = "too large", "proved", "beside", "limited"
-OPEN, NOT_FOUND, NOT_JUDGED = "open", "not found", "not judged"
-"""The verdicts on pods that stay pending."""
+Verdict = Literal["too large", "proved", "beside", "limited", "open", "not found", "not judged"]
+"""What is known of pods that stay pending."""
 
 Certainty = Literal["Reserved", "Rehearsed"]
-RESERVED: Certainty = "Reserved"
-REHEARSED: Certainty = "Rehearsed"
 """How sure a plan is: room is held for each replacement, or the scheduler of the pods
 placed them all when it was tried, and nothing is held."""
-
-NOT_WORTH_IT, NO_PLACE = "not worth the moves", "no place for the pods"  # Why a node is left as it is
 
 
 class PodMove(Struct, frozen=True):
@@ -59,7 +54,7 @@ class StillPending(Struct, frozen=True):
 
     workload: str
     pods: int
-    verdict: str
+    verdict: Verdict
     reason: str
     rules: tuple[str, ...] = ()
     now: str = ""

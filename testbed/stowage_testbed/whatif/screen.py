@@ -11,17 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from stowage_testbed.amounts.price import exact_column, month_in_words, price_in_words
 from stowage_testbed.amounts.resources import CPU, in_bytes
 from stowage_testbed.text.tables import Table, columns, count, cut, first_of, fitted
-from stowage_testbed.whatif.findings import (
-    BESIDE,
-    NOT_JUDGED,
-    PROVED,
-    TOO_LARGE,
-    Bill,
-    Defragmentation,
-    Findings,
-    KindBill,
-    Room,
-)
+from stowage_testbed.whatif.findings import Bill, Defragmentation, Findings, KindBill, Room
 
 MOVES, RESOURCES, STEPS = 5, 4, 4
 NODES, KINDS, EMPTYING_MOVES = 5, 3, 4  # How many of each a summary shows; what is left out is counted
@@ -64,8 +54,8 @@ def _placing(found: Findings) -> Mapping[str, Any]:
     left = Counter[str]()
     for one in found.left:
         left[one.verdict] += one.pods
-    fit_nowhere = {TOO_LARGE: "larger than any node", PROVED: "in no plan", BESIDE: "not beside these"}
-    unjudged = (one.reason.removeprefix(f"{NOT_JUDGED}: ") for one in found.left if one.verdict == NOT_JUDGED)
+    fit_nowhere = {"too large": "larger than any node", "proved": "in no plan", "beside": "not beside these"}
+    unjudged = (one.reason.removeprefix("not judged: ") for one in found.left if one.verdict == "not judged")
     gained = [tier.after - tier.before for tier in found.tiers]
     own = [gain - above for gain, above in zip(gained, [0, *gained], strict=False)]
     # The first, the last, and some between: where the curve bends is seen.

@@ -25,7 +25,7 @@ from stowage_testbed.cli.options import ClusterChoice
 from stowage_testbed.cli.plan_control import PlanApi, follow
 from stowage_testbed.toolchain import choose_minor, tool_path
 from stowage_testbed.whatif import emptying
-from stowage_testbed.whatif.findings import REHEARSED, Bill, Defragmentation, EmptiedNode, PodMove
+from stowage_testbed.whatif.findings import Bill, Defragmentation, EmptiedNode, PodMove
 from stowage_testbed.whatif.inventory import Inventory
 
 
@@ -179,7 +179,7 @@ FOUND = Defragmentation(
         EmptiedNode("n0", "k", 100_000, 1.0, (PodMove("ns/a", "n0", "n2"),)),
         EmptiedNode("n1", "k", 100_000, 1.0, (PodMove("ns/b", "n1", "n2"),)),
     ),
-    opened=(), making_room=(), certainty=REHEARSED, left_out=(), limits=(), aside=(),
+    opened=(), making_room=(), certainty="Rehearsed", left_out=(), limits=(), aside=(),
     kinds=(), without_price=(), kept=(), not_judged=(), in_time=True,
 )  # fmt: skip
 

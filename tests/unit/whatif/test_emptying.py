@@ -21,7 +21,7 @@ from stowage_testbed.simulate.instance import Instance, Judgement, Placements, P
 from stowage_testbed.text.tables import COLUMNS, LINES
 from stowage_testbed.whatif import emptying, engine
 from stowage_testbed.whatif.emptying import Options, defragmentation_of
-from stowage_testbed.whatif.findings import NO_PLACE, NOT_WORTH_IT, REHEARSED, RESERVED, Bill, Defragmentation
+from stowage_testbed.whatif.findings import Bill, Defragmentation
 from stowage_testbed.whatif.inventory import Inventory
 from stowage_testbed.whatif.screen import screen, tables
 from stowage_testbed.whatif.settings import PlanLimits, Release
@@ -203,11 +203,11 @@ def test_nodes_whose_pods_find_no_place_are_left_out(ask: Ask) -> None:
 
     found = ask(world)
 
-    assert found.certainty == REHEARSED
+    assert found.certainty == "Rehearsed"
     assert [one.name for one in found.emptied] == ["b"]
     (left,) = found.left_out
     why = (left.node, left.why, left.detail)
-    assert why == ("a", NO_PLACE, "0/9 nodes are available")
+    assert why == ("a", "no place for the pods", "0/9 nodes are available")
     assert (found.saved_micros, found.most_saved_micros) == (7, 12)
     assert "no plan saves more than 0.000012 an hour" in screen(found)
 
@@ -239,9 +239,9 @@ def test_gain_is_the_share_of_the_price_over_the_share_of_the_moves(
 @pytest.mark.parametrize(
     ("scheduler", "certainty", "said"),
     [
-        ("default-scheduler", REHEARSED, "Rehearsed: "),
+        ("default-scheduler", "Rehearsed", "Rehearsed: "),
         # The release's own scheduler steers each pod; nothing needs to be rehearsed.
-        (OWN, RESERVED, "Reserved: the scheduler holds room for its replacement"),
+        (OWN, "Reserved", "Reserved: the scheduler holds room for its replacement"),
     ],
 )
 def test_a_node_not_worth_its_moves_keeps_its_pods(ask: Ask, scheduler: str, certainty: str, said: str) -> None:
@@ -252,7 +252,7 @@ def test_a_node_not_worth_its_moves_keeps_its_pods(ask: Ask, scheduler: str, cer
 
     assert [one.name for one in found.emptied] == ["a"]
     (left,) = found.left_out
-    assert (left.node, left.why) == ("b", NOT_WORTH_IT)
+    assert (left.node, left.why) == ("b", "not worth the moves")
     assert left.gain == pytest.approx(10 / 101 * 5 / 4, abs=1e-4)
     assert (found.saved_micros, found.certainty) == (90, certainty)
     assert said in screen(found)

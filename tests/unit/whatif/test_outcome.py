@@ -7,7 +7,7 @@ from amounts import GPU
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.whatif.answer import Helped, helped, still_pending
-from stowage_testbed.whatif.findings import BESIDE, LIMITED, OPEN, PROVED, Proof, Room, StillPending
+from stowage_testbed.whatif.findings import Proof, Room, StillPending
 from stowage_testbed.whatif.inventory import Inventory
 from stowage_testbed.whatif.outcome import Outcome, rooms
 
@@ -82,12 +82,12 @@ def test_who_another_plan_could_place_is_told_so(snapshot: pb.Snapshot) -> None:
     left = _left(snapshot, replace(NOTHING, placed={"a": "1"}))
 
     verdicts = {name: one.verdict for name, one in left.items()}
-    assert verdicts == {"ns/b": BESIDE, "ns/c": BESIDE, "ns/high": PROVED}
+    assert verdicts == {"ns/b": "beside", "ns/c": "beside", "ns/high": "proved"}
     assert "another may place these" in left["ns/b"].reason
     # A limit is neither the time nor the room.
     limits = ("with at most 1 move",)
     limited = _left(snapshot, proof=Proof(True, "pods", limits, limits))
-    assert limited["ns/b"].verdict == LIMITED
+    assert limited["ns/b"].verdict == "limited"
 
 
 def test_what_keeps_a_pod_is_in_the_scheduler_s_words(snapshot: pb.Snapshot) -> None:
@@ -99,7 +99,7 @@ def test_what_keeps_a_pod_is_in_the_scheduler_s_words(snapshot: pb.Snapshot) -> 
     assert (left.pods, left.now, left.after) == (2, "0/2 nodes are available", "")
 
     (left,) = still_pending(snapshot, PROOF, NOTHING, NOTHING, nominated={"w": "2", "w2": "2"})
-    assert (left.verdict, "promised the node 2" in left.reason) == (OPEN, True)
+    assert (left.verdict, "promised the node 2" in left.reason) == ("open", True)
 
 
 BUDGET = {

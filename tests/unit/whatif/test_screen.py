@@ -13,10 +13,6 @@ from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli import answers, app
 from stowage_testbed.text.tables import COLUMNS, LINES
 from stowage_testbed.whatif.findings import (
-    NOT_FOUND,
-    NOT_JUDGED,
-    OPEN,
-    TOO_LARGE,
     Elsewhere,
     Findings,
     HourlyPrice,
@@ -27,6 +23,7 @@ from stowage_testbed.whatif.findings import (
     Room,
     StillPending,
     Tier,
+    Verdict,
 )
 from stowage_testbed.whatif.inventory import Inventory
 from stowage_testbed.whatif.screen import screen, tables
@@ -45,6 +42,7 @@ def small() -> Findings:
 def huge() -> Findings:
     """Return findings with more of everything, and larger, than any cluster has."""
     many, amount = range(300), 10**17
+    verdicts: tuple[Verdict, ...] = ("too large", "open", "not found", "not judged")
     return Findings(
         nodes=10**6, running=10**7, pending=10**7, fits_now=10**6, fits_after=10**6,
         moves=tuple(Move(LONG, LONG, LONG, 10**5, -(2**31)) for _ in many),
@@ -56,7 +54,7 @@ def huge() -> Findings:
             StillPending(
                 LONG, 10**6, verdict, LONG, (LONG,) * 9, LONG, LONG, (LONG,) * 9
             )
-            for verdict in (TOO_LARGE, OPEN, NOT_FOUND, NOT_JUDGED)
+            for verdict in verdicts
         ),
         kept=tuple(Kept(f"{LONG}{k}", 10**7, LONG) for k in many),
         room=tuple(
