@@ -8,13 +8,7 @@ from pathlib import Path
 
 from stowage_testbed.base import layout
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.images.docker_engine import (
-    DockerCommandError,
-    EngineUnreachableError,
-    docker,
-    engine_unavailable_reason,
-    image_id,
-)
+from stowage_testbed.images.docker_engine import docker, engine_unavailable_reason, image_id
 from stowage_testbed.toolchain.environment import git
 from stowage_testbed.toolchain.location import tool_key
 from stowage_testbed.toolchain.manifest import choose_minor, find_minor, load_manifest
@@ -166,6 +160,6 @@ def is_published(recipe: Recipe) -> bool:
         return True
     try:
         docker("pull", "--quiet", recipe.published, timeout_s=_PULL_TIMEOUT_S)
-    except (DockerCommandError, EngineUnreachableError):
+    except StowageError:
         return False
     return True

@@ -20,15 +20,7 @@ from stowage_testbed.toolchain.location import (
     say_missing,
     tool_folder,
 )
-from stowage_testbed.toolchain.manifest import (
-    DEFAULT_GROUP,
-    Archive,
-    Manifest,
-    Space,
-    Tool,
-    choose_minor,
-    load_manifest,
-)
+from stowage_testbed.toolchain.manifest import DEFAULT_GROUP, Manifest, Space, Tool, choose_minor, load_manifest
 from stowage_testbed.toolchain.progress import ToolProgress, say, telling
 from stowage_testbed.toolchain.release import (
     DownloadError,
@@ -78,7 +70,7 @@ def install_missing(tools: Sequence[Tool], manifest: Manifest, source: ToolSourc
     releases = find_releases(tools, manifest, source)
     say(f"tools: {sources_in_words(releases)}")
     builder = GoBuilder(lambda: find_go(manifest.go))
-    built = [tool for tool in tools if not isinstance(releases[tool.name], Archive)]
+    built = [tool for tool in tools if isinstance(releases[tool.name], str)]
     if built:
         builder.go()  # before anything takes time
     needed = needed_bytes(tools, built, manifest)
@@ -94,7 +86,7 @@ def install_missing(tools: Sequence[Tool], manifest: Manifest, source: ToolSourc
 
     def put(tool: Tool, target: Path) -> None:
         archive = releases[tool.name]
-        if isinstance(archive, Archive):
+        if not isinstance(archive, str):
             try:
                 take_release(archive, source.address(archive.url), target, progress[tool.name])
                 return

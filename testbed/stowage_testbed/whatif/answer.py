@@ -12,7 +12,7 @@ from stowage_testbed.api.label_selector import selects
 from stowage_testbed.text.tables import count
 from stowage_testbed.toolchain.manifest import is_of_minor
 from stowage_testbed.whatif.emptying import Scope
-from stowage_testbed.whatif.engine import A_REFUSED_PLAN, PLACING_SHARE, Engine, Proposal, running_engine
+from stowage_testbed.whatif.engine import PLACING_SHARE, Engine, Proposal, running_engine
 from stowage_testbed.whatif.findings import Findings, HourlyPrice, Move, NotJudged, Proof, StillPending, Tier, Verdict
 from stowage_testbed.whatif.inventory import (
     FURTHER,
@@ -28,14 +28,11 @@ from stowage_testbed.whatif.outcome import (
     Immovable,
     Outcome,
     Ranking,
-    emptied_by,
-    irremovable_nodes,
     leaving_in_turn,
     nodes_in_use,
     outcome_of,
     refused_classes,
     rooms,
-    unjudged_running,
 )
 from stowage_testbed.whatif.reading import NO_BUDGETS
 from stowage_testbed.whatif.settings import PlanLimits, limit_in_words
@@ -91,6 +88,7 @@ class _Answer:
         self._inventory = inventory = engine.inventory
         self._placing = placing
         self._snapshot = snapshot = engine.first.snapshot
+        self._scope = Scope(snapshot, frozenset(node.name for node in snapshot.nodes), nodes_in_use(snapshot))
         self._ranking = ranking = Ranking(snapshot)
         self._now = now = outcome_of(snapshot, pb.Plan(), engine.first.continued)
         planned = outcome_of(snapshot, placing.plan, placing.continued or engine.first.continued)
@@ -138,7 +136,7 @@ class _Answer:
         unjudged = sum(pod.class_id in self._unjudged for pod in left)
         if unjudged:
             yield f"{count(unjudged, 'pod')} that {'waits and was' if unjudged == 1 else 'wait and were'} not judged"
-        yield from unjudged_running(self._snapshot, self._unjudged)
+        yield from self._scope.unjudged(self._unjudged)
         of_unread = self._engine.of_unread
         if selecting := sum(of_unread.get(pod.uid) == SELECTS_NAMESPACES for pod in running):
             pods = count(selecting, "running pod")
@@ -182,9 +180,7 @@ class _Answer:
         snapshot, found, first, fewer = self._snapshot, self._found, self._engine.first, emptying.plan
         names = {pod.uid: f"{pod.namespace}/{pod.name}" for pod in snapshot.pods}
         known = fewer.HasField("nodes_in_use")
-        names_of_nodes = frozenset(node.name for node in snapshot.nodes)
-        scope = Scope(snapshot, names_of_nodes, nodes_in_use(snapshot))
-        in_use, least = fewer.nodes_in_use, scope.least(emptying, self._engine.of_unread)
+        in_use, least = fewer.nodes_in_use, self._scope.least(emptying, self._engine.of_unread)
         prices = HourlyPrice(in_use.price_before_micros, in_use.price_after_micros, least.hourly_micros)
         running = sum(bool(pod.node) for pod in snapshot.pods)
         nodes = ((uid_of(pod), part_of(pod, "status").get("nominatedNodeName")) for pod in self._inventory.pods)
@@ -215,12 +211,12 @@ class _Answer:
             used_nodes=in_use.before if known else None,
             needed_nodes=in_use.after if known else None,
             fewest_nodes=least.nodes if known else None,
-            emptied=emptied_by(snapshot, fewer),
+            emptied=self._scope.emptied(fewer),
             consolidating_moves=len(fewer.moves),
             not_judged=tuple(dict.fromkeys(self._not_judged(emptying))),
             elsewhere=waiting_elsewhere(self._inventory, self._engine.release.schedulers),
             hourly_price=prices if prices.used_micros else None,
-            irremovable=irremovable_nodes(snapshot, names_of_nodes),
+            irremovable=self._scope.irremovable(),
         )
 
     def _moves(self) -> tuple[Move, ...]:
@@ -243,8 +239,8 @@ class _Answer:
 
     def _not_judged(self, emptying: Proposal) -> Iterator[NotJudged]:
         first, proposals = self._engine.first, (self._placing, emptying)
-        for refusal in (one for proposal in proposals for one in proposal.refusals):
-            yield NotJudged(refusal.reason, refusal.subject, refusal.detail)
+        for proposal in proposals:
+            yield from proposal.refused()
         nodes = self._snapshot.nodes
         if any(node.hourly_price_micros for node in nodes):
             for node in nodes:
@@ -262,8 +258,8 @@ class _Answer:
         for unknown in first.unknown_fields:
             why = "a field that this version of the scheduler does not know"
             yield NotJudged(why, unknown.field, f"passed over in {unknown.objects} objects")
-        for objection in (one for proposal in proposals for one in proposal.objections):
-            yield NotJudged(A_REFUSED_PLAN, "", objection)
+        for proposal in proposals:
+            yield from proposal.objected()
         if not emptying.in_time:
             yield NotJudged("how many nodes could be emptied: there was no time left")
 

@@ -14,36 +14,20 @@ from stowage_testbed.api.label_selector import selects
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.simulate.process import Simulator
 from stowage_testbed.text.tables import count
-from stowage_testbed.whatif.engine import (
-    A_REFUSED_PLAN,
-    Engine,
-    Leaving,
-    Proposal,
-    key_of,
-    most_that_holds,
-    rehearse,
-    running_engine,
-)
+from stowage_testbed.whatif.engine import Engine, Leaving, Proposal, key_of, most_that_holds, rehearse, running_engine
 from stowage_testbed.whatif.findings import (
     Bill,
     Certainty,
     Defragmentation,
     EmptiedNode,
+    IrremovableNode,
     KindBill,
     LeftOut,
     NotJudged,
     PodMove,
 )
 from stowage_testbed.whatif.inventory import Inventory, Manifest, labels_of, scheduler_of, uid_of
-from stowage_testbed.whatif.outcome import (
-    Immovable,
-    emptied_by,
-    irremovable_nodes,
-    nodes_in_use,
-    nodes_kept_in_use,
-    refused_classes,
-    unjudged_running,
-)
+from stowage_testbed.whatif.outcome import UNSUPPORTED, Immovable, nodes_in_use, nodes_kept_in_use, refused_classes
 from stowage_testbed.whatif.settings import INSTANCE_TYPE, POOL, SPOT, PlanLimits, capacity_type, first_label
 
 SOLVING_SHARE = 0.6  # Of the time, for the plan; the rest is for rehearsing it
@@ -110,13 +94,34 @@ class Scope:
         names = frozenset(nodes)
         return Bill(len(names), sum(one.hourly_price_micros for one in self.snapshot.nodes if one.name in names))
 
+    def irremovable(self) -> tuple[IrremovableNode, ...]:
+        """Return those that autoscalers may not remove, and why."""
+        kept = ((one.name, one.irremovable_reason) for one in self.snapshot.nodes if one.irremovable_reason)
+        return tuple(IrremovableNode(name, reason) for name, reason in kept if name in self.names)
+
+    def unjudged(self, refused: Mapping[str, str]) -> list[str]:
+        """Return, in words, the pods on them that no plan moves although no rule keeps them: no proof is of these."""
+        held = Counter(
+            refused[pod.class_id]
+            for pod in self.snapshot.pods
+            if pod.node in self.names
+            and pod.class_id in refused
+            and (pod.movable or pod.immovable_reason == UNSUPPORTED)
+        )
+        return [f"{count(pods, 'running pod')} that no plan could move: {why}" for why, pods in held.items()]
+
+    def emptied(self, plan: pb.Plan) -> tuple[str, ...]:
+        """Return those in use that a plan leaves unused, in alphabetical order."""
+        goes = {one.pod_uid: one.to_node for one in plan.moves}
+        return tuple(sorted(self.used - nodes_in_use(self.snapshot, goes)))
+
     def least(self, proposal: Proposal, of_unread: Mapping[str, str]) -> Bill:
         """Return the proved limits of these nodes, by those of all: the others in use stay so in every plan.
 
         Where not all plans were judged, only rules of the cluster keep nodes in use for sure.
         """
         refused = refused_classes(self.snapshot, proposal.refusals, of_unread)
-        if proposal.forbidden or any(unjudged_running(self.snapshot, refused, self.names)):
+        if proposal.forbidden or self.unjudged(refused):
             return self.bill(nodes_kept_in_use(self.snapshot) & self.names)
         limit, others = proposal.plan.nodes_in_use, self.bill(nodes_in_use(self.snapshot) - self.names)
         return Bill(limit.lower_bound - others.nodes, max(0, limit.price_lower_bound_micros - others.hourly_micros))
@@ -218,7 +223,7 @@ class _Answer:
         leaves = defaultdict[str, list[str]](list)
         for one in plan.moves:
             leaves[one.from_node].append(one.pod_uid)
-        self._gain = gains_of(scope, {node: leaves[node] for node in emptied_by(scope.snapshot, plan)})
+        self._gain = gains_of(scope, {node: leaves[node] for node in scope.emptied(plan)})
         order = sorted(self._gain, key=lambda node: (-self._gain[node], len(leaves[node]), node))
         leaving = dict[str, Sequence[str]]()
         for node in order:
@@ -316,7 +321,7 @@ class _Answer:
             kept=Immovable(scope.snapshot).by_rule(),
             not_judged=tuple(dict.fromkeys(self._not_judged())),
             in_time=proposal.in_time,
-            irremovable=irremovable_nodes(scope.snapshot, scope.names),
+            irremovable=scope.irremovable(),
         )
 
     def _left_aside(self) -> Iterator[str]:
@@ -324,7 +329,7 @@ class _Answer:
         if proposal.forbidden:
             yield f"{len(proposal.forbidden):,} placements that a plugin refused within a plan"
         # Plans that move these were not judged.
-        yield from unjudged_running(scope.snapshot, refused_classes(scope.snapshot, proposal.refusals, {}), scope.names)
+        yield from scope.unjudged(refused_classes(scope.snapshot, proposal.refusals, {}))
         others = sum(not one.subject.startswith("class ") for one in proposal.refusals)
         if others:
             yield f"{count(others, 'object')} that could not be judged"
@@ -334,10 +339,8 @@ class _Answer:
         yield from map(NotJudged, inventory.unread)
         for one in (*inventory.left_out, *self._engine.first.left_out):
             yield NotJudged("left out", one.object, one.reason)
-        for refusal in self._proposal.refusals:
-            yield NotJudged(refusal.reason, refusal.subject, refusal.detail)
-        for objection in self._proposal.objections:
-            yield NotJudged(A_REFUSED_PLAN, "", objection)
+        yield from self._proposal.refused()
+        yield from self._proposal.objected()
 
 
 def _bills_by_kind(

@@ -12,12 +12,12 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.optimizer_service.service import RunningService, no_answer, running_service
 from stowage_testbed.simulate.instance import Continued, Instance, PlanJudgement, Question, Verification
 from stowage_testbed.simulate.process import SchedulerVerifier, Simulator, find_profile
+from stowage_testbed.whatif.findings import NotJudged
 from stowage_testbed.whatif.inventory import Inventory, Manifest, part_of, shown_pods, uid_of, unreadable_needs
 from stowage_testbed.whatif.settings import PlanLimits
 
 ID = "whatif"
 PROFILE = "deterministic"  # A KubeSchedulerConfiguration without preemption
-A_REFUSED_PLAN = "a plan that the scheduler's plugins refused"
 REHEARSALS = 8  # How often a plan that is refused is made again, without what was refused
 UNJUST_EVICTION, LIMIT = "unjust-eviction", "limit"  # Reasons of refused plans
 CONTINUING_SHARE = 0.5  # Of the time that is left, at most, for letting the scheduler place what waits
@@ -118,6 +118,14 @@ class Proposal:
             self.snapshot.forbidden_pairs.add(class_id=pod.class_id, node=node)
             self.forbidden.append((f"{pod.namespace}/{pod.name}", node))
         return bool(pairs)
+
+    def refused(self) -> list[NotJudged]:
+        """Return what the optimiser did not take in."""
+        return [NotJudged(one.reason, one.subject, one.detail) for one in self.refusals]
+
+    def objected(self) -> list[NotJudged]:
+        """Return what the scheduler's plugins said of the plans that they refused."""
+        return [NotJudged("a plan that the scheduler's plugins refused", "", said) for said in self.objections]
 
     def _spare(self, plan: pb.Plan) -> bool:
         """See to it that nobody is evicted for a pod that must not preempt.

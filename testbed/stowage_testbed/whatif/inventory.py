@@ -27,6 +27,9 @@ FURTHER: Mapping[str, str] = _OBJECTS["kinds"]
 OF_DEVICES = frozenset({"DeviceClass", "DeviceTaintRule", "ResourceClaim", "ResourceSlice"})
 """Kinds that nobody misses where no pod claims a device."""
 
+VERSIONS = {kind: f"resource.k8s.io/v1/{kind}" for kind in OF_DEVICES}
+"""Kinds whose older versions read otherwise; the others have had one for long."""
+
 DEVICE_CLASS = "DeviceClass"
 IMPLICIT_DEVICES = "deviceclass.resource.kubernetes.io"
 """Domain of a resource by which a pod asks for devices of a class."""

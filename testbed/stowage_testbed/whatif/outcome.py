@@ -1,7 +1,7 @@
 """What would be in the end, by a plan or as things are: who has a place, which nodes are in use, what room is left."""
 
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 
@@ -9,8 +9,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.amounts.resources import ONE_POD, resources_of
 from stowage_testbed.metrics.free_room import FreeRoom
 from stowage_testbed.simulate.instance import Continued
-from stowage_testbed.text.tables import count
-from stowage_testbed.whatif.findings import IrremovableNode, Kept, Room, Tier
+from stowage_testbed.whatif.findings import Kept, Room, Tier
 
 GOES_WITH_ITS_NODE = frozenset({"daemonset", "mirror", "static"})
 """Why a pod may not be moved that keeps no node in use, as the optimiser counts."""
@@ -118,15 +117,6 @@ def nodes_kept_in_use(snapshot: pb.Snapshot) -> frozenset[str]:
     )
 
 
-def irremovable_nodes(snapshot: pb.Snapshot, names: Container[str]) -> tuple[IrremovableNode, ...]:
-    """Return those of the nodes ``names`` that autoscalers may not remove, and why."""
-    return tuple(
-        IrremovableNode(node.name, node.irremovable_reason)
-        for node in snapshot.nodes
-        if node.irremovable_reason and node.name in names
-    )
-
-
 def leaving_in_turn(snapshot: pb.Snapshot) -> pb.Snapshot:
     """Return a snapshot for plans that empty nodes: a budget's pods leave in turn, so that allowing one allows all."""
     changed = pb.Snapshot()
@@ -135,31 +125,6 @@ def leaving_in_turn(snapshot: pb.Snapshot) -> pb.Snapshot:
         if budget.disruptions_allowed > 0:
             budget.disruptions_allowed = len(changed.pods)
     return changed
-
-
-def emptied_by(snapshot: pb.Snapshot, plan: pb.Plan) -> tuple[str, ...]:
-    """Return the nodes in use that a plan leaves unused, in alphabetical order."""
-    goes = {one.pod_uid: one.to_node for one in plan.moves}
-    return tuple(sorted(nodes_in_use(snapshot) - nodes_in_use(snapshot, goes)))
-
-
-def unjudged_running(
-    snapshot: pb.Snapshot, refused: Mapping[str, str], nodes: Container[str] | None = None
-) -> Iterator[str]:
-    """Yield, in words, the running pods on the nodes that no plan moves although no rule keeps them.
-
-    No proof is of these.
-    """
-    held = Counter(
-        refused[pod.class_id]
-        for pod in snapshot.pods
-        if pod.node
-        and (nodes is None or pod.node in nodes)
-        and pod.class_id in refused
-        and (pod.movable or pod.immovable_reason == UNSUPPORTED)
-    )
-    for why, pods in held.items():
-        yield f"{count(pods, 'running pod')} that no plan could move: {why}"
 
 
 def rooms(snapshot: pb.Snapshot) -> tuple[Room, ...]:

@@ -14,20 +14,9 @@ from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.base.files import to_utf8
 from stowage_testbed.simulate.instance import Remark
-from stowage_testbed.whatif.inventory import (
-    DEVICE_CLASS,
-    FURTHER,
-    OF_DEVICES,
-    Inventory,
-    Manifest,
-    inventory_of,
-    reduced,
-)
+from stowage_testbed.whatif.inventory import DEVICE_CLASS, FURTHER, VERSIONS, Inventory, Manifest, inventory_of, reduced
 
 TIMEOUT_S = 30.0
-VERSIONS = {kind: f"resource.k8s.io/v1/{kind}" for kind in OF_DEVICES}
-"""Kinds whose older versions read otherwise; the others have had one for long."""
-
 NO_BUDGETS = "disruption budgets: the files list none; if there are any, a move may break one"
 """kubectl prints a list without budgets where there are none, and where nobody asked for them."""
 
