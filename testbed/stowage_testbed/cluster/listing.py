@@ -154,15 +154,12 @@ def cluster_folders(clusters: Path) -> list[Path]:
     return sorted(path for path in clusters.iterdir() if path.is_dir() and not path.name.startswith("."))
 
 
-State = Literal["up", "owned", "leftover"]
-
-
 @dataclass(frozen=True, slots=True)
 class ClusterEntry:
     """One cluster of this user: kept and up, owned by a live process, or a leftover."""
 
     workdir: Path
-    state: State
+    state: Literal["up", "owned", "leftover"]
     owner: Owner | None
 
     @property
@@ -179,18 +176,17 @@ class ClusterEntry:
 def look_at(workdir: Path) -> ClusterEntry:
     """Return what becomes of a cluster: it is of no use if its owner is dead, or if it was kept and does not run."""
     owner = read_owner(workdir)
-    state: State = "leftover"
-    if owner and not owner.kept:
-        state = "owned" if owner.is_alive() else "leftover"
-    elif owner:
-        if owner.backend is Backend.KWOK_BINARY:
-            runs = component_process(workdir, API_SERVER) is not None
-        else:
-            # An engine that is away runs no containers.
-            away = engine_unavailable_reason(owner.engine)
-            runs = not away and bool(containers(workdir.name, running=True, engine=owner.engine))
-        state = "up" if runs else "leftover"
-    return ClusterEntry(workdir, state, owner)
+    if owner is None:
+        return ClusterEntry(workdir, "leftover", owner)
+    if not owner.kept:
+        return ClusterEntry(workdir, "owned" if owner.is_alive() else "leftover", owner)
+    if owner.backend is Backend.KWOK_BINARY:
+        runs = component_process(workdir, API_SERVER) is not None
+    else:
+        # An engine that is away runs no containers.
+        away = engine_unavailable_reason(owner.engine)
+        runs = not away and bool(containers(workdir.name, running=True, engine=owner.engine))
+    return ClusterEntry(workdir, "up" if runs else "leftover", owner)
 
 
 def list_clusters() -> list[ClusterEntry]:
