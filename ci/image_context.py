@@ -8,8 +8,7 @@ import sys
 from pathlib import Path
 
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.images.build import prepare
-from stowage_testbed.images.recipe import recipe_of, source_epoch
+from stowage_testbed.images.recipe import prepare, recipe_of, source_epoch
 from stowage_testbed.toolchain import install_tools
 
 

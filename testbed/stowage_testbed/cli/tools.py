@@ -14,9 +14,8 @@ from stowage_testbed.cli.main import FAILED, app
 from stowage_testbed.cli.options import AsJson, Minor
 from stowage_testbed.cluster.backend import TOOLS, Backend
 from stowage_testbed.cluster.interruption import ending_cleanly
-from stowage_testbed.images.build import build_image
 from stowage_testbed.images.docker_engine import check_engine, image_id
-from stowage_testbed.images.recipe import is_published, recipe_of, recipes
+from stowage_testbed.images.recipe import build_image, is_published, recipe_of, recipes
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
 from stowage_testbed.run.request import SIMULATOR, install_needed
 from stowage_testbed.toolchain import choose_minor, install_tools, tool_path

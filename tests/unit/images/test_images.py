@@ -10,7 +10,6 @@ from typer.testing import CliRunner
 from stowage_testbed.base import layout
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli import app
-from stowage_testbed.images.build import _run as run
 from stowage_testbed.images.docker_engine import (
     DockerCommandError,
     EngineUnreachableError,
@@ -32,6 +31,7 @@ from stowage_testbed.images.recipe import (
     recipes_home,
     source_epoch,
 )
+from stowage_testbed.images.recipe import _run as run
 
 CHECKOUT = Path(__file__).parents[3]
 PLAIN = Recipe("optimizer", "stowage/optimizer", "1", ("optimizer",))
