@@ -336,11 +336,9 @@ def _order(one: Content) -> None:
                 message = f"{name!r} is not there at this step; apply it before"
             if message:
                 one.report(_refine(one.data, step.place(*place), name), message)
-        there |= dict.fromkeys(step.action.brings, step.line)
-        used |= set(step.action.brings)
-        for name in step.action.removes:
-            there.pop(name, None)
         step.action.ask(demand)
+        there = {name: there.get(name, step.line) for name in demand}
+        used |= there.keys()
         match step.action:
             case Wait(for_=what, count=None, of=of) if what not in ("gone", "phase"):
                 if not sum(demand[name] for name in of or demand):

@@ -20,7 +20,7 @@ _SHOWN = 6
 
 
 class Demand(Counter[str]):
-    """How many pods the steps ask for, workload by workload, by how many come with each name; done ones stay in it."""
+    """What the steps have brought, and how many pods each asks for, done ones too; so many come with each name."""
 
     def __init__(self, pods_by_name: Mapping[str, int]) -> None:
         super().__init__()
@@ -60,18 +60,8 @@ class Action(ABC):
                     yield () if self.bare else (key_of(field),), name, sort
 
     def ask(self, demand: Demand) -> None:
-        """Count the pods that there shall be from this step on."""
+        """Add the names that later steps may use, drop those they may not, and count the pods that there shall be."""
         del demand
-
-    @property
-    def brings(self) -> Iterable[str]:
-        """Names that later steps may use."""
-        return ()
-
-    @property
-    def removes(self) -> Iterable[str]:
-        """Names that later steps may not use any more."""
-        return ()
 
     @property
     def changed_nodes(self) -> int:

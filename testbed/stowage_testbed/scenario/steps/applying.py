@@ -44,10 +44,6 @@ class Apply(Action):
         for name, changed in self.changes.items():
             demand[name] = changed.pods
 
-    @property
-    def brings(self) -> tuple[str, ...]:
-        return self.names
-
     def carry_out(self, context: StepContext) -> None:
         for name in self.names:
             self._create(context, name)
@@ -89,11 +85,7 @@ class Delete(Action):
 
     def ask(self, demand: Demand) -> None:
         for name in self.names:
-            demand[name] = 0
-
-    @property
-    def removes(self) -> tuple[str, ...]:
-        return self.names
+            demand.pop(name, None)
 
     def carry_out(self, context: StepContext) -> None:
         for name in self.names:

@@ -128,10 +128,6 @@ class Burst(Action):
     def ask(self, demand: Demand) -> None:
         demand[self.workload] += self.pods
 
-    @property
-    def brings(self) -> tuple[str, ...]:
-        return (self.workload,)
-
     def carry_out(self, context: StepContext) -> None:
         pacing = pace(context, self._list_dues(context))
         context.facts["pods"] = pacing.done

@@ -33,7 +33,8 @@ class Scale(Action):
     """How many pods it shall have."""
 
     def ask(self, demand: Demand) -> None:
-        demand[self.workload] = self.to
+        if self.workload in demand:
+            demand[self.workload] = self.to
 
     def carry_out(self, context: StepContext) -> None:
         """Return when the watches show the number, too: until then the old one looks like pods that are lost."""

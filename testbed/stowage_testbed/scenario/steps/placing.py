@@ -54,10 +54,6 @@ class Place(Action):
     def ask(self, demand: Demand) -> None:
         demand.apply(self.nodes)
 
-    @property
-    def brings(self) -> tuple[str, ...]:
-        return tuple(self.nodes)
-
     def carry_out(self, context: StepContext) -> None:
         apply = Apply(tuple(self.nodes))
         placed = place_pods(context, self.nodes, lambda: apply.carry_out(context), context.timeout_s())

@@ -8,7 +8,7 @@ from annotated_types import Gt, Le
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.observe.condition import at_rest, packed, plan_finished
 from stowage_testbed.scenario import timeouts
-from stowage_testbed.scenario.steps.action import Action, write_plain
+from stowage_testbed.scenario.steps.action import Action, Demand, write_plain
 from stowage_testbed.scenario.steps.context import StepContext
 from stowage_testbed.scenario.types import Anything, Label
 
@@ -43,9 +43,8 @@ class AskForPlan(Action):
     time_limit_s: Annotated[float, Gt(0), Le(3600)] | None = None
     """Time limit of its solve in seconds; without it the optimiser's own."""
 
-    @property
-    def brings(self) -> tuple[str, ...]:
-        return (self.plan,)
+    def ask(self, demand: Demand) -> None:
+        demand.apply((self.plan,))
 
     def carry_out(self, context: StepContext) -> None:
         """What becomes of it is for other steps to wait for."""

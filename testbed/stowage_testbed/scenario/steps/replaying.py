@@ -58,10 +58,6 @@ class Replay(Action):
     def ask(self, demand: Demand) -> None:
         demand.update(self.recorded.left if self.recorded else {})
 
-    @property
-    def brings(self) -> Iterable[str]:
-        return self.owners
-
     def carry_out(self, context: StepContext) -> None:
         """Make what was there first, on nodes that are there already, then do each thing at its time."""
         recorded = self.recorded
