@@ -7,8 +7,7 @@ from typing import Any
 from amounts import GPU, size, taken
 
 from stowage_testbed.metrics.catalogue import metrics_of
-from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.metrics.record import PodRecord, RunRecord
+from stowage_testbed.metrics.record import Metric, PodRecord, RunRecord
 from stowage_testbed.metrics.state import NodeState
 
 GB = 10**9

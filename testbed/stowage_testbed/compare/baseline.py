@@ -30,7 +30,7 @@ from stowage_testbed.compare.verdicts import (
     on_scale,
     outcome_of,
 )
-from stowage_testbed.metrics.metric import Better
+from stowage_testbed.metrics.record import Better
 from stowage_testbed.text.tables import Table
 
 FORMAT = "stowage.dev/baseline/v1"

@@ -27,8 +27,7 @@ from stowage_testbed.base.files import write_whole
 from stowage_testbed.compare.speed import Speed
 from stowage_testbed.compare.verdicts import ArmVerdicts, MeasuredRun, Question, Verdict, judge
 from stowage_testbed.metrics.catalogue import metrics_of
-from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.metrics.record import RunRecord, read_record, write_record
+from stowage_testbed.metrics.record import Metric, RunRecord, read_record, write_record
 from stowage_testbed.run.arm import ArmSettings
 from stowage_testbed.scenario.model import GENERAL, OF_RECOVERY
 

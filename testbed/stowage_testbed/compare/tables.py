@@ -12,8 +12,7 @@ import yaml
 from stowage_testbed.compare.comparison import Comparison
 from stowage_testbed.compare.verdicts import FIRST_LOOK, UNCHANGED, ArmVerdicts, Verdict
 from stowage_testbed.metrics.latency import RANKS
-from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.metrics.record import RunRecord
+from stowage_testbed.metrics.record import Metric, RunRecord
 from stowage_testbed.text.tables import Table, escaped, markdown_text, plain, terminal_text
 
 MISSING = "-"

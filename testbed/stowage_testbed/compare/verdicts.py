@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
-from stowage_testbed.metrics.metric import Better, Metric
+from stowage_testbed.metrics.record import Better, Metric
 
 ERROR_RATE = 0.05
 """One comparison of an arm with itself in twenty may call a headline better or worse."""

@@ -12,8 +12,9 @@ from stowage_testbed.hpa.recovery import HpaRecord
 from stowage_testbed.metrics.free_room import FreeRoom
 from stowage_testbed.metrics.inversions import measure_inversions
 from stowage_testbed.metrics.latency import measure_latency, measure_throughput
-from stowage_testbed.metrics.metric import Better, Metric, make_metric
 from stowage_testbed.metrics.record import (
+    Better,
+    Metric,
     RunRecord,
     StepLine,
     add_up,
@@ -21,6 +22,7 @@ from stowage_testbed.metrics.record import (
     find_placed_span,
     find_state_at_end,
     find_state_at_start,
+    make_metric,
     note_unlogged,
 )
 from stowage_testbed.metrics.state import compute_utilisation, count_pods_per_node, sum_requested_per_node

@@ -12,8 +12,7 @@ from enum import IntEnum
 import numpy as np
 
 from stowage_testbed.amounts.resources import NOTHING, PODS, Resources, names_of
-from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.metrics.record import PodRecord, RunRecord, bound_from_s
+from stowage_testbed.metrics.record import Metric, PodRecord, RunRecord, bound_from_s
 
 
 class _Step(IntEnum):

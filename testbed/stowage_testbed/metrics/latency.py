@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from statistics import fmean, median
 
-from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.metrics.record import RunRecord, note_unlogged
+from stowage_testbed.metrics.record import Metric, RunRecord, note_unlogged
 
 
 def percentile(samples: Sequence[float], rank: float) -> tuple[float | None, str]:

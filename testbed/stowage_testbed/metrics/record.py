@@ -1,11 +1,12 @@
-"""What is kept of one measured run, how it went over time, and how the scripts of pages read it."""
+"""What is kept of one measured run and of each of its metrics, how it went over time, and how pages read it."""
 
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -72,6 +73,42 @@ class RunRecord:
     warm: bool = False
     error: str = ""
     recovery: HpaRecord | None = None
+
+
+Better = Literal["lower", "higher", "neither"]
+"""Which direction is an improvement; `neither` is shown and not judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric's value in one run; ``None`` where ``note`` says why there is none.
+
+    ``n`` is the number of samples; values that differ by less than ``resolution``, in the metric's unit, are equal.
+    """
+
+    name: str
+    value: float | None
+    unit: str
+    better: Better
+    n: int
+    resolution: float = 0.0
+    note: str = ""
+
+
+def make_metric(  # noqa: PLR0917 - as in `Metric`
+    name: str,
+    value: float | Fraction | None,
+    unit: str,
+    better: Better,
+    n: int,
+    resolution: float = 0.0,
+    note: str = "",
+    missing: str = "",
+) -> Metric:
+    """Return a metric; where it has no value, its note is ``missing``."""
+    if value is None:
+        return Metric(name, None, unit, better, n, resolution, missing)
+    return Metric(name, float(value) if isinstance(value, Fraction) else value, unit, better, n, resolution, note)
 
 
 def write_record(record: RunRecord) -> bytes:

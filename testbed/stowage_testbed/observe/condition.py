@@ -117,11 +117,9 @@ def pods_in_words(pods: list[Pod], expected: int) -> str:
     """Return how many pods are placed, and why the others are not."""
     pending = [pod for pod in pods if not pod.bound]
     text = f"{len(pods)} of {expected} pods exist, {len(pending)} without a node"
-    if not pending:
-        return text
     named = "; ".join(pod.why_pending() for pod in pending[:SHOWN])
-    more = len(pending) - SHOWN
-    return f"{text} ({named}{f'; and {more} more' if more > 0 else ''})"
+    more = f"; and {len(pending) - SHOWN} more" if len(pending) > SHOWN else ""
+    return f"{text} ({named}{more})" if pending else text
 
 
 def plans_in_words(plans: list[ObservedPlan]) -> str:

@@ -14,8 +14,7 @@ import msgspec
 from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.hpa.recovery import HpaRecord
 from stowage_testbed.metrics.latency import SUMMARY_RANKS, percentile
-from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.metrics.record import RunRecord
+from stowage_testbed.metrics.record import Metric, RunRecord
 from stowage_testbed.metrics.state import (
     ClusterState,
     compute_utilisation,

@@ -10,8 +10,7 @@ import msgspec
 
 from stowage_testbed.amounts.resources import Resources, add_up, names_of
 from stowage_testbed.metrics.catalogue import metrics_of, sum_requested
-from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.metrics.record import PodRecord, RunRecord, count_waiting, find_state_at_end
+from stowage_testbed.metrics.record import Metric, PodRecord, RunRecord, count_waiting, find_state_at_end
 from stowage_testbed.metrics.state import NodeState, count_placed_by_priority
 from stowage_testbed.observe.pod import requests_of
 from stowage_testbed.simulate.process import find_profile

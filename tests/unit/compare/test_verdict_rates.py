@@ -14,8 +14,7 @@ import pytest
 
 from stowage_testbed.compare.comparison import measured
 from stowage_testbed.compare.verdicts import MeasuredRun, Question, judge_arm
-from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.metrics.record import read_record
+from stowage_testbed.metrics.record import Metric, read_record
 
 RECORDED = Path(__file__).parents[2] / "recordings" / "burst-deployment-200.jsonl.gz"
 REPETITIONS = 20

@@ -20,7 +20,7 @@ from stowage_testbed.compare.verdicts import (
     judge_arm,
     share_of_look,
 )
-from stowage_testbed.metrics.metric import Better, Metric
+from stowage_testbed.metrics.record import Better, Metric
 
 NAME = "t_sched_mean_s"
 ASKED = Question((NAME, "t_sched_p99_s"))

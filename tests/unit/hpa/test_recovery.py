@@ -26,7 +26,7 @@ from stowage_testbed.hpa.recovery import (
 )
 from stowage_testbed.hpa.settings import FULL, Autoscaling, Find, Hold, RecoverySettings
 from stowage_testbed.metrics.catalogue import measure_hpa
-from stowage_testbed.metrics.metric import Metric
+from stowage_testbed.metrics.record import Metric
 from stowage_testbed.observe.change import NS_PER_S, Change, Receipt, Verb
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.run.request import make_autoscaler_arguments

@@ -14,8 +14,7 @@ from run_records import a_node, a_record, by_name, pod_on
 from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.metrics.inversions import measure_inversions
 from stowage_testbed.metrics.latency import percentile
-from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.metrics.record import PodRecord, RunRecord, read_record, write_record
+from stowage_testbed.metrics.record import Metric, PodRecord, RunRecord, read_record, write_record
 from stowage_testbed.metrics.state import (
     ClusterState,
     NodeState,
