@@ -62,7 +62,7 @@ def probe(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 
 def wait_for_serving(path: Path) -> None:
-    answer = probe(path, "--wait", "--timeout-s", "60")
+    answer = probe(path, "--wait", "--timeout-s", f"{HANG_S:g}")
     assert (answer.returncode, answer.stdout) == (0, "SERVING\n")
 
 
