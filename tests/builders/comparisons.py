@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from stowage_testbed.compare.arms.settings import ArmSettings
 from stowage_testbed.compare.comparison import ArmEntry, Bundle, Comparison, PreflightRow, ScenarioText, sha256_of
 from stowage_testbed.compare.speed import Speed
 from stowage_testbed.metrics.record import RunRecord
-from stowage_testbed.run.arm import ArmSettings
 
 SETTINGS = ArmSettings("1.36.3", 50.0, 100, 16, None, {"OpportunisticBatching": True})
 SPEED = Speed({"encode": 2000.0, "hash": 9000.0}, cpus=2)

@@ -66,9 +66,9 @@ def compare(
     # numpy, Jinja and the client take seconds that other commands do not need.
     from stowage_testbed.cli.progress import CompareProgress  # noqa: PLC0415
     from stowage_testbed.compare import page, request, session, tables  # noqa: PLC0415
+    from stowage_testbed.compare.arms.serving import install_arms  # noqa: PLC0415
     from stowage_testbed.compare.baseline import baseline_of, check, check_table, load_baseline, save_baseline  # noqa: PLC0415
     from stowage_testbed.compare.comparison import read_finished  # noqa: PLC0415
-    from stowage_testbed.run.request import install_arms  # noqa: PLC0415
     from stowage_testbed.scenario.from_trace import make_scenario_of_trace  # noqa: PLC0415
     from stowage_testbed.text.tables import append_step_summary, markdown_text, terminal_text  # noqa: PLC0415
 

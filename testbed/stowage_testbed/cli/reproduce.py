@@ -152,8 +152,8 @@ def boreas(
     Exits with 0 if `stowage` deployed everything whole, 1 if not, 2 if the input is at fault.
     """
     from stowage_testbed.cli.progress import SweepProgress  # noqa: PLC0415 - as above
+    from stowage_testbed.compare.arms.serving import install_arms  # noqa: PLC0415
     from stowage_testbed.reproduce.boreas import BoreasRequest, choose_arms, choose_scenes, deploy_all, write_report  # noqa: PLC0415
-    from stowage_testbed.run.request import install_arms  # noqa: PLC0415
 
     request = BoreasRequest(choose_scenes(scenes or ()), choose_arms(arms or ()), repeat)
     install_arms(request.arms, Backend.KWOK_BINARY)

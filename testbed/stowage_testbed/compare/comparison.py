@@ -24,11 +24,11 @@ import msgspec
 from stowage_testbed.amounts.resources import names_of
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.base.files import write_whole
+from stowage_testbed.compare.arms.settings import ArmSettings
 from stowage_testbed.compare.speed import Speed
 from stowage_testbed.compare.verdicts import ArmVerdicts, MeasuredRun, Question, Verdict, judge
 from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.metrics.record import Metric, RunRecord, read_record, write_record
-from stowage_testbed.run.arm import ArmSettings
 from stowage_testbed.scenario.model import GENERAL, OF_RECOVERY
 
 ALL_HEADLINES = Question((*GENERAL, *OF_RECOVERY))

@@ -7,9 +7,10 @@ from itertools import count
 from pathlib import Path
 
 from stowage_testbed.base.errors import InputError
+from stowage_testbed.compare.arms.serving import Arm
+from stowage_testbed.compare.arms.settings import ClientLimits
 from stowage_testbed.compare.comparison import Comparison, Turn
 from stowage_testbed.metrics.record import RunRecord
-from stowage_testbed.run.arm import Arm, ClientLimits
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.request import DEFAULT_VARIANT, choose_scenarios
 from stowage_testbed.scenario.model import Scenario

@@ -18,7 +18,8 @@ from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError
 from stowage_testbed.api.pod_templates import PodOverrides, apply_overrides
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.base.wait import Clock, SystemClock
-from stowage_testbed.compare.arms.serving import LABEL, ended_with
+from stowage_testbed.compare.arms.serving import LABEL, Arm, ended_with
+from stowage_testbed.compare.arms.settings import ArmSettings
 from stowage_testbed.compare.comparison import (
     ArmEntry,
     Bundle,
@@ -37,7 +38,6 @@ from stowage_testbed.metrics.footprint import UNKNOWN, Footprint, FootprintMeter
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.condition import pods_gone, pods_placed
 from stowage_testbed.observe.source import PACKING_PLANS
-from stowage_testbed.run.arm import Arm, ArmSettings
 from stowage_testbed.run.cluster import open_context
 from stowage_testbed.run.context import RunContext, Stopwatch
 from stowage_testbed.run.environment import make_namespace

@@ -17,14 +17,13 @@ from stowage_testbed.cluster.backend import RELEASE_TOOLS
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.node_pool import NodePool, create_nodes, parse_node_specs
 from stowage_testbed.compare.arms import choose_arms
-from stowage_testbed.compare.arms.serving import ArmEndedError, remove_arms
+from stowage_testbed.compare.arms.serving import Arm, ArmEndedError, RunningArm, install_arms, remove_arms
 from stowage_testbed.compare.session import refuse_second_scheduler
 from stowage_testbed.helm import Release, install_release, uninstall_release
 from stowage_testbed.pytest.plain import failing_plainly, plain, speaking
 from stowage_testbed.pytest.sweeping import RELEASE_NAMESPACE, sweep, sweepable
-from stowage_testbed.run.arm import Arm, RunningArm
 from stowage_testbed.run.release import Wanted
-from stowage_testbed.run.request import install_arms, install_needed
+from stowage_testbed.run.request import install_needed
 from stowage_testbed.scenario import timeouts
 
 Values = Mapping[str, object]

@@ -23,6 +23,7 @@ from stowage_testbed.base.journal import TaskJournal
 from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.cluster import NodePool, create_nodes
 from stowage_testbed.compare.arms.kube_scheduler import default_arm
+from stowage_testbed.compare.arms.serving import Arm
 from stowage_testbed.compare.arms.stowage import PROFILE, StowageArm
 from stowage_testbed.compare.session import warm_up
 from stowage_testbed.observe.change import Receipt
@@ -31,7 +32,6 @@ from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.source import PACKING_PLANS
 from stowage_testbed.reproduce.rebuilding import write_tables
 from stowage_testbed.reproduce.sweep import SweepListener, frame_of, open_sweep, write_frame
-from stowage_testbed.run.arm import Arm
 from stowage_testbed.run.cluster import open_context
 from stowage_testbed.run.context import Stopwatch
 from stowage_testbed.run.environment import clear_plans

@@ -12,13 +12,13 @@ from pathlib import Path
 from statistics import fmean
 
 from stowage_testbed.compare.arms import ARMS, choose_arms
+from stowage_testbed.compare.arms.settings import ClientLimits
 from stowage_testbed.compare.comparison import Comparison
 from stowage_testbed.compare.page import write_report
 from stowage_testbed.compare.request import EQUAL, CompareListener, CompareRequest, choose_scenario
 from stowage_testbed.compare.session import compare
 from stowage_testbed.compare.tables import CITATION, MISSING, TABLE_4, burst_table, direction_table
 from stowage_testbed.reproduce.rebuilding import write_tables
-from stowage_testbed.run.arm import ClientLimits
 from stowage_testbed.text.figure import Figure, at_most, figure
 from stowage_testbed.text.tables import Table
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.cluster.backend import CANNOT, CLUSTER_TOOLS, SCHEDULER, Backend, Need
+from stowage_testbed.cluster.backend import CANNOT, CLUSTER_TOOLS, Backend, Need
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.choice import new_cluster
 from stowage_testbed.cluster.components import CONTROLLER_MANAGER, METRICS_SERVER
@@ -17,7 +17,6 @@ from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.kwokctl_config import ExtraArgs
 from stowage_testbed.hpa.settings import Timing
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
-from stowage_testbed.run.arm import Arm
 from stowage_testbed.scenario.load import select
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.action import actions_of
@@ -140,15 +139,6 @@ def install_needed(*names: str, minor: str | None = None, optimizer: bool = True
             install_tools(names, minor=minor)
         if optimizer:
             compile_optimizer()
-
-
-def install_arms(arms: Sequence[Arm], backend: Backend | None = None, scenarios: Sequence[Scenario] = ()) -> None:
-    """Install what arms need, and clusters of a kind for scenarios, where one is named."""
-    for minor in sorted({arm.minor for arm in arms}):
-        tools = [tool for arm in arms if arm.minor == minor for tool in arm.tools]
-        if backend is not None:
-            tools += list_tools(backend, scenarios)
-        install_needed(*tools, minor=minor, optimizer=SCHEDULER in tools)
 
 
 def list_tools(backend: Backend, scenarios: Sequence[Scenario]) -> tuple[str, ...]:

@@ -14,11 +14,11 @@ from stowage_run import MAIN, STOWAGE
 
 from stowage_testbed.base.wait import wait_until
 from stowage_testbed.compare.arms import ARMS, choose_arms
-from stowage_testbed.compare.arms.serving import ArmEndedError
+from stowage_testbed.compare.arms.serving import ArmEndedError, RunningArm
+from stowage_testbed.compare.arms.settings import ClientLimits
 from stowage_testbed.compare.arms.stowage import stowage_arm
 from stowage_testbed.compare.comparison import read_bundle
 from stowage_testbed.metrics.catalogue import metrics_of
-from stowage_testbed.run.arm import ClientLimits, RunningArm
 
 pytestmark = pytest.mark.e2e
 

@@ -18,8 +18,8 @@ from stowage_testbed.compare.arms.kube_scheduler import (
     plain_config,
     settings_of,
 )
+from stowage_testbed.compare.arms.settings import ClientLimits
 from stowage_testbed.compare.arms.stowage import StowageArm, stowage_arm
-from stowage_testbed.run.arm import ClientLimits
 from stowage_testbed.simulate.process import ProfileMissingError
 from stowage_testbed.toolchain.location import ToolMissingError
 

@@ -15,7 +15,7 @@ from stowage_testbed.base.wait import SystemClock
 from stowage_testbed.compare.arms.serving import (
     ArmEndedError,
     Place,
-    ServingArm,
+    RunningArm,
     ended_with,
     listening_issue,
     make_manifests,
@@ -80,10 +80,10 @@ def test_an_arm_that_others_can_reach_does_not_serve(address: str) -> None:
 
 
 @pytest.fixture
-def arm(tmp_path: Path) -> ServingArm:
+def arm(tmp_path: Path) -> RunningArm:
     log = tmp_path / "scheduler.log"
     log.write_text("the scheduler says this\n")
-    return ServingArm("mine", (), {"scheduler": log}, "", EndedContainers(tmp_path))
+    return RunningArm("mine", (), {"scheduler": log}, "", EndedContainers(tmp_path))
 
 
 def end(folder: Path, log: str = "scheduler.log") -> None:
@@ -92,7 +92,7 @@ def end(folder: Path, log: str = "scheduler.log") -> None:
 
 
 @pytest.mark.parametrize("later_s", [0.0, 0.2])
-def test_a_program_that_is_killed_ends_the_block_by_its_arm(arm: ServingArm, later_s: float, tmp_path: Path) -> None:
+def test_a_program_that_is_killed_ends_the_block_by_its_arm(arm: RunningArm, later_s: float, tmp_path: Path) -> None:
     """A turn waited minutes for pods that nobody was there to place."""
     end(tmp_path, "another.log")
     arm.check()
@@ -108,7 +108,7 @@ def test_a_program_that_is_killed_ends_the_block_by_its_arm(arm: ServingArm, lat
         arm.check()
 
 
-def test_the_end_of_the_cluster_comes_before_that_of_its_arm(arm: ServingArm, tmp_path: Path) -> None:
+def test_the_end_of_the_cluster_comes_before_that_of_its_arm(arm: RunningArm, tmp_path: Path) -> None:
     """Arms die with their cluster; the next turn would begin on what is gone."""
     ended: list[str] = []
 

@@ -15,6 +15,8 @@ from typer.testing import CliRunner
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli import app
 from stowage_testbed.compare.arms import choose_arms
+from stowage_testbed.compare.arms.serving import Arm
+from stowage_testbed.compare.arms.settings import ArmSettings, ClientLimits
 from stowage_testbed.compare.comparison import Bundle, PreflightRow, Turn, read_bundle
 from stowage_testbed.compare.request import (
     CompareListener,
@@ -35,7 +37,6 @@ from stowage_testbed.compare.session import (
     select_remaining,
 )
 from stowage_testbed.metrics.record import RunRecord
-from stowage_testbed.run.arm import Arm, ArmSettings, ClientLimits
 from stowage_testbed.scenario.model import Scenario
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"

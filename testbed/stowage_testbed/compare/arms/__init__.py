@@ -1,13 +1,18 @@
-"""The arms that there are, one file a scheduler; see `run.arm.Arm`. Here is the one place where one is registered."""
+"""The arms that there are, one file a scheduler; see `serving.Arm`. Here is the one place where one is registered."""
+
+from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.run.arm import Arm
 from stowage_testbed.toolchain import choose_minor
+
+if TYPE_CHECKING:
+    from stowage_testbed.compare.arms.serving import Arm
 
 ARMS: Mapping[str, str] = {
     "default": "kube_scheduler:default_arm",

@@ -14,8 +14,8 @@ from stowage_testbed.api.pod_templates import PodOverrides
 from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.compare.arms.kube_scheduler import DEFAULT_LIMITS
-from stowage_testbed.compare.arms.serving import STOCK_SCHEDULER, ArmRelease, Place, ReleasedArm, digest, make_manifests
-from stowage_testbed.run.arm import ArmSettings, ClientLimits
+from stowage_testbed.compare.arms.serving import STOCK_SCHEDULER, Arm, ArmRelease, Place, digest, make_manifests
+from stowage_testbed.compare.arms.settings import ArmSettings, ClientLimits
 from stowage_testbed.scenario.reading import read
 from stowage_testbed.scenario.steps.action import Where
 from stowage_testbed.scenario.types import READ, Filled, Label, Some, Written
@@ -121,13 +121,14 @@ class ArmFile:
 
 
 @dataclass(frozen=True, slots=True)
-class FileArm(ReleasedArm):
+class FileArm(Arm):
     """A scheduler that its file describes, which lies in ``folder``; without a configuration file, that is empty."""
 
     name: str
     file: ArmFile
     folder: Path
-    configuration: str = ""
+    pod_overrides: PodOverrides
+    configuration: str
     minor: str = field(default_factory=choose_minor)
     tools: tuple[str, ...] = ()
     """Its program is the user's."""
@@ -136,11 +137,6 @@ class FileArm(ReleasedArm):
     def binary(self) -> Path:
         """Its program."""
         return self.folder / self.file.binary
-
-    @property
-    def pod_overrides(self) -> PodOverrides:
-        """What it changes in every pod."""
-        return PodOverrides(self.file.schedulerName, self.file.labels, self.file.annotations)
 
     def build(self) -> str:
         """Return a digest of the program and of all that its file says."""
@@ -215,7 +211,8 @@ def load_arm_file(path: Path) -> FileArm:
         document.report(place, message, of_key=of_key)
     if file is None or document.issues:
         raise _issues_error(document.issues)
-    return FileArm(file.name, file, folder, _configuration_text(data, folder) or "")
+    overrides = PodOverrides(file.schedulerName, file.labels, file.annotations)
+    return FileArm(file.name, file, folder, overrides, _configuration_text(data, folder) or "")
 
 
 def _issues_error(issues: Sequence[Issue]) -> InputError:

@@ -14,16 +14,8 @@ import yaml
 
 from stowage_testbed.api.pod_templates import PodOverrides
 from stowage_testbed.cluster.ports import LOOPBACK
-from stowage_testbed.compare.arms.serving import (
-    NAMESPACE,
-    ArmRelease,
-    Place,
-    ReleasedArm,
-    digest,
-    make_manifests,
-    read_rules,
-)
-from stowage_testbed.run.arm import ArmSettings, ClientLimits
+from stowage_testbed.compare.arms.serving import NAMESPACE, Arm, ArmRelease, Place, digest, make_manifests, read_rules
+from stowage_testbed.compare.arms.settings import ArmSettings, ClientLimits
 from stowage_testbed.toolchain import choose_minor, tool_build, tool_data, tool_path
 from stowage_testbed.toolchain.manifest import load_manifest
 
@@ -75,17 +67,17 @@ def settings_of(
 
 
 @dataclass(frozen=True, slots=True)
-class KubeSchedulerArm(ReleasedArm):
+class KubeSchedulerArm(Arm):
     """A scheduler with kube-scheduler's flags and configuration file.
 
-    ``tool`` names its binary in the toolchain; ``config`` returns what its project ships, ``needs`` what else its
+    ``config`` returns what its project ships, ``needs`` what else its
     release has, and ``rules`` its rights beyond those of the stock scheduler. ``gates`` returns the feature gates in
     effect, with its own client limits and with given ones. It answers at ``ready_path`` once it schedules.
     ``equal_flags`` make arms equal, and come with client limits only.
     """
 
     name: str
-    tool: str
+    tools: tuple[str, ...]
     pod_overrides: PodOverrides
     config: Callable[[], Mapping[str, Any]]
     gates: Callable[[ClientLimits | None], Mapping[str, bool]]
@@ -98,9 +90,9 @@ class KubeSchedulerArm(ReleasedArm):
     minor: str = field(default_factory=choose_minor)
 
     @property
-    def tools(self) -> tuple[str, ...]:
-        """Its binary."""
-        return (self.tool,)
+    def tool(self) -> str:
+        """Its binary's name in the toolchain."""
+        return self.tools[0]
 
     def build(self) -> str:
         """Return the program's build with a digest of its configuration."""
@@ -146,7 +138,7 @@ def default_arm() -> KubeSchedulerArm:
     """Return the arm of the stock kube-scheduler."""
     return KubeSchedulerArm(
         name="default",
-        tool="kube-scheduler",
+        tools=("kube-scheduler",),
         pod_overrides=PodOverrides(SCHEDULER_NAME),
         config=partial(plain_config, SCHEDULER_NAME),
         # On by default, and off among equals: the other arms cannot have it, as their plugins or framework lack it.
@@ -159,7 +151,7 @@ def koordinator_arm() -> KubeSchedulerArm:
     """Return Koordinator's arm; its settings can be read once it is installed."""
     return KubeSchedulerArm(
         name="koordinator",
-        tool=KOORDINATOR,
+        tools=(KOORDINATOR,),
         pod_overrides=PodOverrides(KOORDINATOR),
         config=_koordinator_config,
         gates=lambda _: {BATCHING: False},

@@ -5,7 +5,7 @@ import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from ipaddress import ip_address
 from pathlib import Path
@@ -19,19 +19,23 @@ from stowage_testbed.api.client import ApiUnreachableError
 from stowage_testbed.api.kinds import DEFINITION
 from stowage_testbed.api.manifests import read_manifests, render_manifests
 from stowage_testbed.api.objects import Objects
+from stowage_testbed.api.pod_templates import PodOverrides
 from stowage_testbed.base import health
 from stowage_testbed.base.child import log_end
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.cluster.backend import SCHEDULER, Backend
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.components import HOST_NODE, HOST_PODS, HOST_TAINT, component_process, start_host_pods
 from stowage_testbed.cluster.interruption import uninterrupted
 from stowage_testbed.cluster.ports import port_beside
+from stowage_testbed.compare.arms.settings import ArmSettings, ClientLimits
 from stowage_testbed.helm import Release
 from stowage_testbed.helm.release import api_server_url
 from stowage_testbed.helm.serving import await_serving, diagnose
 from stowage_testbed.hostpods import EndedContainers
-from stowage_testbed.run.arm import ClientLimits, RunningArm
+from stowage_testbed.run.request import install_needed, list_tools
+from stowage_testbed.scenario.model import Scenario
 
 NAMESPACE = "kube-system"
 """Where schedulers live, and no pod of a scenario."""
@@ -47,6 +51,27 @@ _KINDS = ("ClusterRoleBinding", "ClusterRole", "RoleBinding", "Role", "ConfigMap
 
 class ArmEndedError(StowageError):
     """A scheduler ended in the middle of a run."""
+
+
+@dataclass(slots=True)
+class RunningArm:
+    """A scheduler that serves: its memory and CPU time are those of ``pids``; logs are by what wrote them."""
+
+    arm: str
+    pids: tuple[int, ...]
+    log_files: Mapping[str, Path]
+    configuration: str
+    ended: EndedContainers
+    _why: str = field(default="", init=False)
+
+    def check(self) -> None:
+        """Raise `ArmEndedError` if one of its programs has ended."""
+        for one in self.ended.new():
+            log = Path(one.log)
+            if log in self.log_files.values() and not self._why:
+                self._why = f"arm {self.arm} ended by itself with {one.code}; {_log_end(log)}"
+        if self._why:
+            raise ArmEndedError(self._why)
 
 
 @dataclass(frozen=True)
@@ -155,11 +180,26 @@ def digest(parts: Iterable[str | bytes]) -> str:
     return found.hexdigest()[:12]
 
 
-class ReleasedArm(ABC):
-    """An arm that serves as its release says."""
+class Arm(ABC):
+    """A scheduler under comparison, which serves as its release says."""
 
     __slots__ = ()
     name: str
+    """The word for it in tables and on the command line."""
+    minor: str
+    """Of Kubernetes, that its cluster is of, as in ``1.37``."""
+    tools: tuple[str, ...]
+    """The tools that it needs installed, by their names in the manifest."""
+    pod_overrides: PodOverrides
+    """What it changes in every pod."""
+
+    @abstractmethod
+    def build(self) -> str:
+        """Return what changes when the program does, or what it is configured with."""
+
+    @abstractmethod
+    def settings(self, limits: ClientLimits | None) -> ArmSettings:
+        """Return how it will run; without limits, with its own defaults."""
 
     @abstractmethod
     def release(self, place: Place, limits: ClientLimits | None) -> ArmRelease:
@@ -167,7 +207,11 @@ class ReleasedArm(ABC):
 
     @contextmanager
     def running(self, cluster: Cluster, folder: Path, limits: ClientLimits | None) -> Iterator[RunningArm]:
-        """Start it and stop it at the end; on entry it serves."""
+        """Start it on a cluster and stop it at the end; on entry it serves.
+
+        ``folder`` takes its configuration and logs. What it put on the cluster is gone afterwards, but for definitions
+        that other arms may use.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         name = f"stowage-arm-{self.name}".replace("@", "-").replace(".", "-")
         # Programs run in the folder: its path must be a full one.
@@ -194,7 +238,7 @@ class ReleasedArm(ABC):
                 _await_ready(self.name, release, asked.manifests)
                 logs = release.log_files()
                 pids = tuple(pid for _, pid in sorted(release.process_ids().items()))
-                yield ServingArm(self.name, pids, logs, asked.configuration, ended)
+                yield RunningArm(self.name, pids, logs, asked.configuration, ended)
             finally:
                 # A cluster that does not answer any more takes its objects along.
                 with uninterrupted(), suppress(ApiUnreachableError):
@@ -207,31 +251,21 @@ class ReleasedArm(ABC):
                         shutil.copy2(file, folder)
 
 
-class ServingArm:
-    """A scheduler that serves, with what runs beside it."""
-
-    def __init__(
-        self, arm: str, pids: tuple[int, ...], log_files: Mapping[str, Path], configuration: str, ended: EndedContainers
-    ) -> None:
-        self.pids, self.log_files, self.configuration = pids, log_files, configuration
-        self._arm, self._ended, self._why = arm, ended, ""
-
-    def check(self) -> None:
-        """Raise `ArmEndedError` if one of its programs has ended."""
-        for one in self._ended.new():
-            log = Path(one.log)
-            if log in self.log_files.values() and not self._why:
-                self._why = f"arm {self._arm} ended by itself with {one.code}; {_log_end(log)}"
-        if self._why:
-            raise ArmEndedError(self._why)
-
-
 @contextmanager
 def ended_with(running: RunningArm) -> Iterator[None]:
     """End the waits of the block, which may be long, once a process of the arm has ended: an `ArmEndedError`."""
     running.check()
     with health.needing(running.check):
         yield
+
+
+def install_arms(arms: Sequence[Arm], backend: Backend | None = None, scenarios: Sequence[Scenario] = ()) -> None:
+    """Install what arms need, and clusters of a kind for scenarios, where one is named."""
+    for minor in sorted({arm.minor for arm in arms}):
+        tools = [tool for arm in arms if arm.minor == minor for tool in arm.tools]
+        if backend is not None:
+            tools += list_tools(backend, scenarios)
+        install_needed(*tools, minor=minor, optimizer=SCHEDULER in tools)
 
 
 def remove_arms(objects: Objects) -> None:

@@ -13,11 +13,11 @@ from stowage_testbed.api.pod_templates import PodOverrides
 from stowage_testbed.base.wait import HANG_S
 from stowage_testbed.cluster.backend import RELEASE_TOOLS, SCHEDULER
 from stowage_testbed.compare.arms.kube_scheduler import BATCHING, installed_config, settings_of
-from stowage_testbed.compare.arms.serving import NAMESPACE, ArmRelease, Place, ReleasedArm, digest
+from stowage_testbed.compare.arms.serving import NAMESPACE, Arm, ArmRelease, Place, digest
+from stowage_testbed.compare.arms.settings import ArmSettings, ClientLimits
 from stowage_testbed.helm.install import CHART
 from stowage_testbed.helm.release import Values, merge_values, run_helm, testbed_values, values_refused
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
-from stowage_testbed.run.arm import ArmSettings, ClientLimits
 from stowage_testbed.simulate.process import find_profile
 from stowage_testbed.toolchain import choose_minor, tool_build
 from stowage_testbed.toolchain.manifest import find_minor, load_manifest
@@ -29,7 +29,7 @@ SIGNING = frozenset({OPTIMIZER, "Reservations"})
 
 
 @dataclass(frozen=True, slots=True)
-class StowageArm(ReleasedArm):
+class StowageArm(Arm):
     """Our scheduler with one profile of the chart, and further Helm values."""
 
     name: str
@@ -38,11 +38,10 @@ class StowageArm(ReleasedArm):
     minor: str = field(default_factory=choose_minor)
     tools: tuple[str, ...] = RELEASE_TOOLS
     """What the chart's release needs: Helm renders it."""
+    pod_overrides: PodOverrides = field(init=False)
 
-    @property
-    def pod_overrides(self) -> PodOverrides:
-        """What it changes in every pod: the scheduler's name."""
-        return PodOverrides(self.name.partition("@")[0])
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pod_overrides", PodOverrides(self.name.partition("@")[0]))
 
     def build(self) -> str:
         """Return the program's build with a digest of the chart, and of the values."""

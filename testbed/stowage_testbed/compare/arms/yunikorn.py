@@ -10,8 +10,8 @@ import yaml
 from stowage_testbed.api.pod_templates import PodOverrides
 from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.compare.arms.kube_scheduler import BATCHING
-from stowage_testbed.compare.arms.serving import NAMESPACE, ArmRelease, Place, ReleasedArm, make_manifests, read_rules
-from stowage_testbed.run.arm import ArmSettings, ClientLimits
+from stowage_testbed.compare.arms.serving import NAMESPACE, Arm, ArmRelease, Place, make_manifests, read_rules
+from stowage_testbed.compare.arms.settings import ArmSettings, ClientLimits
 from stowage_testbed.toolchain import choose_minor, tool_build, tool_data, tool_path
 from stowage_testbed.toolchain.manifest import load_manifest
 
@@ -29,7 +29,7 @@ _NOTES = (
 
 
 @dataclass(frozen=True, slots=True)
-class YunikornArm(ReleasedArm):
+class YunikornArm(Arm):
     """YuniKorn, which schedules by queues and applications."""
 
     name: str = NAME
