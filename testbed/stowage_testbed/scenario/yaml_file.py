@@ -215,17 +215,9 @@ def _read_plain(node: yaml.Node, place: Where, document: Document, parameters: P
     return _read_scalar(yaml.ScalarNode(node.tag, PLACEHOLDER.sub(replace, node.value)))
 
 
-def _read_scalar(node: Any) -> Any:
+def _read_scalar(node: yaml.Node) -> Any:
     """Return a scalar's value; what is no number, truth value or null is text."""
-    constructor, text = yaml.constructor.SafeConstructor(), str(node.value)
-    match node.tag.rpartition(":")[2]:
-        case "int":
-            return constructor.construct_yaml_int(node)
-        case "float":
-            number = constructor.construct_yaml_float(node)
-            return number if math.isfinite(number) else text
-        case "bool":
-            return constructor.bool_values.get(text.lower(), False)
-        case "null":
-            return None
-    return text
+    if node.tag.rpartition(":")[2] not in ("int", "float", "bool", "null"):
+        return str(node.value)
+    value = yaml.constructor.SafeConstructor().construct_object(node)
+    return str(node.value) if isinstance(value, float) and not math.isfinite(value) else value

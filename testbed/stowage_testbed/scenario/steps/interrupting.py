@@ -1,8 +1,7 @@
 """The step that takes a process of the cluster away for a while."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Annotated, Literal
 
 import psutil
@@ -30,11 +29,7 @@ from stowage_testbed.scenario.steps.action import Action
 from stowage_testbed.scenario.steps.context import StepContext
 from stowage_testbed.scenario.types import Seconds
 
-COMPONENTS: Mapping[str, str] = MappingProxyType(
-    {"api-server": API_SERVER, "controller-manager": CONTROLLER_MANAGER, "etcd": ETCD, "kwok": KWOK}
-)
-
-
+COMPONENTS = {"api-server": API_SERVER, "controller-manager": CONTROLLER_MANAGER, "etcd": ETCD, "kwok": KWOK}
 Process = Literal["api-server", "controller-manager", "etcd", "kwok", "scheduler"]  # What can be interrupted
 
 

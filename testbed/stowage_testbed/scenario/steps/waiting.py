@@ -59,20 +59,15 @@ class Wait(Action):
             (name,) = self.of
             item = context.scenario.objects.get(name)
             kind = item.kind if item else "PackingPlan"
+            words = f"{name} is {self.is_}"
             reached = in_phase(kind, name, self.is_, lambda state: context.find_observed(state, name))
         else:
             asked = sum(context.demand[name] for name in self.of or context.demand)
-            count = asked if self.count is None else self.count
-            reached = some_pods(context.namespace, self.of, count, self.for_)
-        context.wait_for(f"it to hold that {self._awaited()}", reached, stable_s=self.stable_s)
-
-    def _awaited(self) -> str:
-        if self.for_ == "phase":
-            return f"{join_names(self.of)} is {self.is_}"
-        pods = "all pods" if self.count is None else f"{self.count} pods"
-        whose = f" of {join_names(self.of)}" if self.of else ""
-        stable = f" and no pod has changed for {self.stable_s:g} s" if self.stable_s else ""
-        return f"{pods}{whose} are {self.for_}{stable}"
+            whose = f" of {join_names(self.of)}" if self.of else ""
+            stable = f" and no pod has changed for {self.stable_s:g} s" if self.stable_s else ""
+            words = f"{self.count or 'all'} pods{whose} are {self.for_}{stable}"
+            reached = some_pods(context.namespace, self.of, self.count or asked, self.for_)
+        context.wait_for(f"it to hold that {words}", reached, stable_s=self.stable_s)
 
 
 PLAN_ORDER = ("", "Pending", "Solving", "Proposed", "Executing", "Completed")
