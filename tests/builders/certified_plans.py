@@ -13,7 +13,8 @@ from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.certificate import Certificate, ProofMethod, ProofStatus
-from stowage_optimizer.model.encode import encode_certificate, encode_plan
+from stowage_optimizer.model.codec import write
+from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.model.objective import score
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
@@ -56,8 +57,9 @@ class ReducedSnapshot:
                 bound, scope = (first.bound, first.scope) if first else (bound, None)
                 if bound is None:
                     continue
-                message = encode_certificate(
-                    Certificate(ProofStatus.BOUND, ProofMethod.DUAL_BOUND, written(question, packing, bound, scope))
+                message = write(
+                    pb.Certificate,
+                    Certificate(ProofStatus.BOUND, ProofMethod.DUAL_BOUND, written(question, packing, bound, scope)),
                 )
                 target = by_priority[priority]
                 if phase is Phase.PLACE:

@@ -6,10 +6,9 @@ from functools import cached_property
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.budget import Budget
-from stowage_optimizer.model.decode.issues import Issues
-from stowage_optimizer.model.decode.options import decode_options
-from stowage_optimizer.model.decode.snapshot import decode_snapshot
+from stowage_optimizer.model.decode import decode_options, decode_snapshot
 from stowage_optimizer.model.encode import encode_plan
+from stowage_optimizer.model.issues import Issues
 from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.snapshot import Refusal, Snapshot
 from stowage_optimizer.model.solution import EndReason, Solution

@@ -11,9 +11,9 @@ from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.solution import Publish, Solution
+from stowage_optimizer.strategies.lexicographic.strategy import LexicographicStrategy
 from stowage_optimizer.strategies.registry import available_strategies
 from stowage_optimizer.strategies.strategy import Strategy
-from stowage_strategies.paper import PaperStrategy
 
 PATH = "strategies_under_test:strategies"
 """The path under which a service's children find these."""
@@ -27,7 +27,7 @@ Misdeed = Callable[[Packing, Publish], Solution]
 
 @dataclass(frozen=True, slots=True)
 class Misbehaving:
-    """Misbehaves, at once or once it has published what the paper's strategy finds."""
+    """Misbehaves, at once or once it has published what the default strategy finds."""
 
     misdeed: Misdeed
     at_once: bool = True
@@ -35,7 +35,7 @@ class Misbehaving:
     def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
         """Publish good solutions or none, then do the deed."""
         if not self.at_once:
-            PaperStrategy().solve(packing, budget, publish)
+            LexicographicStrategy().solve(packing, budget, publish)
         return self.misdeed(packing, publish)
 
 

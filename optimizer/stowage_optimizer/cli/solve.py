@@ -13,9 +13,8 @@ from stowage_optimizer.cli.report import report
 from stowage_optimizer.cli.solve_options import POLICIES, add_solve_options, read_solve_options
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.errors import OptimizerError
-from stowage_optimizer.model.decode.issues import Issues
-from stowage_optimizer.model.decode.snapshot import decode_snapshot
-from stowage_optimizer.model.errors import InvalidInputError
+from stowage_optimizer.model.decode import decode_snapshot
+from stowage_optimizer.model.issues import InvalidInputError, Issues
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
 from stowage_optimizer.service.settings import WorkerSettings
 from stowage_optimizer.service.solving import Listen, Solving
@@ -77,9 +76,9 @@ def solve_file(
     snapshot = read_snapshot(path)
     issues = Issues()
     decode_snapshot(snapshot, issues)
-    if issues.aside:
+    if issues.isolated:
         # Whoever writes a file wants to know; a cluster's invalid objects are left out.
-        raise faulty(path, str(InvalidInputError(issues.aside)))
+        raise faulty(path, str(InvalidInputError(issues.isolated)))
     last = solve_snapshot(snapshot, options, ProgressLines().show if progress else _ignore)
     if last.end_reason == pb.END_REASON_INFEASIBLE_INPUT:
         raise faulty(path, last.message)

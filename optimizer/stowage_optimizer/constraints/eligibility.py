@@ -112,7 +112,7 @@ def _mentioned(snapshot: Snapshot) -> tuple[list[str], set[str]]:
     names = {node for _, node in snapshot.forbidden}
     for one in snapshot.classes.values():
         keys.update(one.node_selector)
-        for term in chain(one.required_node_affinity, *one.volume_node_affinity):
+        for term in chain(one.required_node_affinity, *(volume.terms for volume in one.volume_node_affinity)):
             keys.update(each.key for each in term.match_expressions)
             names.update(*(each.values for each in term.match_fields))
     return sorted(keys), names

@@ -76,7 +76,7 @@ def meets_affinity(pod_class: PodClass, node: Node) -> bool:
 
 
 def _reaches_volumes(pod_class: PodClass, node: Node) -> bool:
-    return all(any(matches_term(term, node) for term in terms) for terms in pod_class.volume_node_affinity)
+    return all(any(matches_term(term, node) for term in one.terms) for one in pod_class.volume_node_affinity)
 
 
 UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", TaintEffect.NO_SCHEDULE)

@@ -67,14 +67,14 @@ class Certificate:
 
     Parameters
     ----------
-    dual
+    dual_bound
         What proves it, where ``method`` is `DUAL_BOUND`; it can be checked without the
         solver.
     """
 
     status: ProofStatus = ProofStatus.GAP
     method: ProofMethod = ProofMethod.UNSPECIFIED
-    dual: DualBound | None = None
+    dual_bound: DualBound | None = None
 
 
 NOTHING_PROVED = Certificate()

@@ -3,6 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from sys import float_info
+from typing import Annotated
+
+from stowage_optimizer.model.codec import Check, in_range
 
 Clock = Callable[[], float]
 """Seconds since an arbitrary, fixed moment."""
@@ -12,6 +16,10 @@ DEFAULT_ALPHA = 0.4
 default of the paper's published plugin."""
 
 DEFAULT_STRATEGY = "lexicographic"
+
+LARGEST_TIME_LIMIT_S = 24 * 3600.0
+
+Count = Annotated[int | None, Check(lambda one: one is None or one >= 0, lambda one: f"is negative ({one})")]
 
 
 class Objective(Enum):
@@ -40,10 +48,10 @@ class Limits:
         Pods that each move must gain; 0 means that any gain is worth its moves.
     """
 
-    max_moves: int | None = None
-    max_evictions: int | None = None
-    max_disruptions_per_owner: int | None = None
-    min_gain_per_move: float = 0.0
+    max_moves: Count = None
+    max_evictions: Count = None
+    max_disruptions_per_owner: Count = None
+    min_gain_per_move: Annotated[float, in_range(0, float_info.max, "0 or more")] = 0.0
 
     @property
     def none(self) -> bool:
@@ -74,11 +82,11 @@ class SolveOptions:
     """
 
     strategy: str = DEFAULT_STRATEGY
-    time_limit_s: float = 1.0
+    time_limit_s: Annotated[float, in_range(0, LARGEST_TIME_LIMIT_S, "in (0, 86400]")] = 1.0
     policy: Policy = Policy.STRICT
-    alpha: float = DEFAULT_ALPHA
+    alpha: Annotated[float, in_range(0, 1, "in (0, 1]")] = DEFAULT_ALPHA
     seed: int = 0
     deterministic: bool = False
-    workers: int = 0
+    workers: Annotated[int, in_range(0, 2**31 - 1)] = 0
     objective: Objective = Objective.PLACE
     limits: Limits = Limits()

@@ -1,7 +1,7 @@
 """The snapshot: everything that the optimiser knows of a cluster."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from stowage_optimizer.model.node import Node, Resources
 from stowage_optimizer.model.pod_class import PodClass
@@ -32,19 +32,19 @@ class Refusal:
 class DisruptionBudget:
     """How many of the selected pods may be disrupted now."""
 
-    namespace: str
-    name: str
-    selector: LabelSelector | None
-    disruptions_allowed: int
+    namespace: str = ""
+    name: str = ""
+    selector: LabelSelector | None = None
+    disruptions_allowed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
     """Room on a node that is held for the pods of one owner."""
 
-    name: str
-    node: str
-    held: Resources
+    name: str = ""
+    node: str = ""
+    held: Resources = field(default_factory=Resources)
 
 
 @dataclass(frozen=True, slots=True)

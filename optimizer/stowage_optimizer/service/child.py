@@ -24,11 +24,9 @@ from multiprocessing.connection import Connection
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.budget import Budget
-from stowage_optimizer.model.decode.issues import Issues
-from stowage_optimizer.model.decode.options import decode_options
-from stowage_optimizer.model.decode.snapshot import decode_snapshot
+from stowage_optimizer.model.decode import decode_options, decode_snapshot
 from stowage_optimizer.model.encode import encode_plan, encode_refusals
-from stowage_optimizer.model.errors import InvalidInputError
+from stowage_optimizer.model.issues import InvalidInputError, Issues
 from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.packing import Assignment
 from stowage_optimizer.model.snapshot import Snapshot

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from google.protobuf.message import DecodeError
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.decode.options import LARGEST_TIME_LIMIT_S
+from stowage_optimizer.model.options import LARGEST_TIME_LIMIT_S
 from stowage_optimizer.service.errors import CallRefusedError, WorkerStartError
 from stowage_optimizer.service.logs import logger_of
 from stowage_optimizer.service.metrics import Metrics

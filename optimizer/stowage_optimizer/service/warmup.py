@@ -16,10 +16,9 @@ from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.decode.issues import Issues
-from stowage_optimizer.model.decode.options import decode_options
-from stowage_optimizer.model.decode.snapshot import decode_snapshot
+from stowage_optimizer.model.decode import decode_options, decode_snapshot
 from stowage_optimizer.model.encode import encode_plan
+from stowage_optimizer.model.issues import Issues
 from stowage_optimizer.model.objective import TierScore
 from stowage_optimizer.model.options import DEFAULT_STRATEGY, Policy
 from stowage_optimizer.model.packing import Item, packing_of

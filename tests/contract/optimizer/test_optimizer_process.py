@@ -119,7 +119,7 @@ def test_its_death_kills_a_child_that_is_deaf_to_everything_else(
     serve: Serve, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A solver without a waiting caller must not use the node's CPU for ever."""
-    monkeypatch.setenv("PYTHONPATH", str(Path(strategies_under_test.__file__).parent))
+    monkeypatch.setenv("PYTHONPATH", str(Path(strategies_under_test.__file__).parent), prepend=os.pathsep)
     process = serve("--strategies", strategies_under_test.PATH)
     wait_for_serving(path)
     with grpc.insecure_channel(f"unix:{path}") as channel:
@@ -172,7 +172,7 @@ def test_it_is_not_ready_before_a_child_can_take_a_call(
     gate = tmp_path / "gate"
     os.mkfifo(gate)
     monkeypatch.setenv(strategies_under_test.GATE, str(gate))
-    monkeypatch.setenv("PYTHONPATH", str(Path(strategies_under_test.__file__).parent))
+    monkeypatch.setenv("PYTHONPATH", str(Path(strategies_under_test.__file__).parent), prepend=os.pathsep)
     serve("--strategies", strategies_under_test.GATED)
 
     def open_to_write() -> int:

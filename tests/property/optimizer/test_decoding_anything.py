@@ -9,10 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.decode.issues import Issues
-from stowage_optimizer.model.decode.options import decode_options
-from stowage_optimizer.model.decode.snapshot import decode_snapshot
-from stowage_optimizer.model.errors import InvalidInputError
+from stowage_optimizer.model.decode import decode_options, decode_snapshot
+from stowage_optimizer.model.issues import InvalidInputError, Issues
 
 SLOW_TO_MAKE = (HealthCheck.too_slow, HealthCheck.data_too_large)
 DEEPEST = 5

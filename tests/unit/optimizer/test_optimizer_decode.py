@@ -9,10 +9,8 @@ from snapshot_builder import SnapshotBuilder, figure_1
 
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.decode.issues import Issues
-from stowage_optimizer.model.decode.options import decode_options
-from stowage_optimizer.model.decode.snapshot import decode_snapshot
-from stowage_optimizer.model.errors import InvalidInputError
+from stowage_optimizer.model.decode import decode_options, decode_snapshot
+from stowage_optimizer.model.issues import InvalidInputError, Issues
 from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.selectors import parse_integer
 from stowage_optimizer.model.snapshot import Snapshot
@@ -24,7 +22,7 @@ def decoded(message: pb.Snapshot) -> tuple[Snapshot, list[str], list[str]]:
     """Return the snapshot, issues that spoil the whole of it, and those that do not."""
     issues = Issues()
     snapshot = decode_snapshot(message, issues)
-    return snapshot, raised(issues), [str(issue) for issue in issues.aside]
+    return snapshot, raised(issues), [str(issue) for issue in issues.isolated]
 
 
 def raised(issues: Issues) -> list[str]:
@@ -91,9 +89,9 @@ OF_ONE: list[tuple[Spoil, str]] = [
     (one(preferred_node_affinity=[pb.PreferredNodeTerm(weight=101)]),
      "pod_classes[0].preferred_node_affinity[0].weight: is 101, not in 1..100"),
     (one(preferred_pod_affinity=[pb.PreferredPodTerm(weight=1)]),
-     "pod_classes[0].preferred_pod_affinity[0].term[0].topology_key: is empty"),
+     "pod_classes[0].preferred_pod_affinity[0].term.topology_key: is empty"),
     (one(volume_node_affinity=[pb.NodeSelector(terms=requirement("In"))]),
-     "pod_classes[0].volume_node_affinity[0][0].match_expressions[0].values: is empty"),
+     "pod_classes[0].volume_node_affinity[0].terms[0].match_expressions[0].values: is empty"),
     (node(name="n", allocatable=pb.Resources(memory_bytes=-1)),
      "nodes[2].allocatable.memory_bytes: is negative (-1)"),
     (one(requests=pb.Resources(cpu_milli=2**62)),

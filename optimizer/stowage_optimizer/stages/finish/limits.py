@@ -27,7 +27,7 @@ ROUNDS = 8
 def owners_of(packing: Packing) -> tuple[str, ...]:
     """Return the UID of each item's owner, empty where it has none."""
     classes = packing.snapshot.classes
-    return tuple(classes[class_id].owner for class_id in packing.class_ids)
+    return tuple(classes[class_id].owner.uid for class_id in packing.class_ids)
 
 
 def within_limits(packing: Packing, limits: Limits) -> Packing:
