@@ -22,12 +22,6 @@ _LOOKS = 3  # A file that is renamed just now is under neither of its names in o
 class AuditLogMissingError(StowageError):
     """A cluster has no audit log where its work directory should hold one."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        super().__init__(
-            f"there is no audit log at {path}; bring the cluster up with `stowage up`, which switches auditing on"
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
@@ -108,7 +102,10 @@ class AuditReader:
         there is no such file, and a StowageError if entries are gone that were not read yet.
         """
         if not self._files():
-            raise AuditLogMissingError(self._path)
+            raise AuditLogMissingError(
+                f"there is no audit log at {self._path}; bring the cluster up with `stowage up`, which "
+                "switches auditing on"
+            )
         renamed = True
         while renamed:
             renamed = False

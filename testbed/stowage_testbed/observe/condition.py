@@ -31,11 +31,6 @@ Condition = Callable[[State], ConditionResult]
 class UnreachableStateError(StowageError):
     """A state that was waited for can no longer come."""
 
-    def __init__(self, what: str, cause: str) -> None:
-        self.what = what
-        self.cause = cause
-        super().__init__(f"waiting for {what} is in vain: {cause}")
-
 
 def condition(look: Callable[Concatenate[State, P], ConditionResult]) -> Callable[P, Condition]:
     """Make what looks at a state into a function that returns a condition, given all else that it takes."""

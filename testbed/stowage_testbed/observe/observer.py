@@ -141,7 +141,7 @@ class Observer:
                 # Not the time that others had the core: a busy machine would wait long.
                 pause_ns = PAUSES_PER_LOOK * (self._cpu_ns() - began_ns)
                 if result.error:
-                    raise UnreachableStateError(what, result.error)
+                    raise UnreachableStateError(f"waiting for {what} is in vain: {result.error}")
                 now_ns = self.clock.now().monotonic_ns
                 quiet_ns = self._quiet_from(quiet_kinds, quiet_s, quiet_after)
                 if result.holds and now_ns >= quiet_ns:
