@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from math import log
 from pathlib import Path
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -72,26 +72,21 @@ class Baseline:
     failed: tuple[str, ...] = ()
 
 
-class Checked(NamedTuple):
-    """One metric of one arm: means before and now as measured, and the change that the machine does not account for."""
-
-    limits: str
-    arm: str
-    verdict: Verdict
-
-
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A comparison against an earlier one; nothing is scaled where ``slowdown``, of this machine, is `None`."""
+    """A comparison against an earlier one; nothing is scaled where ``slowdown``, of this machine, is `None`.
 
-    checked: tuple[Checked, ...]
+    A verdict has the means before and now as measured, and the change that the machine does not account for.
+    """
+
+    checked: tuple[tuple[Series, Verdict], ...]
     slowdown: Slowdown | None
     missing: tuple[str, ...]
 
     @property
     def holds(self) -> bool:
         """Whether nothing is worse, and nothing is missing."""
-        return not self.missing and not any(one.verdict.outcome == "worse" for one in self.checked)
+        return not self.missing and not any(verdict.outcome == "worse" for _, verdict in self.checked)
 
 
 def baseline_of(comparison: Comparison) -> Baseline:
@@ -158,7 +153,7 @@ def check(path: Path, before: Baseline, now: Baseline) -> Check:
     level = ERROR_RATE / len(both)
     lacking = (f"{one.arm}, {one.limits} limits: {one.name}" for one, other in pairs if not other)
     return Check(
-        checked=tuple(Checked(one.limits, one.arm, _verdict(one, other, level, slower)) for one, other in both),
+        checked=tuple((other, _verdict(one, other, level, slower)) for one, other in both),
         slowdown=slower,
         missing=(*lacking, *(one for one in now.failed if one not in before.failed)),
     )
@@ -256,15 +251,15 @@ def check_table(found: Check) -> Table:
         headers=("limits", "arm", "metric", "unit", "before", "now", "change [interval]", "verdict"),
         rows=tuple(
             (
-                limits,
-                arm,
+                series.limits,
+                series.arm,
                 one.name,
                 one.unit,
                 *(show_value(value, one.unit) for value in (one.baseline, one.arm)),
                 show_change(one) or one.reason,
                 one.outcome,
             )
-            for limits, arm, one in found.checked
+            for series, one in found.checked
         ),
         notes=(note, *(f"Not in this comparison: {one}." for one in found.missing)),
     )

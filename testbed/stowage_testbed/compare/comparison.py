@@ -96,7 +96,10 @@ class Comparison:
     @cached_property
     def runs(self) -> tuple[MeasuredRun, ...]:
         """The metrics of every run."""
-        return tuple(measured(record) for record in self.records)
+        return tuple(
+            MeasuredRun(one.arm, one.limits, one.round_number, metrics_of(one), one.error, one.clock)
+            for one in self.records
+        )
 
     @cached_property
     def verdicts(self) -> tuple[ArmVerdicts, ...]:
@@ -153,11 +156,6 @@ class Comparison:
             return kinds.index(record.limits), record.round_number, arms.index(record.arm)
 
         return replace(self, records=tuple(sorted(records, key=place)))
-
-
-def measured(record: RunRecord) -> MeasuredRun:
-    """Return the metrics of a run."""
-    return MeasuredRun(record.arm, record.limits, record.round_number, metrics_of(record), record.error, record.clock)
 
 
 def sha256_of(text: str) -> str:

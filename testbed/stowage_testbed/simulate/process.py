@@ -157,6 +157,7 @@ class _Scheduler(LineProcess):
     """``stowage-simulate``, for as long as the ``with`` block lasts; ``timeout_s`` is for `ROOMY_BYTES`."""
 
     _options: ClassVar[tuple[str, ...]] = ()
+    _again: ClassVar[str] = "run it again"
 
     def __init__(
         self,
@@ -174,11 +175,12 @@ class _Scheduler(LineProcess):
         self._timeout_s = timeout_s
         self._way_out = way_out
 
-    def _ask(self, instance_id: str, content: Mapping[str, Any], answer: type[_T], way_out: str) -> _T:
+    def _ask(self, instance_id: str, content: Mapping[str, Any], answer: type[_T]) -> _T:
         text = json.dumps(content).encode()
         limit_s = self._timeout_s * max(1.0, len(text) / ROOMY_BYTES)
         line = self.ask(text, f"instance {instance_id!r}", limit_s, self._way_out)
         if error := msgspec.json.decode(line, type=_Failure).error:
+            way_out = f"repair what the reason names and {self._again}"
             raise StowageError(f"instance {instance_id!r} has no answer: {error}; {way_out}")
         return msgspec.json.decode(line, type=answer, dec_hook=lambda _, content: ParseDict(content, pb.Snapshot()))
 
@@ -188,8 +190,7 @@ class Simulator(_Scheduler):
 
     def place(self, instance: Instance) -> Placements:
         """Return where it puts the pods; a `StowageError` if the instance has issues, or the scheduler failed."""
-        way_out = "repair what the reason names and run it again"
-        placed = self._ask(instance.id, instance.content(), Placements, way_out)
+        placed = self._ask(instance.id, instance.content(), Placements)
         return msgspec.structs.replace(placed, nodes={pod: node or None for pod, node in placed.nodes.items()})
 
 
@@ -197,14 +198,12 @@ class SchedulerVerifier(_Scheduler):
     """The scheduler's own checks of a plan: it decodes the plan and rehearses it with the plugins of the profile."""
 
     _options = ("--judge",)
+    _again = "ask again"
 
     def verify(self, question: Question) -> Verification:
         """Return the snapshot of the instance, and a judgement of each plan; raises as `Simulator.place` does."""
-        return self._judge(question, Verification)
+        return self._ask(question.instance.id, question.content(), Verification)
 
     def judge(self, question: Question) -> Judgement:
         """Return all but the snapshot, which takes time; raises as `verify` does."""
-        return self._judge(question, Judgement)
-
-    def _judge(self, question: Question, answer: type[_T]) -> _T:
-        return self._ask(question.instance.id, question.content(), answer, "repair what the reason names and ask again")
+        return self._ask(question.instance.id, question.content(), Judgement)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from comparisons import a_result
 
-from stowage_testbed.compare.comparison import measured
 from stowage_testbed.compare.verdicts import MeasuredRun, Question, judge_arm
 from stowage_testbed.metrics.record import Metric, read_record
 
@@ -124,7 +124,7 @@ def test_a_real_difference_is_found_in_a_few_rounds(trial: Trial) -> None:
 def test_recorded_bursts_of_one_arm_show_no_difference(rounds: int, asked: Question) -> None:
     """The promise, on real runs: two that followed each other are a round."""
     lines = gzip.decompress(RECORDED.read_bytes()).splitlines()
-    recorded = [measured(read_record(line)) for line in lines]
+    recorded = a_result(map(read_record, lines)).runs
     pairs = list(zip(recorded[::2], recorded[1::2], strict=True))
     assert len(pairs) >= 10
     rng = np.random.default_rng(rounds)

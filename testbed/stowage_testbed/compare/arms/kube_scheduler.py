@@ -71,19 +71,18 @@ class KubeSchedulerArm(Arm):
     """A scheduler with kube-scheduler's flags and configuration file.
 
     ``config`` returns what its project ships, ``needs`` what else its
-    release has, and ``rules`` its rights beyond those of the stock scheduler. ``gates`` returns the feature gates in
-    effect, with its own client limits and with given ones. It answers at ``ready_path`` once it schedules.
-    ``equal_flags`` make arms equal, and come with client limits only.
+    release has, and ``rules`` its rights beyond those of the stock scheduler. If it ``batches`` by default, that is off
+    with given client limits: among equals the other arms cannot have it, as their plugins or framework lack it. It
+    answers at ``ready_path`` once it schedules.
     """
 
     name: str
     tools: tuple[str, ...]
     pod_overrides: PodOverrides
     config: Callable[[], Mapping[str, Any]]
-    gates: Callable[[ClientLimits | None], Mapping[str, bool]]
+    batches: bool = False
     ready_path: str = "/readyz"
     flags: tuple[str, ...] = ()
-    equal_flags: tuple[str, ...] = ()
     needs: Callable[[], dict[str, Any]] = dict
     rules: Callable[[], list[Mapping[str, Any]]] = list
     notes: tuple[str, ...] = ()
@@ -102,10 +101,8 @@ class KubeSchedulerArm(Arm):
     def settings(self, limits: ClientLimits | None) -> ArmSettings:
         """Return how it will run; without limits, with its own defaults."""
         version = load_manifest().tool(self.tool, self.minor).version
-        gates = self.gates(limits)
-        if self.minor in WITHOUT_BATCHING:
-            gates = {**gates, BATCHING: False}
-        return settings_of(self.config(), version, limits, gates, self.notes)
+        batches = self.batches and limits is None and self.minor not in WITHOUT_BATCHING
+        return settings_of(self.config(), version, limits, {BATCHING: batches}, self.notes)
 
     def release(self, place: Place, limits: ClientLimits | None) -> ArmRelease:
         """Return its program with its configuration."""
@@ -119,8 +116,9 @@ class KubeSchedulerArm(Arm):
             f"--authorization-always-allow-paths={self.ready_path}",
             f"--v={LOG_LEVEL}",
             *self.flags,
-            *(self.equal_flags if limits and self.minor not in WITHOUT_BATCHING else ()),
         ]
+        if self.batches and limits and self.minor not in WITHOUT_BATCHING:
+            command.append(f"--feature-gates={BATCHING}=false")
         ready = f"https://{LOOPBACK}:{place.port}{self.ready_path}"
         return ArmRelease(make_manifests(place, command, text, ready, rules=self.rules()), text, **self.needs())
 
@@ -141,9 +139,7 @@ def default_arm() -> KubeSchedulerArm:
         tools=("kube-scheduler",),
         pod_overrides=PodOverrides(SCHEDULER_NAME),
         config=partial(plain_config, SCHEDULER_NAME),
-        # On by default, and off among equals: the other arms cannot have it, as their plugins or framework lack it.
-        gates=lambda limits: {BATCHING: limits is None},
-        equal_flags=(f"--feature-gates={BATCHING}=false",),
+        batches=True,
     )
 
 
@@ -154,7 +150,6 @@ def koordinator_arm() -> KubeSchedulerArm:
         tools=(KOORDINATOR,),
         pod_overrides=PodOverrides(KOORDINATOR),
         config=_koordinator_config,
-        gates=lambda _: {BATCHING: False},
         # Refused until its caches are filled; /healthz answers long before.
         ready_path="/apis/v1/__services__",
         # By default it serves on every interface.

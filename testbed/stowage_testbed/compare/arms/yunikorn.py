@@ -15,13 +15,11 @@ from stowage_testbed.compare.arms.settings import ArmSettings, ClientLimits
 from stowage_testbed.toolchain import choose_minor, tool_build, tool_data, tool_path
 from stowage_testbed.toolchain.manifest import load_manifest
 
-NAME = "yunikorn"
 TOOL = "yunikorn-scheduler"
 DEFAULT_LIMITS = ClientLimits(qps=1000.0, burst=1000)
 """Of its source, where its configuration says nothing."""
 
 _OVERRIDES = PodOverrides("yunikorn", labels={"applicationId": "stowage-compare", "queue": "root.default"})
-_CONFIG_MAP = "yunikorn-configs"
 _NOTES = (
     "takes the first node that fits in the order of its sorting policy, without scores",
     "started without its web service, which would listen on every interface",
@@ -32,7 +30,7 @@ _NOTES = (
 class YunikornArm(Arm):
     """YuniKorn, which schedules by queues and applications."""
 
-    name: str = NAME
+    name: str = "yunikorn"
     pod_overrides: PodOverrides = _OVERRIDES
     minor: str = field(default_factory=choose_minor)
     tools: tuple[str, ...] = (TOOL,)
@@ -62,6 +60,6 @@ class YunikornArm(Arm):
             f"http://{LOOPBACK}:{place.port}/readyz",
             environment={"KUBECONFIG": str(place.kubeconfig), "NAMESPACE": NAMESPACE},
             rules=read_rules(manifests / "yunikorn-rbac.yaml"),
-            config_maps={_CONFIG_MAP: data},
+            config_maps={"yunikorn-configs": data},
         )
         return ArmRelease(made, text)
