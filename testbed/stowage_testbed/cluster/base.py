@@ -39,12 +39,8 @@ class Cluster(ABC):
         self.workdir: Path = layout.clusters_folder() / name
         self._api_port = api_port
         self._timeout_s = timeout_s
+        self._tools = CLUSTER_TOOLS[self.backend]
         self._claim_id: str | None = None
-
-    @property
-    def tools(self) -> tuple[str, ...]:
-        """What must be installed for it to come up, whatever runs on it then."""
-        return CLUSTER_TOOLS[self.backend]
 
     @property
     def kubeconfig(self) -> Path:
@@ -72,7 +68,7 @@ class Cluster(ABC):
         try:
             owner = claim_cluster(self.workdir, self._api_port, self._claim_id, self.backend, self.minor)
             # Not before: a name or a port that is taken is told at once.
-            install_tools(self.tools, minor=self.minor)
+            install_tools(self._tools, minor=self.minor)
             self._start(owner)
         except BaseException:
             # Also for an interrupt: no process and no folder may remain.

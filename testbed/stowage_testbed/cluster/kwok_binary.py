@@ -78,13 +78,9 @@ class KwokBinaryCluster(Cluster):
         super().__init__(name, api_port=api_port, minor=minor, timeout_s=timeout_s)
         self._extra_args: Mapping[str, Mapping[str, str]] = extra_args or {}
         self.resolution_s = resolution_s
+        if resolution_s is not None:
+            self._tools += (METRICS_SERVER,)
         self._longest_backoff_s = longest_backoff_s
-
-    @property
-    def tools(self) -> tuple[str, ...]:
-        """What must be installed for it to come up, whatever runs on it then."""
-        measured = () if self.resolution_s is None else (METRICS_SERVER,)
-        return (*super().tools, *measured)
 
     def _start(self, owner: Owner) -> None:
         measured = {} if self.resolution_s is None else arguments_of("metrics", workdir=self.workdir)

@@ -17,7 +17,6 @@ AUDIT_POLICY = Path(__file__).with_name("audit-policy.yaml")
 STAGES = Path(__file__).with_name("kwok-stages.yaml")
 ETCD_SOCKET = "etcd.sock"
 FAKE_NODE_ANNOTATION = "kwok.x-k8s.io/node"
-FAKE_NODE_VALUE = "fake"
 
 ExtraArgs = Mapping[str, Mapping[str, str]]
 """Arguments by component, then by name without dashes."""

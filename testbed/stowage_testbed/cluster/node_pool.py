@@ -19,7 +19,7 @@ from stowage_testbed.api.objects import Objects
 from stowage_testbed.base import health
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import WaitTimeoutError, wait_until
-from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION, FAKE_NODE_VALUE
+from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION
 from stowage_testbed.observe.change import Change, JsonObject, name_of
 from stowage_testbed.observe.node import ready_of
 from stowage_testbed.observe.source import NODES
@@ -116,7 +116,7 @@ class NodePool:
 
 def annotate_fake(node: str) -> dict[str, str]:
     """Return the annotations of a node that KWOK plays."""
-    return {FAKE_NODE_ANNOTATION: FAKE_NODE_VALUE, METRICS_PATH_ANNOTATION: metrics_path(node)}
+    return {FAKE_NODE_ANNOTATION: "fake", METRICS_PATH_ANNOTATION: metrics_path(node)}
 
 
 def metrics_path(node: str) -> str:

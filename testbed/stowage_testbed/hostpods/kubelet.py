@@ -23,7 +23,7 @@ from stowage_testbed.hostpods.pod import PodRunner, unenforced_settings
 from stowage_testbed.hostpods.volumes import Volumes, remove_tree
 from stowage_testbed.observe.change import Change
 from stowage_testbed.observe.source import PODS, Source
-from stowage_testbed.observe.watches import SILENCE_S, Broken, Relisted, Watches
+from stowage_testbed.observe.watches import SILENCE_S, Relisted, Watches
 
 KEPT_FOLDERS = 20
 """Of pods that are gone: their logs stay for a while."""
@@ -77,32 +77,28 @@ class HostKubelet:
             loop.call_soon_threadsafe(self._listed, pods)
 
         def watch() -> None:
-            watches = Watches(self.api.client, patience_s=math.inf, silence_s=SILENCE_S)
-            while True:
-                try:
-                    show(watches.list_source(source))
-                    break
-                except (StowageError, HTTPError, OSError) as error:
-                    _log.warning("pods cannot be watched, trying again: %s", error)
-                    SystemClock().pause(RETRY_S)
-            watches.follow()
-            while True:
-                for arrival in watches.take_all():
-                    match arrival:
-                        case Change(verb=verb, body=body):
-                            loop.call_soon_threadsafe(self._seen, verb.value, dict(body))
-                        case Relisted(listed=listed):
-                            show(listed)
-                        case Broken(error=broken):
-                            raise broken
-
-        def watch_or_stop() -> None:
+            # With endless patience no watch counts as broken.
+            watches, first = Watches(self.api.client, patience_s=math.inf, silence_s=SILENCE_S), None
             try:
-                watch()
+                while first is None:
+                    try:
+                        first = watches.list_source(source)
+                    except (StowageError, HTTPError, OSError) as error:
+                        _log.warning("pods cannot be watched, trying again: %s", error)
+                        SystemClock().pause(RETRY_S)
+                show(first)
+                watches.follow()
+                while True:
+                    for arrival in watches.take_all():
+                        match arrival:
+                            case Change(verb=verb, body=body):
+                                loop.call_soon_threadsafe(self._seen, verb.value, dict(body))
+                            case Relisted(listed=listed):
+                                show(listed)
             finally:
                 loop.call_soon_threadsafe(stop.set)
 
-        threading.Thread(target=watch_or_stop, name="pod-watch", daemon=True).start()
+        threading.Thread(target=watch, name="pod-watch", daemon=True).start()
 
     def _listed(self, pods: list[Manifest]) -> None:
         """Compare with the whole list: pods may have gone unseen."""

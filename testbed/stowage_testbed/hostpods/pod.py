@@ -5,7 +5,7 @@ import logging
 from collections.abc import Iterator
 from http import HTTPStatus
 
-from stowage_testbed.api.client import STRATEGIC_MERGE_PATCH, ApiRefusedError, ApiUnreachableError
+from stowage_testbed.api.client import JSON, STRATEGIC_MERGE_PATCH, ApiRefusedError, ApiUnreachableError
 from stowage_testbed.hostpods import HOST_LABEL
 from stowage_testbed.hostpods.container import DEFAULT_GRACE_S, ContainerRunner, PodSandbox
 from stowage_testbed.hostpods.node import Backoff, HostPodsError, Manifest, cancel_and_wait, pod_key, timestamp
@@ -149,12 +149,11 @@ class PodRunner:
             await self._insist("updated", "PATCH", f"{self._path}/status", body, STRATEGIC_MERGE_PATCH)
             self._sent = status
 
-    async def _insist(self, done: str, method: str, path: str, body: Manifest, content: str = "") -> None:
+    async def _insist(self, done: str, method: str, path: str, body: Manifest, content: str = JSON) -> None:
         """Ask the server until it answers."""
-        options = {"content": content} if content else {}
         while True:
             try:
-                if not await self._api.call(method, path, body, allowed=_GONE, **options):
+                if not await self._api.call(method, path, body, content=content, allowed=_GONE):
                     _log.info("%s is gone, so it is not %s", pod_key(self._pod), done)
                 return
             except ApiUnreachableError as error:
