@@ -6,7 +6,7 @@ What controllers made is left to controllers.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any, Literal
@@ -173,7 +173,12 @@ class _ReplayBuilder:
         self._one = OneNamespace(namespaces, _list_namespaces(lines), objects)
         self._lives = pair_lives(lines)
         self._controllers = {name_key(one) for one in objects}
-        self._ran = _collect_runs(self._lives.values())
+        # How long the pods of each controller ran until they were done.
+        self._ran: dict[Key, list[float]] = defaultdict(list)
+        for life in self._lives.values():
+            owner = life.came.owner
+            if owner and life.is_done and life.end and life.end.ran_s is not None:
+                self._ran[owner.kind, life.came.namespace, owner.name].append(life.end.ran_s)
         self._templates: dict[str, PodTemplate] = {}
         self._objects: dict[Key, Manifest] = {}
         self._classes: dict[str, Manifest] = {}
@@ -259,12 +264,23 @@ class _ReplayBuilder:
             first.append(now)
 
     def _take_object(self, line: ObjectSeen) -> None:
+        """Bring an object, unless the run itself, or a controller of it, makes it."""
         given, key = line.object, name_key(line.object)
         kind, namespace, _ = key
-        if self._is_others(line):
+        if kind == "Namespace" or (self._one.apart and kind in _PER_NAMESPACE):
             return
-        now = self._finish_object(key, self._one.rewrite(given))
-        name, before = now["metadata"]["name"], self._objects.get(key)
+        is_claimed = kind == "PersistentVolumeClaim" and self._one.has_maker(given)
+        # One that was bound when recording began has its volume, whose binding is recorded.
+        if is_claimed and (line.t or "volumeName" not in given["spec"]):
+            return
+        made = self._one.rewrite(given)
+        name, before = made["metadata"]["name"], self._objects.get(key)
+        workload = shorten(name, _LONGEST_LABEL)
+        now = change_pods(made, lambda pod: _label(pod, workload))
+        if kind == "Job":
+            ran = self._ran[key]
+            lifetime_s = median(ran) / self._speed if ran else _NEVER_S
+            now = change_pods(now, lambda pod: spell_lifetime(pod, lifetime_s))
         if before is not None and kind in BINDINGS:
             now = keep_binding(before, now)
         if not namespace:
@@ -273,28 +289,6 @@ class _ReplayBuilder:
             self._classes.setdefault(f"{kind}/{name}", now)
         else:
             self._bring(line.t, key, name_kind(now), now, self._first_objects)
-
-    def _is_others(self, line: ObjectSeen) -> bool:
-        """Return whether the run itself, or a controller of it, makes an object."""
-        given = line.object
-        match given["kind"]:
-            case "Namespace":
-                return True
-            case "PersistentVolumeClaim" if self._one.has_maker(given):
-                # One that was bound then has its volume, whose binding is recorded.
-                return bool(line.t) or "volumeName" not in given["spec"]
-            case kind:
-                return self._one.apart and kind in _PER_NAMESPACE
-
-    def _finish_object(self, key: Key, made: Manifest) -> Manifest:
-        """Return an object whose pods count as a workload, and end if a Job's did."""
-        name = shorten(made["metadata"]["name"], _LONGEST_LABEL)
-        labelled = change_pods(made, lambda pod: _label(pod, name))
-        if key[0] != "Job":
-            return labelled
-        ran = self._ran[key]
-        lifetime_s = median(ran) / self._speed if ran else _NEVER_S
-        return change_pods(labelled, lambda pod: spell_lifetime(pod, lifetime_s))
 
     def _take_pod(self, line: PodCame) -> None:
         life, owner = self._lives[id(line)], line.owner
@@ -331,17 +325,6 @@ class _ReplayBuilder:
         """Return what the pods of a controller, or one without, count as."""
         labels = self._templates[template].labels
         return labels.get(WORKLOAD_LABEL) or shorten(name, _LONGEST_LABEL)
-
-
-def _collect_runs(lives: Iterable[Life]) -> Mapping[Key, list[float]]:
-    """Return how long the pods of each controller ran until they were done."""
-    found: dict[Key, list[float]] = defaultdict(list)
-    for life in lives:
-        owner = life.came.owner
-        if owner and life.is_done and life.end and life.end.ran_s is not None:
-            key = (owner.kind, life.came.namespace, owner.name)
-            found[key].append(life.end.ran_s)
-    return found
 
 
 def _label(pod: Manifest, name: str) -> Manifest:
