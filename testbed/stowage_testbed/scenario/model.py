@@ -116,7 +116,7 @@ class Workload:
     def __post_init__(self, cpu: int, memory: int) -> None:
         if self.kind == "CronJob" and "schedule" not in self.spec:
             raise ValueError(f"CronJob {self.name!r} has no schedule; write it as `spec: {{schedule: ...}}`")
-        # From here on the requests have cpu and memory, too.
+        # From here on the requests have cpu and memory, too; `replace` adds nothing to them.
         object.__setattr__(self, "requests", self.requests + Resources(cpu=cpu, memory=memory))
         if self.kind != "DaemonSet" and self.replicas is _LEFT_OUT:
             object.__setattr__(self, "replicas", 0)
