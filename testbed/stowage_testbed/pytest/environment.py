@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ from stowage_testbed.cluster.backend import RELEASE_TOOLS
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.node_pool import NodePool, create_nodes, parse_node_specs
 from stowage_testbed.compare.arms import choose_arms
-from stowage_testbed.compare.arms.serving import Arm, ArmEndedError, RunningArm, install_arms, remove_arms
+from stowage_testbed.compare.arms.serving import ArmEndedError, RunningArm, install_arms, remove_arms
 from stowage_testbed.compare.session import refuse_second_scheduler
 from stowage_testbed.helm import Release, install_release, uninstall_release
 from stowage_testbed.pytest.plain import failing_plainly, plain, speaking
@@ -30,35 +29,6 @@ Values = Mapping[str, object]
 
 _OF_RELEASE = frozenset({"stowage_release", "_stowage_scenarios"})
 """Fixtures that bring the chart's release."""
-
-
-@dataclass(frozen=True, slots=True)
-class SchedulerArm:
-    """A scheduler that serves on the cluster; `apply` gives its pods its ``pod_overrides``."""
-
-    name: str
-    pod_overrides: PodOverrides
-    running: RunningArm
-
-    @property
-    def scheduler_name(self) -> str:
-        """What its pods have as `schedulerName`."""
-        return self.pod_overrides.scheduler_name
-
-    @property
-    def configuration(self) -> str:
-        """Its configuration as it reads it."""
-        return self.running.configuration
-
-    @property
-    def log_files(self) -> Mapping[str, Path]:
-        """Its logs by the name of what writes them."""
-        return self.running.log_files
-
-    @property
-    def optimizes(self) -> bool:
-        """Whether it makes plans for pods that it finds no room for."""
-        return "PriorityOptimizer" in self.configuration
 
 
 class SessionEnvironment:
@@ -80,8 +50,8 @@ class SessionEnvironment:
         self._folder = cluster.workdir / "pytest-arms"
         self._ending = ExitStack()
         self._started = 0
-        self._serving: tuple[Arm, SchedulerArm] | None = None
-        self._arm: SchedulerArm | None = None
+        self._serving: RunningArm | None = None
+        self._arm: RunningArm | None = None
 
     @property
     def pod_overrides(self) -> PodOverrides | None:
@@ -117,7 +87,7 @@ class SessionEnvironment:
         return create_nodes(self.api, read, timeout_s=timeout_s)
 
     @plain
-    def use(self, name: str | Path, *, folder: Path) -> SchedulerArm:
+    def use(self, name: str | Path, *, folder: Path) -> RunningArm:
         """Put an arm on the cluster in the place of any other scheduler; on return it serves.
 
         It has a name that `stowage compare --help` lists, or that of an arm file in the folder.
@@ -131,13 +101,12 @@ class SessionEnvironment:
             self._remove_release()
             self._release_changed = True
         refuse_second_scheduler(self.api, self.cluster.name)
-        if self._serving is None or self._serving[0] != arm or not _lives(self._serving[1]):
+        if self._serving is None or self._serving.arm != arm or not _lives(self._serving):
             self.make_way()
             self._started += 1
             folder = self._folder / f"{self._started:03d}-{arm.name}"
-            running = self._ending.enter_context(arm.running(self.cluster, folder, None))
-            self._serving = arm, SchedulerArm(arm.name, arm.pod_overrides, running)
-        self._arm = self._serving[1]
+            self._serving = self._ending.enter_context(arm.running(self.cluster, folder, None))
+        self._arm = self._serving
         return self._arm
 
     def make_way(self) -> None:
@@ -206,9 +175,9 @@ class SessionEnvironment:
             self._remove_release()
 
 
-def _lives(arm: SchedulerArm) -> bool:
+def _lives(arm: RunningArm) -> bool:
     try:
-        arm.running.check()
+        arm.check()
     except ArmEndedError:
         return False
     return True

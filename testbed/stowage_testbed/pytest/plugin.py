@@ -21,9 +21,10 @@ import pytest
 
 if TYPE_CHECKING:
     from stowage_testbed.cluster.base import Cluster
+    from stowage_testbed.compare.arms.serving import RunningArm
     from stowage_testbed.helm import Release
     from stowage_testbed.pytest.applying import Applier
-    from stowage_testbed.pytest.environment import SchedulerArm, SessionEnvironment
+    from stowage_testbed.pytest.environment import SessionEnvironment
     from stowage_testbed.pytest.placing import Placements
     from stowage_testbed.pytest.scenarios import ScenarioSession
     from stowage_testbed.run.outcome import ScenarioOutcome
@@ -158,7 +159,7 @@ def stowage_release(_stowage_environment: SessionEnvironment) -> Callable[..., R
 @pytest.fixture
 def stowage_arm(
     _stowage_environment: SessionEnvironment, request: pytest.FixtureRequest
-) -> Callable[[str | Path], SchedulerArm]:
+) -> Callable[[str | Path], RunningArm]:
     """Return a function that puts a scheduler on the cluster, and returns it serving.
 
     ``stowage_arm("default")`` is Kubernetes' own, ``stowage_arm("stowage")`` ours with the optimiser beside it,

@@ -83,7 +83,8 @@ def test_an_arm_that_others_can_reach_does_not_serve(address: str) -> None:
 def arm(tmp_path: Path) -> RunningArm:
     log = tmp_path / "scheduler.log"
     log.write_text("the scheduler says this\n")
-    return RunningArm("mine", (), {"scheduler": log}, "", EndedContainers(tmp_path))
+    mine: Any = SimpleNamespace(name="mine")
+    return RunningArm(mine, (), {"scheduler": log}, "", EndedContainers(tmp_path))
 
 
 def end(folder: Path, log: str = "scheduler.log") -> None:

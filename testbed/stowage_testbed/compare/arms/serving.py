@@ -57,19 +57,39 @@ class ArmEndedError(StowageError):
 class RunningArm:
     """A scheduler that serves: its memory and CPU time are those of ``pids``; logs are by what wrote them."""
 
-    arm: str
+    arm: "Arm"
     pids: tuple[int, ...]
     log_files: Mapping[str, Path]
     configuration: str
     ended: EndedContainers
     _why: str = field(default="", init=False)
 
+    @property
+    def name(self) -> str:
+        """The arm's name."""
+        return self.arm.name
+
+    @property
+    def pod_overrides(self) -> PodOverrides:
+        """What the arm changes in every pod."""
+        return self.arm.pod_overrides
+
+    @property
+    def scheduler_name(self) -> str:
+        """What its pods have as `schedulerName`."""
+        return self.pod_overrides.scheduler_name
+
+    @property
+    def optimizes(self) -> bool:
+        """Whether it makes plans for pods that it finds no room for."""
+        return "PriorityOptimizer" in self.configuration
+
     def check(self) -> None:
         """Raise `ArmEndedError` if one of its programs has ended."""
         for one in self.ended.new():
             log = Path(one.log)
             if log in self.log_files.values() and not self._why:
-                self._why = f"arm {self.arm} ended by itself with {one.code}; {_log_end(log)}"
+                self._why = f"arm {self.name} ended by itself with {one.code}; {_log_end(log)}"
         if self._why:
             raise ArmEndedError(self._why)
 
@@ -238,7 +258,7 @@ class Arm(ABC):
                 _await_ready(self.name, release, asked.manifests)
                 logs = release.log_files()
                 pids = tuple(pid for _, pid in sorted(release.process_ids().items()))
-                yield RunningArm(self.name, pids, logs, asked.configuration, ended)
+                yield RunningArm(self, pids, logs, asked.configuration, ended)
             finally:
                 # A cluster that does not answer any more takes its objects along.
                 with uninterrupted(), suppress(ApiUnreachableError):
