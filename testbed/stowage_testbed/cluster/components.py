@@ -49,7 +49,7 @@ def processes_of(workdir: Path) -> list[psutil.Process]:
     return list(found.values())
 
 
-def kill_processes(name: str, workdir: Path) -> None:
+def kill_processes(workdir: Path) -> None:
     """Kill every process of the cluster, also those started meanwhile."""
     killed: dict[int, psutil.Process] = {}
 
@@ -63,11 +63,11 @@ def kill_processes(name: str, workdir: Path) -> None:
         return alive or list(found)
 
     try:
-        wait_until(f"the processes of cluster {name} to end", kill_all, lambda pids: not pids, poll_s=_POLL_S)
+        wait_until(f"the processes of cluster {workdir.name} to end", kill_all, lambda pids: not pids, poll_s=_POLL_S)
     except WaitTimeoutError as error:
         pids = ", ".join(map(str, error.last_state))
         raise StowageError(
-            f"processes {pids} of cluster {name!r} did not end; "
+            f"processes {pids} of cluster {workdir.name!r} did not end; "
             "they may hang in the kernel: see what they wait for with ps"
         ) from error
 

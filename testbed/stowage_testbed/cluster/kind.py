@@ -36,6 +36,8 @@ from stowage_testbed.cluster.ports import Ports, listens
 from stowage_testbed.cluster.probes import ApiProbe
 from stowage_testbed.images.docker_engine import DockerCommandError, check_engine, docker, image_id
 from stowage_testbed.images.recipe import ImageMissingError, check_image, is_published, recipe_of, recipes
+from stowage_testbed.observe.change import name_of
+from stowage_testbed.observe.node import ready_of
 from stowage_testbed.toolchain import tool_path
 
 
@@ -80,15 +82,14 @@ def prepare_node(objects: Objects, node: str, timeout_s: float) -> str:
     goes last.
     """
 
-    def conditions() -> dict[str, str]:
-        of = [one["status"] for one in objects.list_all("Node") if one["metadata"]["name"] == node]
-        return {one["type"]: one["status"] for status in of for one in status.get("conditions") or ()}
+    def ready() -> str:
+        return next((ready_of(one) for one in objects.list_all("Node") if name_of(one) == node), "there is none")
 
     def scheduler_pods() -> list[str]:
         pods = [one["metadata"] for one in objects.list_all("Pod", "kube-system")]
         return [one["name"] for one in pods if (one.get("labels") or {}).get("component") == _SCHEDULER]
 
-    wait_until(f"node {node} to be Ready", conditions, lambda seen: seen.get("Ready") == "True", timeout_s=timeout_s)
+    wait_until(f"node {node} to be Ready", ready, lambda seen: seen == "True", timeout_s=timeout_s)
     taint = {"key": HOST_TAINT, "effect": "NoSchedule"}
     objects.patch("Node", node, {"spec": {"taints": [taint]}})
     pinned = {"spec": {"template": {"spec": {"nodeSelector": {_HOSTNAME: node}}}}}
@@ -110,8 +111,6 @@ KIND = "kind"
 _POLL_S = 0.1
 _TAIL_LINES = 3
 _T = TypeVar("_T")
-
-
 _API_SERVER_PORT = 6443
 
 

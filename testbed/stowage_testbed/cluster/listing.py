@@ -134,7 +134,7 @@ def remove_cluster(workdir: Path) -> None:
         with suppress(psutil.NoSuchProcess, psutil.TimeoutExpired):
             host_pods.terminate()
             host_pods.wait(_GENTLE_S)
-    kill_processes(workdir.name, workdir)
+    kill_processes(workdir)
     owner = read_owner(workdir)
     if owner is not None and owner.backend is Backend.KIND:
         remove_containers(owner, workdir.name)

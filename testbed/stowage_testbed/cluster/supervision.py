@@ -63,11 +63,12 @@ class ClusterHealth:
     def open(self) -> None:
         """Watch every component as it runs now; none where its number is another process's by now."""
         with self._lock:
-            started = [one for one in WATCHED if was_started(self._workdir, one)]
-            found = ((one, component_process(self._workdir, one)) for one in started)
-            self._processes = {
-                one: process if process and belongs_to(process, self._workdir) else None for one, process in found
-            }
+            self._processes.clear()
+            for component in WATCHED:
+                if was_started(self._workdir, component):
+                    process = component_process(self._workdir, component)
+                    own = process and belongs_to(process, self._workdir)
+                    self._processes[component] = process if own else None
             self.expected.clear()
 
     def pass_over_ended(self) -> None:
@@ -85,7 +86,7 @@ class ClusterHealth:
                 if owner and not owner.kept and owner.pid == os.getpid():
                     self._is_ending = True
                     with suppress(StowageError):
-                        kill_processes(self._workdir.name, self._workdir)
+                        kill_processes(self._workdir)
                     self._is_ending = False
             if self._error is not None:
                 raise self._error

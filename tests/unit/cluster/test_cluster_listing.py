@@ -291,7 +291,7 @@ def test_marked_processes_are_killed_with_their_own(start: Start, tmp_path: Path
     parent = start(WITH_CHILD, marked_environment(tmp_path, os.environ))
     (child,) = psutil.Process(parent.pid).children()
 
-    kill_processes("test", tmp_path)
+    kill_processes(tmp_path)
 
     assert process.poll() is not None
     assert processes_of(tmp_path) == []
