@@ -4,7 +4,7 @@ import gc
 import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
 from itertools import chain, groupby
@@ -254,13 +254,13 @@ LONGEST = 58
 """Characters of a namespace beside the prefix, of the 63 that a name may have."""
 
 
+@dataclass(slots=True)
 class WindowMeter(WindowListener):
     """Reads the memory and CPU time of a scheduler's processes, and keeps its own process still."""
 
-    def __init__(self, pids: tuple[int, ...]) -> None:
-        self.pids = pids
-        self._meter: FootprintMeter | None = None
-        self.footprint: Footprint = UNKNOWN
+    pids: tuple[int, ...] = ()
+    footprint: Footprint = UNKNOWN
+    _meter: FootprintMeter | None = None
 
     def open(self) -> None:
         """Forget former peaks, and clear up before it matters."""
@@ -277,6 +277,7 @@ class WindowMeter(WindowListener):
             gc.unfreeze()
 
 
+@dataclass(eq=False)
 class ArmTurn(Harness, Listener):
     """Has an arm serve for its turn, warmed up and measured, and adds the record to the bundle.
 
@@ -288,20 +289,17 @@ class ArmTurn(Harness, Listener):
     # The end of the arm is the error of its turn alone.
     is_supervised = False
 
-    def __init__(  # noqa: PLR0917 - what a session has
-        self,
-        request: CompareRequest,
-        context: RunContext,
-        arm: Arm,
-        turn: Turn,
-        bundle: Bundle,
-        listener: CompareListener,
-    ) -> None:
-        self._request, self._context, self._arm = request, context, arm
-        self._turn, self._bundle, self._listener = turn, bundle, listener
-        self.pod_overrides = arm.pod_overrides
-        self._configuration = ""
-        self._meter = WindowMeter(())
+    request: CompareRequest
+    context: RunContext
+    arm: Arm
+    turn: Turn
+    bundle: Bundle
+    listener: CompareListener
+    _configuration: str = ""
+    _meter: WindowMeter = field(default_factory=WindowMeter)
+
+    def __post_init__(self) -> None:
+        self.pod_overrides = self.arm.pod_overrides
 
     def find_scheduler_pids(self) -> tuple[int, ...]:
         """Return the arm's processes."""
@@ -310,18 +308,18 @@ class ArmTurn(Harness, Listener):
     @contextmanager
     def serving(self, namespace: str, recorder: RunRecorder) -> Iterator[None]:
         """Start the arm for the block, and warm it up."""
-        recorder.report(f"start {self._arm.name}")
-        folder, limits = self._request.folder / "logs" / self._turn.folder, self._request.limits[self._turn.limits]
-        with self._arm.running(self._context.cluster, folder, limits) as running, ended_with(running):
+        recorder.report(f"start {self.arm.name}")
+        folder, limits = self.request.folder / "logs" / self.turn.folder, self.request.limits[self.turn.limits]
+        with self.arm.running(self.context.cluster, folder, limits) as running, ended_with(running):
             recorder.follow_logs({name: file_log(file) for name, file in running.log_files.items()})
-            if self._request.warm_up:
+            if self.request.warm_up:
                 recorder.report("warm up")
                 # The end of the name is what no other run has.
                 warm = f"warm-{namespace[-LONGEST:]}".replace("--", "-")
-                warm_up(self._context, self._arm.pod_overrides, self._request.warm_up, warm)
+                warm_up(self.context, self.arm.pod_overrides, self.request.warm_up, warm)
             try:
                 # The plans of the optimiser, where there is one, move and evict.
-                self._context.observer.watch(PACKING_PLANS)
+                self.context.observer.watch(PACKING_PLANS)
             except ApiRefusedError as error:
                 if error.status != HTTPStatus.NOT_FOUND:
                     raise
@@ -336,7 +334,7 @@ class ArmTurn(Harness, Listener):
 
     def scenario_progress(self, text: str) -> None:
         """Pass it on."""
-        self._listener.scenario_progress(text)
+        self.listener.scenario_progress(text)
 
     def scenario_finished(self, outcome: ScenarioOutcome, records: RunRecorder) -> None:
         """Add the record."""
@@ -344,7 +342,7 @@ class ArmTurn(Harness, Listener):
 
     def add(self, outcome: ScenarioOutcome) -> None:
         """Add the record; what went wrong with arm or scenario is its error."""
-        (limits, number, arm), footprint = self._turn, self._meter.footprint
+        (limits, number, arm), footprint = self.turn, self._meter.footprint
         # What became of an overloaded service is what is compared, and no failure.
         failed = [check.message for check in outcome.failed_checks if check.name != OUTCOME]
         errors = [outcome.skipped, outcome.error, *failed]
@@ -358,15 +356,15 @@ class ArmTurn(Harness, Listener):
             arm=arm,
             limits=limits,
             round_number=number,
-            warm=self._request.warm_up > 0,
+            warm=self.request.warm_up > 0,
             peak_memory_bytes=footprint.peak_memory_bytes,
             cpu_s=footprint.cpu_s,
             error="; ".join(filter(None, (*errors, record.error))),
         )
-        self._bundle.add(record)
+        self.bundle.add(record)
         if self._configuration:
-            self._bundle.add_configuration(limits, arm, self._configuration)
-        self._listener.turn_finished(self._turn, record)
+            self.bundle.add_configuration(limits, arm, self._configuration)
+        self.listener.turn_finished(self.turn, record)
 
 
 def warm_up(context: RunContext, pod_overrides: PodOverrides, pods: int, namespace: str) -> None:

@@ -16,7 +16,7 @@ from stowage_testbed.base.wait import wait_until
 from stowage_testbed.compare.arms import ARMS, choose_arms
 from stowage_testbed.compare.arms.serving import ArmEndedError, RunningArm
 from stowage_testbed.compare.arms.settings import ClientLimits
-from stowage_testbed.compare.arms.stowage import stowage_arm
+from stowage_testbed.compare.arms.stowage import StowageArm
 from stowage_testbed.compare.comparison import read_bundle
 from stowage_testbed.metrics.catalogue import metrics_of
 
@@ -77,7 +77,7 @@ def test_plans_of_an_arm_go_with_it(environment: ArmEnvironment, tmp_path: Path)
         "metadata": {"name": "mine"},
         "spec": {"executionMode": "DryRun"},
     }
-    with stowage_arm().running(environment.cluster, tmp_path, None):
+    with StowageArm().running(environment.cluster, tmp_path, None):
         objects: Any = CustomObjectsApi(environment.api)
         objects.create_cluster_custom_object("stowage.dev", "v1alpha1", "packingplans", plan)
 

@@ -19,7 +19,7 @@ from stowage_testbed.compare.arms.kube_scheduler import (
     settings_of,
 )
 from stowage_testbed.compare.arms.settings import ClientLimits
-from stowage_testbed.compare.arms.stowage import StowageArm, stowage_arm
+from stowage_testbed.compare.arms.stowage import StowageArm
 from stowage_testbed.simulate.process import ProfileMissingError
 from stowage_testbed.toolchain.location import ToolMissingError
 
@@ -113,7 +113,7 @@ def test_a_profiles_own_settings_and_what_it_switches_off_are_reported(
 
 def test_our_arm_is_what_the_chart_installs_by_default() -> None:
     """The optimiser is part of what an installation changes."""
-    arm = stowage_arm()
+    arm = StowageArm()
 
     assert arm.pod_overrides.scheduler_name == "stowage"
     assert arm.settings(None).version.endswith("+optimizer")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 ARMS: Mapping[str, str] = {
     "default": "kube_scheduler:default_arm",
-    "stowage": "stowage:stowage_arm",
+    "stowage": "stowage:StowageArm",
     "stowage-score-cache": "stowage:score_cache_arm",
     "koordinator": "kube_scheduler:koordinator_arm",
     "yunikorn": "yunikorn:YunikornArm",

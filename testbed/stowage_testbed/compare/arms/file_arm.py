@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,7 +19,7 @@ from stowage_testbed.compare.arms.settings import ArmSettings, ClientLimits
 from stowage_testbed.scenario.reading import read
 from stowage_testbed.scenario.steps.action import Where
 from stowage_testbed.scenario.types import READ, Filled, Label, Some, Written
-from stowage_testbed.scenario.yaml_file import Issue, ScenarioIssuesError, compose, read_node, suggest_known
+from stowage_testbed.scenario.yaml_file import ScenarioIssuesError, compose, read_node, suggest_known
 from stowage_testbed.toolchain import choose_minor
 
 PLACEHOLDERS = ("kubeconfig", "config", "port", "folder", "qps", "burst")
@@ -201,7 +201,7 @@ def load_arm_file(path: Path) -> FileArm:
     try:
         root = compose(path, "")
     except ScenarioIssuesError as error:
-        raise _issues_error(error.issues) from None
+        raise InputError(str(ScenarioIssuesError(error.issues, "the arm file"))) from None
     except StowageError as error:
         raise InputError(f"{error}; it should be an arm file") from error
     document = read_node(path, root, [])
@@ -210,13 +210,9 @@ def load_arm_file(path: Path) -> FileArm:
     for place, message, of_key in _rule_issues(data, folder):
         document.report(place, message, of_key=of_key)
     if file is None or document.issues:
-        raise _issues_error(document.issues)
+        raise InputError(str(ScenarioIssuesError(document.issues, "the arm file")))
     overrides = PodOverrides(file.schedulerName, file.labels, file.annotations)
     return FileArm(file.name, file, folder, overrides, _configuration_text(data, folder) or "")
-
-
-def _issues_error(issues: Sequence[Issue]) -> InputError:
-    return InputError(str(ScenarioIssuesError(issues, "the arm file")))
 
 
 Data = Mapping[str, Any]

@@ -30,10 +30,10 @@ SIGNING = frozenset({OPTIMIZER, "Reservations"})
 
 @dataclass(frozen=True, slots=True)
 class StowageArm(Arm):
-    """Our scheduler with one profile of the chart, and further Helm values."""
+    """Our scheduler with one profile of the chart, by default the one that it installs, and further Helm values."""
 
-    name: str
-    profile: str
+    name: str = "stowage"
+    profile: str = PROFILE
     values: Values = field(default_factory=dict)
     minor: str = field(default_factory=choose_minor)
     tools: tuple[str, ...] = RELEASE_TOOLS
@@ -92,11 +92,6 @@ class StowageArm(Arm):
             container.pop("livenessProbe", None)
             container.pop("readinessProbe", None)
         return ArmRelease(manifests, data["scheduler.yaml"], CHART / "crds", kinds=("PackingPlan", "Reservation"))
-
-
-def stowage_arm() -> StowageArm:
-    """Return the arm with what the chart installs by default."""
-    return StowageArm("stowage", PROFILE)
 
 
 def score_cache_arm() -> StowageArm:

@@ -46,6 +46,8 @@ class LiveRow:
     error: str = ""
 
 
+JOURNAL = "live.jsonl"
+
 SIMULATIONS = 5
 """Of which the median counts: one alone may meet a busy moment."""
 
@@ -67,7 +69,7 @@ def sample_of(evaluation: Evaluation, share: float) -> list[Categorised]:
 def run_live(path: Path, sample: Sequence[Categorised], listener: Listener) -> tuple[LiveRow, ...]:
     """Run what has not been run yet, and return the rows of the whole sample."""
     with lock_folder(path):
-        journal = _journal(path)
+        journal = TaskJournal(path / JOURNAL, LiveRow)
         missing = [one for one in sample if one.instance.case not in journal]
         if missing:
             request = RunRequest(tuple(live_scenario(one) for one in missing))
@@ -93,12 +95,8 @@ def run_live(path: Path, sample: Sequence[Categorised], listener: Listener) -> t
 
 def live_rows(path: Path) -> tuple[LiveRow, ...]:
     """Return what was run on a cluster until now."""
-    journal = _journal(path)
+    journal = TaskJournal(path / JOURNAL, LiveRow)
     return tuple(row for case in journal for row in journal.get(case))
-
-
-def _journal(path: Path) -> TaskJournal[LiveRow]:
-    return TaskJournal(path / "live.jsonl", LiveRow)
 
 
 def live_scenario(one: Categorised) -> Scenario:
