@@ -24,7 +24,7 @@ from stowage_testbed.run.outcome import (
     ScenarioOutcome,
     ScenarioResult,
 )
-from stowage_testbed.text.tables import Table, columns, escaped, markdown_text, plain, terminal_text
+from stowage_testbed.text.tables import Table, escaped, markdown_text, plain, plain_table, terminal_text
 
 MOST_NODES = 8
 MOST_WORKLOADS = 12
@@ -312,7 +312,7 @@ def draw_comparison(outcome: ScenarioOutcome) -> Text:
             full = [min(round(share * BAR_CELLS), BAR_CELLS) for share in shares]
             bars = (f"{'█' * n}{'░' * (BAR_CELLS - n)} {share:6.1%}" for n, share in zip(full, shares, strict=True))
             rows.append(("" if line else plain(node.name), name, *bars))
-    lines = columns(("node", "requested", before.name, after.name), rows, ("left",) * 4)
+    lines = plain_table(("node", "requested", before.name, after.name), rows, ("left",) * 4).split("\n")
     if (left_out := len(first.nodes) - MOST_DRAWN) > 0:
         lines.append(f"and {left_out} more nodes")
     text = Text("\n".join((*lines, "", *map(plain, _write_sentences(outcome, before, after)))))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from fnmatch import filter as filter_names
 from functools import partial
 from itertools import accumulate, product
@@ -443,6 +443,6 @@ def write_tables(
 
 def write_figures(path: Path, figures: Sequence[Figure], facts: Mapping[str, Any], **details: Any) -> str:
     """Write figures as JSON, with the details of a run; return them as a table."""
-    content = {"environment": {**environment(), **facts}, "figures": [one.document() for one in figures], **details}
+    content = {"environment": {**environment(), **facts}, "figures": [asdict(one) for one in figures], **details}
     write_whole(path, json.dumps(content, indent=1) + "\n")
     return f"{table(figures)}\n\nfigures: {path}"

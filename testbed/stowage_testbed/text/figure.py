@@ -1,9 +1,8 @@
 """A figure: one number with its target, its runs and its spread."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from statistics import quantiles
-from typing import Any
 
 from tabulate import tabulate
 
@@ -28,10 +27,6 @@ class Figure:
     spread: tuple[float, ...] = ()
     note: str = ""
     prototype: str = ""
-
-    def document(self) -> dict[str, Any]:
-        """Return the figure as JSON values."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,11 +100,6 @@ def fitted(text: str) -> str:
     return "\n".join(cut(line, COLUMNS) for line in spaced.split("\n"))
 
 
-def columns(headers: Sequence[str], rows: Iterable[Sequence[str]], align: Sequence[str]) -> list[str]:
-    """Return the lines of a table without rules."""
-    return plain_table(headers, rows, align).split("\n")
-
-
 def first_of(texts: Sequence[str], most: int) -> str:
     """Return the first texts, and how many more there are."""
     more = len(texts) - most

@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from stowage_testbed.amounts.price import exact_column, month_in_words, price_in_words
 from stowage_testbed.amounts.resources import CPU, in_bytes
-from stowage_testbed.text.tables import Table, columns, count, cut, first_of, fitted
+from stowage_testbed.text.tables import Table, count, cut, first_of, fitted, plain_table
 from stowage_testbed.whatif.findings import Bill, Defragmentation, Findings, KindBill, Room
 
 MOVES, RESOURCES, STEPS = 5, 4, 4
@@ -93,7 +93,8 @@ def _listed(headers: str, widths: Sequence[int], rows: Iterable[Sequence[str]], 
     """Return rows under headers, the first columns cut to these widths, and how many rows of that number are left."""
     names, texts = headers.split("| "), len(widths)
     shown = [(*map(cut, row, widths), *row[texts:]) for row in rows]
-    lines = columns(names, shown, ["left"] * texts + ["right"] * (len(names) - texts)) if shown else []
+    aligned = ["left"] * texts + ["right"] * (len(names) - texts)
+    lines = plain_table(names, shown, aligned).split("\n") if shown else []
     further = number - len(shown)
     return "\n".join((*lines, *([f"... and {count(further, f'further {what}')}"] if further > 0 else ())))
 
