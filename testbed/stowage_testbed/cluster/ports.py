@@ -2,7 +2,7 @@
 
 import socket
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from itertools import chain
 from zlib import crc32
@@ -48,55 +48,43 @@ def choose_ports(api_port: int | None, taken: Collection[int], start: int) -> Po
             f"port {api_port} of {LOOPBACK} is in use by {_holder(api_port)}; "
             "name another with --port, or leave it out to get a free one"
         )
-    chosen = [] if api_port is None else [api_port]
-    number = len(Ports.__slots__) - len(chosen)
-    own = {*taken, *chosen}
-    open_ports = (one for one in _rotated(range(FIRST, LAST), start) if one not in own)
-    chosen += _reserve(open_ports, number)
-    if len(chosen) < len(Ports.__slots__):
-        raise _exhausted(FIRST, LAST)
-    return Ports(*chosen)
+    asked = [] if api_port is None else [api_port]
+    number = len(Ports.__slots__) - len(asked)
+    return Ports(*asked, *_reserve(range(FIRST, LAST), start, number, {*taken, *asked}))
 
 
 def port_beside(cluster: str) -> int:
     """Return a free port for a process beside a cluster; clusters begin to look at different places."""
-    for port in _reserve(_rotated(BESIDE, crc32(cluster.encode())), 1):
-        return port
-    raise _exhausted(BESIDE.start, BESIDE.stop)
+    (port,) = _reserve(BESIDE, crc32(cluster.encode()), 1)
+    return port
 
 
-def _reserve(ports: Iterable[int], number: int) -> list[int]:
+def _reserve(ports: range, start: int, number: int, taken: Collection[int] = ()) -> list[int]:
     """Return the first that are free and were not chosen in the last minute, as they are bound seconds later."""
     folder = layout.cache_folder() / "ports"
     folder.mkdir(parents=True, exist_ok=True)
     chosen: list[int] = []
+    first = start % len(ports)
     with FileLock(folder / ".lock"):
         for mark in folder.glob("[0-9]*"):
             if time.time() - mark.stat().st_mtime > RESERVED_S:
                 mark.unlink()
-        for port in ports:
-            if len(chosen) == number:
-                break
+        for port in chain(ports[first:], ports[:first]):
             mark = folder / str(port)
-            if not mark.exists() and _is_free(port):
+            if port not in taken and not mark.exists() and _is_free(port):
                 mark.touch()
                 chosen.append(port)
-    return chosen
-
-
-def _exhausted(first: int, last: int) -> StowageError:
-    return StowageError(f"no free port between {first} and {last}; run: stowage down --stale, or stop what holds them")
+            if len(chosen) == number:
+                return chosen
+    raise StowageError(
+        f"no free port between {ports.start} and {ports.stop}; run: stowage down --stale, or stop what holds them"
+    )
 
 
 def listens(port: int) -> bool:
     """Return whether anybody listens on a port of 127.0.0.1."""
     with socket.socket() as probe:
         return probe.connect_ex((LOOPBACK, port)) == 0
-
-
-def _rotated(ports: range, start: int) -> Iterable[int]:
-    first = start % len(ports)
-    return chain(ports[first:], ports[:first])
 
 
 def _is_free(port: int) -> bool:
