@@ -9,7 +9,10 @@ from dataclasses import dataclass, field
 
 from stowage_testbed.hpa.model import Segment
 from stowage_testbed.hpa.recovery import HpaRecord, PodCount, Replicas, find, hold, segments
-from stowage_testbed.hpa.settings import FULL, Autoscaling, Find, Hold, RecoverySettings, Timing
+from stowage_testbed.hpa.settings import Autoscaling, Find, Hold, RecoverySettings, Timing
+
+FULL = RecoverySettings()
+"""The second paper's run: 15 minutes of HOLD and every component at its defaults."""
 
 QUICK = RecoverySettings(
     autoscaling=Autoscaling(scale_up_percent=900, scale_up_period_s=1),

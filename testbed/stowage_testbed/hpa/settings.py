@@ -101,6 +101,3 @@ class RecoverySettings:
     """How often usage is measured and acted upon; the run's cluster is brought up with it."""
     aligned: bool = True
     """Start the load just after a scrape, so that runs do not differ by chance."""
-
-
-FULL = RecoverySettings()  # The second paper's run: 15 minutes of HOLD and every component at its defaults

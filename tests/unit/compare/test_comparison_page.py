@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import pytest
 from burst_runs import BurstArm, burst_rounds
 from comparisons import a_result
-from hpa_records import hpa_record
+from hpa_records import FULL, hpa_record
 from run_records import GB, a_node, a_record, pod_on
 
 from stowage_testbed.compare.comparison import Comparison
@@ -25,7 +25,7 @@ from stowage_testbed.compare.page import (
     page,
     thin,
 )
-from stowage_testbed.hpa.settings import FULL, Find
+from stowage_testbed.hpa.settings import Find
 
 ARMS = (BurstArm("default"), BurstArm("stowage", service_s=0.002))
 

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 import pytest
-from hpa_records import QUICK, SimulatedHpa, hpa_record
+from hpa_records import FULL, QUICK, SimulatedHpa, hpa_record
 from waiting_clock import WaitingClock
 
 from stowage_testbed.api.pod_templates import PodOverrides, apply_overrides
@@ -24,7 +24,7 @@ from stowage_testbed.hpa.recovery import (
     replicas,
     segments,
 )
-from stowage_testbed.hpa.settings import FULL, Autoscaling, Find, Hold, RecoverySettings
+from stowage_testbed.hpa.settings import Autoscaling, Find, Hold, RecoverySettings
 from stowage_testbed.metrics.catalogue import measure_hpa
 from stowage_testbed.metrics.record import Metric
 from stowage_testbed.observe.change import NS_PER_S, Change, Receipt, Verb

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 from comparisons import a_result as a_comparison_result
-from hpa_records import hpa_record
+from hpa_records import FULL, hpa_record
 from paper_results import a_result, an_evaluation, an_instance
 from run_records import a_record
 from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
-from stowage_testbed.hpa.settings import FULL, Find
+from stowage_testbed.hpa.settings import Find
 from stowage_testbed.reproduce.boreas import (
     NODE,
     BoreasRequest,

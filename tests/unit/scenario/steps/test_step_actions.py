@@ -12,7 +12,7 @@ from typing import Any, Literal
 import psutil
 import pytest
 from amounts import size
-from hpa_records import hpa_record
+from hpa_records import FULL, hpa_record
 from kubernetes.client import ApiClient
 
 from stowage_testbed.api.client import ApiRefusedError
@@ -21,7 +21,7 @@ from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cluster import KwokBinaryCluster
 from stowage_testbed.cluster.components import API_SERVER, HOST_PODS, is_alive, pid_file
 from stowage_testbed.cluster.node_pool import NodePool
-from stowage_testbed.hpa.settings import FULL, Find, Timing
+from stowage_testbed.hpa.settings import Find, Timing
 from stowage_testbed.observe.change import Change, Receipt, ReceiptClock, Verb
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.execution import Execution, Harness
