@@ -94,7 +94,7 @@ class _Answer:
         planned = outcome_of(snapshot, placing.plan, placing.continued or engine.first.continued)
         # What the scheduler places as things are is a plan too.
         self._found = now if ranking.better(now, planned) else planned
-        self._helped: Helped | None = None
+        self._helped = Helped()
         self._left_out = tuple(dict.fromkeys((*inventory.left_out, *engine.first.left_out)))
         self._unjudged = refused_classes(snapshot, placing.refusals, engine.of_unread)
         self._of_another_minor = bool(inventory.version) and not is_of_minor(inventory.version, inventory.minor)
@@ -318,7 +318,7 @@ def still_pending(
     *,
     unjudged: Mapping[str, str] = {},
     nominated: Mapping[str, str] = {},
-    helped: Helped | None = None,
+    helped: Helped = Helped(),
 ) -> tuple[StillPending, ...]:
     """Return the pods that have no place in the end, by workload in alphabetical order, and why.
 
@@ -358,9 +358,9 @@ def still_pending(
         one = classes[class_id]
         large_enough, rules = immovable.room_for(one.requests)
         changes: tuple[str, ...] = ()
-        if helped is not None and class_id in helped.classes:
+        if class_id in helped.classes:
             rules, changes = helped.rules, helped.changes
-        elif helped is not None and helped.everyone:
+        elif helped.everyone:
             # Room that a rule keeps is not enough: something else is in the way.
             rules = ()
         promised = next((nominated[uid] for uid in uids if uid in nominated), "")

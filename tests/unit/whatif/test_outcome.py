@@ -12,7 +12,7 @@ from stowage_testbed.whatif.inventory import Inventory
 from stowage_testbed.whatif.outcome import Outcome, rooms
 
 NOTHING = Outcome()
-PROOF = Proof(True, "pods")
+PROOF, NO_HELP = Proof(True, "pods"), Helped()
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def _waits(snapshot: pb.Snapshot, name: str, size: int, priority: int = 0) -> No
 
 
 def _left(
-    snapshot: pb.Snapshot, found: Outcome = NOTHING, proof: Proof = PROOF, helped: Helped | None = None
+    snapshot: pb.Snapshot, found: Outcome = NOTHING, proof: Proof = PROOF, helped: Helped = NO_HELP
 ) -> dict[str, StillPending]:
     return {one.workload: one for one in still_pending(snapshot, proof, NOTHING, found, helped=helped)}
 
