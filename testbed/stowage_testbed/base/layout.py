@@ -39,14 +39,3 @@ def clusters_folder() -> Path:
     """
     # kwokctl has a name of its own for the last part.
     return cache_folder() / os.environ.get("STOWAGE_CLUSTERS", "") / "clusters"
-
-
-def go_environment() -> dict[str, str]:
-    """Return the environment that keeps Go's caches inside the cache folder."""
-    cache = cache_folder()
-    return {
-        "GOCACHE": str(cache / "go-build"),
-        "GOMODCACHE": str(cache / "go-mod"),
-        "CGO_ENABLED": "0",
-        "GOFLAGS": "-mod=readonly",
-    }

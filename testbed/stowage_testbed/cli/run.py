@@ -59,7 +59,7 @@ def run(
     could not go on (a process of its cluster ended, or a disk is full), and 130 if you interrupt it.
     """
     # The client takes most of a second to import, which `stowage --help` does not need.
-    from stowage_testbed.cli.run_session import RunSession  # noqa: PLC0415
+    from stowage_testbed.cli.run_session import run_and_show  # noqa: PLC0415
     from stowage_testbed.cluster.choice import existing_cluster  # noqa: PLC0415
     from stowage_testbed.run.request import (  # noqa: PLC0415
         RunRequest,
@@ -69,7 +69,6 @@ def run(
         list_tools,
     )
     from stowage_testbed.scenario.from_trace import make_scenario_of_trace  # noqa: PLC0415
-    from stowage_testbed.toolchain import choose_minor  # noqa: PLC0415
 
     with reading_input():
         if trace is None:
@@ -83,5 +82,4 @@ def run(
         install_needed(*list_tools(backend, chosen), *RELEASE_TOOLS, minor=kubernetes)
         request = RunRequest(chosen, repeat, cluster, keep_cluster, backend, (results,), kubernetes)
         request = replace(request, jobs=choose_jobs(request, jobs))
-        session = RunSession(results, json_file, junit, choose_minor(kubernetes))
-    raise typer.Exit(session.run(request))
+    raise typer.Exit(run_and_show(request, results, json_file, junit))

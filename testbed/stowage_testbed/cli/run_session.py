@@ -15,7 +15,6 @@ from stowage_testbed.report.bundle import Bundle, write_json
 from stowage_testbed.report.progress import LiveProgress
 from stowage_testbed.report.showing import MARKDOWN, show_run, write_markdown
 from stowage_testbed.run.context import make_run_id
-from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import RunOutcome
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.text.tables import append_step_summary
@@ -24,61 +23,47 @@ from stowage_testbed.toolchain.environment import environment
 STDOUT = Path("-")
 
 
-class RunSession(Listener):
-    """Files and screen of a run.
+def run_and_show(
+    request: RunRequest,
+    results: Path,
+    json_file: Path | None = None,
+    junit: Path | None = None,
+    *,
+    show_passed: Callable[[RunOutcome, Path], None] | None = None,
+) -> int:
+    """Run scenarios, write the files, show what is in them, and return the exit code.
 
     ``json_file`` is where the run's document goes besides the bundle; ``-`` is standard output, which then holds
     nothing else. ``show_passed`` shows, in the place of tables, a run that has passed and its folder. Raises an
     InputError if results cannot be written.
     """
-
-    def __init__(
-        self,
-        results: Path,
-        json_file: Path | None = None,
-        junit: Path | None = None,
-        minor: str | None = None,
-        show_passed: Callable[[RunOutcome, Path], None] | None = None,
-    ) -> None:
-        self._json_file = json_file
-        self._junit = junit
-        self._show_passed = show_passed
-        self._progress = LiveProgress()
-        self._bundle = Bundle(results, make_run_id(), environment(minor), self._progress, self)
-        self.folder = self._bundle.folder
-        files = [file for file in (json_file, junit) if file is not None and file != STDOUT]
-        for folder in (self.folder, *(file.parent for file in files)):
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise InputError(f"cannot write results to {folder}: {error.strerror}; name another place") from error
-
-    def run(self, request: RunRequest) -> int:
-        """Run, report, and return the exit code."""
+    progress = LiveProgress()
+    bundle = Bundle(results, make_run_id(), environment(request.minor), progress)
+    files = [file for file in (json_file, junit) if file is not None and file != STDOUT]
+    for folder in (bundle.folder, *(file.parent for file in files)):
         try:
-            outcome = run_scenarios(request, self._bundle, self._junit)
-        finally:
-            self._progress.close()
-        if outcome.error:
-            return outcome.error_code
-        if outcome.passed:
-            return 0
-        failed = [one for one in outcome.scenarios if not one.passed]
-        refused = failed and all(one.refused for one in failed)
-        return InputError.exit_code if refused else FAILED
-
-    def run_finished(self, outcome: RunOutcome) -> None:
-        """Write the files and show what is in them."""
-        shown = write_markdown(outcome)
-        write_whole(self.folder / MARKDOWN, shown)
-        append_step_summary(shown, os.environ)
-        if self._json_file is not None:
-            document = outcome.document()
-            if self._json_file == STDOUT:
-                typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
-            else:
-                write_json(self._json_file, document)
-        if outcome.passed and self._show_passed is not None:
-            self._show_passed(outcome, self.folder)
-        else:
-            typer.echo(f"\n{show_run(outcome, self.folder)}", err=self._json_file == STDOUT)
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot write results to {folder}: {error.strerror}; name another place") from error
+    try:
+        outcome = run_scenarios(request, bundle, junit)
+    finally:
+        progress.close()
+    shown = write_markdown(outcome)
+    write_whole(bundle.folder / MARKDOWN, shown)
+    append_step_summary(shown, os.environ)
+    if json_file == STDOUT:
+        typer.echo(json.dumps(outcome.document(), indent=2, ensure_ascii=False))
+    elif json_file is not None:
+        write_json(json_file, outcome.document())
+    if outcome.passed and show_passed is not None:
+        show_passed(outcome, bundle.folder)
+    else:
+        typer.echo(f"\n{show_run(outcome, bundle.folder)}", err=json_file == STDOUT)
+    if outcome.error:
+        return outcome.error_code
+    if outcome.passed:
+        return 0
+    failed = [one for one in outcome.scenarios if not one.passed]
+    refused = failed and all(one.refused for one in failed)
+    return InputError.exit_code if refused else FAILED

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stowage_testbed.cli.main import app, reading_input
+from stowage_testbed.cli.main import app
 from stowage_testbed.cli.options import RESULTS, KeepCluster, Minor, ResultsFolder
 
 if TYPE_CHECKING:
@@ -47,14 +47,12 @@ def try_out(
 
     Exits as `stowage run` does.
     """
-    from stowage_testbed.cli.run_session import RunSession
+    from stowage_testbed.cli.run_session import run_and_show
     from stowage_testbed.cluster.backend import TOOLS, Backend
     from stowage_testbed.run.request import RunRequest, install_needed
     from stowage_testbed.scenario.instances import generate
     from stowage_testbed.scenario.model import InstanceSpec, OptimizerSettings, Scenario, imply_steps
 
-    with reading_input():
-        session = RunSession(results, minor=kubernetes, show_passed=_show)
     install_needed(*TOOLS[Backend.KWOK_BINARY], minor=kubernetes)
     spec = InstanceSpec(SEED, nodes, PODS_PER_NODE, PRIORITIES, USAGE)
     pool, workload = generate(spec)
@@ -67,7 +65,8 @@ def try_out(
         optimizer=OptimizerSettings(harm="any"),
         steps=imply_steps(workload),
     )
-    raise typer.Exit(session.run(RunRequest((scenario,), keep_cluster=keep_cluster, minor=kubernetes)))
+    request = RunRequest((scenario,), keep_cluster=keep_cluster, minor=kubernetes)
+    raise typer.Exit(run_and_show(request, results, show_passed=_show))
 
 
 def _show(outcome: RunOutcome, folder: Path) -> None:

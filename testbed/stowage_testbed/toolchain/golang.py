@@ -50,10 +50,18 @@ def go_environment() -> dict[str, str]:
     """
     config = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     settings = config / "go" / "env"
-    own = {"GOTOOLCHAIN": "local", "XDG_CONFIG_HOME": str(layout.cache_folder() / "go-config")}
+    cache = layout.cache_folder()
+    own = {
+        "GOCACHE": str(cache / "go-build"),
+        "GOMODCACHE": str(cache / "go-mod"),
+        "CGO_ENABLED": "0",
+        "GOFLAGS": "-mod=readonly",
+        "GOTOOLCHAIN": "local",
+        "XDG_CONFIG_HOME": str(cache / "go-config"),
+    }
     if "GOENV" not in os.environ and settings.is_file():
         own["GOENV"] = str(settings)
-    return {**os.environ, **layout.go_environment(), **own}
+    return {**os.environ, **own}
 
 
 def find_go(wanted: str) -> Go:

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.cli.run_session import RunSession
+from stowage_testbed.cli.run_session import run_and_show
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
@@ -38,7 +38,7 @@ def test_an_unwritable_results_folder_is_found_before_the_run(tmp_path: Path) ->
     blocker.write_text("in the way")
 
     with pytest.raises(InputError, match="cannot write results to"):
-        RunSession(blocker / "results", None, None)
+        run_and_show(RunRequest(()), blocker / "results")
 
 
 def test_a_run_that_cannot_begin_is_one_error_in_each_form(tmp_path: Path) -> None:
