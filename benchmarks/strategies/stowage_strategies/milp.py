@@ -6,7 +6,6 @@ and checked by the caller; its bounds end the search but are no proofs.
 """
 
 import math
-from dataclasses import dataclass
 from datetime import timedelta
 
 from ortools.math_opt.python import mathopt
@@ -15,46 +14,39 @@ from ortools.math_opt.solvers import highs_pb2
 from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.programs.counts import CountFormulation
 from stowage_optimizer.programs.program import LinearProgram, Terms
-from stowage_optimizer.programs.solver import Outcome, Task
-from stowage_strategies.linear import LinearStrategy
+from stowage_optimizer.programs.solver import Offer, Outcome, Values
+from stowage_strategies.linear import LinearStrategy, rows_of
 
 NODES_PER_STEP = 200
 """Nodes of the search tree in one step; HiGHS has no finer measure of its work."""
 
 
-@dataclass(frozen=True, slots=True)
-class Highs:
-    """HiGHS's branch and bound."""
-
-    name: str = "HiGHS"
-    flaw: str = "it computes with rounded numbers"
-
-    def maximise(self, task: Task) -> Outcome:
-        """Maximise the sum; see `Backend.maximise`."""
-        began = task.budget.clock()
-        model, variables = _model(task.program, task.metric)
-        hint = mathopt.SolutionHint(variable_values=dict(zip(variables, map(float, task.start), strict=True)))
-        result = mathopt.solve(
-            model,
-            mathopt.SolverType.HIGHS,
-            params=_parameters(task.budget, task.budget.clock() - began),
-            model_params=mathopt.ModelSolveParameters(solution_hints=[hint]),
-        )
-        if result.has_primal_feasible_solution():
-            task.offer([round(value) for value in result.variable_values(variables)])
-        bound = result.termination.objective_bounds.dual_bound
-        spent = task.budget.limit_s if task.budget.counted else task.budget.clock() - began
-        # A claim of infeasibility has no bound; the incumbent refutes it.
-        believed = math.isfinite(bound) and result.has_primal_feasible_solution()
-        return Outcome(math.floor(bound + 0.5) if believed else None, spent)
+def maximise(program: LinearProgram, metric: Terms, start: Values, budget: Budget, offer: Offer) -> Outcome:
+    """Maximise the sum, as `LinearProgram.maximise` does, by HiGHS's branch and bound."""
+    began = budget.clock()
+    model, variables = _model(program, metric)
+    hint = mathopt.SolutionHint(variable_values=dict(zip(variables, map(float, start), strict=True)))
+    result = mathopt.solve(
+        model,
+        mathopt.SolverType.HIGHS,
+        params=_parameters(budget, budget.clock() - began),
+        model_params=mathopt.ModelSolveParameters(solution_hints=[hint]),
+    )
+    if result.has_primal_feasible_solution():
+        offer([round(value) for value in result.variable_values(variables)])
+    bound = result.termination.objective_bounds.dual_bound
+    spent = budget.limit_s if budget.counted else budget.clock() - began
+    # A claim of infeasibility has no bound; the incumbent refutes it.
+    believed = math.isfinite(bound) and result.has_primal_feasible_solution()
+    return Outcome(math.floor(bound + 0.5) if believed else None, spent)
 
 
 def _model(program: LinearProgram, metric: Terms) -> tuple[mathopt.Model, list[mathopt.Variable]]:
     model = mathopt.Model()
     variables = [model.add_integer_variable(lb=0, ub=upper) for upper in program.upper]
-    for row in program.rows:
-        bounded = model.add_linear_constraint(lb=-math.inf if row.lower is None else row.lower, ub=row.upper)
-        for variable, coefficient in row.terms:
+    for terms, lower, upper in rows_of(program):
+        bounded = model.add_linear_constraint(lb=-math.inf if lower is None else lower, ub=upper)
+        for variable, coefficient in terms:
             bounded.set_coefficient(variables[variable], coefficient)
     model.objective.is_maximize = True
     for variable, coefficient in metric:
@@ -77,4 +69,4 @@ def _parameters(budget: Budget, gone_s: float) -> mathopt.SolveParameters:
 
 def milp() -> LinearStrategy:
     """Return the strategy."""
-    return LinearStrategy(CountFormulation, Highs())
+    return LinearStrategy(CountFormulation, maximise, "HiGHS computes with rounded numbers")

@@ -15,8 +15,8 @@ from itertools import combinations
 
 from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.packing import Assignment, Kind, Packing
-from stowage_optimizer.programs.program import ARRIVAL, STAY, Formulation, Presence, Terms, Values
-from stowage_optimizer.programs.solver import CpSat
+from stowage_optimizer.programs.program import ARRIVAL, STAY, Formulation, Presence, Terms
+from stowage_optimizer.programs.solver import Values
 from stowage_strategies.linear import LinearStrategy
 
 FLAW = "the thesis's rows for equal pods and nodes cut off answers"
@@ -122,9 +122,9 @@ class SymmetryFormulation(ItemFormulation):
 
 def cpsat_items() -> LinearStrategy:
     """Return the strategy without the rows."""
-    return LinearStrategy(ItemFormulation, CpSat())
+    return LinearStrategy(ItemFormulation)
 
 
 def cpsat_items_symmetry() -> LinearStrategy:
     """Return the strategy with the rows."""
-    return LinearStrategy(SymmetryFormulation, CpSat(), FLAW)
+    return LinearStrategy(SymmetryFormulation, flaw=FLAW)

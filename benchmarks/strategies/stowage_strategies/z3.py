@@ -11,50 +11,41 @@ better than the last one, until there is none: then the last one is the best. Z3
 computes with exact numbers, so this is a proof.
 """
 
-from dataclasses import dataclass
-
 import z3
 
 from stowage_optimizer.model.budget import Budget
-from stowage_optimizer.programs.program import LinearProgram, Terms, total
-from stowage_optimizer.programs.solver import Outcome, Task
-from stowage_strategies.linear import LinearStrategy
+from stowage_optimizer.programs.program import LinearProgram, Terms
+from stowage_optimizer.programs.solver import Offer, Outcome, Values
+from stowage_strategies.linear import LinearStrategy, rows_of
 from stowage_strategies.thesis import FLAW, ItemFormulation, SymmetryFormulation
 
 WORK_PER_STEP = 4_000_000
 """Units of Z3's ``rlimit`` in one step, about a second's worth."""
 
 
-@dataclass(frozen=True, slots=True)
-class Z3:
-    """Z3's solver for linear arithmetic over the integers."""
-
-    name: str = "Z3"
-    flaw: str = ""
-
-    def maximise(self, task: Task) -> Outcome:
-        """Maximise the sum; see `Backend.maximise`."""
-        began = task.budget.clock()
-        solver, variables = _model(task.program)
-        solver.set("random_seed", task.budget.seed)
-        best, used = total(task.metric, task.start), 0.0
-        bound = None
-        while used < task.budget.limit_s:
-            solver.add(_sum(variables, task.metric) > best)
-            _limit(solver, task.budget, used)
-            verdict = solver.check()
-            used = task.budget.clock() - began
-            if task.budget.counted:
-                used = _work(solver) / WORK_PER_STEP
-            if verdict == z3.unsat:
-                bound = best
-                break
-            if verdict != z3.sat:
-                break
-            values = _values(solver.model(), variables)
-            best = total(task.metric, values)
-            task.offer(values)
-        return Outcome(bound, used)
+def maximise(program: LinearProgram, metric: Terms, start: Values, budget: Budget, offer: Offer) -> Outcome:
+    """Maximise the sum, as `LinearProgram.maximise` does, by Z3's linear arithmetic over the integers."""
+    began = budget.clock()
+    solver, variables = _model(program)
+    solver.set("random_seed", budget.seed)
+    best, used = _total(metric, start), 0.0
+    bound = None
+    while used < budget.limit_s:
+        solver.add(_sum(variables, metric) > best)
+        _limit(solver, budget, used)
+        verdict = solver.check()
+        used = budget.clock() - began
+        if budget.counted:
+            used = _work(solver) / WORK_PER_STEP
+        if verdict == z3.unsat:
+            bound = best
+            break
+        if verdict != z3.sat:
+            break
+        values = _values(solver.model(), variables)
+        best = _total(metric, values)
+        offer(values)
+    return Outcome(bound, used)
 
 
 def _model(program: LinearProgram) -> tuple[z3.Solver, list[z3.ArithRef]]:
@@ -64,17 +55,21 @@ def _model(program: LinearProgram) -> tuple[z3.Solver, list[z3.ArithRef]]:
     variables = [z3.Int(f"x{number}", ctx=context) for number in range(len(program.upper))]
     for variable, upper in zip(variables, program.upper, strict=True):
         solver.add(variable >= 0, variable <= upper)
-    for row in program.rows:
-        load = _sum(variables, row.terms)
-        solver.add(load <= row.upper)
-        if row.lower is not None:
-            solver.add(load >= row.lower)
+    for terms, lower, upper in rows_of(program):
+        load = _sum(variables, terms)
+        solver.add(load <= upper)
+        if lower is not None:
+            solver.add(load >= lower)
     return solver, variables
 
 
 def _sum(variables: list[z3.ArithRef], terms: Terms) -> z3.ArithRef:
     context = variables[0].ctx
     return z3.Sum([z3.IntVal(0, ctx=context), *(coefficient * variables[variable] for variable, coefficient in terms)])
+
+
+def _total(terms: Terms, values: Values) -> int:
+    return sum(coefficient * values[variable] for variable, coefficient in terms)
 
 
 def _limit(solver: z3.Solver, budget: Budget, used: float) -> None:
@@ -98,9 +93,9 @@ def _values(model: z3.ModelRef, variables: list[z3.ArithRef]) -> list[int]:
 
 def z3_items() -> LinearStrategy:
     """Return the strategy without the thesis's rows; needs ``z3-solver``."""
-    return LinearStrategy(ItemFormulation, Z3())
+    return LinearStrategy(ItemFormulation, maximise)
 
 
 def z3_symmetry() -> LinearStrategy:
     """Return the strategy with them."""
-    return LinearStrategy(SymmetryFormulation, Z3(), FLAW)
+    return LinearStrategy(SymmetryFormulation, maximise, FLAW)

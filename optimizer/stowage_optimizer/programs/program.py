@@ -4,50 +4,59 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from ortools.sat.python import cp_model
+
 from stowage_optimizer.bounds.question import Phase
+from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.problem import NOWHERE
+from stowage_optimizer.programs.solver import Offer, Outcome, Values, run_cp_sat
 
 Terms = Sequence[tuple[int, int]]
 """A sum: pairs of variable and coefficient."""
 
-Values = Sequence[int]
-"""One value a variable."""
 
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A sum and its limits, both inclusive; a lower limit of None is none."""
-
-    terms: Terms
-    lower: int | None
-    upper: int
-
-
-@dataclass(slots=True)
 class LinearProgram:
-    """Integer variables from 0 to ``upper``, and rows that they must meet."""
+    """Integer variables from 0 to ``upper``, and rows that they must meet, as a model of CP-SAT."""
 
-    upper: list[int] = field(default_factory=list)
-    rows: list[Row] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.model = cp_model.CpModel()
+        self.upper: list[int] = []
+        self._variables: list[cp_model.IntVar] = []
 
     def variable(self, upper: int = 1) -> int:
         """Return a new variable with values from 0 to ``upper``."""
+        self._variables.append(self.model.new_int_var(0, upper, ""))
         self.upper.append(upper)
         return len(self.upper) - 1
 
     def at_most(self, terms: Terms, limit: int) -> None:
         """Keep the sum of ``terms`` at ``limit`` or below."""
-        self.rows.append(Row(terms, None, limit))
+        self.model.add(self._sum(terms) <= limit)
 
     def between(self, terms: Terms, lower: int, upper: int) -> None:
         """Keep the sum of ``terms`` from ``lower`` to ``upper``."""
-        self.rows.append(Row(terms, lower, upper))
+        self.model.add_linear_constraint(self._sum(terms), lower, upper)
 
+    def maximise(self, metric: Terms, start: Values, budget: Budget, offer: Offer) -> Outcome:
+        """Maximise the sum of ``metric`` from ``start`` on, which meets every row.
 
-def total(terms: Terms, values: Values) -> int:
-    """Return the sum of ``terms`` at ``values``."""
-    return sum(coefficient * values[variable] for variable, coefficient in terms)
+        Raises
+        ------
+        SolverContradictionError
+            The solver denies that the start is possible.
+        """
+        began = budget.clock()
+        self.model.clear_hints()  # type: ignore[no-untyped-call]
+        for variable, value in zip(self._variables, start, strict=True):
+            self.model.add_hint(variable, value)
+        self.model.maximize(self._sum(metric))
+        return run_cp_sat(self.model, self._variables, offer, budget, name="CP-SAT", began=began)
+
+    def _sum(self, terms: Terms) -> cp_model.LinearExpr:
+        return cp_model.LinearExpr.weighted_sum(
+            [self._variables[variable] for variable, _ in terms], [coefficient for _, coefficient in terms]
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,8 @@ import numpy as np
 from stowage_optimizer.model.packing import Allowance, Assignment, Disrupted, Packing
 from stowage_optimizer.model.relations import NO_DOMAIN, Relations, Rules, Spread, Tally
 from stowage_optimizer.programs.counts import CountFormulation, Kind
-from stowage_optimizer.programs.program import LinearProgram, Terms, Values
+from stowage_optimizer.programs.program import LinearProgram, Terms
+from stowage_optimizer.programs.solver import Values
 
 NOWHERE = -2
 """A domain without pods, that counts where there are too few others."""

@@ -1,40 +1,23 @@
-"""What the loop over the tiers needs of a solver, and CP-SAT as one."""
+"""CP-SAT within a budget."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from ortools.sat.python import cp_model
 
 from stowage_optimizer.bounds.proofs import round_bound
 from stowage_optimizer.errors import OptimizerError
 from stowage_optimizer.model.budget import Budget
-from stowage_optimizer.programs.program import LinearProgram, Terms, Values
+
+Values = Sequence[int]
+"""One value a variable."""
+
+Offer = Callable[[Values], None]
+"""Called with each better solution, at the latest with the last."""
 
 CP_SAT_STEPS = 0.25
 """Deterministic steps of CP-SAT in one of ours. One of its own took between 0.4 and
 1.1 s (2 busy cores, 8 to 32 nodes), so that the wall-clock kill stays far off."""
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """What a solver is to maximise.
-
-    Parameters
-    ----------
-    program, metric
-        The sum, and what bounds it.
-    start
-        Values to start from, which meet every row.
-    offer
-        Called with each better solution, at the latest with the last.
-    """
-
-    program: LinearProgram
-    metric: Terms
-    start: Values
-    budget: Budget
-    offer: Callable[[Values], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,30 +36,6 @@ class Outcome:
     spent: float
 
 
-class Backend(Protocol):
-    """Solves integer programs."""
-
-    @property
-    def name(self) -> str:
-        """How the solver is called."""
-        ...
-
-    @property
-    def flaw(self) -> str:
-        """Why its bounds are no proofs, as the end of a sentence; empty if they are."""
-        ...
-
-    def maximise(self, task: Task) -> Outcome:
-        """Maximise the sum of ``task``, and offer each better solution.
-
-        Raises
-        ------
-        SolverContradictionError
-            The solver denies that the start is possible.
-        """
-        ...
-
-
 class SolverContradictionError(OptimizerError):
     """The solver denies what is known to be possible."""
 
@@ -89,31 +48,8 @@ class SolverContradictionError(OptimizerError):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class CpSat:
-    """CP-SAT; its bounds are integers and count as proofs."""
-
-    name: str = "CP-SAT"
-    flaw: str = ""
-
-    def maximise(self, task: Task) -> Outcome:
-        """Maximise the sum; see `Backend.maximise`."""
-        began = task.budget.clock()
-        model, variables = _model(task.program)
-        for variable, value in zip(variables, task.start, strict=True):
-            model.add_hint(variable, value)
-        model.maximize(_sum(variables, task.metric))
-        return run_cp_sat(model, variables, task.offer, task.budget, name=self.name, began=began)
-
-
 def run_cp_sat(
-    model: cp_model.CpModel,
-    variables: list[cp_model.IntVar],
-    offer: Callable[[Values], None],
-    budget: Budget,
-    *,
-    name: str,
-    began: float,
+    model: cp_model.CpModel, variables: list[cp_model.IntVar], offer: Offer, budget: Budget, *, name: str, began: float
 ) -> Outcome:
     """Solve ``model``, and offer the values of ``variables`` in each better solution.
 
@@ -142,24 +78,6 @@ def run_cp_sat(
     return Outcome(bound, budget.clock() - began)
 
 
-def _model(program: LinearProgram) -> tuple[cp_model.CpModel, list[cp_model.IntVar]]:
-    model = cp_model.CpModel()
-    variables = [model.new_int_var(0, upper, "") for upper in program.upper]
-    for row in program.rows:
-        load = _sum(variables, row.terms)
-        if row.lower is None:
-            model.add(load <= row.upper)
-        else:
-            model.add_linear_constraint(load, row.lower, row.upper)
-    return model, variables
-
-
-def _sum(variables: list[cp_model.IntVar], terms: Terms) -> cp_model.LinearExpr:
-    return cp_model.LinearExpr.weighted_sum(
-        [variables[variable] for variable, _ in terms], [coefficient for _, coefficient in terms]
-    )
-
-
 def _configure(solver: cp_model.CpSolver, budget: Budget) -> None:
     """Set the limits, and keep presolve from losing hints and solutions."""
     parameters = solver.parameters
@@ -182,7 +100,7 @@ def _configure(solver: cp_model.CpSolver, budget: Budget) -> None:
 class _Listener(cp_model.CpSolverSolutionCallback):
     """Offers each solution as it is found."""
 
-    def __init__(self, variables: list[cp_model.IntVar], offer: Callable[[Values], None]) -> None:
+    def __init__(self, variables: list[cp_model.IntVar], offer: Offer) -> None:
         super().__init__()
         self._variables = variables
         self._offer = offer

@@ -14,8 +14,11 @@ from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.budget import HALF, SHORTEST_SOLVE_S, Budget, TimeSplit
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Packing
-from stowage_optimizer.programs.program import STAY, Formulation, Values, running_items
-from stowage_optimizer.programs.solver import Backend, Outcome, SolverContradictionError, Task
+from stowage_optimizer.programs.program import STAY, Formulation, LinearProgram, Terms, running_items
+from stowage_optimizer.programs.solver import Offer, Outcome, SolverContradictionError, Values
+
+Maximise = Callable[[LinearProgram, Terms, Values, Budget, Offer], Outcome]
+"""A solver, as `LinearProgram.maximise` is one."""
 
 BUILT_PER_S = 50_000
 """Variables written down in a second, at the least. A program that would take longer
@@ -129,7 +132,7 @@ class LinearLoop(TierLoop):
     """The loop over integer programs, one for each tier and those above."""
 
     formulate: type[Formulation]
-    backend: Backend
+    solve: Maximise = LinearProgram.maximise
     _held: list[tuple[Phase, int, int, int]] = field(init=False, default_factory=list)
     _formulation: Formulation | None = field(init=False, default=None)
 
@@ -146,15 +149,10 @@ class LinearLoop(TierLoop):
         formulation = self._built(tier)
         if not self.budget.counted:
             amount -= self.budget.clock() - began
-        task = Task(
-            formulation.program,
-            formulation.metric(phase, tier),
-            start=formulation.values(self.incumbent.assignment),
-            budget=self.budget.for_solver(amount),
-            offer=self._offering(formulation),
-        )
+        metric, start = formulation.metric(phase, tier), formulation.values(self.incumbent.assignment)
+        budget, offer = self.budget.for_solver(amount), self._offering(formulation)
         try:
-            return self.backend.maximise(task)
+            return self.solve(formulation.program, metric, start, budget, offer)
         except SolverContradictionError:
             if not self.flaw:
                 raise

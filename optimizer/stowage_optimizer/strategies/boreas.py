@@ -19,9 +19,9 @@ from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.solution import Publish, Solution
-from stowage_optimizer.programs.program import Terms, Values
+from stowage_optimizer.programs.program import Terms
 from stowage_optimizer.programs.relations import RelatedFormulation
-from stowage_optimizer.programs.solver import CpSat, Task
+from stowage_optimizer.programs.solver import Values
 from stowage_optimizer.strategies.first_fit_decreasing import filled
 
 BATCH_PODS = 99
@@ -111,4 +111,4 @@ def _solve(best: _Best, budget: Budget, *, whole: bool) -> None:
     def take(values: Values) -> None:
         best.take(formulation.read(values, best.assignment))
 
-    CpSat().maximise(Task(formulation.program, metric, start, budget, offer=take))
+    formulation.program.maximise(metric, start, budget, offer=take)

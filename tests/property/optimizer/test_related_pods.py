@@ -12,8 +12,8 @@ from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.programs.counts import CountFormulation
-from stowage_optimizer.programs.program import Row, total
 from stowage_optimizer.programs.relations import RelatedFormulation, by_class
+from stowage_strategies.linear import rows_of
 from tests.differential.related_pods import crowded_pods
 
 TRIES = 150
@@ -40,12 +40,13 @@ def as_assignment(packing: Packing, where: Where) -> Assignment:
     return tuple(number.get(where[item.pod_uid]) for item in items_of(packing))
 
 
-def unmet(packing: Packing, assignment: Assignment, tiers: int) -> list[Row]:
+def unmet(packing: Packing, assignment: Assignment, tiers: int) -> list[object]:
     """Return which of the rows about relations ``assignment`` does not meet."""
     formulation = RelatedFormulation(packing, tiers)
     values = formulation.values(assignment)
-    others = len(CountFormulation(by_class(packing)[0], tiers).program.rows)
-    return [row for row in formulation.program.rows[others:] if total(row.terms, values) > row.upper]
+    others = len(list(rows_of(CountFormulation(by_class(packing)[0], tiers).program)))
+    rows = list(rows_of(formulation.program))[others:]
+    return [row for row in rows if sum(times * values[variable] for variable, times in row[0]) > row[2]]
 
 
 @pytest.mark.parametrize("first", range(0, 30, 10))

@@ -14,8 +14,8 @@ import numpy as np
 from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Assignment, Disrupted, Packing
 from stowage_optimizer.model.problem import Ints, Problem
-from stowage_optimizer.programs.program import LinearProgram, Values
-from stowage_optimizer.programs.solver import CpSat, Task
+from stowage_optimizer.programs.program import LinearProgram
+from stowage_optimizer.programs.solver import Values
 from stowage_optimizer.search.search_arrays import load_of
 from stowage_optimizer.stages.consolidate.nodes import Costs, nodes_in_use
 from stowage_optimizer.stages.consolidate.program import EXACT
@@ -57,8 +57,7 @@ def least_cost_within(packing: Packing, others: frozenset[int], costs: Costs, bu
     metric = [(at, costs.of[node]) for node, at in emptied.items()]
     metric += [(at, -costs.of[node]) for node, at in opened.items()]
     start = [0] * len(program.upper)
-    task = Task(program, metric, start, budget, offer=lambda _: None)
-    bound = CpSat().maximise(task).bound
+    bound = program.maximise(metric, start, budget, offer=lambda _: None).bound
     return 0 if bound is None else costs.total(used) - bound
 
 
@@ -95,7 +94,6 @@ class ChosenNodes:
     packing: Packing
     others: frozenset[int]
     costs: Costs
-    solver: CpSat
     assignment: Assignment
     _program: LinearProgram = field(init=False, default_factory=LinearProgram)
     _kind: Ints = field(init=False)
@@ -127,8 +125,7 @@ class ChosenNodes:
         costs, pods = self.costs.of, len(self.packing.current)
         weight = pods + 1 if sum(costs) * (pods + 1) < EXACT else 1
         metric = [(at, weight * costs[node] - len(self._items[node])) for node, at in self._emptied.items()]
-        task = Task(self._program, metric, self._values(self.assignment), budget, self._take)
-        self.solver.maximise(task)
+        self._program.maximise(metric, self._values(self.assignment), budget, self._take)
 
     def _add_receiver(self, node: int, kinds: Ints, count: Ints, free: Ints) -> None:
         """Add how many of each kind may come to a node, unless it is emptied."""

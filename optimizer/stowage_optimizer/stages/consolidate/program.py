@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Assignment, Packing
-from stowage_optimizer.programs.program import STAY, Terms, Values
+from stowage_optimizer.programs.program import STAY, Terms
 from stowage_optimizer.programs.relations import RelatedFormulation
-from stowage_optimizer.programs.solver import CpSat, Task
+from stowage_optimizer.programs.solver import Values
 from stowage_optimizer.stages.consolidate.nodes import Costs, nodes_in_use
 
 MOVED = 2
@@ -31,7 +31,6 @@ class LeastCost:
     packing: Packing
     others: frozenset[int]
     costs: Costs
-    solver: CpSat
     assignment: Assignment
     _formulation: RelatedFormulation = field(init=False)
     _stability: Terms = field(init=False)
@@ -81,5 +80,4 @@ class LeastCost:
         def take(values: Values) -> None:
             self.assignment = self._formulation.read(values, self.assignment)
 
-        task = Task(self._formulation.program, metric, start, budget, offer=take)
-        return self.solver.maximise(task).bound
+        return self._formulation.program.maximise(metric, start, budget, offer=take).bound

@@ -24,7 +24,6 @@ from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.problem import Flags, Problem
 from stowage_optimizer.model.solution import NodesInUse, Publish, Solution
 from stowage_optimizer.programs.relations import RelatedFormulation
-from stowage_optimizer.programs.solver import CpSat
 from stowage_optimizer.programs.tiers import BUILT_PER_S
 from stowage_optimizer.search.search_arrays import overcommitted
 from stowage_optimizer.stages.consolidate.choosing import ChosenNodes, least_cost_within
@@ -152,7 +151,7 @@ class _Run:
             self._fewest = max(self._fewest, fewest)
         if ChosenNodes.variables(self._packing) > MOST_VARIABLES or self._proved():
             return
-        program = ChosenNodes(self._packing, self._others, self._costs, CpSat(), self._assignment)
+        program = ChosenNodes(self._packing, self._others, self._costs, self._assignment)
         program.choose(self.budget.for_solver(share))
         self._take(program.assignment)
 
@@ -190,7 +189,7 @@ class _Run:
         """Find the best there is in time, unless it is known to be found."""
         if self._proved() or not self._may_build():
             return
-        program = LeastCost(self._packing, self._others, self._costs, CpSat(), self._assignment)
+        program = LeastCost(self._packing, self._others, self._costs, self._assignment)
         limit, moves, given = 0, 0, 0
         if self.budget.left_s() > SHORTEST_SOLVE_S:
             limit = program.least_cost(self._part(0.5), self._limit)

@@ -16,7 +16,6 @@ from stowage_optimizer.model.objective import score
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.solution import Solution
 from stowage_optimizer.programs.relations import RelatedFormulation
-from stowage_optimizer.programs.solver import CpSat
 from stowage_optimizer.programs.tiers import LinearLoop
 
 MOST_PAIRS = 20_000
@@ -64,7 +63,7 @@ def improved(packing: Packing, assignment: Assignment, proved: int, budget: Budg
             known.kept = reached.kept
     incumbent = _Settled(packing, bounds, budget.policy, lambda _solution: None)
     incumbent.assignment, incumbent.score = assignment, value
-    LinearLoop(packing, budget, incumbent, bounds, "", TRIVIAL, RelatedFormulation, CpSat()).run()
+    LinearLoop(packing, budget, incumbent, bounds, "", TRIVIAL, RelatedFormulation).run()
     incumbent.bounds = [
         _with_proofs(mine, trivial) for mine, trivial in zip(bounds, trivial_bounds(packing), strict=True)
     ]

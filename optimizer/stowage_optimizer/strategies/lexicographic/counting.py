@@ -7,8 +7,8 @@ from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.objective import Score
 from stowage_optimizer.model.packing import as_assignment, as_nodes
 from stowage_optimizer.programs.counts import CountFormulation
-from stowage_optimizer.programs.program import STAY, Values, running_items
-from stowage_optimizer.programs.solver import CpSat, Task
+from stowage_optimizer.programs.program import STAY, running_items
+from stowage_optimizer.programs.solver import Values
 from stowage_optimizer.strategies.lexicographic.attempt_context import AttemptContext, OpenPhase
 
 SHORTEST_S = 0.02
@@ -52,14 +52,8 @@ def counted(context: AttemptContext, phase: OpenPhase, seconds: float) -> tuple[
 
     if not budget.counted:
         seconds -= budget.clock() - started
-    task = Task(
-        counts.program,
-        counts.metric(phase.phase, phase.tier),
-        start=counts.values(assignment),
-        budget=budget.for_solver(seconds),
-        offer=offer,
-    )
-    outcome = CpSat().maximise(task)
+    metric, start = counts.metric(phase.phase, phase.tier), counts.values(assignment)
+    outcome = counts.program.maximise(metric, start, budget.for_solver(seconds), offer)
     limit = outcome.bound
     if limit is not None and phase.phase is Phase.DISRUPT:
         limit = STAY * running_items(context.packing, phase.tier) - limit
