@@ -55,7 +55,7 @@ const (
 
 // Answer stores the instance as it is, and gives the running scheduler's verdict on each plan.
 func (s *Simulator) Answer(ctx context.Context, question Question) (Answer, error) {
-	r, err := s.start(ctx, question.Instance, newReplacements(false))
+	r, err := s.start(ctx, question.Instance, nil)
 	if err != nil {
 		return Answer{}, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -150,6 +151,25 @@ func (a *api) Update(
 	return a.counted(gvr, object, func() error {
 		return a.ObjectTracker.Update(gvr, object, namespace, options...)
 	})
+}
+
+// put has the object take the place of the one of its name, whose UID it gets, if there is one.
+func (a *api) put(gvr schema.GroupVersionResource, object runtime.Object) error {
+	now, err := meta.Accessor(object)
+	if err != nil {
+		return err
+	}
+	before, err := a.Get(gvr, now.GetNamespace(), now.GetName())
+	if apierrors.IsNotFound(err) {
+		return a.Create(gvr, object, now.GetNamespace())
+	}
+	if err != nil {
+		return err
+	}
+	if was, err := meta.Accessor(before); err == nil && was.GetUID() != "" {
+		now.SetUID(was.GetUID())
+	}
+	return a.Update(gvr, object, now.GetNamespace())
 }
 
 // Patch replaces an object by its patched form and counts its event.

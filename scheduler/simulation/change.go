@@ -1,13 +1,11 @@
 package simulation
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
 )
 
@@ -70,7 +68,7 @@ func (r *run) change(changes []Change, after int) error {
 func (r *run) apply(change *Change) error {
 	switch {
 	case change.Node != nil:
-		return r.replaceNode(change.Node.DeepCopy())
+		return r.putNode(change.Node.DeepCopy())
 	case change.NodeGone != "":
 		return r.api.remove(nodeResource, "", change.NodeGone)
 	default:
@@ -83,21 +81,13 @@ func (r *run) apply(change *Change) error {
 	}
 }
 
-func (r *run) replaceNode(node *v1.Node) error {
-	before, err := r.api.Get(nodeResource, "", node.Name)
-	if apierrors.IsNotFound(err) {
-		return r.addNode(node)
-	}
-	if err != nil {
+// putNode has the node take the place of the node of its name, or join the others.
+func (r *run) putNode(node *v1.Node) error {
+	corev1.SetObjectDefaults_Node(node)
+	if err := r.api.put(nodeResource, node); err != nil {
 		return err
 	}
-	old, ok := before.(*v1.Node)
-	if !ok {
-		return errors.New("the API keeps something else as a node")
-	}
-	corev1.SetObjectDefaults_Node(node)
-	node.UID = old.UID
-	return r.api.Update(nodeResource, node, "")
+	return r.api.nodes.wait(r.ctx)
 }
 
 // victims are the pods that preemption has removed, in that order, until they are taken.
@@ -120,66 +110,10 @@ func (v *victims) take() []*v1.Pod {
 	return taken
 }
 
-// replacements knows which pod of the instance each replacement belongs to, and the last replacement of each pod.
-type replacements struct {
-	// none come back.
-	none     bool
-	original map[string]string
-	last     map[string]string
-	made     map[string]int
-}
-
-func newReplacements(asked bool) *replacements {
-	return &replacements{
-		none: !asked, original: map[string]string{}, last: map[string]string{}, made: map[string]int{}}
-}
-
-func (r *replacements) bound(*v1.Pod) {}
-
-// of returns the key of the last replacement of the pod with that key, or the key itself if it was never replaced.
-func (r *replacements) of(key string) string {
-	if last, replaced := r.last[key]; replaced {
-		return last
-	}
-	return key
-}
-
-// replace returns a pod as the victim was when it arrived, under a name that says which pod it replaces.
-func (r *replacements) replace(victim *v1.Pod) *v1.Pod {
-	if r.none {
-		return nil
-	}
-	original, again := r.original[key(victim)]
-	if !again {
-		original = key(victim)
-	}
-	r.made[original]++
-	_, name := splitKey(original)
-	pod := comeAgain(victim, name, r.made[original])
-	r.original[key(pod)], r.last[original] = original, key(pod)
-	return pod
-}
-
-// comeAgain returns a pod as the victim was when it arrived, and its name says which it replaces, and as which time.
-func comeAgain(victim *v1.Pod, original string, time int) *v1.Pod {
-	pod := &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace:       victim.Namespace,
-			Name:            fmt.Sprintf("%s-again-%d", original, time),
-			Labels:          victim.Labels,
-			Annotations:     victim.Annotations,
-			OwnerReferences: victim.OwnerReferences,
-		},
-		Spec: *victim.Spec.DeepCopy(),
-	}
-	pod.Spec.NodeName = ""
-	return pod
-}
-
 // replace replaces the preempted pods, as their controllers would, and reports whether there were any.
 func (r *run) replace() (replaced bool, err error) {
 	for _, victim := range r.api.preempted.take() {
-		pod := r.follower.replace(victim)
+		pod := r.lives.replace(victim, howPreempted)
 		if pod == nil {
 			continue
 		}

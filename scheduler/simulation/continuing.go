@@ -93,6 +93,7 @@ func (r *run) continueWith(seen *snapshot.Snapshot, pods []v1.Pod, limit time.Du
 	began := time.Now()
 	t := &turns{run: r, seen: seen, until: began.Add(limit), stuck: map[string]types.UID{},
 		behind: map[string][]*v1.Pod{}, found: Continued{Placements: map[string]string{}, Reasons: map[string]string{}}}
+	r.note, r.leave = t.note, t.giveUp
 	waiting, err := t.takeAll(pods)
 	if err != nil {
 		return nil, err
@@ -178,7 +179,7 @@ func (t *turns) try(pods ...*v1.Pod) error {
 		t.run.scheduler.SchedulingQueue.Add(t.run.ctx, pod)
 		t.stuck[t.class(pod)] = pod.UID
 	}
-	if err := t.settle(); err != nil {
+	if err := t.run.settle(); err != nil {
 		return err
 	}
 	for len(t.bound) > 0 {
@@ -199,47 +200,15 @@ func (t *turns) try(pods ...*v1.Pod) error {
 	return nil
 }
 
-// settle tries what is in the queue until it is empty. The scheduler puts pods back into it when its hints say that a
-// pod that was bound may have made room for them.
-func (t *turns) settle() error {
-	retried := false
-	for attempts := 0; ; attempts++ {
-		if err := t.run.api.pods.wait(t.run.ctx); err != nil {
-			return err
-		}
-		waiting := len(t.run.queued())
-		if waiting == 0 && !retried && t.run.endBackOff() {
-			retried = true
-			continue
-		}
-		if waiting == 0 {
-			return nil
-		}
-		if attempts > attemptsPerPod*(1+waiting+len(t.stuck)) {
-			t.giveUp(fmt.Sprintf("tried %d times in vain: some plugin wakes pods without end", attempts))
-			return nil
-		}
-		ended, err := t.run.attemptOne()
-		if err != nil {
-			return err
-		}
-		for _, one := range ended {
-			if t.note(one) {
-				attempts, retried = 0, false
-			}
-		}
-	}
-}
-
 // note keeps what became of a pod, and says whether it was bound.
-func (t *turns) note(ended outcome) (bound bool) {
+func (t *turns) note(ended outcome) (bound bool, err error) {
 	pod := ended.pod
 	if pod.Spec.NodeName != "" {
 		t.found.Placements[key(pod)] = pod.Spec.NodeName
 		t.found.Awaiting = append(t.found.Awaiting, t.run.awaiting(pod)...)
 		delete(t.found.Reasons, key(pod))
 		t.bound = append(t.bound, pod)
-		return true
+		return true, nil
 	}
 	t.found.Reasons[key(pod)] = ended.reason
 	if ended.err != nil {
@@ -247,15 +216,14 @@ func (t *turns) note(ended outcome) (bound bool) {
 		t.found.Reasons[key(pod)] = ended.err.Error()
 		minor.Delete(t.run.scheduler.SchedulingQueue, klog.Background(), pod)
 	}
-	return false
+	return false, nil
 }
 
-// giveUp takes those out of the queue that would be tried without end.
-func (t *turns) giveUp(reason string) {
-	for _, pod := range t.run.queued() {
-		t.found.Reasons[key(pod)] = reason
-		minor.Delete(t.run.scheduler.SchedulingQueue, klog.Background(), pod)
-	}
+// giveUp takes a pod out of the queue that would be tried without end.
+func (t *turns) giveUp(pod *v1.Pod, reason error) error {
+	t.found.Reasons[key(pod)] = reason.Error()
+	minor.Delete(t.run.scheduler.SchedulingQueue, klog.Background(), pod)
+	return nil
 }
 
 func uidOf(pod *v1.Pod) types.UID {

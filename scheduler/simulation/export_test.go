@@ -13,7 +13,7 @@ var KindsOfAnyMinor = kindsOfAnyMinor
 
 // Listed are the resources that scheduler and plugin list when they are asked about plans that may move pods of Jobs.
 func (s *Simulator) Listed(ctx context.Context) (sets.Set[schema.GroupVersionResource], error) {
-	r, err := s.start(ctx, Instance{}, newReplacements(false))
+	r, err := s.start(ctx, Instance{}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (s *Simulator) Listed(ctx context.Context) (sets.Set[schema.GroupVersionRes
 
 // AttemptWithoutPods lets the scheduler wait for a pod of which there is none.
 func (s *Simulator) AttemptWithoutPods(ctx context.Context) error {
-	r, err := s.start(ctx, Instance{}, newReplacements(false))
+	r, err := s.start(ctx, Instance{}, nil)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -110,7 +109,7 @@ func (v *virtualTime) exchange(pod, how string) (*v1.Pod, error) {
 	if err := v.api.pods.wait(v.ctx); err != nil {
 		return nil, err
 	}
-	again := v.lives.replaceAfter(object.(*v1.Pod), how)
+	again := v.lives.replace(object.(*v1.Pod), how)
 	if again == nil {
 		return nil, nil
 	}
@@ -127,18 +126,7 @@ func (v *virtualTime) put(object *Object, resource schema.GroupVersionResource) 
 }
 
 func (v *virtualTime) replace(resource schema.GroupVersionResource, object runtime.Object) error {
-	accessor, err := meta.Accessor(object)
-	if err != nil {
-		return err
-	}
-	_, err = v.api.Get(resource, accessor.GetNamespace(), accessor.GetName())
-	switch {
-	case err == nil:
-		err = v.api.Update(resource, object, accessor.GetNamespace())
-	case apierrors.IsNotFound(err):
-		err = v.api.Create(resource, object, accessor.GetNamespace())
-	}
-	if err != nil {
+	if err := v.api.put(resource, object); err != nil {
 		return err
 	}
 	return v.api.counters[resource].wait(v.ctx)

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"container/heap"
 	"strconv"
 
@@ -34,14 +35,17 @@ func (v *virtualTime) set(settings *Settings) {
 
 // start has a pod that has got a node be ready in time. One that was there before is ready already.
 func (v *virtualTime) start(life *Life) {
+	if lives := life.arrival.Lives; lives != nil {
+		v.later.add(&timer{at: v.lives.now + *lives, of: life, rank: endsFirst, do: func() error {
+			v.events++
+			return v.takeAway(life, life.arrival.How)
+		}})
+	}
 	if v.api.runs || life.arrival.Node != "" && life.again == 0 {
 		v.ready(life)
 		return
 	}
-	v.later.add(v.lives.now+v.settings.StartsAfter, func() error {
-		if life.Ended != nil {
-			return nil
-		}
+	v.later.add(&timer{at: v.lives.now + v.settings.StartsAfter, of: life, do: func() error {
 		namespace, name := splitKey(life.Pod)
 		object, err := v.api.Get(podResource, namespace, name)
 		if err != nil {
@@ -51,7 +55,7 @@ func (v *virtualTime) start(life *Life) {
 		v.api.run(pod)
 		v.ready(life)
 		return v.api.Update(podResource, pod, namespace)
-	})
+	}})
 }
 
 func (v *virtualTime) ready(life *Life) {
@@ -65,7 +69,7 @@ func (v *virtualTime) noteEmptied(node *v1.Node) {
 	if after == nil || plan == "" {
 		return
 	}
-	v.later.add(v.lives.now+*after, func() error {
+	v.later.add(&timer{at: v.lives.now + *after, do: func() error {
 		object, err := v.api.Get(nodeResource, "", node.Name)
 		if apierrors.IsNotFound(err) {
 			return nil
@@ -84,7 +88,7 @@ func (v *virtualTime) noteEmptied(node *v1.Node) {
 			return err
 		}
 		return v.out.now(map[string]GoneNode{"nodeGone": gone})
-	})
+	}})
 }
 
 // isInUse says whether pods are on a node that would not go with it.
@@ -97,56 +101,52 @@ func (v *virtualTime) isInUse(node string) bool {
 	return false
 }
 
+// endsFirst is the rank of the ends of pods.
+const endsFirst = -1
+
 // timer is something that happens later.
 type timer struct {
 	at float64
-	// number tells those of one time apart.
-	number int
-	do     func() error
+	// rank and number tell those of one time apart: pods end first.
+	rank, number int
+	// of is the pod that it is about; when that is gone, nothing happens. It may be nil.
+	of *Life
+	do func() error
 }
 
 // timers is a heap.
 type timers struct {
-	waiting timerHeap
+	waiting []*timer
 	made    int
 }
 
-func (t *timers) add(at float64, do func() error) {
+func (t *timers) add(one *timer) {
 	t.made++
-	heap.Push(&t.waiting, &timer{at, t.made, do})
-}
-
-// next is when the first is due, or until if that is earlier.
-func (t *timers) next(until float64) float64 {
-	if len(t.waiting) == 0 {
-		return until
-	}
-	return min(until, t.waiting[0].at)
+	one.number = t.made
+	heap.Push(t, one)
 }
 
 // take returns the first one if it is due by then.
 func (t *timers) take(until float64) *timer {
-	if len(t.waiting) == 0 || t.waiting[0].at > until {
-		return nil
+	for len(t.waiting) > 0 && t.waiting[0].at <= until {
+		if first := heap.Pop(t).(*timer); first.of == nil || first.of.Ended == nil {
+			return first
+		}
 	}
-	return heap.Pop(&t.waiting).(*timer)
+	return nil
 }
 
-type timerHeap []*timer
-
-func (h timerHeap) Len() int { return len(h) }
-func (h timerHeap) Less(i, j int) bool {
-	if h[i].at != h[j].at {
-		return h[i].at < h[j].at
-	}
-	return h[i].number < h[j].number
+func (t *timers) Len() int { return len(t.waiting) }
+func (t *timers) Less(i, j int) bool {
+	a, b := t.waiting[i], t.waiting[j]
+	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.rank, b.rank), cmp.Compare(a.number, b.number)) < 0
 }
-func (h timerHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *timerHeap) Push(one any) { *h = append(*h, one.(*timer)) }
-func (h *timerHeap) Pop() any {
-	last := len(*h) - 1
-	one := (*h)[last]
-	(*h)[last] = nil
-	*h = (*h)[:last]
+func (t *timers) Swap(i, j int) { t.waiting[i], t.waiting[j] = t.waiting[j], t.waiting[i] }
+func (t *timers) Push(one any)  { t.waiting = append(t.waiting, one.(*timer)) }
+func (t *timers) Pop() any {
+	last := len(t.waiting) - 1
+	one := t.waiting[last]
+	t.waiting[last] = nil
+	t.waiting = t.waiting[:last]
 	return one
 }

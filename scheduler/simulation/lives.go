@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"container/heap"
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
@@ -44,12 +43,12 @@ type Life struct {
 	ready bool
 }
 
-// lives are the pods that are there, and when they end.
+// lives are the pods that are there, and whose owners make the next one when one has been preempted. In an instance, they
+// are the replacements; nil lives have none.
 type lives struct {
 	now float64
 	// there are they by namespace/name, last is the last replacement of each recorded pod that is there.
 	there, last map[string]*Life
-	ends        endings
 	reasons     map[string]string
 	made        int
 	// tallies count the pods by namespace and sort, owned by namespace and owner; touched are the sorts whose counts have
@@ -119,33 +118,56 @@ func (l *lives) tally(life *Life) *tally {
 	return count
 }
 
+// bound is told of a pod that has got a node.
 func (l *lives) bound(pod *v1.Pod) {
+	if l == nil || l.started == nil {
+		return
+	}
 	life := l.there[key(pod)]
 	life.Node, life.Bound = pod.Spec.NodeName, ptr.To(l.now)
 	l.started(life)
-	if lives := life.arrival.Lives; lives != nil {
-		heap.Push(&l.ends, ending{at: l.now + *lives, number: l.made, life: life})
-		l.made++
-	}
 }
 
-// replace ends a pod that was preempted and returns what takes its place.
-func (l *lives) replace(victim *v1.Pod) *v1.Pod { return l.replaceAfter(victim, howPreempted) }
-
-func (l *lives) replaceAfter(victim *v1.Pod, how string) *v1.Pod {
+// replace ends a pod and returns the one that its owner makes: as the victim was when it arrived, and its name says which
+// it replaces, and as which time. It returns nil if no owner does.
+func (l *lives) replace(victim *v1.Pod, how string) *v1.Pod {
+	if l == nil {
+		return nil
+	}
 	life := l.there[key(victim)]
+	if life == nil { // a pod of an instance: all of them have an owner
+		life = &Life{Pod: key(victim), arrival: &ArrivingPod{Name: key(victim), Owner: &Owner{}}}
+		l.add(life)
+	}
 	l.end(life, how)
 	if life.arrival.Owner == nil {
 		return nil
 	}
 	_, name := splitKey(life.arrival.Name)
-	pod := comeAgain(victim, name, life.again+1)
+	pod := &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:       victim.Namespace,
+			Name:            fmt.Sprintf("%s-again-%d", name, life.again+1),
+			Labels:          victim.Labels,
+			Annotations:     victim.Annotations,
+			OwnerReferences: victim.OwnerReferences,
+		},
+		Spec:   *victim.Spec.DeepCopy(),
+		Status: v1.PodStatus{Phase: v1.PodPending},
+	}
 	l.made++
-	pod.UID = types.UID(fmt.Sprintf("%s-%d", key(pod), l.made))
-	pod.Status.Phase = v1.PodPending
+	pod.UID, pod.Spec.NodeName = types.UID(fmt.Sprintf("%s-%d", key(pod), l.made)), ""
 	l.add(&Life{Pod: key(pod), Arrived: l.now, Replaces: life.arrival.Name, Of: life.Of, arrival: life.arrival,
 		again: life.again + 1, sort: life.sort})
 	return pod
+}
+
+// lastOf is the last replacement of the pod with that key, or the key itself if it was never replaced.
+func (l *lives) lastOf(key string) string {
+	if l != nil && l.last[key] != nil {
+		return l.last[key].Pod
+	}
+	return key
 }
 
 // kind is that of the pod's template and owner. A pod with volumes or claims of its own has none.
@@ -187,44 +209,4 @@ func (l *lives) put(life *Life) {
 	if err := l.write(life); err != nil && l.broken == nil {
 		l.broken = err
 	}
-}
-
-// nextEnd returns the pod whose life is over first, if it is by then.
-func (l *lives) nextEnd(until float64) *Life {
-	for len(l.ends) > 0 && l.ends[0].at <= until {
-		first := heap.Pop(&l.ends).(ending)
-		if first.life.Ended == nil {
-			l.now = max(l.now, first.at)
-			return first.life
-		}
-	}
-	return nil
-}
-
-// ending is when a life is over, unless it has ended before.
-type ending struct {
-	at float64
-	// number tells those of one time apart.
-	number int
-	life   *Life
-}
-
-// endings is a heap.
-type endings []ending
-
-func (e endings) Len() int { return len(e) }
-func (e endings) Less(i, j int) bool {
-	if e[i].at != e[j].at {
-		return e[i].at < e[j].at
-	}
-	return e[i].number < e[j].number
-}
-func (e endings) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
-func (e *endings) Push(one any) { *e = append(*e, one.(ending)) }
-func (e *endings) Pop() any {
-	last := len(*e) - 1
-	one := (*e)[last]
-	(*e)[last] = ending{}
-	*e = (*e)[:last]
-	return one
 }

@@ -49,8 +49,12 @@ type run struct {
 	// passed is how many were not tried, because an equal one had just been.
 	passed int
 	stuck  stuck
-	// follower is told what becomes of pods, and has preempted ones come back.
-	follower follower
+	// note keeps what became of a pod and says whether it was bound; leave has one take no part that would be tried without
+	// end.
+	note  func(ended outcome) (bound bool, err error)
+	leave func(pod *v1.Pod, reason error) error
+	// lives has preempted pods come back.
+	lives *lives
 	// planning makes plans; nil without the optimiser.
 	planning *planning
 	// observed instances lose the pods that the scheduler fails on; others fail with them.
@@ -58,14 +62,6 @@ type run struct {
 	reading  Reading
 	// reasons is why each pod that was tried last had no node, by namespace/name.
 	reasons map[string]string
-}
-
-// follower follows the pods of a run.
-type follower interface {
-	// bound is told of a pod that has got a node.
-	bound(pod *v1.Pod)
-	// replace returns the pod that its controller would make for a preempted one; nil if there is none.
-	replace(victim *v1.Pod) *v1.Pod
 }
 
 // outcome is how an attempt ended for a pod: bound or unschedulable if err is nil, else a scheduler's error.
@@ -220,19 +216,11 @@ func (r *run) dismiss(pod *v1.Pod) error {
 
 func (r *run) addNodes(instance Instance) error {
 	for i := range instance.Nodes {
-		if err := r.addNode(instance.Nodes[i].DeepCopy()); err != nil {
+		if err := r.putNode(instance.Nodes[i].DeepCopy()); err != nil {
 			return fmt.Errorf("node %s: %w", instance.Nodes[i].Name, err)
 		}
 	}
 	return nil
-}
-
-func (r *run) addNode(node *v1.Node) error {
-	corev1.SetObjectDefaults_Node(node)
-	if err := r.api.Create(nodeResource, node, ""); err != nil {
-		return err
-	}
-	return r.api.nodes.wait(r.ctx)
 }
 
 func (r *run) addPod(pod *v1.Pod) error {
@@ -369,20 +357,26 @@ func (r *run) attempt() (bound bool, err error) {
 		return false, err
 	}
 	for _, one := range ended {
-		if one.err != nil {
-			err := fmt.Errorf("the attempt to place %s failed: %w", key(one.pod), one.err)
-			if err := r.leaveOut(one.pod, err); err != nil {
-				return false, err
-			}
-			continue
+		gotNode, err := r.note(one)
+		if err != nil {
+			return false, err
 		}
-		if one.pod.Spec.NodeName != "" {
-			bound = true
-			r.stuck.clear()
-			r.follower.bound(one.pod)
-		}
+		bound = bound || gotNode
 	}
 	return bound, nil
+}
+
+// noteArrival leaves the pod out that the scheduler fails on, and tells the lives of one that was bound.
+func (r *run) noteArrival(one outcome) (bound bool, err error) {
+	if one.err != nil {
+		return false, r.leave(one.pod, fmt.Errorf("the attempt to place %s failed: %w", key(one.pod), one.err))
+	}
+	if one.pod.Spec.NodeName == "" {
+		return false, nil
+	}
+	r.stuck.clear()
+	r.lives.bound(one.pod)
+	return true, nil
 }
 
 // attemptOne tries the pod or the pod group at the head of the queue and returns how that ended for each pod, by name: the
@@ -417,7 +411,7 @@ func (r *run) attemptOne() ([]outcome, error) {
 func (r *run) giveUp(attempts int) error {
 	err := fmt.Errorf("pending pods were tried %d times without any being bound; some plugin wakes them without end", attempts)
 	for _, pod := range r.queued() {
-		if err := r.leaveOut(pod, err); err != nil {
+		if err := r.leave(pod, err); err != nil {
 			return err
 		}
 	}
@@ -434,7 +428,7 @@ func (r *run) leaveOut(pod *v1.Pod, err error) error {
 }
 
 // result reads the pods' nodes from the API.
-func (r *run) result(instance Instance, replaced *replacements) (Result, error) {
+func (r *run) result(instance Instance, replaced *lives) (Result, error) {
 	result := Result{ID: instance.ID, Placements: make(map[string]string, len(instance.Pods)), Reading: r.reading}
 	leftOut := sets.New[string]()
 	for _, one := range r.reading.LeftOut {
@@ -442,7 +436,7 @@ func (r *run) result(instance Instance, replaced *replacements) (Result, error) 
 	}
 	for i := range instance.Pods {
 		pod := &instance.Pods[i]
-		current := replaced.of(key(pod))
+		current := replaced.lastOf(key(pod))
 		namespace, name := splitKey(current)
 		object, err := r.api.Get(podResource, namespace, name)
 		switch {
@@ -470,10 +464,10 @@ func (r *run) result(instance Instance, replaced *replacements) (Result, error) 
 }
 
 // reasonsOf says of the pods that have no node what kept them, if they were tried.
-func (r *run) reasonsOf(placements map[string]string, replaced *replacements) map[string]string {
+func (r *run) reasonsOf(placements map[string]string, replaced *lives) map[string]string {
 	reasons := map[string]string{}
 	for pod, node := range placements {
-		if reason := r.reasons[replaced.of(pod)]; node == "" && reason != "" {
+		if reason := r.reasons[replaced.lastOf(pod)]; node == "" && reason != "" {
 			reasons[pod] = reason
 		}
 	}

@@ -76,7 +76,7 @@ func NewInVirtualTime(
 
 // try starts a scheduler and stops it.
 func try(ctx context.Context, simulator *Simulator, instance Instance) (*Simulator, error) {
-	trial, err := simulator.start(ctx, instance, newReplacements(false))
+	trial, err := simulator.start(ctx, instance, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,10 @@ func (s *Simulator) hasOptimizer() bool {
 
 // Run fills an instance and returns where its pods are.
 func (s *Simulator) Run(ctx context.Context, instance Instance) (Result, error) {
-	replaced := newReplacements(instance.Replace)
+	var replaced *lives
+	if instance.Replace {
+		replaced = newLives(map[string]string{}, func(*Life) error { return nil })
+	}
 	run, err := s.start(ctx, instance, replaced)
 	if err != nil {
 		return Result{}, err
@@ -110,14 +113,15 @@ func (s *Simulator) Run(ctx context.Context, instance Instance) (Result, error) 
 }
 
 // start builds a scheduler for the instance and waits until it watches.
-func (s *Simulator) start(parent context.Context, instance Instance, follower follower) (*run, error) {
+func (s *Simulator) start(parent context.Context, instance Instance, lives *lives) (*run, error) {
 	r := &run{
 		clock:    testingclock.NewFakeClock(time.Unix(0, 0)),
-		follower: follower,
+		lives:    lives,
 		observed: instance.Observed,
 		reading:  Reading{LeftOut: slices.Clone(instance.LeftOut), UnknownFields: instance.UnknownFields},
 		reasons:  map[string]string{},
 	}
+	r.note, r.leave = r.noteArrival, r.leaveOut
 	r.api = newAPI(r.clock.Now, func(pod *v1.Pod) { r.report(outcome{pod: pod}) })
 	r.api.runs = instance.inVirtualTime
 	if instance.inVirtualTime && s.hasOptimizer() {

@@ -78,7 +78,7 @@ func (s *Simulator) passTime(ctx context.Context, in *bufio.Reader, out *answers
 	for _, profile := range s.configuration.Profiles {
 		schedulers = append(schedulers, profile.SchedulerName)
 	}
-	v := &virtualTime{run: r, lives: lives, timeline: newTimeline(&r.reading, schedulers), namespaces: map[string]bool{},
+	v := &virtualTime{run: r, timeline: newTimeline(&r.reading, schedulers), namespaces: map[string]bool{},
 		out: out, began: r.clock.Now(), evicted: map[string]float64{},
 		guards: map[string]map[string]*guard{}, restart: func() error { return s.restart(ctx, r) }}
 	r.api.evict, r.api.marked, lives.started = v.evictForPlan, v.noteEmptied, v.start
@@ -110,7 +110,6 @@ func (s *Simulator) passTime(ctx context.Context, in *bufio.Reader, out *answers
 // virtualTime is a run in which time passes.
 type virtualTime struct {
 	*run
-	lives      *lives
 	timeline   *timeline
 	namespaces map[string]bool
 	events     int
@@ -121,7 +120,7 @@ type virtualTime struct {
 	settings Settings
 	// began is the time of second 0.
 	began time.Time
-	// later is what happens by itself, beside the ends of lives.
+	// later is what happens by itself.
 	later timers
 	// evicted is when a replacement of each recorded pod was last evicted.
 	evicted   map[string]float64
@@ -167,8 +166,7 @@ func (v *virtualTime) happen(event *Event) error {
 	return v.tellState()
 }
 
-// passUntil has happen, in the order of their times, the ends of lives, what is due later, and the steps of what makes
-// plans.
+// passUntil has happen, in the order of their times, what is due later, and the steps of what makes plans.
 func (v *virtualTime) passUntil(at float64) error {
 	for {
 		until, planned := at, false
@@ -177,14 +175,8 @@ func (v *virtualTime) passUntil(at float64) error {
 				until, planned = due, true
 			}
 		}
-		if timer := v.later.next(until); timer < until {
-			until, planned = timer, false
-		}
 		var happens func() error
-		if life := v.lives.nextEnd(until); life != nil {
-			v.events++
-			happens = func() error { return v.takeAway(life, life.arrival.How) }
-		} else if timer := v.later.take(until); timer != nil {
+		if timer := v.later.take(until); timer != nil {
 			happens = timer.do
 			v.lives.now = max(v.lives.now, timer.at)
 		} else if planned {
@@ -243,7 +235,7 @@ func (v *virtualTime) apply(event *Event) error {
 		return v.put(&Object{event.Namespace}, namespaceResource)
 	case event.Node != nil:
 		if node := v.timeline.node(event.Node); node != nil {
-			return v.replaceNode(node)
+			return v.putNode(node)
 		}
 	case event.NodeGone != "":
 		return v.loseNode(event.NodeGone)
