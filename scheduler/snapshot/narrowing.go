@@ -15,7 +15,7 @@ func (s *Snapshot) Forbid(class, node string) {
 		return
 	}
 	s.forbidden.Insert(Pair{class, node})
-	s.aside.add(refusedPairs, 1)
+	s.omitted.add(refusedPairs, 1)
 	s.Message.ForbiddenPairs = append(s.Message.ForbiddenPairs, &contract.ForbiddenPair{ClassId: class, Node: node})
 }
 
@@ -32,7 +32,7 @@ func (s *Snapshot) Pin(uid types.UID, reason string) {
 		return
 	}
 	pod.Immovable = reason
-	s.aside.add(pinnedPods(reason), 1)
+	s.omitted.add(pinnedPods(reason), 1)
 	pod.message.Movable, pod.message.ImmovableReason = false, reason
 }
 
@@ -44,7 +44,7 @@ func (s *Snapshot) Drop(uid types.UID) {
 	}
 	delete(s.Pods, uid)
 	if !pod.Unsupported { // it is counted already
-		s.aside.addWaiting(droppedPods, pod.Object)
+		s.omitted.addWaiting(droppedPods, pod.Object)
 	}
 	if at, found := slices.BinarySearchFunc(s.Message.Pods, pod.message, compareMessages); found {
 		s.Message.Pods = slices.Delete(s.Message.Pods, at, at+1)

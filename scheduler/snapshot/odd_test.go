@@ -117,8 +117,8 @@ func TestAResourceOfADeviceClassCountsWhereEveryNodeListsIt(t *testing.T) {
 		if s.Pods["uid-other"].Unsupported {
 			t.Errorf("%s: a pod that asks for none is unsupported", name)
 		}
-		if aside := s.WaitingAside(); aside == 0 != row.counts {
-			t.Errorf("%s: a proof leaves %d waiting pods aside", name, aside)
+		if omitted := s.WaitingOmitted(); omitted == 0 != row.counts {
+			t.Errorf("%s: a proof omits %d waiting pods", name, omitted)
 		}
 	}
 }

@@ -265,8 +265,8 @@ func TestAScopeKeepsAPlanToItsNodesAndNamespaces(t *testing.T) {
 	if in.HourlyPriceMicros != 500_000 || out.HourlyPriceMicros != 0 || out.Allocatable.Pods != 0 || !s.Forbids("any", "n2") {
 		t.Errorf("the optimiser gets %v and %v", in, out)
 	}
-	if len(s.Aside()) != 0 {
-		t.Errorf("left aside %v, but the scope is the question", s.Aside())
+	if len(s.Omissions()) != 0 {
+		t.Errorf("left aside %v, but the scope is the question", s.Omissions())
 	}
 }
 

@@ -121,7 +121,7 @@ type Snapshot struct {
 	classes   map[string]*class
 	heldLines []string
 	forbidden sets.Set[Pair]
-	aside     aside
+	omitted   omitted
 }
 
 // Pending counts the pods that wait for a node.
@@ -172,7 +172,7 @@ func Build(input Input) *Snapshot {
 	}
 	fit(nodes, largestNodes)
 	s.Message.DisruptionBudgets = budgets.messages()
-	s.leaveAside(input, budgets)
+	s.noteOmissions(input, budgets)
 	return s
 }
 
@@ -184,7 +184,7 @@ func (s *Snapshot) addNodes(nodes []*v1.Node, scope Scope, cache *Cache) []*labe
 	for i, node := range nodes {
 		known := cache.ofNode(node)
 		if known.unsent {
-			s.aside.add(unsentNodes, 1)
+			s.omitted.add(unsentNodes, 1)
 		}
 		outside := !scope.hasNode(node)
 		s.Message.Nodes[i] = known.message

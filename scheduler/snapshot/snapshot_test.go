@@ -273,20 +273,20 @@ func TestWhatAProofDoesNotCoverIsCounted(t *testing.T) {
 		input snapshot.Input
 		then  func(*snapshot.Snapshot)
 		want  []string
-		// waiting are the cluster's waiting pods, aside those of them that no plan can place.
-		waiting, aside int
+		// waiting are the cluster's waiting pods, omitted those of them that no plan can place.
+		waiting, omitted int
 	}{
 		"all is there":           {waiting: 1},
 		"protected by the rules": {input: snapshot.Input{Pods: []*v1.Pod{aPod("d", "n1", ownedBy("DaemonSet"), needy), aPod("y", "n1", func(pod *v1.Pod) { pod.Status.Phase = v1.PodPending })}}, waiting: 1},
 		"a budget that is spent": {input: snapshot.Input{Budgets: []*policyv1.PodDisruptionBudget{aBudget("b", "a", 0)}}, waiting: 1},
 		"untried": {input: snapshot.Input{Untried: []*v1.Pod{aPod("u", ""), aPod("v", "", priority(7)),
 			aPod("of-another", "", func(pod *v1.Pod) { pod.Spec.SchedulerName = "other" })}},
-			want: []string{"2 waiting pods that the scheduler has yet to try"}, waiting: 3, aside: 2},
+			want: []string{"2 waiting pods that the scheduler has yet to try"}, waiting: 3, omitted: 2},
 		"unsupported": {input: snapshot.Input{Pods: []*v1.Pod{aPod("u", "", needy), aPod("r", "n1", needy)}},
 			want:    []string{"1 running pods that stay, since they need what no plan can give", "1 waiting pods that need what no plan can give"},
-			waiting: 2, aside: 1},
+			waiting: 2, omitted: 1},
 		"too large": {input: snapshot.Input{Pods: []*v1.Pod{aPod("u", "", large), aPod("r", "n1", large, ownedBy("DaemonSet"))}},
-			want: []string{"2 pods whose class could not be sent"}, waiting: 2, aside: 1},
+			want: []string{"2 pods whose class could not be sent"}, waiting: 2, omitted: 1},
 		"a node":   {input: snapshot.Input{Nodes: []*v1.Node{odd}}, want: []string{"1 nodes that could not be sent"}, waiting: 1},
 		"a budget": {input: snapshot.Input{Budgets: []*policyv1.PodDisruptionBudget{unreadable}}, want: []string{"1 disruption budgets that could not be sent"}, waiting: 1},
 		"reserved": {input: snapshot.Input{Held: map[string]resources.Vector{"n1": resources.Vector{}.WithPods(1), "n2": {}}},
@@ -303,9 +303,9 @@ func TestWhatAProofDoesNotCoverIsCounted(t *testing.T) {
 			}
 		}, want: []string{"1 pairs of pod class and node that were refused"}, waiting: 1},
 		"dropped": {then: func(s *snapshot.Snapshot) { s.Drop("uid-waits"); s.Drop("uid-waits") },
-			want: []string{"1 waiting pods that are left to another plan or to the scheduler"}, waiting: 1, aside: 1},
+			want: []string{"1 waiting pods that are left to another plan or to the scheduler"}, waiting: 1, omitted: 1},
 		"unsupported and dropped": {input: snapshot.Input{Pods: []*v1.Pod{aPod("u", "", needy)}},
-			then: func(s *snapshot.Snapshot) { s.Drop("uid-u") }, want: []string{"1 waiting pods that need what no plan can give"}, waiting: 2, aside: 1},
+			then: func(s *snapshot.Snapshot) { s.Drop("uid-u") }, want: []string{"1 waiting pods that need what no plan can give"}, waiting: 2, omitted: 1},
 	} {
 		input := c.input
 		input.Nodes = append(input.Nodes, aNode("n1", "4", "8Gi"))
@@ -317,14 +317,14 @@ func TestWhatAProofDoesNotCoverIsCounted(t *testing.T) {
 		}
 
 		var got []string
-		for _, one := range s.Aside() {
+		for _, one := range s.Omissions() {
 			got = append(got, one.String())
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: left aside %q, want %q", name, got, c.want)
 		}
-		if waiting, aside := s.WaitingFrom(math.MinInt32), s.WaitingAside(); waiting != c.waiting || aside != c.aside {
-			t.Errorf("%s: %d wait, %d of them aside; want %d, %d", name, waiting, aside, c.waiting, c.aside)
+		if waiting, omitted := s.WaitingFrom(math.MinInt32), s.WaitingOmitted(); waiting != c.waiting || omitted != c.omitted {
+			t.Errorf("%s: %d wait, %d of them omitted; want %d, %d", name, waiting, omitted, c.waiting, c.omitted)
 		}
 	}
 }

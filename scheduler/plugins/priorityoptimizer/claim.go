@@ -21,8 +21,8 @@ type claim struct {
 	solved bool
 	// asked are the waiting pods of the problem, waiting those of the cluster.
 	asked, waiting int
-	// aside is what the problem lacks of the cluster's.
-	aside []string
+	// omitted is what the problem lacks of the cluster's.
+	omitted []string
 	// consolidates: it is about nodes in use, not about waiting pods.
 	consolidates bool
 	// irremovable are the nodes of the scope that no such plan empties, each with the annotation that keeps it.
@@ -50,7 +50,7 @@ const budgetRefusal = "disruption-budget"
 func (s *solveSession) claim() claim {
 	made := claimOf(s.snapshot, s.answer, s.moveLimit)
 	if scope := s.rules.Scope; made.waiting > 0 && (scope.Nodes != nil || scope.Namespaces != nil) {
-		made.aside = append(made.aside, "what is out of the plan's scope")
+		made.omitted = append(made.omitted, "what is out of the plan's scope")
 	}
 	return made
 }
@@ -65,16 +65,16 @@ func Proves(seen *snapshot.Snapshot, found *contract.Plan) bool {
 // claimOf is what the answer to the snapshot proves; nil is no answer. moveLimit is nil where plans may have any number.
 func claimOf(seen *snapshot.Snapshot, answer *optimizerclient.Answer, moveLimit *int32) claim {
 	made := claim{waiting: seen.WaitingFrom(math.MinInt32)}
-	made.asked = made.waiting - seen.WaitingAside()
+	made.asked = made.waiting - seen.WaitingOmitted()
 	if made.waiting == 0 {
 		made.solved = true // no pod waits, so there is nothing to be better at
 		return made
 	}
-	for _, one := range seen.Aside() {
-		made.aside = append(made.aside, one.String())
+	for _, one := range seen.Omissions() {
+		made.omitted = append(made.omitted, one.String())
 	}
 	if moveLimit != nil {
-		made.aside = append(made.aside, fmt.Sprintf("plans of more than %d moves, which do not fit into one object", *moveLimit))
+		made.omitted = append(made.omitted, fmt.Sprintf("plans of more than %d moves, which do not fit into one object", *moveLimit))
 	}
 	if made.asked == 0 || answer == nil {
 		made.solved = made.asked == 0
@@ -83,12 +83,12 @@ func claimOf(seen *snapshot.Snapshot, answer *optimizerclient.Answer, moveLimit 
 	made.leaveRefused(seen, answer.Refusals)
 	made.solved = answer.Plan.GetOptimal()
 	if made.asked == made.waiting && placesAllAtNoCost(answer.Plan, made.asked) {
-		made.aside = nil // nothing can be better than that
+		made.omitted = nil // nothing can be better than that
 	}
 	return made
 }
 
-// leaveRefused leaves aside what the optimiser refused beyond what the snapshot says.
+// leaveRefused omits what the optimiser refused beyond what the snapshot says.
 func (c *claim) leaveRefused(seen *snapshot.Snapshot, refusals []*contract.Refusal) {
 	counted := sets.New[string]() // the snapshot counts the pods of these
 	for _, class := range seen.Message.PodClasses {
@@ -110,7 +110,7 @@ func (c *claim) leaveRefused(seen *snapshot.Snapshot, refusals []*contract.Refus
 			c.asked--
 		}
 	}
-	c.aside = append(c.aside, fmt.Sprintf("%d classes, nodes and others that the optimiser refused", refused.Len()))
+	c.omitted = append(c.omitted, fmt.Sprintf("%d classes, nodes and others that the optimiser refused", refused.Len()))
 }
 
 func placesAllAtNoCost(found *contract.Plan, waiting int) bool {
@@ -118,7 +118,7 @@ func placesAllAtNoCost(found *contract.Plan, waiting int) bool {
 }
 
 // proved says that no plan for the cluster is better.
-func (c *claim) proved() bool { return c.solved && len(c.aside) == 0 }
+func (c *claim) proved() bool { return c.solved && len(c.omitted) == 0 }
 
 // irremovableShown is how many nodes are named that autoscalers may not remove.
 const irremovableShown = 3
@@ -141,12 +141,12 @@ func (c *claim) proof(all string) string {
 	switch {
 	case !c.solved:
 		return messageNotProved
-	case len(c.aside) == 0:
+	case len(c.omitted) == 0:
 		return all
 	case c.consolidates:
-		return "proved best but for what was left aside: " + strings.Join(c.aside, ", ")
+		return "proved best but for what was left aside: " + strings.Join(c.omitted, ", ")
 	}
-	return fmt.Sprintf("optimal for %d of %d waiting pods; left aside: %s", c.asked, c.waiting, strings.Join(c.aside, ", "))
+	return fmt.Sprintf("optimal for %d of %d waiting pods; left aside: %s", c.asked, c.waiting, strings.Join(c.omitted, ", "))
 }
 
 // describe puts the claim into the status. The tiers then say what is known of the cluster: a bound of a smaller problem
@@ -154,7 +154,7 @@ func (c *claim) proof(all string) string {
 func (s *solveSession) describe(made claim, now time.Time) {
 	status := &s.record.Status
 	status.Optimal = made.proved()
-	if len(made.aside) > 0 {
+	if len(made.omitted) > 0 {
 		for i := range status.Tiers {
 			tier := &status.Tiers[i]
 			tier.Optimal, tier.UpperBound = false, tier.PlacedBefore+int32(s.snapshot.WaitingFrom(tier.Priority))
@@ -163,7 +163,7 @@ func (s *solveSession) describe(made claim, now time.Time) {
 	reason := reasonProved
 	if !made.solved {
 		reason = reasonNotProved
-	} else if len(made.aside) > 0 {
+	} else if len(made.omitted) > 0 {
 		reason = reasonLeftAside
 	}
 	proved := messageProved

@@ -113,7 +113,7 @@ func (s *solveSession) answerConsolidation(ctx context.Context) (*plan.Plan, err
 	if s.isSteered() {
 		status.Consolidation.Certainty = packingplan.Reserved
 	}
-	kept := s.leaveUnworthy(emptiedBy(checked, s.snapshot))
+	kept := s.leaveSmallGains(emptiedBy(checked, s.snapshot))
 	if s.isSteered() {
 		message = s.withoutLeftNodes(message, kept, len(status.Consolidation.Nodes) > len(kept))
 	} else if message, err = s.rehearseDrain(ctx, kept); err != nil {
@@ -136,8 +136,8 @@ func (s *solveSession) answerConsolidation(ctx context.Context) (*plan.Plan, err
 	return checked, nil
 }
 
-// leaveUnworthy lists all nodes in the status, and returns those that gain as much as the plan asks for.
-func (s *solveSession) leaveUnworthy(nodes []emptied) (kept []emptied) {
+// leaveSmallGains lists all nodes in the status, and returns those that gain as much as the plan asks for.
+func (s *solveSession) leaveSmallGains(nodes []emptied) (kept []emptied) {
 	least, err := strconv.ParseFloat(s.record.Spec.LeastGain, 64)
 	if err != nil {
 		least = 0 // it is left out
@@ -285,7 +285,7 @@ func (s *solveSession) describeConsolidation(checked *plan.Plan) {
 		about.HourlyPriceBefore, about.HourlyPriceAfter = packingplan.Price(beforeMicros), packingplan.Price(afterMicros)
 		about.HourlyPriceLowerBound = packingplan.Price(in.GetPriceLowerBoundMicros())
 	}
-	if narrowed := s.asideOfConsolidation(); len(narrowed.aside) > 0 {
+	if narrowed := s.unprovedConsolidation(); len(narrowed.omitted) > 0 {
 		nodes, micros, _ := s.count(s.snapshot.KeptInUse())
 		about.NodesLowerBound, about.MovesLowerBound = nodes, 0
 		if beforeMicros > 0 {
@@ -314,14 +314,14 @@ func (s *solveSession) count(names sets.Set[string]) (nodes int32, micros int64,
 	return nodes, micros, outside
 }
 
-// asideOfConsolidation is a claim that names what the optimiser's problem lacks of the cluster's, and proves nothing yet.
-func (s *solveSession) asideOfConsolidation() claim {
+// unprovedConsolidation is a claim that names what the optimiser's problem lacks of the cluster's, and proves nothing yet.
+func (s *solveSession) unprovedConsolidation() claim {
 	made := claim{consolidates: true, irremovable: s.irremovable()}
-	for _, one := range s.snapshot.AsideOfRunning() {
-		made.aside = append(made.aside, one.String())
+	for _, one := range s.snapshot.OmissionsAmongRunning() {
+		made.omitted = append(made.omitted, one.String())
 	}
 	if s.moveLimit != nil {
-		made.aside = append(made.aside, fmt.Sprintf("plans of more than %d moves, which do not fit into one object", *s.moveLimit))
+		made.omitted = append(made.omitted, fmt.Sprintf("plans of more than %d moves, which do not fit into one object", *s.moveLimit))
 	}
 	made.leaveRefused(s.snapshot, s.answer.Refusals)
 	return made
@@ -329,7 +329,7 @@ func (s *solveSession) asideOfConsolidation() claim {
 
 // consolidationClaim is what is proved of the plan: that no nodes in use are fewer, or cheaper, and that no fewer moves do.
 func (s *solveSession) consolidationClaim() claim {
-	made := s.asideOfConsolidation()
+	made := s.unprovedConsolidation()
 	in := s.answer.Plan.GetNodesInUse()
 	if in != nil {
 		least := in.After == in.LowerBound
@@ -338,22 +338,22 @@ func (s *solveSession) consolidationClaim() claim {
 		}
 		made.solved = least && s.foundMoves == int(in.MovesLowerBound)
 	}
-	unworthy, stuck := 0, 0
+	small, stuck := 0, 0
 	if about := s.record.Status.Consolidation; about != nil {
 		for i := range about.Nodes {
 			switch about.Nodes[i].State {
 			case packingplan.NodeNotWorthIt:
-				unworthy++
+				small++
 			case packingplan.NodeGivenUp:
 				stuck++
 			}
 		}
 	}
-	if unworthy > 0 {
-		made.aside = append(made.aside, fmt.Sprintf("%d nodes that gain too little", unworthy))
+	if small > 0 {
+		made.omitted = append(made.omitted, fmt.Sprintf("%d nodes that gain too little", small))
 	}
 	if stuck > 0 {
-		made.aside = append(made.aside, fmt.Sprintf("%d nodes that the rehearsal could not empty", stuck))
+		made.omitted = append(made.omitted, fmt.Sprintf("%d nodes that the rehearsal could not empty", stuck))
 	}
 	return made
 }

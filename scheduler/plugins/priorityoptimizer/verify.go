@@ -162,7 +162,7 @@ func (s *solveSession) applyConstraints() {
 	if len(pairs) > 0 {
 		s.noteChange(next)
 	}
-	s.keepBroken()
+	s.pinBroken()
 	s.keepShort()
 	s.keepRefused()
 	cooling := coolingAt(now, s.history, seconds(s.args.CoolDownSeconds))

@@ -132,11 +132,11 @@ func (p *Plugin) PreFilter(_ context.Context, cycle fwk.CycleState, pod *v1.Pod,
 	}
 	found := &state{view: p.ledger.For(pod, p.rehearsal), refused: sets.New[string]()}
 	cycle.Write(stateKey, found)
-	keptOut := found.view.IsRestricted()
-	if keptOut || len(found.view.Offers()) > 0 {
+	restricted := found.view.IsRestricted()
+	if restricted || len(found.view.Offers()) > 0 {
 		cachebypass.Require(cycle, Name)
 	}
-	if !keptOut {
+	if !restricted {
 		return nil, fwk.NewStatus(fwk.Skip)
 	}
 	return nil, nil

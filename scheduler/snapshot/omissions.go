@@ -32,43 +32,43 @@ const (
 // pinnedPods are running pods that stay for a reason that is not in the snapshot.
 func pinnedPods(reason string) part { return part("running pods that stay: " + reason) }
 
-// Aside counts the things of a kind that were left aside.
-type Aside struct {
+// Omission counts the things of a kind that the message lacks.
+type Omission struct {
 	What  string
 	Count int
 }
 
 // String is the count in words.
-func (a Aside) String() string { return fmt.Sprintf("%d %s", a.Count, a.What) }
+func (o Omission) String() string { return fmt.Sprintf("%d %s", o.Count, o.What) }
 
-// aside is what a proof about the message does not cover.
-type aside struct {
+// omitted is what a proof about the message does not cover.
+type omitted struct {
 	counts map[part]int
 	// waiting are the priorities of the waiting pods that no plan for this snapshot can place.
 	waiting []int32
 }
 
-func (a *aside) add(what part, count int) {
+func (o *omitted) add(what part, count int) {
 	if count == 0 {
 		return
 	}
-	if a.counts == nil {
-		a.counts = map[part]int{}
+	if o.counts == nil {
+		o.counts = map[part]int{}
 	}
-	a.counts[what] += count
+	o.counts[what] += count
 }
 
-func (a *aside) addWaiting(what part, pod *v1.Pod) {
-	a.add(what, 1)
-	a.waiting = append(a.waiting, corev1helpers.PodPriority(pod))
+func (o *omitted) addWaiting(what part, pod *v1.Pod) {
+	o.add(what, 1)
+	o.waiting = append(o.waiting, corev1helpers.PodPriority(pod))
 }
 
-// Aside is what of the cluster a proof about the message says nothing about, in the order of its words. Nothing: such a
+// Omissions are what of the cluster a proof about the message says nothing about, in the order of its words. Nothing: such a
 // proof is one about the cluster. What the cluster's own rules protect belongs to the problem.
-func (s *Snapshot) Aside() []Aside {
-	all := make([]Aside, 0, len(s.aside.counts))
-	for _, what := range slices.SortedFunc(maps.Keys(s.aside.counts), cmp.Compare[part]) {
-		all = append(all, Aside{string(what), s.aside.counts[what]})
+func (s *Snapshot) Omissions() []Omission {
+	all := make([]Omission, 0, len(s.omitted.counts))
+	for _, what := range slices.SortedFunc(maps.Keys(s.omitted.counts), cmp.Compare[part]) {
+		all = append(all, Omission{string(what), s.omitted.counts[what]})
 	}
 	return all
 }
@@ -76,15 +76,15 @@ func (s *Snapshot) Aside() []Aside {
 // aboutWaiting are the parts that are about waiting pods alone.
 var aboutWaiting = sets.New(string(untriedPods), string(droppedPods), string(unsupportedPods))
 
-// AsideOfRunning is the same for a proof that is about running pods alone.
-func (s *Snapshot) AsideOfRunning() []Aside {
-	return slices.DeleteFunc(s.Aside(), func(one Aside) bool { return aboutWaiting.Has(one.What) })
+// OmissionsAmongRunning are the same for a proof that is about running pods alone.
+func (s *Snapshot) OmissionsAmongRunning() []Omission {
+	return slices.DeleteFunc(s.Omissions(), func(one Omission) bool { return aboutWaiting.Has(one.What) })
 }
 
-// WaitingAside counts the waiting pods that no plan for this snapshot can place.
-func (s *Snapshot) WaitingAside() int { return len(s.aside.waiting) }
+// WaitingOmitted counts the waiting pods that no plan for this snapshot can place.
+func (s *Snapshot) WaitingOmitted() int { return len(s.omitted.waiting) }
 
-// WaitingFrom counts the waiting pods of the cluster with at least that priority, also those that are left aside.
+// WaitingFrom counts the waiting pods of the cluster with at least that priority, also those that are omitted.
 func (s *Snapshot) WaitingFrom(priority int32) int {
 	count := 0
 	for _, pod := range s.Pods {
@@ -92,7 +92,7 @@ func (s *Snapshot) WaitingFrom(priority int32) int {
 			count++
 		}
 	}
-	for _, one := range s.aside.waiting {
+	for _, one := range s.omitted.waiting {
 		if one >= priority {
 			count++
 		}
@@ -100,36 +100,36 @@ func (s *Snapshot) WaitingFrom(priority int32) int {
 	return count
 }
 
-// leaveAside notes what the snapshot, as it was taken, does not show of the cluster.
-func (s *Snapshot) leaveAside(input Input, budgets *budgetIndex) {
+// noteOmissions notes what the snapshot, as it was taken, does not show of the cluster.
+func (s *Snapshot) noteOmissions(input Input, budgets *budgetIndex) {
 	for _, pod := range input.Untried {
 		if counts(pod, nodeOf(pod, input.Reserved), input.Rules) {
-			s.aside.addWaiting(untriedPods, pod)
+			s.omitted.addWaiting(untriedPods, pod)
 		}
 	}
 	for _, pod := range s.Pods {
 		switch waits := pod.Node == ""; {
 		case s.classes[pod.Class].stripped && waits:
-			s.aside.addWaiting(unsentPods, pod.Object)
+			s.omitted.addWaiting(unsentPods, pod.Object)
 		case s.classes[pod.Class].stripped:
-			s.aside.add(unsentPods, 1)
+			s.omitted.add(unsentPods, 1)
 		case waits && pod.Unsupported:
-			s.aside.addWaiting(unsupportedPods, pod.Object)
+			s.omitted.addWaiting(unsupportedPods, pod.Object)
 		case pod.Immovable == Unsupported:
-			s.aside.add(unmovablePods, 1)
+			s.omitted.add(unmovablePods, 1)
 		}
 	}
 	for _, budget := range budgets.all {
 		if budget.message == nil {
-			s.aside.add(unsentBudgets, 1)
+			s.omitted.add(unsentBudgets, 1)
 		}
 	}
 	for _, room := range input.Held {
 		if !room.IsZero() {
-			s.aside.add(reservedNodes, 1)
+			s.omitted.add(reservedNodes, 1)
 		}
 	}
-	s.aside.add(unknownSpaces, s.unknownNamespaces(input))
+	s.omitted.add(unknownSpaces, s.unknownNamespaces(input))
 }
 
 // unknownNamespaces counts the namespaces whose labels a rule or a pod reads, but which are not known.

@@ -13,34 +13,34 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// lostBy are the workloads of which a plan that has ended moved a pod whose replacement had not got its node by then.
-func lostBy(record *packingplan.Record) sets.Set[types.UID] {
-	lost := sets.New[types.UID]()
+// unreplacedBy are the workloads of which a plan that has ended moved a pod whose replacement had not got its node by then.
+func unreplacedBy(record *packingplan.Record) sets.Set[types.UID] {
+	found := sets.New[types.UID]()
 	if !record.Status.Phase.Final() {
-		return lost
+		return found
 	}
 	for i := range record.Status.Moves {
 		move := &record.Status.Moves[i]
 		switch executor.State(move.State) {
 		case executor.Evicted, executor.Gone:
-			lost.Insert(types.UID(move.OwnerUID))
+			found.Insert(types.UID(move.OwnerUID))
 		}
 	}
-	return lost.Delete("")
+	return found.Delete("")
 }
 
-// lost are those workloads of all recorded plans. It survives a restart.
-func (r *planRecords) lost() sets.Set[types.UID] {
-	lost := sets.New[types.UID]()
+// unreplaced are those workloads of all recorded plans. It survives a restart.
+func (r *planRecords) unreplaced() sets.Set[types.UID] {
+	found := sets.New[types.UID]()
 	for _, record := range r.all() {
-		lost = lost.Union(lostBy(record))
+		found = found.Union(unreplacedBy(record))
 	}
-	return lost
+	return found
 }
 
 // remembersLoss says that a workload that lost a pod by the plan is not whole yet: only the plan's record tells.
 func (r *planRecords) remembersLoss(record *packingplan.Record) bool {
-	return len(r.plugin.view.broken(lostBy(record))) > 0
+	return len(r.plugin.view.broken(unreplacedBy(record))) > 0
 }
 
 // broken are those of the workloads that have running pods and lack some. A replacement that waits for a node has come,
@@ -58,10 +58,10 @@ func (v *view) broken(of sets.Set[types.UID]) sets.Set[types.UID] {
 	return left
 }
 
-// keepBroken pins the pods of workloads that have lost one by an earlier plan and are not whole again: whatever kept that
+// pinBroken pins the pods of workloads that have lost one by an earlier plan and are not whole again: whatever kept that
 // replacement away may keep the next one away.
-func (s *solveSession) keepBroken() {
-	left := s.plugin.view.broken(s.records.lost())
+func (s *solveSession) pinBroken() {
+	left := s.plugin.view.broken(s.records.unreplaced())
 	for uid, pod := range s.snapshot.Pods {
 		if left.Has(pod.Owner) && pod.Node != "" && pod.Immovable == "" {
 			s.snapshot.Pin(uid, snapshot.LostReplacement)
