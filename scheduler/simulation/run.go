@@ -429,7 +429,8 @@ func (r *run) leaveOut(pod *v1.Pod, err error) error {
 
 // result reads the pods' nodes from the API.
 func (r *run) result(instance Instance, replaced *lives) (Result, error) {
-	result := Result{ID: instance.ID, Placements: make(map[string]string, len(instance.Pods)), Reading: r.reading}
+	result := Result{ID: instance.ID, Placements: make(map[string]string, len(instance.Pods)), Reasons: map[string]string{},
+		Reading: r.reading}
 	leftOut := sets.New[string]()
 	for _, one := range r.reading.LeftOut {
 		leftOut.Insert(one.Object)
@@ -459,17 +460,10 @@ func (r *run) result(instance Instance, replaced *lives) (Result, error) {
 		}
 	}
 	slices.Sort(result.Evicted)
-	result.Reasons = r.reasonsOf(result.Placements, replaced)
-	return result, nil
-}
-
-// reasonsOf says of the pods that have no node what kept them, if they were tried.
-func (r *run) reasonsOf(placements map[string]string, replaced *lives) map[string]string {
-	reasons := map[string]string{}
-	for pod, node := range placements {
+	for pod, node := range result.Placements {
 		if reason := r.reasons[replaced.lastOf(pod)]; node == "" && reason != "" {
-			reasons[pod] = reason
+			result.Reasons[pod] = reason
 		}
 	}
-	return reasons
+	return result, nil
 }

@@ -33,32 +33,43 @@ func stream[Question, Answer any](
 	answer func(context.Context, Question) (Answer, error),
 	refuse func(question Question, reason string) Answer,
 ) (failed int, err error) {
-	reader := bufio.NewReader(in)
 	encoder := json.NewEncoder(out)
+	err = eachLine(ctx, in, func(number int, line []byte) error {
+		var result Answer
+		question, err := parse(line)
+		if err == nil {
+			result, err = answer(ctx, question)
+		}
+		if err != nil {
+			failed++
+			result = refuse(question, fmt.Sprintf("line %d: %v", number, err))
+		}
+		if err := encoder.Encode(result); err != nil {
+			return fmt.Errorf("writing the result of line %d: %w", number, err)
+		}
+		return nil
+	})
+	return failed, err
+}
+
+// eachLine calls do with each line that is not empty, until the input or ctx ends.
+func eachLine(ctx context.Context, in io.Reader, do func(number int, line []byte) error) error {
+	reader := bufio.NewReader(in)
 	for number := 1; ; number++ {
 		line, readError := nextLine(ctx, reader)
 		if len(bytes.TrimSpace(line)) > 0 {
-			var result Answer
-			question, err := parse(line)
-			if err == nil {
-				result, err = answer(ctx, question)
-			}
-			if err != nil {
-				failed++
-				result = refuse(question, fmt.Sprintf("line %d: %v", number, err))
-			}
-			if err := encoder.Encode(result); err != nil {
-				return failed, fmt.Errorf("writing the result of line %d: %w", number, err)
+			if err := do(number, line); err != nil {
+				return err
 			}
 		}
 		if errors.Is(readError, io.EOF) {
-			return failed, nil
+			return nil
 		}
 		if readError != nil {
-			return failed, fmt.Errorf("reading line %d: %w", number, readError)
+			return fmt.Errorf("reading line %d: %w", number, readError)
 		}
 		if ctx.Err() != nil {
-			return failed, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 	}
 }

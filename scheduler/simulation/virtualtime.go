@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,7 +44,7 @@ type Passed struct {
 func (s *Simulator) PassTime(ctx context.Context, in io.Reader, out io.Writer) (failed int, err error) {
 	writer := bufio.NewWriter(out)
 	encoder := json.NewEncoder(writer)
-	passed, err := s.passTime(ctx, bufio.NewReader(in), &answers{encoder, writer})
+	passed, err := s.passTime(ctx, in, &answers{encoder, writer})
 	if err != nil {
 		failed, passed.Error = 1, err.Error()
 	}
@@ -61,7 +60,7 @@ type answers struct {
 // now writes a line that somebody waits for before the next event.
 func (a *answers) now(line any) error { return errors.Join(a.Encode(line), a.writer.Flush()) }
 
-func (s *Simulator) passTime(ctx context.Context, in *bufio.Reader, out *answers) (Passed, error) {
+func (s *Simulator) passTime(ctx context.Context, in io.Reader, out *answers) (Passed, error) {
 	lives := newLives(map[string]string{}, func(life *Life) error { return out.Encode(life) })
 	r, err := s.start(ctx, Instance{Observed: true, inVirtualTime: true}, lives)
 	if err != nil {
@@ -88,7 +87,16 @@ func (s *Simulator) passTime(ctx context.Context, in *bufio.Reader, out *answers
 			return Passed{}, err
 		}
 	}
-	err = v.pass(in)
+	err = eachLine(ctx, in, func(number int, line []byte) error {
+		event, err := v.timeline.read(line)
+		if err == nil {
+			err = v.happen(&event)
+		}
+		if err != nil {
+			return fmt.Errorf("line %d: %w", number, err)
+		}
+		return nil
+	})
 	for _, pod := range slices.Sorted(maps.Keys(lives.there)) {
 		lives.put(lives.there[pod])
 	}
@@ -130,27 +138,6 @@ type virtualTime struct {
 	restart func() error
 	// gone are the emptied nodes that were taken away.
 	gone []GoneNode
-}
-
-func (v *virtualTime) pass(in *bufio.Reader) error {
-	for number := 1; ; number++ {
-		line, readError := in.ReadBytes('\n')
-		if len(bytes.TrimSpace(line)) > 0 {
-			event, err := v.timeline.read(line)
-			if err == nil {
-				err = v.happen(&event)
-			}
-			if err != nil {
-				return fmt.Errorf("line %d: %w", number, err)
-			}
-		}
-		if errors.Is(readError, io.EOF) {
-			return nil
-		}
-		if readError != nil {
-			return fmt.Errorf("reading line %d: %w", number, readError)
-		}
-	}
 }
 
 // happen has all that comes by then happen, and then the event.
