@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import Any, Literal
 
 import pytest
@@ -14,7 +13,7 @@ from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.report.showing import take_first_lines
 from stowage_testbed.run.cluster import open_context
 from stowage_testbed.run.context import RunContext, Stopwatch
-from stowage_testbed.run.outcome import RunOutcome, RunResult, ScenarioOutcome, find_divergences
+from stowage_testbed.run.outcome import RunOutcome, RunResult, ScenarioOutcome
 from stowage_testbed.run.request import RunRequest, Task, list_tasks
 from stowage_testbed.run.scenario_run import run_scenario
 
@@ -47,7 +46,6 @@ class RunPlugin:
 
     def __init__(self, request: RunRequest, bundle: Bundle) -> None:
         self.request, self.bundle = request, bundle
-        self.started = datetime.now(tz=UTC).isoformat(timespec="seconds")
         self.durations_s: dict[str, float] = {}
         self.outcomes: dict[int, ScenarioOutcome] = {}
         self.problem: BaseException | None = None
@@ -89,18 +87,10 @@ class RunPlugin:
 
     def outcome(self) -> RunOutcome:
         """Return what came of the run; a fault of the testbed itself is raised."""
-        outcomes = tuple(self.outcomes[place] for place in sorted(self.outcomes))
+        outcomes = (self.outcomes[place] for place in sorted(self.outcomes))
         error, code = _explain(self.problem)
-        return RunOutcome(
-            run=self.bundle.run_id,
-            started=self.started,
-            cluster=self.cluster,
-            scenarios=outcomes,
-            divergences=find_divergences(outcomes),
-            durations_s=dict(self.durations_s),
-            error=error,
-            error_code=code,
-        )
+        durations_s = dict(self.durations_s)
+        return self.bundle.sum_up(self.cluster, outcomes, durations_s=durations_s, error=error, error_code=code)
 
 
 def _explain(problem: BaseException | None) -> tuple[str, int]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from stowage_testbed.observe.observer import Observer
 from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.run.context import RunContext, make_run_id
 from stowage_testbed.run.listener import Listener
-from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome, find_divergences
+from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.request import DEFAULT_VARIANT
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.scenario.load import load_file, select
@@ -59,25 +58,14 @@ class ScenarioSession(Listener):
 def scenario_session(cluster: Cluster, results: Path, beforehand: Callable[[], None]) -> Iterator[ScenarioSession]:
     """Watch the cluster and keep a bundle while scenarios run."""
     run_id = make_run_id()
-    started = datetime.now(tz=UTC).isoformat(timespec="seconds")
     with cluster.api_client() as api, Observer(api) as observer:
         context = RunContext(cluster, api, observer, tag=run_id[-4:], lasting=True)
         session = ScenarioSession(context, results, run_id, beforehand)
         try:
             yield session
         finally:
-            outcomes = tuple(session.outcomes)
             session.bundle.folder.mkdir(parents=True, exist_ok=True)
-            session.bundle.run_finished(
-                RunOutcome(
-                    run=run_id,
-                    started=started,
-                    cluster=cluster.name,
-                    scenarios=outcomes,
-                    divergences=find_divergences(outcomes),
-                    durations_s={},
-                )
-            )
+            session.bundle.run_finished(session.bundle.sum_up(cluster.name, session.outcomes, durations_s={}))
 
 
 def marked_scenario(mark: pytest.Mark, test: str, folder: Path, root: Path) -> Scenario:

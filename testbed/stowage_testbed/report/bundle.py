@@ -3,8 +3,9 @@
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from stowage_testbed.observe.change import write_event_table
 from stowage_testbed.observe.node import read_node, ready_of
 from stowage_testbed.observe.pod import read_pod
 from stowage_testbed.run.listener import Listener, RunRecorder
-from stowage_testbed.run.outcome import RUN_FILE, RunOutcome, ScenarioOutcome, ScenarioResult
+from stowage_testbed.run.outcome import RUN_FILE, RunOutcome, ScenarioOutcome, ScenarioResult, find_divergences
 from stowage_testbed.scenario.steps.replaying import list_replayed_files
 from stowage_testbed.text.tables import plain_table
 
@@ -33,6 +34,7 @@ class Bundle(Listener):
         super().__init__(*listeners)
         self.results, self.run_id, self.environment = results, run_id, environment
         self.folder = results / run_id
+        self.started = datetime.now(tz=UTC).isoformat(timespec="seconds")
 
     def run_started(self, run_id: str, total: int) -> None:
         """Make the run's folder."""
@@ -61,6 +63,18 @@ class Bundle(Listener):
             write_evidence(evidence, outcome, records)
             self.say(f"{outcome.scenario_id} failed; its evidence is in {evidence}")
         super().scenario_finished(outcome, records)
+
+    def sum_up(self, cluster: str, scenarios: Iterable[ScenarioOutcome], **more: Any) -> RunOutcome:
+        """Return the outcome of the run, with further fields that are known."""
+        outcomes = tuple(scenarios)
+        return RunOutcome(
+            run=self.run_id,
+            started=self.started,
+            cluster=cluster,
+            scenarios=outcomes,
+            divergences=find_divergences(outcomes),
+            **more,
+        )
 
     def run_finished(self, outcome: RunOutcome) -> None:
         """Write the run's document."""
