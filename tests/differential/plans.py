@@ -10,10 +10,10 @@ from random import Random
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
+from stowage_optimizer.verify.accounting import count_tiers
 from stowage_optimizer.verify.case import Case
 from stowage_optimizer.verify.index import Index
 from stowage_optimizer.verify.terms import covers
-from stowage_optimizer.verify.worth import count_tiers
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.simulate.instance import Question
 

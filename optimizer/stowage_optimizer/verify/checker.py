@@ -4,6 +4,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.verify.accounting import (
+    check_bounds,
+    check_gains,
+    check_limits,
+    check_nodes_in_use,
+    check_tiers,
+    check_worth,
+)
 from stowage_optimizer.verify.anti_affinity import check_anti_affinity
 from stowage_optimizer.verify.case import Case
 from stowage_optimizer.verify.index import Index
@@ -12,14 +20,6 @@ from stowage_optimizer.verify.order import check_order
 from stowage_optimizer.verify.places import check_capacity, check_eligibility, check_ports
 from stowage_optimizer.verify.policy import check_policy
 from stowage_optimizer.verify.violation import Violation
-from stowage_optimizer.verify.worth import (
-    check_bounds,
-    check_gains,
-    check_limits,
-    check_nodes_in_use,
-    check_tiers,
-    check_worth,
-)
 
 
 def check_snapshot_id(case: Case) -> Iterator[Violation]:

@@ -16,7 +16,7 @@ from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.problem import Indices, Ints
 from stowage_optimizer.stages.consolidate.contents import NEGLIGIBLE, KnownContents, Solved
 from stowage_optimizer.stages.consolidate.fleet import Contents, Fleet, shared_out
-from stowage_optimizer.stages.consolidate.worth import Worth, whole
+from stowage_optimizer.stages.consolidate.pricing import Pricing, whole
 
 MOST_ROUNDS = 400
 """Rounds after which nothing more is expected."""
@@ -68,20 +68,20 @@ class Covering:
     budget: Budget
     limit: int = 0
     _known: KnownContents = field(init=False)
-    _worth: Worth = field(init=False)
+    _pricing: Pricing = field(init=False)
     _proved: int = field(init=False, default=-1)
     _prices: Ints | None = field(init=False, default=None)
     _steps: int = field(init=False, default=STEPS)
 
     def __post_init__(self) -> None:
-        self._known, self._worth = (KnownContents(self.fleet), Worth(self.fleet, self._left_s))
+        self._known, self._pricing = (KnownContents(self.fleet), Pricing(self.fleet, self._left_s))
 
     def prove(self) -> None:
         """Prove what the prices of pods that may be cut up are good for."""
-        value = self._worth.starting_prices()
+        value = self._pricing.starting_prices()
         if value is not None:
-            mixes = self._worth.mixes(value)
-            worth, _ = self._worth.best(value, self.fleet.come, mixes, self._slack, STEPS)
+            mixes = self._pricing.mixes(value)
+            worth, _ = self._pricing.best(value, self.fleet.come, mixes, self._slack, STEPS)
             self._note(value, worth)
 
     def assignments(self, most: int) -> Iterator[Indices]:
@@ -123,15 +123,15 @@ class Covering:
 
     def _add_best(self, value: Ints, solved: Solved) -> bool:
         """Add the best contents at prices that the program lacks, if any."""
-        fleet, mixes = self.fleet, self._worth.mixes(value)
-        worth, content = self._worth.best(value, fleet.come, mixes, self._slack, self._steps)
+        fleet, mixes = self.fleet, self._pricing.mixes(value)
+        worth, content = self._pricing.best(value, fleet.come, mixes, self._slack, self._steps)
         self._note(value, worth)
         every, several = np.arange(len(fleet.size)), fleet.size > 1
         found = self._lacking(solved, every, content)
         left = fleet.count - content
         for _ in range(MOST_ALIKE):
             come = np.minimum(fleet.come, np.maximum(left, 0)) * several[:, None]
-            _, content = self._worth.best(value, come, mixes, self._slack, FEW_STEPS)
+            _, content = self._pricing.best(value, come, mixes, self._slack, FEW_STEPS)
             found = self._lacking(solved, every, content) or found
             left = left - content
         return found
@@ -141,7 +141,7 @@ class Covering:
         return self._known.add(group[lacks], content[lacks])
 
     def _note(self, value: Ints, worth: Ints) -> None:
-        proved = self._worth.proved(value, worth)
+        proved = self._pricing.proved(value, worth)
         if proved > self._proved:
             self._proved, self._prices = proved, value
             self.limit = max(self.limit, self.fleet.always + proved)
@@ -187,8 +187,8 @@ class Covering:
             if solved is None:
                 break
             value = whole(solved.pod)
-            mixes = self._worth.mixes(value)
-            _, content = self._worth.best(value, come, mixes, self._slack, FEW_STEPS)
+            mixes = self._pricing.mixes(value)
+            _, content = self._pricing.best(value, come, mixes, self._slack, FEW_STEPS)
             if not self._lacking(solved, every, content):
                 break
             solved = self._solve()
@@ -197,7 +197,7 @@ class Covering:
     def _taken(self, solved: Solved, left: Ints, free: Ints, share: float) -> Contents:
         """Take contents, the most used ones first; ``left`` and ``free`` get less."""
         value = whole(solved.pod)
-        mixes = self._worth.mixes(value)
+        mixes = self._pricing.mixes(value)
         taken: Contents = []
         most = max(1, int(share * solved.used.sum()))
         for at in np.argsort(-solved.used, kind="stable").tolist():
@@ -206,7 +206,7 @@ class Covering:
                 break
             group, content = int(self._known.group[at]), self._known.content[at]
             for _ in range(min(max(1, times), int(free[group]))):
-                one = self._worth.filled(group, np.minimum(content, left), left, value, mixes[group])
+                one = self._pricing.filled(group, np.minimum(content, left), left, value, mixes[group])
                 if not one.any() or (taken and one @ value < NEAR * (content @ value)):
                     break
                 taken.append((group, one))

@@ -12,7 +12,7 @@ from stowage_optimizer.bounds.question import Bound, Phase
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.strategies.lexicographic.attempt_context import AttemptContext, OpenPhase
 from stowage_optimizer.strategies.lexicographic.closing import Closing, DualSlices
-from stowage_optimizer.strategies.lexicographic.counting import counted, worth_counting
+from stowage_optimizer.strategies.lexicographic.counting import can_count, counted
 from stowage_optimizer.strategies.lexicographic.exact import MoveSearch
 
 MOVES_SHARES = (0.04, 0.2)
@@ -176,7 +176,7 @@ class Attempt:
 
     def _counting(self, share: float) -> bool:
         context, phase, seconds = self.context, self.phase, self._seconds(share)
-        if not worth_counting(context, phase, seconds):
+        if not can_count(context, phase, seconds):
             return False
         value, limit, spent = counted(context, phase, seconds)
         context.work_clock.spend(spent)

@@ -24,7 +24,7 @@ BUILDING_SHARE = 0.5
 """Largest share of the time that may go into writing the program down."""
 
 
-def worth_counting(context: AttemptContext, phase: OpenPhase, seconds: float) -> bool:
+def can_count(context: AttemptContext, phase: OpenPhase, seconds: float) -> bool:
     """Return whether the program can be written down in time, and held."""
     size = len(context.packing.room) * len(context.shared.problem.demand)
     if seconds < SHORTEST_S or size > MOST_VARIABLES:

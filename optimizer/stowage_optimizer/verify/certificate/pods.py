@@ -8,11 +8,11 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.verify.accounting import count_tiers
 from stowage_optimizer.verify.case import Case
 from stowage_optimizer.verify.certificate.conflict_amounts import Amounts
 from stowage_optimizer.verify.index import amounts
 from stowage_optimizer.verify.movability import budget_problems
-from stowage_optimizer.verify.worth import count_tiers
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from functools import reduce
 from operator import and_
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.verify.accounting import EVICTION_WEIGHT, MOVE_WEIGHT, count_tiers
 from stowage_optimizer.verify.certificate.knapsack import Choice, most_valuable
 from stowage_optimizer.verify.certificate.pods import Claim, Group, Pods
-from stowage_optimizer.verify.worth import EVICTION_WEIGHT, MOVE_WEIGHT, count_tiers
 
 
 @dataclass(slots=True)

@@ -26,7 +26,7 @@ FILLING = 1000
 
 
 @dataclass(slots=True)
-class Worth:
+class Pricing:
     """Finds the most valuable contents.
 
     Which dimensions of a node matter, the program over fractions of pods tells. With
