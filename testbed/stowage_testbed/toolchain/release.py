@@ -107,8 +107,8 @@ def find_releases(tools: Sequence[Tool], manifest: Manifest, source: ToolSource)
     if refused and source.kind is SourceKind.RELEASE:
         causes = "\n  ".join(refused)
         raise StowageError(
-            f"releases cannot be had:\n  {causes}\nname a server that has them and their digests with --mirror, or "
-            "build with --source go"
+            f"releases cannot be had:\n  {causes}\nname a server that has them and their digests with "
+            f"{MIRROR_VARIABLE}, or build with {SOURCE_VARIABLE}=go"
         )
     return found
 

@@ -207,7 +207,7 @@ def test_a_mirror_may_have_a_digest_of_its_own(site: Site, tmp_path: Path) -> No
     site.publish()
     archive = Archive(f"{site.address}/example.com/v1.2.3/hello")
     unknown = replace(a_released_tool(tmp_path / "m", URL), archive=archive)
-    with pytest.raises(StowageError, match=r"publishes no digest[^$]*--mirror"):
+    with pytest.raises(StowageError, match=r"publishes no digest[^$]*STOWAGE_MIRROR"):
         install_missing([unknown], a_manifest(unknown), ToolSource(RELEASE))
 
     tool = a_released_tool(tmp_path / "m", URL)
