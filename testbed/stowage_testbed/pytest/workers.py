@@ -117,6 +117,8 @@ class WorkerPool(RunPlugin):
     def fail(self, problem: BaseException) -> None:
         """Take note of what ends the run, and end the workers."""
         super().fail(problem)
+        if isinstance(problem, RunEndedError):
+            self.bundle.run_progress(str(problem))  # at once: to end the workers takes seconds
         self._end_workers()
 
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> ScenarioScheduling:
