@@ -161,7 +161,7 @@ class Room:
 
 
 @dataclass(slots=True)
-class ClusterState:
+class Occupancy:
     """The nodes and pods at one moment of the history, and what pods take of each node."""
 
     rooms: dict[str, Room] = field(default_factory=dict)

@@ -6,7 +6,7 @@ from typing import Any
 
 from stowage_testbed.amounts.resources import ONE_POD, PODS, Resources, add_up
 from stowage_testbed.api.label_selector import selects
-from stowage_testbed.invariants.history import ClusterState, History, Violation
+from stowage_testbed.invariants.history import History, Occupancy, Violation
 from stowage_testbed.observe.change import NS_PER_S, Change, JsonObject, Verb
 from stowage_testbed.observe.plan import phase_of
 from stowage_testbed.observe.pod import Pod
@@ -123,7 +123,7 @@ def no_plan_room_taken(history: History) -> Iterator[Violation]:
 
     Pods of a higher priority may take it, and those that may have been on their way when the plan began.
     """
-    cluster, plans = ClusterState(), dict[str, Executing]()
+    cluster, plans = Occupancy(), dict[str, Executing]()
     for change, pod in history.steps:
         known = cluster.take(change, pod)
         if change.kind == "PackingPlan":
@@ -135,7 +135,7 @@ def no_plan_room_taken(history: History) -> Iterator[Violation]:
             yield from _find_taken(cluster, plans.values(), change, pod)
 
 
-def _find_taken(cluster: ClusterState, plans: Iterable[Executing], change: Change, pod: Pod) -> Iterator[Violation]:
+def _find_taken(cluster: Occupancy, plans: Iterable[Executing], change: Change, pod: Pod) -> Iterator[Violation]:
     node, now_ns, seen_ns = pod.node, change.receipt.monotonic_ns, cluster.seen_ns[pod.uid]
     against = [
         plan

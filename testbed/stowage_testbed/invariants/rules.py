@@ -7,7 +7,7 @@ from http import HTTPStatus
 from itertools import groupby
 
 from stowage_testbed.invariants.budget import no_budget_broken
-from stowage_testbed.invariants.history import ClusterState, Evicted, History, Violation
+from stowage_testbed.invariants.history import Evicted, History, Occupancy, Violation
 from stowage_testbed.invariants.reserved import no_plan_room_taken, no_room_left_held, reservations_balance
 from stowage_testbed.observe.change import Change, Verb, uid_of
 from stowage_testbed.observe.node import read_node
@@ -19,7 +19,7 @@ UNDER_WAY_NS = 500_000_000  # How long a pod that was sent to a node before it s
 
 def no_overcommit(history: History) -> Iterator[Violation]:
     """Yield the pods that came to a node without room; on one that shrank they may arrive if they were bound before."""
-    cluster = ClusterState()
+    cluster = Occupancy()
     for change, pod in history.steps:
         known = cluster.take(change, pod)
         if pod is None or change.verb is Verb.DELETED or not pod.takes_room or pod.node not in cluster.rooms:
