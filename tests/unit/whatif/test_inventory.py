@@ -257,6 +257,5 @@ def test_who_asks_for_what_was_not_read_is_not_judged(pod: dict[str, Any], unrea
     node = {"metadata": {"name": "n"}, "status": {"allocatable": has}}
     plain = judged_pod("plain", containers=[{"name": "c"}])
     objects = [{"kind": "Node", **node}, pod, plain]
-    inventory = inventory_of(objects, [unread] if unread else [])
-
-    assert set(unreadable_needs(inventory)) == (set() if judged else {"asks"})
+    found = unreadable_needs(inventory_of(objects, [unread] if unread else []))
+    assert set(found) == (set() if judged else {"asks"})

@@ -142,8 +142,7 @@ def test_what_would_have_to_change_is_named(ruled: pb.Snapshot) -> None:
     assert would.changes == ("the rule singleton", "the budget b, which allows 1", "the limit of 2 moves")
     # One pod of a budget that allows one may go as it is.
     assert helped(ruled, _plan("one"), NOTHING, RULED, {"maxMoves": 2}).changes == ()
-    anyway = Outcome(placed={"w": "n2"})
-    assert not helped(ruled, _plan("kept"), anyway, RULED, {}).classes
+    assert not helped(ruled, _plan("kept"), Outcome(placed={"w": "n2"}), RULED, {}).classes
 
 
 @pytest.fixture
