@@ -93,7 +93,7 @@ def _pods(messages: Iterable[pb.Pod], classes: Mapping[str, PodClass], nodes: se
     rows = list(messages)
     pods = Pods(**{column.name: list(map(attrgetter(column.name), rows)) for column in fields(Pods)})
     if not _sound(pods, classes, nodes):
-        _check(pods, classes, nodes, issues)
+        _check(rows, classes, nodes, issues)
     return pods
 
 
@@ -111,7 +111,7 @@ def _sound(pods: Pods, classes: Mapping[str, PodClass], nodes: set[str]) -> bool
     )
 
 
-def _check(pods: Pods, classes: Mapping[str, PodClass], nodes: set[str], issues: Issues) -> None:
+def _check(pods: Iterable[pb.Pod], classes: Mapping[str, PodClass], nodes: set[str], issues: Issues) -> None:
     """Note what is wrong with each pod."""
     uids: set[str] = set()
     names: set[str] = set()
@@ -131,7 +131,7 @@ def _check(pods: Pods, classes: Mapping[str, PodClass], nodes: set[str], issues:
                 f"{where}.namespace",
                 f"is {pod.namespace!r}, but class {pod_class.id!r} is of namespace {pod_class.namespace!r}",
             )
-        if pod.node is not None:
+        if pod.node:
             issues.known(f"{where}.node", "node", nodes, pod.node)
 
 

@@ -1,14 +1,12 @@
 """The pods of a snapshot, a column for each thing that is known of them.
 
-A cluster has thousands of pods and hundreds of classes. A pod becomes an object only
-where somebody asks for that one.
+A cluster has thousands of pods and hundreds of classes, so that no pod is an object.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
-from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,32 +20,13 @@ UNSUPPORTED = "unsupported"
 """Reason why a pod stays that no rule keeps: a plan cannot say what it needs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pod:
-    """One pod; ``node`` None means pending.
+@dataclass(frozen=True)
+class Pods:
+    """Columns of equal length, one entry a pod; ``node`` is empty where it is pending.
 
     ``deletion_cost`` is ``controller.kubernetes.io/pod-deletion-cost``; ``age_s``
     counts seconds since the pod started. A pod that is ``exempt_from_budget`` goes
     without its disruption budget, unless there are two.
-    """
-
-    uid: str
-    namespace: str
-    name: str
-    class_id: str
-    node: str | None = None
-    movable: bool = False
-    immovable_reason: str = ""
-    deletion_cost: int = 0
-    age_s: int = 0
-    exempt_from_budget: bool = False
-
-
-@dataclass(frozen=True)
-class Pods(Sequence[Pod]):
-    """Columns of equal length, one entry a pod; ``node`` is empty where it is pending.
-
-    The columns have the names that `Pod` has.
     """
 
     uid: Sequence[str] = ()
@@ -63,29 +42,6 @@ class Pods(Sequence[Pod]):
 
     def __len__(self) -> int:
         return len(self.uid)
-
-    @overload
-    def __getitem__(self, index: int) -> Pod: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Pod]: ...
-    def __getitem__(self, index: int | slice) -> Pod | Sequence[Pod]:
-        if isinstance(index, slice):
-            return [self[one] for one in range(len(self))[index]]
-        return Pod(
-            self.uid[index],
-            self.namespace[index],
-            self.name[index],
-            self.class_id[index],
-            self.node[index] or None,
-            self.movable[index],
-            self.immovable_reason[index],
-            self.deletion_cost[index],
-            self.age_s[index],
-            self.exempt_from_budget[index],
-        )
-
-    def __iter__(self) -> Iterator[Pod]:
-        return (self[index] for index in range(len(self)))
 
     @cached_property
     def classes(self) -> tuple[str, ...]:
