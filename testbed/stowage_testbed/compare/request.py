@@ -18,8 +18,6 @@ from stowage_testbed.scenario.model import Scenario
 EQUAL = ClientLimits(qps=1000, burst=1000)
 """High enough that the API server of one machine is slower."""
 
-COMPARISONS = Path("results/compare")
-
 
 @dataclass(frozen=True, slots=True)
 class CompareRequest:
@@ -79,7 +77,7 @@ def read_limits(text: str) -> Mapping[str, ClientLimits | None]:
 
 def make_default_folder_name(scenario: Scenario) -> Path:
     """Return where the bundle of a scenario's comparison is kept."""
-    return COMPARISONS / scenario.scenario_id.replace("/", "-").replace("@", "-")
+    return Path("results/compare") / scenario.scenario_id.replace("/", "-").replace("@", "-")
 
 
 def make_turns(limits: Sequence[str], arms: Sequence[str], rounds: int | None, seed: int) -> Iterator[Turn]:

@@ -177,13 +177,13 @@ class BoreasRequest:
     repeat: int = 100
     others: int = 10
 
-    def runs(self) -> list[tuple[Arm, Scene, int]]:
-        """Return each run: an arm's one after the other, as each is started once."""
-        return [
-            (arm, scene, number + 1)
+    def runs(self) -> dict[str, tuple[Arm, Scene, int]]:
+        """Return each run by its name: an arm's one after the other, as each is started once."""
+        return {
+            f"{scene.name}-{arm.name}-{number + 1}": (arm, scene, number + 1)
             for arm, scene in product(self.arms, self.scenes)
             for number in range(self.repeat if scene.name in REPEATED else self.others)
-        ]
+        }
 
     def document(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -195,40 +195,35 @@ class BoreasRequest:
         }
 
 
-def run_id(arm: Arm, scene: Scene, number: int) -> str:
-    """Return a run's name."""
-    return f"{scene.name}-{arm.name}-{number}"
-
-
 def deploy_all(request: BoreasRequest, path: Path, listener: SweepListener) -> tuple[DeploymentRow, ...]:
     """Deploy what has not been deployed yet, and return all rows asked for."""
     with open_sweep(path, "boreas", request.document()):
         journal = TaskJournal(path / "deployments.jsonl", DeploymentRow)
         runs = request.runs()
-        missing = [one for one in runs if run_id(*one) not in journal]
+        missing = {name: one for name, one in runs.items() if name not in journal}
         if missing:
             listener.begun("deployments", len(runs), len(runs) - len(missing), 1)
             try:
                 _deploy_missing(missing, journal, listener, path)
             finally:
                 listener.ended()
-        rows = tuple(row for one in runs for row in journal.get(run_id(*one)))
+        rows = tuple(row for name in runs for row in journal.get(name))
         write_frame(path / "deployments.parquet", frame_of(rows, DeploymentRow))
     return rows
 
 
 def _deploy_missing(
-    runs: Sequence[tuple[Arm, Scene, int]], journal: TaskJournal[DeploymentRow], listener: SweepListener, path: Path
+    runs: Mapping[str, tuple[Arm, Scene, int]], journal: TaskJournal[DeploymentRow], listener: SweepListener, path: Path
 ) -> None:
     asked = RunRequest((), folders=(path,))
     with (
         open_context(asked, secrets.token_hex(2), Listener(), Stopwatch()) as context,
         TemporaryDirectory(prefix="sto-boreas-") as folder,
     ):
-        for name, of_arm in groupby(runs, key=lambda one: one[0].name):
+        for arm_name, of_arm in groupby(runs.items(), key=lambda one: one[1][0].name):
             ones = list(of_arm)
-            arm, first, _ = ones[0]
-            with arm.running(context.cluster, Path(folder) / name, None) as running:
+            _, (arm, first, _) = ones[0]
+            with arm.running(context.cluster, Path(folder) / arm_name, None) as running:
                 if plans(arm):
                     context.observer.watch(PACKING_PLANS)
                 nodes = create_nodes(context.api, [first.pool])
@@ -240,14 +235,14 @@ def _deploy_missing(
                 context.observer.wait_for(
                     f"the nodes of {first.name} to go", objects_gone("Node", nodes), timeout_s=timeout_s
                 )
-                for _, scene, number in ones:
+                for name, (_, scene, number) in ones:
                     deployment = Deployment(context.observer, scene, arm, number)
                     scenario = scene.scenario(arm.name, number)
                     outcome = run_scenario(context, scenario, number, deployment, deployment)
                     if outcome.error:
                         raise StowageError(f"{scene.name} by {arm.name}: {outcome.error}")
-                    journal.add(run_id(arm, scene, number), (deployment.row,))
-                    listener.over(run_id(arm, scene, number), "")
+                    journal.add(name, (deployment.row,))
+                    listener.over(name, "")
                     running.check()
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import product, starmap
 from statistics import fmean
-from typing import NamedTuple
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
@@ -100,17 +99,11 @@ def published_worth(one: ThesisSolved) -> tuple[int, int, int]:
     return added, -one.result.evictions, -one.result.moves
 
 
-class WinCounts(NamedTuple):
-    """How often one solver is better, by pods added, removed, then moved, and faster where both are the same."""
+def win_counts(pairs: Iterable[tuple[ThesisSolved, ThesisSolved]]) -> tuple[int, int, int, int]:
+    """Return how often the first of a pair is better, worse, and the same, and faster where both are the same.
 
-    better: int
-    worse: int
-    same: int
-    faster: int
-
-
-def win_counts(pairs: Iterable[tuple[ThesisSolved, ThesisSolved]]) -> WinCounts:
-    """Return the counts of pairs, from the first one's side."""
+    Pods added decide, then those removed, then those moved.
+    """
     better = worse = same = faster = 0
     for one, other in pairs:
         mine, theirs = published_worth(one), published_worth(other)
@@ -118,7 +111,7 @@ def win_counts(pairs: Iterable[tuple[ThesisSolved, ThesisSolved]]) -> WinCounts:
         worse += mine < theirs
         same += mine == theirs
         faster += mine == theirs and one.result.wall_s < other.result.wall_s
-    return WinCounts(better, worse, same, faster)
+    return better, worse, same, faster
 
 
 SHARE_HEADERS = ("solver", "limit", "labels", "instances", "optimal", "better", "no better", "mean call", "longest")
