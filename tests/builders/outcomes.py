@@ -171,5 +171,5 @@ def saved_bundle(folder: Path, run: RunOutcome, environment: Mapping[str, Any] |
     bundle.run_started(run.run, len(run.scenarios))
     for outcome in run.scenarios:
         bundle.scenario_finished(outcome, some_records(folder / "audit.log"))
-    bundle.run_finished(run)
+    bundle.finish(run)
     return bundle.folder

@@ -43,8 +43,7 @@ def run_scenarios(request: RunRequest, bundle: Bundle, junit: Path | None = None
     try:
         with ending_cleanly(), _without_settings():
             pytest.main(options, plugins=[plugin])
-        outcome = plugin.outcome()
-        bundle.run_finished(outcome)
+        outcome = bundle.finish(plugin.outcome())
     except OSError as error:
         if plugin.problem in {None, error}:
             raise

@@ -65,7 +65,7 @@ def scenario_session(cluster: Cluster, results: Path, beforehand: Callable[[], N
             yield session
         finally:
             session.bundle.folder.mkdir(parents=True, exist_ok=True)
-            session.bundle.run_finished(session.bundle.sum_up(cluster.name, session.outcomes, durations_s={}))
+            session.bundle.finish(session.bundle.sum_up(cluster.name, session.outcomes, durations_s={}))
 
 
 def marked_scenario(mark: pytest.Mark, test: str, folder: Path, root: Path) -> Scenario:

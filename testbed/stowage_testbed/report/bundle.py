@@ -76,8 +76,8 @@ class Bundle(Listener):
             **more,
         )
 
-    def run_finished(self, outcome: RunOutcome) -> None:
-        """Write the run's document."""
+    def finish(self, outcome: RunOutcome) -> RunOutcome:
+        """Write the run's document, tell of the end, and return the outcome as it was written, environment included."""
         hashes: dict[str, str] = {}
         for one in outcome.scenarios:
             folder, names = self.folder / name_scenario_folder(one), []
@@ -91,7 +91,8 @@ class Bundle(Listener):
         environment = {**self.environment, "config_hashes": hashes}
         outcome = replace(outcome, environment=environment)
         write_json(self.folder / RUN_FILE, outcome.document())
-        super().run_finished(outcome)
+        self.run_finished(outcome)
+        return outcome
 
 
 def name_scenario_folder(outcome: ScenarioResult) -> Path:

@@ -68,6 +68,8 @@ def test_a_failure_is_told_in_each_form_and_leaves_evidence(cluster: Cluster, tm
     assert [item["repeat"] for item in rounds] == [1, 2]
     assert len({item["checkpoints"][0]["placement_hash"] for item in rounds}) == 1
     assert document["divergences"] == []
+    (written,) = tmp_path.glob("results/*/run.json")
+    assert document == json.loads(written.read_text())
     assert "utilisation of memory: expected 0.75, found 0.25" in done.stderr
     assert "FAILED (1) 0/2" in done.stderr
     assert len(list(ET.parse(junit).getroot().iter("failure"))) == 2  # noqa: S314 - written by the code under test

@@ -25,9 +25,11 @@ def test_a_bundle_holds_what_rebuilds_the_tables(tmp_path: Path) -> None:
 
     bundle.run_started("run-1", 1)
     bundle.scenario_finished(outcome, some_records(tmp_path / "audit.log"))
-    bundle.run_finished(a_run(outcome))
+    finished = bundle.finish(a_run(outcome))
 
     document = json.loads((bundle.folder / "run.json").read_text())
+    # `stowage run --json` and the tables are of what this returns.
+    assert document == json.loads(json.dumps(finished.document()))
     (entry,) = document["scenarios"]
     assert [one["placements"] for one in entry["checkpoints"]] == [
         {"a": ["n1"], "b": ["n2"]},
