@@ -1,1 +1,1 @@
-"""Container images, built by `build.build_image`, and the Docker engine that builds and runs them."""
+"""Container images, built by `recipe.build_image`, and the Docker engine that builds and runs them."""
