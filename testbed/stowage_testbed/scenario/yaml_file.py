@@ -219,5 +219,8 @@ def _read_scalar(node: yaml.Node) -> Any:
     """Return a scalar's value; what is no number, truth value or null is text."""
     if node.tag.rpartition(":")[2] not in ("int", "float", "bool", "null"):
         return str(node.value)
-    value = yaml.constructor.SafeConstructor().construct_object(node)
+    try:
+        value = yaml.constructor.SafeConstructor().construct_object(node)
+    except (KeyError, ValueError):  # its tag stands in the file, and is wrong
+        return str(node.value)
     return str(node.value) if isinstance(value, float) and not math.isfinite(value) else value
