@@ -7,8 +7,9 @@ import platform
 import re
 import shutil
 import tarfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from importlib import metadata
@@ -124,9 +125,11 @@ def take_release(archive: Archive, address: str, target: Path, progress: ToolPro
     fetching = create(
         target.parent, "", registry={name: f"sha256:{archive.sha256}"}, urls={name: address}, retry_if_failed=RETRIES
     )
-    download = HTTPDownloader(progressbar=progress, chunk_size=1 << 16, timeout=TIMEOUT_S)
     try:
-        file = Path(fetching.fetch(name, downloader=download))
+        with ExitStack() as opened:
+            hooks = _close_with(opened)
+            download = HTTPDownloader(progressbar=progress, chunk_size=1 << 16, timeout=TIMEOUT_S, hooks=hooks)
+            file = Path(fetching.fetch(name, downloader=download))
     except ValueError as error:
         raise DownloadError(
             f"{archive.url} should have SHA-256 {archive.sha256}, and was not installed: {error}. Either the digest is "
@@ -177,8 +180,10 @@ def _ask(verb: str, url: str, source: ToolSource) -> Response:
 
     address = source.address(url)
     try:
-        answer = requests.request(verb, address, timeout=TIMEOUT_S, allow_redirects=True)
-        answer.raise_for_status()
+        with ExitStack() as opened:
+            hooks = _close_with(opened)
+            answer = requests.request(verb, address, timeout=TIMEOUT_S, allow_redirects=True, hooks=hooks)
+            answer.raise_for_status()
     except requests.exceptions.SSLError as error:
         raise _failed(url, error) from error
     except requests.ConnectionError as error:
@@ -188,6 +193,15 @@ def _ask(verb: str, url: str, source: ToolSource) -> Response:
     if address.startswith("https://") and not answer.url.startswith("https://"):
         raise _failed(url, f"it was redirected without TLS to {answer.url}")
     return answer
+
+
+def _close_with(opened: ExitStack) -> dict[str, Callable[..., None]]:
+    """Return hooks that close a response with the block; one that breaks off would keep its connection otherwise."""
+
+    def close_later(response: Response, **_: object) -> None:
+        opened.callback(response.close)
+
+    return {"response": close_later}
 
 
 def _failed(url: str, cause: object) -> DownloadError:
