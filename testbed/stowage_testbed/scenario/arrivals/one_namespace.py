@@ -151,7 +151,7 @@ def _change_at(value: Any, path: Sequence[str], change: Callable[[Any], Any]) ->
     if isinstance(value, list):
         return [_change_at(one, path, change) for one in value]
     if not path:
-        return change(value)
+        return value if value is None else change(value)
     if not isinstance(value, Mapping) or path[0] not in value:
         return value
     return {**value, path[0]: _change_at(value[path[0]], path[1:], change)}
