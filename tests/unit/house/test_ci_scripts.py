@@ -184,7 +184,14 @@ def test_release_notes_are_the_versions_section(tmp_path: Path, heading: str) ->
     assert done == Done(0, "### Added\n- this\n", "")
 
 
-@pytest.mark.parametrize(("tag", "said"), [("main", "no tag of a release"), ("v999.0.0", "pyproject.toml says")])
+@pytest.mark.parametrize(
+    ("tag", "said"),
+    [
+        ("main", "no tag of a release"),
+        ("v999.0.0", "check: pyproject.toml says"),
+        ("v999.0.0", "stowage-optimizer in benchmarks/strategies/pyproject.toml says"),
+    ],
+)
 def test_a_tag_that_is_not_the_version_is_refused(tmp_path: Path, tag: str, said: str) -> None:
     """The index would have one version, the chart another, the tag a third."""
     done = call(CI / "release-check", tag, cwd=tmp_path)
