@@ -29,8 +29,8 @@ type Entry struct {
 	Nodes sets.Set[string]
 }
 
-// maxNodes is how many refused nodes are remembered of a pod: one that was refused more is activated by any node.
-const maxNodes = 16
+// MaxNodes is how many refused nodes are remembered of a pod: one that was refused more is activated by any node.
+const MaxNodes = 16
 
 // Table holds the pods of one plugin.
 type Table struct {
@@ -51,7 +51,7 @@ func (t *Table) Put(pod *v1.Pod, reason Reason, nodes sets.Set[string]) {
 		t.Remove(pod.UID)
 		return
 	}
-	if len(nodes) > maxNodes {
+	if len(nodes) > MaxNodes {
 		nodes = nil
 	}
 	now := t.Clock.Now()

@@ -107,7 +107,7 @@ type state struct {
 	taken *reservation.Taken
 
 	mu sync.Mutex
-	// refused are the nodes that were refused.
+	// refused are nodes that were refused, no more than it takes to know that they are too many to remember.
 	refused sets.Set[string]
 }
 
@@ -156,7 +156,9 @@ func (p *Plugin) Filter(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, no
 	if len(found.refused) == 0 && pod.Spec.SchedulingGroup != nil && !p.rehearsal {
 		p.waiting.Put(pod, reasonReserved, nil) // PostFilter is not asked about pods of a group
 	}
-	found.refused.Insert(node.Node().Name)
+	if len(found.refused) <= waiting.MaxNodes {
+		found.refused.Insert(node.Node().Name)
+	}
 	return fwk.NewStatus(fwk.Unschedulable, string(reasonReserved))
 }
 
@@ -167,8 +169,13 @@ func (p *Plugin) hasRoomBeside(view *reservation.View, pod *v1.Pod, node fwk.Nod
 
 // PostFilter remembers a pod that may find a node once the reservations have changed. It makes no room.
 func (p *Plugin) PostFilter(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, _ fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
-	if found := stateOf(cycle); found != nil && len(found.refused) > 0 && !p.rehearsal {
-		p.waiting.Put(pod, reasonReserved, found.refused)
+	if found := stateOf(cycle); found != nil && !p.rehearsal {
+		found.mu.Lock()
+		refused := found.refused.Clone() // preemption, which comes later, calls Filter again
+		found.mu.Unlock()
+		if len(refused) > 0 {
+			p.waiting.Put(pod, reasonReserved, refused)
+		}
 	}
 	return nil, fwk.NewStatus(fwk.Unschedulable)
 }

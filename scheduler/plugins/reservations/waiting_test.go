@@ -102,6 +102,29 @@ func TestOnlyPodsThatWereRefusedTheNodeAreWokenUp(t *testing.T) {
 	}
 }
 
+// Preemption tries the nodes again while reservations change: what is remembered of a pod must not change under the eyes of
+// those who read it.
+func TestWhatPreemptionTriesIsNotRemembered(t *testing.T) {
+	plugin, woken := queueing(t)
+	other := testobjects.Reservation("other", "n2", v1.ResourceCPU, "1", "owner")
+	other.SetUID("other")
+	plugin.ledger.Put(testobjects.Value(reservation.Read(other))(t))
+	pod, cycle := waiter("waiting"), framework.NewCycleState()
+	info := func(name string) fwk.NodeInfo {
+		return testobjects.NodeInfos(testobjects.Node(name, "0", "0").Obj())[0]
+	}
+	plugin.PreFilter(context.Background(), cycle, pod, nil)
+	plugin.Filter(context.Background(), cycle, pod, info("n1"))
+	plugin.PostFilter(context.Background(), cycle, pod, nil)
+
+	status := plugin.Filter(context.Background(), cycle.Clone(), pod, info("n2"))
+	plugin.Freed(sets.New("n2"))
+
+	if status.IsSuccess() || len(*woken) > 0 {
+		t.Errorf("Filter %v, woken up %v", status, *woken)
+	}
+}
+
 // Pods that are deleted while they wait, or while they are being scheduled, leave nothing behind, nor does one
 // that another process binds.
 func TestPodsThatAreGoneAreForgotten(t *testing.T) {
