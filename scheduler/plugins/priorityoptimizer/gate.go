@@ -108,12 +108,14 @@ func (p *Plugin) scheduleWithoutPlan(why string, which func(*v1.Pod) bool) {
 	if p.trigger.kind != TriggerBatch {
 		return
 	}
-	pods := p.waiting.Pods(func(one waiting.Entry) bool { return which(one.Pod) })
-	for _, pod := range pods {
-		p.trigger.exempt(pod.UID)
+	pods := 0
+	for _, pod := range p.waiting.Pods(func(one waiting.Entry) bool { return which(one.Pod) }) {
+		if p.trigger.exempt(pod.UID) {
+			pods++
+		}
 	}
-	if len(pods) > 0 {
-		p.logger.Info("Pods of a batch are scheduled without a plan", "pods", len(pods), "reason", why)
+	if pods > 0 {
+		p.logger.Info("Pods of a batch are scheduled without a plan", "pods", pods, "reason", why)
 		p.release()
 	}
 }

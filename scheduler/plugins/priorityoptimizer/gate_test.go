@@ -220,6 +220,29 @@ func TestBatchesAreScheduledWithoutAnOptimizer(t *testing.T) {
 	}
 }
 
+// A pod that came while a solve was going on is in no batch yet: it waits for the plan of the next one, whatever becomes of
+// this one.
+func TestAPodOfNoBatchYetIsNotScheduledWithoutAPlan(t *testing.T) {
+	clock := testingclock.NewFakeClock(time.Now())
+	p := testPlugin(clock, pace{kind: TriggerBatch, interval: time.Minute, batch: 9})
+	p.hold.longest, p.hold.budget = time.Second, time.Second
+	collected, late := testPod("collected", 1, 0), testPod("late", 1, 0)
+	p.PreEnqueue(t.Context(), collected)
+	p.hold.begin(time.Second)
+	p.PreEnqueue(t.Context(), collected)
+	p.PreEnqueue(t.Context(), late)
+
+	p.scheduleWithoutPlan("the optimiser failed", anyPod)
+	p.hold.end()
+
+	if status := p.PreEnqueue(t.Context(), collected); !status.IsSuccess() {
+		t.Errorf("the pod of the batch %s", status.Message())
+	}
+	if status := p.PreEnqueue(t.Context(), late); status.Message() != string(reasonBatch) {
+		t.Errorf("the other pod: %v", status)
+	}
+}
+
 // Pods that the optimiser cannot place are left to the scheduler.
 func TestPodsThatTheOptimizerRefusesAreScheduledWithoutIt(t *testing.T) {
 	refusing := func(request *contract.SolveRequest, stream *call) error {

@@ -126,11 +126,16 @@ func (t *trigger) collect(uid types.UID) bool {
 	return true
 }
 
-// exempt makes a pod of a batch an ordinary one, as in the other triggers.
-func (t *trigger) exempt(uid types.UID) {
+// exempt makes a pod of a batch an ordinary one, as in the other triggers. It reports whether the pod was in a batch and
+// none yet.
+func (t *trigger) exempt(uid types.UID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if !t.marked.Has(uid) || t.exempted.Has(uid) {
+		return false
+	}
 	t.exempted.Insert(uid)
+	return true
 }
 
 func (t *trigger) isExempt(uid types.UID) bool {
