@@ -11,7 +11,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.codec import Found, read
 from stowage_optimizer.model.issues import Issues
 from stowage_optimizer.model.node import LARGEST_TOTAL, Node
-from stowage_optimizer.model.options import Limits, SolveOptions
+from stowage_optimizer.model.options import LARGEST_TIME_LIMIT_S, Limits, SolveOptions
 from stowage_optimizer.model.pod_class import PodClass
 from stowage_optimizer.model.pods import Pods
 from stowage_optimizer.model.selectors import LabelSelector
@@ -237,6 +237,8 @@ def decode_options(
     )
     for path, what in faults:
         issues.add(f"options{path}", what)
+    if not message.time_limit_s and not 0 < default_time_limit_s <= LARGEST_TIME_LIMIT_S:
+        issues.add("options.time_limit_s", f"is {default_time_limit_s} by default, not in (0, 86400]")
     if options.strategy not in strategies:
         known = ", ".join(sorted(strategies))
         way_out = "`pip install 'stowage[strategies]'` adds those of the papers"

@@ -186,9 +186,9 @@ def test_what_go_reads_as_no_number_is_none(text: str) -> None:
     assert parse_integer("-0" + "0" * 30 + "12") == -12
 
 
-def options_of(message: pb.SolveOptions) -> tuple[SolveOptions, list[str]]:
+def options_of(message: pb.SolveOptions, default_time_limit_s: float = 7) -> tuple[SolveOptions, list[str]]:
     issues = Issues()
-    options = decode_options(message, issues, strategies=["lexicographic"], default_time_limit_s=7)
+    options = decode_options(message, issues, strategies=["lexicographic"], default_time_limit_s=default_time_limit_s)
     return options, raised(issues)
 
 
@@ -221,3 +221,13 @@ def test_zero_means_the_default() -> None:
 
     assert options.strategy == "lexicographic"
     assert (options.time_limit_s, options.alpha) == (7, 0.4)
+
+
+@pytest.mark.parametrize("default_s", [float("nan"), 0.0, -1.0, 1e6])
+def test_a_service_with_a_default_out_of_range_says_so(default_s: float) -> None:
+    """No solve would end at NaN."""
+    _, issues = options_of(pb.SolveOptions(), default_s)
+
+    assert len(issues) == 1
+    assert "options.time_limit_s" in issues[0]
+    assert not options_of(pb.SolveOptions(time_limit_s=1), default_s)[1]
