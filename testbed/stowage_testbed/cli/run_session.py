@@ -23,6 +23,14 @@ from stowage_testbed.toolchain.environment import environment
 STDOUT = Path("-")
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder for results, if there is none; an InputError if that cannot be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write results to {folder}: {error.strerror}; name another place") from error
+
+
 def run_and_show(
     request: RunRequest,
     results: Path,
@@ -41,10 +49,7 @@ def run_and_show(
     bundle = Bundle(results, make_run_id(), environment(request.minor), progress)
     files = [file for file in (json_file, junit) if file is not None and file != STDOUT]
     for folder in (bundle.folder, *(file.parent for file in files)):
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"cannot write results to {folder}: {error.strerror}; name another place") from error
+        make_folder(folder)
     try:
         outcome = run_scenarios(request, bundle, junit)
     finally:

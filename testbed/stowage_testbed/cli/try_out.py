@@ -47,12 +47,13 @@ def try_out(
 
     Exits as `stowage run` does.
     """
-    from stowage_testbed.cli.run_session import run_and_show
+    from stowage_testbed.cli.run_session import make_folder, run_and_show
     from stowage_testbed.cluster.backend import TOOLS, Backend
     from stowage_testbed.run.request import RunRequest, install_needed
     from stowage_testbed.scenario.instances import generate
     from stowage_testbed.scenario.model import InstanceSpec, OptimizerSettings, Scenario, imply_steps
 
+    make_folder(results)  # before anything takes minutes
     install_needed(*TOOLS[Backend.KWOK_BINARY], minor=kubernetes)
     spec = InstanceSpec(SEED, nodes, PODS_PER_NODE, PRIORITIES, USAGE)
     pool, workload = generate(spec)

@@ -8,6 +8,7 @@ import pytest
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli.run_session import run_and_show
+from stowage_testbed.cli.try_out import try_out
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
@@ -39,6 +40,8 @@ def test_an_unwritable_results_folder_is_found_before_the_run(tmp_path: Path) ->
 
     with pytest.raises(InputError, match="cannot write results to"):
         run_and_show(RunRequest(()), blocker / "results")
+    with pytest.raises(InputError, match="cannot write results to"):
+        try_out(results=blocker / "results")
 
 
 def test_a_run_that_cannot_begin_is_one_error_in_each_form(tmp_path: Path) -> None:
