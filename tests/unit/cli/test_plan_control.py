@@ -34,6 +34,7 @@ from stowage_testbed.whatif.inventory import Inventory
     [
         (403, "refuses to read plan p: Forbidden"),
         (404, "no PackingPlan called 'p'"),
+        (200, "has no PackingPlans: install the chart"),
         # The kubeconfig of a cluster often outlives it.
         (None, "does not answer"),
     ],
