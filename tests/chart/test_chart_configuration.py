@@ -111,7 +111,10 @@ def test_the_defaults_are_the_plugins_own() -> None:
 
 def _go_defaults() -> Manifest:
     """Return the defaults of the plugin, by the names of their fields."""
-    go = (SCHEDULER / "plugins/priorityoptimizer/args.go").read_text("utf-8")
+    go = "\n".join(
+        (SCHEDULER / "plugins/priorityoptimizer" / name).read_text("utf-8").replace("gate.", "")
+        for name in ("args.go", "gate/trigger.go")
+    )
     words = dict(re.findall(r'^\s+(\w+) +\w+ = ("\w+")$', go, re.M))
     (literal,) = re.findall(r"return (&PriorityOptimizerArgs\{.*?\n\t\})", go, re.S)
     text = re.sub(r"//.*", "", literal).replace("&PriorityOptimizerArgs", "")

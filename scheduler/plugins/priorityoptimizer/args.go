@@ -11,6 +11,7 @@ import (
 
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/pluginargs"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
 )
 
 // APIVersion is the version of PriorityOptimizerArgs this scheduler reads.
@@ -18,22 +19,6 @@ const APIVersion = "stowage.dev/v1alpha1"
 
 // ArgsKind is the kind of the plugin's arguments.
 const ArgsKind = "PriorityOptimizerArgs"
-
-// TriggerKind says what starts a solve. A PackingPlan created by a user starts one whatever it says.
-type TriggerKind string
-
-const (
-	// TriggerManual solves only for PackingPlans that a user creates.
-	TriggerManual TriggerKind = "Manual"
-	// TriggerOnUnschedulable solves once no new pod has turned out unschedulable for the settle time.
-	TriggerOnUnschedulable TriggerKind = "OnUnschedulable"
-	// TriggerPeriodic solves every interval as long as there are unschedulable pods.
-	TriggerPeriodic TriggerKind = "Periodic"
-	// TriggerBatch holds every new pod until its batch is full or its time is up, and solves for all of them together; only
-	// plans place pods. With the strategy boreas it is the scheduler of "Boreas - A Service Scheduler for Optimal
-	// Kubernetes Deployment", section 3.
-	TriggerBatch TriggerKind = "Batch"
-)
 
 // Policy says what a plan may do to running pods.
 type Policy string
@@ -53,7 +38,7 @@ type PriorityOptimizerArgs struct {
 	// Socket is the absolute path of the optimiser's Unix socket.
 	Socket string `json:"socket,omitempty"`
 	// Trigger is what starts a solve: Manual, OnUnschedulable, Periodic or Batch.
-	Trigger TriggerKind `json:"trigger,omitempty"`
+	Trigger gate.TriggerKind `json:"trigger,omitempty"`
 	// SettleSeconds is how long no new pod must turn out unschedulable before a solve starts
 	// (trigger OnUnschedulable). A steady stream of them delays it to ten times this at most.
 	SettleSeconds float64 `json:"settleSeconds,omitempty"`
@@ -126,7 +111,7 @@ type PriorityOptimizerArgs struct {
 func defaultArgs() *PriorityOptimizerArgs {
 	return &PriorityOptimizerArgs{
 		Socket:              "/run/stowage/optimizer.sock",
-		Trigger:             TriggerOnUnschedulable,
+		Trigger:             gate.OnUnschedulable,
 		SettleSeconds:       0.5,
 		IntervalSeconds:     30,
 		BatchPods:           99,
@@ -204,6 +189,16 @@ func (l *Limits) validate(path *field.Path) field.ErrorList {
 		errs = append(errs, field.Invalid(path.Child("evictionsPerSecond"), rate, "must not be negative; 0 is no limit"))
 	}
 	return errs
+}
+
+// paceOf is when these arguments have the plugin solve, and how long it may hold pods back for that.
+func paceOf(args *PriorityOptimizerArgs) gate.Pace {
+	interval := args.IntervalSeconds
+	if args.Trigger == gate.Batch {
+		interval = args.BatchSeconds
+	}
+	return gate.Pace{Kind: args.Trigger, Settle: seconds(args.SettleSeconds), Interval: seconds(interval), Pods: int(args.BatchPods),
+		MaxHold: seconds(args.MaxHoldSeconds), MaxHoldShare: args.MaxHoldShare}
 }
 
 // pace is the rate limiter of evictions; its burst is one second's worth.

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
 )
 
 // usual are the arguments of a profile that says nothing.
@@ -25,7 +27,7 @@ func TestArgsMayBeLeftOut(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if args.Trigger != TriggerOnUnschedulable || args.TimeLimitSeconds != 1 || args.HistoryLimit != 20 {
+		if args.Trigger != gate.OnUnschedulable || args.TimeLimitSeconds != 1 || args.HistoryLimit != 20 {
 			t.Errorf("%s: unexpected defaults %+v", name, args)
 		}
 	}

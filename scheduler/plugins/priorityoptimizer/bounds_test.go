@@ -3,7 +3,6 @@ package priorityoptimizer
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -15,56 +14,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
-	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/stowage/stowage/scheduler/contract"
-	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
-
-// Whatever is asked for, and however often: no hold lasts longer than the bound, and the holds in any minute no longer
-// than the share.
-func TestHoldsKeepTheirBoundAndTheirShareOfAnyMinute(t *testing.T) {
-	clock := testingclock.NewFakeClock(time.Now())
-	random := rand.New(rand.NewPCG(7, 7))
-	h := testHold(clock)
-	h.longest, h.budget = 2*time.Second, 3*time.Second
-	began, tick := clock.Now(), 50*time.Millisecond
-	var held []bool
-	longest, run := 0, 0
-	for range 20 * 60 * 20 {
-		switch random.IntN(30) {
-		case 0:
-			h.begin(time.Duration(random.IntN(9000)) * time.Millisecond)
-		case 1:
-			h.end()
-		}
-		held = append(held, h.active())
-		run++
-		if !h.active() {
-			run = 0
-		}
-		longest = max(longest, run)
-		clock.SetTime(clock.Now().Add(tick))
-	}
-	most, window := 0, 0
-	for i, one := range held {
-		if one {
-			window++
-		}
-		if i >= 1200 && held[i-1200] {
-			window--
-		}
-		most = max(most, window)
-	}
-
-	if time.Duration(longest)*tick > 2*time.Second+tick || time.Duration(most)*tick > 3*time.Second+20*tick || most < 40 {
-		t.Errorf("held for %s at a time, %s in a minute, in %s", time.Duration(longest)*tick, time.Duration(most)*tick, clock.Since(began))
-	}
-}
 
 // Any user who may create plans could keep the optimiser busy for ever: so the number of waiting plans is limited, and
 // automatic solves run between them.
@@ -158,7 +115,7 @@ func TestPlanThatFitsIntoNoObjectIsMadeInParts(t *testing.T) {
 		}
 		return true
 	})
-	c.eventually("the last plan is over", func() bool { return c.plugin.execution.Load() == nil && c.phases()[packingplan.Executing] == 0 })
+	c.eventually("the last plan is over", func() bool { return c.plugin.Execution.Load() == nil && c.phases()[packingplan.Executing] == 0 })
 
 	if completed := c.phases()[packingplan.Completed]; completed < 2 {
 		t.Errorf("%d plans: %s", completed, c.state())
@@ -207,14 +164,11 @@ func TestPodsThatAreGoneAreKeptNowhere(t *testing.T) {
 	c.eventually("the optimiser was asked", func() bool { return c.optimizer.asked() == 1 })
 	ghost := testPod("ghost", 9, 0)
 
-	c.plugin.waiting.Put(ghost, reasonHeld, nil)
-	c.plugin.trigger.mark(ghost.UID, "", time.Now())
+	c.plugin.Waiting.Put(ghost, gate.ReasonHeld, nil)
+	c.plugin.Trigger.Mark(ghost.UID, "", time.Now())
 
 	c.eventually("it is forgotten", func() bool {
-		c.plugin.trigger.mu.Lock()
-		marked := c.plugin.trigger.marked.Has(ghost.UID)
-		c.plugin.trigger.mu.Unlock()
-		return c.plugin.waiting.Reason(ghost.UID) == "" && !marked
+		return c.plugin.Waiting.Reason(ghost.UID) == "" && !c.plugin.Trigger.All().Has(ghost.UID)
 	})
 }
 
@@ -230,36 +184,6 @@ func TestIdlePluginFiltersNoNode(t *testing.T) {
 
 	if !status.IsSkip() || !signed.IsSuccess() || c.optimizer.asked() != 0 {
 		t.Errorf("PreFilter says %v, SignPod %v, the optimiser was asked %d times", status, signed, c.optimizer.asked())
-	}
-}
-
-// A hundred pods a second come and go. Only those of the plan wake up the loop.
-func TestOnlyThePlansPodsWakeItUp(t *testing.T) {
-	clock := testingclock.NewFakeClock(time.Now())
-	p := testPlugin(clock, pace{})
-	ours := testPod("ours", 1, 0)
-	p.execution.Store(executor.New(&plan.Plan{Moves: []plan.Step{{From: "a", To: "b", Pod: &snapshot.Pod{Object: ours, Owner: "rs-ours"}}}}, nil, 1))
-	woken := func() bool {
-		select {
-		case <-p.wake:
-			return true
-		default:
-			return false
-		}
-	}
-	for name, want := range map[string]bool{"ours": true, "theirs": false} {
-		pod := testPod(name, 1, 0)
-		handler := p.podHandler()
-		for what, happens := range map[string]func(){
-			"created": func() { handler.OnAdd(pod, false) },
-			"changed": func() { handler.OnUpdate(pod, pod) },
-			"deleted": func() { handler.OnDelete(pod) },
-		} {
-			happens()
-			if got := woken(); got != want {
-				t.Errorf("%s %s: woken %t", name, what, got)
-			}
-		}
 	}
 }
 

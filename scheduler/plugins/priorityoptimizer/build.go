@@ -3,10 +3,10 @@ package priorityoptimizer
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	clientset "k8s.io/client-go/kubernetes"
@@ -16,16 +16,33 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/stowage/stowage/scheduler/contract"
-	"github.com/stowage/stowage/scheduler/customobject"
 	"github.com/stowage/stowage/scheduler/leadership"
 	"github.com/stowage/stowage/scheduler/optimizerclient"
 	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
 	"github.com/stowage/stowage/scheduler/rehearsal"
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
-	"github.com/stowage/stowage/scheduler/snapshot"
 	"github.com/stowage/stowage/scheduler/waiting"
 )
+
+// Name is the plugin's name in a KubeSchedulerConfiguration.
+const Name = gate.Name
+
+// Plugin is the PriorityOptimizer plugin of one profile.
+type Plugin struct {
+	*gate.Gate
+	logger klog.Logger
+	view   *view
+	// lead says whether this process schedules.
+	lead lead
+	// rehearser is where plans are rehearsed; nil until the scheduler is complete.
+	rehearser atomic.Pointer[rehearser]
+	// ledger holds the room of plans; nil without reservations.
+	ledger atomic.Pointer[reservation.Ledger]
+	// byHand is the state machine where Step runs it; nil where the plugin does.
+	byHand *loop
+}
 
 // solver is the optimiser as the plugin sees it.
 type solver interface {
@@ -96,45 +113,25 @@ func connect(ctx context.Context, args *PriorityOptimizerArgs) (solver, error) {
 func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handle, with parts) (*Plugin, error) {
 	registerMetrics()
 	logger := klog.FromContext(ctx).WithName(Name)
-	p := &Plugin{
-		handle:    handle,
-		activator: handle,
-		logger:    logger,
-		trigger:   newTrigger(with.clock, paceOf(args)),
-		inFlight:  newInFlight(),
-		waiting:   waiting.Table{Clock: with.clock, Left: observeHeld},
-		wake:      make(chan struct{}, 1),
+	if with.plans == nil {
+		args.Trigger = gate.Manual
+		logger.Info("No API server to keep PackingPlans in; scheduling continues without the optimiser")
 	}
+	view := newView(handle, args)
+	view.now = with.clock.Now
+	p := &Plugin{Gate: gate.New(handle, logger, with.clock, paceOf(args), view.book), view: view, logger: logger}
 	p.lead.logger = logger
-	longest := seconds(args.MaxHoldSeconds)
-	p.hold = &hold{clock: with.clock, longest: longest, budget: time.Duration(args.MaxHoldShare * float64(holdWindow))}
-	p.hold.released = func() {
-		p.release()
-		p.wakeUp()
-	}
-	p.view = newView(handle, args, p.inFlight)
-	p.book = p.view.book
-	p.view.now = with.clock.Now
-	p.waiting.Waits = p.view.exists
+	p.Hold.Ended = func(held time.Duration) { heldSeconds.Add(held.Seconds()) }
+	p.Waiting.Left = observeHeld
+	p.Waiting.Waits = view.exists
+	view.inFlight = p.InFlight.All
 	pods := handle.SharedInformerFactory().Core().V1().Pods().Informer()
 	if err := indexPods(pods); err != nil {
 		return nil, fmt.Errorf("%s: indexing pods: %w", Name, err)
 	}
-	p.view.indexed = pods.GetIndexer()
-	if _, err := pods.AddEventHandler(p.podHandler()); err != nil {
-		return nil, fmt.Errorf("%s: watching pods: %w", Name, err)
-	}
-	budgets := handle.SharedInformerFactory().Policy().V1().PodDisruptionBudgets().Informer()
-	if _, err := budgets.AddEventHandler(p.budgetHandler()); err != nil {
-		return nil, fmt.Errorf("%s: watching disruption budgets: %w", Name, err)
-	}
-	if err := p.watchAdmission(handle.SharedInformerFactory()); err != nil {
-		return nil, err
-	}
-	if with.plans == nil {
-		p.trigger.kind = TriggerManual
-		logger.Info("No API server to keep PackingPlans in; scheduling continues without the optimiser")
-		return p, nil
+	view.indexed = pods.GetIndexer()
+	if err := p.Watch(handle.SharedInformerFactory()); err != nil || with.plans == nil {
+		return p, err
 	}
 	loop := newLoop(p, args, handle, with)
 	if with.byHand {
@@ -158,58 +155,10 @@ func (p *Plugin) Attach(to *rehearsal.Framework, ledger *reservation.Ledger, lea
 	}
 }
 
-// podHandler updates the plugin's state when pods are bound or gone. It wakes up the loop only for the pods of the
-// active plan.
-func (p *Plugin) podHandler() cache.ResourceEventHandler {
-	changed := func(pod *v1.Pod) {
-		p.inFlight.seen(pod)
-		if pod.Spec.NodeName != "" { // another process may have bound it
-			p.trigger.unmark(pod.UID)
-			p.waiting.Remove(pod.UID)
-		}
-		if execution := p.execution.Load(); execution != nil && execution.Concerns(pod) {
-			execution.Note(pod)
-			p.wakeUp()
-		}
-	}
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(object any) {
-			if pod, ok := object.(*v1.Pod); ok {
-				changed(pod)
-			}
-		},
-		UpdateFunc: func(_, object any) {
-			if pod, ok := object.(*v1.Pod); ok {
-				changed(pod)
-			}
-		},
-		DeleteFunc: func(object any) {
-			if pod, ok := customobject.LastKnown(object).(*v1.Pod); ok {
-				p.forget(pod.UID)
-				if execution := p.execution.Load(); execution != nil && execution.Concerns(pod) {
-					execution.Forget(pod)
-					p.wakeUp()
-				}
-			}
-		},
-	}
-}
-
-// budgetHandler asks for another solve when a budget lets more pods go than before: no other plugin reacts to budgets, so the waiting pods would not be tried again.
-func (p *Plugin) budgetHandler() cache.ResourceEventHandler {
-	again := func() {
-		p.trigger.retry()
-		p.wakeUp()
-	}
-	return cache.ResourceEventHandlerFuncs{
-		UpdateFunc: func(old, object any) {
-			before, known := old.(*policyv1.PodDisruptionBudget)
-			now, ok := object.(*policyv1.PodDisruptionBudget)
-			if known && ok && snapshot.LetsMoreGo(before, now) {
-				again()
-			}
-		},
-		DeleteFunc: func(any) { again() },
+// observeHeld measures how long solves hold pods back.
+func observeHeld(reason waiting.Reason, waited time.Duration) {
+	if reason == gate.ReasonHeld {
+		holdSeconds.Observe(waited.Seconds())
 	}
 }
 

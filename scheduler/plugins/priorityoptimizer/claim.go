@@ -113,6 +113,10 @@ func (c *claim) leaveRefused(seen *snapshot.Snapshot, refusals []*contract.Refus
 	c.omitted = append(c.omitted, fmt.Sprintf("%d classes, nodes and others that the optimiser refused", refused.Len()))
 }
 
+func isRefused(pod *snapshot.Pod, refused sets.Set[string]) bool {
+	return refused.Has("pod "+podName(pod.Object)) || refused.Has("class "+pod.Class)
+}
+
 func placesAllAtNoCost(found *contract.Plan, waiting int) bool {
 	return len(found.GetPlacements()) == waiting && len(found.GetMoves()) == 0 && len(found.GetEvictions()) == 0
 }

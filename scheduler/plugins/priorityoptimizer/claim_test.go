@@ -12,6 +12,7 @@ import (
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/optimizerclient"
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
@@ -126,7 +127,7 @@ func TestAStateWithPodsLeftAsideIsNotSettled(t *testing.T) {
 		"one was left aside":   {[]*v1.Pod{needy("needy")}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := startCluster(t, nothing, func(c *cluster) { c.args.Trigger, c.args.IntervalSeconds = TriggerPeriodic, 5 }, testNode("n1", 4))
+			c := startCluster(t, nothing, func(c *cluster) { c.args.Trigger, c.args.IntervalSeconds = gate.Periodic, 5 }, testNode("n1", 4))
 			c.add(row.beside...)
 			c.addInTurn(testPod("resident", 2, 0))
 			c.add(testPod("waiting", 3, 0))

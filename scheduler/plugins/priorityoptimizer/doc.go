@@ -2,7 +2,8 @@
 // Plugin: it marks the pods that the stock heuristics cannot place, asks the optimiser for a
 // better packing, and carries the answer out.
 //
-// Extension points and what each does:
+// Package gate is what happens in the scheduling queue and in the scheduling cycles, at these extension
+// points:
 //
 //  1. PreEnqueue holds new pods back while a solve goes on, never longer than MaxHoldSeconds. It
 //     holds the pods of a solve until the solve ends, pods with the signature of one that found no
@@ -18,8 +19,8 @@
 // Pods that PreFilter rejects go back into the queue without a write (HandleFailures).
 //
 // One goroutine owns the state machine (type state) and what belongs to it: loop decides what is due, planRecords reads and
-// writes the PackingPlan objects, planner and solveSession look for a plan, and planExecution carries one out. The callbacks
-// above share the hold and the active plan's execution with it under short mutexes, and never wait for it.
+// writes the PackingPlan objects, planner and solveSession look for a plan, and planExecution and drainExecution carry one
+// out. They tell the gate when to hold pods and which plan is active; its callbacks never wait for them.
 //
 // Without an optimiser the plugin steps aside and the profile schedules like the stock scheduler.
 package priorityoptimizer

@@ -102,12 +102,8 @@ func (d *drainExecution) advance(ctx context.Context) *ending {
 	if err := d.plugin.lead.checkCached(ctx); err != nil {
 		return nil
 	}
-	if err := d.begin(ctx); err != nil {
-		if isForbidden(err) || !isTransient(err) {
-			return &ending{packingplan.Aborted, err.Error()}
-		}
-		d.records.logger(d.record).Error(err, "The nodes cannot be marked yet")
-		return nil
+	if end, ready := d.begin(ctx); !ready {
+		return end
 	}
 	d.idle.advance(ctx, d.clock.Now())
 	now := d.clock.Now()
@@ -282,7 +278,7 @@ func (l *loop) endDrain(ctx context.Context, end *ending) {
 	d.settle(ctx, end.message)
 	d.noteMoves(d.seen())
 	d.record.Status.Set(packingplan.Executed, end.phase == packingplan.Completed, string(end.phase), end.message, d.clock.Now())
-	l.plugin.trigger.retry() // there may be room elsewhere by now
+	l.plugin.Trigger.Retry() // there may be room elsewhere by now
 	l.records.finish(ctx, d.record, end.phase, end.message)
 }
 
@@ -295,7 +291,7 @@ func (l *loop) startDrain(ctx context.Context, record *packingplan.Record) {
 	}
 	l.records.logger(record).Info("Emptying nodes", "nodes", len(record.Status.Consolidation.OpenNodes()), "moves", len(record.Status.Moves))
 	l.drain = l.newDrain(record)
-	l.plugin.hold.end()
+	l.plugin.Hold.End()
 }
 
 // resumeDrain goes on with the plan of a former process. It reports true if that cannot be decided yet.
@@ -307,6 +303,6 @@ func (l *loop) resumeDrain(ctx context.Context, record *packingplan.Record) (aga
 	}
 	l.records.logger(record).Info("Emptying the nodes of a former process's plan")
 	l.drain = l.newDrain(record)
-	l.plugin.hold.end()
+	l.plugin.Hold.End()
 	return false
 }

@@ -24,19 +24,24 @@ type emptying struct {
 	marked bool
 }
 
-// begin keeps new pods off all nodes that are to be emptied, before any pod leaves. The error is nil once all do.
-func (e *emptying) begin(ctx context.Context) error {
+// begin keeps new pods off all nodes that are to be emptied. No pod leaves before it is ready; end is why it never will be.
+func (e *emptying) begin(ctx context.Context) (end *ending, ready bool) {
 	if e.marked {
-		return nil
+		return nil, true
 	}
 	for _, name := range e.record.Status.Consolidation.OpenNodes() {
-		if err := e.marks.begin(ctx, e.record, name); err != nil {
-			return err
+		switch err := e.marks.begin(ctx, e.record, name); {
+		case err == nil:
+		case isForbidden(err) || !isTransient(err):
+			return &ending{packingplan.Aborted, err.Error()}, false
+		default:
+			e.records.logger(e.record).Error(err, "The nodes cannot be marked yet")
+			return nil, false
 		}
 	}
 	e.marked = true
 	e.record.Status.Consolidation.CountSaving(true)
-	return nil
+	return nil, true
 }
 
 // set writes on a node, and into the status, how it ended.

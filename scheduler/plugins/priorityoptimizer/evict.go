@@ -101,7 +101,7 @@ func (l *loop) evictorFor(rules snapshot.Rules) evictor {
 func (p *Plugin) protected(rules snapshot.Rules) func(*v1.Pod) string {
 	return func(pod *v1.Pod) string {
 		unplaced := 0
-		if execution := p.execution.Load(); execution != nil {
+		if execution := p.Execution.Load(); execution != nil {
 			unplaced = execution.LeftUnplaced(pod)
 		}
 		return p.view.protected(pod, rules, unplaced)

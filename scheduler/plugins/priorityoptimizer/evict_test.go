@@ -106,7 +106,7 @@ func TestProcessThatHasLostTheLeaseTouchesNothingUntilItHasItBack(t *testing.T) 
 	}
 	lead("another")
 	c.endPods()
-	c.eventually("it has noticed", func() bool { return c.plugin.execution.Load() == nil })
+	c.eventually("it has noticed", func() bool { return c.plugin.Execution.Load() == nil })
 
 	c.add(testPod("four", 4, 0))
 	c.advanceClock(5 * time.Second)

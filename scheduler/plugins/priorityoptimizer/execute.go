@@ -95,8 +95,14 @@ func (e *planExecution) advance(ctx context.Context) *ending {
 	if reason := e.infeasible(progress, free); reason != "" {
 		return &ending{packingplan.Aborted, reason}
 	}
-	if end, ready := e.beginEmptying(ctx); !ready {
-		return end
+	if e.emptying != nil && !e.emptying.marked {
+		end, ready := e.emptying.begin(ctx)
+		if !ready {
+			return end
+		}
+		for _, name := range e.record.Status.Consolidation.OpenNodes() {
+			e.record.Status.Consolidation.Of(name).State = packingplan.NodeEmptying
+		}
 	}
 	if err := e.evictWave(ctx, free); err != nil {
 		return &ending{packingplan.Aborted, err.Error()}
@@ -104,25 +110,6 @@ func (e *planExecution) advance(ctx context.Context) *ending {
 	e.wakePlanned(free)
 	e.writeProgress(ctx)
 	return nil
-}
-
-// beginEmptying keeps new pods off the nodes that are to be emptied. No pod leaves before it is ready.
-func (e *planExecution) beginEmptying(ctx context.Context) (end *ending, ready bool) {
-	if e.emptying == nil || e.emptying.marked {
-		return nil, true
-	}
-	err := e.emptying.begin(ctx)
-	switch {
-	case err == nil:
-		for _, name := range e.record.Status.Consolidation.OpenNodes() {
-			e.record.Status.Consolidation.Of(name).State = packingplan.NodeEmptying
-		}
-		return nil, true
-	case isForbidden(err) || !isTransient(err):
-		return &ending{packingplan.Aborted, err.Error()}, false
-	}
-	e.records.logger(e.record).Error(err, "The nodes cannot be marked yet")
-	return nil, false
 }
 
 // noteGone reports to the execution which pods have left their nodes.
@@ -226,8 +213,8 @@ func (e *planExecution) wakePlanned(free map[string]resources.Vector) {
 	} else {
 		return
 	}
-	reserved := e.plugin.inFlight.all()
-	e.plugin.activate(e.Ready(free, func(uid types.UID) bool {
+	reserved := e.plugin.InFlight.All()
+	e.plugin.Activate(e.Ready(free, func(uid types.UID) bool {
 		_, binding := reserved[uid]
 		return binding
 	}))

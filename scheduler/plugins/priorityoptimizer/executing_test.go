@@ -14,6 +14,7 @@ import (
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
 	"github.com/stowage/stowage/scheduler/rehearsal"
 	"github.com/stowage/stowage/scheduler/reservation"
 )
@@ -49,7 +50,7 @@ func TestRoomThatAPlanMakesIsNotStolen(t *testing.T) {
 	// A pod of a group is in no plan, and PostFilter is not asked about it: nothing else would remember to wake it up.
 	c.add(testPod("thief", 2, 0), member("member", 2))
 
-	c.await("both are kept out", func() bool { return c.plugin.waiting.Count(reasonNoRoom, reasonReserved) == 2 }, true)
+	c.await("both are kept out", func() bool { return c.plugin.Waiting.Count(gate.ReasonNoRoom, gate.ReasonReserved) == 2 }, true)
 	waiting, kept := c.nodeOf("three"), c.kept()
 	c.endPods()
 	c.reaches(packingplan.Completed)
@@ -79,10 +80,12 @@ func TestPlanIsAbortedAtItsTimeoutAndLeavesNothingBehind(t *testing.T) {
 	c.reaches(packingplan.Aborted)
 	took := c.clock.Since(began)
 
-	if c.plugin.execution.Load() != nil || early != 0 || took > 62*time.Second {
-		t.Errorf("running %v after %s, %d aborted early", c.plugin.execution.Load(), took, early)
+	if c.plugin.Execution.Load() != nil || early != 0 || took > 62*time.Second {
+		t.Errorf("running %v after %s, %d aborted early", c.plugin.Execution.Load(), took, early)
 	}
-	c.eventually("the thief is let go", func() bool { return c.plugin.waiting.Count(reasonNoRoom, reasonReserved, reasonHeld) == 0 })
+	c.eventually("the thief is let go", func() bool {
+		return c.plugin.Waiting.Count(gate.ReasonNoRoom, gate.ReasonReserved, gate.ReasonHeld) == 0
+	})
 }
 
 // A disruption budget that allows no disruption for now delays a plan, but does not abort it. An operator sees by the
@@ -125,7 +128,7 @@ type busyRehearser struct {
 
 func (r *busyRehearser) Replay(ctx context.Context, of *plan.Plan) (rehearsal.Outcome, error) {
 	r.tried++
-	r.plugin.inFlight.add(types.UID(fmt.Sprintf("stranger-%d", r.tried)), r.node)
+	r.plugin.InFlight.Add(types.UID(fmt.Sprintf("stranger-%d", r.tried)), r.node)
 	return r.rehearser.Replay(ctx, of)
 }
 

@@ -27,7 +27,7 @@ func (r *planRecords) write(ctx context.Context, record *packingplan.Record) err
 
 // finish ends a plan, finally unless it is a proposal, and releases the pods that waited for it.
 func (r *planRecords) finish(ctx context.Context, record *packingplan.Record, phase packingplan.Phase, message string) {
-	r.plugin.hold.end()
+	r.plugin.Hold.End()
 	if !r.plugin.lead.held.Load() {
 		return
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,7 +17,9 @@ import (
 	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
 	"github.com/stowage/stowage/scheduler/reservation"
+	"github.com/stowage/stowage/scheduler/waiting"
 )
 
 // A plan that ends while the API server is down must not look active or hold room for ever, and no other plan may start
@@ -27,7 +28,7 @@ func TestFinalStatusIsWrittenOnceTheAPIServerIsBack(t *testing.T) {
 	c := slowTermination(t)
 	c.set(func(c *cluster) { c.apiDown = true })
 	c.endPods()
-	c.eventually("the plan is carried out", func() bool { return c.nodeOf("three") != "" && c.plugin.execution.Load() == nil })
+	c.eventually("the plan is carried out", func() bool { return c.nodeOf("three") != "" && c.plugin.Execution.Load() == nil })
 	c.add(testPod("four", 4, 0))
 	c.advanceClock(5 * time.Second)
 
@@ -46,7 +47,7 @@ func TestFinalStatusIsWrittenOnceTheAPIServerIsBack(t *testing.T) {
 func TestStartOfTheOpenPlanIsShown(t *testing.T) {
 	registerMetrics()
 	clock := testingclock.NewFakeClock(time.Unix(1_000_000, 0))
-	p := testPlugin(clock, pace{})
+	p := &Plugin{Gate: &gate.Gate{Waiting: waiting.Table{Clock: clock}}}
 	began := metav1.NewTime(clock.Now())
 	open := &packingplan.Record{}
 	open.Status.StartTime = &began
@@ -105,31 +106,6 @@ func TestOnlyTransientErrorsAreRetried(t *testing.T) {
 	} {
 		if got := isTransient(c.err); got != c.want {
 			t.Errorf("%s: tried again: %t", text, got)
-		}
-	}
-}
-
-// Pods that wait because of a budget are not tried by any other plugin when it allows more disruptions.
-func TestBudgetThatAllowsMoreAsksForAnotherSolve(t *testing.T) {
-	allows := func(count int32) *policyv1.PodDisruptionBudget {
-		return &policyv1.PodDisruptionBudget{Status: policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: count}}
-	}
-	for text, c := range map[string]struct {
-		change func(*Plugin)
-		want   bool
-	}{
-		"more":    {func(p *Plugin) { p.budgetHandler().OnUpdate(allows(0), allows(1)) }, true},
-		"gone":    {func(p *Plugin) { p.budgetHandler().OnDelete(allows(0)) }, true},
-		"as many": {func(p *Plugin) { p.budgetHandler().OnUpdate(allows(1), allows(1)) }, false},
-		"fewer":   {func(p *Plugin) { p.budgetHandler().OnUpdate(allows(1), allows(0)) }, false},
-	} {
-		trigger := newTrigger(testingclock.NewFakeClock(time.Now()), pace{kind: TriggerOnUnschedulable, settle: time.Second, interval: time.Minute})
-		trigger.marked = sets.New[types.UID]("waiting")
-
-		c.change(&Plugin{trigger: trigger, wake: make(chan struct{}, 1)})
-
-		if _, due := trigger.due(); due != c.want {
-			t.Errorf("%s: due %t", text, due)
 		}
 	}
 }

@@ -7,17 +7,12 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	clienttesting "k8s.io/client-go/testing"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
-	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/stowage/stowage/scheduler/contract"
-	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/packingplan"
-	"github.com/stowage/stowage/scheduler/plan"
-	"github.com/stowage/stowage/scheduler/resources"
-	"github.com/stowage/stowage/scheduler/snapshot"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
 )
 
 // tried are the pods for which the scheduler has recorded that it found no node.
@@ -35,14 +30,14 @@ func (c *cluster) tried() (names []string) {
 func TestBurstIsSolvedForAfterOneOfItsPodsWasTried(t *testing.T) {
 	does, goOn := pausing(nothing)
 	c := fullNode(t, does, nil)
-	c.await("the first one is tried", c.plugin.trigger.hasFailedSignatures, false)
+	c.await("the first one is tried", func() bool { return len(c.tried()) > 0 }, false)
 
 	c.add(testPod("small", 1, 0))
 	c.await("another one has a node", func() bool { return c.nodeOf("small") != "" }, false)
 	for i := range 5 {
 		c.add(testPod(fmt.Sprintf("like-%d", i), 3, 0))
 	}
-	c.await("the others wait", func() bool { return c.plugin.waiting.Count(reasonNextSolve, reasonInSolve) == 5 }, false)
+	c.await("the others wait", func() bool { return c.plugin.Waiting.Count(gate.ReasonNextSolve, gate.ReasonInSolve) == 5 }, false)
 	c.eventually("the optimiser is asked", func() bool { return c.optimizer.asked() > 0 })
 	if names := c.tried(); slices.ContainsFunc(names, func(name string) bool { return name != "waiting" }) {
 		t.Errorf("tried before the solve: %v", names)
@@ -66,54 +61,11 @@ func TestBurstIsSolvedForAfterOneOfItsPodsWasTried(t *testing.T) {
 // Where the next solve is far off, or its time has come and gone, a pod is tried like any other.
 func TestPodWaitsForTheSolveNoLongerThanForAHold(t *testing.T) {
 	c := fullNode(t, nothing, func(c *cluster) { c.args.SettleSeconds = 30 })
-	c.await("the first one is tried", c.plugin.trigger.hasFailedSignatures, false)
+	c.await("the first one is tried", func() bool { return len(c.tried()) > 0 }, false)
 
 	c.add(testPod("like", 3, 0))
 
 	c.await("it is tried too", func() bool { return slices.Contains(c.tried(), "like") }, false)
-}
-
-// A steady stream of pods delays a solve, but no pod waits for it longer than a hold may last.
-func TestStreamOfPodsDoesNotDelayAPodBeyondTheHold(t *testing.T) {
-	clock := testingclock.NewFakeClock(time.Now())
-	p := testPlugin(clock, pace{kind: TriggerOnUnschedulable, settle: time.Second})
-	p.hold.longest = 2 * time.Second
-	first, tried := testPod("first", 1, 0), testPod("tried", 1, 0)
-	p.trigger.mark(tried.UID, snapshot.SignatureOf(tried, p.book.Needs(tried)), clock.Now())
-	began := clock.Now()
-	for i := range 50 {
-		p.PreEnqueue(t.Context(), testPod(fmt.Sprintf("p%d", i), 1, 0))
-		if p.PreEnqueue(t.Context(), first).IsSuccess() {
-			break
-		}
-		clock.Step(100 * time.Millisecond)
-	}
-
-	if waited := clock.Since(began); waited > p.hold.longest || waited < p.hold.longest/2 {
-		t.Errorf("waited %s, want nearly %s", waited, p.hold.longest)
-	}
-	if !p.PreEnqueue(t.Context(), tried).IsSuccess() {
-		t.Error("a pod that was tried before is not tried again")
-	}
-}
-
-// A replacement for which the plan has an open place with room goes there at once, though a pod like it has just found no
-// node.
-func TestReplacementWithRoomDoesNotWaitForTheNextSolve(t *testing.T) {
-	clock := testingclock.NewFakeClock(time.Now())
-	p := testPlugin(clock, pace{kind: TriggerOnUnschedulable, settle: time.Second})
-	pod, other := testPod("planned", 1, 0), testPod("planned", 1, 0)
-	other.UID = "other"
-	room := map[string]resources.Vector{"n1": p.book.Needs(pod)}
-	placed := &snapshot.Pod{Object: pod, Owner: pod.OwnerReferences[0].UID, Class: (snapshot.Classes{}).ID(pod)}
-	execution := executor.New(&plan.Plan{Placements: []plan.Step{{To: "n1", Pod: placed}}}, room, 0)
-	execution.Ready(room, func(types.UID) bool { return false })
-	p.execution.Store(execution)
-	p.trigger.mark(other.UID, snapshot.SignatureOf(other, p.book.Needs(other)), clock.Now())
-
-	if status := p.PreEnqueue(t.Context(), pod); !status.IsSuccess() {
-		t.Errorf("PreEnqueue: %s", status.Message())
-	}
 }
 
 // A solve on a large cluster takes longer than a hold may last. Its pods found no node before: trying hundreds of them
@@ -140,7 +92,7 @@ func TestPodsOfASolveWaitForItsEnd(t *testing.T) {
 // batches puts the plugin into trigger Batch.
 func batches(pods int32, most time.Duration) func(*cluster) {
 	return func(c *cluster) {
-		c.args.Trigger, c.args.BatchPods, c.args.BatchSeconds = TriggerBatch, pods, most.Seconds()
+		c.args.Trigger, c.args.BatchPods, c.args.BatchSeconds = gate.Batch, pods, most.Seconds()
 	}
 }
 
@@ -161,7 +113,7 @@ func allOn(node string) func(*contract.Snapshot) *contract.Plan {
 func TestPodsOfABatchArePlacedTogetherByOnePlan(t *testing.T) {
 	c := startCluster(t, answers(allOn("n2")), batches(3, time.Minute), testNode("n1", 8), testNode("n2", 4))
 	c.add(testPod("one", 1, 0), testPod("two", 1, 0))
-	c.await("two pods wait", func() bool { return c.plugin.waiting.Count(reasonBatch) == 2 }, false)
+	c.await("two pods wait", func() bool { return c.plugin.Waiting.Count(gate.ReasonBatch) == 2 }, false)
 	c.advanceClock(10 * time.Second)
 	before := c.optimizer.asked()
 
@@ -173,10 +125,10 @@ func TestPodsOfABatchArePlacedTogetherByOnePlan(t *testing.T) {
 			t.Errorf("%s is on %q, want n2", name, node)
 		}
 	}
-	if before != 0 || c.optimizer.asked() != 1 || c.plugin.waiting.Count(reasonBatch) != 0 {
-		t.Errorf("asked %d times before the batch was full, %d in all, %d pods left", before, c.optimizer.asked(), c.plugin.waiting.Count(reasonBatch))
+	if before != 0 || c.optimizer.asked() != 1 || c.plugin.Waiting.Count(gate.ReasonBatch) != 0 {
+		t.Errorf("asked %d times before the batch was full, %d in all, %d pods left", before, c.optimizer.asked(), c.plugin.Waiting.Count(gate.ReasonBatch))
 	}
-	if trigger := c.plansOf()[0].Spec.Trigger; trigger != string(TriggerBatch) {
+	if trigger := c.plansOf()[0].Spec.Trigger; trigger != string(gate.Batch) {
 		t.Errorf("the plan says it was asked for by %q", trigger)
 	}
 }
@@ -220,29 +172,6 @@ func TestBatchesAreScheduledWithoutAnOptimizer(t *testing.T) {
 	}
 }
 
-// A pod that came while a solve was going on is in no batch yet: it waits for the plan of the next one, whatever becomes of
-// this one.
-func TestAPodOfNoBatchYetIsNotScheduledWithoutAPlan(t *testing.T) {
-	clock := testingclock.NewFakeClock(time.Now())
-	p := testPlugin(clock, pace{kind: TriggerBatch, interval: time.Minute, batch: 9})
-	p.hold.longest, p.hold.budget = time.Second, time.Second
-	collected, late := testPod("collected", 1, 0), testPod("late", 1, 0)
-	p.PreEnqueue(t.Context(), collected)
-	p.hold.begin(time.Second)
-	p.PreEnqueue(t.Context(), collected)
-	p.PreEnqueue(t.Context(), late)
-
-	p.scheduleWithoutPlan("the optimiser failed", anyPod)
-	p.hold.end()
-
-	if status := p.PreEnqueue(t.Context(), collected); !status.IsSuccess() {
-		t.Errorf("the pod of the batch %s", status.Message())
-	}
-	if status := p.PreEnqueue(t.Context(), late); status.Message() != string(reasonBatch) {
-		t.Errorf("the other pod: %v", status)
-	}
-}
-
 // Pods that the optimiser cannot place are left to the scheduler.
 func TestPodsThatTheOptimizerRefusesAreScheduledWithoutIt(t *testing.T) {
 	refusing := func(request *contract.SolveRequest, stream *call) error {
@@ -262,23 +191,5 @@ func TestPodsThatTheOptimizerRefusesAreScheduledWithoutIt(t *testing.T) {
 	c.hasNode("odd")
 	if node := c.nodeOf("even"); node != "" {
 		t.Errorf("even is on %q without a plan", node)
-	}
-}
-
-// A pod that another process has bound leaves the batch; otherwise a batch would never end.
-func TestABoundPodLeavesTheBatch(t *testing.T) {
-	clock := testingclock.NewFakeClock(time.Now())
-	p := testPlugin(clock, pace{kind: TriggerBatch, interval: time.Second, batch: 9})
-	pod := testPod("elsewhere", 1, 0)
-	if p.PreEnqueue(t.Context(), pod).IsSuccess() {
-		t.Fatal("the pod was not kept for its batch")
-	}
-
-	bound := pod.DeepCopy()
-	bound.Spec.NodeName = "n1"
-	p.podHandler().OnUpdate(pod, bound)
-
-	if p.waiting.Count(reasonBatch) != 0 || dueIn(p.trigger) != -1 {
-		t.Errorf("%d pods in the batch, due in %s", p.waiting.Count(reasonBatch), dueIn(p.trigger))
 	}
 }

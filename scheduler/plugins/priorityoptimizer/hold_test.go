@@ -1,25 +1,21 @@
 package priorityoptimizer
 
 import (
-	"math"
 	"slices"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/testutil"
-	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
-	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
-	"github.com/stowage/stowage/scheduler/waiting"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
 )
 
 // fullNode leaves one pod pending on one node, so that a solve starts.
@@ -39,7 +35,7 @@ func TestHoldEndsBeforeASolveThatTakesTooLong(t *testing.T) {
 		setting func(*cluster)
 		longest time.Duration
 	}{
-		"an automatic solve": {nil, time.Second + holdMargin},
+		"an automatic solve": {nil, time.Second + gate.HoldMargin},
 		"a user's plan":      {manual, seconds(usual.MaxHoldSeconds)},
 	} {
 		t.Run(text, func(t *testing.T) {
@@ -51,12 +47,12 @@ func TestHoldEndsBeforeASolveThatTakesTooLong(t *testing.T) {
 			began := c.clock.Now()
 			c.add(testPod("newcomer", 1, 0))
 
-			c.await("the newcomer is held", func() bool { return c.plugin.waiting.Count(reasonHeld) == 1 }, false)
+			c.await("the newcomer is held", func() bool { return c.plugin.Waiting.Count(gate.ReasonHeld) == 1 }, false)
 			early := c.nodeOf("newcomer")
 			// A pod that passed PreFilter before the hold began must not be bound during the solve.
 			late := c.plugin.Reserve(c.ctx, framework.NewCycleState(), testPod("late", 1, 0), "n1")
-			if late.IsSuccess() || len(c.plugin.inFlight.all()) != 0 {
-				t.Errorf("Reserve = %v, in flight %v", late, c.plugin.inFlight.all())
+			if late.IsSuccess() || len(c.plugin.InFlight.All()) != 0 {
+				t.Errorf("Reserve = %v, in flight %v", late, c.plugin.InFlight.All())
 			}
 			c.clock.SetTime(began.Add(row.longest))
 			c.await("the newcomer is placed", func() bool { return c.nodeOf("newcomer") != "" }, false)
@@ -71,18 +67,6 @@ func TestHoldEndsBeforeASolveThatTakesTooLong(t *testing.T) {
 	}
 }
 
-// testHold may last as long as a test likes.
-func testHold(clock *testingclock.FakeClock) *hold {
-	return &hold{clock: clock, longest: time.Minute, budget: time.Minute,
-		released: func() {}}
-}
-
-// testPlugin is a plugin without a cluster.
-func testPlugin(clock *testingclock.FakeClock, of pace) *Plugin {
-	return &Plugin{activator: activations{}, trigger: newTrigger(clock, of), hold: testHold(clock), inFlight: newInFlight(),
-		waiting: waiting.Table{Clock: clock}, wake: make(chan struct{}, 1)}
-}
-
 // viewOf shows the pods.
 func viewOf(t *testing.T, pods ...*v1.Pod) *view {
 	t.Helper()
@@ -93,66 +77,10 @@ func viewOf(t *testing.T, pods ...*v1.Pod) *view {
 	return &view{pods: corelisters.NewPodLister(indexer)}
 }
 
-// The timer of one hold must not end the next one.
-func TestOldTimerDoesNotEndANewHold(t *testing.T) {
-	clock := testingclock.NewFakeClock(time.Now())
-	h := testHold(clock)
-	h.begin(time.Second)
-	old := h.deadline
-	h.end()
-	h.begin(3 * time.Second)
-
-	h.endIf(old)
-
-	if !h.active() {
-		t.Error("the new hold ended")
-	}
-}
-
-// activations counts the wake-ups of each pod, as the scheduling queue gets them.
-type activations map[string]int
-
-func (a activations) Activate(_ klog.Logger, pods map[string]*v1.Pod) {
-	for uid := range pods {
-		a[uid]++
-	}
-}
-
-// An activation that comes before the queue has parked the pod is lost. The pod is activated again and again until it
-// passes.
-func TestLostWakeUpIsRepeatedUntilThePodPasses(t *testing.T) {
-	clock := testingclock.NewFakeClock(time.Now())
-	woken := activations{}
-	p := testPlugin(clock, pace{})
-	p.activator, p.hold.released = woken, p.release
-	pod := &v1.Pod{}
-	pod.UID = types.UID("p")
-	p.view = viewOf(t, pod)
-	p.hold.begin(time.Second)
-	if p.PreEnqueue(t.Context(), pod).IsSuccess() {
-		t.Fatal("the pod was not held")
-	}
-
-	p.hold.end() // the queue does not know the pod yet: this has no effect
-	p.release()
-	p.release()
-	repeated := woken["p"]
-	passed := p.PreEnqueue(t.Context(), pod).IsSuccess()
-	p.release()
-
-	if repeated != 3 || !passed || woken["p"] != 3 {
-		t.Errorf("woken %d times before it passed (%v), %d in the end", repeated, passed, woken["p"])
-	}
-}
-
 // Without an optimiser nothing is held and pods are placed as by the stock scheduler.
 func TestWithoutAnOptimizerSchedulingGoesOn(t *testing.T) {
 	c := fullNode(t, nil, nil)
-	c.eventually("the back-off has begun", func() bool {
-		c.plugin.trigger.mu.Lock()
-		defer c.plugin.trigger.mu.Unlock()
-		return c.plugin.trigger.failures >= 2
-	})
+	c.eventually("the back-off has begun", c.plugin.Trigger.IsPutOff)
 
 	c.addInTurn(testPod("newcomer", 1, 0))
 
@@ -224,13 +152,13 @@ func TestPlanThatCameInTimeIsUsed(t *testing.T) {
 func TestUntriedPodIsLeftToTheScheduler(t *testing.T) {
 	c := fullNode(t, nothing, nil)
 	c.eventually("the first answer", func() bool {
-		return c.phases()[packingplan.NoImprovement] == 1 && !c.plugin.hold.active()
+		return c.phases()[packingplan.NoImprovement] == 1 && !c.plugin.Hold.Active()
 	})
-	c.plugin.hold.begin(seconds(usual.MaxHoldSeconds))
+	c.plugin.Hold.Begin(seconds(usual.MaxHoldSeconds))
 	c.add(testPod("untried", 1, 0))
-	c.await("it is held", func() bool { return c.plugin.waiting.Count(reasonHeld) == 1 }, false)
+	c.await("it is held", func() bool { return c.plugin.Waiting.Count(gate.ReasonHeld) == 1 }, false)
 
-	c.plugin.trigger.retry()
+	c.plugin.Trigger.Retry()
 	c.advanceClock(1500 * time.Millisecond)
 
 	if c.optimizer.asked() != 1 || c.nodeOf("untried") != "" {
@@ -251,24 +179,6 @@ func TestHoldsOfDifferentLengthsAreInDifferentBuckets(t *testing.T) {
 		if !slices.ContainsFunc(holdBuckets, apart) {
 			t.Errorf("holds of %g s and of %g s are in one bucket: %v", pair[0], pair[1], holdBuckets)
 		}
-	}
-}
-
-// The share of the time in which pods are held is read off a counter: the histogram counts pods, not time.
-func TestTimeOfHoldsIsCounted(t *testing.T) {
-	registerMetrics()
-	clock := testingclock.NewFakeClock(time.Now())
-	h, before := testHold(clock), counted(t, heldSeconds)
-
-	h.begin(2 * time.Second)
-	clock.SetTime(clock.Now().Add(500 * time.Millisecond))
-	h.end()
-	h.begin(time.Second)
-	clock.SetTime(clock.Now().Add(3 * time.Second)) // nobody ended it
-	h.end()
-
-	if got := counted(t, heldSeconds) - before; math.Abs(got-1.5) > 1e-9 {
-		t.Errorf("counted %g s of holds that lasted 0.5 s and 1 s", got)
 	}
 }
 

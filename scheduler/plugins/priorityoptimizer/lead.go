@@ -27,10 +27,10 @@ type lead struct {
 // former process was making.
 func (p *Plugin) Lead() {
 	if p.rehearser.Load() != nil {
-		p.hold.begin(startUpHold)
+		p.Hold.Begin(startUpHold)
 	}
 	p.lead.held.Store(true)
-	p.wakeUp()
+	p.WakeUp()
 }
 
 // check must pass before anything is evicted or written: a process that was stopped for longer than its lease continues

@@ -11,6 +11,8 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
+	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
 const (
@@ -54,10 +56,11 @@ type loop struct {
 func newLoop(p *Plugin, args *PriorityOptimizerArgs, handle fwk.Handle, with parts) *loop {
 	records := newPlanRecords(p, args, handle.EventRecorder(), with)
 	planner := &planner{plugin: p, args: args, clock: with.clock, solver: with.solver, records: records,
-		client: with.evictions, refusedOwners: map[types.UID]time.Time{}, statusBytes: with.statusBytes, solvedStates: utilcache.NewLRUExpireCacheWithClock(maxSolvedStates, with.clock)}
+		client: with.evictions, refusedPairs: map[snapshot.Pair]time.Time{}, refusedOwners: map[types.UID]time.Time{},
+		statusBytes: with.statusBytes, solvedStates: utilcache.NewLRUExpireCacheWithClock(maxSolvedStates, with.clock)}
 	records.watch(func(object any) {
 		planner.cancelIfAborted(object)
-		p.wakeUp()
+		p.WakeUp()
 	})
 	return &loop{plugin: p, args: args, clock: with.clock, records: records, planner: planner,
 		marks: nodeMarks{with.evictions, with.clock.Now}, evictions: with.evictions, state: standingBy,
@@ -66,17 +69,17 @@ func newLoop(p *Plugin, args *PriorityOptimizerArgs, handle fwk.Handle, with par
 
 // run works until the context ends.
 func (l *loop) run(ctx context.Context) {
-	if l.args.Trigger != TriggerManual {
+	if l.args.Trigger != gate.Manual {
 		l.plugin.logger.Info("Waiting for pods that cannot be scheduled", "trigger", l.args.Trigger, "socket", l.args.Socket)
 	}
-	defer l.plugin.hold.end()
+	defer l.plugin.Hold.End()
 	for {
 		timer := l.clock.NewTimer(l.step(ctx))
 		select {
 		case <-ctx.Done():
 			timer.Stop()
 			return
-		case <-l.plugin.wake:
+		case <-l.plugin.Wake:
 			timer.Stop()
 			l.coalesce(ctx)
 		case <-timer.C():
@@ -96,7 +99,7 @@ func (l *loop) coalesce(ctx context.Context) {
 	case <-timer.C():
 	}
 	select {
-	case <-l.plugin.wake:
+	case <-l.plugin.Wake:
 	default:
 	}
 }
@@ -115,7 +118,7 @@ func (l *loop) step(ctx context.Context) time.Duration {
 	case closing:
 		return executingTick
 	}
-	l.plugin.release()
+	l.plugin.Release()
 	if l.execution == nil && l.drain == nil {
 		l.releaseStale(ctx)
 	}
@@ -142,7 +145,7 @@ func (l *loop) step(ctx context.Context) time.Duration {
 // measure shows how many pods are held, and since when a plan has been open.
 func (l *loop) measure() {
 	p := l.plugin
-	heldPods.Set(float64(p.waiting.Count(reasonHeld, reasonInSolve, reasonNextSolve, reasonBatch)))
+	heldPods.Set(float64(p.Waiting.Count(gate.ReasonHeld, gate.ReasonInSolve, gate.ReasonNextSolve, gate.ReasonBatch)))
 	var open *packingplan.Record
 	if l.execution != nil {
 		open = l.execution.record
@@ -167,10 +170,10 @@ func (l *loop) tick() time.Duration {
 		return executingTick
 	}
 	tick := idleTick
-	if l.plugin.waiting.Count(reasonInSolve, reasonNextSolve) > 0 || l.drain != nil {
+	if l.plugin.Waiting.Count(gate.ReasonInSolve, gate.ReasonNextSolve) > 0 || l.drain != nil {
 		tick = executingTick
 	}
-	if at, due := l.plugin.trigger.due(); due {
+	if at, due := l.plugin.Trigger.Due(); due {
 		return max(0, min(tick, at.Sub(l.clock.Now())))
 	}
 	return tick
@@ -183,7 +186,7 @@ func (l *loop) standBy(ctx context.Context) {
 		return
 	}
 	l.execution, l.drain = nil, nil
-	l.plugin.execution.Store(nil)
+	l.plugin.Execution.Store(nil)
 	l.records.unwritten = nil
 	if l.plugin.lead.check(ctx) != nil {
 		return
@@ -197,17 +200,17 @@ func (l *loop) standBy(ctx context.Context) {
 // startUp is the first step of a process that begins to schedule, once it knows the plans.
 func (l *loop) startUp(ctx context.Context) {
 	if !l.records.informer.HasSynced() {
-		if l.isDue() {
-			l.plugin.scheduleWithoutPlan("plans cannot be watched; is the PackingPlan CRD installed?", anyPod)
+		if l.plugin.Trigger.IsDue() {
+			l.plugin.WithoutPlan("plans cannot be watched; is the PackingPlan CRD installed?", anyPod)
 		}
 		return
 	}
 	l.leadingSince = l.clock.Now()
 	l.records.staleMarks = true
 	if l.takeOver(ctx, l.records.all()) && l.execution == nil {
-		l.plugin.hold.begin(takeOverTimeout)
+		l.plugin.Hold.Begin(takeOverTimeout)
 	} else {
-		l.plugin.hold.end()
+		l.plugin.Hold.End()
 	}
 	if l.execution == nil {
 		l.readAhead()
@@ -226,13 +229,13 @@ func (l *loop) startDue(ctx context.Context) {
 		return
 	}
 	manual := l.records.nextManual(ctx, all, l.mustWait)
-	if l.isDue() && (manual == nil || l.manualLast) {
+	if l.plugin.Trigger.IsDue() && (manual == nil || l.manualLast) {
 		l.manualLast = false
 		l.solveAutomatic(ctx)
 	} else if manual != nil {
 		l.manualLast = true
 		l.solveManual(ctx, manual)
-	} else if l.isDueSoon() && !l.hasRead {
+	} else if l.plugin.Trigger.IsDueSoon() && !l.hasRead {
 		l.hasRead = true
 		l.readAhead()
 	}
@@ -241,16 +244,6 @@ func (l *loop) startDue(ctx context.Context) {
 // mustWait says that a user's plan has to wait: nodes are emptied for one plan at a time.
 func (l *loop) mustWait(record *packingplan.Record) bool {
 	return l.drain != nil && record.Consolidates()
-}
-
-func (l *loop) isDue() bool {
-	at, ok := l.plugin.trigger.due()
-	return ok && !l.clock.Now().Before(at)
-}
-
-func (l *loop) isDueSoon() bool {
-	at, ok := l.plugin.trigger.due()
-	return ok && at.Sub(l.clock.Now()) <= settleAtMost*l.plugin.trigger.settle
 }
 
 // readAhead takes a snapshot and discards it, which fills the snapshot cache. The snapshot of the solve, for which pods
@@ -266,24 +259,24 @@ func (l *loop) readAhead() {
 func (l *loop) endPlan(ctx context.Context, end *ending) {
 	done := l.execution
 	l.execution = nil
-	l.plugin.execution.Store(nil)
+	l.plugin.Execution.Store(nil)
 	done.conclude(ctx, end)
 	switch {
 	case done.record.Consolidates():
-		l.plugin.trigger.retry() // there may be room elsewhere by now
+		l.plugin.Trigger.Retry() // there may be room elsewhere by now
 	case end.phase != packingplan.Completed:
-		l.plugin.trigger.failed()
+		l.plugin.Trigger.Failed()
 	case done.isProved():
 		l.planner.solvedStates.Add(done.expected, nil, provedFor)
-		l.plugin.trigger.succeeded()
+		l.plugin.Trigger.Succeeded()
 		if !done.nextChange.IsZero() {
-			l.plugin.trigger.retryAt(done.nextChange)
+			l.plugin.Trigger.RetryAt(done.nextChange)
 		}
 	default:
-		l.plugin.trigger.succeeded()
-		l.plugin.trigger.retry()
+		l.plugin.Trigger.Succeeded()
+		l.plugin.Trigger.Retry()
 	}
-	l.plugin.release()
-	l.plugin.activate(done.Waiting())
+	l.plugin.Release()
+	l.plugin.Activate(done.Waiting())
 	l.records.finish(ctx, done.record, end.phase, end.message)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
 )
 
 // createPlan creates a PackingPlan as kubectl would, once the plugin knows the existing pods: it watches pods and plans
@@ -40,7 +41,7 @@ func (c *cluster) phaseOf(name string) packingplan.Phase {
 	return ""
 }
 
-func manual(c *cluster) { c.args.Trigger = TriggerManual }
+func manual(c *cluster) { c.args.Trigger = gate.Manual }
 
 // A user's plan in mode Execute is carried out and closed whatever triggers the plugin's own, also with the longest name that
 // Kubernetes accepts.
@@ -109,8 +110,8 @@ func TestPlanIsGivenUpAtAUsersRequest(t *testing.T) {
 		c.patchPlan(name, `{"spec":{"abort":true}}`)
 		c.planReaches(name, packingplan.Aborted)
 
-		if took := c.clock.Since(began); took > 5*time.Second || c.plugin.execution.Load() != nil {
-			t.Errorf("%s: took %s, the plan is still running: %t", phase, took, c.plugin.execution.Load() != nil)
+		if took := c.clock.Since(began); took > 5*time.Second || c.plugin.Execution.Load() != nil {
+			t.Errorf("%s: took %s, the plan is still running: %t", phase, took, c.plugin.Execution.Load() != nil)
 		}
 	}
 }

@@ -42,7 +42,8 @@ type planner struct {
 
 	// solvedStates are the fingerprints of the states for which the optimiser need not be asked again.
 	solvedStates *utilcache.LRUExpireCache
-	refusalCache refusalCache
+	// refusedPairs are the pod classes and nodes that recent rehearsals have refused, and until when that counts.
+	refusedPairs map[snapshot.Pair]time.Time
 	// refusedOwners are the workloads whose replacement the API server has refused as a dry run, and until when that counts.
 	refusedOwners map[types.UID]time.Time
 	// snapshots counts those that were sent to the optimiser.
@@ -96,24 +97,24 @@ func (p *planner) solveFilter(record *packingplan.Record) func(*v1.Pod) bool {
 	if !record.Ours() {
 		return anyPod
 	}
-	return p.plugin.trigger.isMarked()
+	return p.plugin.Trigger.IsMarked()
 }
 
 // isKnown says whether no pod waits for a node, or the state is remembered as one that allows no improvement. The solve
 // does not use its snapshot: pods are bound until the hold begins, and the plan would be for an outdated state.
 func (p *planner) isKnown() bool {
-	if len(p.solvedStates.Keys()) == 0 && p.plugin.trigger.all().Len() > 0 {
+	if len(p.solvedStates.Keys()) == 0 && p.plugin.Trigger.All().Len() > 0 {
 		return false
 	}
 	began := p.clock.Now()
-	defer func() { p.plugin.trigger.pause(pauseFactor * p.clock.Since(began)) }()
-	state, err := p.plugin.view.snapshotOf("", p.plugin.trigger.isMarked())
+	defer func() { p.plugin.Trigger.Pause(pauseFactor * p.clock.Since(began)) }()
+	state, err := p.plugin.view.snapshotUnder(p.plugin.view.rules, "", p.plugin.Trigger.IsMarked())
 	if err != nil {
 		p.plugin.logger.Error(err, "No snapshot")
-		p.plugin.trigger.failed()
+		p.plugin.Trigger.Failed()
 		return true
 	}
-	p.plugin.trigger.keepOnly(func(uid types.UID) bool { return state.Pods[uid] != nil })
+	p.plugin.Trigger.KeepOnly(func(uid types.UID) bool { return state.Pods[uid] != nil })
 	if state.Pending() == 0 {
 		return true
 	}
@@ -128,7 +129,7 @@ func (p *planner) isKnown() bool {
 		return false
 	}
 	if !session.nextChange.IsZero() {
-		p.plugin.trigger.retryAt(session.nextChange)
+		p.plugin.Trigger.RetryAt(session.nextChange)
 	}
 	return true
 }
@@ -171,31 +172,3 @@ const (
 // refusalTTL is how long a refusal of the profile's plugins is assumed to hold. It may depend on anything, so nothing
 // shows when it ends.
 const refusalTTL = 30 * time.Second
-
-// refusalCache keeps the pairs of pod class and node that recent rehearsals have refused.
-type refusalCache struct {
-	refusedAt map[snapshot.Pair]time.Time
-}
-
-func (c *refusalCache) add(refused snapshot.Pair, now time.Time) {
-	if c.refusedAt == nil {
-		c.refusedAt = map[snapshot.Pair]time.Time{}
-	}
-	c.refusedAt[refused] = now
-}
-
-// current are the pairs that still hold, and when the first of them ends to; the others are forgotten.
-func (c *refusalCache) current(now time.Time) (held []snapshot.Pair, next time.Time) {
-	for one, when := range c.refusedAt {
-		ends := when.Add(refusalTTL)
-		if !now.Before(ends) {
-			delete(c.refusedAt, one)
-			continue
-		}
-		held = append(held, one)
-		if next.IsZero() || ends.Before(next) {
-			next = ends
-		}
-	}
-	return held, next
-}

@@ -116,7 +116,7 @@ type holdSeen struct {
 }
 
 func (r *holdSeen) Replay(ctx context.Context, of *plan.Plan) (rehearsal.Outcome, error) {
-	r.held <- r.plugin.hold.active()
+	r.held <- r.plugin.Hold.Active()
 	return r.rehearser.Replay(ctx, of)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/stowage/stowage/scheduler/internal/minor"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
 )
 
 // Pods that are already in the active queue when a solve begins cannot be held before their cycle. Each costs a cycle,
@@ -35,12 +36,12 @@ func TestRejectedPodGoesBackIntoTheQueueWithoutAWrite(t *testing.T) {
 			info := testobjects.Value(framework.NewPodInfo(waiting))(c.t)
 			minor.Delete(c.scheduler.SchedulingQueue, klog.Background(), waiting)
 			if rejected {
-				c.plugin.waiting.Put(waiting, reasonHeld, nil)
+				c.plugin.Waiting.Put(waiting, gate.ReasonHeld, nil)
 			}
 
 			c.scheduler.FailureHandler(c.ctx, c.scheduler.Profiles[v1.DefaultSchedulerName], &framework.QueuedPodInfo{PodInfo: info},
 				fwk.AsStatus(&framework.FitError{Pod: waiting, NumAllNodes: 1,
-					Diagnosis: framework.Diagnosis{UnschedulablePlugins: sets.New(Name), PreFilterMsg: string(reasonHeld)}}), nil, time.Now())
+					Diagnosis: framework.Diagnosis{UnschedulablePlugins: sets.New(Name), PreFilterMsg: string(gate.ReasonHeld)}}), nil, time.Now())
 
 			if !queued() {
 				t.Error("it is not in the queue")

@@ -244,9 +244,9 @@ func (s *solveSession) noPlanFound() *ending {
 		if s.moveLimit == nil { // of which a fingerprint knows nothing
 			s.solvedStates.Add(s.snapshot.Fingerprint(), nil, lasts)
 		}
-		s.plugin.trigger.foundNothing()
+		s.plugin.Trigger.FoundNothing()
 		if !s.nextChange.IsZero() {
-			s.plugin.trigger.retryAt(s.nextChange)
+			s.plugin.Trigger.RetryAt(s.nextChange)
 		}
 		return &ending{packingplan.NoImprovement, made.message("nothing better exists")}
 	}

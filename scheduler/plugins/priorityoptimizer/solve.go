@@ -3,15 +3,18 @@ package priorityoptimizer
 import (
 	"context"
 
+	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
 )
 
 // solveAutomatic asks the optimiser about the marked pods, unless the state is known to allow no improvement.
 func (l *loop) solveAutomatic(ctx context.Context) {
-	l.plugin.trigger.started()
+	l.plugin.Trigger.Started()
 	l.hasRead = false
 	if l.planner.isKnown() {
 		solvesTotal.WithLabelValues("KNOWN_STATE").Inc()
@@ -20,12 +23,12 @@ func (l *loop) solveAutomatic(ctx context.Context) {
 	if err := l.planner.ready(ctx); err != nil {
 		solvesTotal.WithLabelValues(failureLabel(err)).Inc()
 		l.plugin.logger.Error(err, "Scheduling continues without the optimiser")
-		l.plugin.trigger.failed()
-		l.plugin.scheduleWithoutPlan("the optimiser is away", anyPod)
+		l.plugin.Trigger.Failed()
+		l.plugin.WithoutPlan("the optimiser is away", anyPod)
 		return
 	}
 	if err := l.plugin.lead.check(ctx); err != nil {
-		l.plugin.trigger.failed()
+		l.plugin.Trigger.Failed()
 		return
 	}
 	create, cancel := context.WithTimeout(ctx, apiTimeout)
@@ -33,8 +36,8 @@ func (l *loop) solveAutomatic(ctx context.Context) {
 	record, err := l.records.store.Create(create, packingplan.Spec{ExecutionMode: packingplan.Execute, Trigger: string(l.args.Trigger)})
 	if err != nil {
 		l.plugin.logger.Error(err, "Nothing is solved that cannot be recorded; is the PackingPlan CRD installed?")
-		l.plugin.trigger.failed()
-		l.plugin.scheduleWithoutPlan("plans cannot be recorded", anyPod)
+		l.plugin.Trigger.Failed()
+		l.plugin.WithoutPlan("plans cannot be recorded", anyPod)
 		return
 	}
 	l.records.handled.Insert(record.UID())
@@ -45,7 +48,7 @@ func (l *loop) solveAutomatic(ctx context.Context) {
 func (l *loop) solveManual(ctx context.Context, record *packingplan.Record) {
 	l.records.handled.Insert(record.UID())
 	if record.Spec.ExecutionMode == packingplan.Execute && !record.Consolidates() {
-		l.plugin.trigger.started() // it is about the pods that wait
+		l.plugin.Trigger.Started() // it is about the pods that wait
 	}
 	if err := l.planner.ready(ctx); err != nil {
 		solvesTotal.WithLabelValues(failureLabel(err)).Inc()
@@ -60,36 +63,36 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 	now := metav1.NewTime(l.clock.Now())
 	record.Status = packingplan.Status{Phase: packingplan.Solving, StartTime: &now, Strategy: l.args.Strategy}
 	if err := l.records.write(ctx, record); err != nil {
-		l.plugin.trigger.failed()
+		l.plugin.Trigger.Failed()
 		l.records.finish(ctx, record, packingplan.Failed, "nothing is solved that cannot be recorded: "+err.Error())
-		l.plugin.scheduleWithoutPlan("plans cannot be recorded", anyPod)
+		l.plugin.WithoutPlan("plans cannot be recorded", anyPod)
 		return
 	}
 	record = asStored(record)
 	l.enter(solving)
 	session := l.planner.newSession(record)
 	if record.Spec.ExecutionMode == packingplan.Execute && session.policy() != plan.Unsteered {
-		if !l.plugin.hold.begin(session.limit + holdMargin) {
-			l.plugin.release()
+		if !l.plugin.Hold.Begin(session.limit + gate.HoldMargin) {
+			l.plugin.Release()
 		}
 		if record.Ours() {
-			defer l.plugin.markInSolve(l.plugin.trigger.all())()
+			defer l.plugin.BeginSolve(l.plugin.Trigger.All())()
 		}
 	}
 	checked, end := session.findPlan(ctx)
-	defer func() { l.plugin.trigger.pause(pauseFactor * session.ownTime) }()
+	defer func() { l.plugin.Trigger.Pause(pauseFactor * session.ownTime) }()
 	if record.Spec.ExecutionMode == packingplan.Execute && !record.Consolidates() {
-		defer l.plugin.scheduleRefused(session)
+		defer l.scheduleRefused(session)
 	}
 	switch {
 	case end != nil:
 		failed := end.phase == packingplan.Failed && record.Ours()
 		if failed {
-			l.plugin.trigger.failed()
+			l.plugin.Trigger.Failed()
 		}
 		l.records.finish(ctx, record, end.phase, end.message)
 		if failed {
-			l.plugin.scheduleWithoutPlan("the optimiser failed", anyPod)
+			l.plugin.WithoutPlan("the optimiser failed", anyPod)
 		}
 	case record.Spec.ExecutionMode == packingplan.DryRun:
 		l.records.finish(ctx, record, packingplan.Proposed, messageProposed)
@@ -116,7 +119,7 @@ func (l *loop) executeApproved(ctx context.Context, record *packingplan.Record) 
 	record.Status.CompletionTime = nil
 	l.enter(solving)
 	session := l.planner.recordedSession(record, messageOf(&record.Status))
-	l.plugin.hold.begin(holdMargin)
+	l.plugin.Hold.Begin(gate.HoldMargin)
 	var err error
 	if session.snapshot, err = session.now(record.Status.SnapshotID); err != nil {
 		l.records.finish(ctx, record, packingplan.Aborted, err.Error())
@@ -139,4 +142,19 @@ func (l *loop) executeApproved(ctx context.Context, record *packingplan.Record) 
 		return
 	}
 	l.startPlan(ctx, session, checked)
+}
+
+// scheduleRefused lets the pods of a batch go that the optimiser leaves to the scheduler.
+func (l *loop) scheduleRefused(session *solveSession) {
+	if session.snapshot == nil || session.answer == nil {
+		return
+	}
+	refused := sets.New[string]()
+	for _, refusal := range session.answer.Refusals {
+		refused.Insert(refusal.Subject)
+	}
+	l.plugin.WithoutPlan("the optimiser leaves them to the scheduler", func(pod *v1.Pod) bool {
+		asked := session.snapshot.Pods[pod.UID]
+		return asked != nil && isRefused(asked, refused)
+	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
@@ -21,7 +22,7 @@ const startTries = 3
 func (l *loop) startPlan(ctx context.Context, session *solveSession, checked *plan.Plan) {
 	giveUp := func(phase packingplan.Phase, err error) {
 		if !session.record.Consolidates() {
-			l.plugin.trigger.failed()
+			l.plugin.Trigger.Failed()
 		}
 		l.records.finish(ctx, session.record, phase, err.Error())
 	}
@@ -40,7 +41,7 @@ func (l *loop) startPlan(ctx context.Context, session *solveSession, checked *pl
 	}
 	l.records.holdRoom(session.record)
 	// The hold of the solve may be over by now, and there is none where a proposal is approved.
-	l.plugin.hold.begin(holdMargin)
+	l.plugin.Hold.Begin(gate.HoldMargin)
 	active, err := l.activatePlan(ctx, session)
 	if err != nil {
 		countRefusal(err)
@@ -49,22 +50,21 @@ func (l *loop) startPlan(ctx context.Context, session *solveSession, checked *pl
 	}
 	session.record.Status.Phase = packingplan.Executing
 	if err := l.records.write(ctx, session.record); err != nil {
-		l.plugin.execution.Store(nil)
+		l.plugin.Execution.Store(nil)
 		giveUp(packingplan.Aborted, err)
 		return
 	}
 	l.records.logger(session.record).Info("Carrying out a plan", "placements", len(checked.Placements),
 		"moves", len(checked.Moves), "evictions", len(checked.Evictions), "optimal", session.record.Status.Optimal)
 	l.execution = active
-	l.plugin.hold.end()
+	l.plugin.Hold.End()
 }
 
 // activatePlan checks the plan on the live state and opens its places. If a pod is bound to one of the plan's nodes
 // between the two, it starts over. Pods may be bound to other nodes at any time.
 func (l *loop) activatePlan(ctx context.Context, session *solveSession) (*planExecution, error) {
-	defer l.plugin.inFlight.stopTracking()
 	for range startTries {
-		l.plugin.inFlight.startTracking()
+		addedOn := l.plugin.InFlight.Watch()
 		now, err := session.now(session.snapshot.ID)
 		if err != nil {
 			return nil, err
@@ -90,11 +90,11 @@ func (l *loop) activatePlan(ctx context.Context, session *solveSession) (*planEx
 				execution.Note(pod.Object)
 			}
 		}
-		l.plugin.execution.Store(execution)
-		if !l.plugin.inFlight.addedOn(checked.Nodes()) {
+		l.plugin.Execution.Store(execution)
+		if !addedOn(checked.Nodes()) {
 			return l.newExecution(session, now, checked, execution), nil
 		}
-		l.plugin.execution.Store(nil)
+		l.plugin.Execution.Store(nil)
 	}
 	return nil, errors.New("pods were being bound to its nodes while the plan was about to begin")
 }

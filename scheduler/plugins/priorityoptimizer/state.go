@@ -43,10 +43,10 @@ func (l *loop) next() state {
 	case l.leadingSince.IsZero():
 		return starting
 	}
-	if _, due := l.plugin.trigger.due(); !due {
+	if _, due := l.plugin.Trigger.Due(); !due {
 		return idle
 	}
-	if l.plugin.trigger.isPutOff() {
+	if l.plugin.Trigger.IsPutOff() {
 		return backingOff
 	}
 	return settling

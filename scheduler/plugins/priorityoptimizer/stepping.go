@@ -67,7 +67,7 @@ func (p *Plugin) Step(ctx context.Context) time.Duration {
 // TakeWake says whether anything has happened since the last call that a step should look at.
 func (p *Plugin) TakeWake() bool {
 	select {
-	case <-p.wake:
+	case <-p.Wake:
 		return true
 	default:
 		return false

@@ -66,14 +66,14 @@ func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bo
 			return true
 		}
 		countRefusal(err)
-		l.plugin.trigger.failed()
+		l.plugin.Trigger.Failed()
 		l.closeNodes(ctx, record)
 		l.records.finish(ctx, record, packingplan.Aborted, messageRestarted+", and cannot be resumed: "+err.Error())
 		return false
 	}
 	// If another process has continued the plan in the meantime, its status says so and this write fails.
 	if err := l.records.write(ctx, record); err != nil {
-		l.plugin.execution.Store(nil)
+		l.plugin.Execution.Store(nil)
 		l.records.logger(record).Error(err, "The plan is not resumed")
 		return isTransient(err)
 	}
@@ -91,7 +91,7 @@ func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bo
 	l.records.logger(record).Info("Resuming the plan of a former process", "placements", len(left.plan.Placements),
 		"moves", len(left.plan.Moves), "evictions", len(left.plan.Evictions))
 	l.execution = active
-	l.plugin.hold.end()
+	l.plugin.Hold.End()
 	return false
 }
 

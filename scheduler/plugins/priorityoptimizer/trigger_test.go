@@ -1,13 +1,11 @@
 package priorityoptimizer
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
@@ -16,125 +14,14 @@ import (
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// dueIn is how long from now the next solve starts; never is none.
-func dueIn(t *trigger) time.Duration {
-	at, ok := t.due()
-	if !ok {
-		return never
-	}
-	return at.Sub(t.clock.Now())
-}
-
-const never = time.Duration(-1)
-
-// happening is what a trigger is told after a while, and when the next solve is due then.
-type happening struct {
-	after time.Duration
-	is    func(*trigger)
-	due   time.Duration
-}
-
-func marks(uid types.UID) func(*trigger) {
-	return func(t *trigger) { t.mark(uid, "", t.clock.Now()) }
-}
-
-func collects(uid types.UID) func(*trigger) { return func(t *trigger) { t.collect(uid) } }
-
-func nothingHappens(*trigger) {}
-
-// When a solve is due decides how long pods wait, and how much the optimiser costs: each row has its own reason.
-func TestSolveIsDueWhenItsModeSays(t *testing.T) {
-	began := time.Now()
-	onUnschedulable := pace{kind: TriggerOnUnschedulable, settle: time.Second}
-	periodic := pace{kind: TriggerPeriodic, interval: 30 * time.Second}
-	ofThree := pace{kind: TriggerBatch, interval: 30 * time.Second, batch: 3}
-	failure := func(t *trigger) { t.started(); t.failed() }
-	for text, row := range map[string]struct {
-		pace    pace
-		happens []happening
-	}{
-		"there is one solve for a burst of pods, once it has settled": {onUnschedulable, []happening{
-			{0, marks("a"), time.Second},
-			{900 * time.Millisecond, marks("b"), time.Second},
-			{500 * time.Millisecond, marks("a"), 500 * time.Millisecond},
-		}},
-		// A scheduler with a long queue tries the last pods of a burst long after their creation.
-		"a pod that waited in the queue does not delay the solve": {onUnschedulable, []happening{
-			{0, marks("a"), time.Second},
-			{1500 * time.Millisecond, func(t *trigger) { t.mark("b", "", began) }, 500 * time.Millisecond},
-			{0, marks("c"), time.Second},
-		}},
-		"periodic keeps its interval, whatever comes and goes meanwhile": {periodic, []happening{
-			{0, nothingHappens, never},
-			{0, marks("a"), 30 * time.Second},
-			{10 * time.Second, marks("b"), 20 * time.Second},
-			{10 * time.Second, marks("c"), 10 * time.Second},
-			{10 * time.Second, (*trigger).started, 30 * time.Second},
-		}},
-		"a broken optimiser is asked less and less often, and normally again once it works": {onUnschedulable, []happening{
-			{0, marks("a"), time.Second},
-			{time.Second, failure, time.Second}, {0, failure, 2 * time.Second}, {0, failure, 4 * time.Second},
-			{0, failure, 8 * time.Second}, {0, failure, 16 * time.Second}, {0, failure, 32 * time.Second},
-			{0, failure, time.Minute}, {0, failure, time.Minute},
-			{time.Second, (*trigger).succeeded, 0},
-		}},
-		"a batch is over when it is full, or its first pod has waited long enough": {ofThree, []happening{
-			{0, nothingHappens, never},
-			{0, collects("a"), 30 * time.Second},
-			{10 * time.Second, collects("a"), 20 * time.Second},
-			{0, collects("b"), 20 * time.Second},
-			{0, collects("c"), 0},
-			{0, (*trigger).started, 30 * time.Second},
-			{time.Second, collects("d"), 30 * time.Second},
-		}},
-		// The scheduler does not place the pods of a batch.
-		"what is left of a batch is tried again, and after a failure at once when the back-off ends": {ofThree, []happening{
-			{0, collects("a"), 30 * time.Second},
-			{0, (*trigger).started, 30 * time.Second},
-			{0, (*trigger).failed, time.Second},
-			{0, func(t *trigger) { t.unmark("a") }, never},
-		}},
-	} {
-		t.Run(text, func(t *testing.T) {
-			clock := testingclock.NewFakeClock(began)
-			trigger := newTrigger(clock, row.pace)
-			for i, one := range row.happens {
-				clock.Step(one.after)
-				one.is(trigger)
-				if got := dueIn(trigger); got != one.due {
-					t.Errorf("step %d: due in %s, want %s", i, got, one.due)
-				}
-			}
-		})
-	}
-}
-
-// A steady stream of pods delays the solve to ten settle times, not for ever.
-func TestSteadyStreamDoesNotDelayTheSolveForEver(t *testing.T) {
-	clock := testingclock.NewFakeClock(time.Now())
-	trigger := newTrigger(clock, pace{kind: TriggerOnUnschedulable, settle: time.Second})
-	began := clock.Now()
-
-	for i := range 100 {
-		marks(types.UID(fmt.Sprint(i)))(trigger)
-		if dueIn(trigger) <= 0 {
-			break
-		}
-		clock.Step(500 * time.Millisecond)
-	}
-
-	if took := clock.Since(began); took != 10*time.Second {
-		t.Errorf("due after %s, want 10 settle times", took)
-	}
-}
-
 // The optimiser is not asked twice about the same state, whatever the names of its pods are; after a change it is.
 func TestSameStateIsNotAskedAboutTwice(t *testing.T) {
-	for _, kind := range []TriggerKind{TriggerOnUnschedulable, TriggerPeriodic} {
+	for _, kind := range []gate.TriggerKind{gate.OnUnschedulable, gate.Periodic} {
 		t.Run(string(kind), func(t *testing.T) {
 			c := fullNode(t, nothing, func(c *cluster) { c.args.Trigger, c.args.IntervalSeconds = kind, 1 })
 			c.reaches(packingplan.NoImprovement)
@@ -210,12 +97,12 @@ func TestClusterIsReadOnceWhileABurstSettles(t *testing.T) {
 	factory := informers.NewSharedInformerFactory(fake.NewClientset(), 0)
 	core := factory.Core().V1()
 	p := &Plugin{
-		trigger: newTrigger(clock, pace{kind: TriggerOnUnschedulable, settle: time.Second}),
+		Gate: &gate.Gate{Trigger: gate.NewTrigger(clock, gate.Pace{Kind: gate.OnUnschedulable, Settle: time.Second})},
 		view: &view{
 			nodes: core.Nodes().Lister(), pods: core.Pods().Lister(), namespaces: core.Namespaces().Lister(),
 			budgets: factory.Policy().V1().PodDisruptionBudgets().Lister(),
 			volumes: volumes{nodes: factory.Storage().V1().CSINodes().Lister()},
-			now:     clock.Now, inFlight: newInFlight(), ownerLabels: func() sets.Set[string] { return nil },
+			now:     clock.Now, inFlight: gate.NewInFlight().All, ownerLabels: func() sets.Set[string] { return nil },
 			held: func() map[string]resources.Vector { reads++; return nil },
 		},
 	}
@@ -223,11 +110,11 @@ func TestClusterIsReadOnceWhileABurstSettles(t *testing.T) {
 
 	l.startDue(t.Context())
 	idle := reads
-	p.trigger.mark("a", "", clock.Now())
+	p.Trigger.Mark("a", "", clock.Now())
 	l.startDue(t.Context())
 	first := reads
 	clock.Step(500 * time.Millisecond)
-	p.trigger.mark("b", "", clock.Now())
+	p.Trigger.Mark("b", "", clock.Now())
 	l.startDue(t.Context())
 
 	if idle != 0 || first != 1 || reads != 1 {
@@ -276,7 +163,7 @@ func TestWhatChangedDuringASolveIsNotInItsProof(t *testing.T) {
 // The state decides what the loop does: each fact leads to its own, and the last one here overrides those before.
 func TestStateFollowsFromWhatIsOpenAndDue(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
-	p := &Plugin{trigger: newTrigger(clock, pace{kind: TriggerOnUnschedulable, settle: time.Second})}
+	p := &Plugin{Gate: &gate.Gate{Trigger: gate.NewTrigger(clock, gate.Pace{Kind: gate.OnUnschedulable, Settle: time.Second})}}
 	l := &loop{plugin: p, clock: clock, records: &planRecords{}}
 	for i, row := range []struct {
 		happens func()
@@ -285,8 +172,8 @@ func TestStateFollowsFromWhatIsOpenAndDue(t *testing.T) {
 		{func() {}, standingBy},
 		{func() { p.lead.held.Store(true) }, starting},
 		{func() { l.leadingSince = clock.Now() }, idle},
-		{func() { p.trigger.mark("a", "", clock.Now()) }, settling},
-		{func() { p.trigger.failed() }, backingOff},
+		{func() { p.Trigger.Mark("a", "", clock.Now()) }, settling},
+		{func() { p.Trigger.Failed() }, backingOff},
 		{func() { clock.Step(time.Minute) }, settling},
 		{func() { l.execution = &planExecution{} }, executing},
 		{func() { l.records.unwritten = []*packingplan.Record{{}} }, closing},

@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
 )
 
 // maxSocketPath is what sockaddr_un holds, less its closing zero byte.
@@ -25,7 +27,7 @@ const (
 )
 
 var (
-	triggers     = []TriggerKind{TriggerManual, TriggerOnUnschedulable, TriggerPeriodic, TriggerBatch}
+	triggers     = []gate.TriggerKind{gate.Manual, gate.OnUnschedulable, gate.Periodic, gate.Batch}
 	policies     = []Policy{PolicyStrict, PolicyPaper}
 	strategyName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$`)
 )

@@ -111,7 +111,7 @@ func (p *planner) rehearse(ctx context.Context, checked *plan.Plan) (rehearsal.O
 			of.Forbid(refusal.Pod.Class, refusal.Node)
 		})
 		if !refusal.NoRoom {
-			p.refusalCache.add(snapshot.Pair{Class: refusal.Pod.Class, Node: refusal.Node}, p.clock.Now())
+			p.refusedPairs[snapshot.Pair{Class: refusal.Pod.Class, Node: refusal.Node}] = p.clock.Now().Add(refusalTTL)
 		}
 	}
 	return outcome, raised
@@ -155,12 +155,13 @@ func (s *solveSession) applyConstraints() {
 		s.noteChange(at)
 	}
 	now := s.clock.Now()
-	pairs, next := s.refusalCache.current(now)
-	for _, pair := range pairs {
+	for pair, until := range s.refusedPairs {
+		if !now.Before(until) {
+			delete(s.refusedPairs, pair)
+			continue
+		}
 		s.snapshot.Forbid(pair.Class, pair.Node)
-	}
-	if len(pairs) > 0 {
-		s.noteChange(next)
+		s.noteChange(until)
 	}
 	s.pinBroken()
 	s.keepShort()

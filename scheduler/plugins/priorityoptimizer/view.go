@@ -35,7 +35,8 @@ type view struct {
 	book       *resources.Book
 	workloads  workloads
 	now        func() time.Time
-	inFlight   *inFlight
+	// inFlight are the pods that this scheduler is binding.
+	inFlight func() map[types.UID]string
 	// held is the room that is reserved on each node, beside that of plans.
 	held func() map[string]resources.Vector
 	// ownerLabels are the labels by which reservations select the pods that may use that room.
@@ -45,7 +46,7 @@ type view struct {
 	cache snapshot.Cache
 }
 
-func newView(handle fwk.Handle, args *PriorityOptimizerArgs, inFlight *inFlight) *view {
+func newView(handle fwk.Handle, args *PriorityOptimizerArgs) *view {
 	factory := handle.SharedInformerFactory()
 	return &view{
 		nodes:      factory.Core().V1().Nodes().Lister(),
@@ -60,7 +61,7 @@ func newView(handle fwk.Handle, args *PriorityOptimizerArgs, inFlight *inFlight)
 		book:        resources.NewBook(handle),
 		workloads:   newWorkloads(factory, args.EvictJobs),
 		now:         time.Now,
-		inFlight:    inFlight,
+		inFlight:    func() map[types.UID]string { return nil },
 		held:        func() map[string]resources.Vector { return nil },
 		ownerLabels: func() sets.Set[string] { return nil },
 		rules:       rulesOf(args, handle.ProfileName()),
@@ -88,21 +89,18 @@ func rulesOf(args *PriorityOptimizerArgs, schedulerName string) snapshot.Rules {
 func anyPod(*v1.Pod) bool { return true }
 
 // snapshot is the state of the cluster with all its pods.
-func (v *view) snapshot(id string) (*snapshot.Snapshot, error) { return v.snapshotOf(id, anyPod) }
-
-// snapshotOf is the state of the cluster with only those waiting pods that the condition selects.
-func (v *view) snapshotOf(id string, include func(*v1.Pod) bool) (*snapshot.Snapshot, error) {
-	return v.snapshotUnder(v.rules, id, include)
+func (v *view) snapshot(id string) (*snapshot.Snapshot, error) {
+	return v.snapshotUnder(v.rules, id, anyPod)
 }
 
-// snapshotUnder is the same under other rules.
+// snapshotUnder is the state under other rules, with only those waiting pods that the condition selects.
 func (v *view) snapshotUnder(rules snapshot.Rules, id string, include func(*v1.Pod) bool) (*snapshot.Snapshot, error) {
 	nodes, err := v.nodes.List(labels.Everything())
 	if err != nil {
 		return nil, fmt.Errorf("listing nodes: %w", err)
 	}
 	// In this order a pod whose binding completes meanwhile is seen twice, not missed.
-	reserved := v.inFlight.all()
+	reserved := v.inFlight()
 	pods, err := v.pods.List(labels.Everything())
 	if err != nil {
 		return nil, fmt.Errorf("listing pods: %w", err)
@@ -270,7 +268,7 @@ type Observer struct{ view *view }
 // NewObserver must be called before the handle's informers are started. The snapshots are for plans that consolidate, or
 // for others.
 func NewObserver(handle fwk.Handle, args *PriorityOptimizerArgs, consolidates bool) *Observer {
-	observer := &Observer{newView(handle, args, newInFlight())}
+	observer := &Observer{newView(handle, args)}
 	observer.view.rules.InTurn = consolidates
 	observer.view.now = func() time.Time { return time.Time{} }
 	return observer

@@ -1,8 +1,6 @@
 package priorityoptimizer
 
 import (
-	"fmt"
-
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -108,44 +106,4 @@ func (w workloads) Quotas(namespace string) []*v1.ResourceQuota {
 func (w workloads) LimitRanges(namespace string) []*v1.LimitRange {
 	all, _ := w.limits.LimitRanges(namespace).List(labels.Everything())
 	return all
-}
-
-// watchAdmission asks for another solve when a ResourceQuota or a LimitRange may let in what it did not before: no other
-// plugin reacts to them, so the waiting pods would not be tried again.
-func (p *Plugin) watchAdmission(factory informers.SharedInformerFactory) error {
-	again := func() {
-		p.trigger.retry()
-		p.wakeUp()
-	}
-	quotas, limits := factory.Core().V1().ResourceQuotas().Informer(), factory.Core().V1().LimitRanges().Informer()
-	if _, err := quotas.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		UpdateFunc: func(old, object any) {
-			before, known := old.(*v1.ResourceQuota)
-			now, ok := object.(*v1.ResourceQuota)
-			if known && ok && allowsMore(before, now) {
-				again()
-			}
-		},
-		DeleteFunc: func(any) { again() },
-	}); err != nil {
-		return fmt.Errorf("%s: watching quotas: %w", Name, err)
-	}
-	if _, err := limits.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		UpdateFunc: func(_, _ any) { again() },
-		DeleteFunc: func(any) { again() },
-	}); err != nil {
-		return fmt.Errorf("%s: watching limit ranges: %w", Name, err)
-	}
-	return nil
-}
-
-// allowsMore says that the quota's limit of something was raised. If only less is used than before, a pod has gone, which
-// wakes waiting pods anyhow.
-func allowsMore(before, now *v1.ResourceQuota) bool {
-	for name, was := range before.Status.Hard {
-		if hard, limited := now.Status.Hard[name]; !limited || hard.Cmp(was) > 0 {
-			return true
-		}
-	}
-	return false
 }

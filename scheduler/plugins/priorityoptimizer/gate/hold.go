@@ -1,4 +1,4 @@
-package priorityoptimizer
+package gate
 
 import (
 	"sync"
@@ -8,25 +8,27 @@ import (
 )
 
 const (
-	// holdMargin is how long a hold may last beyond the time limit of the solve: for the snapshot, for checking the
+	// HoldMargin is how long a hold may last beyond the time limit of the solve: for the snapshot, for checking the
 	// plan and for recording it.
-	holdMargin = time.Second
-	// holdWindow is the period over which the share of time in which pods are held is counted.
-	holdWindow = time.Minute
+	HoldMargin = time.Second
+	// window is the period over which the share of time in which pods are held is counted.
+	window = time.Minute
 	// shortestHold is the shortest hold that is worthwhile.
 	shortestHold = 100 * time.Millisecond
 )
 
-// hold keeps new pods out of the scheduling cycle while a solve goes on.
+// Hold keeps new pods out of the scheduling cycle while a solve goes on.
 //
 // It ends at its deadline whatever the rest of the plugin does: every call checks the deadline, and a timer of its own
 // activates the pods. A hold lasts no longer than longest, and the holds within any window of a minute no longer than
 // budget in total, whatever is asked for.
-type hold struct {
+type Hold struct {
 	clock           clock.WithDelayedExecution
 	longest, budget time.Duration
 	// released activates the pods. It is called without any lock, since the scheduling queue calls the plugin back.
 	released func()
+	// Ended is told how long each hold has lasted.
+	Ended func(time.Duration)
 
 	mu       sync.Mutex
 	deadline time.Time
@@ -39,9 +41,9 @@ type hold struct {
 // span is the time from a hold's beginning to its end.
 type span struct{ began, ended time.Time }
 
-// begin starts a hold of the given duration, shortened to the bounds. A hold that is already active is extended within
+// Begin starts a hold of the given duration, shortened to the bounds. A hold that is already active is extended within
 // the same bounds. It reports false, and holds no pods, if almost nothing is left.
-func (h *hold) begin(most time.Duration) bool {
+func (h *Hold) Begin(most time.Duration) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := h.clock.Now()
@@ -67,11 +69,11 @@ func (h *hold) begin(most time.Duration) bool {
 
 // left is what the budget still allows, counted over the window that ends now: a window that ends with the new hold
 // contains no more of the former ones.
-func (h *hold) left(now time.Time) time.Duration {
+func (h *Hold) left(now time.Time) time.Duration {
 	used := time.Duration(0)
 	recent := h.past[:0]
 	for _, one := range h.past {
-		if from := now.Add(-holdWindow); one.ended.After(from) {
+		if from := now.Add(-window); one.ended.After(from) {
 			recent = append(recent, one)
 			if one.began.After(from) {
 				from = one.began
@@ -84,7 +86,7 @@ func (h *hold) left(now time.Time) time.Duration {
 }
 
 // stop ends the active hold, if there is one.
-func (h *hold) stop() {
+func (h *Hold) stop() {
 	if h.deadline.IsZero() {
 		return
 	}
@@ -93,13 +95,13 @@ func (h *hold) stop() {
 		ended = h.deadline
 	}
 	h.past = append(h.past, span{h.began, ended})
-	heldSeconds.Add(ended.Sub(h.began).Seconds())
+	h.Ended(ended.Sub(h.began))
 	h.deadline = time.Time{}
 	h.timer.Stop()
 }
 
-// end releases the pods. It may be called when there is no hold.
-func (h *hold) end() {
+// End releases the pods. It may be called when there is no hold.
+func (h *Hold) End() {
 	h.mu.Lock()
 	deadline := h.deadline
 	h.mu.Unlock()
@@ -107,7 +109,7 @@ func (h *hold) end() {
 }
 
 // endIf ends the hold with that deadline, so that an old timer does not end a new hold.
-func (h *hold) endIf(deadline time.Time) {
+func (h *Hold) endIf(deadline time.Time) {
 	h.mu.Lock()
 	ends := !deadline.IsZero() && h.deadline.Equal(deadline)
 	if ends {
@@ -119,7 +121,7 @@ func (h *hold) endIf(deadline time.Time) {
 	}
 }
 
-func (h *hold) active() bool {
+func (h *Hold) Active() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.clock.Now().Before(h.deadline)

@@ -1,4 +1,4 @@
-package priorityoptimizer
+package gate
 
 import (
 	"sync"
@@ -17,28 +17,39 @@ const (
 	longBackoff  = time.Minute
 )
 
-// pace says how a trigger waits for more pods.
-type pace struct {
-	kind TriggerKind
-	// settle is the settle time of trigger OnUnschedulable.
-	settle time.Duration
-	// interval is the time between two solves of trigger Periodic, and the longest that a batch waits.
-	interval time.Duration
-	// batch is how many pods fill one (trigger Batch).
-	batch int
+// TriggerKind says what starts a solve. A PackingPlan created by a user starts one whatever it says.
+type TriggerKind string
+
+const (
+	// Manual solves only for PackingPlans that a user creates.
+	Manual TriggerKind = "Manual"
+	// OnUnschedulable solves once no new pod has turned out unschedulable for the settle time.
+	OnUnschedulable TriggerKind = "OnUnschedulable"
+	// Periodic solves every interval as long as there are unschedulable pods.
+	Periodic TriggerKind = "Periodic"
+	// Batch holds every new pod until its batch is full or its time is up, and solves for all of them together; only
+	// plans place pods. With the strategy boreas it is the scheduler of "Boreas - A Service Scheduler for Optimal
+	// Kubernetes Deployment", section 3.
+	Batch TriggerKind = "Batch"
+)
+
+// Pace says what starts a solve, and how long one may hold pods back.
+type Pace struct {
+	Kind TriggerKind
+	// Settle is the settle time of trigger OnUnschedulable.
+	Settle time.Duration
+	// Interval is the time between two solves of trigger Periodic, and the longest that a batch waits.
+	Interval time.Duration
+	// Pods is how many fill a batch (trigger Batch).
+	Pods int
+	// MaxHold is the longest hold, and MaxHoldShare the largest share of any minute in which pods are held.
+	MaxHold      time.Duration
+	MaxHoldShare float64
 }
 
-func paceOf(args *PriorityOptimizerArgs) pace {
-	interval := args.IntervalSeconds
-	if args.Trigger == TriggerBatch {
-		interval = args.BatchSeconds
-	}
-	return pace{kind: args.Trigger, settle: seconds(args.SettleSeconds), interval: seconds(interval), batch: int(args.BatchPods)}
-}
-
-// trigger keeps the pods that cannot be scheduled, and decides when to solve for them.
-type trigger struct {
-	pace
+// Trigger keeps the pods that cannot be scheduled, and decides when to solve for them.
+type Trigger struct {
+	Pace
 	clock clock.PassiveClock
 
 	mu     sync.Mutex
@@ -66,17 +77,17 @@ type trigger struct {
 	retryTime time.Time
 }
 
-func newTrigger(clock clock.PassiveClock, pace pace) *trigger {
-	return &trigger{pace: pace, clock: clock, marked: sets.New[types.UID](), joined: map[types.UID]time.Time{},
-		fresh: sets.New[types.UID](), exempted: sets.New[types.UID](), failedSignatures: sets.New[string](), next: clock.Now().Add(pace.interval)}
+func NewTrigger(clock clock.PassiveClock, pace Pace) *Trigger {
+	return &Trigger{Pace: pace, clock: clock, marked: sets.New[types.UID](), joined: map[types.UID]time.Time{},
+		fresh: sets.New[types.UID](), exempted: sets.New[types.UID](), failedSignatures: sets.New[string](), next: clock.Now().Add(pace.Interval)}
 }
 
 // creationPrecision is that of the time at which an object was created.
 const creationPrecision = time.Second
 
-// mark records an unschedulable pod and its scheduling signature. Only a pod that was not marked before extends the settle
+// Mark records an unschedulable pod and its scheduling signature. Only a pod that was not marked before extends the settle
 // time, counted from its creation: a pod that fails again, or that has long waited in the queue, does not.
-func (t *trigger) mark(uid types.UID, signature string, created time.Time) {
+func (t *Trigger) Mark(uid types.UID, signature string, created time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	isNew := !t.marked.Has(uid)
@@ -95,7 +106,7 @@ func (t *trigger) mark(uid types.UID, signature string, created time.Time) {
 }
 
 // settleFrom postpones the solve until a settle time after a pod's creation.
-func (t *trigger) settleFrom(created time.Time) {
+func (t *Trigger) settleFrom(created time.Time) {
 	from := t.clock.Now()
 	if latest := created.Add(creationPrecision); latest.Before(from) {
 		from = latest
@@ -107,10 +118,10 @@ func (t *trigger) settleFrom(created time.Time) {
 
 // collect says whether only a plan may place the pod (trigger Batch). If so it adds the pod to the batch, unless it was in
 // a former one.
-func (t *trigger) collect(uid types.UID) bool {
+func (t *Trigger) collect(uid types.UID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.kind != TriggerBatch || t.exempted.Has(uid) {
+	if t.Kind != Batch || t.exempted.Has(uid) {
 		return false
 	}
 	if t.marked.Has(uid) {
@@ -128,7 +139,7 @@ func (t *trigger) collect(uid types.UID) bool {
 
 // exempt makes a pod of a batch an ordinary one, as in the other triggers. It reports whether the pod was in a batch and
 // none yet.
-func (t *trigger) exempt(uid types.UID) bool {
+func (t *Trigger) exempt(uid types.UID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.marked.Has(uid) || t.exempted.Has(uid) {
@@ -138,7 +149,7 @@ func (t *trigger) exempt(uid types.UID) bool {
 	return true
 }
 
-func (t *trigger) isExempt(uid types.UID) bool {
+func (t *Trigger) isExempt(uid types.UID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.exempted.Has(uid)
@@ -146,12 +157,12 @@ func (t *trigger) isExempt(uid types.UID) bool {
 
 // join marks an untried pod, if a pod with the same signature has found no node since the last solve and the next solve
 // starts before the pod has waited for longest. It reports whether it did; a pod that did not join is tried.
-func (t *trigger) join(uid types.UID, signature string, created time.Time, longest time.Duration) bool {
+func (t *Trigger) join(uid types.UID, signature string, created time.Time, longest time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	since, joined := t.joined[uid]
 	delete(t.joined, uid)
-	if t.kind != TriggerOnUnschedulable || !t.failedSignatures.Has(signature) || t.first.IsZero() || t.marked.Has(uid) && !joined {
+	if t.Kind != OnUnschedulable || !t.failedSignatures.Has(signature) || t.first.IsZero() || t.marked.Has(uid) && !joined {
 		return false
 	}
 	last, now := t.last, t.clock.Now()
@@ -169,52 +180,61 @@ func (t *trigger) join(uid types.UID, signature string, created time.Time, longe
 }
 
 // sinceJoined is how long a pod has waited, untried, for the next solve.
-func (t *trigger) sinceJoined(uid types.UID) time.Duration {
+func (t *Trigger) sinceJoined(uid types.UID) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.clock.Since(t.joined[uid])
 }
 
 // hasFailedSignatures says whether any pod has found no node since the last solve.
-func (t *trigger) hasFailedSignatures() bool {
+func (t *Trigger) hasFailedSignatures() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.failedSignatures.Len() > 0
 }
 
 // unmark forgets a pod that was scheduled or is gone.
-func (t *trigger) unmark(uid types.UID) {
+func (t *Trigger) unmark(uid types.UID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.forget(uid)
 }
 
-func (t *trigger) forget(uid types.UID) {
+func (t *Trigger) forget(uid types.UID) {
 	t.marked.Delete(uid)
 	delete(t.joined, uid)
 	t.fresh.Delete(uid)
 	t.exempted.Delete(uid)
 }
 
-// due is when the next solve should start, if one should.
-func (t *trigger) due() (at time.Time, ok bool) {
+// Due is when the next solve should start, if one should.
+func (t *Trigger) Due() (at time.Time, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.dueAt()
 }
 
-func (t *trigger) dueAt() (at time.Time, ok bool) {
+// IsDue says whether a solve should start now, IsDueSoon whether one should within the settle time of a burst.
+func (t *Trigger) IsDue() bool     { return t.isDueWithin(0) }
+func (t *Trigger) IsDueSoon() bool { return t.isDueWithin(settleAtMost * t.Settle) }
+
+func (t *Trigger) isDueWithin(most time.Duration) bool {
+	at, due := t.Due()
+	return due && at.Sub(t.clock.Now()) <= most
+}
+
+func (t *Trigger) dueAt() (at time.Time, ok bool) {
 	switch {
-	case t.kind == TriggerOnUnschedulable && !t.first.IsZero():
-		at = t.last.Add(t.settle)
-		if latest := t.first.Add(settleAtMost * t.settle); latest.Before(at) {
+	case t.Kind == OnUnschedulable && !t.first.IsZero():
+		at = t.last.Add(t.Settle)
+		if latest := t.first.Add(settleAtMost * t.Settle); latest.Before(at) {
 			at = latest
 		}
-	case t.kind == TriggerBatch && t.fresh.Len() >= t.batch:
+	case t.Kind == Batch && t.fresh.Len() >= t.Pods:
 		at = t.last
-	case t.kind == TriggerBatch && t.fresh.Len() > 0:
-		at = t.first.Add(t.interval)
-	case (t.kind == TriggerPeriodic || t.kind == TriggerBatch) && t.marked.Len() > 0:
+	case t.Kind == Batch && t.fresh.Len() > 0:
+		at = t.first.Add(t.Interval)
+	case (t.Kind == Periodic || t.Kind == Batch) && t.marked.Len() > 0:
 		at = t.next
 	}
 	if !t.retryTime.IsZero() && t.marked.Len() > 0 && (at.IsZero() || t.retryTime.Before(at)) {
@@ -232,39 +252,39 @@ func (t *trigger) dueAt() (at time.Time, ok bool) {
 	return at, true
 }
 
-// isPutOff says whether former solves put off the next one.
-func (t *trigger) isPutOff() bool {
+// IsPutOff says whether former solves put off the next one.
+func (t *Trigger) IsPutOff() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.clock.Now()
 	return now.Before(t.notBefore) || now.Before(t.pausedUntil)
 }
 
-// started records that a solve covers all marks so far.
-func (t *trigger) started() {
+// Started records that a solve covers all marks so far.
+func (t *Trigger) Started() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.first, t.last = time.Time{}, time.Time{}
 	t.fresh, t.failedSignatures = sets.New[types.UID](), sets.New[string]()
 	now := t.clock.Now()
-	t.next = now.Add(t.interval)
+	t.next = now.Add(t.Interval)
 	if !now.Before(t.retryTime) {
 		t.retryTime = time.Time{}
 	}
 }
 
-// retryAt asks for another solve for the pods that are still marked then.
-func (t *trigger) retryAt(at time.Time) {
+// RetryAt asks for another solve for the pods that are still marked then.
+func (t *Trigger) RetryAt(at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.kind != TriggerManual && (t.retryTime.IsZero() || at.Before(t.retryTime)) {
+	if t.Kind != Manual && (t.retryTime.IsZero() || at.Before(t.retryTime)) {
 		t.retryTime = at
 	}
 }
 
-// keepOnly forgets the pods that no longer exist: a pod that is deleted during its cycle is marked after its deletion
+// KeepOnly forgets the pods that no longer exist: a pod that is deleted during its cycle is marked after its deletion
 // event.
-func (t *trigger) keepOnly(there func(types.UID) bool) {
+func (t *Trigger) KeepOnly(there func(types.UID) bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for uid := range t.marked {
@@ -274,37 +294,37 @@ func (t *trigger) keepOnly(there func(types.UID) bool) {
 	}
 }
 
-// retry asks for another solve for the pods that are still marked.
-func (t *trigger) retry() {
+// Retry asks for another solve for the pods that are still marked.
+func (t *Trigger) Retry() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.marked.Len() == 0 {
 		return
 	}
 	now := t.clock.Now()
-	if t.kind == TriggerBatch {
+	if t.Kind == Batch {
 		t.next = now
 	} else if t.first.IsZero() {
 		t.first, t.last = now, now
 	}
 }
 
-// all are the marked pods.
-func (t *trigger) all() sets.Set[types.UID] {
+// All are the marked pods.
+func (t *Trigger) All() sets.Set[types.UID] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.marked.Clone()
 }
 
-// isMarked selects the pods that run or are marked now.
-func (t *trigger) isMarked() func(*v1.Pod) bool {
-	marked := t.all()
+// IsMarked selects the pods that run or are marked now.
+func (t *Trigger) IsMarked() func(*v1.Pod) bool {
+	marked := t.All()
 	return func(pod *v1.Pod) bool { return pod.Spec.NodeName != "" || marked.Has(pod.UID) }
 }
 
-// failed backs off: 1 s, 2 s, 4 s and so on to a minute.
-func (t *trigger) failed() {
-	t.retry()
+// Failed backs off: 1 s, 2 s, 4 s and so on to a minute.
+func (t *Trigger) Failed() {
+	t.Retry()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.fruitless = 0
@@ -312,16 +332,16 @@ func (t *trigger) failed() {
 	t.failures++
 }
 
-// succeeded ends the back-off.
-func (t *trigger) succeeded() {
+// Succeeded ends the back-off.
+func (t *Trigger) Succeeded() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.failures, t.fruitless, t.notBefore = 0, 0, time.Time{}
 }
 
-// foundNothing backs off in the same way, until a further pod is marked: a cluster that changes all the time is never in
+// FoundNothing backs off in the same way, until a further pod is marked: a cluster that changes all the time is never in
 // a remembered state, and still has no room for the pods.
-func (t *trigger) foundNothing() {
+func (t *Trigger) FoundNothing() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.failures = 0
@@ -330,13 +350,13 @@ func (t *trigger) foundNothing() {
 }
 
 // endBackOff ends the back-off after fruitless solves.
-func (t *trigger) endBackOff() {
+func (t *Trigger) endBackOff() {
 	if t.fruitless > 0 {
 		t.fruitless, t.notBefore = 0, time.Time{}
 	}
 }
 
-func (t *trigger) backOff(times int) {
+func (t *Trigger) backOff(times int) {
 	wait := longBackoff
 	if times < 6 {
 		wait = min(firstBackoff<<times, longBackoff)
@@ -344,8 +364,8 @@ func (t *trigger) backOff(times int) {
 	t.notBefore = t.clock.Now().Add(wait)
 }
 
-// pause postpones the next solve for at least so long.
-func (t *trigger) pause(least time.Duration) {
+// Pause postpones the next solve for at least so long.
+func (t *Trigger) Pause(least time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if until := t.clock.Now().Add(least); until.After(t.pausedUntil) {

@@ -1,4 +1,4 @@
-package priorityoptimizer
+package gate
 
 import (
 	"context"
@@ -19,14 +19,14 @@ import (
 // them again, and the rejection says nothing about them. The scheduler writes each failure before it takes the next pod,
 // 50 a second at its stock limits, so a solve for 500 pods would make all others wait for ten seconds. It must be called
 // before the scheduler runs.
-func (p *Plugin) HandleFailures(of *scheduler.Scheduler) {
+func (g *Gate) HandleFailures(of *scheduler.Scheduler) {
 	handle := of.FailureHandler
 	of.FailureHandler = func(ctx context.Context, profile framework.Framework, pod *framework.QueuedPodInfo, status *fwk.Status,
 		nominating *fwk.NominatingInfo, start time.Time) {
 		rejected := false
-		if profile.ProfileName() == p.handle.ProfileName() {
-			reason := p.waiting.Reason(pod.Pod.UID)
-			rejected = reason != "" && reason != reasonReserved
+		if profile.ProfileName() == g.handle.ProfileName() {
+			reason := g.Waiting.Reason(pod.Pod.UID)
+			rejected = reason != "" && reason != ReasonReserved
 		}
 		if !rejected || !requeue(ctx, of.SchedulingQueue, profile, pod, status) {
 			handle(ctx, profile, pod, status, nominating, start)
