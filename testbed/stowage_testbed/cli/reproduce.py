@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from importlib.util import find_spec
 from math import isfinite
 from pathlib import Path
 from time import monotonic
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
-from stowage_testbed.base.errors import InputError
+from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.cli.main import FAILED, app, reading_input
 from stowage_testbed.cli.options import RESULTS, SCENARIOS, with_option_groups
 from stowage_testbed.cluster.backend import TOOLS, Backend
@@ -88,6 +89,12 @@ def _rebuild(
             limits_s=numbers(limits, "--limits"),
             deterministic=solving.deterministic,
         )
+    # Dask's workers have packages of their own.
+    if solving.dask is None and find_spec("stowage_strategies") is None:
+        further = [one for one in request.strategies if one in paper.strategies and one != DEFAULT_STRATEGY]
+        if further:
+            way_out = "pip install 'stowage[strategies]'"
+            raise StowageError(f"{', '.join(further)}: not installed, as they only serve for comparison; {way_out}")
     began = monotonic()
     install_needed(SIMULATOR)
     with ending_cleanly(), ExitStack() as stack:

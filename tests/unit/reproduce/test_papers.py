@@ -1,5 +1,6 @@
 """The evaluations of papers: their scenes and grids, rules, tables and pages."""
 
+import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -303,3 +304,15 @@ def test_each_recovery_of_the_paper_stands_below_ours() -> None:
     assert rows[3][2:] == ("115", "x0.33", "1.872", "1.178", "0.430", "105")
     assert rows[2][1:4] == ("1", "60", "x1.00")
     assert [one.name for one in planned(full=False)] == [BURST, RECOVERY]
+
+
+@pytest.mark.parametrize("paper", ["paper", "thesis"])
+def test_without_the_strategies_to_compare_with_nothing_is_begun(
+    paper: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of thousands of instances would fail by itself, for one reason."""
+    monkeypatch.setitem(sys.modules, "stowage_strategies", None)
+    said = CliRunner().invoke(app, ["reproduce", paper, "--results", str(tmp_path / "results")])
+
+    assert "pip install 'stowage[strategies]'" in str(said.exception)
+    assert not (tmp_path / "results").exists()
