@@ -81,6 +81,8 @@ func viewOf(t *testing.T, pods ...*v1.Pod) *view {
 func TestWithoutAnOptimizerSchedulingGoesOn(t *testing.T) {
 	c := fullNode(t, nil, nil)
 	c.eventually("the back-off has begun", c.plugin.Trigger.IsPutOff)
+	c.advanceClock(5 * time.Second) // the first back-off has passed
+	c.eventually("it has failed again", c.plugin.Trigger.IsPutOff)
 
 	c.addInTurn(testPod("newcomer", 1, 0))
 
@@ -150,10 +152,12 @@ func TestPlanThatCameInTimeIsUsed(t *testing.T) {
 // A pod that arrives while a solve begins has not been tried yet. In a plan it would have to wait, although it may find
 // room at once.
 func TestUntriedPodIsLeftToTheScheduler(t *testing.T) {
+	registerMetrics()
 	c := fullNode(t, nothing, nil)
 	c.eventually("the first answer", func() bool {
 		return c.phases()[packingplan.NoImprovement] == 1 && !c.plugin.Hold.Active()
 	})
+	held := counted(t, heldSeconds)
 	c.plugin.Hold.Begin(seconds(usual.MaxHoldSeconds))
 	c.add(testPod("untried", 1, 0))
 	c.await("it is held", func() bool { return c.plugin.Waiting.Count(gate.ReasonHeld) == 1 }, false)
@@ -165,6 +169,7 @@ func TestUntriedPodIsLeftToTheScheduler(t *testing.T) {
 		t.Errorf("asked %d times about one pod that waits, untried on %q", c.optimizer.asked(), c.nodeOf("untried"))
 	}
 	c.hasNode("untried")
+	c.eventually("the hold is counted", func() bool { return counted(t, heldSeconds)-held >= 1.5 })
 }
 
 // The histogram shows whether holds keep to their bound: it must distinguish one that does from one that does not, and a
