@@ -125,5 +125,6 @@ func (t *Table) Pods(which func(Entry) bool) map[string]*v1.Pod {
 
 // Refused are the pods to which one of the nodes was refused.
 func (t *Table) Refused(nodes sets.Set[string]) map[string]*v1.Pod {
-	return t.Pods(func(one Entry) bool { return one.Nodes == nil || one.Nodes.HasAny(nodes.UnsortedList()...) })
+	names := nodes.UnsortedList() // once, for thousands of pods
+	return t.Pods(func(one Entry) bool { return one.Nodes == nil || one.Nodes.HasAny(names...) })
 }

@@ -48,7 +48,7 @@ def one_of(*words: str) -> Check:
 
 def read(kind: type[T], message: Message, found: Found) -> T:
     """Return ``message`` as one of ``kind``; what is wrong with it is added to ``found``."""
-    readers, unset, faults = _plan(kind)  # type: ignore[arg-type]
+    readers, unset, faults = _plan(kind)  # type: ignore[arg-type] # mypy takes no class for hashable
     values = {}
     for field, value in message.ListFields():
         name = field.name
@@ -104,7 +104,7 @@ def _plan(kind: type) -> tuple[dict[str, _Read | None], list[tuple[str, Found]],
         nothing = 0 if hint in (int, float) else None if int in get_args(hint) else ""
         lacks = [(f".{field.name}", check.says(nothing)) for check in checks if not check.holds(nothing)]
         if dataclasses.is_dataclass(hint):
-            inner = _plan(hint)[1]  # type: ignore[arg-type]
+            inner = _plan(hint)[1]  # type: ignore[arg-type] # as above
             lacks += [(f".{field.name}{path}", what) for _, others in inner for path, what in others]
         unset += [(field.name, lacks)] if lacks else []
     return readers, unset, getattr(kind, "faults", None)
@@ -132,8 +132,8 @@ def _reader(hint: Any, default: Any = None) -> _Read | None:
         return lambda value, _found: dict(value)
     if isinstance(hint, type) and issubclass(hint, Enum):
         return _member(hint, default)
-    if dataclasses.is_dataclass(hint):
-        return lambda value, found: read(hint, value, found)  # type: ignore[arg-type]
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        return lambda value, found: read(hint, value, found)
     return None
 
 

@@ -47,7 +47,7 @@ class LinearProgram:
             The solver denies that the start is possible.
         """
         began = budget.clock()
-        self.model.clear_hints()  # type: ignore[no-untyped-call]
+        self.model.clear_hints()  # type: ignore[no-untyped-call] # without types in OR-Tools
         for variable, value in zip(self._variables, start, strict=True):
             self.model.add_hint(variable, value)
         self.model.maximize(self._sum(metric))

@@ -94,7 +94,7 @@ def _rebuild(
         further = [one for one in request.strategies if one in paper.strategies and one != DEFAULT_STRATEGY]
         if further:
             way_out = "pip install 'stowage[strategies]'"
-            raise StowageError(f"{', '.join(further)}: not installed, as they only serve for comparison; {way_out}")
+            raise StowageError(f"strategies of a package that is not installed: {', '.join(further)}; {way_out}")
     began = monotonic()
     install_needed(SIMULATOR)
     with ending_cleanly(), ExitStack() as stack:
