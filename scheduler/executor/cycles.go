@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
@@ -28,11 +29,11 @@ func (e *Execution) groups(waiting []*step) (groups [][]*step) {
 	for _, step := range waiting {
 		joined.join(step.from, step.to)
 	}
-	for _, places := range e.places {
+	for _, places := range e.Kinds {
 		first := ""
 		for node, place := range places {
 			switch {
-			case place.inFlight+place.settled == 0:
+			case place.Open() == 0:
 			case first == "":
 				first = node
 			default:
@@ -78,7 +79,7 @@ func (u union) join(a, b string) {
 // shortestGap chooses one of the moves that wait for each other. First go pods from nodes that replacements already wait for: each pod that is away
 // keeps others of its owner from leaving. Otherwise a pod's replacement waits for the shortest time if the eviction lets
 // another move start at once, and if the pod terminates quickly.
-func (e *Execution) shortestGap(waiting []*step, late map[string][]*place, free map[string]resources.Vector) *step {
+func (e *Execution) shortestGap(waiting []*step, late map[string][]*reservation.Place, free map[string]resources.Vector) *step {
 	coming := map[string][]*step{}
 	for _, step := range waiting {
 		coming[step.to] = append(coming[step.to], step)
@@ -86,9 +87,9 @@ func (e *Execution) shortestGap(waiting []*step, late map[string][]*place, free 
 	rank := make(map[*step]int, len(waiting))
 	for _, s := range waiting {
 		leaves := free[s.from].Plus(s.pod.Requests)
-		rest := leaves.Minus(e.moving[s.from])
+		rest := leaves.Minus(e.Moving[s.from])
 		switch {
-		case slices.ContainsFunc(late[s.from], func(p *place) bool { return p.requests.FitsIn(leaves) }):
+		case slices.ContainsFunc(late[s.from], func(p *reservation.Place) bool { return p.Requests.FitsIn(leaves) }):
 		case len(late[s.from]) > 0:
 			rank[s] = 1
 		case slices.ContainsFunc(coming[s.from], func(other *step) bool { return other != s && other.pod.Requests.FitsIn(rest) }):
@@ -108,15 +109,15 @@ func (e *Execution) shortestGap(waiting []*step, late map[string][]*place, free 
 }
 
 // latePlaces are the open places of the kinds of which a replacement is waiting, by node.
-func (e *Execution) latePlaces() map[string][]*place {
-	late := map[string][]*place{}
-	for _, places := range e.places {
+func (e *Execution) latePlaces() map[string][]*reservation.Place {
+	late := map[string][]*reservation.Place{}
+	for _, places := range e.Kinds {
 		waits := false
 		for _, p := range places {
-			waits = waits || p.inFlight > 0
+			waits = waits || p.InFlight > 0
 		}
 		for node, p := range places {
-			if waits && p.inFlight+p.unopened > 0 {
+			if waits && p.InFlight+p.Unopened > 0 {
 				late[node] = append(late[node], p)
 			}
 		}
@@ -127,8 +128,8 @@ func (e *Execution) latePlaces() map[string][]*place {
 // AllowEarly allows evictions before there is room for the replacements, although other arrivals are expected: those have
 // room, but are blocked by a pod that has not been evicted yet.
 func (e *Execution) AllowEarly(uids ...types.UID) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	for _, uid := range uids {
 		if step := e.byUID[uid]; step != nil {
 			step.early = true
@@ -138,8 +139,8 @@ func (e *Execution) AllowEarly(uids ...types.UID) {
 
 // Unblock allows the early eviction of one more pod of each cycle, and returns their UIDs; none if no pod is left.
 func (e *Execution) Unblock(free map[string]resources.Vector) (uids []types.UID) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	waiting := slices.DeleteFunc(e.waitingMoves(), func(s *step) bool { return s.early })
 	for _, step := range e.oneOfEachCycle(waiting, free) {
 		step.early = true

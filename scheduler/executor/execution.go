@@ -20,13 +20,13 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
@@ -72,17 +72,14 @@ type step struct {
 
 // Execution is one plan being carried out. It is safe for concurrent use.
 type Execution struct {
-	mu        sync.Mutex
+	// Places are the room of the plan; their lock is that of the whole execution.
+	*reservation.Places
 	moves     []*step
 	movesOf   map[snapshot.Kind][]*step
 	evictions []*step
 	byUID     map[types.UID]*step
 	owners    sets.Set[types.UID]
 	classes   snapshot.Classes
-	places    map[snapshot.Kind]map[string]*place
-	// open counts the open places of each kind.
-	open     map[snapshot.Kind]int
-	reserved map[types.UID]taken
 	// starting are the pods that the plan waits for: replacements that have a node and have not been ready yet.
 	starting map[types.UID]*v1.Pod
 	// vanished counts by owner those that were gone before they were ready, and that no other pod has come for yet.
@@ -93,13 +90,9 @@ type Execution struct {
 	free map[string]resources.Vector
 	// vacated are the nodes that evicted pods leave, by kind. Its sets are replaced, never changed.
 	vacated map[snapshot.Kind]sets.Set[string]
-	// moving is the room on each node for the replacements under way, needed that for all outstanding arrivals.
-	moving, needed map[string]resources.Vector
-	// outstanding is the copy of needed that is handed out; nil after a change.
-	outstanding map[string]resources.Vector
-	// arrivals are the places that are still to be filled, bound those that are.
-	arrivals, bound int
-	atOnce          int
+	// bound counts the places that are filled.
+	bound  int
+	atOnce int
 }
 
 // New starts a plan. free is the room that every node has now; atOnce is how many pods of one owner may be moved at a
@@ -111,23 +104,24 @@ func New(of *plan.Plan, free map[string]resources.Vector, atOnce int) *Execution
 		byUID:    map[types.UID]*step{},
 		owners:   sets.New[types.UID](),
 		classes:  of.Classes,
-		places:   map[snapshot.Kind]map[string]*place{},
+		Places:   reservation.NewPlaces(),
 		movesOf:  map[snapshot.Kind][]*step{},
-		open:     map[snapshot.Kind]int{},
-		reserved: map[types.UID]taken{},
 		starting: map[types.UID]*v1.Pod{},
 		vanished: map[types.UID]int{},
 		waiting:  map[types.UID]waitingPod{},
-		moving:   map[string]resources.Vector{},
-		needed:   map[string]resources.Vector{},
 	}
 	for _, placement := range of.Placements {
-		e.change(e.placeOf(placement.Pod.Kind(), placement.To, placement.Pod.Requests), 1, 0, 0)
+		made := placeFor(placement)
+		made.Settled = 1
+		e.owners.Insert(made.Kind.Owner)
+		e.Add(made)
 	}
 	for _, move := range of.Moves {
 		added := e.addStep(move.Pod, move.From, move.To)
 		e.moves, e.movesOf[added.kind] = append(e.moves, added), append(e.movesOf[added.kind], added)
-		e.change(e.placeOf(move.Pod.Kind(), move.To, move.Pod.Requests), 0, 0, 1)
+		made := placeFor(move)
+		made.Unopened = 1
+		e.Add(made)
 	}
 	for _, eviction := range of.Evictions {
 		e.evictions = append(e.evictions, e.addStep(eviction.Pod, eviction.From, ""))
@@ -135,6 +129,11 @@ func New(of *plan.Plan, free map[string]resources.Vector, atOnce int) *Execution
 	skipUnneeded(of, e.evictions, free)
 	e.noteVacated()
 	return e
+}
+
+func placeFor(step plan.Step) reservation.Place {
+	return reservation.Place{Kind: step.Pod.Kind(), Node: step.To, Namespace: step.Pod.Object.Namespace,
+		Priority: step.Pod.Priority, Requests: step.Pod.Requests}
 }
 
 // noteVacated records which nodes evicted pods leave for good.
@@ -176,9 +175,9 @@ func (p Progress) Done() bool { return p.Arrivals == 0 && p.Departures == 0 }
 
 // Progress counts what is left.
 func (e *Execution) Progress() Progress {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	progress := Progress{Arrivals: len(e.reserved) + e.arrivals, Bound: e.bound, Starting: len(e.starting)}
+	e.Lock()
+	defer e.Unlock()
+	progress := Progress{Arrivals: len(e.Holders) + e.Left, Bound: e.bound, Starting: len(e.starting)}
 	for _, count := range e.vanished {
 		progress.Starting += count
 	}
@@ -192,8 +191,8 @@ func (e *Execution) Progress() Progress {
 
 // States are the states of the moves and evictions by pod UID.
 func (e *Execution) States() map[types.UID]State {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	states := make(map[types.UID]State, len(e.byUID))
 	for uid, step := range e.byUID {
 		states[uid] = step.state
@@ -224,8 +223,8 @@ func skipUnneeded(of *plan.Plan, evictions []*step, free map[string]resources.Ve
 // RequireAll undoes skipUnneeded: the plan needs these evictions for something other than their room. It reports whether
 // there are any.
 func (e *Execution) RequireAll() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	some := false
 	for _, eviction := range e.evictions {
 		if eviction.state == NotNeeded {

@@ -8,6 +8,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
+
+	"github.com/stowage/stowage/scheduler/reservation"
 )
 
 // noteStart follows a replacement until it has been ready. One that goes before that is waited for all the same: its
@@ -19,12 +21,11 @@ func (e *Execution) noteStart(pod *v1.Pod, waits bool) {
 	case podutil.IsPodReady(pod) || podutil.IsPodTerminal(pod):
 		delete(e.starting, pod.UID)
 		// A kubelet may be quicker than the scheduler's report that the pod is bound.
-		if held, binding := e.reserved[pod.UID]; binding {
-			held.ready = true
-			e.reserved[pod.UID] = held
+		if held := e.Holders[pod.UID]; held != nil {
+			held.Ready = true
 		}
 	case waits:
-		if _, known := e.waiting[pod.UID]; !known && e.vanished[ownerOf(pod)] > 0 {
+		if _, known := e.waiting[pod.UID]; !known && e.vanished[reservation.OwnerOf(pod)] > 0 {
 			e.takeBack(pod)
 		}
 	}
@@ -37,14 +38,14 @@ func (e *Execution) noteStart(pod *v1.Pod, waits bool) {
 func (e *Execution) noteLost(pod *v1.Pod) {
 	if _, awaited := e.starting[pod.UID]; awaited {
 		delete(e.starting, pod.UID)
-		e.vanished[ownerOf(pod)]++
+		e.vanished[reservation.OwnerOf(pod)]++
 	}
 }
 
 // takeBack waits for the pod in place of one that has vanished.
 func (e *Execution) takeBack(pod *v1.Pod) {
 	e.starting[pod.UID] = pod
-	owner := ownerOf(pod)
+	owner := reservation.OwnerOf(pod)
 	if e.vanished[owner]--; e.vanished[owner] == 0 {
 		delete(e.vanished, owner)
 	}
@@ -54,15 +55,15 @@ func (e *Execution) takeBack(pod *v1.Pod) {
 func (e *Execution) notReady() map[types.UID]int {
 	count := maps.Clone(e.vanished)
 	for _, pod := range e.starting {
-		count[ownerOf(pod)]++
+		count[reservation.OwnerOf(pod)]++
 	}
 	return count
 }
 
 // AwaitReady counts pods as replacements that have not been ready yet: those of a plan that another process began.
 func (e *Execution) AwaitReady(pods ...*v1.Pod) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	for _, pod := range pods {
 		e.starting[pod.UID] = pod
 	}
@@ -70,8 +71,8 @@ func (e *Execution) AwaitReady(pods ...*v1.Pod) {
 
 // Starting are the pods that the plan waits for, in the order of names: replacements that have not been ready yet.
 func (e *Execution) Starting() []*v1.Pod {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	pods := make([]*v1.Pod, 0, len(e.starting))
 	for _, pod := range e.starting {
 		pods = append(pods, pod)

@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
@@ -24,22 +25,22 @@ func (s *step) departed() bool { return s.state == Evicted || s.state == Gone }
 
 // Opened must be called before the pod is evicted: its replacement may arrive before the eviction's answer.
 func (e *Execution) Opened(uid types.UID) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	step := e.byUID[uid]
 	if step == nil || step.opened {
 		return
 	}
 	step.opened = true
 	if step.to != "" {
-		e.change(e.places[step.kind][step.to], 0, 1, -1)
+		e.Change(e.Kinds[step.kind][step.to], 0, 1, -1)
 	}
 }
 
 // Refused undoes Opened: the eviction was refused and will be tried again.
 func (e *Execution) Refused(uid types.UID) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	step := e.byUID[uid]
 	if step == nil || !step.opened || step.state != Waiting {
 		return
@@ -48,8 +49,8 @@ func (e *Execution) Refused(uid types.UID) {
 		step.opened = false
 		return
 	}
-	if place := e.places[step.kind][step.to]; place.inFlight > 0 {
-		e.change(place, 0, -1, 1)
+	if place := e.Kinds[step.kind][step.to]; place.InFlight > 0 {
+		e.Change(place, 0, -1, 1)
 		step.opened = false
 		return
 	}
@@ -58,8 +59,8 @@ func (e *Execution) Refused(uid types.UID) {
 
 // Evicted marks the pod as evicted by the API.
 func (e *Execution) Evicted(uid types.UID) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	if step := e.byUID[uid]; step != nil && step.state == Waiting {
 		step.state = Evicted
 	}
@@ -67,8 +68,8 @@ func (e *Execution) Evicted(uid types.UID) {
 
 // Gone marks the pod as gone from its node.
 func (e *Execution) Gone(uid types.UID) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	step := e.byUID[uid]
 	if step == nil || step.state != Evicted {
 		return
@@ -81,8 +82,8 @@ func (e *Execution) Gone(uid types.UID) {
 
 // RoomToCome is the room that the pods that have not left yet will free on each node.
 func (e *Execution) RoomToCome() map[string]resources.Vector {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	room := map[string]resources.Vector{}
 	for _, step := range e.byUID {
 		if step.state == Waiting || step.state == Evicted {
@@ -94,8 +95,8 @@ func (e *Execution) RoomToCome() map[string]resources.Vector {
 
 // LongestGrace is the longest termination grace period of the pods that are leaving.
 func (e *Execution) LongestGrace() time.Duration {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	var longest time.Duration
 	for _, step := range e.byUID {
 		if step.state == Evicted {
@@ -107,8 +108,8 @@ func (e *Execution) LongestGrace() time.Duration {
 
 // Leaving are the pods that were evicted and are not gone yet.
 func (e *Execution) Leaving() []*snapshot.Pod {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	var pods []*snapshot.Pod
 	for _, step := range e.byUID {
 		if step.state == Evicted {
@@ -120,9 +121,9 @@ func (e *Execution) Leaving() []*snapshot.Pod {
 
 // LeftUnplaced counts the pods of the pod's owner that the plan has evicted without a place for a replacement.
 func (e *Execution) LeftUnplaced(pod *v1.Pod) (count int) {
-	owner := ownerOf(pod)
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	owner := reservation.OwnerOf(pod)
+	e.Lock()
+	defer e.Unlock()
 	for _, step := range e.evictions {
 		if step.opened && step.kind.Owner == owner && step.pod.Object.UID != pod.UID {
 			count++
@@ -133,8 +134,8 @@ func (e *Execution) LeftUnplaced(pod *v1.Pod) (count int) {
 
 // Target is the node that the replacement of a moved pod goes to; "" for any other pod.
 func (e *Execution) Target(uid types.UID) string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	if step := e.byUID[uid]; step != nil {
 		return step.to
 	}
@@ -143,8 +144,8 @@ func (e *Execution) Target(uid types.UID) string {
 
 // Targets are the nodes that the moved pods' replacements go to, by the pods' UIDs.
 func (e *Execution) Targets() map[types.UID]string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	targets := make(map[types.UID]string, len(e.moves))
 	for _, move := range e.moves {
 		targets[move.uid()] = move.to

@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
@@ -26,11 +27,11 @@ func (e *Execution) Note(pod *v1.Pod) {
 	if waits {
 		class = e.classes.ID(pod) // it may be another one than before
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	e.noteStart(pod, waits)
 	if waits {
-		e.waiting[pod.UID] = waitingPod{pod, snapshot.Kind{Owner: ownerOf(pod), Class: class}}
+		e.waiting[pod.UID] = waitingPod{pod, snapshot.Kind{Owner: reservation.OwnerOf(pod), Class: class}}
 	} else {
 		delete(e.waiting, pod.UID)
 	}
@@ -42,8 +43,8 @@ func (e *Execution) Forget(pod *v1.Pod) {
 	if !concerned {
 		return
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	delete(e.waiting, pod.UID)
 	e.noteLost(pod)
 	if kind.Owner == pod.UID {
@@ -55,8 +56,8 @@ func (e *Execution) Forget(pod *v1.Pod) {
 // replacements that were gone before they were ready: their controller was scaled down, or is gone too. It reports how
 // many.
 func (e *Execution) GiveUpVanished() int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	come := map[snapshot.Kind]int{}
 	for _, one := range e.waiting {
 		come[one.kind]++
@@ -66,10 +67,10 @@ func (e *Execution) GiveUpVanished() int {
 		given += count
 		delete(e.vanished, owner)
 	}
-	for kind, places := range e.places {
+	for kind, places := range e.Kinds {
 		lacking := -come[kind]
 		for _, place := range places {
-			lacking += place.settled + place.inFlight
+			lacking += place.Open()
 		}
 		given += e.vacatePlaces(kind, lacking)
 	}
@@ -78,9 +79,9 @@ func (e *Execution) GiveUpVanished() int {
 
 // vacatePlaces drops so many settled places of a kind, or as many as there are.
 func (e *Execution) vacatePlaces(kind snapshot.Kind, most int) (given int) {
-	for _, place := range e.places[kind] {
-		for ; given < most && place.settled > 0; given++ {
-			e.change(place, -1, 0, 0)
+	for _, place := range e.Kinds[kind] {
+		for ; given < most && place.Settled > 0; given++ {
+			e.Change(place, -1, 0, 0)
 		}
 	}
 	return given
@@ -88,8 +89,8 @@ func (e *Execution) vacatePlaces(kind snapshot.Kind, most int) (given int) {
 
 // Waiting are the pods that wait for a node and have an owner in the plan, by UID.
 func (e *Execution) Waiting() map[string]*v1.Pod {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	pods := make(map[string]*v1.Pod, len(e.waiting))
 	for uid, one := range e.waiting {
 		pods[string(uid)] = one.pod
@@ -100,8 +101,8 @@ func (e *Execution) Waiting() map[string]*v1.Pod {
 // Ready are the waiting pods that can take an open place now, by UID: no more of a kind than have room. free is the room
 // on the nodes of the plan, which Nodes uses until the next call; the caller must not change it.
 func (e *Execution) Ready(free map[string]resources.Vector, binding func(types.UID) bool) map[string]*v1.Pod {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	e.free = free
 	left := maps.Clone(free)
 	open := map[snapshot.Kind]int{}
@@ -126,25 +127,25 @@ func (e *Execution) Ready(free map[string]resources.Vector, binding func(types.U
 // placesWithRoom counts the places that pods of a kind can take now, and takes their room away.
 func (e *Execution) placesWithRoom(kind snapshot.Kind, left map[string]resources.Vector) (count int) {
 	replacements := 0
-	for node, place := range e.places[kind] {
-		replacements += place.inFlight
-		for taken := range place.inFlight + place.settled {
-			if !e.hasRoom(place, left[node], taken < place.inFlight) {
+	for node, place := range e.Kinds[kind] {
+		replacements += place.InFlight
+		for taken := range place.Open() {
+			if !e.hasRoom(place, left[node], taken < place.InFlight) {
 				break
 			}
-			left[node] = left[node].Minus(place.requests)
+			left[node] = left[node].Minus(place.Requests)
 			count++
 		}
 	}
 	if count > 0 {
 		return count
 	}
-	for node, place := range e.places[kind] {
-		for range min(place.unopened, replacements-count) {
+	for node, place := range e.Kinds[kind] {
+		for range min(place.Unopened, replacements-count) {
 			if !e.hasRoom(place, left[node], false) {
 				break
 			}
-			left[node] = left[node].Minus(place.requests)
+			left[node] = left[node].Minus(place.Requests)
 			count++
 		}
 	}

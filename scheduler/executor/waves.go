@@ -22,8 +22,8 @@ type Departure struct {
 // Next is the next wave: the pods to evict now. free is the room that every node has now: its allocatable less all pods
 // on it, including those that are terminating or being bound.
 func (e *Execution) Next(free map[string]resources.Vector) []Departure {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	var wave []Departure
 	for _, step := range e.evictions {
 		if step.state == Waiting {
@@ -66,18 +66,18 @@ func (e *Execution) Next(free map[string]resources.Vector) []Departure {
 func (e *Execution) room(free map[string]resources.Vector) (room map[string]resources.Vector, expected bool) {
 	room = make(map[string]resources.Vector, len(free))
 	for node, vector := range free {
-		room[node] = vector.Minus(e.moving[node])
+		room[node] = vector.Minus(e.Moving[node])
 	}
-	expected = len(e.reserved) > 0
-	for _, places := range e.places {
+	expected = len(e.Holders) > 0
+	for _, places := range e.Kinds {
 		for node, place := range places {
-			if place.inFlight > 0 && place.requests.FitsIn(free[node]) {
+			if place.InFlight > 0 && place.Requests.FitsIn(free[node]) {
 				expected = true
 			}
-			for range place.settled {
-				if place.requests.FitsIn(room[node]) {
+			for range place.Settled {
+				if place.Requests.FitsIn(room[node]) {
 					expected = true
-					room[node] = room[node].Minus(place.requests)
+					room[node] = room[node].Minus(place.Requests)
 				}
 			}
 		}
@@ -87,11 +87,11 @@ func (e *Execution) room(free map[string]resources.Vector) (room map[string]reso
 
 // canTrade says whether a replacement may take a place that has room and for which no pod has left yet.
 func (e *Execution) canTrade(room map[string]resources.Vector) bool {
-	for _, places := range e.places {
+	for _, places := range e.Kinds {
 		replaced, fits := false, false
 		for node, place := range places {
-			replaced = replaced || place.inFlight > 0
-			fits = fits || place.unopened > 0 && place.requests.FitsIn(room[node])
+			replaced = replaced || place.InFlight > 0
+			fits = fits || place.Unopened > 0 && place.Requests.FitsIn(room[node])
 		}
 		if replaced && fits {
 			return true
@@ -113,8 +113,8 @@ func (e *Execution) away() map[types.UID]int {
 
 // Limited counts the moves that may not begin, since their owner may lose no further pod.
 func (e *Execution) Limited() (count int) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Lock()
+	defer e.Unlock()
 	away := e.away()
 	for _, step := range e.waitingMoves() {
 		if !e.maySend(step, away) {

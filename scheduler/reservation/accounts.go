@@ -107,9 +107,7 @@ func (l *Ledger) count(from types.UID, made *claim) {
 	if one := l.entries[from]; one != nil {
 		made.holds = one.node == made.node && anySelects(one.owners, made.pod)
 	} else if plan := l.plans[from]; plan != nil {
-		if place := plan.placeFor(made.pod, made.node, made.requests); place != nil {
-			place.takenBy, made.holds = made.pod.UID, true
-		}
+		made.holds = plan.claim(made.pod, made.node, made.requests)
 	}
 	if of := l.accounts[from]; made.holds {
 		of.sum, of.version = of.sum.Plus(made.requests), l.nextVersion()
@@ -124,7 +122,7 @@ func (l *Ledger) uncount(from types.UID, made *claim) {
 	of := l.accounts[from]
 	of.sum, of.version = of.sum.Minus(made.requests), l.nextVersion()
 	if plan := l.plans[from]; plan != nil {
-		plan.vacate(made.node, made.pod.UID)
+		plan.release(made.pod.UID)
 	}
 }
 

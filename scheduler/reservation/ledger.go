@@ -220,11 +220,7 @@ func (l *Ledger) HasRoom(record *Record, free resources.Vector) bool {
 		}
 	}
 	for _, plan := range l.plans {
-		for _, place := range plan.onNode[node] {
-			if place.takenBy == "" {
-				free = free.Minus(place.Requests)
-			}
-		}
+		free = free.Minus(plan.Outstanding()[node])
 	}
 	return capacity.Minus(l.allocated(record.UID())).AtLeastNothing().FitsIn(free)
 }
@@ -241,8 +237,9 @@ func (l *Ledger) Take(pod *v1.Pod, node string) (taken Taken, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for uid, plan := range l.plans {
-		if plan.placeFor(pod, node, requests) != nil && (!ok || uid < taken.UID) {
+		if plan.claim(pod, node, requests) {
 			taken, ok = Taken{Name: plan.name, UID: uid, Planned: true}, true
+			break
 		}
 	}
 	if !ok {

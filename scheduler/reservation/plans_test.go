@@ -23,18 +23,21 @@ import (
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
+	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// moved is the place of a replacement of an app's pod, placed that of a pod itself. Both have priority 5.
-func moved(node, cpu, app string) reservation.Arrival {
-	return reservation.Arrival{Node: node, Controller: types.UID("rs-" + app), Namespace: "ns", Priority: 5,
-		Requests: (*resources.Book)(nil).Needs(podOf(app, "", cpu, 5))}
+// moved is the place of a replacement of an app's pod. It has priority 5.
+func moved(node, cpu, app string) reservation.Place {
+	return reservation.Place{Node: node, Kind: snapshot.Kind{Owner: types.UID("rs-" + app), Class: cpu}, Namespace: "ns", Priority: 5,
+		Requests: (*resources.Book)(nil).Needs(podOf(app, "", cpu, 5)), Settled: 1}
 }
 
-func placed(node, cpu, app, pod string) reservation.Arrival {
-	arrival := moved(node, cpu, app)
-	arrival.Pod = types.UID(pod)
-	return arrival
+func places(all ...reservation.Place) *reservation.Places {
+	made := reservation.NewPlaces()
+	for _, one := range all {
+		made.Add(one)
+	}
+	return made
 }
 
 // bound is the pod on a node, with the annotation of what it took.
@@ -49,7 +52,7 @@ func bound(pod *v1.Pod, node, from string) *v1.Pod {
 // room that is held for later arrivals.
 func TestRoomOfAPlanIsHeldForItsPods(t *testing.T) {
 	l := reservation.NewLedger()
-	l.HoldPlan("uid-p", "p", []reservation.Arrival{placed("n1", "1", "a", "a-1"), moved("n1", "3", "b")})
+	l.HoldPlan("uid-p", "p", places(moved("n1", "1", "a"), moved("n1", "3", "b")))
 	l.Put(reserved(t, "standing", "n1", "2", "c"))
 	for name, c := range map[string]struct {
 		pod  *v1.Pod
@@ -71,7 +74,7 @@ func TestRoomOfAPlanIsHeldForItsPods(t *testing.T) {
 // An arriving pod takes one place, whose room is no longer held.
 func TestArrivalTakesOnePlaceOfThePlan(t *testing.T) {
 	l, stranger := reservation.NewLedger(), podOf("d", "d", "1", 0)
-	l.HoldPlan("uid-p", "p", []reservation.Arrival{moved("n1", "1", "a"), moved("n1", "1", "a"), moved("n2", "1", "a")})
+	l.HoldPlan("uid-p", "p", places(moved("n1", "1", "a"), moved("n1", "1", "a"), moved("n2", "1", "a")))
 
 	taken, ok := l.Take(podOf("a", "a-1", "1", 5), "n1")
 	again, _ := l.Take(podOf("a", "a-1", "1", 5), "n1")
@@ -118,19 +121,40 @@ func TestRoomOfAPlanIsTheSameAfterARestart(t *testing.T) {
 }
 
 func hold(l *reservation.Ledger, record *packingplan.Record) {
-	l.HoldPlan(record.UID(), record.Name(), reservation.ArrivalsOf(record))
+	l.HoldPlan(record.UID(), record.Name(), reservation.PlacesOf(record))
+}
+
+// Where a plan is carried out, its execution alone fills its places: its record comes late, and a pod of its workload that
+// has none of them must not count as one that has.
+func TestRoomOfAPlanIsThatOfItsExecution(t *testing.T) {
+	l, stranger := reservation.NewLedger(), podOf("d", "d", "1", 0)
+	l.HoldPlan("uid-p", "p", places(moved("n1", "1", "a"), moved("n1", "1", "a")))
+	execution, pod, other := places(moved("n1", "1", "a"), moved("n1", "1", "a")), podOf("a", "a-1", "1", 5), podOf("a", "a-2", "1", 5)
+	l.CarryPlan("uid-p", execution)
+
+	execution.Lock()
+	took := execution.Take(pod, execution.Kinds[moved("n1", "1", "a").Kind]["n1"])
+	execution.Unlock()
+	taken, planned := l.Take(pod, "n1")
+	_, ordinary := l.Take(other, "n1")
+	l.Observe(bound(other, "n1", "p"))
+	l.HoldPlan("uid-p", "p", places(moved("n1", "1", "a"), moved("n1", "1", "a")))
+
+	if got := held(l, stranger, "n1"); !took || !planned || !taken.Planned || ordinary || got != 1000 {
+		t.Errorf("took %t, then %v, %v; another one %t; %d held", took, taken, planned, ordinary, got)
+	}
 }
 
 // An update of a plan after its end must not hold room that would never be released.
 func TestPlanThatHasEndedHoldsNothingAnyMore(t *testing.T) {
 	l, stranger := reservation.NewLedger(), podOf("d", "d", "1", 0)
-	arrivals := []reservation.Arrival{moved("n1", "1", "a")}
-	l.HoldPlan("uid-p", "p", arrivals)
-	l.HoldPlan("uid-p", "p", arrivals)
+	arrivals := moved("n1", "1", "a")
+	l.HoldPlan("uid-p", "p", places(arrivals))
+	l.HoldPlan("uid-p", "p", places(arrivals))
 	before := held(l, stranger, "n1")
 
 	l.EndPlan("uid-p")
-	l.HoldPlan("uid-p", "p", arrivals)
+	l.HoldPlan("uid-p", "p", places(arrivals))
 	l.Observe(bound(podOf("a", "a-1", "1", 5), "n1", "p"))
 
 	if before != 1000 || held(l, stranger, "n1") != 0 || !l.Empty() {
@@ -141,7 +165,7 @@ func TestPlanThatHasEndedHoldsNothingAnyMore(t *testing.T) {
 // A plan's own room must not count in its rehearsal, nor in the next snapshot.
 func TestRoomOfPlansDoesNotCountInRehearsals(t *testing.T) {
 	l, stranger := reservation.NewLedger(), podOf("b", "s", "1", 0)
-	l.HoldPlan("uid-p", "p", []reservation.Arrival{moved("n1", "1", "a")})
+	l.HoldPlan("uid-p", "p", places(moved("n1", "1", "a")))
 	l.Put(reserved(t, "standing", "n1", "2", "a"))
 
 	rehearsed, _ := l.For(stranger, true).Held("n1")
@@ -155,7 +179,7 @@ func TestRoomOfPlansDoesNotCountInRehearsals(t *testing.T) {
 func TestRoomOfAPlanIsNotReserved(t *testing.T) {
 	l, record := reservation.NewLedger(), reserved(t, "r", "n1", "2", "c", inPhase("Waiting"))
 	l.Put(record)
-	l.HoldPlan("uid-p", "p", []reservation.Arrival{moved("n1", "1", "a")})
+	l.HoldPlan("uid-p", "p", places(moved("n1", "1", "a")))
 	free := resources.OfList(v1.ResourceList{v1.ResourceCPU: resource.MustParse("2.5"), v1.ResourcePods: resource.MustParse("10")})
 	before := l.HasRoom(record, free)
 	l.EndPlan("uid-p")
@@ -282,20 +306,20 @@ func TestReservationWithTheNameOfACollectedOneIsNotDeleted(t *testing.T) {
 // pods of one workload that have exchanged their places change nothing.
 func TestOnlyNodesWhosePlacesChangeAreTriedAgain(t *testing.T) {
 	l := reservation.NewLedger()
-	first := []reservation.Arrival{moved("n1", "1", "a"), moved("n2", "2", "b"), moved("n1", "2", "b"), moved("n3", "1", "c")}
-	l.HoldPlan("uid-p", "p", first)
+	first := []reservation.Place{moved("n1", "1", "a"), moved("n2", "2", "b"), moved("n1", "2", "b"), moved("n3", "1", "c")}
+	l.HoldPlan("uid-p", "p", places(first...))
 	for text, c := range map[string]struct {
-		now  []reservation.Arrival
+		now  []reservation.Place
 		want []string
 	}{
-		"exchanged":  {[]reservation.Arrival{first[0], first[2], first[1], first[3]}, nil},
-		"not needed": {[]reservation.Arrival{first[0], first[1], first[2]}, []string{"n3"}},
-		"elsewhere":  {[]reservation.Arrival{first[0], first[1], moved("n4", "2", "b"), first[3]}, []string{"n1", "n4"}},
+		"exchanged":  {[]reservation.Place{first[0], first[2], first[1], first[3]}, nil},
+		"not needed": {[]reservation.Place{first[0], first[1], first[2]}, []string{"n3"}},
+		"elsewhere":  {[]reservation.Place{first[0], first[1], moved("n4", "2", "b"), first[3]}, []string{"n1", "n4"}},
 	} {
-		l.HoldPlan("uid-p", "p", first)
+		l.HoldPlan("uid-p", "p", places(first...))
 		l.Freed()
 
-		l.HoldPlan("uid-p", "p", c.now)
+		l.HoldPlan("uid-p", "p", places(c.now...))
 
 		if freed := l.Freed(); !freed.Equal(sets.New(c.want...)) {
 			t.Errorf("%s: %v may have room, want %v", text, freed, c.want)

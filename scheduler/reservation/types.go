@@ -3,7 +3,8 @@
 //
 // A Reservation is an object of the API. What a plan holds is recorded only in its PackingPlan: the places of the pods
 // that it sends to nodes, for as long as it is being carried out. The ledger contains both, and what pods have taken of
-// them; it can be rebuilt from the objects and the annotations of the pods.
+// them; it can be rebuilt from the objects and the annotations of the pods. In the process that carries a plan out, its
+// places are those of the execution.
 //
 // Invariants:
 //

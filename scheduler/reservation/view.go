@@ -10,15 +10,16 @@ import (
 )
 
 // View is what is reserved from the point of view of one pod. Its cost grows with what is reserved for the pod, and per
-// node with what is reserved on that node. Held room is looked up on demand.
+// node with what is reserved on that node. What Reservations hold is looked up on demand.
 type View struct {
-	ledger    *Ledger
-	pod       types.UID
-	priority  int32
-	rehearsal bool
-	// own are the reservations that the pod owns, plans the plans that expect it.
-	own, plans sets.Set[types.UID]
-	offers     map[string][]Offer
+	ledger   *Ledger
+	pod      types.UID
+	priority int32
+	// own are the reservations that the pod owns.
+	own sets.Set[types.UID]
+	// plans are the rooms of the plans that do not expect the pod. None of them ever changes.
+	plans  []map[string]resources.Vector
+	offers map[string][]Offer
 }
 
 // Offer is what is left of a reservation, or a plan's place, that a pod may take from.
@@ -31,8 +32,7 @@ type Offer struct {
 
 // For is the view of a pod. In a rehearsal the room of plans does not count: the plan itself is being tried.
 func (l *Ledger) For(pod *v1.Pod, rehearsal bool) *View {
-	v := &View{ledger: l, pod: pod.UID, priority: corev1helpers.PodPriority(pod), rehearsal: rehearsal,
-		own: sets.New[types.UID](), plans: sets.New[types.UID]()}
+	v := &View{ledger: l, pod: pod.UID, priority: corev1helpers.PodPriority(pod), own: sets.New[types.UID]()}
 	requests := l.book.Needs(pod)
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -47,15 +47,13 @@ func (l *Ledger) For(pod *v1.Pod, rehearsal bool) *View {
 		}
 	})
 	for uid, plan := range l.plans {
-		if !plan.expects(pod) {
-			continue
-		}
-		v.plans.Insert(uid)
-		plan.each(pod, func(one *place) {
-			if one.takenBy == "" && requests.FitsIn(one.Requests) {
+		if places := plan.expected(pod); len(places) > 0 {
+			for _, one := range plan.left(places, requests) {
 				v.addOffer(one.Node, Offer{Name: plan.name, Capacity: one.Requests, Left: one.Requests, uid: uid})
 			}
-		})
+		} else if room := plan.Outstanding(); len(room) > 0 && !rehearsal && v.priority <= plan.priority {
+			v.plans = append(v.plans, room)
+		}
 	}
 	return v
 }
@@ -93,20 +91,12 @@ func (v *View) IsRestricted() bool {
 			against--
 		}
 	}
-	if against > 0 {
-		return true
-	}
-	for uid, plan := range l.plans {
-		if !v.rehearsal && !v.plans.Has(uid) && plan.priority >= v.priority {
-			return true
-		}
-	}
-	return false
+	return against > 0 || len(v.plans) > 0
 }
 
 // Held is the room on the node that the pod must not take: that of reservations that are not for it, and of plans that do
-// not expect it, unless its priority is higher than theirs. The pods of a plan do not block each other: the plan decides
-// their order.
+// not expect it, unless its priority is higher than that of any of their pods. The pods of a plan do not block each other:
+// the plan decides their order.
 func (v *View) Held(node string) (held resources.Vector, some bool) {
 	l := v.ledger
 	l.mu.RLock()
@@ -116,17 +106,9 @@ func (v *View) Held(node string) (held resources.Vector, some bool) {
 			held, some = held.Plus(l.left(one)), true
 		}
 	}
-	if v.rehearsal {
-		return held, some
-	}
-	for uid, plan := range l.plans {
-		if v.plans.Has(uid) {
-			continue
-		}
-		for _, one := range plan.onNode[node] {
-			if one.takenBy == "" && v.priority <= one.Priority {
-				held, some = held.Plus(one.Requests), true
-			}
+	for _, plan := range v.plans {
+		if room, there := plan[node]; there {
+			held, some = held.Plus(room), true
 		}
 	}
 	return held, some

@@ -106,7 +106,14 @@ func isTransient(err error) bool {
 // frees. Every other process reserves it as soon as it sees that the plan is being carried out.
 func (r *planRecords) holdRoom(record *packingplan.Record) {
 	if ledger := r.plugin.ledger.Load(); ledger != nil {
-		ledger.HoldPlan(record.UID(), record.Name(), reservation.ArrivalsOf(record))
+		ledger.HoldPlan(record.UID(), record.Name(), reservation.PlacesOf(record))
+	}
+}
+
+// carryRoom has the places of the plan's execution held in place of those in its object.
+func (r *planRecords) carryRoom(record *packingplan.Record, places *reservation.Places) {
+	if ledger := r.plugin.ledger.Load(); ledger != nil {
+		ledger.CarryPlan(record.UID(), places)
 	}
 }
 

@@ -39,7 +39,6 @@ func (l *loop) startPlan(ctx context.Context, session *solveSession, checked *pl
 		l.startDrain(ctx, session.record)
 		return
 	}
-	l.records.holdRoom(session.record)
 	// The hold of the solve may be over by now, and there is none where a proposal is approved.
 	l.plugin.Hold.Begin(gate.HoldMargin)
 	active, err := l.activatePlan(ctx, session)
@@ -63,6 +62,7 @@ func (l *loop) startPlan(ctx context.Context, session *solveSession, checked *pl
 // activatePlan checks the plan on the live state and opens its places. If a pod is bound to one of the plan's nodes
 // between the two, it starts over. Pods may be bound to other nodes at any time.
 func (l *loop) activatePlan(ctx context.Context, session *solveSession) (*planExecution, error) {
+	l.records.holdRoom(session.record)
 	for range startTries {
 		addedOn := l.plugin.InFlight.Watch()
 		now, err := session.now(session.snapshot.ID)
@@ -91,6 +91,7 @@ func (l *loop) activatePlan(ctx context.Context, session *solveSession) (*planEx
 			}
 		}
 		l.plugin.Execution.Store(execution)
+		l.records.carryRoom(session.record, execution.Places)
 		if !addedOn(checked.Nodes()) {
 			return l.newExecution(session, now, checked, execution), nil
 		}

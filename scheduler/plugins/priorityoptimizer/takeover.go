@@ -77,7 +77,6 @@ func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bo
 		l.records.logger(record).Error(err, "The plan is not resumed")
 		return isTransient(err)
 	}
-	l.records.holdRoom(record)
 	active.adopted = left.adopted
 	active.AwaitReady(left.starting...)
 	for _, pod := range left.starting {

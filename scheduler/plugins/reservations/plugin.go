@@ -5,7 +5,8 @@
 //  2. Filter keeps a pod out of room that is held for others, unless its priority is higher than
 //     the reservation's.
 //  3. Score prefers nodes with more room reserved for the pod.
-//  4. Reserve takes from the reservation that is filled most, Unreserve gives it back.
+//  4. Reserve takes from the reservation that is filled most, Unreserve gives it back. PriorityOptimizer must come first:
+//     it gives the pods of a plan their places.
 //  5. Bind records in the pod what it took, in the same request as the binding, so that the ledger can
 //     be rebuilt at any time. It binds only while the process leads, and must come before DefaultBinder.
 //

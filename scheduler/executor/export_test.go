@@ -1,0 +1,14 @@
+package executor
+
+import (
+	"maps"
+
+	"github.com/stowage/stowage/scheduler/resources"
+)
+
+// InFlight is the room that the replacements under way will take on each node.
+func (e *Execution) InFlight() map[string]resources.Vector {
+	e.Lock()
+	defer e.Unlock()
+	return maps.Clone(e.Moving)
+}
