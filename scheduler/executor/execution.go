@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
@@ -32,25 +33,15 @@ import (
 )
 
 // State is the state of a move or an eviction.
-type State string
+type State = packingplan.State
 
-// States of moves and evictions.
 const (
-	// Waiting to be evicted.
-	Waiting State = "Waiting"
-	// Evicted by the API; the pod may still be terminating.
-	Evicted State = "Evicted"
-	// Gone from its node.
-	Gone State = "Gone"
-	// Bound is a move whose replacement has its node.
-	Bound State = "Bound"
-	// NotNeeded is an eviction that is not carried out, since there is room without it, or a move whose pod stays in the
-	// place that was another pod's target.
-	NotNeeded State = "NotNeeded"
+	Waiting   = packingplan.Waiting
+	Evicted   = packingplan.Evicted
+	Gone      = packingplan.Gone
+	Bound     = packingplan.Bound
+	NotNeeded = packingplan.NotNeeded
 )
-
-// Disrupted says that the pod was taken off its node.
-func (s State) Disrupted() bool { return s == Evicted || s == Gone || s == Bound }
 
 // defaultGraceSeconds is Kubernetes' default termination grace period.
 const defaultGraceSeconds = 30

@@ -83,9 +83,7 @@ type Status struct {
 	Consolidation  *Consolidation     `json:"consolidation,omitempty"`
 	Tiers          []Tier             `json:"tiers,omitempty"`
 	Classes        []Class            `json:"classes,omitempty"`
-	Placements     []Placement        `json:"placements,omitempty"`
-	Moves          []Move             `json:"moves,omitempty"`
-	Evictions      []Eviction         `json:"evictions,omitempty"`
+	Steps          []*Step            `json:"-"`
 	Protected      []Protected        `json:"protected,omitempty"`
 	Refusals       []Refusal          `json:"refusals,omitempty"`
 	Objections     []Refusal          `json:"objections,omitempty"`
@@ -106,36 +104,6 @@ type Class struct {
 	ID       string          `json:"id"`
 	Priority int32           `json:"priority"`
 	Requests v1.ResourceList `json:"requests,omitempty"`
-}
-
-// Placement gives a pending pod a node.
-type Placement struct {
-	Pod      string `json:"pod"`
-	PodUID   string `json:"podUID"`
-	OwnerUID string `json:"ownerUID,omitempty"`
-	Class    string `json:"class,omitempty"`
-	Node     string `json:"node"`
-}
-
-// Move evicts a pod here and binds its replacement there.
-type Move struct {
-	Pod      string `json:"pod"`
-	PodUID   string `json:"podUID"`
-	OwnerUID string `json:"ownerUID,omitempty"`
-	Class    string `json:"class,omitempty"`
-	FromNode string `json:"fromNode"`
-	ToNode   string `json:"toNode"`
-	State    string `json:"state,omitempty"`
-}
-
-// Eviction leaves a running pod unplaced.
-type Eviction struct {
-	Pod      string `json:"pod"`
-	PodUID   string `json:"podUID"`
-	OwnerUID string `json:"ownerUID,omitempty"`
-	Class    string `json:"class,omitempty"`
-	Node     string `json:"node"`
-	State    string `json:"state,omitempty"`
 }
 
 // Protected counts the running pods that one rule protects from a plan.

@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
@@ -39,27 +40,30 @@ const (
 	Unsteered
 )
 
-// Step is what a plan does with one pod. A pending pod is placed: From is empty. A running one is moved, that is evicted
-// and its replacement bound elsewhere, or evicted and left unplaced: To is empty.
+// Step is a step of a plan's object (packingplan.Step) with the pod that it names.
 type Step struct {
 	Pod      *snapshot.Pod
 	From, To string
+	Unit     string
 }
+
+// UnitName is empty where the pod alone is the unit.
+func (s Step) UnitName() string { return s.Unit }
 
 // Plan is a checked plan.
 type Plan struct {
-	SnapshotID string
 	Placements []Step
 	Moves      []Step
 	Evictions  []Step
-	// Optimal says that, according to the optimiser, no plan is better in any tier.
-	Optimal bool
 	// Classes computes pod classes as in the plan's snapshot.
 	Classes snapshot.Classes
 }
 
 // Steps are all steps of the plan: placements, moves, evictions.
 func (p *Plan) Steps() []Step { return slices.Concat(p.Placements, p.Moves, p.Evictions) }
+
+// Units are all steps, by what is carried out together or not at all.
+func (p *Plan) Units() [][]Step { return packingplan.Units(p.Steps()) }
 
 // Empty says that the plan changes nothing.
 func (p *Plan) Empty() bool { return len(p.Steps()) == 0 }
@@ -94,31 +98,45 @@ func (p *Plan) NodesAfter() map[types.UID]string {
 // Decode reads a plan that was made for the snapshot. The error is a *RefusedError.
 func Decode(message *contract.Plan, of *snapshot.Snapshot, policy Policy) (*Plan, error) {
 	if message == nil {
-		return &Plan{SnapshotID: of.ID}, nil
+		return &Plan{}, nil
 	}
 	if message.SnapshotId != of.ID {
 		return nil, refuse(WrongSnapshot, "plan for snapshot %q, want %q", message.SnapshotId, of.ID)
 	}
-	return Check(message, of, policy)
+	checked, err := Check(StepsOf(message), of, policy)
+	if err == nil && len(checked.Moves) != len(message.Moves) {
+		return nil, refuse(UnknownNode, "a pod is moved from or to a node without a name")
+	}
+	return checked, err
+}
+
+// StepsOf are the steps of the optimiser's plan.
+func StepsOf(message *contract.Plan) (steps []*packingplan.Step) {
+	for _, one := range message.GetPlacements() {
+		steps = append(steps, &packingplan.Step{PodUID: one.GetPodUid(), To: one.GetNode()})
+	}
+	for _, one := range message.GetMoves() {
+		steps = append(steps, &packingplan.Step{PodUID: one.GetPodUid(), From: one.GetFromNode(), To: one.GetToNode()})
+	}
+	for _, one := range message.GetEvictions() {
+		steps = append(steps, &packingplan.Step{PodUID: one.GetPodUid(), From: one.GetNode()})
+	}
+	return steps
 }
 
 // Check reads a plan on a snapshot that may be newer than the one it was made for. The error
 // is a *RefusedError.
-func Check(message *contract.Plan, on *snapshot.Snapshot, policy Policy) (*Plan, error) {
-	reader := &reader{on: on, policy: policy, seen: map[types.UID]bool{}, plan: &Plan{
-		SnapshotID: message.SnapshotId, Optimal: message.Optimal, Classes: on.Classes}}
-	if err := reader.read(message); err != nil {
-		return nil, err
-	}
-	if reader.plan.Empty() {
-		return reader.plan, nil
+func Check(steps []*packingplan.Step, on *snapshot.Snapshot, policy Policy) (*Plan, error) {
+	made := &Plan{Classes: on.Classes}
+	if err := made.read(steps, on, policy); err != nil || made.Empty() {
+		return made, err
 	}
 	for _, rule := range policy.rules() {
-		if err := rule(reader.plan, on); err != nil {
+		if err := rule(made, on); err != nil {
 			return nil, err
 		}
 	}
-	return reader.plan, nil
+	return made, nil
 }
 
 // rules are those that a plan must keep, in the order in which they are looked at.

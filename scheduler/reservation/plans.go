@@ -25,22 +25,14 @@ func PlacesOf(record *packingplan.Record) *Places {
 	for _, class := range status.Classes {
 		classes[class.ID] = Place{Priority: class.Priority, Requests: resources.OfList(class.Requests).WithPods(1), Settled: 1}
 	}
-	add := func(node, pod, class, owner string) {
-		made, known := classes[class]
-		if !known {
-			return // its requests are not known
+	for _, step := range status.Steps {
+		made, known := classes[step.Class]
+		if !known || step.To == "" || step.State == packingplan.NotNeeded {
+			continue // its requests are not known, or it arrives nowhere
 		}
-		made.Node, made.Kind = node, snapshot.Kind{Owner: types.UID(owner), Class: class}
-		made.Namespace, _, _ = strings.Cut(pod, "/")
+		made.Node, made.Kind = step.To, snapshot.Kind{Owner: types.UID(cmp.Or(step.OwnerUID, step.PodUID)), Class: step.Class}
+		made.Namespace, _, _ = strings.Cut(step.Pod, "/")
 		places.Add(made)
-	}
-	for _, one := range status.Placements {
-		add(one.Node, one.Pod, one.Class, cmp.Or(one.OwnerUID, one.PodUID))
-	}
-	for _, one := range status.Moves {
-		if one.State != "NotNeeded" {
-			add(one.ToNode, one.Pod, one.Class, cmp.Or(one.OwnerUID, one.PodUID))
-		}
 	}
 	return places
 }

@@ -97,12 +97,12 @@ func TestRoomOfAPlanIsTheSameAfterARestart(t *testing.T) {
 	record, err := packingplan.Read(planOf(t, packingplan.Status{
 		Phase:   packingplan.Executing,
 		Classes: []packingplan.Class{{ID: "k", Priority: 5, Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse("1500m")}}},
-		Placements: []packingplan.Placement{{Pod: "ns/a-1", PodUID: "a-1", OwnerUID: "rs-a", Class: "k", Node: "n1"},
-			{Pod: "ns/bare", PodUID: "bare", Class: "k", Node: "n1"}},
-		Moves: []packingplan.Move{{Pod: "ns/b-1", PodUID: "b-1", OwnerUID: "rs-b", Class: "k", FromNode: "n2", ToNode: "n1"},
+		Steps: []*packingplan.Step{{Pod: "ns/a-1", PodUID: "a-1", OwnerUID: "rs-a", Class: "k", To: "n1"},
+			{Pod: "ns/bare", PodUID: "bare", Class: "k", To: "n1"},
+			{Pod: "ns/b-1", PodUID: "b-1", OwnerUID: "rs-b", Class: "k", From: "n2", To: "n1"},
 			// Held to the plan's end, the place of a move that is not needed would keep others out.
-			{Pod: "ns/b-9", PodUID: "b-9", OwnerUID: "rs-b", Class: "k", FromNode: "n2", ToNode: "n1", State: "NotNeeded"},
-			{Pod: "ns/old", PodUID: "old", OwnerUID: "rs-c", Class: "of a former version", FromNode: "n2", ToNode: "n1"}},
+			{Pod: "ns/b-9", PodUID: "b-9", OwnerUID: "rs-b", Class: "k", From: "n2", To: "n1", State: "NotNeeded"},
+			{Pod: "ns/old", PodUID: "old", OwnerUID: "rs-c", Class: "of a former version", From: "n2", To: "n1"}},
 	}))
 	testobjects.Must(t, err)
 	arrived := bound(podOf("b", "b-2", "1500m", 5), "n1", "p")
@@ -211,7 +211,7 @@ func written(t *testing.T, phase packingplan.Phase) *unstructured.Unstructured {
 	return planOf(t, packingplan.Status{
 		Phase:   phase,
 		Classes: []packingplan.Class{{ID: "k", Priority: 5, Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse("1")}}},
-		Moves:   []packingplan.Move{{Pod: "ns/a-1", PodUID: "a-1", OwnerUID: "rs-a", Class: "k", FromNode: "n2", ToNode: "n1"}},
+		Steps:   []*packingplan.Step{{Pod: "ns/a-1", PodUID: "a-1", OwnerUID: "rs-a", Class: "k", From: "n2", To: "n1"}},
 	})
 }
 

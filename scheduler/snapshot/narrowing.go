@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/packingplan"
 )
 
 // Forbid keeps every pod of the class off the node. Classes and nodes that are not in the snapshot, such as those of a
@@ -51,11 +52,11 @@ func (s *Snapshot) Drop(uid types.UID) {
 	}
 }
 
-// Waiting are the waiting pods that the plan places.
-func (s *Snapshot) Waiting(placed *contract.Plan) []*Pod {
+// Waiting are the waiting pods that steps of a plan place.
+func (s *Snapshot) Waiting(steps []*packingplan.Step) []*Pod {
 	var waiting []*Pod
-	for _, placement := range placed.GetPlacements() {
-		if pod := s.Pods[types.UID(placement.GetPodUid())]; pod != nil && pod.Node == "" {
+	for _, step := range steps {
+		if pod := s.Pods[types.UID(step.PodUID)]; pod != nil && step.From == "" && pod.Node == "" {
 			waiting = append(waiting, pod)
 		}
 	}

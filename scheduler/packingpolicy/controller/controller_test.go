@@ -130,7 +130,7 @@ func (c *testCluster) reaches(what string, holds func() bool) {
 		}
 		for _, plan := range c.plans() {
 			if plan.Spec.Abort && !plan.Status.Phase.Final() {
-				c.end(plan.Name(), packingplan.Aborted, len(plan.Status.Moves))
+				c.end(plan.Name(), packingplan.Aborted, len(plan.Status.Moves()))
 			}
 		}
 		if c.clock.HasWaiters() {

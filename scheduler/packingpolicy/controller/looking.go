@@ -7,7 +7,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/packingpolicy"
 )
@@ -42,8 +41,8 @@ func (t *turn) look(window *packingpolicy.Window) map[string]*packingplan.Record
 func describePlan(plan *packingpolicy.Plan, record *packingplan.Record) {
 	plan.Phase = cmp.Or(record.Status.Phase, packingplan.Pending)
 	plan.Moves = 0
-	for _, move := range record.Status.Moves {
-		if executor.State(move.State).Disrupted() {
+	for _, move := range record.Status.Moves() {
+		if move.State.Disrupted() {
 			plan.Moves++
 		}
 	}

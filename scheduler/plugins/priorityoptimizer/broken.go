@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
-	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
@@ -19,10 +18,8 @@ func unreplacedBy(record *packingplan.Record) sets.Set[types.UID] {
 	if !record.Status.Phase.Final() {
 		return found
 	}
-	for i := range record.Status.Moves {
-		move := &record.Status.Moves[i]
-		switch executor.State(move.State) {
-		case executor.Evicted, executor.Gone:
+	for _, move := range record.Status.Moves() {
+		if move.State == packingplan.Evicted || move.State == packingplan.Gone {
 			found.Insert(types.UID(move.OwnerUID))
 		}
 	}

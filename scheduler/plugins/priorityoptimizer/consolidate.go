@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/rehearsal"
@@ -98,15 +97,10 @@ func emptiedBy(checked *plan.Plan, of *snapshot.Snapshot) (nodes []emptied) {
 // answerConsolidation turns the optimiser's answer into the plan that is proposed: without the nodes that are not worth
 // it, and without those that a rehearsal could not empty. The status says what is left, and of what it is proved best.
 func (s *solveSession) answerConsolidation(ctx context.Context) (*plan.Plan, error) {
-	message := s.answer.Plan
-	checked, err := plan.Decode(message, s.snapshot, plan.Consolidate)
-	if err != nil {
-		return nil, err
+	checked, err := plan.Decode(s.answer.Plan, s.snapshot, plan.Consolidate)
+	if err != nil || s.answer.Plan == nil {
+		return checked, err // there was no answer in time
 	}
-	if message == nil {
-		return checked, nil // there was no answer in time
-	}
-	s.foundMoves = len(message.Moves)
 	status := &s.record.Status
 	status.Tiers = nil // they claim nothing
 	status.Consolidation = &packingplan.Consolidation{Certainty: packingplan.Rehearsed}
@@ -115,12 +109,11 @@ func (s *solveSession) answerConsolidation(ctx context.Context) (*plan.Plan, err
 	}
 	kept := s.leaveSmallGains(emptiedBy(checked, s.snapshot))
 	if s.isSteered() {
-		message = s.withoutLeftNodes(message, kept, len(status.Consolidation.Nodes) > len(kept))
-	} else if message, err = s.rehearseDrain(ctx, kept); err != nil {
+		s.leaveNodes(kept)
+	} else if err = s.rehearseDrain(ctx, kept); err != nil {
 		return nil, err
 	}
-	s.answer.Plan = message
-	checked, err = plan.Check(message, s.snapshot, s.policy())
+	checked, err = plan.Check(s.steps, s.snapshot, s.policy())
 	if err == nil && !checked.Empty() {
 		if raised := s.checkDisruptions(checked); raised != nil {
 			return nil, raised
@@ -158,53 +151,51 @@ func (s *solveSession) leaveSmallGains(nodes []emptied) (kept []emptied) {
 	return kept
 }
 
-// withoutLeftNodes is the plan for the nodes that are kept. Moves that only made room for others are left out where there
-// is room without them.
-func (s *solveSession) withoutLeftNodes(whole *contract.Plan, kept []emptied, some bool) *contract.Plan {
-	if !some {
-		return whole
+// leaveNodes leaves out the nodes that are not kept. Units that only made room for others are left out where there is
+// room without them.
+func (s *solveSession) leaveNodes(kept []emptied) {
+	all, names := s.record.Status.Consolidation.Nodes, sets.New[string]()
+	if len(all) == len(kept) {
+		return
 	}
-	names, all := sets.New[string](), sets.New[string]()
 	for _, one := range kept {
 		names.Insert(one.name)
 	}
-	for _, one := range s.record.Status.Consolidation.Nodes {
-		all.Insert(one.Name)
+	leaves := func(step *packingplan.Step) bool { return names.Has(step.From) }
+	units := packingplan.Units(s.steps)
+	s.steps = nil
+	if len(kept) == 0 {
+		return
 	}
-	left := &contract.Plan{SnapshotId: whole.SnapshotId, NodesInUse: whole.NodesInUse}
-	if names.Len() == 0 {
-		return left
-	}
-	for _, move := range whole.Moves {
-		if names.Has(move.FromNode) || !all.Has(move.FromNode) {
-			left.Moves = append(left.Moves, move)
-		}
-	}
-	for _, move := range slices.Clone(left.Moves) {
-		if names.Has(move.FromNode) {
+	units = slices.DeleteFunc(units, func(unit []*packingplan.Step) bool {
+		return !slices.ContainsFunc(unit, func(step *packingplan.Step) bool {
+			return leaves(step) || s.record.Status.Consolidation.Of(step.From) == nil
+		})
+	})
+	s.steps = slices.Concat(units...)
+	for _, unit := range units {
+		if slices.ContainsFunc(unit, leaves) {
 			continue
 		}
-		fewer := &contract.Plan{SnapshotId: whole.SnapshotId, NodesInUse: whole.NodesInUse,
-			Moves: slices.DeleteFunc(slices.Clone(left.Moves), func(one *contract.Move) bool { return one == move })}
+		fewer := slices.DeleteFunc(slices.Clone(s.steps), func(one *packingplan.Step) bool { return slices.Contains(unit, one) })
 		if _, err := plan.Check(fewer, s.snapshot, plan.Consolidate); err == nil {
-			left = fewer
+			s.steps = fewer
 		}
 	}
-	return left
 }
 
 // rehearseDrain is the plan that a rehearsal of the other scheduler's part leads to. Nodes that it could not empty are
 // given up before anything is done. What would only make room elsewhere is left out: nothing would be placed there.
-func (s *solveSession) rehearseDrain(ctx context.Context, nodes []emptied) (*contract.Plan, error) {
-	rehearsed := &contract.Plan{SnapshotId: s.snapshot.ID, NodesInUse: s.answer.Plan.GetNodesInUse()}
+func (s *solveSession) rehearseDrain(ctx context.Context, nodes []emptied) error {
 	var order []rehearsal.Emptied
 	for _, one := range nodes {
 		order = append(order, rehearsal.Emptied{Node: one.name, Pods: s.largestFirst(one.moves)})
 	}
 	drained, err := (*s.plugin.rehearser.Load()).Empty(ctx, order, s.idleNodes(), taintOf(s.record))
 	if err != nil {
-		return nil, err
+		return err
 	}
+	s.steps = nil
 	for _, one := range order {
 		if stuck := drained.Stuck[one.Node]; stuck != "" {
 			node := s.record.Status.Consolidation.Of(one.Node)
@@ -212,11 +203,10 @@ func (s *solveSession) rehearseDrain(ctx context.Context, nodes []emptied) (*con
 			continue
 		}
 		for _, pod := range one.Pods {
-			rehearsed.Moves = append(rehearsed.Moves, &contract.Move{PodUid: string(pod.Object.UID), FromNode: one.Node,
-				ToNode: drained.Places[pod.Object.UID]})
+			s.steps = append(s.steps, &packingplan.Step{PodUID: string(pod.Object.UID), From: one.Node, To: drained.Places[pod.Object.UID]})
 		}
 	}
-	return rehearsed, nil
+	return nil
 }
 
 // idleNodes are those of the scope that are not in use: they are closed while the plan is carried out.
@@ -241,12 +231,10 @@ func (s *solveSession) rehearseAgain(ctx context.Context, checked *plan.Plan) (*
 	for _, name := range s.record.Status.Consolidation.OpenNodes() {
 		nodes = append(nodes, emptied{name: name, moves: leaving[name]})
 	}
-	message, err := s.rehearseDrain(ctx, nodes)
-	if err != nil {
+	if err := s.rehearseDrain(ctx, nodes); err != nil {
 		return nil, err
 	}
-	s.answer.Plan = message
-	again, err := plan.Check(message, s.snapshot, plan.Unsteered)
+	again, err := plan.Check(s.steps, s.snapshot, plan.Unsteered)
 	if err != nil {
 		return nil, err
 	}
@@ -336,7 +324,7 @@ func (s *solveSession) consolidationClaim() claim {
 		if in.PriceBeforeMicros > 0 {
 			least = in.PriceAfterMicros == in.PriceLowerBoundMicros
 		}
-		made.solved = least && s.foundMoves == int(in.MovesLowerBound)
+		made.solved = least && len(s.answer.Plan.Moves) == int(in.MovesLowerBound)
 	}
 	small, stuck := 0, 0
 	if about := s.record.Status.Consolidation; about != nil {

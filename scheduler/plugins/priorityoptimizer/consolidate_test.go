@@ -168,7 +168,7 @@ func TestANodeIsEmptiedIntoHeldRoom(t *testing.T) {
 		t.Errorf("nodes %+v", nodes)
 	}
 	status := c.plansOf()[0].Status
-	if !status.Optimal || status.Moves[0].State != "Bound" {
+	if !status.Optimal || status.Moves()[0].State != "Bound" {
 		t.Errorf("status %+v", status)
 	}
 	if node := c.node("n1"); !keepsOff(node) || node.Labels[packingplan.EmptiedLabel] != "fewer" || node.Annotations[packingplan.EmptiedAtAnnotation] == "" {
@@ -245,7 +245,7 @@ func TestANodeIsEmptiedByTheNextProcess(t *testing.T) {
 	if len(c.evictions()) != 2 || !keepsOff(c.node("n1")) || c.about().Nodes[0].State != packingplan.NodeEmptied {
 		t.Errorf("evicted %v, %+v", c.evictions(), c.about())
 	}
-	if moves := c.plansOf()[0].Status.Moves; moves[0].State != "Bound" || moves[1].State != "Bound" {
+	if moves := c.plansOf()[0].Status.Moves(); moves[0].State != "Bound" || moves[1].State != "Bound" {
 		t.Errorf("moves %+v", moves)
 	}
 }
@@ -328,7 +328,7 @@ func TestANodeThatGainsTooLittleOrIsStuckKeepsItsPods(t *testing.T) {
 			c.planReaches("fewer", packingplan.NoImprovement)
 
 			status := c.plansOf()[0].Status
-			if len(c.evictions()) != 0 || status.Optimal || len(status.Moves) != 0 || status.Consolidation.Nodes[0].State != row.state {
+			if len(c.evictions()) != 0 || status.Optimal || len(status.Moves()) != 0 || status.Consolidation.Nodes[0].State != row.state {
 				t.Errorf("evicted %v, status %+v, %+v", c.evictions(), status, status.Consolidation)
 			}
 			if keepsOff(c.node("n1")) || status.Consolidation.NodesAfter != 2 {

@@ -14,7 +14,6 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/stowage/stowage/scheduler/draining"
-	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
@@ -62,8 +61,7 @@ func (l *loop) newDrain(record *packingplan.Record) *drainExecution {
 	}
 	d.idle = closedNodes{emptying: &d.emptying, scope: l.plugin.view.rulesFor(record).Scope}
 	byNode := map[string][]draining.Pod{}
-	for i := range record.Status.Moves {
-		move := &record.Status.Moves[i]
+	for _, move := range record.Status.Moves() {
 		namespace, name, _ := strings.Cut(move.Pod, "/")
 		pod := leavingPod{namespace, name, types.UID(move.PodUID), types.UID(move.OwnerUID)}
 		d.pods[pod.uid] = pod
@@ -71,7 +69,7 @@ func (l *loop) newDrain(record *packingplan.Record) *drainExecution {
 		if live := d.live(pod); live != nil {
 			grace = graceOf(live)
 		}
-		byNode[move.FromNode] = append(byNode[move.FromNode], draining.Pod{UID: pod.uid, Workload: pod.workload, Grace: grace})
+		byNode[move.From] = append(byNode[move.From], draining.Pod{UID: pod.uid, Workload: pod.workload, Grace: grace})
 	}
 	var nodes []draining.Node
 	for i := range record.Status.Consolidation.Nodes {
@@ -234,23 +232,20 @@ func (d *drainExecution) adopt(ctx context.Context) {
 
 // noteMoves puts into the status how far the moves have come. A pod is replaced once its workload is whole.
 func (d *drainExecution) noteMoves(seen draining.Seen) {
-	states := map[types.UID]executor.State{}
-	for i := range d.record.Status.Moves {
-		move := &d.record.Status.Moves[i]
-		uid := types.UID(move.PodUID)
+	for _, move := range d.record.Status.Moves() {
+		uid, next := types.UID(move.PodUID), move.State
 		switch here := seen.Here.Has(uid); {
 		case !here && d.Missing(seen.Workloads[types.UID(move.OwnerUID)]) == 0:
-			states[uid] = executor.Bound
+			next = packingplan.Bound
 		case !here:
-			states[uid] = executor.Gone
+			next = packingplan.Gone
 		case d.Leaving(uid):
-			states[uid] = executor.Evicted
-		case d.record.Status.Consolidation.Of(move.FromNode).State == packingplan.NodeGivenUp:
-			states[uid] = executor.NotNeeded
+			next = packingplan.Evicted
+		case d.record.Status.Consolidation.Of(move.From).State == packingplan.NodeGivenUp:
+			next = packingplan.NotNeeded
 		}
-	}
-	if describeProgress(&d.record.Status, states, nil) {
-		d.changed = true
+		d.changed = d.changed || next != move.State
+		move.State = next
 	}
 }
 
@@ -289,7 +284,7 @@ func (l *loop) startDrain(ctx context.Context, record *packingplan.Record) {
 		l.records.finish(ctx, record, packingplan.Aborted, err.Error())
 		return
 	}
-	l.records.logger(record).Info("Emptying nodes", "nodes", len(record.Status.Consolidation.OpenNodes()), "moves", len(record.Status.Moves))
+	l.records.logger(record).Info("Emptying nodes", "nodes", len(record.Status.Consolidation.OpenNodes()), "moves", len(record.Status.Steps))
 	l.drain = l.newDrain(record)
 	l.plugin.Hold.End()
 }

@@ -68,8 +68,8 @@ type planExecution struct {
 	pace     *rate.Limiter
 	// shortSince is since when a node has lacked room, by node.
 	shortSince map[string]time.Time
-	// adopted are the moves whose pod a former process had evicted.
-	adopted []types.UID
+	// adopted are the moves of the record whose pod a former process had evicted.
+	adopted []*packingplan.Step
 	// emptying is nil unless the plan consolidates.
 	emptying *emptying
 }
@@ -271,7 +271,9 @@ func (e *planExecution) conclude(ctx context.Context, end *ending) {
 	describeProgress(&e.record.Status, e.States(), e.Targets())
 	e.record.Status.Set(packingplan.Executed, end.phase == packingplan.Completed, string(end.phase), end.message, e.clock.Now())
 	if end.phase == packingplan.Completed {
-		markBound(&e.record.Status, e.adopted)
+		for _, move := range e.adopted {
+			move.State = packingplan.Bound
+		}
 	}
 	if e.emptying != nil {
 		e.emptying.settle(ctx, end.message)

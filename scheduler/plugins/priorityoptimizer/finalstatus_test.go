@@ -14,7 +14,6 @@ import (
 	"k8s.io/component-base/metrics/testutil"
 	testingclock "k8s.io/utils/clock/testing"
 
-	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
@@ -70,16 +69,16 @@ func TestStartOfTheOpenPlanIsShown(t *testing.T) {
 
 // Where replacements have exchanged their places, the next process must look for them where they went.
 func TestProgressNamesTheNodesThatReplacementsGoTo(t *testing.T) {
-	status := &packingplan.Status{Moves: []packingplan.Move{
-		{PodUID: "a", ToNode: "one", State: "Gone"}, {PodUID: "b", ToNode: "two", State: "Waiting"},
+	status := &packingplan.Status{Steps: []*packingplan.Step{
+		{PodUID: "a", From: "x", To: "one", State: "Gone"}, {PodUID: "b", From: "x", To: "two", State: "Waiting"},
 	}}
-	states := map[types.UID]executor.State{"a": executor.Gone, "b": executor.NotNeeded}
+	states := map[types.UID]packingplan.State{"a": packingplan.Gone, "b": packingplan.NotNeeded}
 	exchanged := map[types.UID]string{"a": "two", "b": "one"}
 
 	changed, again := describeProgress(status, states, exchanged), describeProgress(status, states, exchanged)
 
-	if a, b := status.Moves[0], status.Moves[1]; a.ToNode != "two" || b.ToNode != "one" || b.State != "NotNeeded" {
-		t.Errorf("moves %+v", status.Moves)
+	if a, b := status.Steps[0], status.Steps[1]; a.To != "two" || b.To != "one" || b.State != "NotNeeded" {
+		t.Errorf("moves %+v, %+v", a, b)
 	}
 	if !changed || again {
 		t.Errorf("changed %t, then %t; want true, then false", changed, again)

@@ -41,7 +41,7 @@ func TestPlansThatMovedPodsAreKeptForTheCoolDown(t *testing.T) {
 	c.begin()
 	ended := map[string]time.Duration{"old": 400 * time.Second, "recent": 50 * time.Second, "newest": 10 * time.Second}
 	for name, ago := range ended {
-		c.movedBy(name, packingplan.Move{OwnerUID: "rs-one", FromNode: "x", ToNode: "y"}, c.clock.Now().Add(-ago))
+		c.movedBy(name, packingplan.Step{OwnerUID: "rs-one", From: "x", To: "y"}, c.clock.Now().Add(-ago))
 	}
 
 	c.createPlan("fruitless", map[string]any{"executionMode": "DryRun"}, nil)

@@ -215,7 +215,7 @@ func TestFigureOneEndsWithAllPodsPlaced(t *testing.T) {
 		t.Errorf("evicted %v, want one alone", got)
 	}
 	status := c.plansOf()[0].Status
-	if len(status.Moves) != 1 || status.Moves[0].State != "Bound" || !status.Optimal || status.EndReason != "OPTIMAL" {
+	if len(status.Moves()) != 1 || status.Moves()[0].State != "Bound" || !status.Optimal || status.EndReason != "OPTIMAL" {
 		t.Errorf("status = %+v", status)
 	}
 }

@@ -28,7 +28,7 @@ func TestApprovedProposalIsCarriedOutAsItIs(t *testing.T) {
 	c := proposed(t)
 	c.advanceClock(3 * time.Second)
 	before, free := c.plansOf()[0].Status, c.ledger.Empty()
-	if len(before.Moves) != 1 || len(before.Placements) != 1 || before.Moves[0].State != "Waiting" {
+	if len(before.Moves()) != 1 || len(before.Placements()) != 1 || before.Moves()[0].State != "Waiting" {
 		t.Errorf("status = %+v, want the whole plan", before)
 	}
 	if len(c.evictions()) != 0 || c.nodeOf("three") != "" || !free {
@@ -43,8 +43,8 @@ func TestApprovedProposalIsCarriedOutAsItIs(t *testing.T) {
 	c.planReaches("what-if", packingplan.Completed)
 
 	after := c.plansOf()[0].Status
-	if len(after.Moves) != 1 || after.Moves[0].PodUID != before.Moves[0].PodUID || after.Moves[0].State != "Bound" || c.nodeOf("three") == "" {
-		t.Errorf("proposed %+v, carried out %+v", before.Moves, after.Moves)
+	if len(after.Moves()) != 1 || after.Moves()[0].PodUID != before.Moves()[0].PodUID || after.Moves()[0].State != "Bound" || c.nodeOf("three") == "" {
+		t.Errorf("proposed %+v, carried out %+v", before.Moves(), after.Moves())
 	}
 	if held < 3 {
 		t.Errorf("%d GB held while it is carried out", held)
@@ -53,12 +53,12 @@ func TestApprovedProposalIsCarriedOutAsItIs(t *testing.T) {
 }
 
 // movedBy records that a plan, which ended at that time, has carried out the move.
-func (c *cluster) movedBy(plan string, move packingplan.Move, ended time.Time) {
+func (c *cluster) movedBy(plan string, move packingplan.Step, ended time.Time) {
 	c.t.Helper()
 	c.createPlan(plan, map[string]any{"executionMode": "Execute"}, func(object *unstructured.Unstructured) {
 		object.Object["status"] = map[string]any{"phase": "Completed", "completionTime": ended.UTC().Format(time.RFC3339),
 			"optimal": false, "moves": []any{map[string]any{"pod": "default/one-0", "podUID": "gone", "ownerUID": move.OwnerUID,
-				"class": move.Class, "fromNode": move.FromNode, "toNode": move.ToNode, "state": "Bound"}}}
+				"class": move.Class, "fromNode": move.From, "toNode": move.To, "state": "Bound"}}}
 	})
 }
 
@@ -68,11 +68,11 @@ func TestProposalForAClusterThatHasChangedIsNotCarriedOut(t *testing.T) {
 	for text, change := range map[string]func(*cluster){
 		"a foreign pod takes the room": func(c *cluster) { c.add(foreignPod(c.nodeOf("two"))) },
 		"its workload has been moved": func(c *cluster) {
-			c.movedBy("earlier", packingplan.Move{OwnerUID: "rs-one", FromNode: "x", ToNode: "y"}, time.Now())
+			c.movedBy("earlier", packingplan.Step{OwnerUID: "rs-one", From: "x", To: "y"}, time.Now())
 		},
 		"its pod was moved the other way": func(c *cluster) {
-			back := c.plansOf()[0].Status.Moves[0]
-			back.FromNode, back.ToNode = back.ToNode, back.FromNode
+			back := *c.plansOf()[0].Status.Moves()[0]
+			back.From, back.To = back.To, back.From
 			c.movedBy("earlier", back, time.Now().Add(-time.Hour))
 		},
 	} {

@@ -14,7 +14,6 @@ import (
 	"k8s.io/utils/lru"
 
 	"github.com/stowage/stowage/scheduler/customobject"
-	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
 )
@@ -227,16 +226,10 @@ func movedBy(record *packingplan.Record) (moved []plan.Moved) {
 	if record.Status.StartTime != nil {
 		began = record.Status.StartTime.Time
 	}
-	for _, move := range record.Status.Moves {
-		if executor.State(move.State).Disrupted() {
-			moved = append(moved, plan.Moved{Owner: types.UID(move.OwnerUID), Class: move.Class,
-				From: move.FromNode, To: move.ToNode, Began: began, At: at})
-		}
-	}
-	for _, eviction := range record.Status.Evictions {
-		if executor.State(eviction.State).Disrupted() {
-			moved = append(moved, plan.Moved{Owner: types.UID(eviction.OwnerUID), Class: eviction.Class,
-				From: eviction.Node, Began: began, At: at})
+	for _, step := range record.Status.Steps {
+		if step.State.Disrupted() {
+			moved = append(moved, plan.Moved{Owner: types.UID(step.OwnerUID), Class: step.Class,
+				From: step.From, To: step.To, Began: began, At: at})
 		}
 	}
 	return moved

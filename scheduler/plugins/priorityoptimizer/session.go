@@ -45,13 +45,12 @@ type solveSession struct {
 	// until is when the time limit ends; zero before the first snapshot has been taken.
 	until    time.Time
 	snapshot *snapshot.Snapshot
-	answer   *optimizerclient.Answer
-	// fromRecord says that the plan was read from its record, so that its proof is not about this snapshot.
-	fromRecord bool
+	// answer is nil where the plan was read from its record, so that its proof is not about this snapshot.
+	answer *optimizerclient.Answer
+	// steps are those of the plan.
+	steps []*packingplan.Step
 	// rules say which pods may be disrupted.
 	rules snapshot.Rules
-	// foundMoves is how many moves the optimiser's plan to consolidate has.
-	foundMoves int
 	// history is what earlier plans have done to running pods.
 	history []plan.Moved
 	// constraints are applied to each further snapshot: they say what the rounds so far have ruled out.
@@ -74,12 +73,6 @@ func (p *planner) newSession(record *packingplan.Record) *solveSession {
 		rules: p.plugin.view.rulesFor(record), dryRun: sets.New[types.UID]()}
 }
 
-// recordedSession is about a plan that is recorded already.
-func (p *planner) recordedSession(record *packingplan.Record, message *contract.Plan) *solveSession {
-	return &solveSession{planner: p, record: record, fromRecord: true, history: p.records.history(),
-		rules: p.plugin.view.rulesFor(record), dryRun: sets.New[types.UID](), answer: &optimizerclient.Answer{Plan: message}}
-}
-
 // noteChange keeps the earliest time at which a temporary rule ends.
 func (s *solveSession) noteChange(at time.Time) {
 	if s.nextChange.IsZero() || at.Before(s.nextChange) {
@@ -90,7 +83,7 @@ func (s *solveSession) noteChange(at time.Time) {
 // expected is the fingerprint of the state in which the given pods have the given nodes and all else is as in the
 // snapshot that the plan was made for; empty if that snapshot is not known, or the plan is not for waiting pods.
 func (s *solveSession) expected(nodes map[types.UID]string) string {
-	if s.fromRecord || s.record.Consolidates() {
+	if s.answer == nil || s.record.Consolidates() {
 		return ""
 	}
 	return s.snapshot.FingerprintAfter(nodes)
@@ -144,14 +137,22 @@ func (s *solveSession) findPlan(ctx context.Context) (*plan.Plan, *ending) {
 	}
 }
 
-// shrink limits the next plan to that many steps: the pods of the lowest priorities wait for another plan, and fewer
+// shrink limits the next plan to that many steps: the units of the lowest priorities wait for another plan, and fewer
 // pods are moved. It reports false if there is no time left for another round.
 func (s *solveSession) shrink(most int) bool {
-	placed := s.snapshot.Waiting(s.answer.Plan)
-	slices.SortStableFunc(placed, func(a, b *snapshot.Pod) int { return cmp.Compare(b.Priority, a.Priority) })
-	if kept := max(1, most/2); len(placed) > kept {
-		for _, pod := range placed[kept:] {
-			s.constraints = append(s.constraints, func(of *snapshot.Snapshot) { of.Drop(pod.Object.UID) })
+	var placed [][]*snapshot.Pod
+	for _, unit := range packingplan.Units(s.steps) {
+		if pods := s.snapshot.Waiting(unit); len(pods) > 0 {
+			placed = append(placed, pods)
+		}
+	}
+	slices.SortStableFunc(placed, func(a, b []*snapshot.Pod) int { return cmp.Compare(b[0].Priority, a[0].Priority) })
+	left := max(1, most/2)
+	for i, pods := range placed {
+		if left -= len(pods); left < 0 && i > 0 {
+			for _, pod := range pods {
+				s.constraints = append(s.constraints, func(of *snapshot.Snapshot) { of.Drop(pod.Object.UID) })
+			}
 		}
 	}
 	moves := int32(max(1, most/2))
@@ -199,6 +200,7 @@ func (s *solveSession) solveOnce(ctx context.Context) (*plan.Plan, error) {
 	solvesTotal.WithLabelValues(endReason(s.answer)).Inc()
 	status, now := &s.record.Status, s.clock.Now()
 	verifying := s.clock.Now()
+	s.steps = plan.StepsOf(s.answer.Plan)
 	describeAnswer(status, s.answer)
 	describeProtected(status, s.snapshot, s.answer.Plan)
 	status.Set(packingplan.Solved, true, conditionReason(endReason(s.answer)), s.answer.Message, now)

@@ -118,7 +118,8 @@ func (l *loop) executeApproved(ctx context.Context, record *packingplan.Record) 
 	l.records.approved.Insert(record.UID())
 	record.Status.CompletionTime = nil
 	l.enter(solving)
-	session := l.planner.recordedSession(record, messageOf(&record.Status))
+	session := l.planner.newSession(record)
+	session.steps = record.Status.Steps
 	l.plugin.Hold.Begin(gate.HoldMargin)
 	var err error
 	if session.snapshot, err = session.now(record.Status.SnapshotID); err != nil {
@@ -126,7 +127,7 @@ func (l *loop) executeApproved(ctx context.Context, record *packingplan.Record) 
 		return
 	}
 	session.applyConstraints()
-	checked, err := plan.Check(session.answer.Plan, session.snapshot, session.policy())
+	checked, err := plan.Check(session.steps, session.snapshot, session.policy())
 	if err == nil {
 		err = session.checkDisruptions(checked)
 	}

@@ -69,7 +69,7 @@ func (l *loop) activatePlan(ctx context.Context, session *solveSession) (*planEx
 		if err != nil {
 			return nil, err
 		}
-		checked, err := plan.Check(session.answer.Plan, now, session.policy())
+		checked, err := plan.Check(session.steps, now, session.policy())
 		if err != nil {
 			return nil, err
 		}

@@ -2,7 +2,6 @@ package priorityoptimizer
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -11,7 +10,6 @@ import (
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
 	"github.com/stowage/stowage/scheduler/contract"
-	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/optimizerclient"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
@@ -92,93 +90,41 @@ func describeProtected(status *packingplan.Status, asked *snapshot.Snapshot, ans
 	}
 }
 
+// describePlan puts the plan's steps into the status, and what the pods need that arrive.
 func describePlan(status *packingplan.Status, of *plan.Plan) {
-	status.Placements, status.Moves, status.Evictions = nil, nil, nil // of an earlier round
-	status.Classes = nil
+	status.Steps, status.Classes = nil, nil // of an earlier round
 	classes := sets.New[string]()
-	arrives := func(pod *snapshot.Pod) {
-		if !classes.Has(pod.Class) {
+	for _, step := range of.Steps() {
+		pod := step.Pod
+		made := &packingplan.Step{Unit: step.Unit, Pod: podName(pod.Object), PodUID: string(pod.Object.UID),
+			OwnerUID: string(pod.Owner), Class: pod.Class, From: step.From, To: step.To}
+		if step.From != "" {
+			made.State = packingplan.Waiting
+		}
+		status.Steps = append(status.Steps, made)
+		if step.To != "" && !classes.Has(pod.Class) {
 			classes.Insert(pod.Class)
 			status.Classes = append(status.Classes, packingplan.Class{ID: pod.Class,
 				Priority: corev1helpers.PodPriority(pod.Object), Requests: pod.Requests.List()})
 		}
 	}
-	for _, placement := range of.Placements {
-		pod := placement.Pod.Object
-		arrives(placement.Pod)
-		status.Placements = append(status.Placements, packingplan.Placement{
-			Pod: podName(pod), PodUID: string(pod.UID), OwnerUID: string(placement.Pod.Owner),
-			Class: placement.Pod.Class, Node: placement.To})
-	}
-	for _, move := range of.Moves {
-		pod := move.Pod.Object
-		arrives(move.Pod)
-		status.Moves = append(status.Moves, packingplan.Move{Pod: podName(pod), PodUID: string(pod.UID),
-			OwnerUID: string(move.Pod.Owner), Class: move.Pod.Class,
-			FromNode: move.From, ToNode: move.To, State: string(executor.Waiting)})
-	}
-	for _, eviction := range of.Evictions {
-		pod := eviction.Pod.Object
-		status.Evictions = append(status.Evictions, packingplan.Eviction{Pod: podName(pod),
-			PodUID: string(pod.UID), OwnerUID: string(eviction.Pod.Owner), Class: eviction.Pod.Class,
-			Node: eviction.From, State: string(executor.Waiting)})
-	}
 }
 
 // describeProgress puts the states of moves and evictions, and the moves' targets, into the status. It reports whether
 // anything changed.
-func describeProgress(status *packingplan.Status, states map[types.UID]executor.State, targets map[types.UID]string) bool {
+func describeProgress(status *packingplan.Status, states map[types.UID]packingplan.State, targets map[types.UID]string) bool {
 	changed := false
-	set := func(field *string, now string, known bool) {
-		if known && now != *field {
-			*field, changed = now, true
+	for _, step := range status.Steps {
+		before := *step
+		if state, known := states[types.UID(step.PodUID)]; known {
+			step.State = state
 		}
-	}
-	for i := range status.Moves {
-		move := &status.Moves[i]
-		state, known := states[types.UID(move.PodUID)]
-		set(&move.State, string(state), known)
-		target, known := targets[types.UID(move.PodUID)]
-		set(&move.ToNode, target, known)
-	}
-	for i := range status.Evictions {
-		eviction := &status.Evictions[i]
-		state, known := states[types.UID(eviction.PodUID)]
-		set(&eviction.State, string(state), known)
+		if target, known := targets[types.UID(step.PodUID)]; known {
+			step.To = target
+		}
+		changed = changed || *step != before
 	}
 	return changed
 }
 
-// markBound marks moves whose replacements have arrived while a later process carried the plan out.
-func markBound(status *packingplan.Status, moves []types.UID) {
-	for i := range status.Moves {
-		if slices.Contains(moves, types.UID(status.Moves[i].PodUID)) {
-			status.Moves[i].State = string(executor.Bound)
-		}
-	}
-}
-
 func podName(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }
-
-// messageOf is a recorded plan in the contract's form.
-func messageOf(status *packingplan.Status) *contract.Plan {
-	message := &contract.Plan{SnapshotId: status.SnapshotID, Optimal: status.Optimal}
-	for _, placement := range status.Placements {
-		message.Placements = append(message.Placements, &contract.Placement{PodUid: placement.PodUID, Node: placement.Node})
-	}
-	for i := range status.Moves {
-		message.Moves = append(message.Moves, moveMessage(&status.Moves[i]))
-	}
-	for i := range status.Evictions {
-		message.Evictions = append(message.Evictions, evictionMessage(&status.Evictions[i]))
-	}
-	return message
-}
-
-func moveMessage(move *packingplan.Move) *contract.Move {
-	return &contract.Move{PodUid: move.PodUID, FromNode: move.FromNode, ToNode: move.ToNode}
-}
-
-func evictionMessage(eviction *packingplan.Eviction) *contract.Eviction {
-	return &contract.Eviction{PodUid: eviction.PodUID, Node: eviction.Node}
-}

@@ -11,8 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
-	"github.com/stowage/stowage/scheduler/contract"
-	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
@@ -50,14 +48,14 @@ func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bo
 	if record.IsRehearsed() {
 		return l.resumeDrain(ctx, record)
 	}
-	session := l.planner.recordedSession(record, nil)
+	session := l.planner.newSession(record)
 	now, err := session.now(record.Status.SnapshotID)
 	if err != nil {
 		l.records.finish(ctx, record, packingplan.Aborted, err.Error())
 		return false
 	}
 	left := remainderOf(&record.Status, now)
-	session.snapshot, session.answer.Plan = now, left.plan
+	session.snapshot, session.steps = now, left.steps
 	active, err := l.activatePlan(ctx, session)
 	if err != nil {
 		var raised *objection
@@ -87,8 +85,7 @@ func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bo
 			active.Forget(pod)
 		}
 	}
-	l.records.logger(record).Info("Resuming the plan of a former process", "placements", len(left.plan.Placements),
-		"moves", len(left.plan.Moves), "evictions", len(left.plan.Evictions))
+	l.records.logger(record).Info("Resuming the plan of a former process", "steps", len(left.steps))
 	l.execution = active
 	l.plugin.Hold.End()
 	return false
@@ -96,9 +93,9 @@ func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bo
 
 // remainder is what is left of a plan.
 type remainder struct {
-	plan *contract.Plan
+	steps []*packingplan.Step
 	// adopted are the moves whose pod was evicted and whose replacement still waits.
-	adopted []types.UID
+	adopted []*packingplan.Step
 	// starting are the replacements that have not been ready yet.
 	starting []*v1.Pod
 	// terminating says that an evicted pod still takes room.
@@ -106,58 +103,66 @@ type remainder struct {
 }
 
 // remainderOf compares a plan's status with the cluster. The status may be outdated: the process may have ended between
-// an eviction and the write that records it.
-func remainderOf(status *packingplan.Status, now *snapshot.Snapshot) remainder {
-	left := remainder{plan: &contract.Plan{SnapshotId: status.SnapshotID, Optimal: status.Optimal}}
+// an eviction and the write that records it. Of a unit that lacks a pod, nothing is left.
+func remainderOf(status *packingplan.Status, now *snapshot.Snapshot) (left remainder) {
 	waiting, running := waitingByKind(now), runningByPlace(status, now)
-	for _, placement := range status.Placements {
+	for _, placement := range status.Placements() {
 		if pod := now.Pods[types.UID(placement.PodUID)]; pod != nil && pod.Node == "" {
 			waiting.take(pod)
-			left.place(pod, placement.Node)
 		}
 	}
-	for i := range status.Moves {
-		left.move(&status.Moves[i], now, waiting, running)
-	}
-	for i := range status.Evictions {
-		eviction := &status.Evictions[i]
-		pod := now.Pods[types.UID(eviction.PodUID)]
-		if pod != nil && pod.Immovable == snapshot.Terminating {
-			left.terminating = true
-		} else if pod != nil && eviction.State == string(executor.Waiting) {
-			left.plan.Evictions = append(left.plan.Evictions, evictionMessage(eviction))
+	for _, unit := range packingplan.Units(status.Steps) {
+		part, whole := remainder{}, true
+		for _, step := range unit {
+			whole = part.add(step, now, waiting, running) && whole
+		}
+		left.terminating = left.terminating || part.terminating
+		if whole {
+			left.steps, left.adopted = append(left.steps, part.steps...), append(left.adopted, part.adopted...)
+			left.starting = append(left.starting, part.starting...)
 		}
 	}
 	return left
 }
 
-// move updates the state of one move and adds what is left of it.
-func (r *remainder) move(move *packingplan.Move, now *snapshot.Snapshot, waiting waitingPods, running map[site][]*snapshot.Pod) {
-	pod := now.Pods[types.UID(move.PodUID)]
+// add updates the state of one step and adds what is left of it. It reports false if its pod is gone and no other has come.
+func (r *remainder) add(step *packingplan.Step, now *snapshot.Snapshot, waiting waitingPods, running map[site][]*snapshot.Pod) bool {
+	pod := now.Pods[types.UID(step.PodUID)]
+	leaves := pod != nil && pod.Immovable == snapshot.Terminating
 	switch {
-	case move.State == string(executor.NotNeeded):
-		return
-	case move.State == string(executor.Bound):
-		r.await(running[targetOf(move)]...)
-		return
-	case pod == nil:
-		move.State = string(executor.Gone)
-	case pod.Immovable == snapshot.Terminating:
-		move.State = string(executor.Evicted)
+	case step.From == "":
+		if pod != nil && pod.Node == "" {
+			r.steps = append(r.steps, step)
+		}
+		return pod != nil
+	case step.To == "" && leaves:
 		r.terminating = true
-	case move.State == string(executor.Waiting):
-		r.plan.Moves = append(r.plan.Moves, moveMessage(move))
-		return
+		return true
+	case pod != nil && !leaves && step.State == packingplan.Waiting:
+		r.steps = append(r.steps, step)
+		return true
+	case step.To == "" || step.State == packingplan.NotNeeded:
+		return true
 	}
-	target := targetOf(move)
-	if replacement := waiting.first(target.kind); replacement != nil {
-		r.place(replacement, move.ToNode)
-		r.adopted = append(r.adopted, types.UID(move.PodUID))
-		r.await(replacement)
-	} else if there := running[target]; len(there) > 0 {
-		move.State = string(executor.Bound)
-		r.await(there...)
+	there := running[targetOf(step)]
+	switch {
+	case step.State == packingplan.Bound:
+	case leaves:
+		step.State, r.terminating = packingplan.Evicted, true
+	case pod == nil:
+		step.State = packingplan.Gone
 	}
+	if step.State != packingplan.Bound {
+		if replacement := waiting.first(targetOf(step).kind); replacement != nil {
+			r.steps = append(r.steps, &packingplan.Step{Unit: step.Unit, PodUID: string(replacement.Object.UID), To: step.To})
+			r.adopted = append(r.adopted, step)
+			there = []*snapshot.Pod{replacement}
+		} else if len(there) > 0 {
+			step.State = packingplan.Bound
+		}
+	}
+	r.await(there...)
+	return step.State == packingplan.Bound || len(there) > 0
 }
 
 // await keeps those of the pods that are not ready.
@@ -175,15 +180,15 @@ type site struct {
 	node string
 }
 
-func targetOf(move *packingplan.Move) site {
-	return site{snapshot.Kind{Owner: types.UID(move.OwnerUID), Class: move.Class}, move.ToNode}
+func targetOf(step *packingplan.Step) site {
+	return site{snapshot.Kind{Owner: types.UID(step.OwnerUID), Class: step.Class}, step.To}
 }
 
 // runningByPlace are the pods that run, and stay, where the plan's replacements go.
 func runningByPlace(status *packingplan.Status, now *snapshot.Snapshot) map[site][]*snapshot.Pod {
-	running := make(map[site][]*snapshot.Pod, len(status.Moves))
-	for i := range status.Moves {
-		running[targetOf(&status.Moves[i])] = nil
+	running := map[site][]*snapshot.Pod{}
+	for _, move := range status.Moves() {
+		running[targetOf(move)] = nil
 	}
 	for _, pod := range now.Pods {
 		at := site{pod.Kind(), pod.Node}
@@ -192,10 +197,6 @@ func runningByPlace(status *packingplan.Status, now *snapshot.Snapshot) map[site
 		}
 	}
 	return running
-}
-
-func (r *remainder) place(pod *snapshot.Pod, node string) {
-	r.plan.Placements = append(r.plan.Placements, &contract.Placement{PodUid: string(pod.Object.UID), Node: node})
 }
 
 // waitingPods are the waiting pods that no placement or move has claimed yet, by kind and in the order of names.

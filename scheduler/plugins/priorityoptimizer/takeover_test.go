@@ -27,8 +27,8 @@ func TestPlanOfAProcessThatDiedIsResumed(t *testing.T) {
 	if len(c.evictions()) != 1 || c.nodeOf("three") == "" || c.nodesOf("one")[0] != c.nodeOf("two") {
 		t.Errorf("evicted %v; %s", c.evictions(), c.state())
 	}
-	if status.Moves[0].State != "Bound" {
-		t.Errorf("moves %+v", status.Moves)
+	if move := status.Moves()[0]; move.State != "Bound" {
+		t.Errorf("move %+v", move)
 	}
 }
 
@@ -58,7 +58,7 @@ func TestPlanThatNoLongerFitsIsClosed(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			c, most := slowTermination(t), 2*time.Second
-			began, target := c.clock.Now(), c.plansOf()[0].Status.Placements[0].Node
+			began, target := c.clock.Now(), c.plansOf()[0].Status.Placements()[0].To
 			if row.restarts {
 				c.stop()
 				most = 10 * time.Second
@@ -105,16 +105,16 @@ func TestRemainderFindsTheReplacementsThatRun(t *testing.T) {
 	now := &snapshot.Snapshot{Pods: map[types.UID]*snapshot.Pod{"a": pod("serves", "n1", true), "b": pod("starts", "n2", false), "c": leaving}}
 	status := &packingplan.Status{}
 	for _, node := range []string{"n1", "n2", "n3"} {
-		status.Moves = append(status.Moves, packingplan.Move{PodUID: "gone-" + node, OwnerUID: "rs-web", Class: "c",
-			FromNode: "x", ToNode: node, State: "Evicted"})
+		status.Steps = append(status.Steps, &packingplan.Step{PodUID: "gone-" + node, OwnerUID: "rs-web", Class: "c",
+			From: "x", To: node, State: "Evicted"})
 	}
-	status.Moves = append(status.Moves, packingplan.Move{PodUID: "d", OwnerUID: "rs-web", Class: "c", ToNode: "n2", State: "Bound"})
+	status.Steps = append(status.Steps, &packingplan.Step{PodUID: "d", OwnerUID: "rs-web", Class: "c", From: "x", To: "n2", State: "Bound"})
 
 	left := remainderOf(status, now)
 
 	states := ""
-	for _, move := range status.Moves {
-		states += move.State + " "
+	for _, move := range status.Steps {
+		states += string(move.State) + " "
 	}
 	if states != "Bound Bound Gone Bound " {
 		t.Errorf("states %s", states)

@@ -3,6 +3,7 @@ package priorityoptimizer
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -124,8 +125,12 @@ func neverPreempting(err error, message *contract.Plan, asked *snapshot.Snapshot
 		return nil
 	}
 	raised := &objection{}
-	for _, pod := range asked.Waiting(message) {
-		if pod.NeverPreempts() {
+	for _, unit := range packingplan.Units(plan.StepsOf(message)) {
+		pods := asked.Waiting(unit)
+		if !slices.ContainsFunc(pods, (*snapshot.Pod).NeverPreempts) {
+			continue
+		}
+		for _, pod := range pods {
 			raised.add(pod, reasonNeverPreempts, detailNeverPreempts, func(of *snapshot.Snapshot) { of.Drop(pod.Object.UID) })
 		}
 	}

@@ -1,0 +1,124 @@
+package packingplan
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// State is how far a move or an eviction has come.
+type State string
+
+// States of moves and evictions.
+const (
+	// Waiting to be evicted.
+	Waiting State = "Waiting"
+	// Evicted by the API; the pod may still be terminating.
+	Evicted State = "Evicted"
+	// Gone from its node.
+	Gone State = "Gone"
+	// Bound is a move whose replacement has its node.
+	Bound State = "Bound"
+	// NotNeeded is an eviction that is not carried out, since there is room without it, or a move whose pod stays in the
+	// place that was another pod's target.
+	NotNeeded State = "NotNeeded"
+)
+
+// Disrupted says that the pod was taken off its node.
+func (s State) Disrupted() bool { return s == Evicted || s == Gone || s == Bound }
+
+// Step is what a plan does with one pod. A placement gives a waiting pod a node: From is empty. A move evicts a running
+// one and binds its replacement elsewhere. An eviction leaves it unplaced: To is empty. Objects list the three apart.
+type Step struct {
+	// Unit is common to steps that are carried out together or not at all; empty where the pod alone is the unit.
+	Unit     string `json:"unit,omitempty"`
+	Pod      string `json:"pod"`
+	PodUID   string `json:"podUID"`
+	OwnerUID string `json:"ownerUID,omitempty"`
+	Class    string `json:"class,omitempty"`
+	From     string `json:"-"`
+	To       string `json:"-"`
+	State    State  `json:"state,omitempty"`
+}
+
+// UnitName is empty where the pod alone is the unit.
+func (s *Step) UnitName() string { return s.Unit }
+
+// Units groups steps by their units, in the order of the first step of each.
+func Units[S interface{ UnitName() string }](steps []S) (units [][]S) {
+	index := map[string]int{}
+	for _, step := range steps {
+		at, known := index[step.UnitName()]
+		if !known || step.UnitName() == "" {
+			at, units = len(units), append(units, nil)
+			index[step.UnitName()] = at
+		}
+		units[at] = append(units[at], step)
+	}
+	return units
+}
+
+func (s *Status) Placements() []*Step { return s.where(func(one *Step) bool { return one.From == "" }) }
+
+func (s *Status) Moves() []*Step {
+	return s.where(func(one *Step) bool { return one.From != "" && one.To != "" })
+}
+
+func (s *Status) Evictions() []*Step { return s.where(func(one *Step) bool { return one.To == "" }) }
+
+func (s *Status) where(holds func(*Step) bool) []*Step {
+	return slices.DeleteFunc(slices.Clone(s.Steps), func(one *Step) bool { return !holds(one) })
+}
+
+// stored is a status as objects have it.
+type stored struct {
+	withoutSteps
+	Placements []storedStep `json:"placements,omitempty"`
+	Moves      []storedStep `json:"moves,omitempty"`
+	Evictions  []storedStep `json:"evictions,omitempty"`
+}
+
+type withoutSteps Status
+
+type storedStep struct {
+	Step
+	Node     string `json:"node,omitempty"`
+	FromNode string `json:"fromNode,omitempty"`
+	ToNode   string `json:"toNode,omitempty"`
+}
+
+func (s Status) MarshalJSON() ([]byte, error) {
+	written := stored{withoutSteps: withoutSteps(s)}
+	for _, step := range s.Steps {
+		switch {
+		case step.From == "":
+			written.Placements = append(written.Placements, storedStep{Step: *step, Node: step.To})
+		case step.To == "":
+			written.Evictions = append(written.Evictions, storedStep{Step: *step, Node: step.From})
+		default:
+			written.Moves = append(written.Moves, storedStep{Step: *step, FromNode: step.From, ToNode: step.To})
+		}
+	}
+	return json.Marshal(written)
+}
+
+func (s *Status) UnmarshalJSON(text []byte) error {
+	var read stored
+	if err := json.Unmarshal(text, &read); err != nil {
+		return err
+	}
+	*s = Status(read.withoutSteps)
+	add := func(step Step, from, to string) {
+		step.From, step.To = from, to
+		s.Steps = append(s.Steps, &step)
+	}
+	for _, one := range read.Placements {
+		add(one.Step, "", one.Node)
+	}
+	for _, one := range read.Moves {
+		add(one.Step, one.FromNode, one.ToNode)
+	}
+	for _, one := range read.Evictions {
+		add(one.Step, one.Node, "")
+	}
+	return nil
+}
