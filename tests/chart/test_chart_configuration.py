@@ -132,6 +132,4 @@ def test_the_defaults_of_the_score_cache_are_the_plugins_own() -> None:
 
     assert shown["refreshThreshold"] == float(found["RefreshThreshold"])
     assert shown["maxEntries"] == int(found["MaxEntries"])
-    assert "{v1.LabelTopologyZone}" in go
-    assert shown["defaultSpreadTopologyKeys"] == ["topology.kubernetes.io/zone"]
     assert shown["trustedPlugins"] == []

@@ -1,6 +1,8 @@
 package scorecache
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
@@ -9,134 +11,81 @@ import (
 
 // Reasons why a pod gets a full scheduling cycle whatever is cached: what was found for another pod may not hold for it.
 const (
-	// bypassProfile: the profile has a plugin that the cache does not know, or the cache is not its last PreFilter and
-	// first PostFilter plugin.
-	bypassProfile = "profile"
-	// bypassExtender: an extender filters or prioritises the pod, and plugins do not see its results.
-	bypassExtender = "extender"
-	// bypassGroup: the pod is scheduled in a group, on a changed snapshot.
-	bypassGroup = "pod-group"
-	// bypassNominated: a node was freed for the pod by preemption, and is tried first.
-	bypassNominated = "nominated"
-	// bypassRetry: a cached node did not lead to a binding.
-	bypassRetry = "retry"
-	// bypassPlugin: a plugin treats this pod individually: it takes from a reservation, or belongs to a plan that is
-	// being carried out.
-	bypassPlugin = "plugin"
-	// bypassNodeName: the pod names its nodes, and NodeAffinity hands them to the framework as the cache does.
-	bypassNodeName = "node-name"
-	// bypassPodAffinity: where the pod may go depends on where other pods are.
-	bypassPodAffinity = "pod-affinity"
-	// bypassSpread: a hard topology spread constraint. Each pod that is placed changes which zones are allowed.
-	bypassSpread = "topology-spread"
-	// bypassVolumes: claims, and volumes that attach to one node only.
-	bypassVolumes = "volumes"
-	// bypassDevices: resource claims, explicit or by an extended resource.
-	bypassDevices = "devices"
+	bypassProfile     = "profile"         // it has an unknown plugin, or lists the cache in the wrong place
+	bypassExtender    = "extender"        // one filters or prioritises the pod, and plugins do not see its results
+	bypassGroup       = "pod-group"       // the pod is scheduled in a group, on a changed snapshot
+	bypassNominated   = "nominated"       // a node was freed for the pod by preemption, and is tried first
+	bypassRetry       = "retry"           // a cached node did not lead to a binding
+	bypassPlugin      = "plugin"          // one treats this pod individually, as for a reservation or a plan
+	bypassNodeName    = "node-name"       // the pod names its nodes: NodeAffinity passes them on as the cache does
+	bypassPodAffinity = "pod-affinity"    // where the pod may go depends on where other pods are
+	bypassSpread      = "topology-spread" // a hard constraint: each pod that is placed changes which zones are allowed
+	bypassVolumes     = "volumes"         // claims, and volumes that attach to one node only
+	bypassDevices     = "devices"         // resource claims, explicit or by an extended resource
 )
 
-// rule is a reason, and whether it holds for a pod.
-type rule struct {
-	reason string
-	holds  func(p *Plugin, state fwk.CycleState, pod *v1.Pod) bool
-}
-
-// rules are asked in this order, the cheap ones first.
-var rules = []rule{
-	{bypassProfile, func(p *Plugin, _ fwk.CycleState, _ *v1.Pod) bool { return p.profile().unavailable != "" }},
-	{bypassGroup, func(_ *Plugin, state fwk.CycleState, pod *v1.Pod) bool {
-		return pod.Spec.SchedulingGroup != nil || state.IsPodGroupSchedulingCycle()
-	}},
-	{bypassNominated, func(_ *Plugin, _ fwk.CycleState, pod *v1.Pod) bool { return pod.Status.NominatedNodeName != "" }},
-	{bypassPodAffinity, func(_ *Plugin, _ fwk.CycleState, pod *v1.Pod) bool { return hasPodAffinity(pod) }},
-	{bypassNodeName, func(_ *Plugin, _ fwk.CycleState, pod *v1.Pod) bool { return namesNodes(pod) }},
-	{bypassSpread, func(_ *Plugin, _ fwk.CycleState, pod *v1.Pod) bool { return hasHardSpread(pod) }},
-	{bypassVolumes, func(_ *Plugin, _ fwk.CycleState, pod *v1.Pod) bool { return hasVolumes(pod) }},
-	{bypassDevices, func(p *Plugin, _ fwk.CycleState, pod *v1.Pod) bool { return p.hasDevices(pod) }},
-	{bypassPlugin, func(_ *Plugin, state fwk.CycleState, _ *v1.Pod) bool { return cachebypass.RequiredBy(state) != "" }},
-	{bypassExtender, func(p *Plugin, _ fwk.CycleState, pod *v1.Pod) bool { return p.isExtended(pod) }},
-	{bypassRetry, func(p *Plugin, _ fwk.CycleState, pod *v1.Pod) bool {
-		_, served := p.served.Get(pod.UID)
-		return served
-	}},
-}
-
-// bypass is the first reason that holds, empty if none does.
+// bypass is the first reason that holds, empty if none does. The cheap ones come first.
 func (p *Plugin) bypass(state fwk.CycleState, pod *v1.Pod) string {
-	for _, rule := range rules {
-		if rule.holds(p, state, pod) {
-			return rule.reason
-		}
+	affinity := pod.Spec.Affinity
+	if affinity == nil {
+		affinity = &v1.Affinity{}
+	}
+	switch {
+	case p.profile().unavailable != "":
+		return bypassProfile
+	case pod.Spec.SchedulingGroup != nil || state.IsPodGroupSchedulingCycle():
+		return bypassGroup
+	case pod.Status.NominatedNodeName != "":
+		return bypassNominated
+	case affinity.PodAffinity != nil || affinity.PodAntiAffinity != nil:
+		return bypassPodAffinity
+	case pod.Spec.NodeName != "" || namesNodes(affinity.NodeAffinity):
+		return bypassNodeName
+	case slices.ContainsFunc(pod.Spec.TopologySpreadConstraints, isHard):
+		return bypassSpread
+	case slices.ContainsFunc(pod.Spec.Volumes, isElsewhere):
+		return bypassVolumes
+	case len(pod.Spec.ResourceClaims) > 0 || slices.ContainsFunc(pod.Spec.InitContainers, p.asksForDevices) ||
+		slices.ContainsFunc(pod.Spec.Containers, p.asksForDevices):
+		return bypassDevices
+	case cachebypass.RequiredBy(state) != "":
+		return bypassPlugin
+	case slices.ContainsFunc(p.handle.Extenders(), func(extender fwk.Extender) bool {
+		return (extender.IsFilter() || extender.IsPrioritizer()) && extender.IsInterested(pod)
+	}):
+		return bypassExtender
+	}
+	if _, served := p.served.Get(pod.UID); served {
+		return bypassRetry
 	}
 	return ""
 }
 
-func hasPodAffinity(pod *v1.Pod) bool {
-	affinity := pod.Spec.Affinity
-	return affinity != nil && (affinity.PodAffinity != nil || affinity.PodAntiAffinity != nil)
-}
-
-func namesNodes(pod *v1.Pod) bool {
-	if pod.Spec.NodeName != "" {
-		return true
-	}
-	affinity := pod.Spec.Affinity
-	if affinity == nil || affinity.NodeAffinity == nil ||
-		affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+func namesNodes(affinity *v1.NodeAffinity) bool {
+	if affinity == nil || affinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return false
 	}
-	for _, term := range affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
-		if len(term.MatchFields) > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(affinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms,
+		func(term v1.NodeSelectorTerm) bool { return len(term.MatchFields) > 0 })
 }
 
-func hasHardSpread(pod *v1.Pod) bool {
-	for i := range pod.Spec.TopologySpreadConstraints {
-		if pod.Spec.TopologySpreadConstraints[i].WhenUnsatisfiable != v1.ScheduleAnyway {
-			return true
-		}
-	}
-	return false
+func isHard(constraint v1.TopologySpreadConstraint) bool {
+	return constraint.WhenUnsatisfiable != v1.ScheduleAnyway
 }
 
-// hasVolumes is false for volumes that every node can make by itself.
-func hasVolumes(pod *v1.Pod) bool {
-	for i := range pod.Spec.Volumes {
-		volume := &pod.Spec.Volumes[i].VolumeSource
-		if volume.ConfigMap == nil && volume.Secret == nil && volume.EmptyDir == nil &&
-			volume.DownwardAPI == nil && volume.Projected == nil && volume.HostPath == nil {
-			return true
-		}
-	}
-	return false
+// isElsewhere is false for volumes that every node can make by itself.
+func isElsewhere(volume v1.Volume) bool {
+	return volume.ConfigMap == nil && volume.Secret == nil && volume.EmptyDir == nil &&
+		volume.DownwardAPI == nil && volume.Projected == nil && volume.HostPath == nil
 }
 
-func (p *Plugin) hasDevices(pod *v1.Pod) bool {
-	if len(pod.Spec.ResourceClaims) > 0 {
-		return true
-	}
+func (p *Plugin) asksForDevices(container v1.Container) bool {
 	manager := p.handle.SharedDRAManager()
 	if manager == nil {
 		return false
 	}
-	for _, containers := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for i := range containers {
-			for name := range containers[i].Resources.Requests {
-				if manager.DeviceClassResolver().GetDeviceClass(name) != nil {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
-func (p *Plugin) isExtended(pod *v1.Pod) bool {
-	for _, extender := range p.handle.Extenders() {
-		if (extender.IsFilter() || extender.IsPrioritizer()) && extender.IsInterested(pod) {
+	for name := range container.Resources.Requests {
+		if manager.DeviceClassResolver().GetDeviceClass(name) != nil {
 			return true
 		}
 	}

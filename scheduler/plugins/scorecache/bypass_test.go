@@ -146,8 +146,7 @@ func unknown(text string) runtime.Object { return &runtime.Unknown{Raw: []byte(t
 func TestArgumentsHaveTheDefaultsOfThePaper(t *testing.T) {
 	for _, object := range []runtime.Object{nil, unknown("{}")} {
 		args := testobjects.Value(DecodeArgs(object))(t)
-		if args.RefreshThreshold != 0.5 || args.MaxEntries != DefaultMaxEntries ||
-			args.DefaultSpreadTopologyKeys[0] != "topology.kubernetes.io/zone" {
+		if args.RefreshThreshold != 0.5 || args.MaxEntries != DefaultMaxEntries {
 			t.Errorf("unexpected defaults: %+v", args)
 		}
 	}
@@ -155,14 +154,11 @@ func TestArgumentsHaveTheDefaultsOfThePaper(t *testing.T) {
 
 // TestErrorsOfArgumentsAreReportedTogether: who repairs a configuration wants to do it once.
 func TestErrorsOfArgumentsAreReportedTogether(t *testing.T) {
-	_, err := DecodeArgs(unknown(`{"kind":"ScoreCacheArgs","refreshThreshold":0,"maxEntries":0,"colour":"red",` +
-		`"defaultSpreadTopologyKeys":["a b"],"trustedPlugins":[""]}`))
+	_, err := DecodeArgs(unknown(`{"kind":"ScoreCacheArgs","refreshThreshold":0,"maxEntries":0,"colour":"red","trustedPlugins":[""]}`))
 	if err == nil {
 		t.Fatal("want an error")
 	}
-	for _, want := range []string{
-		"ScoreCache", "refreshThreshold", "maxEntries", "colour", "defaultSpreadTopologyKeys[0]", "trustedPlugins[0]",
-	} {
+	for _, want := range []string{"ScoreCache", "refreshThreshold", "maxEntries", "colour", "trustedPlugins[0]"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error should name %s: %v", want, err)
 		}
@@ -174,7 +170,7 @@ func TestLimitsOfArgumentsAreIncluded(t *testing.T) {
 	for text, valid := range map[string]bool{
 		`{"refreshThreshold":1}`: true, `{"refreshThreshold":1.01}`: false, `{"refreshThreshold":-0.1}`: false,
 		`{"maxEntries":1}`: true, `{"maxEntries":10000}`: true, `{"maxEntries":10001}`: false,
-		`{"defaultSpreadTopologyKeys":[]}`: true, `{"kind":"OtherArgs"}`: false,
+		`{"kind":"OtherArgs"}`: false,
 	} {
 		if _, err := DecodeArgs(unknown(text)); (err == nil) != valid {
 			t.Errorf("%s: valid should be %t, got %v", text, valid, err)

@@ -2,7 +2,7 @@ package scorecache
 
 import (
 	"maps"
-	"slices"
+	"math"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -16,21 +16,17 @@ var absolute = sets.New(names.NodeResourcesFit, names.NodeResourcesBalancedAlloc
 // and the highest raw score to fixed values. As long as some node has each of the two, and none lies beyond, a node that
 // is scored together with two such nodes gets the same score as among all nodes.
 type frame struct {
-	scales     []scale
+	// low and high are the lowest and the highest score by each plugin, without limit by one that scores absolutely.
+	low, high  []int64
 	references []referenceNode
+	// extremes are those of all plugins together.
+	extremes extremes
 }
 
-// scale is one plugin's part of a frame.
-type scale struct {
-	plugin    string
-	low, high int64
-	// atLow and atHigh count the feasible nodes with these scores.
-	atLow, atHigh int
-	// scores are those of the feasible nodes, by number; absent for others.
-	scores []int64
-}
+// extremes are the lowest and the highest scores that a node has, two bits for each plugin.
+type extremes uint64
 
-const absent = fwk.MinScore - 1
+const maxScorers = 32
 
 // referenceNode is a node with an extreme score, as it was, with the total that it got.
 type referenceNode struct {
@@ -38,21 +34,31 @@ type referenceNode struct {
 	total int64
 }
 
-// newFrame makes the frame of the feasible nodes' scores. nodes is how many nodes there are, at the numbers of the
-// feasible ones.
-func newFrame(nodes int, at []int32, infos []fwk.NodeInfo, scores []fwk.NodePluginScores) *frame {
-	f := &frame{}
-	extremes := sets.New[int]()
-	for i, plugin := range scores[0].Scores {
+// newFrame makes the frame of the feasible nodes' scores.
+func newFrame(nodes []fwk.NodeInfo, scores []fwk.NodePluginScores) frame {
+	var f frame
+	extreme := sets.New[int]()
+	for column, plugin := range scores[0].Scores {
 		if absolute.Has(plugin.Name) {
+			f.low, f.high = append(f.low, math.MinInt64), append(f.high, math.MaxInt64)
 			continue
 		}
-		s, lowest, highest := newScale(plugin.Name, nodes, i, at, scores)
-		f.scales = append(f.scales, s)
-		extremes.Insert(lowest, highest)
+		score := func(i int) int64 { return scores[i].Scores[column].Score }
+		lowest, highest := 0, 0
+		for i := range scores {
+			if score(i) < score(lowest) {
+				lowest = i
+			}
+			if score(i) > score(highest) {
+				highest = i
+			}
+		}
+		f.low, f.high = append(f.low, score(lowest)), append(f.high, score(highest))
+		f.extremes |= 3 << (2 * column)
+		extreme.Insert(lowest, highest)
 	}
-	for _, i := range slices.Sorted(slices.Values(extremes.UnsortedList())) {
-		f.references = append(f.references, referenceNode{copyOf(infos[i]), scores[i].TotalScore})
+	for i := range extreme {
+		f.references = append(f.references, referenceNode{copyOf(nodes[i]), scores[i].TotalScore})
 	}
 	return f
 }
@@ -65,77 +71,19 @@ func copyOf(node fwk.NodeInfo) fwk.NodeInfo {
 	return copied
 }
 
-func newScale(plugin string, nodes, column int, at []int32, scores []fwk.NodePluginScores) (s scale, lowest, highest int) {
-	s = scale{plugin: plugin, scores: make([]int64, nodes)}
-	for i := range s.scores {
-		s.scores[i] = absent
-	}
-	for i := range scores {
-		value := scores[i].Scores[column].Score
-		s.scores[at[i]] = value
-		if value < scores[lowest].Scores[column].Score {
-			lowest = i
-		}
-		if value > scores[highest].Scores[column].Score {
-			highest = i
-		}
-	}
-	s.low, s.high = scores[lowest].Scores[column].Score, scores[highest].Scores[column].Score
-	for i := range scores {
-		s.count(scores[i].Scores[column].Score, 1)
-	}
-	return s, lowest, highest
-}
-
-func (s *scale) count(value int64, change int) {
-	if value == s.low {
-		s.atLow += change
-	}
-	if value == s.high {
-		s.atHigh += change
-	}
-}
-
-func (s *scale) replace(at int32, value int64) {
-	if before := s.scores[at]; before != absent {
-		s.count(before, -1)
-	}
-	if value != absent {
-		s.count(value, 1)
-	}
-	s.scores[at] = value
-}
-
-// leave removes the scores of a node.
-func (f *frame) leave(at int32) {
-	for i := range f.scales {
-		f.scales[i].replace(at, absent)
-	}
-}
-
-// take enters new scores of a node. It reports false if one lies outside the frame.
-func (f *frame) take(at int32, scores []fwk.PluginScore) bool {
-	next := 0
-	for _, score := range scores {
-		if absolute.Has(score.Name) {
-			continue
-		}
-		s := &f.scales[next]
-		next++
-		if score.Score < s.low || score.Score > s.high {
-			return false
-		}
-		s.replace(at, score.Score)
-	}
-	return true
-}
-
-// holds says whether some node still has each extreme, which the frame depends on.
-func (f *frame) holds() bool {
-	for i := range f.scales {
-		if f.scales[i].atLow == 0 || f.scales[i].atHigh == 0 {
-			return false
+// place finds which extremes a node's scores are, and whether all lie inside.
+func (f *frame) place(scores []fwk.PluginScore) (at extremes, inside bool) {
+	for column, score := range scores {
+		switch {
+		case score.Score < f.low[column] || score.Score > f.high[column]:
+			return 0, false
+		case f.low[column] == f.high[column]:
+			at |= 3 << (2 * column)
+		case score.Score == f.low[column]:
+			at |= 1 << (2 * column)
+		case score.Score == f.high[column]:
+			at |= 2 << (2 * column)
 		}
 	}
-	return true
+	return at, true
 }

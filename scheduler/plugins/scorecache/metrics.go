@@ -14,49 +14,29 @@ const (
 
 // Reasons why a pod that could use the cache got a full scheduling cycle.
 const (
-	// missUnknown: no pod of the key has had a full scheduling cycle yet.
-	missUnknown = "unknown"
-	// missBudget: the key has not earned a ranking yet.
-	missBudget = "budget"
-	// missSpread: a hard default constraint of topology spread applies to the pod.
-	missSpread = "topology-spread"
-	// missInfeasible: no node passes the filters.
-	missInfeasible = "infeasible"
-	// missRefused: no candidate passed the filters.
-	missRefused = "refused"
-	// missPodAffinity: pods elsewhere attract or repel the pod.
-	missPodAffinity = "pod-affinity"
-	// missTopologies: the pod is spread over too many topologies, over some that not every node has, or over others
-	// than the arguments say.
-	missTopologies = "topologies"
-	// missFailed: a plugin failed. The full cycle reports it.
-	missFailed = "failed"
+	missUnknown     = "unknown"         // no pod of the key has had a full scheduling cycle yet
+	missBudget      = "budget"          // the key has not earned a ranking yet
+	missSpread      = "topology-spread" // a hard default constraint of topology spread applies to the pod
+	missInfeasible  = "infeasible"      // no node passes the filters
+	missRefused     = "refused"         // no candidate passed the filters
+	missPodAffinity = "pod-affinity"    // pods elsewhere attract or repel the pod
+	missTopologies  = "topologies"      // the pod is spread over too many topologies, or over some that not every node has
+	missFailed      = "failed"          // a plugin failed; the full cycle reports it
 )
 
 // Causes for which a ranking was made, and the previous one dropped.
 const (
-	// causeFirst: the key had none.
-	causeFirst = "first"
-	// causeConsumed: more than tau of it was used up.
-	causeConsumed = "consumed"
-	// causeExhausted: no node was left in it.
-	causeExhausted = "exhausted"
-	// causeNodes: a node came or went.
-	causeNodes = "nodes"
-	// causeProperties: a node's labels, taints, allocatable or cordon changed.
-	causeProperties = "node-properties"
-	// causeAffinity: a pod with inter-pod affinity came or went.
-	causeAffinity = "pod-affinity"
-	// causeFrame: scores could no longer be compared with those of the ranking.
-	causeFrame = "frame"
-	// causeFeasible: the feasible nodes are not those of the ranking, whose scores depend on them as a set.
-	causeFeasible = "feasible-set"
-	// causeSpread: score and spread preferred different nodes.
-	causeSpread = "topology-spread"
-	// causeRefused: candidates were refused one after the other, or one by the framework.
-	causeRefused = "refused"
-	// causeLag: too many nodes had changed since it was last used.
-	causeLag = "lag"
+	causeFirst      = "first"           // the key had none
+	causeConsumed   = "consumed"        // more than tau of it was used up
+	causeExhausted  = "exhausted"       // no node was left in it
+	causeNodes      = "nodes"           // a node came or went
+	causeProperties = "node-properties" // a node's labels, taints, allocatable or cordon changed
+	causeAffinity   = "pod-affinity"    // a pod with inter-pod affinity came or went
+	causeFrame      = "frame"           // scores could no longer be compared with those of the ranking
+	causeFeasible   = "feasible-set"    // the feasible nodes are not those of the ranking, on which its scores depend
+	causeSpread     = "topology-spread" // score and spread preferred different nodes
+	causeRefused    = "refused"         // candidates were refused one after the other, or one by the framework
+	causeFailed     = "failed"          // a plugin failed
 )
 
 var (

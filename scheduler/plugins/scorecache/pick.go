@@ -3,6 +3,7 @@ package scorecache
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -10,8 +11,39 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
+	"github.com/stowage/stowage/scheduler/plugins/lexicographicorder"
 	"github.com/stowage/stowage/scheduler/plugins/scorecache/podkey"
 )
+
+// cycle is one scheduling cycle.
+type cycle struct {
+	ctx context.Context
+	// state is that of the cycle, in which filters can run before PreFilter has ended: the framework records only then
+	// which plugins do not apply to the pod, so those of an earlier pod of its key are used.
+	state cycleState
+	pod   *v1.Pod
+	nodes []fwk.NodeInfo
+}
+
+// cycleState is the state of a cycle with other plugins to skip.
+type cycleState struct {
+	fwk.CycleState
+	skipFilters, skipScores sets.Set[string]
+}
+
+// GetSkipFilterPlugins lists the filter plugins that do not apply.
+func (s cycleState) GetSkipFilterPlugins() sets.Set[string] { return s.skipFilters }
+
+// GetSkipScorePlugins lists the plugins that do not score the pod.
+func (s cycleState) GetSkipScorePlugins() sets.Set[string] { return s.skipScores }
+
+// ShouldRecordPluginMetrics is false: the framework filters the chosen node itself, and records that.
+func (cycleState) ShouldRecordPluginMetrics() bool { return false }
+
+// Clone keeps the lists of plugins to skip.
+func (s cycleState) Clone() fwk.CycleState {
+	return cycleState{s.CycleState.Clone(), s.skipFilters, s.skipScores}
+}
 
 // pick is the paper's Algorithm 1. It returns the node of a pod, and whether a ranking had to be made for it; without a
 // node, the reason.
@@ -23,17 +55,38 @@ func (p *Plugin) pick(ctx context.Context, state fwk.CycleState, pod *v1.Pod, no
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.changes.update(nodes)
-	e := p.entries.of(podkey.Of(pod, cluster))
-	data := &cycleData{entry: e, epochs: p.changes.epochs}
-	state.Write(stateKey, data)
-	c := &cycle{ctx: ctx, state: state, pod: pod, nodes: nodes, siblings: cluster.Siblings}
-	if node, made, miss = p.serve(c, e); miss != "" {
-		e.budget.earn()
-		return "", false, miss
+	e := p.entry(podkey.Of(pod, cluster))
+	state.Write(stateKey, e)
+	c := &cycle{ctx, cycleState{CycleState: state, skipFilters: e.skip}, pod, nodes}
+	if node, made, miss = p.serve(c, e); miss == "" {
+		e.budget.served++
 	}
-	e.budget.serve()
-	data.served = true
-	return node, made, ""
+	e.budget.earned++
+	return node, made, miss
+}
+
+// entry is what is known of a key.
+func (p *Plugin) entry(key podkey.Key) *entry {
+	if found, kept := p.entries.Get(key); kept {
+		return found.(*entry)
+	}
+	made := &entry{ended: causeFirst}
+	p.entries.Add(key, made)
+	entriesGauge.Set(float64(p.entries.Len()))
+	return made
+}
+
+// clusterContext looks up what else in the cluster the pod's key depends on.
+func (p *Plugin) clusterContext(pod *v1.Pod) (cluster podkey.ClusterContext, miss string) {
+	affine, err := p.handle.SnapshotSharedLister().NodeInfos().HavePodsWithAffinityList()
+	if err != nil {
+		return podkey.ClusterContext{}, missFailed
+	}
+	features, err := p.features.Of(pod)
+	if err != nil {
+		return podkey.ClusterContext{}, missFailed
+	}
+	return podkey.ClusterContext{Affinity: len(affine) > 0, Siblings: p.owners.Selector(pod), Features: features}, ""
 }
 
 // serve takes a node from the key's ranking, and makes a ranking if there is none that can be used.
@@ -49,8 +102,9 @@ func (p *Plugin) serve(c *cycle, e *entry) (node string, made bool, miss string)
 	if p.profile().spreads && !e.skip.Has(names.PodTopologySpread) {
 		return "", false, missSpread
 	}
-	if e.ranking != nil {
-		node, cause := p.use(c, e)
+	previous := e.ranking
+	if previous != nil {
+		node, cause := p.use(c, previous)
 		if cause == "" {
 			return node, false, ""
 		}
@@ -59,28 +113,31 @@ func (p *Plugin) serve(c *cycle, e *entry) (node string, made bool, miss string)
 	if !e.budget.affords(p.price(len(c.nodes))) {
 		return "", false, missBudget
 	}
-	if miss := p.remake(c, e); miss != "" {
+	if miss := p.remake(c, e, previous); miss != "" {
 		return "", false, miss
 	}
-	if node, cause := p.choose(c, e.ranking, e.skip); cause == "" {
+	if node, cause := p.choose(c, e.ranking); cause == "" {
 		return node, true, ""
 	}
 	return "", false, missRefused
 }
 
 // use takes the best node of a ranking that is not stale.
-func (p *Plugin) use(c *cycle, e *entry) (node, cause string) {
-	r := e.ranking
+func (p *Plugin) use(c *cycle, r *ranking) (node, cause string) {
 	if cause := r.epochs.difference(p.changes.epochs); cause != "" {
 		return "", cause
 	}
-	if cause := p.refresh(c, r, e.skip); cause != "" {
+	changed, cause := p.filter(c, r)
+	if cause == "" && len(changed) > 0 {
+		cause = p.rescore(c, r, changed)
+	}
+	if cause == "" && r.usedUp() > p.args.RefreshThreshold {
+		cause = causeConsumed
+	}
+	if cause != "" {
 		return "", cause
 	}
-	if r.usedUp() > p.args.RefreshThreshold {
-		return "", causeConsumed
-	}
-	return p.choose(c, r, e.skip)
+	return p.choose(c, r)
 }
 
 // retire drops the ranking.
@@ -89,15 +146,14 @@ func (p *Plugin) retire(e *entry, cause string) {
 		return
 	}
 	e.budget.settle(p.price(len(e.ranking.nodes)))
-	e.last = past{cause: cause, feasible: e.ranking.feasible, nextChange: e.ranking.nextChange}
-	e.ranking = nil
+	e.ranking, e.ended = nil, cause
 	retiredTotal.WithLabelValues(cause).Inc()
 }
 
-// remake makes a ranking, or returns why it cannot.
-func (p *Plugin) remake(c *cycle, e *entry) (miss string) {
+// remake makes a ranking, or returns why it cannot. The previous one, if any, has just been dropped.
+func (p *Plugin) remake(c *cycle, e *entry, previous *ranking) (miss string) {
 	e.budget.spend()
-	r, miss := p.capture(c, e.skip)
+	r, miss := p.capture(c)
 	if miss != "" {
 		e.budget.backOff()
 		if miss == missPodAffinity || miss == missTopologies {
@@ -105,106 +161,151 @@ func (p *Plugin) remake(c *cycle, e *entry) (miss string) {
 		}
 		return miss
 	}
-	if e.last.upToDate(r) && e.last.feasible != r.feasible {
+	if previous != nil && e.ended == causeConsumed && !r.hasSameFeasible(previous) {
 		mismatchesTotal.Inc()
 		e.budget.backOff()
 		klog.FromContext(c.ctx).V(4).Info("The feasible nodes are not those that the ranking knew", "pod", klog.KObj(c.pod))
 	}
-	refreshesTotal.WithLabelValues(e.last.causeOfNext()).Inc()
+	refreshesTotal.WithLabelValues(e.ended).Inc()
 	e.ranking = r
 	return ""
 }
 
 func (p *Plugin) price(nodes int) int { return priceOf(nodes, p.profile().percentage) }
 
-// clusterContext looks up what else in the cluster the pod's key depends on.
-func (p *Plugin) clusterContext(pod *v1.Pod) (cluster podkey.ClusterContext, miss string) {
-	affine, err := p.handle.SnapshotSharedLister().NodeInfos().HavePodsWithAffinityList()
-	if err != nil {
-		return podkey.ClusterContext{}, missFailed
+// capture filters and scores all nodes with the profile's plugins, as the framework does with some of them. Without a
+// ranking it returns the reason.
+func (p *Plugin) capture(c *cycle) (*ranking, string) {
+	r := &ranking{epochs: p.changes.epochs, infos: c.nodes, nodes: make([]rankedNode, len(c.nodes)), groups: 1,
+		byName: p.profile().byName}
+	for at := range r.nodes {
+		r.nodes[at].generation = outdated
 	}
-	features, err := p.features.Of(pod)
-	if err != nil {
-		return podkey.ClusterContext{}, missFailed
+	feasible, cause := p.filter(c, r)
+	switch {
+	case cause != "":
+		return nil, missFailed
+	case len(feasible) == 0:
+		return nil, missInfeasible
 	}
-	return podkey.ClusterContext{Affinity: len(affine) > 0, Siblings: p.owners.Selector(pod), Features: features}, ""
+	infos := r.infosAt(feasible)
+	state := c.state.CycleState.Clone()
+	state.Delete(stateKey)
+	if !p.handle.RunPreScorePlugins(c.ctx, state, c.pod, infos).IsSuccess() {
+		return nil, missFailed
+	}
+	// The plugin that breaks ties is skipped: it would score all nodes of this cycle again, in every later one.
+	r.scoring = cycleState{state, nil, state.GetSkipScorePlugins().Union(sets.New(lexicographicorder.Name))}
+	scores, status := p.handle.RunScorePlugins(c.ctx, r.scoring, c.pod, infos)
+	switch {
+	case !status.IsSuccess():
+		return nil, missFailed
+	case scoredBy(names.InterPodAffinity, scores[0]):
+		return nil, missPodAffinity
+	case scoredBy(names.PodTopologySpread, scores[0]) && !r.divide(c.pod):
+		return nil, missTopologies
+	}
+	r.frame, r.initial = newFrame(infos, scores), len(feasible)
+	for i, at := range feasible {
+		r.score(at, scores[i])
+		r.nodes[at].unused = true
+	}
+	return r, ""
+}
+
+// filter filters the nodes that have changed since it last did, and returns those that pass; or the cause if the ranking
+// can no longer be used. PodTopologySpread counted no pods of a zone without a feasible node, and panics if it has to
+// score a node there.
+func (p *Plugin) filter(c *cycle, r *ranking) (feasible []int32, cause string) {
+	var changed []int32
+	for at := range r.nodes {
+		if r.nodes[at].generation != p.changes.seen[at].generation {
+			changed = append(changed, int32(at))
+		}
+	}
+	passed, nominated := make([]bool, len(changed)), make([]bool, len(changed))
+	var failed atomic.Bool
+	p.handle.Parallelizer().Until(c.ctx, len(changed), func(i int) {
+		info := c.nodes[changed[i]]
+		// Read first: if a nomination ends meanwhile, the node is filtered once more, and no node is forgotten.
+		nominated[i] = len(p.handle.NominatedPodsForNode(info.Node().Name)) > 0
+		status := p.handle.RunFilterPluginsWithNominatedPods(c.ctx, c.state, c.pod, info)
+		if passed[i] = status.IsSuccess(); !passed[i] && !status.IsRejected() {
+			failed.Store(true)
+		}
+	}, Name)
+	if failed.Load() || c.ctx.Err() != nil {
+		return nil, causeFailed
+	}
+	for i, at := range changed {
+		node := &r.nodes[at]
+		if node.unused {
+			node.unused = false
+			r.popped++
+		}
+		for axis := range r.spread {
+			r.spread[axis].recount(c.pod, at, c.nodes[at])
+		}
+		if len(r.spread) > 0 && passed[i] != node.feasible {
+			cause = causeFeasible
+		}
+		node.feasible, node.generation = passed[i], p.changes.seen[at].generation
+		if passed[i] {
+			feasible = append(feasible, at)
+		} else if nominated[i] {
+			node.generation = outdated
+		}
+	}
+	return feasible, cause
+}
+
+// rescore scores nodes again, together with the reference nodes. It returns the cause if the ranking can no longer be used.
+func (p *Plugin) rescore(c *cycle, r *ranking, changed []int32) string {
+	infos := r.infosAt(changed)
+	for _, reference := range r.frame.references {
+		infos = append(infos, reference.node)
+	}
+	scores, status := p.handle.RunScorePlugins(c.ctx, r.scoring, c.pod, infos)
+	if !status.IsSuccess() {
+		return causeFailed
+	}
+	for i, reference := range r.frame.references {
+		if scores[len(changed)+i].TotalScore != reference.total {
+			return causeFrame
+		}
+	}
+	for i, at := range changed {
+		if !r.score(at, scores[i]) {
+			return causeFrame
+		}
+	}
+	return ""
+}
+
+func scoredBy(plugin string, scores fwk.NodePluginScores) bool {
+	return slices.ContainsFunc(scores.Scores, func(score fwk.PluginScore) bool { return score.Name == plugin })
 }
 
 // maxRefusals is how many candidates may fail the filters before the pod gets a full scheduling cycle.
 const maxRefusals = 8
 
 // choose returns the best node that passes the filters. Without one it returns why the ranking can no longer be used.
-func (p *Plugin) choose(c *cycle, r *ranking, skip sets.Set[string]) (node, cause string) {
+func (p *Plugin) choose(c *cycle, r *ranking) (node, cause string) {
 	for range maxRefusals {
 		best, cause := r.best()
 		if cause != "" {
 			return "", cause
 		}
-		name := c.nodes[best.at].Node().Name
-		if p.fits(c, skip, c.nodes[best.at]) {
-			return name, ""
+		info := c.nodes[best]
+		if p.handle.RunFilterPluginsWithNominatedPods(c.ctx, c.state, c.pod, info).IsSuccess() {
+			return info.Node().Name, ""
 		}
-		// The node has not changed: it is refused because of a pod that is nominated to it.
-		r.leave(best.at, name)
-		r.nominated = append(r.nominated, best.at)
-		if cause := r.incomparable(nil); cause != "" {
-			return "", cause
+		// The node has not changed: it is a nominated pod that takes the room.
+		node := &r.nodes[best]
+		node.feasible, node.unused, node.generation = false, false, outdated
+		if len(r.spread) > 0 {
+			return "", causeFeasible
 		}
 	}
 	return "", causeRefused
-}
-
-// best is a candidate that beats all others. There is none where only the plugins themselves can weigh score against
-// spread.
-func (r *ranking) best() (candidate, string) {
-	heads := r.heads()
-	for _, head := range heads {
-		if r.beatsAll(head, heads) {
-			return head, ""
-		}
-	}
-	if len(heads) == 0 {
-		return candidate{}, causeExhausted
-	}
-	return candidate{}, causeSpread
-}
-
-// heads are the best nodes of the groups, those with the fewest pods in their topologies first.
-func (r *ranking) heads() []candidate {
-	heads := make([]candidate, 0, len(r.groups))
-	for i := range r.groups {
-		if head, found := r.head(i); found {
-			heads = append(heads, head)
-		}
-	}
-	if r.spread == nil {
-		return heads
-	}
-	slices.SortFunc(heads, func(a, b candidate) int {
-		if more := r.spread.podCount(a.at) - r.spread.podCount(b.at); more != 0 {
-			return more
-		}
-		return a.tieBreak.compare(b.tieBreak)
-	})
-	return heads
-}
-
-func (r *ranking) beatsAll(one candidate, others []candidate) bool {
-	for _, other := range others {
-		if other.at != one.at && !r.beats(one, other) {
-			return false
-		}
-	}
-	return true
-}
-
-// beats says whether the first candidate may be chosen before the other. It may if its score without spread is no lower
-// and its topologies have no more pods: then its total is no lower. The more pods a topology has, the lower its nodes
-// score, all by the same amount; so it also may if its total was no lower when the ranking was made and its topologies
-// have gained no more pods since. The second rule is not exact: PodTopologySpread divides by the highest count of the
-// moment, so the weight of spread against the other scores drifts with the counts until the next refresh. The package
-// description says what is guaranteed, and tests check it.
-func (r *ranking) beats(one, other candidate) bool {
-	return one.total >= other.total && r.spread.gainedNoMorePods(one.group, other.group) ||
-		one.withoutSpread >= other.withoutSpread && r.spread.hasNoMorePods(one.at, other.at)
 }

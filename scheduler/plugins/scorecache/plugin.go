@@ -1,66 +1,61 @@
-// Package scorecache is a PreFilter plugin that places equal pods by a ranking of the nodes that was made for the
-// first of them, instead of filtering and scoring the nodes again for each.
+// Package scorecache is a PreFilter plugin that places equal pods by a ranking of the nodes that was made for the first
+// of them, instead of filtering and scoring the nodes again for each.
 //
-// It is the mechanism of Zhou, Mondal, Cheng and Kabir, "On Optimized Scheduling Scheme for Rapid Pod
-// Autoscaling in Kubernetes", Applied Sciences 16(5), 2481, 2026, section 4.2 and Algorithm 1, on an
-// unmodified scheduling framework. The paper's words, and where they are here:
+// It is the mechanism of Zhou, Mondal, Cheng and Kabir, "On Optimized Scheduling Scheme for Rapid Pod Autoscaling in
+// Kubernetes", Applied Sciences 16(5), 2481, 2026, section 4.2 and Algorithm 1, on an unmodified scheduling framework.
+// The paper's words, and where they are here:
 //
 //   - ScoreKey (4.2.1): podkey.Key, a digest of all fields of a pod that the scheduler reads, in a fixed order.
-//   - E_k = (feasibleHash, L, initialN, popped): ranking, one for each Key, made with the profile's own Filter
-//     and Score plugins over all nodes.
-//   - pop and advance: a node that was assigned leaves the ranking, and the next one becomes the best.
+//   - E_k = (feasibleHash, L, initialN, popped): ranking, one for each Key, made with the profile's own Filter and Score
+//     plugins over all nodes.
+//   - pop and advance: a node that was assigned is scored again, and the next one becomes the best.
 //   - refresh past tau: a ranking is remade once more than refreshThreshold of it is used up.
 //   - MaxEntries: the least recently used key is dropped first.
 //   - in-flight guard: look-up and remaking are under one lock. (Scheduling cycles are serial anyway.)
 //
 // # How it acts
 //
-// The plugin must be the last PreFilter plugin, so that all others have prepared the cycle. On a hit it takes the
-// best node of the ranking, runs the profile's real Filter plugins on that node in this cycle's snapshot, and
-// restricts the framework to that node. The framework then filters the node itself, as always. If no candidate
-// passes, the plugin does nothing and the cycle covers all nodes. It must also be the first PostFilter plugin: if
-// the framework refuses the node after all, the pod is tried again on all nodes before another plugin makes room
-// for it on that one, and what is known of its key is discarded.
+// The plugin must be the last PreFilter plugin, so that all others have prepared the cycle. On a hit it takes the best
+// node of the ranking, runs the profile's real Filter plugins on that node in this cycle's snapshot, and restricts the
+// framework to that node. The framework then filters the node itself, as always. If no candidate passes, the plugin does
+// nothing and the cycle covers all nodes. It must also be the first PostFilter plugin: if the framework refuses the node
+// after all, the pod is tried again on all nodes before another plugin makes room for it on that one, and what is known
+// of its key is discarded.
 //
 // # What differs from the paper
 //
-//   - The paper filters all nodes for each pod and saves the scoring only. Here the filters are saved too: the
-//     snapshot numbers the changes of each node, and a node that changed since the ranking was last used, for
-//     whatever reason (a pod of this or another key was assumed, bound, deleted or resized there, or the node
-//     itself changed), is filtered and scored again before the next choice. So the feasible set is always current,
-//     and feasibleHash is its running fingerprint. At each refresh the fingerprint is compared with the set just
-//     found. A difference means that something changed the feasibility of an unchanged node: it is counted, and
-//     makes the key wait longer for its next ranking. A ranking whose scores depend on the feasible nodes as a set,
-//     as those of soft topology spread do, is dropped as soon as the fingerprint changes, as in the paper.
-//   - A node that was popped is not lost until the refresh: it is readmitted at its new score. So the choice is the
-//     one that scoring all nodes would make, with ties going to the first by name, and not merely the next in an
-//     outdated list; with nodes of unequal size or load, plain rotation is worse than the stock scheduler. Soft
-//     spread over zones is the exception, see below.
-//   - Normalised scores are relative to those of the other nodes. So copies of the nodes with the lowest and the
-//     highest score of each such plugin are kept as reference nodes, and scored together with each node that
-//     changed: if their totals are no longer the same, the ranking is dropped.
-//   - Soft topology spread scores all nodes of a zone together. Of the best nodes of each zone, one is chosen only if
-//     its total is no lower and its zone has gained no more pods since, or if its score without spread is no lower
-//     and its zone has no more pods. If there is none, only scoring all nodes again can weigh score against spread.
-//     Here the choice is not always the one that scoring all nodes would make: each new pod changes the weight of
-//     spread on every node, and ties between zones go to the zone with fewer pods, not to the first name. What is
-//     guaranteed is that the node is feasible and that the skew is as low as the stock scheduler's, within one pod
-//     per zone on the random clusters of the tests. Only pods on nodes that the constraint's inclusion policies
-//     admit are counted, and pods for which PodTopologySpread has other topologies than defaultSpreadTopologyKeys
-//     are not served.
-//   - A nomination does not change a node. A node that is refused because of a nominated pod is checked again each
-//     time until the nomination has ended.
-//   - A ranking costs several stock cycles on a large cluster, where the stock scheduler scores only some of the
-//     nodes. That many pods of a key must have come first, and twice as many after each ranking that did not pay off.
+//   - The paper filters all nodes for each pod and saves the scoring only. Here the filters are saved too: the snapshot
+//     numbers the changes of each node, and a node that changed since the ranking was last used, for whatever reason (a
+//     pod of this or another key was assumed, bound, deleted or resized there, or the node itself changed), is filtered
+//     and scored again before the next choice. So the feasible set is always current, and needs no feasibleHash. If a
+//     refresh finds another set although no node has changed, this is counted, and the key waits longer for its next
+//     ranking. A ranking whose scores depend on the feasible nodes as a set, as those of soft topology spread do, is
+//     dropped as soon as that set changes, as in the paper.
+//   - A node that was popped stays, at its new score. So the choice is the one that scoring all nodes would make, with
+//     ties going to the first by name, and not merely the next in an outdated list; with nodes of unequal size or load,
+//     plain rotation is worse than the stock scheduler. Soft spread over zones is the exception, see below.
+//   - Normalised scores are relative to those of the other nodes. So copies of the nodes with the lowest and the highest
+//     score of each such plugin are kept as reference nodes, and scored together with each node that changed: if their
+//     totals are no longer the same, the ranking is dropped.
+//   - Soft topology spread scores all nodes of a zone together. Of the best nodes of each zone, one is chosen only if its
+//     total is no lower and its zone has gained no more pods since, or if its score without spread is no lower and its
+//     zone has no more pods. If there is none, only scoring all nodes again can weigh score against spread. Here the
+//     choice is not always the one that scoring all nodes would make: each new pod changes the weight of spread on every
+//     node, and ties between zones go to the zone with fewer pods, not to the first name. What is guaranteed is that the
+//     node is feasible and that the skew is as low as the stock scheduler's, within one pod per zone on the random
+//     clusters of the tests. Only pods on nodes that the constraint's inclusion policies admit are counted.
+//   - A nomination does not change a node. A node that is refused because of a nominated pod is checked again each time
+//     until the nomination has ended.
+//   - A ranking costs several stock cycles on a large cluster, where the stock scheduler scores only some of the nodes.
+//     That many pods of a key must have come first, and twice as many after each ranking that did not pay off.
 //
 // # Pods that are not served
 //
-// Pods that could be placed wrongly or worse get a full scheduling cycle: see the reasons in bypass.go. The cache is
-// also off in a profile with plugins that it does not know, unless they are named in trustedPlugins, and for pods that
-// an extender filters or prioritises, since plugins do not see the extenders' results.
+// Pods that could be placed wrongly or worse get a full scheduling cycle: see the reasons in bypass.go. The cache is also
+// off in a profile with plugins that it does not know, unless they are named in trustedPlugins.
 //
-// The plugin signs no pods, which turns OpportunisticBatching off in its profile: each of the two caches would take
-// the other's choice for the result of a full cycle.
+// The plugin signs no pods, which turns OpportunisticBatching off in its profile: each of the two caches would take the
+// other's choice for the result of a full cycle.
 package scorecache
 
 import (
@@ -74,7 +69,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -100,8 +94,9 @@ type Plugin struct {
 
 	// mu is the paper's in-flight guard: a caller that comes while a ranking is made waits, and uses it.
 	mu      sync.Mutex
-	changes nodeChangeLog
-	entries entries
+	changes nodeChanges
+	// entries are the paper's cache, which drops the least recently used key first.
+	entries *lru.Cache
 }
 
 var (
@@ -138,10 +133,10 @@ func (p *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
 
 // PreScore is reached in full scheduling cycles only, and records which filter plugins did not apply.
 func (p *Plugin) PreScore(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ []fwk.NodeInfo) *fwk.Status {
-	if data := cycleDataOf(state); data != nil {
+	if e := entryOf(state); e != nil {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		data.entry.skip, data.entry.learnt = state.GetSkipFilterPlugins(), data.epochs
+		e.skip, e.learnt = state.GetSkipFilterPlugins(), p.changes.epochs
 	}
 	return fwk.NewStatus(fwk.Skip)
 }
@@ -150,14 +145,17 @@ func (p *Plugin) PreScore(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ 
 // plugin: no other may make room on that node while other nodes are free. Some filter that the cache had skipped refused
 // the node, so what is known of the key is discarded.
 func (p *Plugin) PostFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, _ fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
-	data := cycleDataOf(state)
-	if data == nil || !data.served {
+	e, served := entryOf(state), false
+	if e != nil {
+		_, served = p.served.Get(pod.UID)
+	}
+	if !served {
 		return nil, fwk.NewStatus(fwk.Unschedulable)
 	}
 	refusedTotal.Inc()
 	p.mu.Lock()
-	p.retire(data.entry, causeRefused)
-	data.entry.forget()
+	p.retire(e, causeRefused)
+	e.skip = nil // the next pod's full cycle finds them again
 	p.mu.Unlock()
 	p.handle.Activate(klog.FromContext(ctx), map[string]*v1.Pod{pod.Namespace + "/" + pod.Name: pod})
 	return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageRefused)
@@ -189,7 +187,8 @@ func New(ctx context.Context, object runtime.Object, handle fwk.Handle) (fwk.Plu
 	registerMetrics()
 	return &Plugin{
 		args: args, handle: handle, owners: podkey.NewOwners(handle.SharedInformerFactory()), features: features,
-		served: lru.New(servedLimit), entries: newEntries(args.MaxEntries),
+		served:  lru.New(servedLimit),
+		entries: lru.NewWithEvictionFunc(args.MaxEntries, func(lru.Key, any) { evictionsTotal.Inc() }),
 		profile: sync.OnceValue(func() profile {
 			found := profileOf(handle, args.TrustedPlugins)
 			if found.unavailable != "" {
@@ -208,10 +207,6 @@ type Args struct {
 	RefreshThreshold float64 `json:"refreshThreshold,omitempty"`
 	// MaxEntries is how many keys are kept.
 	MaxEntries int `json:"maxEntries,omitempty"`
-	// DefaultSpreadTopologyKeys are the topologies over which PodTopologySpread spreads pods that do not say
-	// how, less the hostname: those of the default constraints in its arguments. If they are others, pods of a
-	// service are not served.
-	DefaultSpreadTopologyKeys []string `json:"defaultSpreadTopologyKeys,omitempty"`
 	// TrustedPlugins are further plugins of the profile whose PreFilter names no nodes, and whose Filter and
 	// Score depend on nothing but the node and what makes up a Key.
 	TrustedPlugins []string `json:"trustedPlugins,omitempty"`
@@ -235,9 +230,6 @@ func DecodeArgs(object runtime.Object) (*Args, error) {
 	if err != nil {
 		return nil, err
 	}
-	if args.DefaultSpreadTopologyKeys == nil { // an empty list is none
-		args.DefaultSpreadTopologyKeys = []string{v1.LabelTopologyZone}
-	}
 	if err := append(errs, args.validate()...).ToAggregate(); err != nil {
 		return nil, argsKind.Wrap(err)
 	}
@@ -253,12 +245,6 @@ func (a *Args) validate() field.ErrorList {
 	if entries := a.MaxEntries; entries < 1 || entries > maxEntriesLimit {
 		errs = append(errs, field.Invalid(field.NewPath("maxEntries"), entries,
 			fmt.Sprintf("must lie between 1 and %d", maxEntriesLimit)))
-	}
-	keys := field.NewPath("defaultSpreadTopologyKeys")
-	for i, key := range a.DefaultSpreadTopologyKeys {
-		for _, message := range validation.IsQualifiedName(key) {
-			errs = append(errs, field.Invalid(keys.Index(i), key, message))
-		}
 	}
 	for i, plugin := range a.TrustedPlugins {
 		if plugin == "" {

@@ -1,6 +1,7 @@
 package scorecache
 
 import (
+	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -55,6 +56,9 @@ func profileOf(handle fwk.Handle, trusted []string) profile {
 }
 
 func unavailableReason(plugins *config.Plugins, trusted []string) string {
+	if len(plugins.Score.Enabled) > maxScorers {
+		return fmt.Sprintf("it follows the scores of no more than %d plugins", maxScorers)
+	}
 	for _, set := range []config.PluginSet{plugins.PreFilter, plugins.Filter, plugins.PreScore, plugins.Score} {
 		for _, plugin := range set.Enabled {
 			if !known.Has(plugin.Name) && !slices.Contains(trusted, plugin.Name) {

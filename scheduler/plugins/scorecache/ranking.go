@@ -2,206 +2,144 @@ package scorecache
 
 import (
 	"cmp"
-	"container/heap"
-	"hash/maphash"
 	"slices"
+	"strings"
 
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 )
 
-// nodeStatus is where a node stands in a ranking.
-type nodeStatus uint8
-
-const (
-	// infeasible: the node is not feasible.
-	infeasible nodeStatus = iota
-	// listed: the node has not changed since the ranking was made.
-	listed
-	// rescored: the node has changed, and has been filtered and scored again.
-	rescored
-)
-
-// nodeEntry is what a ranking knows of one node.
-type nodeEntry struct {
-	total int64
-	// withoutSpread is the part of the total that is not for spread.
-	withoutSpread int64
-	tieBreak      tieBreak
-	group         int32
-	version       uint32
-	status        nodeStatus
-}
-
-// tieBreak orders nodes with the same total. The paper orders them by name; so does the ranking where the profile has
-// LexicographicOrder. Otherwise the node that has been unchanged for longest comes first: totals are integers, and a node
-// whose total does not change with one more small pod would be chosen again and again.
-type tieBreak struct {
-	stamp int
-	name  int32
-}
-
-func (t tieBreak) compare(other tieBreak) int {
-	if t.stamp != other.stamp {
-		return cmp.Compare(t.stamp, other.stamp)
-	}
-	return cmp.Compare(t.name, other.name)
-}
-
-// ranking is the paper's E_k (4.2.3): the nodes by their total score, best first. Nodes are numbered as in the node
-// change log.
+// ranking is the paper's E_k (4.2.3): the nodes with their total scores, of which the best is chosen. Nodes are numbered
+// as in the snapshot.
 type ranking struct {
 	epochs epochs
-	// nextChange is the number of the first change in the log that the ranking does not include.
-	nextChange int
-	nodes      []nodeEntry
-	groups     []group
-	frame      *frame
-	spread     *spread
-	// nominated are nodes that are infeasible while pods are nominated to them. A node does not change when these pods
-	// are bound elsewhere or lose their nomination, so it is filtered again each time.
-	nominated []int32
+	infos  []fwk.NodeInfo
+	nodes  []rankedNode
+	frame  frame
+	// spread is empty for a pod without topology spread. With it, the scores depend on the set of feasible nodes as a
+	// whole. The nodes of the same topologies make a group.
+	spread spread
+	groups int
 	// scoring is the state with which nodes are scored again.
-	scoring scoring
-	// initial is the paper's initialN, popped how many of these nodes have left the list.
+	scoring cycleState
+	// initial is the paper's initialN, popped how many of these nodes have changed.
 	initial, popped int
-	// feasible is the paper's feasibleHash of the nodes that are feasible now, captured that of those that were
-	// when the ranking was made.
-	feasible, captured fingerprint
-	// scoresDependOnSet: the scores depend on the set of feasible nodes as a whole, like those of PodTopologySpread,
-	// whose weights depend on their number.
-	scoresDependOnSet bool
+	// byName: ties go to the first node by name, as in the paper. Otherwise the node that has been unchanged for longest
+	// comes first: totals are integers, and a node whose total does not change with one more small pod would be chosen
+	// again and again.
+	byName bool
 }
 
-// fingerprint identifies a set of node names. It does not depend on their order, and is updated as the set changes.
-type fingerprint uint64
-
-func fingerprintOf(name string) fingerprint { return fingerprint(maphash.String(digestSeed, name)) }
-
-func (f *fingerprint) toggle(name string) { *f ^= fingerprintOf(name) }
-
-// group is the part of a ranking whose nodes lie in the same topologies: all of it, unless the pod is spread over them.
-type group struct {
-	// list is the paper's L, next its moving pointer.
-	list     []int32
-	next     int
-	rescored rescoredHeap
-	// size is how many nodes lie there, feasible or not.
-	size int
-}
-
-// candidate is the best node of a group.
-type candidate struct {
-	at            int32
-	group         int32
-	version       uint32
-	total         int64
+// rankedNode is what a ranking knows of one node.
+type rankedNode struct {
+	// generation is the snapshot's number of the node's last change; outdated if the node must be filtered in any case.
+	generation int64
+	total      int64
+	// withoutSpread is the part of the total that is not for spread.
 	withoutSpread int64
-	tieBreak      tieBreak
+	extremes      extremes
+	group         int32
+	feasible      bool
+	// unused: the node was feasible when the ranking was made, and has not changed since.
+	unused bool
 }
 
-// better orders candidates by their totals, then by their tie-breaks.
-func (c candidate) better(than candidate) bool {
-	return c.total > than.total || (c.total == than.total && c.tieBreak.compare(than.tieBreak) < 0)
-}
+// outdated is no node's generation. A node does not change when the pods that are nominated to it are bound elsewhere or
+// lose their nomination, so one that is refused because of them is filtered again each time.
+const outdated = -1
 
-// head is the best node of a group; none if all have left.
-func (r *ranking) head(index int) (candidate, bool) {
-	g := &r.groups[index]
-	for g.next < len(g.list) && r.nodes[g.list[g.next]].status != listed {
-		g.next++
-	}
-	for len(g.rescored) > 0 && g.rescored[0].version != r.nodes[g.rescored[0].at].version {
-		heap.Pop(&g.rescored)
-	}
-	switch {
-	case g.next == len(g.list) && len(g.rescored) == 0:
-		return candidate{}, false
-	case g.next == len(g.list):
-		return g.rescored[0], true
-	}
-	first := r.candidate(g.list[g.next])
-	if len(g.rescored) > 0 && g.rescored[0].better(first) {
-		return g.rescored[0], true
-	}
-	return first, true
-}
-
-func (r *ranking) candidate(at int32) candidate {
+// score enters a node's scores. It reports false if they cannot be compared with those of the other nodes.
+func (r *ranking) score(at int32, scores fwk.NodePluginScores) bool {
 	node := &r.nodes[at]
-	return candidate{at: at, group: node.group, version: node.version, total: node.total,
-		withoutSpread: node.withoutSpread, tieBreak: node.tieBreak}
-}
-
-// leave removes a node that is no longer feasible.
-func (r *ranking) leave(at int32, name string) {
-	node := &r.nodes[at]
-	if node.status == infeasible {
-		return
-	}
-	r.feasible.toggle(name)
-	node.status = infeasible
-	node.version++
-	r.frame.leave(at)
-}
-
-// readmit puts a node in at its new score.
-func (r *ranking) readmit(at int32, scores fwk.NodePluginScores, order tieBreak) {
-	node := &r.nodes[at]
-	if node.status == infeasible {
-		r.feasible.toggle(scores.Name)
-	}
-	node.status, node.tieBreak = rescored, order
-	node.score(scores)
-	node.version++
-	g := &r.groups[node.group]
-	if len(g.rescored) >= 2*max(g.size, 1) {
-		g.rescored.prune(r)
-	}
-	heap.Push(&g.rescored, r.candidate(at))
-}
-
-func (s *nodeEntry) score(scores fwk.NodePluginScores) {
-	s.total, s.withoutSpread = scores.TotalScore, scores.TotalScore
+	node.total, node.withoutSpread = scores.TotalScore, scores.TotalScore
 	for _, one := range scores.Scores {
 		if one.Name == names.PodTopologySpread {
-			s.withoutSpread -= one.Score
+			node.withoutSpread -= one.Score
 		}
 	}
+	var inside bool
+	node.extremes, inside = r.frame.place(scores.Scores)
+	return inside
+}
+
+// infosAt are the nodes of these numbers.
+func (r *ranking) infosAt(numbers []int32) []fwk.NodeInfo {
+	infos := make([]fwk.NodeInfo, len(numbers))
+	for i, at := range numbers {
+		infos[i] = r.infos[at]
+	}
+	return infos
 }
 
 // usedUp is the paper's consumed fraction.
 func (r *ranking) usedUp() float64 { return float64(r.popped) / float64(r.initial) }
 
-// sortLists puts each group in order.
-func (r *ranking) sortLists() {
-	for i := range r.groups {
-		slices.SortFunc(r.groups[i].list, func(a, b int32) int {
-			if byTotal := cmp.Compare(r.nodes[b].total, r.nodes[a].total); byTotal != 0 {
-				return byTotal
-			}
-			return r.nodes[a].tieBreak.compare(r.nodes[b].tieBreak)
-		})
+// hasSameFeasible compares the feasible nodes, as the paper does by their feasibleHash.
+func (r *ranking) hasSameFeasible(other *ranking) bool {
+	return slices.EqualFunc(r.nodes, other.nodes, func(a, b rankedNode) bool { return a.feasible == b.feasible })
+}
+
+// best is a node that beats all others. There is none where only the plugins themselves can weigh score against spread.
+func (r *ranking) best() (at int32, cause string) {
+	heads, extremes := r.heads()
+	switch {
+	case len(heads) == 0:
+		return 0, causeExhausted
+	case extremes != r.frame.extremes:
+		return 0, causeFrame
 	}
+	for _, head := range heads {
+		if !slices.ContainsFunc(heads, func(other int32) bool { return other != head && !r.beats(head, other) }) {
+			return head, ""
+		}
+	}
+	return 0, causeSpread
 }
 
-// rescoredHeap holds nodes that were scored again, as a heap with the best on top. A candidate is outdated once its
-// node's entry has another version.
-type rescoredHeap []candidate
-
-// prune removes outdated candidates. Otherwise they are only found when they come to the top, so in a ranking that lives
-// long the heap would grow with every pod.
-func (h *rescoredHeap) prune(r *ranking) {
-	*h = slices.DeleteFunc(*h, func(c candidate) bool { return c.version != r.nodes[c.at].version })
-	heap.Init(h)
+// heads are the best nodes of the groups, those with the fewest pods in their topologies first, and the extremes that
+// some feasible node has.
+func (r *ranking) heads() (heads []int32, held extremes) {
+	heads = slices.Repeat([]int32{-1}, r.groups)
+	for i := range r.nodes {
+		node, at := &r.nodes[i], int32(i)
+		if !node.feasible {
+			continue
+		}
+		held |= node.extremes
+		if head := &heads[node.group]; *head < 0 || r.compare(at, *head) < 0 {
+			*head = at
+		}
+	}
+	heads = slices.DeleteFunc(heads, func(at int32) bool { return at < 0 })
+	slices.SortFunc(heads, func(a, b int32) int {
+		return cmp.Or(r.spread.podCount(a)-r.spread.podCount(b), r.breakTie(a, b))
+	})
+	return heads, held
 }
 
-func (h rescoredHeap) Len() int           { return len(h) }
-func (h rescoredHeap) Less(i, j int) bool { return h[i].better(h[j]) }
-func (h rescoredHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *rescoredHeap) Push(x any)        { *h = append(*h, x.(candidate)) }
-func (h *rescoredHeap) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
+// compare orders nodes by their totals, the best first.
+func (r *ranking) compare(a, b int32) int {
+	if byTotal := cmp.Compare(r.nodes[b].total, r.nodes[a].total); byTotal != 0 {
+		return byTotal
+	}
+	return r.breakTie(a, b)
+}
+
+func (r *ranking) breakTie(a, b int32) int {
+	if r.byName {
+		return strings.Compare(r.infos[a].Node().Name, r.infos[b].Node().Name)
+	}
+	return cmp.Compare(r.nodes[a].generation, r.nodes[b].generation)
+}
+
+// beats says whether the first node may be chosen before the other, of another group. It may if its score without spread
+// is no lower and its topologies have no more pods: then its total is no lower. The more pods a topology has, the lower
+// its nodes score, all by the same amount; so it also may if its total was no lower when the ranking was made and its
+// topologies have gained no more pods since. The second rule is not exact: PodTopologySpread divides by the highest count
+// of the moment, so the weight of spread against the other scores drifts with the counts until the next refresh. The
+// package description says what is guaranteed, and tests check it.
+func (r *ranking) beats(at, other int32) bool {
+	a, b := &r.nodes[at], &r.nodes[other]
+	return a.total >= b.total && r.spread.gainedNoMorePods(at, other) ||
+		a.withoutSpread >= b.withoutSpread && r.spread.hasNoMorePods(at, other)
 }

@@ -1,13 +1,11 @@
 package scorecache
 
 import (
-	"fmt"
 	"reflect"
-	"strings"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/sets"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	corev1 "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
@@ -16,241 +14,152 @@ import (
 	kubefeatures "k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/helper"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
-
-	"github.com/stowage/stowage/scheduler/plugins/scorecache/podkey"
 )
 
 // maxGroups bounds how many groups of nodes are compared with each other for each pod.
 const maxGroups = 32
 
 // spread counts the pods that matter for a pod's soft spread constraints. A constraint over hosts concerns one node at a
-// time, and is evaluated when that node is scored again; one over zones concerns all nodes of a zone. The nodes of the
-// same topologies make a group.
-type spread struct {
-	axes []axis
-	// members holds one node of each group, by which its topologies are looked up.
-	members []int32
-}
+// time, and is evaluated when that node is scored again; one over zones concerns all nodes of a zone.
+type spread []axis
 
 // axis is one constraint.
 type axis struct {
-	// host: each node is a topology of its own.
-	host      bool
-	namespace string
-	selector  labels.Selector
-	// topology is the number of each node's topology, counts how many of its pods count, none if it is left out.
+	constraint constraint
+	// topology is the number of each node's topology, counts how many of its pods count.
 	topology []int32
-	counts   []int32
-	leftOut  []bool
+	counts   []int
 	// totals is how many pods count in each topology, gained how many more than when the ranking was made.
 	totals, gained []int
 }
 
-// newSpread divides the nodes into groups, and returns the group of each. s is nil if all nodes make one group.
-// comparable is false if there are too many groups, or if some nodes lack a topology, which the plugin scores in another
-// way.
-func newSpread(constraints []constraint, namespace string, nodes []fwk.NodeInfo) (s *spread, groups []int32, comparable bool) {
-	s = &spread{}
-	for _, one := range constraints {
-		a, whole := newAxis(one, namespace, nodes)
-		if !whole {
-			return nil, nil, false
-		}
-		s.axes = append(s.axes, a)
+// constraint has the fields of the unexported type in which PodTopologySpread stores a constraint in the cycle state.
+type constraint struct {
+	MaxSkew            int32
+	TopologyKey        string
+	Selector           labels.Selector
+	MinDomains         int32
+	NodeAffinityPolicy v1.NodeInclusionPolicy
+	NodeTaintsPolicy   v1.NodeInclusionPolicy
+}
+
+// constraintsIn are the constraints by which PodTopologySpread scores the pod of the cycle, its own or the default ones;
+// none if they cannot be read.
+func constraintsIn(state fwk.CycleState) []constraint {
+	data, err := state.Read("PreScore" + names.PodTopologySpread)
+	stored := reflect.Indirect(reflect.ValueOf(data))
+	if err != nil || stored.Kind() != reflect.Struct {
+		return nil
 	}
-	groups = make([]int32, len(nodes))
-	numbers := map[string]int32{}
-	for at := range nodes {
-		name := s.topologies(at)
-		number, known := numbers[name]
-		if !known {
-			if number = int32(len(numbers)); number == maxGroups {
-				return nil, nil, false
+	list, ours := stored.FieldByName("Constraints"), reflect.TypeFor[constraint]()
+	if list.Kind() != reflect.Slice || !list.Type().Elem().ConvertibleTo(ours) {
+		return nil
+	}
+	constraints := make([]constraint, list.Len())
+	for i := range constraints {
+		constraints[i] = list.Index(i).Convert(ours).Interface().(constraint)
+	}
+	return constraints
+}
+
+// divide counts the pods, and puts the nodes into groups by their topologies, without their hosts. It reports false if the
+// groups cannot be compared: there are too many, or some nodes lack a topology, which the plugin scores in another way.
+func (r *ranking) divide(pod *v1.Pod) bool {
+	constraints := constraintsIn(r.scoring)
+	for _, of := range constraints {
+		a := axis{constraint: of, topology: make([]int32, len(r.infos)), counts: make([]int, len(r.infos))}
+		numbers, groups, without := map[string]int32{}, map[[2]int32]int32{}, 0
+		for at, info := range r.infos {
+			value, has := info.Node().Labels[of.TopologyKey]
+			if !has {
+				without++
 			}
-			numbers[name] = number
-			s.members = append(s.members, int32(at))
+			a.topology[at] = numberOf(numbers, value)
+			if !a.isOfHosts() {
+				r.nodes[at].group = numberOf(groups, [2]int32{r.nodes[at].group, a.topology[at]})
+			}
 		}
-		groups[at] = number
+		if without > 0 && without < len(r.infos) {
+			return false
+		}
+		r.groups = max(r.groups, len(groups))
+		a.totals = make([]int, len(numbers))
+		for at, info := range r.infos {
+			a.recount(pod, int32(at), info)
+		}
+		a.gained = make([]int, len(numbers))
+		r.spread = append(r.spread, a)
 	}
-	if len(numbers) <= 1 {
-		return nil, groups, true
-	}
-	return s, groups, true
+	return len(constraints) > 0 && r.groups <= maxGroups
 }
 
-// topologies identifies the topologies of a node, without its host.
-func (s *spread) topologies(at int) string {
-	var name strings.Builder
-	for i := range s.axes {
-		if !s.axes[i].host {
-			fmt.Fprintf(&name, "%d ", s.axes[i].topology[at])
-		}
+// numberOf numbers keys in the order in which they come.
+func numberOf[K comparable](numbers map[K]int32, key K) int32 {
+	number, known := numbers[key]
+	if !known {
+		number = int32(len(numbers))
+		numbers[key] = number
 	}
-	return name.String()
+	return number
 }
 
-// newAxis counts the pods of one constraint. whole is false if some nodes have the topology and others do not.
-func newAxis(of constraint, namespace string, nodes []fwk.NodeInfo) (a axis, whole bool) {
-	a = axis{host: of.topologyKey == v1.LabelHostname, namespace: namespace, selector: of.selector,
-		topology: make([]int32, len(nodes)), counts: make([]int32, len(nodes)), leftOut: make([]bool, len(nodes))}
-	numbers := map[string]int32{}
-	without := 0
-	for at, node := range nodes {
-		value, has := node.Node().Labels[of.topologyKey]
-		if !has {
-			without++
-		}
-		number, known := numbers[value]
-		if !known {
-			number = int32(len(numbers))
-			numbers[value] = number
-			a.totals = append(a.totals, 0)
-		}
-		a.leftOut[at] = !of.includes(node.Node())
-		a.topology[at], a.counts[at] = number, a.count(at, node)
-		a.totals[number] += int(a.counts[at])
-	}
-	a.gained = make([]int, len(numbers))
-	return a, without == 0 || without == len(nodes)
-}
-
-// count counts the pods of a node as PodTopologySpread does.
-func (a *axis) count(at int, node fwk.NodeInfo) int32 {
-	if a.leftOut[at] || a.selector.Empty() {
-		return 0
-	}
-	var count int32
-	for _, info := range node.GetPods() {
-		pod := info.GetPod()
-		if pod.DeletionTimestamp == nil && pod.Namespace == a.namespace && a.selector.Matches(labels.Set(pod.Labels)) {
-			count++
-		}
-	}
-	return count
-}
+// isOfHosts: each node is a topology of its own.
+func (a *axis) isOfHosts() bool { return a.constraint.TopologyKey == v1.LabelHostname }
 
 // recount updates the counts of a node that has changed.
-func (s *spread) recount(at int32, node fwk.NodeInfo) {
-	if s == nil {
-		return
+func (a *axis) recount(pod *v1.Pod, at int32, info fwk.NodeInfo) {
+	count := 0
+	if !a.constraint.Selector.Empty() && a.constraint.includes(pod, info.Node()) {
+		for _, there := range info.GetPods() {
+			if other := there.GetPod(); other.DeletionTimestamp == nil && other.Namespace == pod.Namespace &&
+				a.constraint.Selector.Matches(labels.Set(other.Labels)) {
+				count++
+			}
+		}
 	}
-	for i := range s.axes {
-		a := &s.axes[i]
-		count := a.count(int(at), node)
-		change := int(count - a.counts[at])
-		a.totals[a.topology[at]] += change
+	change := count - a.counts[at]
+	a.counts[at] = count
+	a.totals[a.topology[at]] += change
+	if a.gained != nil {
 		a.gained[a.topology[at]] += change
-		a.counts[at] = count
 	}
+}
+
+// includes applies the constraint's inclusion policies, as PodTopologySpread does.
+func (c *constraint) includes(pod *v1.Pod, node *v1.Node) bool {
+	if c.NodeAffinityPolicy == v1.NodeInclusionPolicyHonor {
+		// PodTopologySpread also counts an affinity that cannot be read as no match.
+		if match, _ := nodeaffinity.GetRequiredNodeAffinity(pod).Match(node); !match {
+			return false
+		}
+	}
+	if c.NodeTaintsPolicy == v1.NodeInclusionPolicyHonor {
+		_, untolerated := corev1.FindMatchingUntoleratedTaint(klog.Background(), node.Spec.Taints, pod.Spec.Tolerations,
+			helper.DoNotScheduleTaintsFilterFunc(),
+			utilfeature.DefaultFeatureGate.Enabled(kubefeatures.TaintTolerationComparisonOperators))
+		return !untolerated
+	}
+	return true
 }
 
 // podCount is how many pods count in the topologies of a node.
-func (s *spread) podCount(at int32) int {
+func (s spread) podCount(at int32) int {
 	count := 0
-	for i := range s.axes {
-		count += s.axes[i].totals[s.axes[i].topology[at]]
+	for i := range s {
+		count += s[i].totals[s[i].topology[at]]
 	}
 	return count
 }
 
 // hasNoMorePods says whether in no topology of one node more pods count than in that of another.
-func (s *spread) hasNoMorePods(one, other int32) bool {
-	for i := range s.axes {
-		a := &s.axes[i]
-		if a.totals[a.topology[one]] > a.totals[a.topology[other]] {
-			return false
-		}
-	}
-	return true
+func (s spread) hasNoMorePods(one, other int32) bool {
+	return !slices.ContainsFunc(s, func(a axis) bool { return a.totals[a.topology[one]] > a.totals[a.topology[other]] })
 }
 
-// gainedNoMorePods says the same of the pods that the topologies of one group have gained, without hosts: what a host
-// has gained is in the node's score already.
-func (s *spread) gainedNoMorePods(one, other int32) bool {
-	for i := range s.axes {
-		a := &s.axes[i]
-		if !a.host && a.gained[a.topology[s.members[one]]] > a.gained[a.topology[s.members[other]]] {
-			return false
-		}
-	}
-	return true
-}
-
-// constraint is one topology spread constraint of a pod.
-type constraint struct {
-	topologyKey string
-	selector    labels.Selector
-	// includes says whether the pods of a node count.
-	includes func(*v1.Node) bool
-}
-
-// constraintsOf are the constraints that PodTopologySpread scores the pod by.
-func (p *Plugin) constraintsOf(pod *v1.Pod, siblings labels.Selector) []constraint {
-	if len(pod.Spec.TopologySpreadConstraints) == 0 {
-		included := inclusion(pod, &v1.TopologySpreadConstraint{})
-		list := []constraint{{v1.LabelHostname, siblings, included}}
-		for _, key := range p.args.DefaultSpreadTopologyKeys {
-			list = append(list, constraint{key, siblings, included})
-		}
-		return list
-	}
-	var list []constraint
-	for i := range pod.Spec.TopologySpreadConstraints {
-		said := &pod.Spec.TopologySpreadConstraints[i]
-		list = append(list, constraint{said.TopologyKey, podkey.SelectorOf(said, pod), inclusion(pod, said)})
-	}
-	return list
-}
-
-// inclusion applies the constraint's inclusion policies, which by default honour the pod's node affinity and ignore
-// taints. A node's labels and taints do not change during the life of a ranking.
-func inclusion(pod *v1.Pod, of *v1.TopologySpreadConstraint) func(*v1.Node) bool {
-	affinity := of.NodeAffinityPolicy == nil || *of.NodeAffinityPolicy == v1.NodeInclusionPolicyHonor
-	taints := of.NodeTaintsPolicy != nil && *of.NodeTaintsPolicy == v1.NodeInclusionPolicyHonor
-	required := nodeaffinity.GetRequiredNodeAffinity(pod)
-	compares := utilfeature.DefaultFeatureGate.Enabled(kubefeatures.TaintTolerationComparisonOperators)
-	return func(node *v1.Node) bool {
-		if affinity {
-			// PodTopologySpread also counts an affinity that cannot be read as no match.
-			if match, _ := required.Match(node); !match {
-				return false
-			}
-		}
-		if taints {
-			_, untolerated := corev1.FindMatchingUntoleratedTaint(klog.Background(), node.Spec.Taints, pod.Spec.Tolerations,
-				helper.DoNotScheduleTaintsFilterFunc(), compares)
-			return !untolerated
-		}
-		return true
-	}
-}
-
-// areReal says whether PodTopologySpread scores by the topologies of these constraints. Plugins do not see each other's
-// arguments, but PodTopologySpread stores its constraints in the cycle state, in an unexported type; where they cannot be
-// read, nothing is known about them. Host constraints need not agree: an additional one only adds a comparison.
-func areReal(list []constraint, state fwk.CycleState) bool {
-	data, err := state.Read("PreScore" + names.PodTopologySpread)
-	if err != nil {
-		return false
-	}
-	noted := reflect.Indirect(reflect.ValueOf(data))
-	if noted.Kind() != reflect.Struct {
-		return false
-	}
-	constraints := noted.FieldByName("Constraints")
-	if constraints.Kind() != reflect.Slice || constraints.Type().Elem().Kind() != reflect.Struct {
-		return false
-	}
-	said, actual := sets.New(v1.LabelHostname), sets.New(v1.LabelHostname)
-	for _, one := range list {
-		said.Insert(one.topologyKey)
-	}
-	for i := range constraints.Len() {
-		key := constraints.Index(i).FieldByName("TopologyKey")
-		if key.Kind() != reflect.String {
-			return false
-		}
-		actual.Insert(key.String())
-	}
-	return said.Equal(actual)
+// gainedNoMorePods says the same of the pods that the topologies have gained, without hosts: what a host has gained is in
+// the node's score already.
+func (s spread) gainedNoMorePods(one, other int32) bool {
+	return !slices.ContainsFunc(s, func(a axis) bool {
+		return !a.isOfHosts() && a.gained[a.topology[one]] > a.gained[a.topology[other]]
+	})
 }

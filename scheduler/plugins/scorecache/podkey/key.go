@@ -4,91 +4,25 @@ package podkey
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/sets"
+	resourcehelper "k8s.io/component-helpers/resource"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+	schedutil "k8s.io/kubernetes/pkg/scheduler/util"
+
+	"github.com/stowage/stowage/scheduler/resources"
 )
 
 // Key is the paper's ScoreKey (4.2.1): pods with equal keys are equal for all plugins that filter and score nodes. It is
-// a digest of a canonical text, so the order of a list makes no difference where it has no meaning.
+// a digest of a canonical text of a content.
 type Key [sha256.Size]byte
-
-// Of is the pod's key. The cluster context decides which of the pod's labels matter.
-func Of(pod *v1.Pod, cluster ClusterContext) Key {
-	w := &writer{bytes: make([]byte, 0, 512)}
-	w.text(pod.Spec.SchedulerName)
-	w.number(int64(corev1helpers.PodPriority(pod)))
-	if class := pod.Spec.RuntimeClassName; class != nil {
-		w.text(*class)
-	} else {
-		w.text("")
-	}
-	writeRequests(w, pod)
-	w.pairs(pod.Spec.NodeSelector)
-	writeNodeAffinity(w, pod)
-	writeTolerations(w, pod)
-	writePorts(w, pod)
-	writeImages(w, pod)
-	writeSpread(w, pod)
-	cluster.write(w, pod)
-	return sha256.Sum256(w.bytes)
-}
-
-// writer makes an unambiguous text: each value is preceded by its length.
-type writer struct{ bytes []byte }
-
-func (w *writer) number(value int64) { w.bytes = binary.AppendVarint(w.bytes, value) }
-
-func (w *writer) flag(value bool) {
-	if value {
-		w.number(1)
-	} else {
-		w.number(0)
-	}
-}
-
-func (w *writer) text(value string) {
-	w.number(int64(len(value)))
-	w.bytes = append(w.bytes, value...)
-}
-
-// pairs writes a map in the order of its keys.
-func (w *writer) pairs(values map[string]string) {
-	w.number(int64(len(values)))
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		w.text(key)
-		w.text(values[key])
-	}
-}
-
-// bag writes values whose order does not matter, but whose number does.
-func (w *writer) bag(values []string) {
-	slices.Sort(values)
-	w.number(int64(len(values)))
-	for _, value := range values {
-		w.text(value)
-	}
-}
-
-// set writes values whose order and number do not matter.
-func (w *writer) set(values []string) {
-	slices.Sort(values)
-	w.bag(slices.Compact(values))
-}
-
-// each writes every value into a text of its own.
-func each[T any](values []T, write func(*writer, *T)) []string {
-	texts := make([]string, len(values))
-	for i := range values {
-		var w writer
-		write(&w, &values[i])
-		texts[i] = string(w.bytes)
-	}
-	return texts
-}
 
 // ClusterContext is what a pod's key depends on beside the pod. It decides which of the pod's labels matter, so that pods
 // that differ only in labels that no selector reads, such as those of a StatefulSet or an indexed Job, share a ranking.
@@ -101,19 +35,144 @@ type ClusterContext struct {
 	Features string
 }
 
-func (s ClusterContext) write(w *writer, pod *v1.Pod) {
-	spread := len(pod.Spec.TopologySpreadConstraints) > 0
-	w.flag(s.Affinity)
-	if s.Affinity {
-		w.pairs(pod.Labels)
+// content is all that the plugins read. The order of a list has no meaning, and a set is a list without duplicates.
+type content struct {
+	scheduler    string
+	priority     int32
+	runtimeClass *string
+	// filtered are the requests as filters count them, scored as scoring does. Pod-level requests and the overhead are
+	// beside those of the containers, since a feature gate decides which count.
+	filtered, scored, podLevel, overhead resources.Vector
+	isPodLevel                           bool
+	nodeSelector                         map[string]string
+	required                             *v1.NodeSelector // none matches every node, an empty one none
+	preferred                            []v1.PreferredSchedulingTerm
+	tolerations                          sets.Set[v1.Toleration]
+	ports                                sets.Set[v1.ContainerPort]
+	images                               []string // of each container: two of one image count twice
+	spread                               []constraint
+
+	features, siblings, namespace string
+	affinity                      bool
+	labels                        map[string]string
+}
+
+// constraint is a topology spread constraint with the pod's own values of its matchLabelKeys.
+type constraint struct {
+	v1.TopologySpreadConstraint
+	values map[string]string
+}
+
+// Of is the pod's key.
+func Of(pod *v1.Pod, cluster ClusterContext) Key {
+	c := content{
+		scheduler: pod.Spec.SchedulerName, priority: corev1helpers.PodPriority(pod), runtimeClass: pod.Spec.RuntimeClassName,
+		filtered: requests(pod, nil), scored: requests(pod, assumed), overhead: resources.OfList(pod.Spec.Overhead),
+		isPodLevel: pod.Spec.Resources != nil, nodeSelector: pod.Spec.NodeSelector,
+		tolerations: sets.New[v1.Toleration](), ports: sets.New[v1.ContainerPort](),
+		features: cluster.Features, affinity: cluster.Affinity,
 	}
-	siblings := ""
-	if !spread && !s.Siblings.Empty() {
-		siblings = s.Siblings.String()
+	if c.isPodLevel {
+		c.podLevel = resources.OfList(pod.Spec.Resources.Requests)
 	}
-	w.text(siblings)
-	if s.Affinity || spread || siblings != "" {
-		w.text(pod.Namespace)
+	if pod.Spec.Affinity != nil && pod.Spec.Affinity.NodeAffinity != nil {
+		c.required = pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+		c.preferred = pod.Spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution
 	}
-	w.text(s.Features)
+	for _, toleration := range pod.Spec.Tolerations {
+		toleration.TolerationSeconds = nil // how long a pod may stay, not where it may go
+		if toleration.Operator == "" {
+			toleration.Operator = v1.TolerationOpEqual
+		}
+		c.tolerations.Insert(toleration)
+	}
+	for _, port := range schedutil.GetHostPorts(pod) {
+		c.ports.Insert(v1.ContainerPort{HostIP: port.HostIP, Protocol: port.Protocol, HostPort: port.HostPort})
+	}
+	for _, containers := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range containers {
+			c.images = append(c.images, containers[i].Image)
+		}
+	}
+	for _, one := range pod.Spec.TopologySpreadConstraints {
+		values := map[string]string{}
+		for _, key := range one.MatchLabelKeys {
+			if value, labelled := pod.Labels[key]; labelled {
+				values[key] = value
+			}
+		}
+		c.spread = append(c.spread, constraint{one, values})
+	}
+	if len(c.spread) == 0 && !cluster.Siblings.Empty() {
+		c.siblings = cluster.Siblings.String()
+	}
+	if c.affinity {
+		c.labels = pod.Labels
+	}
+	if c.affinity || len(c.spread) > 0 || c.siblings != "" {
+		c.namespace = pod.Namespace
+	}
+	return sha256.Sum256(appendCanonical(make([]byte, 0, 1024), reflect.ValueOf(&c).Elem()))
+}
+
+// assumed is what scoring assumes for a container without requests.
+var assumed = v1.ResourceList{
+	v1.ResourceCPU:    *resource.NewMilliQuantity(schedutil.DefaultMilliCPURequest, resource.DecimalSI),
+	v1.ResourceMemory: *resource.NewQuantity(schedutil.DefaultMemoryRequest, resource.BinarySI),
+}
+
+// requests are the pod's effective requests: containers, init containers, sidecars and overhead.
+func requests(pod *v1.Pod, missing v1.ResourceList) resources.Vector {
+	list := resources.RequestsOf(pod, resourcehelper.PodResourcesOptions{
+		SkipPodLevelResources: true, NonMissingContainerRequests: missing})
+	maps.DeleteFunc(list, func(_ v1.ResourceName, amount resource.Quantity) bool { return amount.IsZero() })
+	return resources.OfList(list)
+}
+
+// appendCanonical appends a value as text. Each string is preceded by its length, so that texts which run together do not
+// look like others, and the elements of a list are sorted.
+func appendCanonical(text []byte, value reflect.Value) []byte {
+	switch value.Kind() {
+	case reflect.Pointer:
+		if value.IsNil() {
+			return append(text, 0)
+		}
+		return appendCanonical(append(text, 1), value.Elem())
+	case reflect.Struct:
+		for i := range value.NumField() {
+			text = appendCanonical(text, value.Field(i))
+		}
+		return text
+	case reflect.Slice:
+		elements := make([]string, value.Len())
+		for i := range elements {
+			elements[i] = string(appendCanonical(nil, value.Index(i)))
+		}
+		return appendSorted(text, elements)
+	case reflect.Map:
+		pairs := make([]string, 0, value.Len())
+		for key, element := range value.Seq2() {
+			pairs = append(pairs, string(appendCanonical(appendCanonical(nil, key), element)))
+		}
+		return appendSorted(text, pairs)
+	case reflect.String:
+		return append(binary.AppendVarint(text, int64(value.Len())), value.String()...)
+	case reflect.Bool:
+		if value.Bool() {
+			return append(text, 1)
+		}
+		return append(text, 0)
+	case reflect.Int32, reflect.Int64:
+		return binary.AppendVarint(text, value.Int())
+	}
+	panic(fmt.Sprintf("a pod's key cannot contain a %s", value.Type()))
+}
+
+func appendSorted(text []byte, elements []string) []byte {
+	slices.Sort(elements)
+	text = binary.AppendVarint(text, int64(len(elements)))
+	for _, element := range elements {
+		text = append(binary.AppendVarint(text, int64(len(element))), element...)
+	}
+	return text
 }
