@@ -4,7 +4,6 @@ A pod that *comes* to a node must find room for everything it asks for. A pod th
 stays need not: a node may be overcommitted already, and that must not get worse.
 """
 
-from stowage_optimizer.constraints.relations import DomainCounts
 from stowage_optimizer.model.packing import Assignment, Packing
 
 
@@ -55,12 +54,9 @@ class AssignmentBuilder:
     """
 
     def __init__(self, packing: Packing) -> None:
-        relations = packing.relations
-        self._current = packing.current
         self._loads = NodeLoads(packing)
         self._node_of: list[int | None] = [None] * len(packing.current)
-        self._class_of = () if relations is None else relations.class_of
-        self._domain_counts = None if relations is None else DomainCounts(relations)
+        self._counts = [counts for tie in packing.ties if (counts := tie.counts(packing)) is not None]
 
     @property
     def assignment(self) -> Assignment:
@@ -74,22 +70,14 @@ class AssignmentBuilder:
     def fits(self, item: int, node: int) -> bool:
         """Return whether ``item`` may join what is on ``node`` now.
 
-        Of the relations between pods, anti-affinity is looked at: like room, it only
-        gets scarcer with each pod. For the others see `relations_allow`.
+        Of what ties pods, anti-affinity is looked at: like room, it only gets scarcer
+        with each pod. For the rest see `ties_allow`.
         """
-        if not self._loads.leave_room_for(item, node):
-            return False
-        counts = self._domain_counts
-        if counts is None:
-            return True
-        if self._current[item] != node:
-            return counts.anti_affinity_allows(self._class_of[item], node)
-        return counts.allows_staying(self._class_of[item], node)
+        return self._loads.leave_room_for(item, node) and all(one.fits(item, node) for one in self._counts)
 
-    def relations_allow(self, item: int, node: int) -> bool:
-        """Return whether ``item`` may come to ``node`` by every relation, as of now."""
-        counts = self._domain_counts
-        return counts is None or counts.allows(self._class_of[item], node)
+    def ties_allow(self, item: int, node: int) -> bool:
+        """Return whether ``item`` may come to ``node`` as of now, whatever the room."""
+        return all(one.allows(item, node) for one in self._counts)
 
     def put(self, item: int, node: int) -> None:
         """Place ``item`` on ``node``."""
@@ -105,6 +93,5 @@ class AssignmentBuilder:
 
     def _add(self, item: int, node: int, sign: int) -> None:
         self._loads.add(item, node, sign)
-        if self._domain_counts is not None:
-            comes = self._current[item] != node
-            self._domain_counts.add(self._class_of[item], node, sign, comes=comes)
+        for one in self._counts:
+            one.add(item, node, sign)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from stowage_optimizer.assignments.repair import make_whole
+from stowage_optimizer.assignments.repair import repair
 from stowage_optimizer.bounds.proofs import TierBounds
 from stowage_optimizer.model.objective import Score, TierScore, score
 from stowage_optimizer.model.options import Policy
@@ -102,7 +102,7 @@ class Incumbent:
 
     def offer(self, candidate: Assignment) -> None:
         """Take ``candidate``, made whole, if it is better than the best so far."""
-        whole = make_whole(self.packing, candidate, self.policy)
+        whole = repair(self.packing, candidate, self.policy)
         reached = score(self.packing, whole, self.policy)
         if reached > self.score:
             self.assignment, self.score = whole, reached

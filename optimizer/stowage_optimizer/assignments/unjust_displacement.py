@@ -34,14 +34,14 @@ class _HigherPriorityPods:
 
     def __init__(self, packing: Packing, assignment: Assignment, priority: int) -> None:
         self._packing = packing
-        self._builder = None if packing.relations is None else AssignmentBuilder(packing)
+        self._builder = None if packing.divisible else AssignmentBuilder(packing)
         room = np.array(packing.room, np.int64)
         used, newcomers = np.zeros_like(room), np.zeros_like(room)
-        # The pods of an allowance that stay need not make way either: not all may.
-        limited = {index for one in packing.allowances for index in one.members}
+        # Of the pods of a budget not all may go.
+        protected = {index for tie in packing.ties for index in tie.protected}
         for index, node in enumerate(assignment):
             item, home = packing.kind_of[index], packing.current[index]
-            stays = home is not None and (item.priority == priority or (index in limited and node == home))
+            stays = home is not None and (item.priority == priority or (index in protected and node == home))
             if node is None or not (item.priority > priority or stays):
                 continue
             if self._builder is not None:
@@ -58,7 +58,7 @@ class _HigherPriorityPods:
         if self._builder is not None:
             builder = self._builder
             return any(
-                builder.fits(index, node) and (node == home or builder.relations_allow(index, node))
+                builder.fits(index, node) and (node == home or builder.ties_allow(index, node))
                 for node in item.eligible
             )
         # The same without relations, for all nodes at once.

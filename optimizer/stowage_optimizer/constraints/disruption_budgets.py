@@ -2,25 +2,17 @@
 
 A budget counts over the whole plan. One that allows no disruption keeps its pods where
 they are, and so do two budgets over one pod: it cannot be evicted, the API answers 500.
-Every other budget is an `Allowance` of the packing: which of its pods go is chosen with
-the plan. Pods that are exempt from their budget are kept by none but a second one.
+Every other budget ties its pods (`stowage_optimizer.ties.disruptions`): which of them go
+is chosen with the plan. Pods that are exempt from their budget are kept by none but a second one.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
 
 from stowage_optimizer.constraints.pod_selection import selects
 from stowage_optimizer.constraints.refusing import class_refusal
-from stowage_optimizer.model.packing import Allowance
-from stowage_optimizer.model.pods import Numbers
-from stowage_optimizer.model.problem import NOWHERE, Indices
 from stowage_optimizer.model.snapshot import DisruptionBudget, Refusal, Snapshot
-
-NONE = -1
-"""Number of the budget that covers pods without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,27 +55,6 @@ def budgets_of(snapshot: Snapshot) -> Budgets:
         elif found and not pod_class.exempt_of:
             covering[class_id] = found[0]
     return Budgets(frozenset(refusals), covering, tuple(refusals.values()))
-
-
-def allowances(snapshot: Snapshot, budgets: Budgets, home: Indices, class_number: Numbers) -> Iterator[Allowance]:
-    """Yield what budgets allow of the items, where that is not all of them.
-
-    Parameters
-    ----------
-    home
-        Node by item or ``NOWHERE``, shape ``(items,)``.
-    class_number
-        Class by item, as in `Pods.classes`, shape ``(items,)``.
-    """
-    covering = np.array([budgets.covering.get(name, NONE) for name in snapshot.pods.classes], np.int64)
-    covered = np.where(home == NOWHERE, NONE, covering[class_number])
-    members: defaultdict[int, list[int]] = defaultdict(list)
-    for index in np.flatnonzero(covered != NONE).tolist():
-        members[int(covered[index])].append(index)
-    for number in sorted(members):
-        most = snapshot.budgets[number].disruptions_allowed
-        if len(members[number]) > most:
-            yield Allowance(tuple(members[number]), most)
 
 
 def _problem(budgets: Sequence[DisruptionBudget], *, exempt: bool) -> str:

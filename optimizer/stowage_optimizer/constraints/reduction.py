@@ -7,10 +7,9 @@ from itertools import chain, compress
 
 import numpy as np
 
-from stowage_optimizer.constraints.disruption_budgets import Budgets, allowances, budgets_of
+from stowage_optimizer.constraints.disruption_budgets import Budgets, budgets_of
 from stowage_optimizer.constraints.eligibility import Eligibility
 from stowage_optimizer.constraints.refusing import refused_classes
-from stowage_optimizer.constraints.relations import RelationCompiler
 from stowage_optimizer.constraints.resources import Amounts, demand, dimensions, held_room, offer, scale
 from stowage_optimizer.constraints.shared_dimensions import (
     AntiAffinity,
@@ -20,9 +19,7 @@ from stowage_optimizer.constraints.shared_dimensions import (
 )
 from stowage_optimizer.model.node import LARGEST_TOTAL
 from stowage_optimizer.model.packing import Kind, Packing
-from stowage_optimizer.model.pods import TERMINATING
 from stowage_optimizer.model.problem import NOWHERE, Flags, Indices
-from stowage_optimizer.model.relations import Relations
 from stowage_optimizer.model.snapshot import Refusal, Snapshot
 
 LEAST_ROOM = -(2**60)
@@ -32,8 +29,8 @@ LEAST_ROOM = -(2**60)
 def reduce_snapshot(snapshot: Snapshot, *, relations: bool = False) -> Packing:
     """Return the packing problem of ``snapshot``.
 
-    With ``relations``, affinity and spread between pods are described in the packing;
-    without, the classes that have them are refused.
+    Without ``relations`` the classes that have affinity or spread are refused. What ties
+    the items to each other is not in it: see `stowage_optimizer.ties.registry`.
 
     Pods of refused classes are left out: pending ones stay pending, running ones
     stay where they are and their room counts. So do running pods that may not move.
@@ -93,9 +90,7 @@ class _Reduction:
             pod_uids=tuple(compress(pods.uid, in_play.tolist())),
             tiers=tuple(sorted(tiers, reverse=True)),
             refusals=tuple(dict.fromkeys(self._refusals())),
-            relations=self._relations(in_play) if self.relational else None,
             snapshot=snapshot,
-            allowances=tuple(allowances(snapshot, self.budgets, self.home[members], pods.class_number[members])),
         )
 
     def _shared_demand(self, class_id: str) -> Amounts:
@@ -140,23 +135,6 @@ class _Reduction:
             same = Kind(one.priority, demanded, eligible)
             kind[at] = kinds.setdefault(same, len(kinds))
         return tuple(kinds), kind[inverse]
-
-    def _relations(self, in_play: Flags) -> Relations | None:
-        compiler = RelationCompiler(self.snapshot, self.present)
-        rules = compiler.rules(self.anti_affinity.others)
-        if not rules:
-            return None
-        pods = self.snapshot.pods
-        staying = np.flatnonzero(pods.running & ~in_play).tolist()
-        return Relations(
-            tallies=tuple(compiler.tallies),
-            counting={one: tuple(found) for one, found in compiler.counting.items()},
-            rules=rules,
-            class_of=tuple(compress(pods.class_id, in_play.tolist())),
-            staying=tuple(
-                (pods.class_id[one], int(self.home[one]), pods.immovable_reason[one] == TERMINATING) for one in staying
-            ),
-        )
 
     def _in_play(self) -> Flags:
         """Return by pod whether a plan may place, move or evict it."""

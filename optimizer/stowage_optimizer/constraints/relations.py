@@ -1,6 +1,6 @@
 """Constraints between pods that no capacity expresses: affinity and spread.
 
-`RelationCompiler` describes them by tallies: counts of pods by topology domain.
+`relations_of` describes them by tallies: counts of pods by topology domain.
 `DomainCounts` keeps the counts while pods come and go, and decides which pods may come.
 """
 
@@ -10,10 +10,37 @@ from dataclasses import dataclass, field
 
 from stowage_optimizer.constraints.node_constraints import has_wanted_labels, is_tolerated, meets_affinity
 from stowage_optimizer.constraints.pod_selection import PodIndex, numbered, selects, spread_selector
-from stowage_optimizer.constraints.shared_dimensions import AntiAffinityRule
+from stowage_optimizer.constraints.shared_dimensions import AntiAffinityRule, anti_affinity
+from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.pod_class import PodClass, TopologySpread
+from stowage_optimizer.model.pods import TERMINATING
 from stowage_optimizer.model.relations import NO_DOMAIN, Affinity, Relations, Rules, Spread, Tally
 from stowage_optimizer.model.snapshot import Snapshot
+
+
+def relations_of(packing: Packing) -> Relations | None:
+    """Return what the items of ``packing`` demand of other pods, None if nothing."""
+    snapshot = packing.snapshot
+    if not any(one.demanding for one in snapshot.classes.values()):
+        return None
+    pods, present = snapshot.pods, Counter(snapshot.pods.class_id)
+    compiler = RelationCompiler(snapshot, present)
+    rules = compiler.rules(anti_affinity(snapshot, present).others)
+    items = set(packing.class_ids)
+    if items.isdisjoint(rules):
+        return None
+    index = {name: node for node, name in enumerate(packing.node_names)}
+    return Relations(
+        tallies=tuple(compiler.tallies),
+        counting={one: tuple(found) for one, found in compiler.counting.items()},
+        rules={one: found for one, found in rules.items() if one in items},
+        class_of=packing.class_ids,
+        staying=tuple(
+            (pods.class_id[one], index[pods.node[one]], pods.immovable_reason[one] == TERMINATING)
+            for one in packing.staying
+        ),
+    )
+
 
 TallyKey = tuple[str, frozenset[str], frozenset[int] | None, bool]
 
@@ -143,43 +170,42 @@ class DomainCounts:
     ----------
     relations
         What to count. Pods that stay anyway are counted from the start.
+    current
+        Where the items are before any of them moves.
     """
 
-    def __init__(self, relations: Relations) -> None:
+    def __init__(self, relations: Relations, current: Assignment) -> None:
         self._relations = relations
+        self._current = current
         self._counts = [[0] * tally.domains for tally in relations.tallies]
         self._newcomers = [[0] * tally.domains for tally in relations.tallies]
         for class_id, node, terminating in relations.staying:
             self._count(self._counts, class_id, node, 1, terminating)
 
-    def add(self, class_id: str, node: int, sign: int = 1, *, comes: bool) -> None:
-        """Count a pod on ``node``; with a ``sign`` of -1, no more.
-
-        ``comes`` means that it did not run there before.
-        """
+    def add(self, item: int, node: int, sign: int) -> None:
+        """Count ``item`` on ``node``; with a ``sign`` of -1, no more."""
+        class_id = self._relations.class_of[item]
         self._count(self._counts, class_id, node, sign, terminating=False)
-        if comes:
+        if self._current[item] != node:
             self._count(self._newcomers, class_id, node, sign, terminating=False)
 
-    def allows(self, class_id: str, node: int) -> bool:
-        """Return whether a pod of the class may come to ``node`` now."""
+    def fits(self, item: int, node: int) -> bool:
+        """Return whether no pod is there that ``item`` must not meet.
+
+        For one that stays these are pods that come: the rest is ignored during execution.
+        """
+        counts = self._newcomers if self._current[item] == node else self._counts
+        return self._no_conflict(counts, self._relations.class_of[item], node)
+
+    def allows(self, item: int, node: int) -> bool:
+        """Return whether ``item`` may come to ``node`` now."""
+        class_id = self._relations.class_of[item]
         rules = self._relations.rules.get(class_id, NO_RULES)
         return (
-            self.anti_affinity_allows(class_id, node)
+            self._no_conflict(self._counts, class_id, node)
             and (rules.affinity is None or self._affinity_allows(rules.affinity, node))
             and all(self._skew_allowed(spread, node) for spread in rules.spread)
         )
-
-    def anti_affinity_allows(self, class_id: str, node: int) -> bool:
-        """Return whether no pod is there that one of the class must not meet."""
-        return self._no_conflict(self._counts, class_id, node)
-
-    def allows_staying(self, class_id: str, node: int) -> bool:
-        """Return whether a pod of the class that runs on ``node`` may stay there.
-
-        Only pods that come can conflict: the rest is ignored during execution.
-        """
-        return self._no_conflict(self._newcomers, class_id, node)
 
     def _no_conflict(self, counts: list[list[int]], class_id: str, node: int) -> bool:
         for tally in self._relations.rules.get(class_id, NO_RULES).anti_affinity:

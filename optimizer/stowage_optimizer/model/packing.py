@@ -2,15 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from functools import cached_property
 
 import numpy as np
 
 from stowage_optimizer.model.pods import Pods
 from stowage_optimizer.model.problem import NOWHERE, Indices, Problem, make_problem
-from stowage_optimizer.model.relations import Relations
 from stowage_optimizer.model.snapshot import Refusal, Snapshot
+from stowage_optimizer.model.tie import Tie
 
 Assignment = tuple[int | None, ...]
 """Node index of each item, None where it has none; shape ``(items,)``."""
@@ -55,31 +54,6 @@ class Item:
     home: int | None
 
 
-class Disrupted(Enum):
-    """Which disruptions an allowance counts."""
-
-    EITHER = "moves and evictions"
-    MOVES = "moves"
-    EVICTIONS = "evictions"
-
-
-@dataclass(frozen=True, slots=True)
-class Allowance:
-    """Running items of which a plan may disrupt only so many.
-
-    Parameters
-    ----------
-    members
-        Indices of the items, ascending.
-    most
-        Disruptions at most.
-    """
-
-    members: tuple[int, ...]
-    most: int
-    counts: Disrupted = Disrupted.EITHER
-
-
 @dataclass(frozen=True, eq=False)
 class Packing:
     """Items and the room that they share.
@@ -99,13 +73,9 @@ class Packing:
         The pod of each item.
     tiers
         Distinct priorities of the items, highest first.
-    relations
-        What pods demand of each other beyond room, None if nothing. Assignments must
-        go through `stowage_optimizer.assignments.repair` then.
-    allowances
-        What disruption budgets allow, of those only that do not allow for all of their
-        pods. Strategies leave them out: `stowage_optimizer.stages.related` keeps
-        them.
+    ties
+        What ties the items to each other beyond room. Strategies leave it out: `stowage_optimizer.stages.tied`
+        keeps it.
     """
 
     node_names: tuple[str, ...]
@@ -116,9 +86,8 @@ class Packing:
     pod_uids: Sequence[str]
     tiers: tuple[int, ...]
     refusals: tuple[Refusal, ...] = ()
-    relations: Relations | None = None
     snapshot: Snapshot = NO_SNAPSHOT
-    allowances: tuple[Allowance, ...] = ()
+    ties: tuple[Tie, ...] = ()
 
     @cached_property
     def problem(self) -> Problem:
@@ -136,6 +105,11 @@ class Packing:
     def current(self) -> Assignment:
         """The assignment that changes nothing."""
         return as_assignment(self.home)
+
+    @property
+    def divisible(self) -> bool:
+        """Whether a part of a plan keeps every tie that the whole keeps."""
+        return all(tie.divisible for tie in self.ties)
 
     @cached_property
     def pod_numbers(self) -> Indices:

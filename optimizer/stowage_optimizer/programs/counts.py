@@ -66,6 +66,11 @@ class Kind:
     come: dict[int, int]
     moved: int
 
+    @property
+    def running(self) -> int:
+        """How many run now."""
+        return self.replicas.running
+
 
 @dataclass(slots=True)
 class CountFormulation(Formulation):

@@ -15,17 +15,15 @@ from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.model.solution import Publish, Solution
 from stowage_optimizer.stages.consolidate.strategy import Consolidate
 from stowage_optimizer.stages.finish.curve import DrawCurve
-from stowage_optimizer.stages.finish.limits import within_limits
 from stowage_optimizer.stages.finish.replicas import DisruptCheapest
-from stowage_optimizer.stages.finish.trimming import Trim, search_within_limits
 from stowage_optimizer.stages.preferring import LOOKING, Prefer
-from stowage_optimizer.stages.related.exact import manageable
-from stowage_optimizer.stages.related.moving import REPAIRING_SHARE, KeepTies, repairing_s
-from stowage_optimizer.stages.related.placing import PlaceBeside
 from stowage_optimizer.stages.stage import Search, Stage, run_stages
+from stowage_optimizer.stages.tied.moving import REPAIRING_SHARE, KeepTies, repairing_s
+from stowage_optimizer.stages.tied.placing import PlaceBeside
 from stowage_optimizer.strategies.strategy import Strategy
+from stowage_optimizer.ties.registry import tied, within_limits
 
-STAGES: tuple[type[Stage], ...] = (Search, Trim, KeepTies, PlaceBeside, DisruptCheapest, DrawCurve, Prefer)
+STAGES: tuple[type[Stage], ...] = (Search, KeepTies, PlaceBeside, DisruptCheapest, DrawCurve, Prefer)
 """All there are, in the order in which they follow each other, for the page on them. A
 request needs some of them: mostly `Search`, `DisruptCheapest` and `DrawCurve`."""
 
@@ -44,14 +42,14 @@ class Packings:
     @cached_property
     def plain(self) -> Packing:
         """The problem without the pods that have demands on other pods."""
-        return reduce_snapshot(self.snapshot)
+        return tied(reduce_snapshot(self.snapshot))
 
     @cached_property
     def related(self) -> Packing:
         """The problem with them."""
         if not self.demanding:
             return self.plain
-        return reduce_snapshot(self.snapshot, relations=True)
+        return tied(reduce_snapshot(self.snapshot, relations=True))
 
     @property
     def waiting(self) -> bool:
@@ -65,7 +63,7 @@ class Packings:
 
     def hurried(self, budget: Budget) -> bool:
         """Return whether there is no time to move the pods with demands."""
-        if not self.demanding or self.related.relations is None:
+        if self.related.divisible:
             return False
         return (
             len(self.snapshot.pods) > MOVED_PER_S * budget.limit_s
@@ -98,26 +96,22 @@ def _stages(strategy: Strategy, packings: Packings, budget: Budget) -> Iterator[
         yield Search(strategy, packings.related)
         return
     if not packings.waiting:
-        yield from search_within_limits(strategy, packings.plain, budget.options)
+        yield Search(strategy, packings.plain)
         yield from _finish(packings.plain)
     elif not budget.counted and packings.hurried(budget):
-        found = (*_find(strategy, packings.plain, budget), *_finish(packings.plain))
+        found = (_find(strategy, packings.plain, budget), *_finish(packings.plain))
         yield PlaceBeside(found, packings.related)
     else:
-        yield from _find(strategy, packings.related, budget)
+        yield _find(strategy, packings.related, budget)
         yield from _finish(packings.related)
     if has_preferences(packings.snapshot) and LOOKING.suffices(budget, pods):
         yield Prefer(packings.related)
 
 
-def _find(strategy: Strategy, packing: Packing, budget: Budget) -> tuple[Stage, ...]:
-    """Return the stages that find a plan with all that ties pods to each other."""
-    if packing.relations is None and not packing.allowances:
-        limited = within_limits(packing, budget.options.limits)
-        if not manageable(limited):
-            # Nothing ties pods but limits, if there are any: plans are trimmed to them.
-            return search_within_limits(strategy, packing, budget.options)
-    return (KeepTies(strategy, packing),)
+def _find(strategy: Strategy, packing: Packing, budget: Budget) -> Stage:
+    """Return the stage that finds a plan with all that ties pods to each other."""
+    packing = within_limits(packing, budget.options.limits)
+    return KeepTies(strategy, packing) if packing.ties else Search(strategy, packing)
 
 
 def _finish(packing: Packing) -> tuple[Stage, ...]:

@@ -16,7 +16,6 @@ from itertools import combinations
 import numpy as np
 
 from stowage_optimizer.assignments.builder import AssignmentBuilder
-from stowage_optimizer.assignments.repair import keeps_relations
 from stowage_optimizer.assignments.unjust_displacement import has_unjust_displacement
 from stowage_optimizer.constraints.preferences import Ints, Preferences, preferences_of
 from stowage_optimizer.model.budget import Budget, Reserve
@@ -24,6 +23,7 @@ from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.relations import NO_DOMAIN
 from stowage_optimizer.model.solution import Publish, Solution
+from stowage_optimizer.model.tie import keeps_ties
 from stowage_optimizer.stages.stage import Stage
 
 LOOKING = Reserve(pods_per_s=15_000, least_share=0.05, most_share=0.3)
@@ -192,7 +192,7 @@ class _Improver:
         strict = self._evicts and self.budget.policy is Policy.STRICT
         if strict and has_unjust_displacement(self.packing, candidate):
             return False
-        if not keeps_relations(self.packing, candidate):
+        if not keeps_ties(self.packing, candidate):
             return False
         self.assignment = candidate
         return True

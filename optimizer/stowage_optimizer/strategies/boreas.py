@@ -11,18 +11,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from stowage_optimizer.assignments.filling import filled
 from stowage_optimizer.assignments.incumbent import SolutionWriter
-from stowage_optimizer.assignments.repair import keeps_relations
 from stowage_optimizer.assignments.restricting import restricted
 from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.solution import Publish, Solution
+from stowage_optimizer.model.tie import keeps_ties
 from stowage_optimizer.programs.program import Terms
-from stowage_optimizer.programs.relations import RelatedFormulation
 from stowage_optimizer.programs.solver import Values
-from stowage_optimizer.strategies.first_fit_decreasing import filled
+from stowage_optimizer.programs.tied import TiedFormulation
 
 BATCH_PODS = 99
 """Pods in a batch, at the most; the paper's default (section 3)."""
@@ -75,7 +75,7 @@ class _Best:
 
         What pods demand of those that come before them is in the program in part only.
         """
-        if keeps_relations(self.batch, candidate):
+        if keeps_ties(self.batch, candidate):
             self.assignment = candidate
 
 
@@ -91,12 +91,12 @@ def _place(packing: Packing, assignment: Assignment, members: Sequence[int], bud
     placed = list(assignment)
     for item, node in zip(members, best.assignment, strict=True):
         placed[item] = node
-    return tuple(placed) if keeps_relations(packing, tuple(placed)) else assignment
+    return tuple(placed) if keeps_ties(packing, tuple(placed)) else assignment
 
 
 def _solve(best: _Best, budget: Budget, *, whole: bool) -> None:
     """Place as many as possible; or, once all are, use as few nodes as possible."""
-    formulation = RelatedFormulation(best.batch, len(best.batch.tiers))
+    formulation = TiedFormulation(best.batch, len(best.batch.tiers))
     placed = formulation.metric(Phase.PLACE, len(best.batch.tiers) - 1)
     start = list(formulation.values(best.assignment))
     metric: Terms = placed

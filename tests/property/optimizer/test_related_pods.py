@@ -12,7 +12,8 @@ from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.programs.counts import CountFormulation
-from stowage_optimizer.programs.relations import RelatedFormulation, by_class
+from stowage_optimizer.programs.tied import TiedFormulation, by_class
+from stowage_optimizer.ties.registry import tied
 from stowage_strategies.linear import rows_of
 from tests.differential.related_pods import crowded_pods
 
@@ -42,7 +43,7 @@ def as_assignment(packing: Packing, where: Where) -> Assignment:
 
 def unmet(packing: Packing, assignment: Assignment, tiers: int) -> list[object]:
     """Return which of the rows about relations ``assignment`` does not meet."""
-    formulation = RelatedFormulation(packing, tiers)
+    formulation = TiedFormulation(packing, tiers)
     values = formulation.values(assignment)
     others = len(list(rows_of(CountFormulation(by_class(packing)[0], tiers).program)))
     rows = list(rows_of(formulation.program))[others:]
@@ -54,8 +55,8 @@ def test_whatever_can_be_carried_out_meets_the_rows(first: int) -> None:
     """The checker, which shares no code with the rows, says what can be."""
     for seed in range(first, first + 10):
         rng, snapshot = Random(seed), roomy(seed)  # noqa: S311
-        packing = reduce_snapshot(decoded(snapshot), relations=True)
-        for _ in range(TRIES if packing.relations is not None else 0):
+        packing = tied(reduce_snapshot(decoded(snapshot), relations=True))
+        for _ in range(TRIES if packing.ties else 0):
             where = anywhere(snapshot, rng)
             if feasible(snapshot, where):
                 assignment = as_assignment(packing, where)
@@ -78,7 +79,7 @@ def test_pods_of_lower_tiers_may_even_out_what_the_rows_know_nothing_of() -> Non
     )
     builder.pod("w0", of="web").pod("w1", of="web").pod("h", of="helper")
     snapshot = builder.message
-    packing = reduce_snapshot(decoded(snapshot), relations=True)
+    packing = tied(reduce_snapshot(decoded(snapshot), relations=True))
 
     where = {"w0": "x", "w1": "x", "h": "y"}
 

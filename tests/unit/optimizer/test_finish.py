@@ -1,5 +1,7 @@
 """Plans keep within limits, say what moves gain, and are finished in time."""
 
+import time
+
 import pytest
 from packing_oracle import items_of
 from snapshot_builder import SnapshotBuilder, figure_1
@@ -7,9 +9,10 @@ from solving_in_process import Answer, decoded, empty, finished_answer_to
 
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.options import Limits, Policy
+from stowage_optimizer.model.budget import Budget
+from stowage_optimizer.model.options import Limits, Policy, SolveOptions
 from stowage_optimizer.model.solution import EndReason, GainPoint, NodesInUse
-from stowage_optimizer.stages.finish.limits import Trimming
+from stowage_optimizer.ties.registry import within_limits
 from stowage_optimizer.verify import verify_plan
 
 
@@ -133,10 +136,11 @@ def test_a_plan_that_there_is_no_time_to_trim_disrupts_no_pod(policy: Policy) ->
     """Who waits and fits still gets a node: that needs no steps."""
     message = SnapshotBuilder(figure_1()).pod("small", memory_bytes=1).message
     packing = reduce_snapshot(decoded(message))
-    owners = ("",) * len(packing.current)
-    trimming = Trimming(packing, policy, Limits(max_moves=0), owners=owners, stop=lambda: True)
+    limits = Limits(max_moves=0)
+    budget = Budget(SolveOptions(policy=policy), time.monotonic, limit_s=0.0, ends=0.0)
 
-    trimmed = trimming.trim((1, 1, 0, None))
+    (tie,) = within_limits(packing, limits).ties
+    trimmed = tie.mended(packing, (1, 1, 0, None), budget)
 
     homes = [item.home for item in items_of(packing)]
     assert list(trimmed[:3]) == homes[:3]

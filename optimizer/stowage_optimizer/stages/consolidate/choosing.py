@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from stowage_optimizer.model.budget import Budget
-from stowage_optimizer.model.packing import Assignment, Disrupted, Packing
+from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.problem import Ints, Problem
 from stowage_optimizer.programs.program import LinearProgram
 from stowage_optimizer.programs.solver import Values
 from stowage_optimizer.search.search_arrays import load_of
 from stowage_optimizer.stages.consolidate.nodes import Costs, nodes_in_use
 from stowage_optimizer.stages.consolidate.program import EXACT
+from stowage_optimizer.ties.disruptions import Disrupted, allowances_of
 
 
 def nodes_to_empty(packing: Packing, others: frozenset[int], costs: Costs) -> dict[int, list[int]]:
@@ -70,7 +71,7 @@ def _kinds_of(problem: Problem) -> tuple[Ints, Ints]:
 
 def _keep_allowances(program: LinearProgram, packing: Packing, emptied: Mapping[int, int]) -> None:
     """Keep what all pods of emptied nodes take within each allowance."""
-    for one in packing.allowances:
+    for one in allowances_of(packing):
         if one.counts is Disrupted.EVICTIONS:
             continue
         members = Counter(packing.home[list(one.members)].tolist())

@@ -4,26 +4,22 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from stowage_optimizer.assignments.builder import AssignmentBuilder
-from stowage_optimizer.constraints.allowances import Spent
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.stages.consolidate.nodes import Costs
-from stowage_optimizer.stages.finish.limits import Tally
-from stowage_optimizer.stages.finish.steps import Step
+from stowage_optimizer.ties.disruptions import Spent, allowances_of
 
 
-def emptied(
-    packing: Packing, others: frozenset[int], costs: Costs, tally: Tally, stop: Callable[[], bool]
-) -> Assignment:
+def emptied(packing: Packing, others: frozenset[int], costs: Costs, stop: Callable[[], bool]) -> Assignment:
     """Return an assignment in which the emptiest nodes have given their pods away.
 
     Where nodes have prices, those that save most by pod.
 
     Parameters
     ----------
-    packing, tally
-        The problem, whose allowances are kept; and the limits.
+    packing
+        The problem, whose allowances are kept.
     """
-    return _Emptying(packing, others, costs, tally, stop).run()
+    return _Emptying(packing, others, costs, stop).run()
 
 
 @dataclass(slots=True)
@@ -31,7 +27,6 @@ class _Emptying:
     packing: Packing
     others: frozenset[int]
     costs: Costs
-    tally: Tally
     stop: Callable[[], bool]
     _builder: AssignmentBuilder = field(init=False)
     _spent: Spent = field(init=False)
@@ -39,7 +34,7 @@ class _Emptying:
 
     def __post_init__(self) -> None:
         self._builder = AssignmentBuilder(self.packing)
-        self._spent = Spent(self.packing)
+        self._spent = Spent(self.packing, allowances_of(self.packing))
         for index, home in enumerate(self.packing.current):
             if home is not None:
                 self._builder.put(index, home)
@@ -70,9 +65,7 @@ class _Emptying:
             self._builder.take(item)
             self._builder.put(item, target)
             moved.append(item)
-        step = Step(placed=(), moved=tuple(moved), evicted=())
-        whole = len(moved) == len(members) and self._spent.take(moved)
-        if not (whole and self.tally.take(step)):
+        if len(moved) < len(members) or not self._spent.take(moved):
             for item in moved:
                 self._builder.take(item)
                 self._builder.put(item, node)

@@ -1,13 +1,13 @@
 """Fewest or cheapest nodes in use, then fewest moves, as integer programs."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.programs.program import STAY, Terms
-from stowage_optimizer.programs.relations import RelatedFormulation
 from stowage_optimizer.programs.solver import Values
+from stowage_optimizer.programs.tied import TiedFormulation
 from stowage_optimizer.stages.consolidate.nodes import Costs, nodes_in_use
 
 MOVED = 2
@@ -24,21 +24,20 @@ class LeastCost:
     Parameters
     ----------
     packing
-        With an allowance for each limit. Relations are not in the program, so that its
-        limits hold with them too.
+        Its ties are in the program.
     """
 
     packing: Packing
     others: frozenset[int]
     costs: Costs
     assignment: Assignment
-    _formulation: RelatedFormulation = field(init=False)
+    _formulation: TiedFormulation = field(init=False)
     _stability: Terms = field(init=False)
     _used: dict[int, int] = field(init=False)
 
     def __post_init__(self) -> None:
         tiers, count = len(self.packing.tiers), len(self.packing.current)
-        self._formulation = RelatedFormulation(replace(self.packing, relations=None), tiers)
+        self._formulation = TiedFormulation(self.packing, tiers)
         program = self._formulation.program
         program.between(self._formulation.metric(Phase.PLACE, tiers - 1), count, count)
         self._stability = self._formulation.metric(Phase.DISRUPT, tiers - 1)

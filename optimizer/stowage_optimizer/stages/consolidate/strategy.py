@@ -15,15 +15,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from stowage_optimizer.assignments.incumbent import SolutionWriter
-from stowage_optimizer.assignments.repair import keeps_relations
 from stowage_optimizer.assignments.restricting import restricted
 from stowage_optimizer.bounds.proofs import trivial_bounds
-from stowage_optimizer.constraints.allowances import keeps_allowances
 from stowage_optimizer.model.budget import SHORTEST_SOLVE_S, Budget
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.problem import Flags, Problem
 from stowage_optimizer.model.solution import NodesInUse, Publish, Solution
-from stowage_optimizer.programs.relations import RelatedFormulation
+from stowage_optimizer.model.tie import keeps_ties
+from stowage_optimizer.programs.tied import TiedFormulation
 from stowage_optimizer.programs.tiers import BUILT_PER_S
 from stowage_optimizer.search.search_arrays import overcommitted
 from stowage_optimizer.stages.consolidate.choosing import ChosenNodes, least_cost_within
@@ -40,7 +39,8 @@ from stowage_optimizer.stages.consolidate.nodes import (
     spare_kept,
 )
 from stowage_optimizer.stages.consolidate.program import LeastCost
-from stowage_optimizer.stages.finish.limits import Tally, owners_of, within_limits
+from stowage_optimizer.ties.disruptions import allowances_of
+from stowage_optimizer.ties.registry import within_limits
 
 MOST_VARIABLES = 100_000
 """Larger programs are not begun. At 500 nodes nothing was found in a minute that other
@@ -78,7 +78,7 @@ class Consolidate:
         limits, `min_gain_per_move` does not apply, since nothing is placed.
         """
         related = self.related
-        if related is None or related.relations is None:
+        if related is None or related.divisible:
             related = packing
         run = _Run(packing, related, budget)
         publish(run.solution())
@@ -110,7 +110,7 @@ class _Run:
     _fewest_moves: dict[int, int] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        limits = self.budget.options.limits
+        limits = replace(self.budget.options.limits, min_gain_per_move=0.0)
         running = spare_kept(_running(self.whole))
         self._packing = self._counted = within_limits(running, limits)
         if self.related is not self.whole:
@@ -131,15 +131,13 @@ class _Run:
 
     def empty(self) -> None:
         """Make the quick start."""
-        limits = replace(self.budget.options.limits, min_gain_per_move=0.0)
-        tally = Tally(limits, owners_of(self._packing))
         part_s = min(EMPTYING_S, EMPTYING_SHARE * self.budget.left_s())
         late = self.budget.part(part_s).over
-        self._take(emptied(self._packing, self._others, self._costs, tally, late))
+        self._take(emptied(self._packing, self._others, self._costs, late))
 
     def choose(self) -> None:
         """Choose the nodes to empty anew where not all pods may move."""
-        if not self._packing.allowances:
+        if not allowances_of(self._packing):
             return
         counted = within_limits(self._counted, self.budget.options.limits)
         share = CHOOSING_SHARE / 3 * self.budget.left_s()
@@ -203,7 +201,7 @@ class _Run:
 
     def _take(self, assignment: Assignment) -> bool:
         """Take ``assignment`` unless it breaks what ties pods to each other."""
-        if not (keeps_relations(self._packing, assignment) and keeps_allowances(self._packing, assignment)):
+        if not keeps_ties(self._packing, assignment):
             return False
         self._assignment = assignment
         return True
@@ -277,8 +275,7 @@ class _Run:
         # Looking at each pod takes longer than that.
         if len(self._problem.demand) * len(self._problem.room) > MOST_VARIABLES:
             return False
-        packing = replace(self._packing, relations=None)
-        size = RelatedFormulation.variables(packing, len(packing.tiers))
+        size = TiedFormulation.variables(self._packing, len(self._packing.tiers))
         return size <= min(MOST_VARIABLES, self.budget.left_s() * BUILT_PER_S)
 
     def _part(self, share: float) -> Budget:
@@ -299,6 +296,6 @@ def as_price(micros: int) -> str:
 def _stays(packing: Packing, problem: Problem) -> Flags:
     """Return which items may not all be moved, shape ``(items,)``."""
     stays: Flags = np.any(overcommitted(problem), axis=1)[problem.home]
-    for one in packing.allowances:
+    for one in allowances_of(packing):
         stays[list(one.members)] = True
     return stays

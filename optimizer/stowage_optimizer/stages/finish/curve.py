@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from stowage_optimizer.assignments.steps import Step, Steps
 from stowage_optimizer.model.budget import Budget, Reserve
 from stowage_optimizer.model.solution import GainPoint, Publish, Solution
-from stowage_optimizer.stages.finish.steps import Step, Steps
 from stowage_optimizer.stages.stage import Stage
 
 ENDING = Reserve(pods_per_s=400_000, least_share=0.0, most_share=0.1)
@@ -23,7 +23,7 @@ has its two ends only."""
 class DrawCurve(Stage):
     """The curve is drawn: what a part of the plan places, by how many moves it makes.
 
-    Where pods have demands on each other a part need not be a plan: what is known there
+    Where a part need not keep what ties pods, it is no plan: what is known there
     is what can be placed without a move, and by the whole plan.
 
     Parameters
@@ -41,13 +41,13 @@ class DrawCurve(Stage):
     def improve(self, known: Solution, budget: Budget, publish: Publish) -> Solution:
         """Return ``known`` with its curve."""
         del publish
-        if known.packing.relations is not None:
+        if not known.packing.divisible:
             return known
         return replace(known, gain_by_moves=curve_of(known, budget))
 
 
 def curve_of(whole: Solution, budget: Budget) -> tuple[GainPoint, ...]:
-    """Return what a plan without relations gains by moves, as far as there is time."""
+    """Return what a plan gains by moves, as far as there is time."""
     late = budget.ends + CURVE_S
     left_s = late - budget.clock()
     hurry = len(whole.packing.snapshot.pods) > left_s * STEPS_FOUND_PER_S

@@ -1,21 +1,21 @@
-"""CP-SAT on the problem with relations and allowances, as far as rows express them.
+"""CP-SAT on the problem with ties, as far as rows express them.
 
-It proves limits that the problem without relations does not have, and its solutions are
+It proves bounds that the problem without ties does not have, and its solutions are
 proposals that mostly can be carried out.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from stowage_optimizer.assignments.incumbent import Incumbent
-from stowage_optimizer.assignments.repair import keeps_relations, make_whole
+from stowage_optimizer.assignments.repair import make_whole
 from stowage_optimizer.bounds.proofs import TRIVIAL, Proof, TierBounds, trivial_bounds
-from stowage_optimizer.constraints.allowances import keeps_allowances
 from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.objective import score
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.solution import Solution
-from stowage_optimizer.programs.relations import RelatedFormulation
+from stowage_optimizer.model.tie import keeps_ties
+from stowage_optimizer.programs.tied import TiedFormulation
 from stowage_optimizer.programs.tiers import LinearLoop
 
 MOST_PAIRS = 20_000
@@ -25,23 +25,21 @@ MOST_PAIRS = 20_000
 def manageable(packing: Packing, most: int = MOST_PAIRS) -> bool:
     """Return whether pods are tied, and the problem small enough to be written down."""
     pairs = len(packing.current) * len(packing.node_names)
-    if packing.relations is None:
-        return bool(packing.allowances) and pairs <= most
-    compared = sum(len(spread.domains) ** 2 for rules in packing.relations.rules.values() for spread in rules.spread)
-    return max(compared, pairs) <= most
+    return bool(packing.ties) and max(pairs, sum(tie.rows for tie in packing.ties)) <= most
 
 
+@dataclass(slots=True)
 class _Settled(Incumbent):
-    """Takes what keeps relations and allowances, as it is or made whole."""
+    """Takes what keeps every tie, as it is or made whole."""
 
-    __slots__ = ()
+    budget: Budget
 
     def offer(self, candidate: Assignment) -> None:
         """Take ``candidate``, or what can be made of it, if that is better."""
         packing = self.packing
-        for one in (candidate, make_whole(packing, candidate, self.policy)):
+        for one in (candidate, make_whole(packing, candidate, self.budget)):
             reached = score(packing, one, self.policy)
-            if reached > self.score and keeps_allowances(packing, one) and keeps_relations(packing, one):
+            if reached > self.score and keeps_ties(packing, one):
                 self.assignment, self.score = one, reached
 
 
@@ -51,7 +49,7 @@ def improved(packing: Packing, assignment: Assignment, proved: int, budget: Budg
     Parameters
     ----------
     packing, assignment
-        The problem, with an allowance for each limit, and the best so far.
+        The problem, and the best so far.
     proved
         In how many tiers, from the highest, it is known to be the best.
     """
@@ -61,9 +59,9 @@ def improved(packing: Packing, assignment: Assignment, proved: int, budget: Budg
         known.placed, known.disruption = reached.placed, -reached.stability
         if reached.kept:
             known.kept = reached.kept
-    incumbent = _Settled(packing, bounds, budget.policy, lambda _solution: None)
+    incumbent = _Settled(packing, bounds, budget.policy, lambda _solution: None, budget)
     incumbent.assignment, incumbent.score = assignment, value
-    LinearLoop(packing, budget, incumbent, bounds, "", TRIVIAL, RelatedFormulation).run()
+    LinearLoop(packing, budget, incumbent, bounds, "", TRIVIAL, TiedFormulation).run()
     incumbent.bounds = [
         _with_proofs(mine, trivial) for mine, trivial in zip(bounds, trivial_bounds(packing), strict=True)
     ]

@@ -1,31 +1,29 @@
-"""The best solution with relations and allowances so far, and what it may claim.
+"""The best solution that keeps every tie so far, and what it may claim.
 
-Proposals are made whole and checked. The limits are those of the same problem without
-relations and allowances.
+Proposals are made whole and checked. The bounds are those of the same problem without
+ties.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from stowage_optimizer.assignments.filling import filled
 from stowage_optimizer.assignments.incumbent import SolutionWriter
-from stowage_optimizer.assignments.repair import make_whole, repair_relations
+from stowage_optimizer.assignments.repair import make_whole, mended
 from stowage_optimizer.assignments.unjust_displacement import has_unjust_displacement
 from stowage_optimizer.bounds.proofs import trivial_bounds
-from stowage_optimizer.constraints.allowances import keeps_allowances, within_allowances
 from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.certificate import Certificate, ProofMethod, ProofStatus
 from stowage_optimizer.model.objective import Score, score
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.solution import GainPoint, Publish, Solution, TierResult
+from stowage_optimizer.model.tie import keeps_ties
 from stowage_optimizer.stages.finish.curve import gain_by_moves
-from stowage_optimizer.stages.finish.limits import Tally, owners_of
-from stowage_optimizer.stages.finish.steps import Steps
-from stowage_optimizer.strategies.first_fit_decreasing import filled
 
 
 @dataclass(slots=True)
-class RelationChecker:
+class TieChecker:
     """Takes proposals, and keeps the best that can be carried out.
 
     Parameters
@@ -55,25 +53,25 @@ class RelationChecker:
         """Take what finds room without a move: no answer is worse than that."""
         self.publish(self.solution())
         packing = self.packing
-        settled = self._settled(filled(packing, packing.current))
-        if settled is not None and self._score(settled) > self.value:
-            self.best, self.value = settled, self._score(settled)
+        placed = mended(packing, filled(packing, packing.current), self.budget)
+        if self._score(placed) > self.value:
+            self.best, self.value = placed, self._score(placed)
             self._placed_as_it_is = sum(
-                node is not None and home is None for home, node in zip(packing.current, settled, strict=True)
+                node is not None and home is None for home, node in zip(packing.current, placed, strict=True)
             )
             self.publish(self.solution())
 
     def matches(self) -> bool:
-        """Whether the best is worth as much as the solution without relations."""
+        """Whether the best is worth as much as the solution without ties."""
         return self.value == self._score(self.reached)
 
     @property
     def reached(self) -> Assignment:
-        """The assignment of the solution without relations."""
+        """The assignment of the solution without ties."""
         return self.easier.on(self.packing)
 
     def limit(self, easier: Solution, *, repair: bool) -> None:
-        """Take ``easier`` as what is proved of the problem without relations.
+        """Take ``easier`` as what is proved of the problem without ties.
 
         Of two solutions the better one counts, and of equal ones the later.
         """
@@ -129,38 +127,18 @@ class RelationChecker:
 
     def _candidates(self, proposal: Assignment, *, repair: bool) -> Iterator[Assignment]:
         """Yield what can be made of ``proposal``, as it is first."""
-        kept = within_allowances(self.packing, proposal)
-        if kept == proposal:
-            settled = self._settled(proposal)
-            if settled is not None:
-                yield settled
-                if settled == proposal:
-                    return
-        if not repair or self.hurry():
+        kept = mended(self.packing, proposal, self.budget)
+        yield kept
+        if kept == proposal or not repair or self.hurry():
             return
-        proposal = kept
-        whole = make_whole(self.packing, proposal, self.budget.policy)
+        whole = make_whole(self.packing, proposal, self.budget)
         yield whole
-        more = self._settled(filled(self.packing, whole))
-        if more is not None:
-            yield more
-
-    def _settled(self, proposal: Assignment) -> Assignment | None:
-        """Return ``proposal`` with every relation kept, if that takes no more moves."""
-        if self.packing.relations is None:
-            return proposal
-        return repair_relations(self.packing, proposal, self.budget.over)
+        yield mended(self.packing, filled(self.packing, whole), self.budget)
 
     def _allowed(self, candidate: Assignment) -> bool:
-        """Return whether ``candidate`` keeps within policy, allowances and limits."""
-        if not keeps_allowances(self.packing, candidate):
+        """Return whether ``candidate`` keeps the ties and the policy."""
+        if not keeps_ties(self.packing, candidate):
             return False
-        limits = self.budget.options.limits
-        if not limits.none:
-            owners = owners_of(self.packing)
-            whole = Steps(self.packing, candidate).whole()
-            if not Tally(limits, owners).take(whole):
-                return False
         strict = self.budget.policy is Policy.STRICT
         return not (strict and has_unjust_displacement(self.packing, candidate))
 
@@ -177,9 +155,9 @@ def claimed(writer: SolutionWriter, assignment: Assignment, easier: Solution) ->
     Parameters
     ----------
     writer
-        Writes solutions of the problem with relations.
+        Writes solutions of the problem with ties.
     easier
-        A solution for the same pods without relations.
+        A solution for the same pods without ties.
     """
     solution = writer.write(assignment, trivial_bounds(writer.packing))
     if not easier.tiers:

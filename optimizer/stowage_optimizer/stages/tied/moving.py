@@ -1,15 +1,14 @@
 """Plans for pods that are tied to each other: by demands, by budgets, by limits.
 
 What fits as it is comes first: no answer is worse. Then the problem is solved without
-what ties pods: what is proved then is a limit with all of it too, and a plan that
-happens to keep to everything is as good as proved. Where it does not, pods with demands
-get domains to keep to, pods of a budget stay but for as many as it allows, and the
-problem is solved again, with other pins each time. Small problems are then solved
-exactly.
+ties: what is proved then is a bound with all of them too, and a plan that happens to
+keep them is as good as proved. Where it does not, pods are pinned so that an answer is
+likely to keep every tie, and the problem is solved again, with other pins each time.
+Small problems are then solved exactly.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
 
@@ -17,20 +16,11 @@ from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.problem import NOWHERE
 from stowage_optimizer.model.solution import Publish, Solution
-from stowage_optimizer.stages.finish.limits import within_limits
-from stowage_optimizer.stages.finish.trimming import search_within_limits
-from stowage_optimizer.stages.related.checker import RelationChecker
-from stowage_optimizer.stages.related.exact import improved, manageable
-from stowage_optimizer.stages.related.pinning import (
-    domains_for,
-    held_back,
-    perturbed,
-    pinned,
-    undemanding,
-    without_relations,
-)
-from stowage_optimizer.stages.stage import Stage, run_stages
+from stowage_optimizer.stages.stage import Stage
+from stowage_optimizer.stages.tied.checker import TieChecker
+from stowage_optimizer.stages.tied.exact import improved, manageable
 from stowage_optimizer.strategies.strategy import Strategy
+from stowage_optimizer.ties.pinning import pinned
 
 EASIER_SHARE = 0.7
 """Part of the time limit for the problem without what ties pods, at the most."""
@@ -63,7 +53,13 @@ REPAIRED_IN_A_SECOND = 2_000
 take four: 2,400 took 1.1 s beside other work on 2 cores."""
 
 MADE_WHOLE_PER_S = 20_000
-"""Pods whose proposals are repaired in a second where there are no relations."""
+"""The same where parts of plans keep every tie."""
+
+MENDED_PER_S = 25_000
+"""Pods of a snapshot whose last plan is mended in a second, at least."""
+
+WRITTEN_PER_S = 50_000
+"""Pods for which a mended plan is filled, scored and written in a second, which cannot be interrupted."""
 
 REPAIRING_SHARE = 0.3
 """Part of the time limit that one repair may take at the most, for any to be tried."""
@@ -76,7 +72,7 @@ COUNTED_SHARE = 0.1
 def repairing_s(packing: Packing) -> float:
     """Return the seconds that repairing one proposal takes at the most."""
     pods = len(packing.snapshot.pods)
-    if packing.relations is None:
+    if packing.divisible:
         return pods / MADE_WHOLE_PER_S
     return (pods / REPAIRED_IN_A_SECOND) ** 2
 
@@ -89,7 +85,7 @@ class KeepTies(Stage):
     packing: Packing
 
     def improve(self, known: Solution, budget: Budget, publish: Publish) -> Solution:
-        """Return the best solution in time that keeps every relation and allowance."""
+        """Return the best solution in time that keeps every tie."""
         del known
         return _Moving(self.strategy, self.packing, budget, publish).solve()
 
@@ -101,24 +97,27 @@ class _Moving:
     budget: Budget
     publish: Publish
     _easier: Packing = field(init=False)
-    _bounded: Packing = field(init=False)
+    _given: Packing = field(init=False)
     _wholes_s: float = field(init=False, default=0.0)
     _preparing_s: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self._easier = without_relations(self.packing)
-        self._bounded = within_limits(self.packing, self.budget.options.limits)
+        self._easier = replace(self.packing, ties=())
+        given = tuple(tie for tie in self.packing.ties if not tie.requested)
+        self._given = self.packing if given == self.packing.ties else replace(self.packing, ties=given)
         self._preparing_s = repairing_s(self.packing)
 
     def solve(self) -> Solution:
-        checker = RelationChecker(self.packing, self.budget, self.publish, self._hurry)
-        if self.packing.relations is not None or self._soon_filled():
+        pods = len(self.packing.snapshot.pods)
+        mending = self.budget.without(min(pods / WRITTEN_PER_S, self.budget.limit_s / 2))
+        checker = TieChecker(self.packing, mending, self.publish, self._hurry)
+        if not self.packing.divisible or self._soon_filled():
             self._timed(checker.place_as_it_is)
 
         def look(found: Solution) -> None:
             # Which solutions are seen on the way depends on the time.
-            if not self.budget.counted:
-                checker.limit(found, repair=False)
+            if not self.budget.counted and self.budget.clock() + self._wholes_s < self.budget.ends:
+                self._timed(partial(checker.limit, found, repair=False))
 
         easier = self._solve(self._easier, self._first(), look)
         self._timed(partial(checker.limit, easier, repair=True))
@@ -127,14 +126,12 @@ class _Moving:
         self._go_on(checker)
         return checker.solution()
 
-    def _go_on(self, checker: RelationChecker) -> None:
+    def _go_on(self, checker: TieChecker) -> None:
         if checker.matches():
-            # Within limits, what was trimmed may be as good as it and yet not the best.
-            settled = checker.easier.optimal or (bool(self._bounded.allowances) and self._exact(checker))
-            if not settled:
+            if not (checker.easier.optimal or self._exact(checker)):
                 self._try_again(checker)
             return
-        if manageable(self._bounded, AT_ONCE_PAIRS) and self._exact(checker):
+        if manageable(self.packing, AT_ONCE_PAIRS) and self._exact(checker):
             return
         idle, tried = 0, False
         for packing, share in self._rounds(checker):
@@ -148,7 +145,7 @@ class _Moving:
             if checker.matches() or idle == MOST_IDLE_ROUNDS:
                 return
 
-    def _try_again(self, checker: RelationChecker) -> None:
+    def _try_again(self, checker: TieChecker) -> None:
         """Solve the easier problem in the time that nothing else needs."""
         share = self._share(0)
         if share:
@@ -156,21 +153,30 @@ class _Moving:
             easier = self._solve(self._easier, share, _ignored, seed)
             self._timed(partial(checker.limit, easier, repair=True))
 
-    def _exact(self, checker: RelationChecker) -> bool:
-        """Let CP-SAT improve and prove limits; return whether all is proved."""
+    def _exact(self, checker: TieChecker) -> bool:
+        """Let CP-SAT improve and prove bounds; return whether the best is known to be the best."""
         if checker.solution().optimal:
             return True
-        found = self._improved(self.packing, checker, checker.proved())
+        self._prove(checker)
+        if self._given is self.packing or checker.solution().optimal:
+            return checker.solution().optimal
+        # What is proved of plans within the limits is not proved of all.
+        found = self._improved(self.packing, checker, 0)
+        if found is None:
+            return False
+        before = checker.value
+        self._timed(partial(checker.consider, found.assignment))
+        settled = found.optimal and checker.best == found.assignment
+        if settled and checker.value > before:
+            self._prove(checker)
+        return settled or checker.solution().optimal
+
+    def _prove(self, checker: TieChecker) -> None:
+        found = self._improved(self._given, checker, checker.proved())
         if found is not None:
             self._timed(partial(checker.attest, found))
-        if self._bounded is not self.packing and not checker.solution().optimal:
-            # What is proved of plans within the limits is not proved of all.
-            found = self._improved(self._bounded, checker, 0)
-            if found is not None:
-                self._timed(partial(checker.consider, found.assignment))
-        return checker.solution().optimal
 
-    def _improved(self, packing: Packing, checker: RelationChecker, proved: int) -> Solution | None:
+    def _improved(self, packing: Packing, checker: TieChecker, proved: int) -> Solution | None:
         """Return what CP-SAT makes of the best; None without time, or if too large."""
         share = self._share(0)
         if not (share and manageable(packing)):
@@ -178,32 +184,20 @@ class _Moving:
         budget = self.budget.part(share * self.budget.limit_s)
         return improved(packing, checker.best, proved, budget)
 
-    def _rounds(self, checker: RelationChecker) -> Iterator[tuple[Packing, float]]:
+    def _rounds(self, checker: TieChecker) -> Iterator[tuple[Packing, float]]:
         """Yield problems, and the part of the time limit that each is given."""
         rng = Random(self.budget.options.seed)  # noqa: S311 - not for secrets
         number = 0
         while share := self._share(number):
-            if number == 1:
-                plain = undemanding(self.packing)
-                yield held_back(plain, plain.current), share
-            else:
-                yield self._pinned(checker, rng if number else None), share
+            began = self.budget.clock()
+            proposal = self.packing.current if number == 1 else checker.reached
+            if number > 1:
+                pairs = zip(self.packing.current, proposal, checker.best, strict=True)
+                proposal = tuple(best if home is None else node for home, node, best in pairs)
+            part = pinned(self.packing, proposal, self.budget, rng if number > 1 else None)
+            self._preparing_s = self.budget.clock() - began
+            yield part, share
             number += 1
-
-    def _pinned(self, checker: RelationChecker, rng: Random | None) -> Packing:
-        """Return the problem with each pod in the domains of some proposal."""
-        packing = self.packing
-        proposal = checker.reached
-        if rng is not None:
-            proposal = perturbed(packing, proposal, checker.best, rng)
-        began = self.budget.clock()
-        easier = packing
-        if packing.relations is not None:
-            proposal = domains_for(packing, proposal, self.budget.policy)
-            easier = pinned(packing, proposal)
-        easier = held_back(easier, proposal, rng, exceeded=rng is None)
-        self._preparing_s = self.budget.clock() - began
-        return easier
 
     def _share(self, number: int) -> float:
         """Return the part of the limit for round ``number``, 0 if there is none."""
@@ -222,9 +216,7 @@ class _Moving:
         return self.budget.ends - max(kept_s, 2 * self._wholes_s)
 
     def _solve(self, packing: Packing, share: float, publish: Publish, seed: int | None = None) -> Solution:
-        budget = self.budget.part(share * self.budget.limit_s, seed=seed)
-        stages = search_within_limits(self.strategy, packing, budget.options)
-        return run_stages(stages, Solution(packing, packing.current), budget, publish)
+        return self.strategy.solve(packing, self.budget.part(share * self.budget.limit_s, seed=seed), publish)
 
     def _timed(self, work: Callable[[], None]) -> None:
         began = self.budget.clock()
@@ -232,10 +224,11 @@ class _Moving:
         self._wholes_s = max(self._wholes_s, self.budget.clock() - began)
 
     def _first(self) -> float:
-        """Return the part of the time limit for the problem without demands."""
-        packing, limit_s = self.packing, self.budget.limit_s
-        tied = packing.relations is not None or packing.allowances
-        share = EASIER_SHARE if tied else LIMITED_SHARE
+        """Return the part of the time limit for the problem without ties."""
+        limit_s = self.budget.limit_s
+        share = EASIER_SHARE if self._given.ties else LIMITED_SHARE
+        if limit_s:
+            share = min(share, max(0.5, 1 - len(self.packing.snapshot.pods) / MENDED_PER_S / limit_s))
         if self.budget.counted or not limit_s:
             return share
         # Reading the snapshot has taken some of it.

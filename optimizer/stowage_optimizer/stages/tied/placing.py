@@ -9,8 +9,9 @@ proved.
 
 from dataclasses import dataclass, replace
 
+from stowage_optimizer.assignments.filling import filled
 from stowage_optimizer.assignments.incumbent import SolutionWriter
-from stowage_optimizer.assignments.repair import repair_relations
+from stowage_optimizer.assignments.repair import mended
 from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.model.budget import Budget, Reserve
 from stowage_optimizer.model.objective import score
@@ -18,7 +19,6 @@ from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.solution import GainPoint, Publish, Solution
 from stowage_optimizer.stages.stage import Stage, run_stages
-from stowage_optimizer.strategies.first_fit_decreasing import filled
 
 SETTLING = Reserve(pods_per_s=15_000, least_share=0.1, most_share=0.5)
 """For going through the pods: 40,000 of them on 5,000 nodes took 2.2 s beside other
@@ -67,9 +67,9 @@ class PlaceBeside(Stage):
 
 def as_it_is(packing: Packing, budget: Budget) -> Solution:
     """Return what finds room without a move: no answer is worse than that."""
-    settled = repair_relations(packing, filled(packing, packing.current), budget.over)
+    settled = mended(packing, filled(packing, packing.current), budget)
     nothing = Solution(packing, packing.current, refusals=packing.refusals)
-    return _written(nothing, packing, settled or packing.current, budget.policy)
+    return _written(nothing, packing, settled, budget.policy)
 
 
 def unproved(solution: Solution, packing: Packing, policy: Policy) -> Solution:
@@ -80,8 +80,8 @@ def unproved(solution: Solution, packing: Packing, policy: Policy) -> Solution:
 def placed(solution: Solution, packing: Packing, budget: Budget) -> Solution:
     """Return ``solution`` with more pods placed, if there are any that may be."""
     wanted = solution.on(packing)
-    settled = repair_relations(packing, wanted, budget.over)
-    if settled is None or not _only_adds(wanted, settled):
+    settled = mended(packing, wanted, budget)
+    if not _only_adds(wanted, settled):
         settled = wanted
     return _written(solution, packing, settled, budget.policy)
 

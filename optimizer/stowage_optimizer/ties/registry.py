@@ -1,0 +1,24 @@
+"""What makes the ties of a problem."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from stowage_optimizer.model.options import Limits
+from stowage_optimizer.model.packing import Packing
+from stowage_optimizer.model.tie import Tie
+from stowage_optimizer.ties.disruptions import budget_tie, limit_tie
+from stowage_optimizer.ties.relations import relation_tie
+
+TIES: tuple[Callable[[Packing], Tie | None], ...] = (budget_tie, relation_tie)
+"""Each returns what ties the pods of a problem, or nothing; a new kind of tie is one more."""
+
+
+def tied(packing: Packing) -> Packing:
+    """Return ``packing`` with all that ties its pods."""
+    return replace(packing, ties=tuple(tie for make in TIES if (tie := make(packing)) is not None))
+
+
+def within_limits(packing: Packing, limits: Limits) -> Packing:
+    """Return ``packing`` with the limits of a request too, as far as they may be in the way."""
+    tie = limit_tie(packing, limits)
+    return packing if tie is None else replace(packing, ties=(tie, *packing.ties))
