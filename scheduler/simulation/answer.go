@@ -13,7 +13,8 @@ import (
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/plan"
-	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/clusterview"
+	planner "github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/planning"
 	"github.com/stowage/stowage/scheduler/plugins/scorecache"
 	"github.com/stowage/stowage/scheduler/rehearsal"
 	"github.com/stowage/stowage/scheduler/snapshot"
@@ -114,14 +115,17 @@ func (s *Simulator) newPlanChecker(r *run, question Question) (*planChecker, err
 	if err != nil {
 		return nil, err
 	}
-	observer := priorityoptimizer.NewObserver(handle, args, question.policy() == plan.Consolidate)
+	rules := args.Rules(profile.SchedulerName)
+	rules.InTurn = question.policy() == plan.Consolidate
+	view := clusterview.New(handle, rules)
+	view.Now = func() time.Time { return time.Time{} } // no pod is too young
 	if err := r.watch(); err != nil {
 		return nil, err
 	}
 	if err := r.store(question.Instance); err != nil {
 		return nil, err
 	}
-	seen, err := observer.Snapshot(question.ID)
+	seen, err := view.Snapshot(question.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +142,7 @@ func (c *planChecker) check(ctx context.Context, text []byte) (*plan.Plan, Verdi
 		return nil, Verdict{}, fmt.Errorf("not a plan: %w", err)
 	}
 	checked, verdict, err := c.verdictOn(ctx, message)
-	verdict.Proved = verdict.Accepted && priorityoptimizer.Proves(c.snapshot, message)
+	verdict.Proved = verdict.Accepted && planner.Proves(c.snapshot, message)
 	return checked, verdict, err
 }
 

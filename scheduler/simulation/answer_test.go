@@ -16,7 +16,7 @@ import (
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/plan"
-	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/config"
 	"github.com/stowage/stowage/scheduler/simulation"
 )
 
@@ -116,13 +116,13 @@ func TestAPlanIsRefusedForWhatTheQuestionSays(t *testing.T) {
 	best, trade := moved("one", "n1", "n2"), steps(placed("three", "n1"), placed("wants", "n2"), evicted("one", "n1"))
 	for name, row := range map[string]struct {
 		plan   *contract.Plan
-		policy priorityoptimizer.Policy
+		policy config.Policy
 		want   plan.Reason
 	}{
 		"a pair that it forbids":   {steps(placed("three", "n2"), moved("two", "n2", "n1")), "", plan.ForbiddenPair},
 		"a budget":                 {steps(placed("three", "n1"), best, moved("kept-1", "n1", "n2"), moved("kept-2", "n1", "n2")), "", plan.OverBudget},
 		"a trade":                  {trade, "", plan.UnjustEviction},
-		"a trade, and the paper's": {trade, priorityoptimizer.PolicyPaper, ""},
+		"a trade, and the paper's": {trade, config.PolicyPaper, ""},
 	} {
 		asked := figure1(row.plan)
 		asked.Forbidden, asked.Policy = []simulation.ForbiddenPair{{Pod: "default/three", Node: "n2"}}, row.policy

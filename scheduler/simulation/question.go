@@ -9,18 +9,18 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/stowage/stowage/scheduler/plan"
-	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/config"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
 // policyConsolidate is for questions only: in a cluster, each PackingPlan says what it is for.
-const policyConsolidate priorityoptimizer.Policy = "Consolidate"
+const policyConsolidate config.Policy = "Consolidate"
 
 // Question asks for the scheduler's verdicts on plans for a cluster in which no pods are scheduled.
 type Question struct {
 	Instance
 	// Policy is Strict, the default, Paper or Consolidate.
-	Policy priorityoptimizer.Policy `json:"policy,omitempty"`
+	Policy config.Policy `json:"policy,omitempty"`
 	// Arguments are those of the plugin PriorityOptimizer, whose rules say which pods may be disrupted; what is left out
 	// has its default.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
@@ -65,10 +65,10 @@ func ParseQuestion(data []byte) (Question, error) {
 func (question *Question) validate() []error {
 	var errs []error
 	switch question.Policy {
-	case "", priorityoptimizer.PolicyStrict, priorityoptimizer.PolicyPaper, policyConsolidate:
+	case "", config.PolicyStrict, config.PolicyPaper, policyConsolidate:
 	default:
 		errs = append(errs, fmt.Errorf("policy: %q is none of %s, %s and %s", question.Policy,
-			priorityoptimizer.PolicyStrict, priorityoptimizer.PolicyPaper, policyConsolidate))
+			config.PolicyStrict, config.PolicyPaper, policyConsolidate))
 	}
 	if _, err := question.arguments(); err != nil {
 		errs = append(errs, fmt.Errorf("arguments: %w", err))
@@ -91,16 +91,16 @@ func (question *Question) validate() []error {
 	return errs
 }
 
-func (question *Question) arguments() (*priorityoptimizer.PriorityOptimizerArgs, error) {
+func (question *Question) arguments() (*config.PriorityOptimizerArgs, error) {
 	if question.Arguments == nil {
-		return priorityoptimizer.DecodeArgs(nil)
+		return config.Decode(nil)
 	}
-	return priorityoptimizer.DecodeArgs(&runtime.Unknown{Raw: question.Arguments, ContentType: runtime.ContentTypeJSON})
+	return config.Decode(&runtime.Unknown{Raw: question.Arguments, ContentType: runtime.ContentTypeJSON})
 }
 
 func (question *Question) policy() plan.Policy {
 	switch question.Policy {
-	case priorityoptimizer.PolicyPaper:
+	case config.PolicyPaper:
 		return plan.Paper
 	case policyConsolidate:
 		return plan.Consolidate

@@ -109,7 +109,7 @@ def test_alerts_select_by_values_that_the_scheduler_writes() -> None:
         for path in (
             "contract/optimizer.pb.go",
             "packingplan/types.go",
-            "plugins/priorityoptimizer/planner.go",
+            "plugins/priorityoptimizer/planning/planner.go",
             "plugins/priorityoptimizer/solve.go",
         )
     )

@@ -113,7 +113,7 @@ def _go_defaults() -> Manifest:
     """Return the defaults of the plugin, by the names of their fields."""
     go = "\n".join(
         (SCHEDULER / "plugins/priorityoptimizer" / name).read_text("utf-8").replace("gate.", "")
-        for name in ("args.go", "gate/trigger.go")
+        for name in ("config/args.go", "gate/trigger.go")
     )
     words = dict(re.findall(r'^\s+(\w+) +\w+ = ("\w+")$', go, re.M))
     (literal,) = re.findall(r"return (&PriorityOptimizerArgs\{.*?\n\t\})", go, re.S)

@@ -11,6 +11,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -159,4 +161,36 @@ func Custom(kind, name string, spec map[string]any) *unstructured.Unstructured {
 	object.SetName(name)
 	object.SetUID(types.UID("uid-" + name))
 	return object
+}
+
+// PodQuota allows so many pods, of which there are two, in the namespace of all pods.
+func PodQuota(hard string) *v1.ResourceQuota {
+	limit := v1.ResourceList{v1.ResourcePods: resource.MustParse(hard)}
+	return &v1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "q"},
+		Spec: v1.ResourceQuotaSpec{Hard: limit}, Status: v1.ResourceQuotaStatus{Hard: limit,
+			Used: v1.ResourceList{v1.ResourcePods: resource.MustParse("2")}}}
+}
+
+// Handle is that of a plugin in a scheduler that has informers of this client, and nothing else.
+type Handle struct {
+	fwk.Handle
+	Informers informers.SharedInformerFactory
+}
+
+// NewHandle returns a handle whose informers show the objects once Sync is called.
+func NewHandle(objects ...runtime.Object) *Handle {
+	return &Handle{Informers: informers.NewSharedInformerFactory(fake.NewClientset(objects...), 0)}
+}
+
+// SharedInformerFactory implements fwk.Handle.
+func (h *Handle) SharedInformerFactory() informers.SharedInformerFactory { return h.Informers }
+
+// SharedDRAManager implements fwk.Handle.
+func (h *Handle) SharedDRAManager() fwk.SharedDRAManager { return nil }
+
+// Sync starts the informers that were asked for, and waits until they show everything.
+func (h *Handle) Sync(t testing.TB) {
+	t.Helper()
+	h.Informers.Start(t.Context().Done())
+	h.Informers.WaitForCacheSync(t.Context().Done())
 }

@@ -1,25 +1,18 @@
 package priorityoptimizer
 
 import (
-	"errors"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/stowage/stowage/scheduler/contract"
-	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
-	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/config"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/records"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
@@ -38,7 +31,7 @@ func TestUsersPlansNeitherPileUpNorKeepOthersOut(t *testing.T) {
 			switch {
 			case record.Ours():
 				own++
-			case record.Status.Message == messageQueueFull:
+			case record.Status.Message == records.MessageQueueFull:
 				refused++
 			case record.Status.Phase == "":
 				waiting++
@@ -74,7 +67,7 @@ func TestTemporarilyProtectedPodsAreAskedAboutAfterwards(t *testing.T) {
 		if record.Status.Phase != packingplan.Completed {
 			continue
 		}
-		if waited := c.clock.Since(record.Status.CompletionTime.Time); waited < seconds(coolDownSeconds) {
+		if waited := c.clock.Since(record.Status.CompletionTime.Time); waited < config.Seconds(coolDownSeconds) {
 			t.Errorf("asked %s after the plan that moved it", waited)
 		}
 	}
@@ -95,7 +88,7 @@ func TestLongMessagesOfTheOptimizerAreShortened(t *testing.T) {
 
 	c.reaches(packingplan.NoImprovement)
 
-	if size := sizeOf(&c.plansOf()[0].Status); size > maxStatusBytes/4 {
+	if size := records.SizeOf(&c.plansOf()[0].Status); size > records.MaxStatusBytes/4 {
 		t.Errorf("the status takes %d bytes", size)
 	}
 }
@@ -122,7 +115,7 @@ func TestPlanThatFitsIntoNoObjectIsMadeInParts(t *testing.T) {
 	}
 	whole := 0
 	for _, record := range c.plansOf() {
-		if size := sizeOf(&record.Status); size > 3*c.statusBytes/2 {
+		if size := records.SizeOf(&record.Status); size > 3*c.statusBytes/2 {
 			t.Errorf("plan %s takes %d bytes", record.Name(), size)
 		}
 		if record.Status.Optimal {
@@ -131,30 +124,6 @@ func TestPlanThatFitsIntoNoObjectIsMadeInParts(t *testing.T) {
 	}
 	if whole > 1 { // the last part may be about all that wait
 		t.Errorf("%d parts are called optimal", whole)
-	}
-}
-
-// For a budget without a status yet, the server answers: try again in ten seconds. The client must not sleep for that
-// long, which is more than the call may take; the plan backs off by itself.
-func TestAdviceToRetryIsLeftToThePlan(t *testing.T) {
-	calls := 0
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		calls++
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Retry-After", "10")
-		w.WriteHeader(http.StatusTooManyRequests)
-		_, _ = fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"TooManyRequests","code":429,
-			"message":"Cannot evict pod as it would violate the pod's disruption budget.","details":{"retryAfterSeconds":10}}`)
-	}))
-	defer server.Close()
-	client, err := newEvictionClient(&rest.Config{Host: server.URL, QPS: 50, Burst: 100})
-	testobjects.Must(t, err)
-	pod := testPod("p", 1, 0)
-
-	err = evictor{client, viewOf(t, pod).pods, func(*v1.Pod) string { return "" }}.evict(t.Context(), pod)
-
-	if !errors.Is(err, errBudget) || calls != 1 {
-		t.Errorf("err = %v after %d calls", err, calls)
 	}
 }
 
@@ -184,30 +153,5 @@ func TestIdlePluginFiltersNoNode(t *testing.T) {
 
 	if !status.IsSkip() || !signed.IsSuccess() || c.optimizer.asked() != 0 {
 		t.Errorf("PreFilter says %v, SignPod %v, the optimiser was asked %d times", status, signed, c.optimizer.asked())
-	}
-}
-
-// A plan of thousands of moves takes long: because of the eviction rate, and because of the workload whose pods are replaced
-// one after the other.
-func TestTimeoutGrowsWithThePlan(t *testing.T) {
-	of := func(owners, each int) *plan.Plan {
-		large := &plan.Plan{}
-		for i := range owners * each {
-			pod := testPod("p", 1, 0)
-			grace := int64(10)
-			pod.Spec.TerminationGracePeriodSeconds = &grace
-			pod.ObjectMeta = metav1.ObjectMeta{Name: fmt.Sprint(i), UID: types.UID(fmt.Sprint(i))}
-			large.Moves = append(large.Moves, plan.Step{Pod: &snapshot.Pod{Object: pod, Owner: types.UID(fmt.Sprint(i % owners))}})
-		}
-		return large
-	}
-
-	one, many, chain := timeoutFor(of(1, 1), usual), timeoutFor(of(2000, 1), usual), timeoutFor(of(1, 11), usual)
-
-	step := seconds(usual.StepTimeoutSeconds+usual.ReadyTimeoutSeconds) + 10*time.Second
-	if one != seconds(usual.PlanTimeoutSeconds+1/usual.Limits.EvictionsPerSecond) ||
-		many != seconds(usual.PlanTimeoutSeconds+2000/usual.Limits.EvictionsPerSecond) ||
-		chain != seconds(usual.PlanTimeoutSeconds+11/usual.Limits.EvictionsPerSecond)+10*step {
-		t.Errorf("timeout for one move %s, for 2,000 workloads %s, for a chain of eleven %s", one, many, chain)
 	}
 }

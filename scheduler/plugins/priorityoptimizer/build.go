@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	clientset "k8s.io/client-go/kubernetes"
@@ -15,11 +14,15 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/utils/clock"
 
-	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/leadership"
 	"github.com/stowage/stowage/scheduler/optimizerclient"
-	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/clusterview"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/config"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/execution"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/metrics"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/planning"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/records"
 	"github.com/stowage/stowage/scheduler/rehearsal"
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
@@ -33,30 +36,15 @@ const Name = gate.Name
 type Plugin struct {
 	*gate.Gate
 	logger klog.Logger
-	view   *view
+	view   *clusterview.View
 	// lead says whether this process schedules.
-	lead lead
+	lead records.Lead
 	// rehearser is where plans are rehearsed; nil until the scheduler is complete.
-	rehearser atomic.Pointer[rehearser]
+	rehearser atomic.Pointer[planning.Rehearser]
 	// ledger holds the room of plans; nil without reservations.
 	ledger atomic.Pointer[reservation.Ledger]
 	// byHand is the state machine where Step runs it; nil where the plugin does.
 	byHand *loop
-}
-
-// solver is the optimiser as the plugin sees it.
-type solver interface {
-	Ready(ctx context.Context) error
-	Solve(ctx context.Context, request *contract.SolveRequest, verify func(*contract.Plan) error) (*optimizerclient.Answer, error)
-}
-
-// rehearser tries a plan before anything is done.
-type rehearser interface {
-	Replay(ctx context.Context, of *plan.Plan) (rehearsal.Outcome, error)
-	// Empty tries what another scheduler would do.
-	Empty(ctx context.Context, nodes []rehearsal.Emptied, closed []string, taint v1.Taint) (rehearsal.Drained, error)
-	// Free is the room on the nodes, pods whose binding is under way counted.
-	Free(ctx context.Context, nodes ...string) (map[string]resources.Vector, error)
 }
 
 // parts are the dependencies that tests replace.
@@ -67,7 +55,7 @@ type parts struct {
 	plans cache.SharedIndexInformer
 	// evictions has a rate limit of its own: evictions must not wait for bindings, nor bindings for evictions.
 	evictions clientset.Interface
-	solver    solver
+	solver    planning.Solver
 	// statusBytes is what the status of a plan may take.
 	statusBytes int
 	// byHand: somebody calls Step in the place of a goroutine of the plugin's own.
@@ -77,11 +65,11 @@ type parts struct {
 // New returns the plugin of one profile. plans shows the PackingPlans to all profiles, and the caller runs it; it is nil
 // where there is no API server.
 func New(ctx context.Context, object runtime.Object, handle fwk.Handle, plans cache.SharedIndexInformer) (fwk.Plugin, error) {
-	args, err := DecodeArgs(object)
+	args, err := config.Decode(object)
 	if err != nil {
 		return nil, err
 	}
-	with := parts{clock: clock.RealClock{}, plans: plans, statusBytes: maxStatusBytes}
+	with := parts{clock: clock.RealClock{}, plans: plans, statusBytes: records.MaxStatusBytes}
 	if plans != nil {
 		config := handle.KubeConfig()
 		client, err := dynamic.NewForConfig(config)
@@ -89,7 +77,7 @@ func New(ctx context.Context, object runtime.Object, handle fwk.Handle, plans ca
 			return nil, fmt.Errorf("%s: making a client for PackingPlans: %w", Name, err)
 		}
 		with.dynamic = client
-		if with.evictions, err = newEvictionClient(config); err != nil {
+		if with.evictions, err = execution.NewEvictionClient(config); err != nil {
 			return nil, fmt.Errorf("%s: making a client for evictions: %w", Name, err)
 		}
 	}
@@ -100,7 +88,7 @@ func New(ctx context.Context, object runtime.Object, handle fwk.Handle, plans ca
 }
 
 // connect returns the optimiser, which need not be there yet.
-func connect(ctx context.Context, args *PriorityOptimizerArgs) (solver, error) {
+func connect(ctx context.Context, args *config.PriorityOptimizerArgs) (planning.Solver, error) {
 	client, err := optimizerclient.New(args.Socket)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", Name, err)
@@ -110,26 +98,24 @@ func connect(ctx context.Context, args *PriorityOptimizerArgs) (solver, error) {
 	return client, nil
 }
 
-func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handle, with parts) (*Plugin, error) {
-	registerMetrics()
+func assemble(ctx context.Context, args *config.PriorityOptimizerArgs, handle fwk.Handle, with parts) (*Plugin, error) {
+	metrics.Register()
 	logger := klog.FromContext(ctx).WithName(Name)
 	if with.plans == nil {
 		args.Trigger = gate.Manual
 		logger.Info("No API server to keep PackingPlans in; scheduling continues without the optimiser")
 	}
-	view := newView(handle, args)
-	view.now = with.clock.Now
-	p := &Plugin{Gate: gate.New(handle, logger, with.clock, paceOf(args), view.book), view: view, logger: logger}
-	p.lead.logger = logger
-	p.Hold.Ended = func(held time.Duration) { heldSeconds.Add(held.Seconds()) }
+	view := clusterview.New(handle, args.Rules(handle.ProfileName()))
+	view.Now = with.clock.Now
+	p := &Plugin{Gate: gate.New(handle, logger, with.clock, paceOf(args), view.Book), view: view, logger: logger}
+	p.lead.Logger = logger
+	p.Hold.Ended = func(held time.Duration) { metrics.HeldSeconds.Add(held.Seconds()) }
 	p.Waiting.Left = observeHeld
-	p.Waiting.Waits = view.exists
-	view.inFlight = p.InFlight.All
-	pods := handle.SharedInformerFactory().Core().V1().Pods().Informer()
-	if err := indexPods(pods); err != nil {
+	p.Waiting.Waits = view.Exists
+	view.InFlight = p.InFlight.All
+	if err := view.IndexPods(handle.SharedInformerFactory().Core().V1().Pods().Informer()); err != nil {
 		return nil, fmt.Errorf("%s: indexing pods: %w", Name, err)
 	}
-	view.indexed = pods.GetIndexer()
 	if err := p.Watch(handle.SharedInformerFactory()); err != nil || with.plans == nil {
 		return p, err
 	}
@@ -146,20 +132,47 @@ func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handl
 // is made. The ledger holds the room of plans; it is nil where no profile has reservations. The lease is nil where no
 // other process can lead.
 func (p *Plugin) Attach(to *rehearsal.Framework, ledger *reservation.Ledger, lease *leadership.Lease) {
-	var replaying rehearser = to
+	var replaying planning.Rehearser = to
 	p.rehearser.Store(&replaying)
 	p.ledger.Store(ledger)
-	p.lead.lease.Store(lease)
+	p.lead.Lease.Store(lease)
 	if ledger != nil {
-		p.view.held, p.view.ownerLabels = ledger.HeldByNode, ledger.OwnerLabels
+		p.view.Held, p.view.OwnerLabels = ledger.HeldByNode, ledger.OwnerLabels
 	}
+}
+
+// startUpHold is how long a process that begins to schedule holds pods back until it knows whether there is a plan to
+// resume.
+const startUpHold = 2 * time.Second
+
+// Lead tells the plugin that its process schedules. Until it has looked for open plans, no pod may take the room that a
+// former process was making.
+func (p *Plugin) Lead() {
+	if p.rehearser.Load() != nil {
+		p.Hold.Begin(startUpHold)
+	}
+	p.lead.Held.Store(true)
+	p.WakeUp()
 }
 
 // observeHeld measures how long solves hold pods back.
 func observeHeld(reason waiting.Reason, waited time.Duration) {
 	if reason == gate.ReasonHeld {
-		holdSeconds.Observe(waited.Seconds())
+		metrics.HoldSeconds.Observe(waited.Seconds())
 	}
 }
 
-func seconds(value float64) time.Duration { return time.Duration(value * float64(time.Second)) }
+// paceOf is when these arguments have the plugin solve, and how long it may hold pods back for that.
+func paceOf(args *config.PriorityOptimizerArgs) gate.Pace {
+	interval := args.IntervalSeconds
+	if args.Trigger == gate.Batch {
+		interval = args.BatchSeconds
+	}
+	return gate.Pace{Kind: args.Trigger, Settle: config.Seconds(args.SettleSeconds), Interval: config.Seconds(interval), Pods: int(args.BatchPods),
+		MaxHold: config.Seconds(args.MaxHoldSeconds), MaxHoldShare: args.MaxHoldShare}
+}
+
+// free is the room on the nodes.
+func (p *Plugin) free(ctx context.Context, nodes ...string) (map[string]resources.Vector, error) {
+	return (*p.rehearser.Load()).Free(ctx, nodes...)
+}

@@ -31,7 +31,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/cmd/kube-scheduler/app/options"
 	kubescheduler "k8s.io/kubernetes/pkg/scheduler"
-	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	schedulerconfig "k8s.io/kubernetes/pkg/scheduler/apis/config"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	testingclock "k8s.io/utils/clock/testing"
 
@@ -40,6 +40,8 @@ import (
 	"github.com/stowage/stowage/scheduler/leadership"
 	"github.com/stowage/stowage/scheduler/optimizerclient"
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/config"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/records"
 	"github.com/stowage/stowage/scheduler/plugins/reservations"
 	"github.com/stowage/stowage/scheduler/rehearsal"
 	"github.com/stowage/stowage/scheduler/reservation"
@@ -50,6 +52,9 @@ const optimizerProfile = "../../../charts/stowage/profiles/optimizer.yaml"
 
 // testTimeout is how long a test waits, in real time, before it gives up.
 const testTimeout = 2 * time.Minute
+
+// usual are the arguments of a profile that says nothing.
+var usual = config.Default()
 
 // cluster is a fake API server with the real scheduler and this plugin. Evicted pods keep terminating until the test
 // removes them, and their controller replaces them at once.
@@ -64,7 +69,7 @@ type cluster struct {
 	plugin    *Plugin
 	ledger    *reservation.Ledger
 	optimizer *optimizer
-	args      *PriorityOptimizerArgs
+	args      *config.PriorityOptimizerArgs
 	stop      func()
 	// lease is nil where no other process can lead.
 	lease *leadership.Lease
@@ -96,7 +101,7 @@ func startCluster(t *testing.T, does script, setting func(*cluster), objects ...
 	ctx, cancel := context.WithCancel(ctx)
 	client, watches := testobjects.Client(objects...)
 	c := &cluster{t: t, ctx: ctx, client: client, watches: watches, optimizer: &optimizer{socket: t.TempDir() + "/missing"},
-		clock: testingclock.NewFakeClock(time.Now()), args: defaultArgs(), statusBytes: maxStatusBytes}
+		clock: testingclock.NewFakeClock(time.Now()), args: config.Default(), statusBytes: records.MaxStatusBytes}
 	if does != nil {
 		c.optimizer = startOptimizer(t, does)
 	}
@@ -153,7 +158,7 @@ func (c *cluster) runScheduler(ctx context.Context, stopped chan struct{}) {
 	configuration, err := options.LoadConfigFromFile(klog.Background(), optimizerProfile)
 	c.must(err)
 	enabled := &configuration.Profiles[0].Plugins.MultiPoint.Enabled
-	*enabled = append(*enabled, config.Plugin{Name: "SelectiveFilter"})
+	*enabled = append(*enabled, schedulerconfig.Plugin{Name: "SelectiveFilter"})
 	informers := minor.NewInformerFactory(c.client, 0)
 	c.scheduler, err = kubescheduler.New(ctx, c.client, informers, nil,
 		func(string) events.EventRecorderLogger { return &events.FakeRecorder{} },
@@ -336,7 +341,7 @@ func (c *cluster) await(what string, condition func() bool, flows bool) {
 // seen is the state of the cluster that the plugin sees.
 func (c *cluster) seen() string {
 	c.t.Helper()
-	state := testobjects.Value(c.plugin.view.snapshot(""))(c.t)
+	state := testobjects.Value(c.plugin.view.Snapshot(""))(c.t)
 	text := fmt.Sprintln(len(state.Pods), state.Fingerprint())
 	for _, name := range slices.Sorted(maps.Keys(state.Nodes)) {
 		text += state.Nodes[name].State

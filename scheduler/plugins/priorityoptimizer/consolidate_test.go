@@ -13,12 +13,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/execution"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/records"
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
@@ -261,7 +262,7 @@ func TestAnEmptiedNodeIsNotGivenBackByOneThatHasNotSeenItYet(t *testing.T) {
 			}
 			client, emptied := fake.NewClientset(node), emptiedBy == "fewer"
 
-			released, err := nodeMarks{client, time.Now}.releaseUnlessEmptied(t.Context(), "fewer", "n1")
+			released, err := execution.NodeMarks{Client: client, Now: time.Now}.ReleaseUnlessEmptied(t.Context(), "fewer", "n1")
 
 			after, _ := client.CoreV1().Nodes().Get(t.Context(), "n1", metav1.GetOptions{})
 			if err != nil || released == emptied || keepsOff(after) != emptied {
@@ -278,7 +279,7 @@ func TestANodeThatIsNotEmptiedTakesPodsAgain(t *testing.T) {
 		phase   packingplan.Phase
 		says    string
 	}{
-		"the user aborts":              {func(c *cluster) { c.patchPlan("fewer", `{"spec":{"abort":true}}`) }, packingplan.Aborted, messageAborted},
+		"the user aborts":              {func(c *cluster) { c.patchPlan("fewer", `{"spec":{"abort":true}}`) }, packingplan.Aborted, records.MessageAborted},
 		"a pod comes to the node":      {func(c *cluster) { c.add(podOn("n1", "stranger", "other")) }, packingplan.Aborted, "default/stranger"},
 		"a replacement finds no place": {func(*cluster) {}, packingplan.Aborted, "waited for a node"},
 		"the process dies and the plan is deleted": {func(c *cluster) {
@@ -417,16 +418,6 @@ func TestOtherPlansAreMadeWhileNodesAreEmptied(t *testing.T) {
 	c.endPods()
 	c.completes()
 	c.planReaches("later", packingplan.NoImprovement)
-}
-
-// A plan's name may be longer than a label or a taint may be, and two long names must not look the same there.
-func TestPlansAreToldApartOnNodes(t *testing.T) {
-	long := strings.Repeat("a", 252)
-	one, other := nameOnNodes(long+"b"), nameOnNodes(long+"c")
-
-	if one == other || len(validation.IsValidLabelValue(one)) != 0 || nameOnNodes("fewer") != "fewer" {
-		t.Errorf("%q and %q", one, other)
-	}
 }
 
 // A user may want the emptied nodes cordoned, or as they were. A node that somebody else has cordoned stays so.

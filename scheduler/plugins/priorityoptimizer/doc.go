@@ -18,9 +18,9 @@
 //
 // Pods that PreFilter rejects go back into the queue without a write (HandleFailures).
 //
-// One goroutine owns the state machine (type state) and what belongs to it: loop decides what is due, planRecords reads and
-// writes the PackingPlan objects, planner and solveSession look for a plan, and planExecution and drainExecution carry one
-// out. They tell the gate when to hold pods and which plan is active; its callbacks never wait for them.
+// One goroutine owns the state machine (type state): loop decides what is due. Package records reads and writes the
+// PackingPlan objects, package planning looks for a plan, and package execution carries it out, each with what clusterview
+// shows. They tell the gate when to hold pods and which plan is active; its callbacks never wait for them.
 //
 // Without an optimiser the plugin steps aside and the profile schedules like the stock scheduler.
 package priorityoptimizer

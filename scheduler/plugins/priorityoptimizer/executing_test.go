@@ -15,6 +15,8 @@ import (
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/metrics"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/planning"
 	"github.com/stowage/stowage/scheduler/rehearsal"
 	"github.com/stowage/stowage/scheduler/reservation"
 )
@@ -91,8 +93,8 @@ func TestPlanIsAbortedAtItsTimeoutAndLeavesNothingBehind(t *testing.T) {
 // A disruption budget that allows no disruption for now delays a plan, but does not abort it. An operator sees by the
 // metrics why the plan stays open.
 func TestRefusedEvictionIsTriedAgain(t *testing.T) {
-	registerMetrics()
-	refused := refusedEvictionsTotal.WithLabelValues("DisruptionBudget")
+	metrics.Register()
+	refused := metrics.RefusedEvictionsTotal.WithLabelValues("DisruptionBudget")
 	before := counted(t, refused)
 	c := figureOne(t, nil, func(c *cluster) { c.refuse = true })
 	c.reaches(packingplan.Executing)
@@ -120,7 +122,7 @@ func solvingFigureOne(t *testing.T) (c *cluster, answer func()) {
 
 // busyRehearser binds a pod to a node during each rehearsal, like a scheduler with many pods.
 type busyRehearser struct {
-	rehearser
+	planning.Rehearser
 	plugin *Plugin
 	node   string
 	tried  int
@@ -129,7 +131,7 @@ type busyRehearser struct {
 func (r *busyRehearser) Replay(ctx context.Context, of *plan.Plan) (rehearsal.Outcome, error) {
 	r.tried++
 	r.plugin.InFlight.Add(types.UID(fmt.Sprintf("stranger-%d", r.tried)), r.node)
-	return r.rehearser.Replay(ctx, of)
+	return r.Rehearser.Replay(ctx, of)
 }
 
 // On a large cluster some pod is always being bound; because of that, five plans of 500 moves in a row never started.
@@ -137,7 +139,7 @@ func TestPlanStartsAlthoughPodsAreBoundElsewhere(t *testing.T) {
 	for node, phase := range map[string]packingplan.Phase{"n3": packingplan.Completed, "n1": packingplan.Aborted} {
 		t.Run(string(phase), func(t *testing.T) {
 			c, goOn := solvingFigureOne(t)
-			var busy rehearser = &busyRehearser{rehearser: *c.plugin.rehearser.Load(), plugin: c.plugin, node: node}
+			var busy planning.Rehearser = &busyRehearser{Rehearser: *c.plugin.rehearser.Load(), plugin: c.plugin, node: node}
 			c.plugin.rehearser.Store(&busy)
 			goOn()
 

@@ -1,21 +1,19 @@
 package priorityoptimizer
 
 import (
-	"slices"
 	"testing"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-	corelisters "k8s.io/client-go/listers/core/v1"
-	"k8s.io/client-go/tools/cache"
-	"k8s.io/component-base/metrics"
+	kmetrics "k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/testutil"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/config"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/metrics"
 )
 
 // fullNode leaves one pod pending on one node, so that a solve starts.
@@ -36,7 +34,7 @@ func TestHoldEndsBeforeASolveThatTakesTooLong(t *testing.T) {
 		longest time.Duration
 	}{
 		"an automatic solve": {nil, time.Second + gate.HoldMargin},
-		"a user's plan":      {manual, seconds(usual.MaxHoldSeconds)},
+		"a user's plan":      {manual, config.Seconds(usual.MaxHoldSeconds)},
 	} {
 		t.Run(text, func(t *testing.T) {
 			c := fullNode(t, silent, row.setting)
@@ -65,16 +63,6 @@ func TestHoldEndsBeforeASolveThatTakesTooLong(t *testing.T) {
 			}
 		})
 	}
-}
-
-// viewOf shows the pods.
-func viewOf(t *testing.T, pods ...*v1.Pod) *view {
-	t.Helper()
-	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
-	for _, pod := range pods {
-		testobjects.Must(t, indexer.Add(pod))
-	}
-	return &view{pods: corelisters.NewPodLister(indexer)}
 }
 
 // Without an optimiser nothing is held and pods are placed as by the stock scheduler.
@@ -152,13 +140,13 @@ func TestPlanThatCameInTimeIsUsed(t *testing.T) {
 // A pod that arrives while a solve begins has not been tried yet. In a plan it would have to wait, although it may find
 // room at once.
 func TestUntriedPodIsLeftToTheScheduler(t *testing.T) {
-	registerMetrics()
+	metrics.Register()
 	c := fullNode(t, nothing, nil)
 	c.eventually("the first answer", func() bool {
 		return c.phases()[packingplan.NoImprovement] == 1 && !c.plugin.Hold.Active()
 	})
-	held := counted(t, heldSeconds)
-	c.plugin.Hold.Begin(seconds(usual.MaxHoldSeconds))
+	held := counted(t, metrics.HeldSeconds)
+	c.plugin.Hold.Begin(config.Seconds(usual.MaxHoldSeconds))
 	c.add(testPod("untried", 1, 0))
 	c.await("it is held", func() bool { return c.plugin.Waiting.Count(gate.ReasonHeld) == 1 }, false)
 
@@ -169,25 +157,10 @@ func TestUntriedPodIsLeftToTheScheduler(t *testing.T) {
 		t.Errorf("asked %d times about one pod that waits, untried on %q", c.optimizer.asked(), c.nodeOf("untried"))
 	}
 	c.hasNode("untried")
-	c.eventually("the hold is counted", func() bool { return counted(t, heldSeconds)-held >= 1.5 })
+	c.eventually("the hold is counted", func() bool { return counted(t, metrics.HeldSeconds)-held >= 1.5 })
 }
 
-// The histogram shows whether holds keep to their bound: it must distinguish one that does from one that does not, and a
-// hold of half the time from a whole one.
-func TestHoldsOfDifferentLengthsAreInDifferentBuckets(t *testing.T) {
-	for _, pair := range [][2]float64{
-		{0.05, 0.1}, {0.1, 0.25}, {0.25, 0.5}, {0.5, 1}, {1, 1.5}, {1.5, usual.MaxHoldSeconds},
-		{usual.MaxHoldSeconds, 1.1 * usual.MaxHoldSeconds}, {2.1, 2.5}, {2.5, 5},
-		{maxHold, 2 * maxHold},
-	} {
-		apart := func(bound float64) bool { return pair[0] <= bound && bound < pair[1] }
-		if !slices.ContainsFunc(holdBuckets, apart) {
-			t.Errorf("holds of %g s and of %g s are in one bucket: %v", pair[0], pair[1], holdBuckets)
-		}
-	}
-}
-
-func counted(t *testing.T, counter metrics.CounterMetric) float64 {
+func counted(t *testing.T, counter kmetrics.CounterMetric) float64 {
 	t.Helper()
 	value := testobjects.Value(testutil.GetCounterMetricValue(counter))(t)
 	return value

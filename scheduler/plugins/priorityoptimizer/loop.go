@@ -4,15 +4,18 @@ import (
 	"context"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-	utilcache "k8s.io/apimachinery/pkg/util/cache"
-	clientset "k8s.io/client-go/kubernetes"
+	"k8s.io/apimachinery/pkg/util/rand"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/utils/clock"
 
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/clusterview"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/config"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/execution"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
-	"github.com/stowage/stowage/scheduler/snapshot"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/metrics"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/planning"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/records"
 )
 
 const (
@@ -29,42 +32,42 @@ const (
 // loop owns the state machine. Everything in it belongs to the one goroutine that runs it.
 type loop struct {
 	plugin  *Plugin
-	args    *PriorityOptimizerArgs
+	args    *config.PriorityOptimizerArgs
 	clock   clock.WithDelayedExecution
-	records *planRecords
-	planner *planner
-	// evictions is the client for evictions and for marks on nodes.
-	evictions clientset.Interface
+	records *records.Plans
+	planner *planning.Planner
+	// runner carries plans out.
+	runner *execution.Runner
 
 	state state
-	marks nodeMarks
 	// execution is that of the plan being carried out; nil otherwise.
-	execution *planExecution
+	execution *execution.Placing
 	// drain is the plan being carried out whose pods another scheduler places; nil otherwise. It takes long and holds
 	// nothing, so all else goes on beside it.
-	drain *drainExecution
+	drain *execution.Draining
 	// leadingSince is when this process began to lead; zero before. It may have lost the lead since.
 	leadingSince time.Time
 	// manualLast says that the last solve was a user's, so that users' plans do not starve the automatic ones.
 	manualLast bool
 	// hasRead says that the cluster was read ahead of the solve that comes next.
 	hasRead bool
-	// evictionsAtOnce is evictionsAtOnce, or one where one thing is done after the other.
-	evictionsAtOnce int
 }
 
-func newLoop(p *Plugin, args *PriorityOptimizerArgs, handle fwk.Handle, with parts) *loop {
-	records := newPlanRecords(p, args, handle.EventRecorder(), with)
-	planner := &planner{plugin: p, args: args, clock: with.clock, solver: with.solver, records: records,
-		client: with.evictions, refusedPairs: map[snapshot.Pair]time.Time{}, refusedOwners: map[types.UID]time.Time{},
-		statusBytes: with.statusBytes, solvedStates: utilcache.NewLRUExpireCacheWithClock(maxSolvedStates, with.clock)}
-	records.watch(func(object any) {
-		planner.cancelIfAborted(object)
+func newLoop(p *Plugin, args *config.PriorityOptimizerArgs, handle fwk.Handle, with parts) *loop {
+	plans := &records.Plans{Log: p.logger, Clock: with.clock, Store: packingplan.NewStore(with.dynamic), Informer: with.plans,
+		Recorder: handle.EventRecorder(), Lead: &p.lead, View: p.view, Ledger: &p.ledger, Ended: p.Hold.End, Nonce: rand.String(6),
+		HistoryLimit: int(args.HistoryLimit), CoolDown: config.Seconds(args.CoolDownSeconds)}
+	plans.Forget()
+	planner := &planning.Planner{Log: p.logger, Args: args, Clock: with.clock, Solver: with.solver, Records: plans, View: p.view,
+		Trigger: p.Trigger, Rehearser: &p.rehearser, Client: with.evictions, StatusBytes: with.statusBytes}
+	planner.Forget()
+	plans.Watch(func(object any) {
+		planner.CancelIfAborted(object)
 		p.WakeUp()
 	})
-	return &loop{plugin: p, args: args, clock: with.clock, records: records, planner: planner,
-		marks: nodeMarks{with.evictions, with.clock.Now}, evictions: with.evictions, state: standingBy,
-		evictionsAtOnce: evictionsAtOnce}
+	return &loop{plugin: p, args: args, clock: with.clock, records: plans, planner: planner, state: standingBy,
+		runner: &execution.Runner{Log: p.logger, Args: args, Clock: with.clock, View: p.view, Records: plans, Gate: p.Gate,
+			Client: with.evictions, AtOnce: execution.EvictionsAtOnce, Free: p.free}}
 }
 
 // run works until the context ends.
@@ -108,7 +111,7 @@ func (l *loop) coalesce(ctx context.Context) {
 func (l *loop) step(ctx context.Context) time.Duration {
 	l.measure()
 	if l.update() == closing {
-		l.records.writeFinalStatuses(ctx)
+		l.records.WriteFinalStatuses(ctx)
 		l.update()
 	}
 	switch l.state {
@@ -120,7 +123,7 @@ func (l *loop) step(ctx context.Context) time.Duration {
 	}
 	l.plugin.Release()
 	if l.execution == nil && l.drain == nil {
-		l.releaseStale(ctx)
+		l.runner.ReleaseStale(ctx)
 	}
 	switch l.state {
 	case starting:
@@ -129,12 +132,12 @@ func (l *loop) step(ctx context.Context) time.Duration {
 		l.startDue(ctx)
 	}
 	if l.execution != nil {
-		if end := l.execution.advance(ctx); end != nil {
+		if end := l.execution.Advance(ctx); end != nil {
 			l.endPlan(ctx, end)
 		}
 	}
 	if l.drain != nil {
-		if end := l.drain.advance(ctx); end != nil {
+		if end := l.drain.Advance(ctx); end != nil {
 			l.endDrain(ctx, end)
 		}
 	}
@@ -145,20 +148,20 @@ func (l *loop) step(ctx context.Context) time.Duration {
 // measure shows how many pods are held, and since when a plan has been open.
 func (l *loop) measure() {
 	p := l.plugin
-	heldPods.Set(float64(p.Waiting.Count(gate.ReasonHeld, gate.ReasonInSolve, gate.ReasonNextSolve, gate.ReasonBatch)))
+	metrics.HeldPods.Set(float64(p.Waiting.Count(gate.ReasonHeld, gate.ReasonInSolve, gate.ReasonNextSolve, gate.ReasonBatch)))
 	var open *packingplan.Record
 	if l.execution != nil {
-		open = l.execution.record
+		open = l.execution.Record
 	} else if l.drain != nil {
-		open = l.drain.record
-	} else if len(l.records.unwritten) > 0 {
-		open = l.records.unwritten[0]
+		open = l.drain.Record
+	} else if len(l.records.Unwritten) > 0 {
+		open = l.records.Unwritten[0]
 	}
 	if open == nil || open.Status.StartTime == nil {
-		openPlanStart.Set(0)
+		metrics.OpenPlanStart.Set(0)
 		return
 	}
-	openPlanStart.Set(float64(open.Status.StartTime.Unix()))
+	metrics.OpenPlanStart.Set(float64(open.Status.StartTime.Unix()))
 }
 
 // tick is how long nothing is done in the present state unless something happens.
@@ -187,27 +190,27 @@ func (l *loop) standBy(ctx context.Context) {
 	}
 	l.execution, l.drain = nil, nil
 	l.plugin.Execution.Store(nil)
-	l.records.unwritten = nil
-	if l.plugin.lead.check(ctx) != nil {
+	l.records.Unwritten = nil
+	if l.plugin.lead.Check(ctx) != nil {
 		return
 	}
 	l.plugin.logger.Info("Leading again")
 	l.leadingSince = time.Time{}
-	l.records.forget()
+	l.records.Forget()
 	l.plugin.Lead()
 }
 
 // startUp is the first step of a process that begins to schedule, once it knows the plans.
 func (l *loop) startUp(ctx context.Context) {
-	if !l.records.informer.HasSynced() {
+	if !l.records.Informer.HasSynced() {
 		if l.plugin.Trigger.IsDue() {
-			l.plugin.WithoutPlan("plans cannot be watched; is the PackingPlan CRD installed?", anyPod)
+			l.plugin.WithoutPlan("plans cannot be watched; is the PackingPlan CRD installed?", clusterview.AnyPod)
 		}
 		return
 	}
 	l.leadingSince = l.clock.Now()
-	l.records.staleMarks = true
-	if l.takeOver(ctx, l.records.all()) && l.execution == nil {
+	l.records.StaleMarks = true
+	if l.takeOver(ctx, l.records.All()) && l.execution == nil {
 		l.plugin.Hold.Begin(takeOverTimeout)
 	} else {
 		l.plugin.Hold.End()
@@ -219,16 +222,16 @@ func (l *loop) startUp(ctx context.Context) {
 
 // startDue starts the solve that is due: users' plans first.
 func (l *loop) startDue(ctx context.Context) {
-	all := l.records.all()
+	all := l.records.All()
 	if l.takeOver(ctx, all) {
 		return
 	}
-	l.records.abortWaiting(ctx, all)
-	if record := l.records.nextApproved(all, l.mustWait); record != nil {
+	l.records.AbortWaiting(ctx, all)
+	if record := l.records.NextApproved(all, l.mustWait); record != nil {
 		l.executeApproved(ctx, record)
 		return
 	}
-	manual := l.records.nextManual(ctx, all, l.mustWait)
+	manual := l.records.NextManual(ctx, all, l.mustWait)
 	if l.plugin.Trigger.IsDue() && (manual == nil || l.manualLast) {
 		l.manualLast = false
 		l.solveAutomatic(ctx)
@@ -250,27 +253,27 @@ func (l *loop) mustWait(record *packingplan.Record) bool {
 // are held back, then only has to read the objects that have changed since. On a large cluster that is several times as
 // fast.
 func (l *loop) readAhead() {
-	if _, err := l.plugin.view.snapshot(""); err != nil {
+	if _, err := l.plugin.view.Snapshot(""); err != nil {
 		l.plugin.logger.Error(err, "No snapshot")
 	}
 }
 
 // endPlan releases everything that the plan held.
-func (l *loop) endPlan(ctx context.Context, end *ending) {
+func (l *loop) endPlan(ctx context.Context, end *records.Ending) {
 	done := l.execution
 	l.execution = nil
 	l.plugin.Execution.Store(nil)
-	done.conclude(ctx, end)
+	done.Conclude(ctx, end)
 	switch {
-	case done.record.Consolidates():
+	case done.Record.Consolidates():
 		l.plugin.Trigger.Retry() // there may be room elsewhere by now
-	case end.phase != packingplan.Completed:
+	case end.Phase != packingplan.Completed:
 		l.plugin.Trigger.Failed()
-	case done.isProved():
-		l.planner.solvedStates.Add(done.expected, nil, provedFor)
+	case done.IsProved():
+		l.planner.Proved(done.Expected)
 		l.plugin.Trigger.Succeeded()
-		if !done.nextChange.IsZero() {
-			l.plugin.Trigger.RetryAt(done.nextChange)
+		if !done.NextChange.IsZero() {
+			l.plugin.Trigger.RetryAt(done.NextChange)
 		}
 	default:
 		l.plugin.Trigger.Succeeded()
@@ -278,5 +281,14 @@ func (l *loop) endPlan(ctx context.Context, end *ending) {
 	}
 	l.plugin.Release()
 	l.plugin.Activate(done.Waiting())
-	l.records.finish(ctx, done.record, end.phase, end.message)
+	l.records.Finish(ctx, done.Record, end.Phase, end.Message)
+}
+
+// endDrain ends a plan that other schedulers' pods were moved for.
+func (l *loop) endDrain(ctx context.Context, end *records.Ending) {
+	done := l.drain
+	l.drain = nil
+	done.Conclude(ctx, end)
+	l.plugin.Trigger.Retry() // there may be room elsewhere by now
+	l.records.Finish(ctx, done.Record, end.Phase, end.Message)
 }

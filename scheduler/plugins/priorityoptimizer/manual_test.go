@@ -22,7 +22,7 @@ import (
 func (c *cluster) createPlan(name string, spec map[string]any, change func(*unstructured.Unstructured)) {
 	c.t.Helper()
 	known := func() bool {
-		return !slices.ContainsFunc(c.pods(), func(pod *v1.Pod) bool { return !c.plugin.view.exists(pod) })
+		return !slices.ContainsFunc(c.pods(), func(pod *v1.Pod) bool { return !c.plugin.view.Exists(pod) })
 	}
 	c.await("the pods are known", known, false)
 	object := testobjects.Custom(packingplan.Kind, name, spec)
@@ -112,25 +112,6 @@ func TestPlanIsGivenUpAtAUsersRequest(t *testing.T) {
 
 		if took := c.clock.Since(began); took > 5*time.Second || c.plugin.Execution.Load() != nil {
 			t.Errorf("%s: took %s, the plan is still running: %t", phase, took, c.plugin.Execution.Load() != nil)
-		}
-	}
-}
-
-// A plan may be deleted while it is carried out, and another one may get its name: a request about the second must not
-// affect the first.
-func TestAbortIsThatOfThePlanAndNotOfANamesake(t *testing.T) {
-	records := &planRecords{informer: packingplan.NewInformer(testobjects.CustomClient())}
-	plan := func(uid types.UID) *packingplan.Record {
-		object := testobjects.Custom(packingplan.Kind, "what-if", map[string]any{"abort": true})
-		object.SetUID(uid)
-		record := testobjects.Value(packingplan.Read(object))(t)
-		return record
-	}
-	testobjects.Must(t, records.informer.GetStore().Add(plan("second")))
-
-	for uid, want := range map[types.UID]bool{"first": false, "second": true} {
-		if got := records.abortRequested(plan(uid)); got != want {
-			t.Errorf("the %s plan: %t, want %t", uid, got, want)
 		}
 	}
 }

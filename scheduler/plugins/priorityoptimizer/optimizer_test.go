@@ -17,6 +17,7 @@ import (
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/optimizerclient"
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/planning"
 )
 
 // script is what the scripted optimiser does with a request.
@@ -97,7 +98,7 @@ func (c *call) rest(until <-chan struct{}) {
 
 // watchedSolver tells the scripted optimiser what the plugin waits for.
 type watchedSolver struct {
-	solver
+	planning.Solver
 	asks *optimizer
 }
 
@@ -117,7 +118,7 @@ func (s watchedSolver) Solve(
 		defer s.asks.mu.Unlock()
 		delete(s.asks.calls, request.Snapshot.Id)
 	}()
-	return s.solver.Solve(ctx, request, func(better *contract.Plan) error {
+	return s.Solver.Solve(ctx, request, func(better *contract.Plan) error {
 		defer waitsFor.taken.Add(1)
 		return verify(better)
 	})
@@ -195,7 +196,7 @@ func figureOne(t *testing.T, does script, setting func(*cluster)) *cluster {
 	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
 	c.add(testPod("three", 3, 0))
 	c.await("the third pod is known", func() bool {
-		state, err := c.plugin.view.snapshot("")
+		state, err := c.plugin.view.Snapshot("")
 		return err == nil && len(state.Pods) == 3
 	}, false)
 	return c

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/planning"
 	"github.com/stowage/stowage/scheduler/rehearsal"
 )
 
@@ -103,28 +104,28 @@ func TestProposalBeyondTheLimitsIsNotCarriedOut(t *testing.T) {
 	c.patchPlan("what-if", `{"spec":{"executionMode":"Execute"}}`)
 	c.planReaches("what-if", packingplan.Aborted)
 
-	if message := c.plansOf()[0].Status.Message; len(c.evictions()) != 0 || !strings.Contains(message, detailBeyondLimit) {
+	if message := c.plansOf()[0].Status.Message; len(c.evictions()) != 0 || !strings.Contains(message, planning.DetailBeyondLimit) {
 		t.Errorf("evicted %v: %s", c.evictions(), message)
 	}
 }
 
 // holdSeen tells of each rehearsal whether pods were held during it.
 type holdSeen struct {
-	rehearser
+	planning.Rehearser
 	plugin *Plugin
 	held   chan bool
 }
 
 func (r *holdSeen) Replay(ctx context.Context, of *plan.Plan) (rehearsal.Outcome, error) {
 	r.held <- r.plugin.Hold.Active()
-	return r.rehearser.Replay(ctx, of)
+	return r.Rehearser.Replay(ctx, of)
 }
 
 // A pod that is bound while a proposal is checked against the cluster may take the room that it needs: no pod is.
 func TestPodsAreHeldWhileAProposalIsChecked(t *testing.T) {
 	c := proposed(t)
 	seen := &holdSeen{*c.plugin.rehearser.Load(), c.plugin, make(chan bool, 10)}
-	var watched rehearser = seen
+	var watched planning.Rehearser = seen
 	c.plugin.rehearser.Store(&watched)
 
 	c.patchPlan("what-if", `{"spec":{"executionMode":"Execute"}}`)

@@ -32,7 +32,7 @@ func (c *cluster) report(serves bool, which func(*v1.Pod) bool) {
 		setReady(pod, serves)
 		c.must(c.client.Tracker().Update(podsResource, pod, pod.Namespace))
 		c.await(pod.Name+" is seen", func() bool {
-			live := c.plugin.view.live(pod)
+			live := c.plugin.view.Live(pod)
 			return live != nil && podutil.IsPodReady(live) == serves
 		}, false)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/planning"
 )
 
 // Pods that are already in the active queue when a solve begins cannot be held before their cycle. Each costs a cycle,
@@ -105,7 +106,7 @@ func TestPlanHonoursAFilterThatTheOptimizerDoesNotKnow(t *testing.T) {
 		t.Errorf("evicted %v, three on %q", got, c.nodeOf("three"))
 	}
 	objections := c.plansOf()[0].Status.Objections
-	if len(objections) != 1 || objections[0].Subject != "default/one" || objections[0].Reason != reasonNodeRefused ||
+	if len(objections) != 1 || objections[0].Subject != "default/one" || objections[0].Reason != planning.ReasonNodeRefused ||
 		objections[0].Detail != `SelectiveFilter does not let pod default/one onto node "`+away+`": not here` {
 		t.Errorf("objections = %+v", objections)
 	}

@@ -9,7 +9,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
@@ -18,16 +17,9 @@ import (
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/planning"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
-
-// podQuota allows so many pods, of which there are two.
-func podQuota(hard string) *v1.ResourceQuota {
-	limit := v1.ResourceList{v1.ResourcePods: resource.MustParse(hard)}
-	return &v1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "q"},
-		Spec: v1.ResourceQuotaSpec{Hard: limit}, Status: v1.ResourceQuotaStatus{Hard: limit,
-			Used: v1.ResourceList{v1.ResourcePods: resource.MustParse("2")}}}
-}
 
 // isProtected says that the last plan that ended names the rule.
 func (c *cluster) isProtected(rule string) bool {
@@ -40,36 +32,18 @@ func (c *cluster) isProtected(rule string) bool {
 // With a quota below its use every eviction is one pod less for good. As soon as the quota is raised, the pods that wait
 // are asked about again.
 func TestNobodyIsEvictedWhomAQuotaKeepsAway(t *testing.T) {
-	c := startCluster(t, answers(movesWeb), nil, podQuota("1"), testNode("n1", 4), testNode("n2", 2))
+	c := startCluster(t, answers(movesWeb), nil, testobjects.PodQuota("1"), testNode("n1", 4), testNode("n2", 2))
 	c.add(runningPod("web", "n1"))
 	c.add(testPod("three", 3, 0))
 
 	c.eventually("the rule is named", func() bool { return c.isProtected(snapshot.ResourceQuota) })
 	before := len(c.evictions())
-	_, err := c.client.CoreV1().ResourceQuotas(metav1.NamespaceDefault).Update(c.ctx, podQuota("2"), metav1.UpdateOptions{})
+	_, err := c.client.CoreV1().ResourceQuotas(metav1.NamespaceDefault).Update(c.ctx, testobjects.PodQuota("2"), metav1.UpdateOptions{})
 	c.must(err)
 	c.reaches(packingplan.Completed)
 
 	if before != 0 || len(c.evictions()) != 1 || c.nodeOf("three") != "n1" {
 		t.Errorf("%d evictions before, then %v; %s", before, c.evictions(), c.state())
-	}
-}
-
-// A quota may be lowered between a plan and its evictions. It is tried again, since the quota may only be full for as long
-// as another pod of the plan takes to leave.
-func TestAnEvictionThatWouldBeALossIsPutOff(t *testing.T) {
-	c := startCluster(t, answers(movesWeb), manual, podQuota("2"), testNode("n1", 4), testNode("n2", 2))
-	c.add(runningPod("web", "n1"))
-	evictor := evictor{c.client, c.plugin.view.pods, func(pod *v1.Pod) string { return c.plugin.view.protected(pod, c.plugin.view.rules, 0) }}
-	pod := runningPod("web", "n1")
-	c.eventually("the pod is known", func() bool { return c.plugin.view.exists(pod) })
-
-	_, err := c.client.CoreV1().ResourceQuotas(metav1.NamespaceDefault).Update(c.ctx, podQuota("1"), metav1.UpdateOptions{})
-	c.must(err)
-	c.eventually("the quota is known", func() bool { return c.plugin.view.protected(pod, c.plugin.view.rules, 0) == snapshot.ResourceQuota })
-
-	if err := evictor.evict(c.ctx, pod); !errors.Is(err, errLater) || len(c.evictions()) != 0 {
-		t.Errorf("%v, evicted %v", err, c.evictions())
 	}
 }
 
@@ -219,7 +193,7 @@ func TestADryRunOfTheReplacementDecidesBeforeTheFirstEviction(t *testing.T) {
 				t.Errorf("asked about %+v", pods)
 			}
 			objected := slices.ContainsFunc(c.plansOf()[0].Status.Objections, func(one packingplan.Refusal) bool {
-				return one.Reason == reasonReplacementRefused && one.Detail == row.answer.Error()
+				return one.Reason == planning.ReasonReplacementRefused && one.Detail == row.answer.Error()
 			})
 			if objected != row.kept || (len(c.evictions()) == 0) != row.kept {
 				t.Errorf("objected: %t, evicted %v; %s", objected, c.evictions(), c.state())

@@ -3,56 +3,58 @@ package priorityoptimizer
 import (
 	"context"
 
-	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/clusterview"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/metrics"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/planning"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/records"
 )
 
 // solveAutomatic asks the optimiser about the marked pods, unless the state is known to allow no improvement.
 func (l *loop) solveAutomatic(ctx context.Context) {
 	l.plugin.Trigger.Started()
 	l.hasRead = false
-	if l.planner.isKnown() {
-		solvesTotal.WithLabelValues("KNOWN_STATE").Inc()
+	if l.planner.IsKnown() {
+		metrics.SolvesTotal.WithLabelValues("KNOWN_STATE").Inc()
 		return
 	}
-	if err := l.planner.ready(ctx); err != nil {
-		solvesTotal.WithLabelValues(failureLabel(err)).Inc()
+	if err := l.planner.Ready(ctx); err != nil {
+		metrics.SolvesTotal.WithLabelValues(planning.FailureLabel(err)).Inc()
 		l.plugin.logger.Error(err, "Scheduling continues without the optimiser")
 		l.plugin.Trigger.Failed()
-		l.plugin.WithoutPlan("the optimiser is away", anyPod)
+		l.plugin.WithoutPlan("the optimiser is away", clusterview.AnyPod)
 		return
 	}
-	if err := l.plugin.lead.check(ctx); err != nil {
+	if err := l.plugin.lead.Check(ctx); err != nil {
 		l.plugin.Trigger.Failed()
 		return
 	}
-	create, cancel := context.WithTimeout(ctx, apiTimeout)
+	create, cancel := context.WithTimeout(ctx, records.APITimeout)
 	defer cancel()
-	record, err := l.records.store.Create(create, packingplan.Spec{ExecutionMode: packingplan.Execute, Trigger: string(l.args.Trigger)})
+	record, err := l.records.Store.Create(create, packingplan.Spec{ExecutionMode: packingplan.Execute, Trigger: string(l.args.Trigger)})
 	if err != nil {
 		l.plugin.logger.Error(err, "Nothing is solved that cannot be recorded; is the PackingPlan CRD installed?")
 		l.plugin.Trigger.Failed()
-		l.plugin.WithoutPlan("plans cannot be recorded", anyPod)
+		l.plugin.WithoutPlan("plans cannot be recorded", clusterview.AnyPod)
 		return
 	}
-	l.records.handled.Insert(record.UID())
+	l.records.Handled.Insert(record.UID())
 	l.solve(ctx, record)
 }
 
 // solveManual answers a user's plan.
 func (l *loop) solveManual(ctx context.Context, record *packingplan.Record) {
-	l.records.handled.Insert(record.UID())
+	l.records.Handled.Insert(record.UID())
 	if record.Spec.ExecutionMode == packingplan.Execute && !record.Consolidates() {
 		l.plugin.Trigger.Started() // it is about the pods that wait
 	}
-	if err := l.planner.ready(ctx); err != nil {
-		solvesTotal.WithLabelValues(failureLabel(err)).Inc()
-		l.records.finish(ctx, record, packingplan.Failed, err.Error())
+	if err := l.planner.Ready(ctx); err != nil {
+		metrics.SolvesTotal.WithLabelValues(planning.FailureLabel(err)).Inc()
+		l.records.Finish(ctx, record, packingplan.Failed, err.Error())
 		return
 	}
 	l.solve(ctx, record)
@@ -62,40 +64,40 @@ func (l *loop) solveManual(ctx context.Context, record *packingplan.Record) {
 func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 	now := metav1.NewTime(l.clock.Now())
 	record.Status = packingplan.Status{Phase: packingplan.Solving, StartTime: &now, Strategy: l.args.Strategy}
-	if err := l.records.write(ctx, record); err != nil {
+	if err := l.records.Write(ctx, record); err != nil {
 		l.plugin.Trigger.Failed()
-		l.records.finish(ctx, record, packingplan.Failed, "nothing is solved that cannot be recorded: "+err.Error())
-		l.plugin.WithoutPlan("plans cannot be recorded", anyPod)
+		l.records.Finish(ctx, record, packingplan.Failed, "nothing is solved that cannot be recorded: "+err.Error())
+		l.plugin.WithoutPlan("plans cannot be recorded", clusterview.AnyPod)
 		return
 	}
 	record = asStored(record)
 	l.enter(solving)
-	session := l.planner.newSession(record)
-	if record.Spec.ExecutionMode == packingplan.Execute && session.policy() != plan.Unsteered {
-		if !l.plugin.Hold.Begin(session.limit + gate.HoldMargin) {
+	session := l.planner.NewSession(record)
+	if record.Spec.ExecutionMode == packingplan.Execute && session.Policy() != plan.Unsteered {
+		if !l.plugin.Hold.Begin(session.Limit + gate.HoldMargin) {
 			l.plugin.Release()
 		}
 		if record.Ours() {
 			defer l.plugin.BeginSolve(l.plugin.Trigger.All())()
 		}
 	}
-	checked, end := session.findPlan(ctx)
-	defer func() { l.plugin.Trigger.Pause(pauseFactor * session.ownTime) }()
+	checked, end := session.FindPlan(ctx)
+	defer func() { l.plugin.Trigger.Pause(planning.PauseFactor * session.OwnTime) }()
 	if record.Spec.ExecutionMode == packingplan.Execute && !record.Consolidates() {
 		defer l.scheduleRefused(session)
 	}
 	switch {
 	case end != nil:
-		failed := end.phase == packingplan.Failed && record.Ours()
+		failed := end.Phase == packingplan.Failed && record.Ours()
 		if failed {
 			l.plugin.Trigger.Failed()
 		}
-		l.records.finish(ctx, record, end.phase, end.message)
+		l.records.Finish(ctx, record, end.Phase, end.Message)
 		if failed {
-			l.plugin.WithoutPlan("the optimiser failed", anyPod)
+			l.plugin.WithoutPlan("the optimiser failed", clusterview.AnyPod)
 		}
 	case record.Spec.ExecutionMode == packingplan.DryRun:
-		l.records.finish(ctx, record, packingplan.Proposed, messageProposed)
+		l.records.Finish(ctx, record, packingplan.Proposed, records.MessageProposed)
 	default:
 		l.startPlan(ctx, session, checked)
 	}
@@ -115,47 +117,23 @@ func asStored(record *packingplan.Record) *packingplan.Record {
 // executeApproved carries out a proposal unchanged, if it is still a good plan for the cluster and its disruptions are
 // still within the limits.
 func (l *loop) executeApproved(ctx context.Context, record *packingplan.Record) {
-	l.records.approved.Insert(record.UID())
+	l.records.Approved.Insert(record.UID())
 	record.Status.CompletionTime = nil
 	l.enter(solving)
-	session := l.planner.newSession(record)
-	session.steps = record.Status.Steps
+	session := l.planner.NewSession(record)
 	l.plugin.Hold.Begin(gate.HoldMargin)
-	var err error
-	if session.snapshot, err = session.now(record.Status.SnapshotID); err != nil {
-		l.records.finish(ctx, record, packingplan.Aborted, err.Error())
-		return
-	}
-	session.applyConstraints()
-	checked, err := plan.Check(session.steps, session.snapshot, session.policy())
-	if err == nil {
-		err = session.checkDisruptions(checked)
-	}
-	if err == nil && session.policy() == plan.Unsteered {
-		checked, err = session.rehearseAgain(ctx, checked)
-	}
-	if err == nil {
-		err = session.askReplacements(ctx, checked)
-	}
+	checked, err := session.Recheck(ctx)
 	if err != nil {
-		countRefusal(err)
-		l.records.finish(ctx, record, packingplan.Aborted, "the cluster has changed since: "+err.Error())
+		planning.CountRefusal(err)
+		l.records.Finish(ctx, record, packingplan.Aborted, err.Error())
 		return
 	}
 	l.startPlan(ctx, session, checked)
 }
 
 // scheduleRefused lets the pods of a batch go that the optimiser leaves to the scheduler.
-func (l *loop) scheduleRefused(session *solveSession) {
-	if session.snapshot == nil || session.answer == nil {
-		return
+func (l *loop) scheduleRefused(session *planning.Session) {
+	if refuses := session.Refuses(); refuses != nil {
+		l.plugin.WithoutPlan("the optimiser leaves them to the scheduler", refuses)
 	}
-	refused := sets.New[string]()
-	for _, refusal := range session.answer.Refusals {
-		refused.Insert(refusal.Subject)
-	}
-	l.plugin.WithoutPlan("the optimiser leaves them to the scheduler", func(pod *v1.Pod) bool {
-		asked := session.snapshot.Pods[pod.UID]
-		return asked != nil && isRefused(asked, refused)
-	})
 }

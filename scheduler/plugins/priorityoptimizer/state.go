@@ -34,9 +34,9 @@ const (
 // next is the state that follows from who leads, which plans are open, and what is due.
 func (l *loop) next() state {
 	switch {
-	case !l.plugin.lead.held.Load():
+	case !l.plugin.lead.Held.Load():
 		return standingBy
-	case len(l.records.unwritten) > 0:
+	case len(l.records.Unwritten) > 0:
 		return closing
 	case l.execution != nil:
 		return executing

@@ -11,6 +11,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/utils/clock"
+
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/config"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/records"
 )
 
 // World is what a plugin works in whose time passes as its program says.
@@ -28,7 +31,7 @@ type World struct {
 // NewStepped returns the plugin of one profile, in whose place Step is called. It does one thing after the other, so that
 // what comes of it depends on nothing but what it is told.
 func NewStepped(ctx context.Context, object runtime.Object, handle fwk.Handle, in World) (*Plugin, error) {
-	args, err := DecodeArgs(object)
+	args, err := config.Decode(object)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +40,7 @@ func NewStepped(ctx context.Context, object runtime.Object, handle fwk.Handle, i
 		return nil, err
 	}
 	p, err := assemble(ctx, args, handle, parts{clock: in.Clock, dynamic: in.Dynamic, plans: in.Plans, evictions: in.Client,
-		solver: client, statusBytes: maxStatusBytes, byHand: true})
+		solver: client, statusBytes: records.MaxStatusBytes, byHand: true})
 	if err == nil {
 		p.byHand.stepAlike(in.Process)
 	}
@@ -46,17 +49,17 @@ func NewStepped(ctx context.Context, object runtime.Object, handle fwk.Handle, i
 
 // stepAlike leaves nothing to chance.
 func (l *loop) stepAlike(process string) {
-	l.evictionsAtOnce = 1
-	l.records.nonce = process
+	l.runner.AtOnce = 1
+	l.records.Nonce = process
 	plans := 0
-	l.records.store.Suffix = func(length int) string {
+	l.records.Store.Suffix = func(length int) string {
 		plans++
 		return fmt.Sprintf("%s-%0*d", process, length, plans)
 	}
 }
 
 // Ready fails unless the optimiser can be asked.
-func (p *Plugin) Ready(ctx context.Context) error { return p.byHand.planner.ready(ctx) }
+func (p *Plugin) Ready(ctx context.Context) error { return p.byHand.planner.Ready(ctx) }
 
 // Step does what is due and returns the longest time until the next step.
 func (p *Plugin) Step(ctx context.Context) time.Duration {
@@ -75,4 +78,4 @@ func (p *Plugin) TakeWake() bool {
 }
 
 // CoolDown is how long the profile leaves a workload alone whose pod was moved.
-func (p *Plugin) CoolDown() time.Duration { return seconds(p.byHand.args.CoolDownSeconds) }
+func (p *Plugin) CoolDown() time.Duration { return config.Seconds(p.byHand.args.CoolDownSeconds) }

@@ -1,17 +1,16 @@
 package priorityoptimizer
 
 import (
-	"slices"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
+	"github.com/stowage/stowage/scheduler/leadership"
 	"github.com/stowage/stowage/scheduler/packingplan"
-	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
 // A process may die at any moment. The next one finishes its plan, and no pod is evicted a second time.
@@ -92,34 +91,29 @@ func TestPlanWhoseReplacementNeverComesIsGivenUp(t *testing.T) {
 	}
 }
 
-// A replacement that runs already is the arrival of its move, and waited for as long as it has not been ready.
-func TestRemainderFindsTheReplacementsThatRun(t *testing.T) {
-	pod := func(name, node string, serves bool) *snapshot.Pod {
-		object := testPod("web", 1, 0)
-		object.Name = name
-		setReady(object, serves)
-		return &snapshot.Pod{Object: object, Class: "c", Owner: "rs-web", Node: node}
+// A leader that was stopped continues after another process has taken over its plan. It must not write anything about
+// that plan. The lease may be back before the scheduler has noticed that it was lost: then its plans go on.
+func TestProcessThatHasLostTheLeaseTouchesNothingUntilItHasItBack(t *testing.T) {
+	c := slowTermination(t, func(c *cluster) {
+		c.lease = &leadership.Lease{Client: c.client.CoordinationV1(), Namespace: "system", Name: "stowage", Identity: "me"}
+	})
+	lead := func(holder string) {
+		_, err := c.client.CoordinationV1().Leases("system").Update(c.ctx, testobjects.Lease("system", "stowage", holder), metav1.UpdateOptions{})
+		c.must(err)
 	}
-	leaving := pod("leaving", "n3", true)
-	leaving.Immovable = snapshot.Terminating
-	now := &snapshot.Snapshot{Pods: map[types.UID]*snapshot.Pod{"a": pod("serves", "n1", true), "b": pod("starts", "n2", false), "c": leaving}}
-	status := &packingplan.Status{}
-	for _, node := range []string{"n1", "n2", "n3"} {
-		status.Steps = append(status.Steps, &packingplan.Step{PodUID: "gone-" + node, OwnerUID: "rs-web", Class: "c",
-			From: "x", To: node, State: "Evicted"})
-	}
-	status.Steps = append(status.Steps, &packingplan.Step{PodUID: "d", OwnerUID: "rs-web", Class: "c", From: "x", To: "n2", State: "Bound"})
+	lead("another")
+	c.endPods()
+	c.eventually("it has noticed", func() bool { return c.plugin.Execution.Load() == nil })
 
-	left := remainderOf(status, now)
+	c.add(testPod("four", 4, 0))
+	c.advanceClock(5 * time.Second)
+	if after := c.phases(); len(c.evictions()) != 1 || c.ledger.Empty() || after[packingplan.Executing] != 1 || len(after) != 1 {
+		t.Errorf("plans %v, evicted %v, reserved %v", after, c.evictions(), c.kept())
+	}
+	lead("me")
 
-	states := ""
-	for _, move := range status.Steps {
-		states += string(move.State) + " "
-	}
-	if states != "Bound Bound Gone Bound " {
-		t.Errorf("states %s", states)
-	}
-	if len(left.starting) == 0 || slices.ContainsFunc(left.starting, func(pod *v1.Pod) bool { return pod.Name != "starts" }) {
-		t.Errorf("waits for %v", left.starting)
+	c.eventually("the plan is over", func() bool { return c.phases()[packingplan.Executing] == 0 && c.ledger.Empty() })
+	if c.nodeOf("three") == "" || len(c.evictions()) != 1 {
+		t.Errorf("evicted %v; %s", c.evictions(), c.state())
 	}
 }

@@ -1,20 +1,23 @@
 package priorityoptimizer
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes/fake"
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/clusterview"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/execution"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/planning"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/records"
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
@@ -94,19 +97,12 @@ func TestPodsThatGrowOldEnoughToMoveAreAskedAboutAgain(t *testing.T) {
 // is read while the burst still comes is enough.
 func TestClusterIsReadOnceWhileABurstSettles(t *testing.T) {
 	clock, reads := testingclock.NewFakeClock(time.Now()), 0
-	factory := informers.NewSharedInformerFactory(fake.NewClientset(), 0)
-	core := factory.Core().V1()
-	p := &Plugin{
-		Gate: &gate.Gate{Trigger: gate.NewTrigger(clock, gate.Pace{Kind: gate.OnUnschedulable, Settle: time.Second})},
-		view: &view{
-			nodes: core.Nodes().Lister(), pods: core.Pods().Lister(), namespaces: core.Namespaces().Lister(),
-			budgets: factory.Policy().V1().PodDisruptionBudgets().Lister(),
-			volumes: volumes{nodes: factory.Storage().V1().CSINodes().Lister()},
-			now:     clock.Now, inFlight: gate.NewInFlight().All, ownerLabels: func() sets.Set[string] { return nil },
-			held: func() map[string]resources.Vector { reads++; return nil },
-		},
-	}
-	l := &loop{plugin: p, clock: clock, records: &planRecords{informer: packingplan.NewInformer(testobjects.CustomClient())}}
+	handle := testobjects.NewHandle()
+	view := clusterview.New(handle, snapshot.Rules{})
+	view.Held = func() map[string]resources.Vector { reads++; return nil }
+	p := &Plugin{view: view,
+		Gate: &gate.Gate{Trigger: gate.NewTrigger(clock, gate.Pace{Kind: gate.OnUnschedulable, Settle: time.Second})}}
+	l := &loop{plugin: p, clock: clock, records: &records.Plans{Informer: packingplan.NewInformer(testobjects.CustomClient())}}
 
 	l.startDue(t.Context())
 	idle := reads
@@ -164,20 +160,20 @@ func TestWhatChangedDuringASolveIsNotInItsProof(t *testing.T) {
 func TestStateFollowsFromWhatIsOpenAndDue(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
 	p := &Plugin{Gate: &gate.Gate{Trigger: gate.NewTrigger(clock, gate.Pace{Kind: gate.OnUnschedulable, Settle: time.Second})}}
-	l := &loop{plugin: p, clock: clock, records: &planRecords{}}
+	l := &loop{plugin: p, clock: clock, records: &records.Plans{}}
 	for i, row := range []struct {
 		happens func()
 		want    state
 	}{
 		{func() {}, standingBy},
-		{func() { p.lead.held.Store(true) }, starting},
+		{func() { p.lead.Held.Store(true) }, starting},
 		{func() { l.leadingSince = clock.Now() }, idle},
 		{func() { p.Trigger.Mark("a", "", clock.Now()) }, settling},
 		{func() { p.Trigger.Failed() }, backingOff},
 		{func() { clock.Step(time.Minute) }, settling},
-		{func() { l.execution = &planExecution{} }, executing},
-		{func() { l.records.unwritten = []*packingplan.Record{{}} }, closing},
-		{func() { p.lead.held.Store(false) }, standingBy},
+		{func() { l.execution = &execution.Placing{} }, executing},
+		{func() { l.records.Unwritten = []*packingplan.Record{{}} }, closing},
+		{func() { p.lead.Held.Store(false) }, standingBy},
 	} {
 		row.happens()
 		if got := l.update(); got != row.want {
@@ -190,4 +186,41 @@ func TestStateFollowsFromWhatIsOpenAndDue(t *testing.T) {
 func (c *cluster) updateNode(node *v1.Node) {
 	c.t.Helper()
 	testobjects.Value(c.client.CoreV1().Nodes().Update(c.ctx, node, metav1.UpdateOptions{}))(c.t)
+}
+
+// A state is settled only if it is proved that nothing better exists. Where pods were left aside, it is asked about again
+// as soon as after a search that found nothing in time.
+func TestAStateWithPodsLeftAsideIsNotSettled(t *testing.T) {
+	for name, row := range map[string]struct {
+		beside []*v1.Pod
+		again  bool
+	}{
+		"all were asked about": {nil, false},
+		"one was left aside":   {[]*v1.Pod{testobjects.With(testPod("needy", 1, 0), func(pod *v1.Pod) { pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "device"}} })}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := startCluster(t, nothing, func(c *cluster) { c.args.Trigger, c.args.IntervalSeconds = gate.Periodic, 5 }, testNode("n1", 4))
+			c.add(row.beside...)
+			c.addInTurn(testPod("resident", 2, 0))
+			c.add(testPod("waiting", 3, 0))
+			c.eventually("it is asked about", func() bool {
+				return slices.ContainsFunc(c.optimizer.received(), func(request *contract.SolveRequest) bool {
+					return slices.ContainsFunc(request.Snapshot.Pods, func(pod *contract.Pod) bool { return pod.Name == "waiting" })
+				})
+			})
+			before := c.optimizer.asked()
+
+			c.advanceClock(2 * planning.UnprovedFor)
+
+			if asked := c.optimizer.asked() > before; asked != row.again {
+				t.Errorf("asked again: %t, want %t; %s", asked, row.again, c.state())
+			}
+			last := slices.MaxFunc(c.plansOf(), func(a, b *packingplan.Record) int {
+				return a.Status.StartTime.Compare(b.Status.StartTime.Time)
+			})
+			if last.Status.Optimal == row.again || strings.Contains(last.Status.Message, "left aside") != row.again {
+				t.Errorf("optimal %t, %q", last.Status.Optimal, last.Status.Message)
+			}
+		})
+	}
 }

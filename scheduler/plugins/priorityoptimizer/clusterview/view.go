@@ -1,0 +1,209 @@
+// Package clusterview is the state of the cluster as the plugin sees it: what the informers show, and the pods that this
+// scheduler is binding. It takes the snapshots that plans are made from.
+package clusterview
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	policylisters "k8s.io/client-go/listers/policy/v1"
+	storagelisters "k8s.io/client-go/listers/storage/v1"
+	"k8s.io/client-go/tools/cache"
+	fwk "k8s.io/kube-scheduler/framework"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
+
+	"github.com/stowage/stowage/scheduler/resources"
+	"github.com/stowage/stowage/scheduler/snapshot"
+)
+
+// View is the state of the cluster: what the informers show, and the pods that this scheduler is binding. The scheduler's
+// own snapshot is valid within a scheduling cycle only.
+type View struct {
+	Nodes corelisters.NodeLister
+	Pods  corelisters.PodLister
+	// indexed are the same pods, with controllerIndex and nodeIndex. Only what evicts needs it.
+	indexed    cache.Indexer
+	namespaces corelisters.NamespaceLister
+	budgets    policylisters.PodDisruptionBudgetLister
+	volumes    volumes
+	Book       *resources.Book
+	Workloads  workloads
+	Now        func() time.Time
+	// InFlight are the pods that this scheduler is binding.
+	InFlight func() map[types.UID]string
+	// Held is the room that is reserved on each node, beside that of plans.
+	Held func() map[string]resources.Vector
+	// OwnerLabels are the labels by which reservations select the pods that may use that room.
+	OwnerLabels func() sets.Set[string]
+	Rules       snapshot.Rules
+	// cache keeps results for unchanged objects from one snapshot to the next. Only the loop takes snapshots.
+	cache snapshot.Cache
+}
+
+func New(handle fwk.Handle, rules snapshot.Rules) *View {
+	factory := handle.SharedInformerFactory()
+	return &View{
+		Nodes:      factory.Core().V1().Nodes().Lister(),
+		Pods:       factory.Core().V1().Pods().Lister(),
+		namespaces: factory.Core().V1().Namespaces().Lister(),
+		budgets:    factory.Policy().V1().PodDisruptionBudgets().Lister(),
+		volumes: volumes{
+			claims:  factory.Core().V1().PersistentVolumeClaims().Lister(),
+			volumes: factory.Core().V1().PersistentVolumes().Lister(),
+			nodes:   factory.Storage().V1().CSINodes().Lister(),
+		},
+		Book:        resources.NewBook(handle),
+		Workloads:   newWorkloads(factory, !rules.KeepJobs),
+		Now:         time.Now,
+		InFlight:    func() map[types.UID]string { return nil },
+		Held:        func() map[string]resources.Vector { return nil },
+		OwnerLabels: func() sets.Set[string] { return nil },
+		Rules:       rules,
+	}
+}
+
+// AnyPod selects all pods.
+func AnyPod(*v1.Pod) bool { return true }
+
+// Snapshot is the state of the cluster with all its pods.
+func (v *View) Snapshot(id string) (*snapshot.Snapshot, error) {
+	return v.SnapshotUnder(v.Rules, id, AnyPod)
+}
+
+// SnapshotUnder is the state under other rules, with only those waiting pods that the condition selects.
+func (v *View) SnapshotUnder(rules snapshot.Rules, id string, include func(*v1.Pod) bool) (*snapshot.Snapshot, error) {
+	nodes, err := v.Nodes.List(labels.Everything())
+	if err != nil {
+		return nil, fmt.Errorf("listing nodes: %w", err)
+	}
+	// In this order a pod whose binding completes meanwhile is seen twice, not missed.
+	reserved := v.InFlight()
+	pods, err := v.Pods.List(labels.Everything())
+	if err != nil {
+		return nil, fmt.Errorf("listing pods: %w", err)
+	}
+	var untried []*v1.Pod
+	pods = slices.DeleteFunc(pods, func(pod *v1.Pod) bool {
+		_, placed := reserved[pod.UID]
+		if placed || include(pod) {
+			return false
+		}
+		untried = append(untried, pod)
+		return true
+	})
+	budgets, err := v.budgets.List(labels.Everything())
+	if err != nil {
+		return nil, fmt.Errorf("listing disruption budgets: %w", err)
+	}
+	namespaces, err := v.namespaces.List(labels.Everything())
+	if err != nil {
+		return nil, fmt.Errorf("listing namespaces: %w", err)
+	}
+	volumes, err := v.volumes.now()
+	if err != nil {
+		return nil, fmt.Errorf("listing CSI nodes: %w", err)
+	}
+	return snapshot.Build(snapshot.Input{
+		ID: id, Nodes: nodes, Pods: pods, Untried: untried, Budgets: budgets, Namespaces: namespaces,
+		Volumes: volumes, Book: v.Book, Workloads: v.Workloads, Now: v.Now(), Reserved: reserved,
+		Held: v.Held(), Labels: v.OwnerLabels(), Rules: rules, Cache: &v.cache,
+	}), nil
+}
+
+// NodeState is the state of a node as it is in snapshots.
+func (v *View) NodeState(name string) (string, error) {
+	node, err := v.Nodes.Get(name)
+	if err != nil {
+		return "", err
+	}
+	return v.cache.NodeState(v.Book, node), nil
+}
+
+// Live is the pod as it is now; nil if it is gone.
+func (v *View) Live(pod *v1.Pod) *v1.Pod {
+	live, err := v.Pods.Pods(pod.Namespace).Get(pod.Name)
+	if err != nil || live.UID != pod.UID {
+		return nil
+	}
+	return live
+}
+
+// Exists says whether the pod still exists.
+func (v *View) Exists(pod *v1.Pod) bool { return v.Live(pod) != nil }
+
+// Running says whether the pod still takes room on its node.
+func (v *View) Running(pod *v1.Pod) bool {
+	live := v.Live(pod)
+	return live != nil && !podutil.IsPodTerminal(live)
+}
+
+// Protected is the rule that forbids a disruption of the pod as it is now, among its siblings and budgets as they are
+// now, or "". The plan under way has left so many siblings unplaced. A lister fails only where there is none, the index
+// never.
+func (v *View) Protected(pod *v1.Pod, rules snapshot.Rules, unplaced int) string {
+	namespace, err := v.namespaces.Get(pod.Namespace)
+	if err != nil {
+		namespace = nil // it is not known yet
+	}
+	if reason := snapshot.ProtectedNow(pod, namespace, v.Now(), rules); reason != "" {
+		return reason
+	}
+	if reason := snapshot.KeptAway(pod, v.Workloads, rules); reason != "" {
+		return reason
+	}
+	return snapshot.UnbudgetedNow(pod, rules, unplaced, func() []*policyv1.PodDisruptionBudget {
+		budgets, _ := v.budgets.PodDisruptionBudgets(pod.Namespace).List(labels.Everything())
+		return budgets
+	}, func() []*v1.Pod { return v.OfController(metav1.GetControllerOfNoCopy(pod).UID) })
+}
+
+// volumes finds claims and volumes in the informers.
+type volumes struct {
+	claims  corelisters.PersistentVolumeClaimLister
+	volumes corelisters.PersistentVolumeLister
+	nodes   storagelisters.CSINodeLister
+	limited sets.Set[string]
+}
+
+// now looks up which drivers have limits, once for all pods of a snapshot.
+func (v volumes) now() (volumes, error) {
+	nodes, err := v.nodes.List(labels.Everything())
+	v.limited = sets.New[string]()
+	for _, node := range nodes {
+		for _, driver := range node.Spec.Drivers {
+			if driver.Allocatable != nil && driver.Allocatable.Count != nil {
+				v.limited.Insert(driver.Name)
+			}
+		}
+	}
+	return v, err
+}
+
+// Limited implements snapshot.Volumes.
+func (v volumes) Limited(driver string) bool { return v.limited.Has(driver) }
+
+// Claim implements snapshot.Volumes. A lister fails only where there is none.
+func (v volumes) Claim(namespace, name string) *v1.PersistentVolumeClaim {
+	claim, err := v.claims.PersistentVolumeClaims(namespace).Get(name)
+	if err != nil {
+		return nil
+	}
+	return claim
+}
+
+// Volume implements snapshot.Volumes.
+func (v volumes) Volume(name string) *v1.PersistentVolume {
+	volume, err := v.volumes.Get(name)
+	if err != nil {
+		return nil
+	}
+	return volume
+}

@@ -1,0 +1,213 @@
+// Package config is the plugin's arguments in a KubeSchedulerConfiguration.
+package config
+
+import (
+	"cmp"
+	"math"
+	"time"
+
+	"golang.org/x/time/rate"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/pluginargs"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
+)
+
+// APIVersion is the version of PriorityOptimizerArgs this scheduler reads.
+const APIVersion = "stowage.dev/v1alpha1"
+
+// ArgsKind is the kind of the plugin's arguments.
+const ArgsKind = "PriorityOptimizerArgs"
+
+// Policy says what a plan may do to running pods.
+type Policy string
+
+const (
+	// PolicyStrict lets a running pod be left unplaced only for pods of strictly higher priority.
+	PolicyStrict Policy = "Strict"
+	// PolicyPaper is the paper's own text: running pods of equal priority may be traded.
+	PolicyPaper Policy = "Paper"
+)
+
+// PriorityOptimizerArgs are the plugin's arguments in a KubeSchedulerConfiguration. A field that
+// is left out takes the value that Default gives it.
+type PriorityOptimizerArgs struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// Socket is the absolute path of the optimiser's Unix socket.
+	Socket string `json:"socket,omitempty"`
+	// Trigger is what starts a solve: Manual, OnUnschedulable, Periodic or Batch.
+	Trigger gate.TriggerKind `json:"trigger,omitempty"`
+	// SettleSeconds is how long no new pod must turn out unschedulable before a solve starts
+	// (trigger OnUnschedulable). A steady stream of them delays it to ten times this at most.
+	SettleSeconds float64 `json:"settleSeconds,omitempty"`
+	// IntervalSeconds is the time between two solves of trigger Periodic.
+	IntervalSeconds float64 `json:"intervalSeconds,omitempty"`
+	// BatchPods is how many new pods fill a batch (trigger Batch).
+	BatchPods int32 `json:"batchPods,omitempty"`
+	// BatchSeconds is how long a batch waits for more pods (trigger Batch). What did not fit is tried
+	// again after the same time, if anything has changed.
+	BatchSeconds float64 `json:"batchSeconds,omitempty"`
+	// TimeLimitSeconds is the wall-clock limit of one solve, once the optimiser has read the snapshot.
+	TimeLimitSeconds float64 `json:"timeLimitSeconds,omitempty"`
+	// MaxTimeLimitSeconds is the longest time limit that a PackingPlan may ask for; no other solve runs meanwhile.
+	MaxTimeLimitSeconds float64 `json:"maxTimeLimitSeconds,omitempty"`
+	// MaxHoldSeconds is how long new pods are held back at a time at most, and MaxHoldShare the largest share of any
+	// minute in which they are, however long or often solves run.
+	MaxHoldSeconds float64 `json:"maxHoldSeconds,omitempty"`
+	MaxHoldShare   float64 `json:"maxHoldShare,omitempty"`
+	// Strategy is the name of the optimiser's strategy.
+	Strategy string `json:"strategy,omitempty"`
+	// Policy is Strict or Paper.
+	Policy Policy `json:"policy,omitempty"`
+	// Workers is the number of threads a solve may use; 0 means all cores.
+	Workers int32 `json:"workers,omitempty"`
+	// Seed seeds every random choice of the optimiser.
+	Seed int64 `json:"seed,omitempty"`
+	// Deterministic makes the optimiser count steps instead of seconds.
+	Deterministic bool `json:"deterministic,omitempty"`
+	// PlanTimeoutSeconds is how long carrying out a plan may take before it is aborted.
+	PlanTimeoutSeconds float64 `json:"planTimeoutSeconds,omitempty"`
+	// StepTimeoutSeconds is how long a plan may make no progress, beyond the grace period of the pods that are leaving,
+	// before it is aborted.
+	StepTimeoutSeconds float64 `json:"stepTimeoutSeconds,omitempty"`
+	// ReadyTimeoutSeconds is how long a plan whose next moves wait for replacements to become ready may make no progress
+	// before it is aborted.
+	ReadyTimeoutSeconds float64 `json:"readyTimeoutSeconds,omitempty"`
+	// HistoryLimit is how many finished PackingPlans are kept.
+	HistoryLimit int32 `json:"historyLimit,omitempty"`
+	// ProtectedNamespaces are the namespaces whose pods are never disrupted, beside kube-system.
+	ProtectedNamespaces []string `json:"protectedNamespaces,omitempty"`
+	// NamespaceSelector selects by label the namespaces whose pods may be disrupted; left out, all.
+	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+	// MinPodAgeSeconds is how long a pod must have run before it may be disrupted.
+	MinPodAgeSeconds float64 `json:"minPodAgeSeconds,omitempty"`
+	// MaxGracePeriodSeconds is the longest grace period of a pod that may be disrupted; 0 means any.
+	MaxGracePeriodSeconds float64 `json:"maxGracePeriodSeconds,omitempty"`
+	// EvictNotReady allows disruptions of pods that are not ready.
+	EvictNotReady bool `json:"evictNotReady,omitempty"`
+	// EvictJobs allows disruptions of pods of Jobs; a Job may count that as a failure.
+	EvictJobs bool `json:"evictJobs,omitempty"`
+	// EvictStatefulSets allows disruptions of pods of StatefulSets that no disruption budget covers.
+	EvictStatefulSets bool `json:"evictStatefulSets,omitempty"`
+	// EvictSingletons allows disruptions of pods that no disruption budget covers and whose controller has no other
+	// ready pod.
+	EvictSingletons bool `json:"evictSingletons,omitempty"`
+	// EvictLocalStorage allows disruptions of pods with an emptyDir on their node's disk.
+	EvictLocalStorage bool `json:"evictLocalStorage,omitempty"`
+	// EvictDuringRollout allows disruptions of pods that their controller is about to replace by pods of another template.
+	EvictDuringRollout bool `json:"evictDuringRollout,omitempty"`
+	// DryRunReplacements has the API server asked, as a dry run, whether it would let the replacements of a plan's pods in.
+	// The scheduler must be allowed to create pods.
+	DryRunReplacements bool `json:"dryRunReplacements,omitempty"`
+	// CoolDownSeconds is how long a workload is left alone after a plan has moved one of its pods.
+	CoolDownSeconds float64 `json:"coolDownSeconds,omitempty"`
+	// Limits bound the disruptions of one plan, and their rate.
+	Limits Limits `json:"limits,omitempty"`
+}
+
+// Default are the arguments of a profile that says nothing. The chart's values carry the same.
+func Default() *PriorityOptimizerArgs {
+	return &PriorityOptimizerArgs{
+		Socket:              "/run/stowage/optimizer.sock",
+		Trigger:             gate.OnUnschedulable,
+		SettleSeconds:       0.5,
+		IntervalSeconds:     30,
+		BatchPods:           99,
+		BatchSeconds:        30,
+		TimeLimitSeconds:    1,
+		MaxTimeLimitSeconds: 60,
+		MaxHoldSeconds:      2,
+		MaxHoldShare:        0.05,
+		Strategy:            "lexicographic",
+		Policy:              PolicyStrict,
+		PlanTimeoutSeconds:  60,
+		StepTimeoutSeconds:  20,
+		ReadyTimeoutSeconds: 120,
+		HistoryLimit:        20,
+		MinPodAgeSeconds:    5,
+		CoolDownSeconds:     60,
+		// Four times what Kubernetes gives to pods that ask for nothing.
+		MaxGracePeriodSeconds: 120,
+
+		Limits: Limits{MaxUnavailablePerWorkload: 1, EvictionsPerSecond: 40},
+	}
+}
+
+var argsKind = pluginargs.Kind{Plugin: gate.Name, APIVersion: APIVersion, Kind: ArgsKind}
+
+// Decode reads the plugin's arguments strictly: unknown and duplicate fields are errors. The result is defaulted
+// and valid.
+func Decode(object runtime.Object) (*PriorityOptimizerArgs, error) {
+	args := Default()
+	errs, err := argsKind.Decode(object, args, &args.TypeMeta)
+	if err != nil {
+		return nil, err
+	}
+	// An empty word is one that was left out.
+	usual := Default()
+	args.Socket, args.Trigger = cmp.Or(args.Socket, usual.Socket), cmp.Or(args.Trigger, usual.Trigger)
+	args.Strategy, args.Policy = cmp.Or(args.Strategy, usual.Strategy), cmp.Or(args.Policy, usual.Policy)
+	if err := append(errs, validate(args)...).ToAggregate(); err != nil {
+		return nil, argsKind.Wrap(err)
+	}
+	return args, nil
+}
+
+// Limits bound the disruptions of one plan, and their rate. 0 is no limit.
+type Limits struct {
+	// MaxMoves and MaxEvictions are of the whole plan.
+	MaxMoves     int32 `json:"maxMoves,omitempty"`
+	MaxEvictions int32 `json:"maxEvictions,omitempty"`
+	// MaxPerNode, MaxPerNamespace and MaxPerWorkload count moves and evictions together.
+	MaxPerNode      int32 `json:"maxPerNode,omitempty"`
+	MaxPerNamespace int32 `json:"maxPerNamespace,omitempty"`
+	MaxPerWorkload  int32 `json:"maxPerWorkload,omitempty"`
+	// MaxUnavailablePerWorkload is how many pods of one workload may be unavailable at a time because they are moved: each
+	// from its eviction until its replacement has been ready.
+	MaxUnavailablePerWorkload int32 `json:"maxUnavailablePerWorkload,omitempty"`
+	// EvictionsPerSecond is the rate at which pods are evicted.
+	EvictionsPerSecond float64 `json:"evictionsPerSecond,omitempty"`
+}
+
+func (l *Limits) validate(path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, one := range []struct {
+		name  string
+		limit int32
+	}{
+		{"maxMoves", l.MaxMoves}, {"maxEvictions", l.MaxEvictions}, {"maxPerNode", l.MaxPerNode},
+		{"maxPerNamespace", l.MaxPerNamespace}, {"maxPerWorkload", l.MaxPerWorkload},
+		{"maxUnavailablePerWorkload", l.MaxUnavailablePerWorkload},
+	} {
+		if one.limit < 0 {
+			errs = append(errs, field.Invalid(path.Child(one.name), one.limit, "must not be negative; 0 is no limit"))
+		}
+	}
+	if rate := l.EvictionsPerSecond; math.IsNaN(rate) || rate < 0 {
+		errs = append(errs, field.Invalid(path.Child("evictionsPerSecond"), rate, "must not be negative; 0 is no limit"))
+	}
+	return errs
+}
+
+// Pace is the rate limiter of evictions; its burst is one second's worth.
+func (l *Limits) Pace() *rate.Limiter {
+	if l.EvictionsPerSecond == 0 {
+		return rate.NewLimiter(rate.Inf, 0)
+	}
+	return rate.NewLimiter(rate.Limit(l.EvictionsPerSecond), max(1, int(l.EvictionsPerSecond)))
+}
+
+// OfPlan are the limits on what one plan disrupts.
+func (l *Limits) OfPlan() plan.Limits {
+	return plan.Limits{
+		Moves: int(l.MaxMoves), Evictions: int(l.MaxEvictions), PerNode: int(l.MaxPerNode),
+		PerNamespace: int(l.MaxPerNamespace), PerWorkload: int(l.MaxPerWorkload),
+	}
+}
+
+// Seconds is a duration of the arguments.
+func Seconds(value float64) time.Duration { return time.Duration(value * float64(time.Second)) }

@@ -1,0 +1,179 @@
+package planning
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/klog/v2"
+
+	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/optimizerclient"
+	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/snapshot"
+)
+
+// claim is what is proved, and of what. The optimiser proves something of the problem that it was given; users read it as
+// said of their cluster. So it must hold there, or name the smaller problem.
+type claim struct {
+	// solved: it is proved of the problem that no plan is better.
+	solved bool
+	// asked are the waiting pods of the problem, waiting those of the cluster.
+	asked, waiting int
+	// omitted is what the problem lacks of the cluster's.
+	omitted []string
+	// consolidates: it is about nodes in use, not about waiting pods.
+	consolidates bool
+	// irremovable are the nodes of the scope that no such plan empties, each with the annotation that keeps it.
+	irremovable []string
+}
+
+// Reasons of the condition Optimal.
+const (
+	reasonProved    = "Proved"
+	reasonLeftAside = "LeftAside"
+	reasonNotProved = "NotProved"
+)
+
+const (
+	messageProved    = "no plan that keeps to the rules is better for the cluster as it was, in any tier"
+	messageNotProved = "the optimiser found nothing better in time"
+	// messageConsolidated is what is proved of a plan that consolidates.
+	messageConsolidated = "no plan for the scope that keeps to the rules leaves fewer or cheaper nodes in use, or the same with fewer moves"
+)
+
+// budgetRefusal is no news: a budget is a rule of the cluster.
+const budgetRefusal = "disruption-budget"
+
+// claim is what the session has proved so far.
+func (s *Session) claim() claim {
+	made := claimOf(s.Snapshot, s.answer, s.moveLimit)
+	if scope := s.Rules.Scope; made.waiting > 0 && (scope.Nodes != nil || scope.Namespaces != nil) {
+		made.omitted = append(made.omitted, "what is out of the plan's scope")
+	}
+	return made
+}
+
+// Proves says whether a plan for the snapshot, of whose pods and nodes the optimiser refused none, shows that no plan is
+// better for the cluster.
+func Proves(seen *snapshot.Snapshot, found *contract.Plan) bool {
+	made := claimOf(seen, &optimizerclient.Answer{Plan: found}, nil)
+	return made.proved()
+}
+
+// claimOf is what the answer to the snapshot proves; nil is no answer. moveLimit is nil where plans may have any number.
+func claimOf(seen *snapshot.Snapshot, answer *optimizerclient.Answer, moveLimit *int32) claim {
+	made := claim{waiting: seen.WaitingFrom(math.MinInt32)}
+	made.asked = made.waiting - seen.WaitingOmitted()
+	if made.waiting == 0 {
+		made.solved = true // no pod waits, so there is nothing to be better at
+		return made
+	}
+	for _, one := range seen.Omissions() {
+		made.omitted = append(made.omitted, one.String())
+	}
+	if moveLimit != nil {
+		made.omitted = append(made.omitted, fmt.Sprintf("plans of more than %d moves, which do not fit into one object", *moveLimit))
+	}
+	if made.asked == 0 || answer == nil {
+		made.solved = made.asked == 0
+		return made
+	}
+	made.leaveRefused(seen, answer.Refusals)
+	made.solved = answer.Plan.GetOptimal()
+	if made.asked == made.waiting && placesAllAtNoCost(answer.Plan, made.asked) {
+		made.omitted = nil // nothing can be better than that
+	}
+	return made
+}
+
+// leaveRefused omits what the optimiser refused beyond what the snapshot says.
+func (c *claim) leaveRefused(seen *snapshot.Snapshot, refusals []*contract.Refusal) {
+	counted := sets.New[string]() // the snapshot counts the pods of these
+	for _, class := range seen.Message.PodClasses {
+		if len(class.Unsupported) > 0 {
+			counted.Insert("class " + class.Id)
+		}
+	}
+	refused := sets.New[string]()
+	for _, one := range refusals {
+		if one.Reason != budgetRefusal && !counted.Has(one.Subject) {
+			refused.Insert(one.Subject)
+		}
+	}
+	if refused.Len() == 0 {
+		return
+	}
+	for _, pod := range seen.Pods {
+		if pod.Node == "" && !pod.Unsupported && isRefused(pod, refused) {
+			c.asked--
+		}
+	}
+	c.omitted = append(c.omitted, fmt.Sprintf("%d classes, nodes and others that the optimiser refused", refused.Len()))
+}
+
+func isRefused(pod *snapshot.Pod, refused sets.Set[string]) bool {
+	return refused.Has("pod "+klog.KObj(pod.Object).String()) || refused.Has("class "+pod.Class)
+}
+
+func placesAllAtNoCost(found *contract.Plan, waiting int) bool {
+	return len(found.GetPlacements()) == waiting && len(found.GetMoves()) == 0 && len(found.GetEvictions()) == 0
+}
+
+// proved says that no plan for the cluster is better.
+func (c *claim) proved() bool { return c.solved && len(c.omitted) == 0 }
+
+// irremovableShown is how many nodes are named that autoscalers may not remove.
+const irremovableShown = 3
+
+// message is what is proved: all of it in the given words, or of which part; and by what rule nodes are left alone.
+func (c *claim) message(all string) string {
+	said := c.proof(all)
+	if len(c.irremovable) == 0 {
+		return said
+	}
+	said += "; in use whatever happens, since autoscalers may not remove them: " +
+		strings.Join(c.irremovable[:min(irremovableShown, len(c.irremovable))], ", ")
+	if more := len(c.irremovable) - irremovableShown; more > 0 {
+		said += fmt.Sprintf(" and %d more", more)
+	}
+	return said
+}
+
+func (c *claim) proof(all string) string {
+	switch {
+	case !c.solved:
+		return messageNotProved
+	case len(c.omitted) == 0:
+		return all
+	case c.consolidates:
+		return "proved best but for what was left aside: " + strings.Join(c.omitted, ", ")
+	}
+	return fmt.Sprintf("optimal for %d of %d waiting pods; left aside: %s", c.asked, c.waiting, strings.Join(c.omitted, ", "))
+}
+
+// describe puts the claim into the status. The tiers then say what is known of the cluster: a bound of a smaller problem
+// is none.
+func (s *Session) describe(made claim, now time.Time) {
+	status := &s.Record.Status
+	status.Optimal = made.proved()
+	if len(made.omitted) > 0 {
+		for i := range status.Tiers {
+			tier := &status.Tiers[i]
+			tier.Optimal, tier.UpperBound = false, tier.PlacedBefore+int32(s.Snapshot.WaitingFrom(tier.Priority))
+		}
+	}
+	reason := reasonProved
+	if !made.solved {
+		reason = reasonNotProved
+	} else if len(made.omitted) > 0 {
+		reason = reasonLeftAside
+	}
+	proved := messageProved
+	if made.consolidates {
+		proved = messageConsolidated
+	}
+	status.Set(packingplan.Optimal, status.Optimal, reason, made.message(proved), now)
+}

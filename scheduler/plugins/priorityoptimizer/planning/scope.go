@@ -1,0 +1,70 @@
+package planning
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/clusterview"
+	"github.com/stowage/stowage/scheduler/snapshot"
+)
+
+// isSteered says that the profile places all pods that the plan may move.
+func (s *Session) isSteered() bool {
+	return s.Rules.Schedulers == nil || s.Rules.Schedulers.Equal(sets.New(s.Rules.SchedulerName))
+}
+
+// Policy is what the session's plans may do.
+func (s *Session) Policy() plan.Policy {
+	switch {
+	case !s.Record.Consolidates():
+		return s.Planner.policy()
+	case s.isSteered():
+		return plan.Consolidate
+	}
+	return plan.Unsteered
+}
+
+// keepShort pins the pods of workloads of which no pod may leave, since too few are ready: a drain would wait for them in
+// vain.
+func (s *Session) keepShort() {
+	atOnce := int(s.Args.Limits.MaxUnavailablePerWorkload)
+	if s.Policy() != plan.Unsteered || atOnce == 0 {
+		return
+	}
+	ready, of := map[types.UID]int{}, map[types.UID]*snapshot.Pod{}
+	for _, pod := range s.Snapshot.Pods {
+		if pod.Owner != "" && pod.Node != "" {
+			of[pod.Owner] = pod
+			if snapshot.IsReady(pod.Object) {
+				ready[pod.Owner]++
+			}
+		}
+	}
+	short := sets.New[types.UID]()
+	for owner, pod := range of {
+		if wanted := snapshot.Wanted(pod.Object, s.View.Workloads); wanted != nil && int(*wanted)-ready[owner] >= atOnce {
+			short.Insert(owner)
+		}
+	}
+	for uid, pod := range s.Snapshot.Pods {
+		if short.Has(pod.Owner) && pod.Node != "" && pod.Immovable == "" {
+			s.Snapshot.Pin(uid, snapshot.NotWhole)
+			s.noteChange(s.Clock.Now().Add(snapshot.LookAgain))
+		}
+	}
+}
+
+// limits are those of the profile, within which the plan may ask for fewer moves.
+func (s *Session) limits() plan.Limits {
+	limits := s.Args.Limits.OfPlan()
+	if asked := s.Record.Spec.MaxMoves; asked != nil && (limits.Moves == 0 || int(*asked) < limits.Moves) {
+		limits.Moves = int(*asked)
+	}
+	return limits
+}
+
+// Now is the cluster as it is, under the rules of the session.
+func (s *Session) Now(id string) (*snapshot.Snapshot, error) {
+	return s.View.SnapshotUnder(s.Rules, id, clusterview.AnyPod)
+}

@@ -1,0 +1,77 @@
+package records
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/plan"
+)
+
+// History lists what the recorded plans have done to running pods. It survives a restart.
+func (r *Plans) History() []plan.Moved {
+	var moved []plan.Moved
+	for _, record := range r.All() {
+		of := movedBy(record)
+		for i := range of {
+			if !record.Status.Phase.Final() {
+				of[i].At = r.Clock.Now() // it goes on
+			}
+		}
+		moved = append(moved, of...)
+	}
+	return moved
+}
+
+// movedBy lists what one plan has done to running pods.
+func movedBy(record *packingplan.Record) (moved []plan.Moved) {
+	began, at := record.Created(), record.Completed()
+	if record.Status.StartTime != nil {
+		began = record.Status.StartTime.Time
+	}
+	for _, step := range record.Status.Steps {
+		if step.State.Disrupted() {
+			moved = append(moved, plan.Moved{Owner: types.UID(step.OwnerUID), Class: step.Class,
+				From: step.From, To: step.To, Began: began, At: at})
+		}
+	}
+	return moved
+}
+
+// unreplacedBy are the workloads of which a plan that has ended moved a pod whose replacement had not got its node by then.
+func unreplacedBy(record *packingplan.Record) sets.Set[types.UID] {
+	found := sets.New[types.UID]()
+	if !record.Status.Phase.Final() {
+		return found
+	}
+	for _, move := range record.Status.Moves() {
+		if move.State == packingplan.Evicted || move.State == packingplan.Gone {
+			found.Insert(types.UID(move.OwnerUID))
+		}
+	}
+	return found.Delete("")
+}
+
+// Unreplaced are those workloads of all recorded plans. It survives a restart.
+func (r *Plans) Unreplaced() sets.Set[types.UID] {
+	found := sets.New[types.UID]()
+	for _, record := range r.All() {
+		found = found.Union(unreplacedBy(record))
+	}
+	return found
+}
+
+// remembersLoss says that a workload that lost a pod by the plan is not whole yet: only the plan's record tells.
+func (r *Plans) remembersLoss(record *packingplan.Record) bool {
+	return len(r.View.Broken(unreplacedBy(record))) > 0
+}
+
+// CoolDownOf is how long the plan asks for pods to be left alone that an earlier one has moved.
+func CoolDownOf(record *packingplan.Record) time.Duration {
+	if asked := record.Spec.CoolDownSeconds; asked != nil {
+		return time.Duration(*asked) * time.Second
+	}
+	return 0
+}

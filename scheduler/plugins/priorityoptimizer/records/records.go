@@ -1,0 +1,217 @@
+// Package records reads and writes the PackingPlan objects, which are all that a later process knows of a plan.
+package records
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/lru"
+
+	"github.com/stowage/stowage/scheduler/customobject"
+	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/clusterview"
+	"github.com/stowage/stowage/scheduler/reservation"
+)
+
+const (
+	// APITimeout bounds each call to the API server, so that the loop never hangs on one.
+	APITimeout = 5 * time.Second
+	// waitingPlans is how many plans of users may wait. Each takes the optimiser up to its time limit.
+	waitingPlans = 16
+	// refusedAtOnce bounds how many further ones are refused in one step.
+	refusedAtOnce = 4
+	// plansRemembered is how many handled plans are remembered: until the informer shows how they ended.
+	plansRemembered = 10_000
+)
+
+const (
+	MessageProposed = "nothing was done yet; set spec.executionMode to Execute to have the plan carried out"
+	MessageAborted  = "aborted at a user's request"
+	// MessageQueueFull is the message of a user's plan that is refused because too many others wait.
+	MessageQueueFull = "too many plans wait for the optimiser; create it again when some of them are done"
+)
+
+// Ending is how a plan ends: the final phase, or the one in which a solve leaves it without a plan to carry out.
+type Ending struct {
+	Phase   packingplan.Phase
+	Message string
+}
+
+// End says how a plan ends.
+func End(phase packingplan.Phase, message string) *Ending { return &Ending{phase, message} }
+
+// Plans reads and writes the PackingPlan objects. The loop alone uses it.
+type Plans struct {
+	Log      klog.Logger
+	Clock    clock.PassiveClock
+	Store    *packingplan.Store
+	Informer cache.SharedIndexInformer
+	Recorder events.EventRecorderLogger
+	// Lead says whether this process may write.
+	Lead *Lead
+	View *clusterview.View
+	// Ledger holds the room of plans; nil without reservations.
+	Ledger *atomic.Pointer[reservation.Ledger]
+	// Ended releases the pods that waited for a plan.
+	Ended func()
+	// Nonce distinguishes the snapshots and the writes of two processes.
+	Nonce        string
+	HistoryLimit int
+	// CoolDown is how long a plan that has disrupted pods is kept at least.
+	CoolDown time.Duration
+
+	// Handled are the plans that this process has handled.
+	Handled latest
+	// Approved and aborted are those whose users' requests have been handled, which the informer may not show yet.
+	Approved, aborted latest
+	// StaleMarks: a node may keep pods off for a plan that is no longer carried out.
+	StaleMarks bool
+	// Unwritten are the plans that have ended and whose final status has not been written yet.
+	Unwritten []*packingplan.Record
+	// writeError is why not; each error is logged once.
+	writeError string
+}
+
+// Forget lets plans be handled anew.
+func (r *Plans) Forget() {
+	r.Handled, r.Approved, r.aborted = newLatest(), newLatest(), newLatest()
+}
+
+// latest are the plans that were added last: far more than can be open at a time.
+type latest struct{ cache *lru.Cache }
+
+func newLatest() latest { return latest{lru.New(plansRemembered)} }
+
+func (l latest) Insert(plan types.UID) { l.cache.Add(plan, nil) }
+
+func (l latest) Has(plan types.UID) bool {
+	_, here := l.cache.Get(plan)
+	return here
+}
+
+// Watch calls the function with each plan that changes.
+func (r *Plans) Watch(changed func(object any)) {
+	// Adding a handler fails only on an informer that was stopped.
+	_, _ = r.Informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: changed, UpdateFunc: func(_, object any) { changed(object) }})
+}
+
+// Logger adds the plan's name to every line.
+func (r *Plans) Logger(record *packingplan.Record) klog.Logger {
+	return r.Log.WithValues("plan", record.Name())
+}
+
+// All are the plans as the informer shows them now. They must not be changed: fresh makes a copy to work on.
+func (r *Plans) All() []*packingplan.Record {
+	var all []*packingplan.Record
+	for _, object := range r.Informer.GetStore().List() {
+		if record, ok := object.(*packingplan.Record); ok {
+			all = append(all, record)
+		}
+	}
+	return all
+}
+
+// Unhandled are the open plans that this process has not handled, oldest first.
+func (r *Plans) Unhandled(all []*packingplan.Record) []*packingplan.Record {
+	var open []*packingplan.Record
+	for _, record := range all {
+		rests := record.AwaitsApproval() || record.Approved()
+		if !record.Status.Phase.Final() && !rests && !r.Handled.Has(record.UID()) {
+			open = append(open, record)
+		}
+	}
+	slices.SortFunc(open, customobject.OldestFirst)
+	return open
+}
+
+// Fresh is a copy of the plan as the informer shows it now; nil if the informer no longer has it.
+func (r *Plans) Fresh(record *packingplan.Record) *packingplan.Record {
+	shown := r.Shown(record)
+	if shown == nil {
+		return nil
+	}
+	read, err := packingplan.Read(shown)
+	if err != nil {
+		r.Log.Error(err, "Ignoring a PackingPlan that cannot be read")
+		return nil
+	}
+	return read
+}
+
+// Shown is the plan in the informer, or nil.
+func (r *Plans) Shown(record *packingplan.Record) *packingplan.Record {
+	// PackingPlans have no namespace, so their name is their key.
+	object, known, err := r.Informer.GetStore().GetByKey(record.Name())
+	if err != nil || !known {
+		return nil
+	}
+	if shown, ok := object.(*packingplan.Record); ok && shown.UID() == record.UID() {
+		return shown
+	}
+	return nil
+}
+
+// AbortRequested says whether a user has asked to abort the plan.
+func (r *Plans) AbortRequested(record *packingplan.Record) bool {
+	shown := r.Shown(record)
+	return shown != nil && shown.Spec.Abort
+}
+
+// IsManual says that a user created the record and no process has started on it.
+func IsManual(record *packingplan.Record) bool {
+	return !record.Ours() && (record.Status.Phase == "" || record.Status.Phase == packingplan.Pending)
+}
+
+// NextManual is the oldest plan with which a user asks for a solve and that need not wait. Plans beyond the number that may wait are refused,
+// the newest first.
+func (r *Plans) NextManual(
+	ctx context.Context, all []*packingplan.Record, mustWait func(*packingplan.Record) bool,
+) *packingplan.Record {
+	waiting := slices.DeleteFunc(r.Unhandled(all), func(record *packingplan.Record) bool { return !IsManual(record) })
+	for refused := 0; len(waiting) > waitingPlans && refused < refusedAtOnce; refused++ {
+		last := len(waiting) - 1
+		if record := r.Fresh(waiting[last]); record != nil {
+			r.Handled.Insert(record.UID())
+			r.Finish(ctx, record, packingplan.Failed, MessageQueueFull)
+		}
+		waiting = waiting[:last]
+	}
+	waiting = slices.DeleteFunc(waiting, mustWait)
+	if len(waiting) == 0 {
+		return nil
+	}
+	return r.Fresh(waiting[0])
+}
+
+// NextApproved is a proposal that a user has approved and that need not wait.
+func (r *Plans) NextApproved(all []*packingplan.Record, mustWait func(*packingplan.Record) bool) *packingplan.Record {
+	for _, record := range all {
+		if record.Approved() && !mustWait(record) && !record.Spec.Abort && !r.Approved.Has(record.UID()) {
+			return r.Fresh(record)
+		}
+	}
+	return nil
+}
+
+// AbortWaiting closes the plans that a user aborts before anything was carried out.
+func (r *Plans) AbortWaiting(ctx context.Context, all []*packingplan.Record) {
+	for _, record := range all {
+		waits := IsManual(record) || record.Status.Phase == packingplan.Proposed
+		if !record.Spec.Abort || !waits || r.aborted.Has(record.UID()) {
+			continue
+		}
+		r.aborted.Insert(record.UID())
+		r.Handled.Insert(record.UID())
+		if record := r.Fresh(record); record != nil {
+			r.Finish(ctx, record, packingplan.Aborted, MessageAborted)
+		}
+	}
+}
