@@ -2067,9 +2067,11 @@ func (x *Snapshot) GetForbiddenPairs() []*ForbiddenPair {
 
 // A pending pod gets a node.
 type Placement struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	PodUid        string                 `protobuf:"bytes,1,opt,name=pod_uid,json=podUid,proto3" json:"pod_uid,omitempty"`
-	Node          string                 `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	PodUid string                 `protobuf:"bytes,1,opt,name=pod_uid,json=podUid,proto3" json:"pod_uid,omitempty"`
+	Node   string                 `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
+	// Common to placements, moves and evictions that are carried out together or not at all; empty for a pod by itself.
+	Unit          string `protobuf:"bytes,3,opt,name=unit,proto3" json:"unit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2118,12 +2120,20 @@ func (x *Placement) GetNode() string {
 	return ""
 }
 
+func (x *Placement) GetUnit() string {
+	if x != nil {
+		return x.Unit
+	}
+	return ""
+}
+
 // A running pod is evicted here and bound there.
 type Move struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	PodUid        string                 `protobuf:"bytes,1,opt,name=pod_uid,json=podUid,proto3" json:"pod_uid,omitempty"`
 	FromNode      string                 `protobuf:"bytes,2,opt,name=from_node,json=fromNode,proto3" json:"from_node,omitempty"`
 	ToNode        string                 `protobuf:"bytes,3,opt,name=to_node,json=toNode,proto3" json:"to_node,omitempty"`
+	Unit          string                 `protobuf:"bytes,4,opt,name=unit,proto3" json:"unit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2179,11 +2189,19 @@ func (x *Move) GetToNode() string {
 	return ""
 }
 
+func (x *Move) GetUnit() string {
+	if x != nil {
+		return x.Unit
+	}
+	return ""
+}
+
 // A running pod is left unplaced.
 type Eviction struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	PodUid        string                 `protobuf:"bytes,1,opt,name=pod_uid,json=podUid,proto3" json:"pod_uid,omitempty"`
 	Node          string                 `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
+	Unit          string                 `protobuf:"bytes,3,opt,name=unit,proto3" json:"unit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2228,6 +2246,13 @@ func (x *Eviction) GetPodUid() string {
 func (x *Eviction) GetNode() string {
 	if x != nil {
 		return x.Node
+	}
+	return ""
+}
+
+func (x *Eviction) GetUnit() string {
+	if x != nil {
+		return x.Unit
 	}
 	return ""
 }
@@ -3341,17 +3366,20 @@ const file_stowage_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\x12disruption_budgets\x18\x05 \x03(\v2&.stowage.optimizer.v1.DisruptionBudgetR\x11disruptionBudgets\x12E\n" +
 	"\freservations\x18\x06 \x03(\v2!.stowage.optimizer.v1.ReservationR\freservations\x12L\n" +
 	"\x0fforbidden_pairs\x18\a \x03(\v2#.stowage.optimizer.v1.ForbiddenPairR\x0eforbiddenPairsJ\x04\b\b\x10\tR\n" +
-	"namespaces\"8\n" +
+	"namespaces\"L\n" +
 	"\tPlacement\x12\x17\n" +
 	"\apod_uid\x18\x01 \x01(\tR\x06podUid\x12\x12\n" +
-	"\x04node\x18\x02 \x01(\tR\x04node\"U\n" +
+	"\x04node\x18\x02 \x01(\tR\x04node\x12\x12\n" +
+	"\x04unit\x18\x03 \x01(\tR\x04unit\"i\n" +
 	"\x04Move\x12\x17\n" +
 	"\apod_uid\x18\x01 \x01(\tR\x06podUid\x12\x1b\n" +
 	"\tfrom_node\x18\x02 \x01(\tR\bfromNode\x12\x17\n" +
-	"\ato_node\x18\x03 \x01(\tR\x06toNode\"7\n" +
+	"\ato_node\x18\x03 \x01(\tR\x06toNode\x12\x12\n" +
+	"\x04unit\x18\x04 \x01(\tR\x04unit\"K\n" +
 	"\bEviction\x12\x17\n" +
 	"\apod_uid\x18\x01 \x01(\tR\x06podUid\x12\x12\n" +
-	"\x04node\x18\x02 \x01(\tR\x04node\"I\n" +
+	"\x04node\x18\x02 \x01(\tR\x04node\x12\x12\n" +
+	"\x04unit\x18\x03 \x01(\tR\x04unit\"I\n" +
 	"\bPodPrice\x12\x19\n" +
 	"\bpod_uids\x18\x01 \x03(\tR\apodUids\x12\x10\n" +
 	"\x03pod\x18\x02 \x01(\x03R\x03pod\x12\x10\n" +

@@ -28,6 +28,7 @@ func (e *Execution) groups(waiting []*step) (groups [][]*step) {
 	joined := union{}
 	for _, step := range waiting {
 		joined.join(step.from, step.to)
+		joined.join(step.from, step.unit.steps[0].from) // a unit goes as a whole
 	}
 	for _, places := range e.Kinds {
 		first := ""
@@ -141,10 +142,12 @@ func (e *Execution) AllowEarly(uids ...types.UID) {
 func (e *Execution) Unblock(free map[string]resources.Vector) (uids []types.UID) {
 	e.Lock()
 	defer e.Unlock()
-	waiting := slices.DeleteFunc(e.waitingMoves(), func(s *step) bool { return s.early })
-	for _, step := range e.oneOfEachCycle(waiting, free) {
-		step.early = true
-		uids = append(uids, step.uid())
+	waiting := slices.DeleteFunc(waitingMoves(e.moves), func(s *step) bool { return s.early })
+	for _, chosen := range e.oneOfEachCycle(waiting, free) {
+		for _, step := range waitingMoves(chosen.unit.steps) {
+			step.early = true
+			uids = append(uids, step.uid())
+		}
 	}
 	return uids
 }

@@ -50,6 +50,7 @@ const defaultGraceSeconds = 30
 type step struct {
 	pod      *snapshot.Pod
 	kind     snapshot.Kind
+	unit     *unit
 	from, to string // to is empty for an eviction
 	state    State
 	// opened: its place is open, so its eviction is under way or done.
@@ -61,6 +62,22 @@ type step struct {
 	grace int64
 }
 
+func (s *step) UnitName() string { return s.unit.name }
+
+// unit is carried out together or not at all.
+type unit struct {
+	name string // empty where a pod alone is the unit
+	// steps are those of the pods that leave.
+	steps []*step
+	// kinds are those of its pods, and of no others, if it has a name.
+	kinds []snapshot.Kind
+}
+
+// begun says that some pod has left for the unit.
+func (u *unit) begun() bool {
+	return slices.ContainsFunc(u.steps, func(s *step) bool { return s.state.Disrupted() })
+}
+
 // Execution is one plan being carried out. It is safe for concurrent use.
 type Execution struct {
 	// Places are the room of the plan; their lock is that of the whole execution.
@@ -68,9 +85,11 @@ type Execution struct {
 	moves     []*step
 	movesOf   map[snapshot.Kind][]*step
 	evictions []*step
-	byUID     map[types.UID]*step
-	owners    sets.Set[types.UID]
-	classes   snapshot.Classes
+	// units are those with a name, by the kinds of their pods.
+	units   map[snapshot.Kind]*unit
+	byUID   map[types.UID]*step
+	owners  sets.Set[types.UID]
+	classes snapshot.Classes
 	// starting are the pods that the plan waits for: replacements that have a node and have not been ready yet.
 	starting map[types.UID]*v1.Pod
 	// vanished counts by owner those that were gone before they were ready, and that no other pod has come for yet.
@@ -94,6 +113,7 @@ func New(of *plan.Plan, free map[string]resources.Vector, atOnce int) *Execution
 		free:     free,
 		byUID:    map[types.UID]*step{},
 		owners:   sets.New[types.UID](),
+		units:    map[snapshot.Kind]*unit{},
 		classes:  of.Classes,
 		Places:   reservation.NewPlaces(),
 		movesOf:  map[snapshot.Kind][]*step{},
@@ -101,30 +121,37 @@ func New(of *plan.Plan, free map[string]resources.Vector, atOnce int) *Execution
 		vanished: map[types.UID]int{},
 		waiting:  map[types.UID]waitingPod{},
 	}
-	for _, placement := range of.Placements {
-		made := placeFor(placement)
-		made.Settled = 1
-		e.owners.Insert(made.Kind.Owner)
-		e.Add(made)
-	}
-	for _, move := range of.Moves {
-		added := e.addStep(move.Pod, move.From, move.To)
-		e.moves, e.movesOf[added.kind] = append(e.moves, added), append(e.movesOf[added.kind], added)
-		made := placeFor(move)
-		made.Unopened = 1
-		e.Add(made)
-	}
-	for _, eviction := range of.Evictions {
-		e.evictions = append(e.evictions, e.addStep(eviction.Pod, eviction.From, ""))
+	for _, steps := range of.Units() {
+		together := &unit{name: steps[0].Unit}
+		for _, one := range steps {
+			e.add(one, together)
+		}
 	}
 	skipUnneeded(of, e.evictions, free)
 	e.noteVacated()
 	return e
 }
 
-func placeFor(step plan.Step) reservation.Place {
-	return reservation.Place{Kind: step.Pod.Kind(), Node: step.To, Namespace: step.Pod.Object.Namespace,
-		Priority: step.Pod.Priority, Requests: step.Pod.Requests}
+func (e *Execution) add(one plan.Step, to *unit) {
+	kind := one.Pod.Kind()
+	e.owners.Insert(kind.Owner)
+	if to.name != "" && e.units[kind] == nil {
+		e.units[kind], to.kinds = to, append(to.kinds, kind)
+	}
+	made := reservation.Place{Kind: kind, Node: one.To, Namespace: one.Pod.Object.Namespace,
+		Priority: one.Pod.Priority, Requests: one.Pod.Requests}
+	switch {
+	case one.From == "":
+		made.Settled = 1
+	case one.To == "":
+		e.evictions = append(e.evictions, e.addStep(one, to))
+		return
+	default:
+		made.Unopened = 1
+		added := e.addStep(one, to)
+		e.moves, e.movesOf[kind] = append(e.moves, added), append(e.movesOf[kind], added)
+	}
+	e.Add(made)
 }
 
 // noteVacated records which nodes evicted pods leave for good.
@@ -141,13 +168,12 @@ func (e *Execution) noteVacated() {
 	}
 }
 
-func (e *Execution) addStep(pod *snapshot.Pod, from, to string) *step {
-	s := &step{pod: pod, kind: pod.Kind(), from: from, to: to, state: Waiting, grace: defaultGraceSeconds}
-	if seconds := pod.Object.Spec.TerminationGracePeriodSeconds; seconds != nil {
+func (e *Execution) addStep(one plan.Step, to *unit) *step {
+	s := &step{pod: one.Pod, kind: one.Pod.Kind(), unit: to, from: one.From, to: one.To, state: Waiting, grace: defaultGraceSeconds}
+	if seconds := one.Pod.Object.Spec.TerminationGracePeriodSeconds; seconds != nil {
 		s.grace = *seconds
 	}
-	e.byUID[pod.Object.UID] = s
-	e.owners.Insert(s.kind.Owner)
+	e.byUID[s.uid()], to.steps = s, append(to.steps, s)
 	return s
 }
 
@@ -191,8 +217,8 @@ func (e *Execution) States() map[types.UID]State {
 	return states
 }
 
-// skipUnneeded marks the evictions without which everything still fits, those of the highest priority first: room may
-// have come free since the plan was made.
+// skipUnneeded marks the units of evictions without which everything still fits, those of the highest priority first: room
+// may have come free since the plan was made.
 func skipUnneeded(of *plan.Plan, evictions []*step, free map[string]resources.Vector) {
 	arriving, room := map[string]resources.Vector{}, map[string]resources.Vector{}
 	maps.Copy(room, free)
@@ -202,11 +228,17 @@ func skipUnneeded(of *plan.Plan, evictions []*step, free map[string]resources.Ve
 	}
 	byPriority := slices.Clone(evictions)
 	slices.SortStableFunc(byPriority, func(a, b *step) int { return cmp.Compare(b.pod.Priority, a.pod.Priority) })
-	for _, eviction := range byPriority {
-		without := room[eviction.from].Minus(eviction.pod.Requests)
-		if arriving[eviction.from].FitsIn(without) {
-			eviction.state = NotNeeded
-			room[eviction.from] = without
+	for _, together := range packingplan.Units(byPriority) {
+		for _, eviction := range together {
+			room[eviction.from] = room[eviction.from].Minus(eviction.pod.Requests)
+		}
+		needed := slices.ContainsFunc(together, func(one *step) bool { return !arriving[one.from].FitsIn(room[one.from]) })
+		for _, eviction := range together {
+			if !needed {
+				eviction.state = NotNeeded
+				continue
+			}
+			room[eviction.from] = room[eviction.from].Plus(eviction.pod.Requests)
 		}
 	}
 }

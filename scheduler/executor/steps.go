@@ -23,28 +23,44 @@ func (s *step) arrived() {
 // departed says whether the pod leaves its node or has left it.
 func (s *step) departed() bool { return s.state == Evicted || s.state == Gone }
 
-// Opened must be called before the pod is evicted: its replacement may arrive before the eviction's answer.
+// Opened must be called before the pod is evicted: its replacement may arrive before the eviction's answer. The places of
+// the whole unit are opened.
 func (e *Execution) Opened(uid types.UID) {
 	e.Lock()
 	defer e.Unlock()
-	step := e.byUID[uid]
-	if step == nil || step.opened {
-		return
-	}
-	step.opened = true
-	if step.to != "" {
-		e.Change(e.Kinds[step.kind][step.to], 0, 1, -1)
+	if step := e.byUID[uid]; step != nil {
+		step.unit.open(e.Places)
 	}
 }
 
-// Refused undoes Opened: the eviction was refused and will be tried again.
+func (u *unit) open(places *reservation.Places) {
+	for _, step := range u.steps {
+		if step.opened || step.state == NotNeeded {
+			continue
+		}
+		step.opened = true
+		if step.to != "" {
+			places.Change(places.Kinds[step.kind][step.to], 0, 1, -1)
+		}
+	}
+}
+
+// Refused undoes Opened: the eviction was refused and will be tried again. A unit of which some pod has left stays open.
 func (e *Execution) Refused(uid types.UID) {
 	e.Lock()
 	defer e.Unlock()
 	step := e.byUID[uid]
-	if step == nil || !step.opened || step.state != Waiting {
+	if step == nil || step.state != Waiting || step.unit.begun() {
 		return
 	}
+	for _, one := range step.unit.steps {
+		if one.opened {
+			e.close(one)
+		}
+	}
+}
+
+func (e *Execution) close(step *step) {
 	if step.to == "" {
 		step.opened = false
 		return
@@ -63,6 +79,9 @@ func (e *Execution) Evicted(uid types.UID) {
 	defer e.Unlock()
 	if step := e.byUID[uid]; step != nil && step.state == Waiting {
 		step.state = Evicted
+		if step.unit.name != "" {
+			step.unit.open(e.Places) // another eviction of the unit may have been refused
+		}
 	}
 }
 

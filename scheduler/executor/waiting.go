@@ -77,13 +77,38 @@ func (e *Execution) GiveUpVanished() int {
 	return given
 }
 
-// vacatePlaces drops so many settled places of a kind, or as many as there are.
+// vacatePlaces drops so many settled places of a kind, or as many as there are; or all that is left of their unit.
 func (e *Execution) vacatePlaces(kind snapshot.Kind, most int) (given int) {
+	if together := e.units[kind]; together != nil && most > 0 {
+		return e.giveUp(together)
+	}
 	for _, place := range e.Kinds[kind] {
 		for ; given < most && place.Settled > 0; given++ {
 			e.Change(place, -1, 0, 0)
 		}
 	}
+	return given
+}
+
+// giveUp drops what has not begun of a unit.
+func (e *Execution) giveUp(together *unit) (given int) {
+	for _, step := range together.steps {
+		if step.state != Waiting || step.opened {
+			continue
+		}
+		step.state = NotNeeded
+		if step.to != "" {
+			e.Change(e.Kinds[step.kind][step.to], 0, 0, -1)
+			given++
+		}
+	}
+	for _, kind := range together.kinds {
+		for _, place := range e.Kinds[kind] {
+			given += place.Settled
+			e.Change(place, -place.Settled, 0, 0)
+		}
+	}
+	e.noteVacated()
 	return given
 }
 
@@ -98,7 +123,8 @@ func (e *Execution) Waiting() map[string]*v1.Pod {
 	return pods
 }
 
-// Ready are the waiting pods that can take an open place now, by UID: no more of a kind than have room. free is the room
+// Ready are the waiting pods that can take an open place now, by UID: no more of a kind than have room, and all that a unit
+// still lacks or none. free is the room
 // on the nodes of the plan, which Nodes uses until the next call; the caller must not change it.
 func (e *Execution) Ready(free map[string]resources.Vector, binding func(types.UID) bool) map[string]*v1.Pod {
 	e.Lock()
@@ -107,6 +133,12 @@ func (e *Execution) Ready(free map[string]resources.Vector, binding func(types.U
 	left := maps.Clone(free)
 	open := map[snapshot.Kind]int{}
 	ready := map[string]*v1.Pod{}
+	lacking := map[*unit]int{}
+	for kind, together := range e.units {
+		for _, place := range e.Kinds[kind] {
+			lacking[together] += place.Open() + place.Unopened
+		}
+	}
 	for uid, one := range e.waiting {
 		if binding(uid) {
 			continue
@@ -118,9 +150,14 @@ func (e *Execution) Ready(free map[string]resources.Vector, binding func(types.U
 		if count > 0 {
 			count--
 			ready[string(uid)] = one.pod
+			lacking[e.units[one.kind]]--
 		}
 		open[one.kind] = count
 	}
+	maps.DeleteFunc(ready, func(uid string, _ *v1.Pod) bool {
+		together := e.units[e.waiting[types.UID(uid)].kind]
+		return together != nil && lacking[together] > 0
+	})
 	return ready
 }
 

@@ -1,10 +1,12 @@
 package executor
 
 import (
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
@@ -32,33 +34,54 @@ func (e *Execution) Next(free map[string]resources.Vector) []Departure {
 	}
 	room, expected := e.room(free)
 	starting, away := e.notReady(), e.away()
-	waiting := e.waitingMoves()
-	for _, step := range waiting {
-		if !e.maySend(step, away) {
+	send := func(moves []*step, early bool) {
+		for _, step := range moves {
+			wave = append(wave, Departure{Pod: step.pod, Move: true, Early: early || step.opened})
+			away[step.kind.Owner]++
+		}
+	}
+	waiting := packingplan.Units(waitingMoves(e.moves))
+	for _, moves := range waiting {
+		if !e.maySend(moves, away) {
 			// It goes as soon as the replacement is ready that its owner lacks.
-			expected = expected || starting[step.kind.Owner] > 0 && step.pod.Requests.FitsIn(room[step.to])
-			continue
+			expected = expected || slices.ContainsFunc(moves, func(s *step) bool {
+				return starting[s.kind.Owner] > 0 && s.pod.Requests.FitsIn(room[s.to])
+			})
+		} else if takeRoom(moves, room) {
+			send(moves, false)
 		}
-		if !step.opened {
-			if !step.pod.Requests.FitsIn(room[step.to]) {
-				continue
-			}
-			room[step.to] = room[step.to].Minus(step.pod.Requests)
-		}
-		wave = append(wave, Departure{Pod: step.pod, Move: true, Early: step.opened})
-		away[step.kind.Owner]++
 	}
 	if len(wave) > 0 || len(waiting) == 0 || e.anyLeaving() {
 		return wave
 	}
-	waiting = slices.DeleteFunc(waiting, func(s *step) bool { return !e.maySend(s, away) || expected && !s.early })
-	for _, step := range e.oneOfEachCycle(waiting, free) {
-		if e.maySend(step, away) {
-			wave = append(wave, Departure{Pod: step.pod, Move: true, Early: true})
-			away[step.kind.Owner]++
+	waiting = slices.DeleteFunc(waiting, func(moves []*step) bool { return !e.maySend(moves, away) || expected && !moves[0].early })
+	for _, step := range e.oneOfEachCycle(slices.Concat(waiting...), free) {
+		if moves := waitingMoves(step.unit.steps); e.maySend(moves, away) {
+			send(moves, true)
 		}
 	}
 	return wave
+}
+
+// takeRoom takes the room that the moves of a unit need, or none if there is not enough for all of them. Places that are
+// open have theirs.
+func takeRoom(moves []*step, room map[string]resources.Vector) bool {
+	left := map[string]resources.Vector{}
+	for _, step := range moves {
+		if step.opened {
+			continue
+		}
+		free, known := left[step.to]
+		if !known {
+			free = room[step.to]
+		}
+		if !step.pod.Requests.FitsIn(free) {
+			return false
+		}
+		left[step.to] = free.Minus(step.pod.Requests)
+	}
+	maps.Copy(room, left)
+	return true
 }
 
 // room is what is free beyond the arrivals under way. expected says that one of them already fits, so that there is
@@ -116,23 +139,24 @@ func (e *Execution) Limited() (count int) {
 	e.Lock()
 	defer e.Unlock()
 	away := e.away()
-	for _, step := range e.waitingMoves() {
-		if !e.maySend(step, away) {
-			count++
+	for _, moves := range packingplan.Units(waitingMoves(e.moves)) {
+		if !e.maySend(moves, away) {
+			count += len(moves)
 		}
 	}
 	return count
 }
 
-// maySend says whether one more pod of the owner may be moved.
-func (e *Execution) maySend(s *step, away map[types.UID]int) bool {
-	return e.atOnce == 0 || away[s.kind.Owner] < e.atOnce
+// maySend says whether a unit may be moved: what has begun goes on, else its owners may all lose one more pod.
+func (e *Execution) maySend(moves []*step, away map[types.UID]int) bool {
+	return e.atOnce == 0 || moves[0].unit.begun() ||
+		!slices.ContainsFunc(moves, func(s *step) bool { return away[s.kind.Owner] >= e.atOnce })
 }
 
-func (e *Execution) waitingMoves() []*step {
-	var waiting []*step
-	for _, step := range e.moves {
-		if step.state == Waiting {
+// waitingMoves are those of the steps that are moves and wait.
+func waitingMoves(steps []*step) (waiting []*step) {
+	for _, step := range steps {
+		if step.state == Waiting && step.to != "" {
 			waiting = append(waiting, step)
 		}
 	}

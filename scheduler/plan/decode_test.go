@@ -340,6 +340,28 @@ func TestMovesThatTakeBackAnEarlierOneAreFound(t *testing.T) {
 	}
 }
 
+// Limits, and moves that undo earlier ones, keep a unit back as a whole; and each pod is known to be of one unit.
+func TestUnitIsTakenWholeOrNotAtAll(t *testing.T) {
+	s, message := fourRunningPods(), allMove()
+	s.Pods["a2"].Class = s.Pods["a1"].Class
+	for _, move := range message.Moves {
+		move.Unit = "a"
+	}
+	checked := testobjects.Value(plan.Decode(message, s, plan.Strict))(t)
+	back := plan.Moved{Owner: "rs-a", Class: s.Pods["a1"].Class, From: "n3", To: "n1"}
+
+	excess, returns := checked.Beyond(plan.Limits{Moves: 1, PerNode: 1}), checked.Returns([]plan.Moved{back})
+	message.Moves[1].Unit = "b"
+	_, err := plan.Decode(message, s, plan.Strict)
+
+	if len(excess) != 2 || excess[0].Pod.Object.Name != "a1" || excess[1].Pod.Object.Name != "a2" || len(returns) != 2 {
+		t.Errorf("beyond the limits %v, taken back %v", excess, returns)
+	}
+	if got := reasonOf(t, err); got != plan.MixedUnits {
+		t.Errorf("two pods alike in two units: %q", got)
+	}
+}
+
 // Whatever bytes the optimiser sends, the decoder returns a typed refusal or a plan that no
 // node is too small for; it never panics.
 func FuzzDecode(f *testing.F) {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -33,14 +34,13 @@ type Excess struct {
 // Beyond are the disruptions beyond the limits, in the order of the plan.
 func (p *Plan) Beyond(limits Limits) []Excess {
 	count := tally{limits: limits, nodes: map[string]int{}, namespaces: map[string]int{}, workloads: map[types.UID]int{}}
-	for _, move := range p.Moves {
-		count.take(move.Pod, &count.moves, limits.Moves, LimitMoves)
-	}
-	for _, eviction := range p.Evictions {
-		count.take(eviction.Pod, &count.evictions, limits.Evictions, LimitEvictions)
+	for _, unit := range p.Units() {
+		count.take(slices.DeleteFunc(unit, placed))
 	}
 	return count.excess
 }
+
+func placed(step Step) bool { return step.From == "" }
 
 // tally counts disruptions that are within the limits, and collects the others.
 type tally struct {
@@ -51,27 +51,51 @@ type tally struct {
 	excess            []Excess
 }
 
-func (t *tally) take(pod *snapshot.Pod, total *int, limit int, name string) {
-	namespace := pod.Object.Namespace
-	beyond := ""
-	switch {
-	case reached(*total, limit):
-		beyond = name
-	case reached(t.nodes[pod.Node], t.limits.PerNode):
-		beyond = LimitPerNode
-	case reached(t.namespaces[namespace], t.limits.PerNamespace):
-		beyond = LimitPerNamespace
-	case pod.Owner != "" && reached(t.workloads[pod.Owner], t.limits.PerWorkload):
-		beyond = LimitPerWorkload
-	}
-	if beyond != "" {
-		t.excess = append(t.excess, Excess{pod, beyond})
+// take counts all disruptions of a unit, or none if one of them is beyond a limit.
+func (t *tally) take(unit []Step) {
+	for i, step := range unit {
+		beyond := t.beyond(step)
+		if beyond == "" {
+			t.count(step, 1)
+			continue
+		}
+		for _, counted := range unit[:i] {
+			t.count(counted, -1)
+		}
+		for _, one := range unit {
+			t.excess = append(t.excess, Excess{one.Pod, beyond})
+		}
 		return
 	}
-	*total++
-	t.nodes[pod.Node]++
-	t.namespaces[namespace]++
-	t.workloads[pod.Owner]++
+}
+
+// beyond is the limit that one more disruption exceeds, or "".
+func (t *tally) beyond(step Step) string {
+	pod := step.Pod
+	switch {
+	case step.To != "" && reached(t.moves, t.limits.Moves):
+		return LimitMoves
+	case step.To == "" && reached(t.evictions, t.limits.Evictions):
+		return LimitEvictions
+	case reached(t.nodes[pod.Node], t.limits.PerNode):
+		return LimitPerNode
+	case reached(t.namespaces[pod.Object.Namespace], t.limits.PerNamespace):
+		return LimitPerNamespace
+	case pod.Owner != "" && reached(t.workloads[pod.Owner], t.limits.PerWorkload):
+		return LimitPerWorkload
+	}
+	return ""
+}
+
+func (t *tally) count(step Step, pods int) {
+	if step.To != "" {
+		t.moves += pods
+	} else {
+		t.evictions += pods
+	}
+	t.nodes[step.Pod.Node] += pods
+	t.namespaces[step.Pod.Object.Namespace] += pods
+	t.workloads[step.Pod.Owner] += pods
 }
 
 func reached(count, limit int) bool { return limit > 0 && count >= limit }
@@ -86,7 +110,7 @@ type Moved struct {
 	Began, At time.Time
 }
 
-// Returns are the moves of the plan that undo a move of an earlier one.
+// Returns are the units of the plan that undo a move of an earlier one.
 func (p *Plan) Returns(history []Moved) []Step {
 	type way struct {
 		kind     snapshot.Kind
@@ -99,9 +123,9 @@ func (p *Plan) Returns(history []Moved) []Step {
 		}
 	}
 	var returns []Step
-	for _, move := range p.Moves {
-		if taken[way{move.Pod.Kind(), move.To, move.From}] {
-			returns = append(returns, move)
+	for _, unit := range p.Units() {
+		if slices.ContainsFunc(unit, func(one Step) bool { return taken[way{one.Pod.Kind(), one.To, one.From}] }) {
+			returns = append(returns, slices.DeleteFunc(unit, placed)...)
 		}
 	}
 	return returns

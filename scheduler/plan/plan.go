@@ -113,13 +113,13 @@ func Decode(message *contract.Plan, of *snapshot.Snapshot, policy Policy) (*Plan
 // StepsOf are the steps of the optimiser's plan.
 func StepsOf(message *contract.Plan) (steps []*packingplan.Step) {
 	for _, one := range message.GetPlacements() {
-		steps = append(steps, &packingplan.Step{PodUID: one.GetPodUid(), To: one.GetNode()})
+		steps = append(steps, &packingplan.Step{PodUID: one.GetPodUid(), Unit: one.GetUnit(), To: one.GetNode()})
 	}
 	for _, one := range message.GetMoves() {
-		steps = append(steps, &packingplan.Step{PodUID: one.GetPodUid(), From: one.GetFromNode(), To: one.GetToNode()})
+		steps = append(steps, &packingplan.Step{PodUID: one.GetPodUid(), Unit: one.GetUnit(), From: one.GetFromNode(), To: one.GetToNode()})
 	}
 	for _, one := range message.GetEvictions() {
-		steps = append(steps, &packingplan.Step{PodUID: one.GetPodUid(), From: one.GetNode()})
+		steps = append(steps, &packingplan.Step{PodUID: one.GetPodUid(), Unit: one.GetUnit(), From: one.GetNode()})
 	}
 	return steps
 }
@@ -141,7 +141,7 @@ func Check(steps []*packingplan.Step, on *snapshot.Snapshot, policy Policy) (*Pl
 
 // rules are those that a plan must keep, in the order in which they are looked at.
 func (policy Policy) rules() []func(*Plan, *snapshot.Snapshot) error {
-	rules := []func(*Plan, *snapshot.Snapshot) error{checkCapacity, checkBudgets}
+	rules := []func(*Plan, *snapshot.Snapshot) error{checkUnits, checkCapacity, checkBudgets}
 	switch policy {
 	case Unsteered:
 		return []func(*Plan, *snapshot.Snapshot) error{checkBudgets, checkNoneDisplaced}
@@ -188,6 +188,7 @@ const (
 	Immovable         Reason = "immovable"
 	UnsupportedPod    Reason = "unsupported-pod"
 	ForbiddenPair     Reason = "forbidden-pair"
+	MixedUnits        Reason = "mixed-units"
 	OverCapacity      Reason = "over-capacity"
 	OverBudget        Reason = "over-budget"
 	NotBetter         Reason = "not-better"

@@ -47,6 +47,19 @@ func checkBudgets(plan *Plan, _ *snapshot.Snapshot) error {
 	return nil
 }
 
+// checkUnits: no pod of one unit could be taken for that of another.
+func checkUnits(plan *Plan, _ *snapshot.Snapshot) error {
+	units := map[snapshot.Kind]string{}
+	for _, step := range plan.Steps() {
+		unit, known := units[step.Pod.Kind()]
+		if known && unit != step.Unit {
+			return refuse(MixedUnits, "pod %s is in unit %q, one like it in %q", name(step.Pod), step.Unit, unit)
+		}
+		units[step.Pod.Kind()] = step.Unit
+	}
+	return nil
+}
+
 // checkImprovement: from the highest priority down, the first priority with any change has more pods placed than before.
 // So no pod is disrupted only for pods of lower priority.
 func checkImprovement(plan *Plan, _ *snapshot.Snapshot) error {

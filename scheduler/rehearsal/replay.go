@@ -2,7 +2,9 @@ package rehearsal
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -11,6 +13,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
 	"github.com/stowage/stowage/scheduler/executor"
+	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
@@ -95,10 +98,13 @@ type arrival struct {
 	node string
 	// leaves is the pod that must be gone before, if it is a move.
 	leaves types.UID
+	unit   string
 	status *fwk.Status
 	// seen is how often the node had changed when the pod was last tried.
 	seen int
 }
+
+func (a *arrival) UnitName() string { return a.unit }
 
 // judgeTheNodeAlone are the plugins of which Filter depends on the pod and the node alone.
 var judgeTheNodeAlone = sets.New(names.NodeResourcesFit, names.NodePorts)
@@ -128,14 +134,13 @@ func (f *Framework) newReplay(of *plan.Plan) (*replay, error) {
 	}
 	f.lister.SharedLister = cluster
 	r := &replay{cluster: cluster, book: f.book, gone: map[types.UID]bool{}}
-	expect := func(pod *snapshot.Pod, node string, leaves types.UID) {
-		r.arrivals = append(r.arrivals, &arrival{of: pod, pod: unbound(pod.Object, leaves), node: node, leaves: leaves})
-	}
-	for _, move := range of.Moves {
-		expect(move.Pod, move.To, move.Pod.Object.UID)
-	}
-	for _, placement := range of.Placements {
-		expect(placement.Pod, placement.To, "")
+	for _, step := range slices.Concat(of.Moves, of.Placements) {
+		made := &arrival{of: step.Pod, node: step.To, unit: step.Unit}
+		if step.From != "" {
+			made.leaves = step.Pod.Object.UID
+		}
+		made.pod = unbound(step.Pod.Object, made.leaves)
+		r.arrivals = append(r.arrivals, made)
 	}
 	r.nodes = of.Nodes()
 	r.execution = executor.New(of, r.free(), 0)
@@ -198,28 +203,53 @@ func (r *replay) evict(ctx context.Context) (some bool, err error) {
 	return some, nil
 }
 
-// bind binds all pods that fit now.
+// bind binds all units that fit now.
 func (r *replay) bind(ctx context.Context) (some bool, err error) {
 	var waiting []*arrival
-	for _, one := range r.arrivals {
-		here, err := r.tryToBind(ctx, one)
+	for _, unit := range packingplan.Units(r.arrivals) {
+		here, err := r.tryToBind(ctx, unit)
 		if err != nil {
 			return false, err
 		}
 		if here {
 			some = true
 		} else {
-			waiting = append(waiting, one)
+			waiting = append(waiting, unit...)
 		}
 	}
 	r.arrivals = waiting
 	return some, nil
 }
 
-func (r *replay) tryToBind(ctx context.Context, one *arrival) (bool, error) {
-	if one.leaves != "" && !r.gone[one.leaves] || one.waitsForItsNode(r.cluster) {
+// tryToBind binds all pods of the unit or none.
+func (r *replay) tryToBind(ctx context.Context, unit []*arrival) (bool, error) {
+	if slices.ContainsFunc(unit, func(one *arrival) bool {
+		return one.leaves != "" && !r.gone[one.leaves] || one.waitsForItsNode(r.cluster)
+	}) {
 		return false, nil
 	}
+	for i, one := range unit {
+		if here, err := r.tryOne(ctx, one); !here || err != nil {
+			return false, errors.Join(err, r.takeBack(ctx, unit[:i]))
+		}
+	}
+	for _, one := range unit {
+		r.execution.Bound(one.pod.UID)
+	}
+	return true, nil
+}
+
+func (r *replay) takeBack(ctx context.Context, came []*arrival) error {
+	for _, one := range came {
+		r.execution.Unreserve(one.pod.UID)
+		if err := r.cluster.leave(ctx, one.pod, one.node); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *replay) tryOne(ctx context.Context, one *arrival) (bool, error) {
 	one.seen = r.cluster.changes[one.node]
 	status, err := r.cluster.fits(ctx, one.of.Class, one.pod, one.node)
 	if err != nil {
@@ -231,7 +261,6 @@ func (r *replay) tryToBind(ctx context.Context, one *arrival) (bool, error) {
 	if !r.execution.Reserve(one.pod, one.node, true) {
 		return false, nil
 	}
-	r.execution.Bound(one.pod.UID)
 	return true, r.cluster.arrive(one.pod, one.node)
 }
 

@@ -42,6 +42,24 @@ func TestEachStepIsCheckedInTheStateAfterTheStepsBeforeIt(t *testing.T) {
 	}
 }
 
+// A pod that needs one of a unit beside it has nothing to go to while the unit waits for another pod.
+func TestUnitArrivesWholeOrNotAtAll(t *testing.T) {
+	at := newCluster(t, &refusing{app: "second", node: "b1"}, nodes("a1", "a2", "b1"),
+		pod("first", "", "1G"), pod("second", "", "1G"), pod("beside", "", "1G", besideOf("first")))
+	of := at.planOf("first>a1 second>b1 beside>a2")
+	alone := at.replay(t, of)
+	of.Placements[0].Unit, of.Placements[1].Unit = "gang", "gang"
+
+	together := at.replay(t, of)
+
+	if want := map[string]string{"second on b1": "Refusing"}; !maps.Equal(alone, want) {
+		t.Errorf("refused one by one: %v, want %v", alone, want)
+	}
+	if want := map[string]string{"second on b1": "Refusing", "beside on a2": "InterPodAffinity"}; !maps.Equal(together, want) {
+		t.Errorf("refused as a unit: %v, want %v", together, want)
+	}
+}
+
 // A pod that only lacks room because another pod was refused must not be named: that would forbid a valid pair.
 func TestPodsThatOnlyLackRoomAreNotNamed(t *testing.T) {
 	at := newCluster(t, &refusing{app: "one", node: "b1"}, nodes("a1", "b1", "b2"),

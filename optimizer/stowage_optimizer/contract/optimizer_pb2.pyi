@@ -413,30 +413,36 @@ class Snapshot(_message.Message):
     def __init__(self, id: _Optional[str] = ..., nodes: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., pod_classes: _Optional[_Iterable[_Union[PodClass, _Mapping]]] = ..., pods: _Optional[_Iterable[_Union[Pod, _Mapping]]] = ..., disruption_budgets: _Optional[_Iterable[_Union[DisruptionBudget, _Mapping]]] = ..., reservations: _Optional[_Iterable[_Union[Reservation, _Mapping]]] = ..., forbidden_pairs: _Optional[_Iterable[_Union[ForbiddenPair, _Mapping]]] = ...) -> None: ...
 
 class Placement(_message.Message):
-    __slots__ = ("pod_uid", "node")
+    __slots__ = ("pod_uid", "node", "unit")
     POD_UID_FIELD_NUMBER: _ClassVar[int]
     NODE_FIELD_NUMBER: _ClassVar[int]
+    UNIT_FIELD_NUMBER: _ClassVar[int]
     pod_uid: str
     node: str
-    def __init__(self, pod_uid: _Optional[str] = ..., node: _Optional[str] = ...) -> None: ...
+    unit: str
+    def __init__(self, pod_uid: _Optional[str] = ..., node: _Optional[str] = ..., unit: _Optional[str] = ...) -> None: ...
 
 class Move(_message.Message):
-    __slots__ = ("pod_uid", "from_node", "to_node")
+    __slots__ = ("pod_uid", "from_node", "to_node", "unit")
     POD_UID_FIELD_NUMBER: _ClassVar[int]
     FROM_NODE_FIELD_NUMBER: _ClassVar[int]
     TO_NODE_FIELD_NUMBER: _ClassVar[int]
+    UNIT_FIELD_NUMBER: _ClassVar[int]
     pod_uid: str
     from_node: str
     to_node: str
-    def __init__(self, pod_uid: _Optional[str] = ..., from_node: _Optional[str] = ..., to_node: _Optional[str] = ...) -> None: ...
+    unit: str
+    def __init__(self, pod_uid: _Optional[str] = ..., from_node: _Optional[str] = ..., to_node: _Optional[str] = ..., unit: _Optional[str] = ...) -> None: ...
 
 class Eviction(_message.Message):
-    __slots__ = ("pod_uid", "node")
+    __slots__ = ("pod_uid", "node", "unit")
     POD_UID_FIELD_NUMBER: _ClassVar[int]
     NODE_FIELD_NUMBER: _ClassVar[int]
+    UNIT_FIELD_NUMBER: _ClassVar[int]
     pod_uid: str
     node: str
-    def __init__(self, pod_uid: _Optional[str] = ..., node: _Optional[str] = ...) -> None: ...
+    unit: str
+    def __init__(self, pod_uid: _Optional[str] = ..., node: _Optional[str] = ..., unit: _Optional[str] = ...) -> None: ...
 
 class PodPrice(_message.Message):
     __slots__ = ("pod_uids", "pod", "run")
