@@ -11,13 +11,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stowage_optimizer.bounds.groups import MOST_CELLS, Groups, binding
-from stowage_optimizer.bounds.highs import Entries, Program, minimum_duals
+from stowage_optimizer.bounds.groups import MOST_CELLS, Groups, groups_without_homes
+from stowage_optimizer.bounds.highs import Entries, LinearProgram
 from stowage_optimizer.bounds.lagrangian import Lagrangian
+from stowage_optimizer.bounds.master import Patterns, Rows
 from stowage_optimizer.bounds.question import SCALE, Bound, Duals, Floats, Phase, Question
-from stowage_optimizer.bounds.scope import Linear, Scope, arrivals, from_maximum, make_scope, weighted
+from stowage_optimizer.bounds.scope import Scope, arrivals, from_maximum, make_scope, weighted
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.options import Clock
+from stowage_optimizer.model.problem import Ints
 
 SLACK = SCALE // 256
 """By how much the limit may miss what its prices could prove."""
@@ -42,7 +44,7 @@ def limit_by_kind(question: Question, clock: Clock, deadline: float) -> FirstLim
     groups = _kinds_of_nodes(scope)
     if groups is None:
         return None
-    optimum = _Program(scope, groups).solve(deadline - clock())
+    optimum = solve_fractions(scope, groups, deadline - clock())
     if optimum is None:
         return None
     lagrangian = Lagrangian(scope, groups, lambda: clock() > deadline, optimum.mixes)
@@ -67,7 +69,7 @@ def starting_duals(question: Question, scope: Scope, limit_s: float) -> Duals | 
     aim = replace(aim, running=aim.running + aim.stays, stays=np.zeros_like(aim.stays))
     loose = replace(loose, objective=aim)
     groups = _kinds_of_nodes(loose)
-    optimum = None if groups is None else _Program(loose, groups).solve(limit_s)
+    optimum = None if groups is None else solve_fractions(loose, groups, limit_s)
     if optimum is None:
         return None
     found = optimum.duals
@@ -92,107 +94,70 @@ def _kinds_of_nodes(scope: Scope) -> Groups | None:
     home, runs = scope.home, scope.home >= 0
     pairs, number = np.unique(home[runs] * kinds + scope.kind_of[runs], return_counts=True)
     np.maximum.at(come, (group[pairs // kinds], pairs % kinds), number)
-    used = binding(scope.demand, scope.room[first])
-    room = np.ascontiguousarray(scope.room[first][:, used])
-    nothing = np.zeros(kinds, np.int64)
-    return Groups(
-        group=group.astype(np.int32),
-        size=size.astype(np.int64),
-        room=room,
-        alike=np.arange(len(first), dtype=np.int32),
-        stay=np.zeros_like(come),
-        come=come,
-        demand=np.ascontiguousarray(scope.demand[:, used]),
-        staying=nothing,
-    )
+    return groups_without_homes(scope, group, scope.room[first], come, np.zeros_like(size))
 
 
 @dataclass(frozen=True, slots=True)
-class _Optimum:
-    """The duals of the program, and what each dimension's share is of a node's price.
+class Fractions:
+    """The optimum where pods may be cut up.
 
-    With these shares no node can hold anything that is worth more than its price: the
-    limit is as good as that of the program.
+    Parameters
+    ----------
+    mixes
+        What each dimension's share is of a node's price. With these shares no node can
+        hold anything that is worth more than its price: the limit is as good as that
+        of the program.
     """
 
     duals: Duals
     mixes: Floats
 
 
-class _Program:
-    """Columns: pods of each kind on each kind of node, then running ones with a node.
+def solve_fractions(scope: Scope, groups: Groups, limit_s: float) -> Fractions | None:
+    """Return the optimum where pods may be cut up; None if it is not found in time.
 
-    Rows: pods there are; for kinds of which some run, running pods and pods with a
-    node; room by kind of node and dimension, as shares; requirements.
+    Columns: pods of each kind on each kind of node, running ones with a node, and nodes
+    in use where they cost something. Rows: those of a master problem, but for the nodes;
+    and room by kind of node and dimension, as shares of that of all such nodes.
     """
+    rows = Rows(scope, groups)
+    at, kind = np.nonzero(groups.come)
+    pods = Patterns(at, np.arange(len(at)), kind, np.zeros_like(at), np.ones_like(at))
+    low, high = rows.limits()
+    high[len(scope.count) : rows.run] = np.inf
+    room, nodes, rooms = len(low), np.repeat(groups.size, groups.room.shape[1]), groups.room.size
+    # Ten times as fast as the simplex where each node is a group of its own.
+    options = {"solver": "ipm", "run_crossover": "off"} if scope.all_needed else {}
+    program = LinearProgram(
+        np.append(low, np.full(rooms, -np.inf)), np.append(high, np.full(rooms, float(not scope.all_needed))), **options
+    )
+    counted, _, *others = rows.of_patterns(pods)
+    program.add_columns(
+        -rows.total(scope.objective, pods),
+        np.full(len(pods), np.inf),
+        [counted, *others, *room_shares(groups, pods, groups.size, room)],
+    )
+    running = scope.objective.running[rows.mixed]
+    program.add_columns(-running.astype(float), scope.running[rows.mixed].astype(float), rows.of_running())
+    if scope.all_needed:
+        own = Entries(room + np.arange(rooms), np.arange(rooms) // groups.room.shape[1], -1 / nodes)
+        program.add_columns(groups.cost / SCALE, groups.size.astype(float), [own])
+    found = program.minimum(limit_s)
+    if found is None:
+        return None
+    dual, run = -found.dual, np.zeros(len(scope.count))
+    run[rows.mixed] = np.maximum(0, dual[rows.run : rows.need])
+    duals = Duals(dual[: len(run)], run, np.maximum(0, -dual[rows.need : room]))
+    price = np.maximum(0, dual[room:]).reshape(groups.room.shape)
+    priced = price[price.any(axis=1)]
+    return Fractions(duals, np.unique(priced / priced.sum(axis=1, keepdims=True), axis=0))
 
-    def __init__(self, scope: Scope, groups: Groups) -> None:
-        self._scope, self._groups = scope, groups
-        self._all_run = scope.running == scope.count
-        self._mixed = np.flatnonzero((scope.running > 0) & ~self._all_run)
-        self._at, self._kind = np.nonzero(groups.come)
 
-    def solve(self, limit_s: float) -> _Optimum | None:
-        """Return the duals of the optimum; None if it is not found in time."""
-        counts, runs, rooms = self._sizes
-        dual = minimum_duals(self._program(), limit_s)
-        if dual is None:
-            return None
-        run = np.zeros(counts)
-        run[self._mixed] = np.maximum(0, -dual[counts:][:runs])
-        duals = Duals(
-            pod=np.maximum(0, -dual[:counts]), run=run, requirement=np.maximum(0, dual[counts + runs + rooms :])
-        )
-        price = np.maximum(0, -dual[counts + runs :][:rooms])
-        price = price.reshape(self._groups.room.shape)
-        priced = price[price.any(axis=1)]
-        mixes = np.unique(priced / priced.sum(axis=1, keepdims=True), axis=0)
-        return _Optimum(duals, mixes)
-
-    @property
-    def _sizes(self) -> tuple[int, int, int]:
-        """Rows of each sort, before those of requirements."""
-        return len(self._scope.count), len(self._mixed), self._groups.room.size
-
-    def _program(self) -> Program:
-        scope, (counts, runs, rooms) = self._scope, self._sizes
-        placed, needs = len(self._kind), scope.requirements
-        free = counts + runs + rooms
-        return Program(
-            cost=-self._weights(scope.objective),
-            upper=np.concatenate([np.full(placed, np.inf), scope.running[self._mixed]]),
-            low=np.array([-np.inf] * free + [one.constant for one in needs]),
-            high=np.concatenate([scope.count, np.zeros(runs), np.ones(rooms), [np.inf] * len(needs)]),
-            entries=[*self._counting(), *self._room(), *self._requiring()],
-        )
-
-    def _counting(self) -> Iterator[Entries]:
-        """Yield the rows of pods there are, and of running ones with a node."""
-        (counts, runs, _), columns = self._sizes, np.arange(len(self._kind))
-        yield Entries(self._kind, columns, np.ones(len(columns)))
-        row = np.full(counts, -1)
-        row[self._mixed] = counts + np.arange(runs)
-        some = columns[row[self._kind] >= 0]
-        yield Entries(row[self._kind[some]], some, -np.ones(len(some)))
-        yield Entries(row[self._mixed], len(columns) + np.arange(runs), np.ones(runs))
-
-    def _room(self) -> Iterator[Entries]:
-        (counts, runs, _), groups = self._sizes, self._groups
-        total = np.maximum(groups.room * groups.size[:, None], 1)
-        for dimension, wanted in enumerate(groups.demand.T):
-            columns = np.flatnonzero(wanted[self._kind])
-            at = self._at[columns]
-            row = counts + runs + at * groups.demand.shape[1] + dimension
-            share = wanted[self._kind[columns]] / total[at, dimension]
-            yield Entries(row, columns, share)
-
-    def _requiring(self) -> Iterator[Entries]:
-        for row, one in enumerate(self._scope.requirements, sum(self._sizes)):
-            weights = self._weights(one)
-            columns = np.flatnonzero(weights)
-            yield Entries(np.full(len(columns), row), columns, weights[columns])
-
-    def _weights(self, one: Linear) -> Floats:
-        """Return what a unit of each column adds to ``one``."""
-        placed = one.placed + np.where(self._all_run, one.running, 0)
-        return np.concatenate([placed[self._kind], one.running[self._mixed]]).astype(float)
+def room_shares(groups: Groups, pods: Patterns, nodes: Ints, first: int) -> Iterator[Entries]:
+    """Yield what ``pods`` take of the room of so many ``nodes`` of each group, in rows from the ``first`` on."""
+    total, width = np.maximum(groups.room * nodes[:, None], 1), groups.demand.shape[1]
+    for dimension, wanted in enumerate(groups.demand.T):
+        columns = np.flatnonzero(wanted[pods.kind])
+        at = pods.group[columns]
+        share = wanted[pods.kind[columns]] / total[at, dimension]
+        yield Entries(first + at * width + dimension, columns, share)

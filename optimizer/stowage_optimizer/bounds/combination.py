@@ -1,15 +1,15 @@
 """Which patterns go together: a set packing problem for CP-SAT."""
 
-from collections.abc import Sequence
+from collections import defaultdict
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from ortools.sat.python import cp_model
 
 from stowage_optimizer.bounds.groups import Groups, at_home
+from stowage_optimizer.bounds.master import Patterns, Rows
 from stowage_optimizer.bounds.question import Phase, Question
-from stowage_optimizer.bounds.scope import Linear, Scope
+from stowage_optimizer.bounds.scope import Scope
 from stowage_optimizer.model.problem import NOWHERE, Indices, Ints
 
 
@@ -29,98 +29,69 @@ class Combined:
         Of the best combination found; None where none is known.
     limit
         No combination is worth more; None where that is not known.
+    content
+        How many pods of each kind each node has in the best, shape ``(nodes, kinds)``.
     """
 
     value: int | None
     limit: int | None
+    content: Ints | None = None
 
 
-class Combination:
-    """One pattern for each node, such that the pods suffice.
+def combine(
+    scope: Scope, groups: Groups, patterns: Patterns, target: int, *, limit_s: float, steps: float | None
+) -> Combined:
+    """Return the best choice of a pattern for each node, such that the pods suffice.
 
     Parameters
     ----------
     patterns
-        Those to choose from, of each group: shape ``(any, kinds, 2)``.
+        Those to choose from. Every node holds one of them, if only the empty one.
     target
         What the objective must reach, without its constant.
+    limit_s
+        Seconds to take at most.
+    steps
+        CP-SAT's own limit in its steps, where work is counted.
     """
-
-    def __init__(self, scope: Scope, groups: Groups, patterns: list[Indices], target: int) -> None:
-        self._cp, self._patterns = cp_model.CpModel(), patterns
-        self._uses: list[list[Any]] = []
-        for size, listed in zip(groups.size, patterns, strict=True):
-            uses = [self._cp.new_int_var(0, int(size), "") for _ in listed]
-            # Every node holds one of them, if only the empty one.
-            self._cp.add(cp_model.LinearExpr.sum(uses) == int(size))
-            self._uses.append(uses)
-        every = [use for uses in self._uses for use in uses]
-        content = np.concatenate(patterns).astype(np.int64)
-        stays, placed = content[:, :, 0], content.sum(axis=2)
-        for kind, most in enumerate(scope.count):
-            self._cp.add(_dot(placed[:, kind], every) <= int(most))
-        running = self._running(scope, placed, every)
-        self._goal = self._total(scope.objective, placed, stays, running, every)
-        for row in scope.requirements:
-            total = self._total(row, placed, stays, running, every)
-            self._cp.add(total >= row.constant)
-        self._cp.add(self._goal >= target)
-        self._cp.maximize(self._goal)
-        self._solver = cp_model.CpSolver()
-        self._target = target
-
-    def solve(self, limit_s: float, steps: float | None) -> Combined:
-        """Return the best value found, and the limit that is proved.
-
-        Parameters
-        ----------
-        limit_s
-            Seconds to take at most.
-        steps
-            CP-SAT's own limit in its steps, where work is counted.
-        """
-        parameters = self._solver.parameters
-        parameters.num_workers = 1
-        # The rows are tight as they stand; probing them took most of the time.
-        parameters.cp_model_presolve = False
-        parameters.max_time_in_seconds = max(0.001, limit_s)
-        if steps is not None:
-            parameters.max_deterministic_time = steps
-        status = self._solver.solve(self._cp)
-        if status == cp_model.INFEASIBLE:
-            return Combined(None, self._target - 1)
-        if status not in {cp_model.OPTIMAL, cp_model.FEASIBLE}:
-            return Combined(None, None)
-        # All coefficients are whole numbers, and so are the values CP-SAT reports.
-        value = round(self._solver.objective_value)
-        if status == cp_model.OPTIMAL:
-            return Combined(value, value)
-        return Combined(value, None)
-
-    def content(self, groups: Groups) -> Ints:
-        """Return how many pods of each kind each node has, shape ``(nodes, kinds)``."""
-        chosen = [
-            [listed[at].sum(axis=1) for at, use in enumerate(uses) for _ in range(self._solver.value(use))]
-            for uses, listed in zip(self._uses, self._patterns, strict=True)
-        ]
-        return np.array([chosen[group].pop() for group in groups.group], np.int64)
-
-    def _running(self, scope: Scope, placed: Ints, every: list[Any]) -> list[Any]:
-        """Return, by kind, how many of the running pods have a node."""
-        counts = []
-        for kind, most in enumerate(scope.running):
-            count = self._cp.new_int_var(0, int(most), "")
-            self._cp.add(count <= _dot(placed[:, kind], every))
-            counts.append(count)
-        return counts
-
-    @staticmethod
-    def _total(row: Linear, placed: Ints, stays: Ints, running: list[Any], every: list[Any]) -> Any:
-        return _dot(placed @ row.placed + stays @ row.stays, every) + _dot(row.running, running)
-
-
-def _dot(weights: Ints, variables: Sequence[Any]) -> Any:
-    return cp_model.LinearExpr.weighted_sum(list(variables), weights.tolist())
+    model, rows = cp_model.CpModel(), Rows(scope, groups)
+    most = np.concatenate([scope.running[rows.mixed], groups.size[patterns.group]])
+    variables = [model.new_int_var(0, each, "") for each in most.tolist()]
+    uses = variables[len(rows.mixed) :]
+    low, high = rows.limits()
+    low[len(scope.count) : rows.run] = groups.size
+    terms: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+    for one in (*rows.of_running(), *rows.of_patterns(patterns, len(rows.mixed))):
+        for row, column, value in zip(one.row.tolist(), one.column.tolist(), one.value.tolist(), strict=True):
+            terms[row].append((column, int(value)))
+    for row, (least, limit) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
+        columns, values = zip(*terms[row], strict=True) if terms[row] else ((), ())
+        load = cp_model.LinearExpr.weighted_sum([variables[column] for column in columns], values)
+        lower = cp_model.INT_MIN if np.isinf(least) else int(least)
+        model.add_linear_constraint(load, lower, cp_model.INT_MAX if np.isinf(limit) else int(limit))
+    worth = np.concatenate([scope.objective.running[rows.mixed], rows.total(scope.objective, patterns)])
+    goal = cp_model.LinearExpr.weighted_sum(variables, worth.astype(np.int64).tolist())
+    model.add(goal >= target)
+    model.maximize(goal)
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    # The rows are tight as they stand; probing them took most of the time.
+    solver.parameters.cp_model_presolve = False
+    solver.parameters.max_time_in_seconds = max(0.001, limit_s)
+    if steps is not None:
+        solver.parameters.max_deterministic_time = steps
+    status = solver.solve(model)
+    if status == cp_model.INFEASIBLE:
+        return Combined(None, target - 1)
+    if status not in {cp_model.OPTIMAL, cp_model.FEASIBLE}:
+        return Combined(None, None)
+    # All coefficients are whole numbers, and so are the values CP-SAT reports.
+    best = round(solver.objective_value)
+    chosen = np.repeat(np.arange(len(uses)), [solver.value(use) for use in uses])
+    chosen = chosen[np.argsort(patterns.group[chosen], kind="stable")]
+    content = np.zeros((len(groups.group), len(scope.count)), np.int64)
+    content[np.argsort(groups.group, kind="stable")] = patterns.dense(chosen, len(scope.count)).sum(axis=2)
+    return Combined(best, best if status == cp_model.OPTIMAL else None, content)
 
 
 def assignment_of(question: Question, scope: Scope, content: Ints) -> Indices:
@@ -131,26 +102,25 @@ def assignment_of(question: Question, scope: Scope, content: Ints) -> Indices:
     content
         How many pods of each kind each node has, shape ``(nodes, kinds)``.
     """
-    problem = question.problem
-    nodes = problem.home.copy()
-    tier = problem.tier[problem.kind]
-    nodes[tier > question.tier] = NOWHERE
-    nodes[scope.items] = NOWHERE
-    home = at_home(scope)
-    room = content.copy()
-    for kind in range(len(scope.kinds)):
-        members = scope.items[scope.kind_of == kind]
-        stays = np.minimum(room[:, kind], home[:, kind])
-        waiting = []
-        for item in sorted(members, key=lambda item: problem.home[item] < 0):
-            at = int(problem.home[item])
-            if at >= 0 and stays[at] > 0:
-                nodes[item] = at
-                stays[at] -= 1
-                room[at, kind] -= 1
-            else:
-                waiting.append(item)
-        free = np.repeat(np.arange(len(room)), np.maximum(room[:, kind], 0))
-        for item, at in zip(waiting, free.tolist(), strict=False):
-            nodes[item] = at
+    nodes = placed(scope, content)
+    nodes[question.problem.tier[question.problem.kind] > question.tier] = NOWHERE
+    return nodes
+
+
+def placed(scope: Scope, content: Ints | Indices) -> Indices:
+    """Return node by item, as many in scope at home as ``content`` lets stay, and all others there."""
+    nodes = scope.problem.home.copy()
+    order = np.lexsort((scope.home, scope.home < 0, scope.kind_of))
+    kind, home = scope.kind_of[order], scope.home[order]
+    _, first, which = np.unique(np.column_stack([kind, home]), axis=0, return_index=True, return_inverse=True)
+    stay = np.minimum(content, at_home(scope))
+    goes = (home < 0) | (np.arange(len(order)) - first[which] >= stay[home, kind])
+    # Both in the order of kinds: who needs a place, and where there is one.
+    places = (content - stay).T
+    number = places.sum(axis=1)
+    to = np.append(np.repeat(np.nonzero(places)[1], places[places > 0]), NOWHERE)
+    kind = kind[goes]
+    rank = np.arange(len(kind)) - np.searchsorted(kind, kind)
+    at = np.where(rank < number[kind], (np.cumsum(number) - number)[kind] + rank, len(to) - 1)
+    nodes[scope.items[order[goes]]] = to[at]
     return nodes

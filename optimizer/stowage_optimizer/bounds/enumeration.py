@@ -14,11 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stowage_optimizer.bounds.combination import Combination, assignment_of, target_of
+from stowage_optimizer.bounds.combination import assignment_of, combine, target_of
 from stowage_optimizer.bounds.dual import DualSearch
 from stowage_optimizer.bounds.groups import make_groups, mixes_of
 from stowage_optimizer.bounds.lagrangian import Evaluation, Lagrangian
 from stowage_optimizer.bounds.listing import list_patterns
+from stowage_optimizer.bounds.master import Patterns
 from stowage_optimizer.bounds.question import SCALE, Bound, Phase, Prices, Question
 from stowage_optimizer.bounds.scope import make_scope, next_worse
 from stowage_optimizer.model.certificate import ProofMethod
@@ -101,11 +102,9 @@ class Enumeration:
         nothing = Enumerated(Bound(worse, ProofMethod.ENUMERATION), None)
         if not all(map(len, patterns)):
             return nothing
-        model = Combination(scope, groups, patterns, target)
-        best = model.solve(RESERVE * (deadline - clock()), deterministic_s)
-        nodes = None
-        if best.value is not None:
-            nodes = assignment_of(question, scope, model.content(groups))
+        every = Patterns.of(np.repeat(np.arange(len(patterns)), [*map(len, patterns)]), np.concatenate(patterns))
+        best = combine(scope, groups, every, target, limit_s=RESERVE * (deadline - clock()), steps=deterministic_s)
+        nodes = None if best.content is None else assignment_of(question, scope, best.content)
         if best.limit is None:
             return None if nodes is None else Enumerated(None, nodes)
         if best.value is None:
@@ -174,16 +173,9 @@ def recombine(
         return None
     program, scope = search.program, search.scope
     program.know(placed)
-    groups = program.groups
-    known = program.master.contents
+    known = program.master.patterns
     if len(known) > MOST_COMBINED or clock() > deadline:
         return None
-    patterns = [
-        known.dense(np.flatnonzero(known.group == group), len(scope.kinds)) for group in range(len(groups.size))
-    ]
     target = target_of(search.question, scope, aim)
-    model = Combination(scope, groups, patterns, target)
-    best = model.solve(deadline - clock(), deterministic_s)
-    if best.value is None:
-        return None
-    return assignment_of(search.question, scope, model.content(groups))
+    best = combine(scope, program.groups, known, target, limit_s=deadline - clock(), steps=deterministic_s)
+    return None if best.content is None else assignment_of(search.question, scope, best.content)

@@ -14,6 +14,7 @@ from stowage_optimizer.bounds.lagrangian import Evaluation, Lagrangian
 from stowage_optimizer.bounds.master import Master
 from stowage_optimizer.bounds.question import SCALE, Duals, Floats
 from stowage_optimizer.bounds.scope import Scope
+from stowage_optimizer.model.problem import Ints
 
 SMOOTHING = 0.2
 """How far new prices go from the best ones towards those of the linear program."""
@@ -41,6 +42,8 @@ class Generation:
         The program, which searches for other objectives of the same tier share.
     left_s
         Returns the seconds that are left.
+    mixes_at
+        As in `Lagrangian`.
 
     Attributes
     ----------
@@ -50,17 +53,27 @@ class Generation:
         How often the linear program used each pattern when it was solved last.
     longest_s
         The longest round so far.
+    least_slack
+        By how much a bound may miss in the end what its prices could prove.
     finished
         Whether another round cannot bring anything.
     """
 
-    def __init__(self, scope: Scope, groups: Groups, master: Master, left_s: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        groups: Groups,
+        master: Master,
+        left_s: Callable[[], float],
+        mixes_at: Callable[[Ints], Floats] | None = None,
+    ) -> None:
         self.scope, self.groups, self.master = scope, groups, master
-        self.lagrangian = Lagrangian(scope, groups, lambda: left_s() <= 0)
+        self.lagrangian = Lagrangian(scope, groups, lambda: left_s() <= 0, mixes_at=mixes_at)
         self.best: Evaluation | None = None
         self.at: Duals | None = None
         self.used: Floats = np.zeros(0)
         self.longest_s = 0.0
+        self.least_slack = LEAST_SLACK
         self.finished = False
         self._left_s = left_s
 
@@ -107,15 +120,9 @@ class Generation:
     def add(self, found: Evaluation) -> bool:
         """Add what the program lacks of the best patterns; return whether it did."""
         self.master.aim(self.scope)
-        groups = np.flatnonzero(found.worth > 0)
-        patterns = [found.patterns[groups]]
-        several = []
-        for group in groups[self.groups.size[groups] > 1].tolist():
-            more = list(self.lagrangian.more_patterns(found, group))
-            several += [group] * len(more)
-            patterns += [one[None] for one in more]
-        every = np.concatenate([groups, np.array(several, np.int64)])
-        return self.master.add_missing(every, np.concatenate(patterns))
+        groups = np.flatnonzero(found.patterns.any(axis=(1, 2)))
+        every = [(groups, found.patterns[groups]), *self.lagrangian.more_patterns(found)]
+        return self.master.add_missing(*map(np.concatenate, zip(*every, strict=True)))
 
     def good(self, goal: int | None) -> bool:
         """Return whether the bound, rounded, is down to ``goal``."""
@@ -130,9 +137,9 @@ class Generation:
         tries = [(duals, slack)]
         if self.at is not None:
             tries.insert(0, (self.at.towards(duals, SMOOTHING), slack))
-        if slack > LEAST_SLACK:
+        if slack > self.least_slack:
             # A near tie may have hidden the pattern that is missing.
-            tries.append((duals, LEAST_SLACK))
+            tries.append((duals, self.least_slack))
         found = None
         for tried, exactness in tries:
             found = self.evaluate(tried, exactness)
@@ -147,4 +154,4 @@ class Generation:
         """Return how exact the next bound must be: as the gap is wide, or may stay."""
         to_next = 1.0 - value % 1.0 if whole else 0.0
         gap = SLACK if self.best is None else self.best.bound - int(value * SCALE)
-        return max(min(gap // 8, SLACK), int(to_next * SLACK), LEAST_SLACK)
+        return max(min(gap // 8, SLACK), int(to_next * SLACK), self.least_slack)

@@ -72,6 +72,8 @@ class Groups:
         Shape ``(kinds, dimensions in use)``.
     staying
         Kinds for which staying is distinguished, shape ``(kinds,)``.
+    cost
+        What a node costs that holds anything, in parts of `SCALE`, shape ``(groups,)``.
     """
 
     group: Indices
@@ -82,6 +84,7 @@ class Groups:
     come: Indices
     demand: Ints
     staying: Ints
+    cost: Ints
 
 
 def make_groups(scope: Scope) -> Groups | None:
@@ -119,6 +122,29 @@ def make_groups(scope: Scope) -> Groups | None:
         come=np.ascontiguousarray(come_most[first]),
         demand=np.ascontiguousarray(demand),
         staying=staying.astype(np.int64),
+        cost=np.zeros_like(size),
+    )
+
+
+def groups_without_homes(scope: Scope, group: Ints, room: Ints, come: Indices, cost: Ints) -> Groups:
+    """Return groups of nodes of which nobody needs to know who is at home there.
+
+    Parameters
+    ----------
+    group, room, come, cost
+        As in `Groups`, in all dimensions.
+    """
+    used = binding(scope.demand, room)
+    return Groups(
+        group=group.astype(np.int32),
+        size=np.bincount(group, minlength=len(room)),
+        room=np.ascontiguousarray(room[:, used]),
+        alike=np.arange(len(room), dtype=np.int32),
+        stay=np.zeros_like(come),
+        come=come,
+        demand=np.ascontiguousarray(scope.demand[:, used]),
+        staying=np.zeros(len(scope.kinds), np.int64),
+        cost=cost,
     )
 
 

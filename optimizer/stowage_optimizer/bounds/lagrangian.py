@@ -7,7 +7,7 @@ prices, in integers throughout.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -52,7 +52,8 @@ class Evaluation:
         No assignment in question has more than this, in parts of `SCALE`, without the
         objective's constant.
     worth
-        What the best pattern of each group is worth at most, shape ``(groups,)``.
+        What the best pattern of each group is worth beyond its node's cost at most,
+        shape ``(groups,)``.
     patterns
         Patterns of that worth, shape ``(groups, kinds, 2)``.
     cut_off
@@ -68,10 +69,11 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class _Values:
-    """What a pod is worth by kind, how much more at home, and the mixes that suit."""
+    """What a pod is worth by kind, how much more at home, the mixes, and those that suit."""
 
     pod: Ints
     stay: Ints
+    mixes: Floats
     mix_of: Ints
 
 
@@ -86,28 +88,34 @@ class Lagrangian:
     mixes
         Shares of the dimensions to try besides those that are always tried, shape
         ``(mixes, dimensions in use)``.
+    mixes_at
+        Returns the one mix to try of each group, shape ``(groups, dimensions in use)``,
+        given what a pod is worth by kind.
+    budget, patience
+        Steps on a group before its limit is taken as its worth: at first, and at most.
     """
 
     scope: Scope
     groups: Groups
     late: Callable[[], bool]
     mixes: Floats | None = None
+    mixes_at: Callable[[Ints], Floats] | None = None
+    budget: int = field(init=False)
+    patience: int = PATIENT_BUDGET
     _mixes: Floats = field(init=False)
-    _budget: int = field(init=False)
-    _quick_mixes: Ints = field(init=False)
+    _quick: _Values = field(init=False)
 
     def __post_init__(self) -> None:
         self._mixes = mixes_of(self.groups.demand, self.groups.room)
         if self.mixes is not None:
             self._mixes = np.vstack([self._mixes, self.mixes])
-        self._budget = BUDGET // len(self.groups.size)
-        self._quick_mixes = np.full(len(self.groups.size), -1, np.int64)
+        self.budget = BUDGET // len(self.groups.size)
 
     def take_more_steps(self) -> bool:
         """Take more steps on each group from now on; return whether it may."""
-        if self._budget >= PATIENT_BUDGET:
+        if self.budget >= self.patience:
             return False
-        self._budget = min(PATIENT_BUDGET, MORE_STEPS * self._budget)
+        self.budget = min(self.patience, MORE_STEPS * self.budget)
         return True
 
     def round(self, duals: Duals) -> Prices:
@@ -116,7 +124,8 @@ class Lagrangian:
         most = self.running_value(requirement)
         run = np.minimum(_whole(duals.run), most)
         run = np.where(self.scope.running == self.scope.count, most, run)
-        return Prices(pod=_whole(duals.pod), run=np.where(self.scope.running > 0, run, 0), requirement=requirement)
+        pod = -_whole(-duals.pod) if self.scope.all_needed else _whole(duals.pod)
+        return Prices(pod=pod, run=np.where(self.scope.running > 0, run, 0), requirement=requirement)
 
     def evaluate(self, prices: Prices, slack: int) -> Evaluation | None:
         """Return what ``prices`` prove; None if time is over or a price is absurd.
@@ -136,61 +145,88 @@ class Lagrangian:
         for start in range(0, number, chunk):
             if self.late():
                 return None
-            part = slice(start, start + chunk)
-            come = groups.come[part]
-            priced.append(self._priced(part, come, at, each, self._budget))
+            part = np.arange(start, min(number, start + chunk))
+            priced.append(self._priced(part, groups.come[part], at, each, self.budget))
         worth = np.concatenate([one for one, _ in priced])
         patterns = np.concatenate([found for _, found in priced])
         stays, comes = patterns[:, :, 0], patterns[:, :, 1]
         short = worth - (stays @ (value + bonus) + comes @ value)
         cut_off = bool((short > each).any())
-        self._quick_mixes = at.mix_of
+        self._quick = at
+        worth = np.maximum(0, worth - groups.cost)
         return Evaluation(prices, self._sum(prices, worth), worth, patterns, cut_off)
 
-    def _priced(self, part: slice, come: Indices, at: _Values, slack: int, budget: int) -> tuple[Ints, Indices]:
+    def _priced(self, part: Ints, come: Indices, at: _Values, slack: int, budget: int) -> tuple[Ints, Indices]:
         """Return what the best pattern of each group in ``part`` is worth, and it."""
         groups = self.groups
         worth = np.zeros(len(come), np.int64)
         patterns = np.zeros((*come.shape, 2), np.int32)
         best_patterns(
             groups.demand, groups.room[part], groups.stay[part], come, at.pod, at.stay,
-            self._mixes, groups.alike[part], at.mix_of, slack, budget, worth, patterns,
+            at.mixes if len(at.mixes) == 1 else at.mixes[part], groups.alike[part], at.mix_of, slack, budget,
+            worth, patterns,
         )  # fmt: skip
         return worth, patterns
 
-    def quick_patterns(self, prices: Prices, groups: Ints, slack: int) -> Indices:
+    def quick_patterns(self, prices: Prices, groups: Ints, slack: int, come: Indices | None = None) -> Indices:
         """Return good patterns of some groups, shape ``(groups, kinds, 2)``.
 
         They prove nothing: few steps are taken, with the mix of the last evaluation.
+        ``come`` is what to choose from, where that is not what groups are open to.
         """
-        at, own = self._values_at(prices), self.groups
-        each = slack // int(own.size.sum())
-        patterns = np.zeros((len(groups), len(at.pod), 2), np.int32)
-        best_patterns(
-            own.demand, own.room[groups], own.stay[groups], own.come[groups], at.pod,
-            at.stay, self._mixes, own.alike[groups], self._quick_mixes, each,
-            QUICK_BUDGET, np.zeros(len(groups), np.int64), patterns,
-        )  # fmt: skip
-        return patterns
+        at = self._values_at(prices)
+        if self.mixes_at is None:
+            at = replace(at, mix_of=self._quick.mix_of)
+        each = slack // int(self.groups.size.sum())
+        come = self.groups.come[groups] if come is None else come
+        return self._priced(groups, come, at, each, QUICK_BUDGET)[1]
 
-    def more_patterns(self, found: Evaluation, group: int) -> Iterator[Indices]:
-        """Yield patterns of further nodes of ``group``, of the pods not yet taken."""
-        groups = self.groups
-        at = self._values_at(found.prices)
-        left = self.scope.count - found.patterns[group].sum(axis=1)
-        part = slice(group, group + 1)
-        for _ in range(min(MOST_ALIKE, int(groups.size[group])) - 1):
-            if self.late():
+    def more_patterns(self, found: Evaluation) -> Iterator[tuple[Ints, Indices]]:
+        """Yield groups, and patterns of further nodes of them, of the pods not yet taken."""
+        groups, at = self.groups, self._values_at(found.prices)
+        left = self.scope.count - found.patterns.sum(axis=2)
+        several = np.flatnonzero(groups.size > 1)
+        for number in range(1, MOST_ALIKE):
+            several = several[groups.size[several] > number]
+            if not len(several) or self.late():
                 return
-            come = np.minimum(groups.come[part], np.maximum(left, 0)).astype(np.int32)
-            _, patterns = self._priced(part, come, at, 0, MOST_ALIKE_BUDGET)
-            if not patterns.any():
-                return
-            yield patterns[0]
-            left = left - patterns[0].sum(axis=1)
+            come = np.minimum(groups.come[several], np.maximum(left[several], 0)).astype(np.int32)
+            _, patterns = self._priced(several, come, at, 0, MOST_ALIKE_BUDGET)
+            some = patterns.any(axis=(1, 2))
+            several, patterns = several[some], patterns[some]
+            yield several, patterns
+            left[several] -= patterns.sum(axis=2)
+
+    def filling(self, prices: Prices) -> Callable[[int, Ints, Ints], Ints]:
+        """Return what fills the rest of a node, given its group, its content by kind, and the pods to choose from."""
+        groups, at = self.groups, self._values_at(prices)
+        nothing = np.zeros(1, np.int32)
+
+        def filled(group: int, content: Ints, left: Ints) -> Ints:
+            room = groups.room[group] - content @ groups.demand
+            come = np.minimum(groups.come[group], left - content).astype(np.int32)
+            come[(groups.demand > room).any(axis=1)] = 0
+            if not come.any():
+                return content
+            best = np.zeros((1, len(content), 2), np.int32)
+            best_patterns(
+                groups.demand, room[None], groups.stay[:1], come[None],
+                # Also of pods that are worth nothing.
+                at.pod + 1, at.stay, at.mixes[group % len(at.mixes)][None], nothing, at.mix_of[:1].copy(), 0,
+                QUICK_BUDGET, np.zeros(1, np.int64), best,
+            )  # fmt: skip
+            return content + best[0, :, 1]
+
+        return filled
 
     def _values_at(self, prices: Prices) -> _Values:
-        return _Values(*self.values(prices), np.full(len(self.groups.size), -1, np.int64))
+        pod, stay = self.values(prices)
+        number, width = len(self.groups.size), self.groups.room.shape[1]
+        if self.mixes_at is None:
+            return _Values(pod, stay, self._mixes[None], np.full(number, -1))
+        alone = np.broadcast_to(np.eye(width), (number, width, width))
+        mixes = np.concatenate([self.mixes_at(pod)[:, None], alone], axis=1)
+        return _Values(pod, stay, mixes, np.zeros(number, np.int64))
 
     def values(self, prices: Prices) -> tuple[Ints, Ints]:
         """Return what a pod is worth on a node, and how much more at home, by kind."""

@@ -1,13 +1,14 @@
-"""The linear program over patterns: its duals are the prices to try next."""
+"""The master problem: how often each known pattern is used. Its duals are the prices to try next."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass
 
-import highspy
 import numpy as np
 
 from stowage_optimizer.bounds.groups import Groups
-from stowage_optimizer.bounds.highs import Entries, by_column, quiet_solver, solved
-from stowage_optimizer.bounds.question import Duals, Floats, Phase
+from stowage_optimizer.bounds.highs import DUAL, PRIMAL, Entries, LinearProgram
+from stowage_optimizer.bounds.question import SCALE, Duals, Floats, Phase
 from stowage_optimizer.bounds.scope import Linear, Scope
 from stowage_optimizer.model.problem import Indices, Ints
 
@@ -15,18 +16,18 @@ PENALTY, MORE_PENALTY, MOST_PENALTY = 100.0, 8.0, 2048.0
 """Cost of a missing unit of a requirement, until patterns that meet it are found. No
 price of a requirement is higher, so that it grows while any is missing."""
 
+MISSING_POD = 16.0
+"""Cost of a pod without a node where each needs one, in the dearest nodes."""
+
 MISSING = 1e-6
 """Less of a unit is not missing."""
 
 NEGLIGIBLE = 1e-6
 """A pattern that is worth so little more than its prices brings nothing."""
 
-PRIMAL = 4
-"""HiGHS's number of the simplex that goes on when columns are added."""
-
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class Patterns:
     """Patterns, by the kinds that they have.
 
     Parameters
@@ -44,6 +45,13 @@ class Contents:
     stays: Ints
     placed: Ints
 
+    @classmethod
+    def of(cls, group: Ints, patterns: Indices) -> Patterns:
+        """Return patterns of shape ``(n, kinds, 2)`` of the groups of shape ``(n,)``."""
+        placed = patterns.sum(axis=2, dtype=np.int64)
+        at, kind = np.nonzero(placed)
+        return cls(group, at, kind, patterns[at, kind, 0].astype(np.int64), placed[at, kind])
+
     def __len__(self) -> int:
         return len(self.group)
 
@@ -53,18 +61,79 @@ class Contents:
         total: Floats = np.bincount(self.at, each, len(self.group)).astype(float)
         return total
 
+    def some(self, chosen: Ints) -> Patterns:
+        """Return the ``chosen`` ones, none of which is named twice."""
+        number = np.full(len(self), -1)
+        number[chosen] = np.arange(len(chosen))
+        at = number[self.at]
+        has = at >= 0
+        return Patterns(self.group[chosen], at[has], self.kind[has], self.stays[has], self.placed[has])
+
     def dense(self, chosen: Ints, kinds: int) -> Indices:
         """Return some of them as shape ``(chosen, kinds, 2)``."""
         different, which = np.unique(chosen, return_inverse=True)
-        number = np.full(len(self), -1)
-        number[different] = np.arange(len(different))
-        at = number[self.at]
-        has = at >= 0
+        some = self.some(different)
         patterns = np.zeros((len(different), kinds, 2), np.int32)
-        at, kind, stays = at[has], self.kind[has], self.stays[has]
-        patterns[at, kind, 0] = stays
-        patterns[at, kind, 1] = self.placed[has] - stays
+        patterns[some.at, some.kind, 0] = some.stays
+        patterns[some.at, some.kind, 1] = some.placed - some.stays
         return patterns[which]
+
+
+class Rows:
+    """The rows of master problems.
+
+    They are, in this order, pods of each kind, nodes of each group, running pods of
+    kinds of which only some run, and requirements. Columns are patterns, and how many
+    running pods of these `mixed` kinds have a node.
+    """
+
+    def __init__(self, scope: Scope, groups: Groups) -> None:
+        self.scope, self.groups = scope, groups
+        # If all pods of a kind run, every placed one is a running pod.
+        self._all_run = scope.running == scope.count
+        self.mixed = np.flatnonzero((scope.running > 0) & ~self._all_run)
+        self.run = len(scope.count) + len(groups.size)
+        self.need = self.run + len(self.mixed)
+
+    def limits(self) -> tuple[Floats, Floats]:
+        """Return the least and the most of each row."""
+        scope = self.scope
+        constants = [float(one.constant) for one in scope.requirements]
+        low = np.array([-np.inf] * self.need + constants)
+        high = np.concatenate(
+            [scope.count, self.groups.size, np.zeros(len(self.mixed)), np.full(len(constants), np.inf)]
+        )
+        if scope.all_needed:
+            low[: len(scope.count)], high[: len(scope.count)] = scope.count, np.inf
+        return low, high
+
+    def total(self, one: Linear, patterns: Patterns) -> Floats:
+        """Return what each pattern adds to ``one``, but for running pods of mixed kinds."""
+        running = np.where(self._all_run, one.running, 0)
+        return patterns.total(one.placed + running, one.stays)
+
+    def of_patterns(self, patterns: Patterns, first: int = 0) -> list[Entries]:
+        """Return what patterns have in the rows, as columns from the ``first`` on."""
+        every, at, kinds = first + np.arange(len(patterns)), first + patterns.at, len(self.scope.count)
+        amount, row_of = patterns.placed.astype(float), np.full(kinds, -1)
+        row_of[self.mixed] = self.run + np.arange(len(self.mixed))
+        mixed = row_of[patterns.kind] >= 0
+        return [
+            Entries(patterns.kind, at, amount),
+            Entries(kinds + patterns.group, every, np.ones(len(patterns))),
+            Entries(row_of[patterns.kind[mixed]], at[mixed], -amount[mixed]),
+            *self._of_needs([self.total(one, patterns) for one in self.scope.requirements], first),
+        ]
+
+    def of_running(self) -> list[Entries]:
+        """Return what the running pods of mixed kinds have in the rows, as the first columns."""
+        own = np.arange(len(self.mixed))
+        weights = [one.running[self.mixed].astype(float) for one in self.scope.requirements]
+        return [Entries(self.run + own, own, np.ones(len(own))), *self._of_needs(weights, 0)]
+
+    def _of_needs(self, weights: list[Floats], first: int) -> list[Entries]:
+        some = [(row, np.flatnonzero(each), each) for row, each in enumerate(weights, self.need)]
+        return [Entries(np.full(len(has), row), first + has, each[has]) for row, has, each in some]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +142,8 @@ class Solved:
 
     Parameters
     ----------
+    value
+        What is maximised, less what nodes cost.
     used
         How often each pattern is, shape ``(patterns,)``.
     """
@@ -85,10 +156,9 @@ class Solved:
 class Master:
     """The linear program; patterns are added, never removed.
 
-    The first pattern of each group is empty, so that every node has one. The rows are,
-    in this order, pods of each kind, nodes of each group, running pods of kinds of
-    which only some run, and requirements; the columns what is missing of each
-    requirement, running pods that have a node, and patterns.
+    Where pods may be without a node, the first pattern of each group is empty, so that
+    every node has one. The columns are what is missing of each requirement, or of each
+    kind where all pods are needed; running pods of mixed kinds; and patterns.
 
     Parameters
     ----------
@@ -97,21 +167,25 @@ class Master:
     """
 
     def __init__(self, scope: Scope, groups: Groups) -> None:
-        self._scope, self._groups, self._aim = scope, groups, scope
-        # If all pods of a kind run, every placed one is a running pod.
-        self._all_run = scope.running == scope.count
-        self._mixed = np.flatnonzero((scope.running > 0) & ~self._all_run)
-        self._parts: list[Contents] = []
+        self.rows, self._scope, self._groups, self._aim = Rows(scope, groups), scope, groups, scope
+        self._parts: list[Patterns] = []
         self._dual: Floats | None = None
         self._penalty = PENALTY
         self.growing = False
         """Whether the next solve is of another program, whose prices may be higher."""
-        self._solver = quiet_solver(presolve="off", simplex_strategy=PRIMAL)
-        self._solver.changeObjectiveSense(highspy.ObjSense.kMaximize)
-        self._add_rows()
-        self._add_missing_and_running()
+        self._program = LinearProgram(*self.rows.limits(), presolve="off", simplex_strategy=PRIMAL)
+        missing = self.rows.need + np.arange(len(scope.requirements))
+        if scope.all_needed:
+            missing, self._penalty = np.arange(len(scope.count)), MISSING_POD * max(SCALE, groups.cost.max()) / SCALE
+        number = self._missing = len(missing)
+        entries = [Entries(missing, np.arange(number), np.ones(number))]
+        self._program.add_columns(np.full(number, self._penalty), np.full(number, np.inf), entries)
+        mixed = self.rows.mixed
+        self._program.add_columns(
+            -scope.objective.running[mixed].astype(float), scope.running[mixed].astype(float), self.rows.of_running()
+        )
         every = np.arange(len(groups.size))
-        self.add(every, np.zeros((len(every), len(scope.count), 2), np.int32))
+        self.add(every, np.zeros((0 if scope.all_needed else len(every), len(scope.count), 2), np.int32))
 
     def aim(self, scope: Scope) -> None:
         """Maximise what ``scope`` does, under its requirements."""
@@ -119,14 +193,21 @@ class Master:
             return
         # What was solved last was another program.
         self._aim, self._dual = scope, None
-        needs, objective = len(self._scope.requirements), scope.objective
-        cost = np.concatenate([np.full(needs, -self._penalty), objective.running[self._mixed], self.total(objective)])
-        columns = np.arange(len(cost), dtype=np.int32)
-        self._solver.changeColsCost(len(cost), columns, cost)
-        least = np.full(needs, -np.inf)
+        running = -scope.objective.running[self.rows.mixed]
+        self._program.change_costs(
+            np.concatenate([np.full(self._missing, self._penalty), running, self._cost(self.patterns)])
+        )
+        least = np.full(len(self._scope.requirements), -np.inf)
         least[self._asked()] = [one.constant for one in scope.requirements]
-        for row, each in enumerate(least.tolist(), self._first_need):
-            self._solver.changeRowBounds(row, each, np.inf)
+        self._program.change_rows(least, np.full(len(least), np.inf), self.rows.need)
+
+    def need(self, count: Ints, size: Ints) -> None:
+        """Need so many pods of each kind only, and have so many nodes of each group."""
+        every = np.array_equal(count, self._scope.count) and np.array_equal(size, self._groups.size)
+        self._program.prefer(simplex_strategy=PRIMAL if every else DUAL)
+        low, high = np.full(self.rows.run, -np.inf), np.full(self.rows.run, np.inf)
+        low[: len(count)], high[len(count) :] = count, size
+        self._program.change_rows(low, high)
 
     def add_missing(self, group: Ints, patterns: Indices) -> bool:
         """Add what the last solution lacks of these; return whether there is anything.
@@ -134,32 +215,28 @@ class Master:
         No pattern that the program has is worth more than its prices. Before it is
         solved it lacks all.
         """
-        contents = _contents(group, patterns)
+        lacks = np.arange(len(group))
         if self._dual is not None:
-            lacks = self._reduced_cost(self._dual, contents) > NEGLIGIBLE
-            contents = _contents(group[lacks], patterns[lacks])
-        self._add(contents)
-        return len(contents.group) > 0
+            lacks = np.flatnonzero(self._reduced_cost(self._dual, Patterns.of(group, patterns)) > NEGLIGIBLE)
+        different: dict[tuple[int, bytes], int] = {}
+        for number in lacks.tolist():
+            different.setdefault((int(group[number]), patterns[number].tobytes()), number)
+        new = np.array(list(different.values()), np.int64)
+        self.add(group[new], patterns[new])
+        return len(new) > 0
 
     def add(self, group: Ints, patterns: Indices) -> None:
         """Add patterns, shape ``(n, kinds, 2)``, of the groups of shape ``(n,)``."""
-        self._add(_contents(group, patterns))
+        new = Patterns.of(group[: len(patterns)], patterns)
+        self._parts.append(new)
+        self._program.add_columns(self._cost(new), np.full(len(new), np.inf), self.rows.of_patterns(new))
 
     @property
-    def contents(self) -> Contents:
+    def patterns(self) -> Patterns:
         """All patterns, in the order in which they were added."""
         if len(self._parts) > 1:
             self._parts = [_joined(self._parts)]
         return self._parts[0]
-
-    def total(self, one: Linear) -> Floats:
-        """Return what each pattern adds to ``one``, but for `mixed` running pods."""
-        return self._total(one, self.contents)
-
-    @property
-    def mixed(self) -> Ints:
-        """Kinds of which only some pods run."""
-        return self._mixed
 
     def like(self, scope: Scope, groups: Groups) -> bool:
         """Return whether this is the program of ``scope`` too, but for constants."""
@@ -174,45 +251,36 @@ class Master:
 
     def solve(self, limit_s: float) -> Solved | None:
         """Return the optimum; None if it was not found in time."""
-        if not solved(self._solver, limit_s):
+        found = self._program.minimum(limit_s)
+        if found is None:
             return None
-        solution = self._solver.getSolution()
-        self._dual = dual = np.array(solution.row_dual)
-        kinds, need = len(self._scope.count), self._first_need
+        self._dual = dual = -found.dual
+        kinds, need = len(self._scope.count), self.rows.need
         run = np.zeros(kinds)
-        run[self._mixed] = dual[need - len(self._mixed) : need]
-        value = self._solver.getInfo().objective_function_value
-        columns = np.array(solution.col_value)
-        self._raise_penalty(columns[: len(self._scope.requirements)])
+        run[self.rows.mixed] = dual[self.rows.run : need]
+        if not self._scope.all_needed:
+            self._raise_penalty(found.column[: self._missing])
         duals = Duals(dual[:kinds], run, -dual[need:][self._asked()])
-        return Solved(value, duals, columns[len(columns) - len(self.contents) :])
-
-    @property
-    def _first_need(self) -> int:
-        """Row of the first requirement."""
-        return len(self._scope.count) + len(self._groups.size) + len(self._mixed)
+        return Solved(-found.value, duals, found.column[len(found.column) - len(self.patterns) :])
 
     def _asked(self) -> list[int]:
         """Return which of all requirements are those of the aim, in its order."""
         numbers = {name: number for number, name in enumerate(_names(self._scope))}
         return [numbers[name] for name in _names(self._aim)]
 
-    def _total(self, one: Linear, contents: Contents) -> Floats:
-        """Return what each pattern adds to ``one``, but for running pods apart."""
-        running = np.where(self._all_run, one.running, 0)
-        return contents.total(one.placed + running, one.stays)
+    def _cost(self, patterns: Patterns) -> Floats:
+        return self._groups.cost[patterns.group] / SCALE - self.rows.total(self._aim.objective, patterns)
 
-    def _reduced_cost(self, dual: Floats, contents: Contents) -> Floats:
+    def _reduced_cost(self, dual: Floats, patterns: Patterns) -> Floats:
         """Return what each pattern is worth beyond the prices of its rows."""
-        scope, need = self._scope, self._first_need
+        scope, rows = self._scope, self.rows
         price = dual[: len(scope.count)].copy()
-        price[self._mixed] -= dual[need - len(self._mixed) : need]
-        worth = self._total(self._aim.objective, contents)
-        worth -= contents.total(price, np.zeros(len(price)))
-        for one, each in zip(scope.requirements, dual[need:], strict=True):
+        price[rows.mixed] -= dual[rows.run : rows.need]
+        worth = -self._cost(patterns) - patterns.total(price, np.zeros(len(price)))
+        for one, each in zip(scope.requirements, dual[rows.need :], strict=True):
             if each:
-                worth -= each * self._total(one, contents)
-        worth -= dual[len(scope.count) :][contents.group]
+                worth -= each * rows.total(one, patterns)
+        worth -= dual[len(scope.count) :][patterns.group]
         return worth
 
     def _raise_penalty(self, missing: Floats) -> None:
@@ -221,82 +289,13 @@ class Master:
         self.growing = anything and self._penalty < MOST_PENALTY
         if self.growing:
             self._penalty = min(MOST_PENALTY, MORE_PENALTY * self._penalty)
-            for column in range(len(missing)):
-                self._solver.changeColCost(column, -self._penalty)
-
-    def _add(self, contents: Contents) -> None:
-        number = len(contents.group)
-        if not number:
-            return
-        self._parts.append(contents)
-        kinds = len(self._scope.count)
-        row_of = np.full(kinds, -1)
-        row_of[self._mixed] = self._first_need - len(self._mixed) + self._numbers
-        mixed = row_of[contents.kind] >= 0
-        amount, every = contents.placed.astype(float), np.arange(number)
-        entries = [
-            Entries(contents.kind, contents.at, amount),
-            Entries(kinds + contents.group, every, np.ones(number)),
-            Entries(row_of[contents.kind[mixed]], contents.at[mixed], -amount[mixed]),
-        ]
-        for row, one in enumerate(self._scope.requirements, self._first_need):
-            total = self._total(one, contents)
-            has = np.flatnonzero(total)
-            entries.append(Entries(np.full(len(has), row), has, total[has]))
-        cost = self._total(self._aim.objective, contents)
-        self._add_columns(cost, np.full(number, np.inf), entries)
-
-    def _add_rows(self) -> None:
-        scope, need = self._scope, self._first_need
-        constants = [float(one.constant) for one in scope.requirements]
-        low = np.array([-np.inf] * need + constants)
-        high = np.concatenate(
-            [scope.count, self._groups.size, np.zeros(len(self._mixed)), np.full(len(constants), np.inf)]
-        )
-        nothing = np.zeros(len(low), np.int32)
-        self._solver.addRows(len(low), low, high, 0, nothing, nothing[:0], low[:0])
-
-    def _add_missing_and_running(self) -> None:
-        scope, first, mixed = self._scope, self._first_need, self._mixed
-        needs = np.arange(len(scope.requirements))
-        self._add_columns(
-            np.full(len(needs), -self._penalty),
-            np.full(len(needs), np.inf),
-            [Entries(first + needs, needs, np.ones(len(needs)))],
-        )
-        own = first - len(mixed) + self._numbers
-        entries = [Entries(own, self._numbers, np.ones(len(mixed)))]
-        for row, one in enumerate(scope.requirements, first):
-            weight = one.running[mixed].astype(float)
-            has = np.flatnonzero(weight)
-            entries.append(Entries(np.full(len(has), row), has, weight[has]))
-        self._add_columns(scope.objective.running[mixed].astype(float), scope.running[mixed].astype(float), entries)
-
-    @property
-    def _numbers(self) -> Ints:
-        return np.arange(len(self._mixed))
-
-    def _add_columns(self, cost: Floats, upper: Floats, entries: list[Entries]) -> None:
-        if not len(cost):
-            return
-        starts, rows, values = by_column(entries, len(cost))
-        self._solver.addCols(
-            len(cost), cost, np.zeros(len(cost)), upper, len(rows), starts[:-1], rows,
-            values,
-        )  # fmt: skip
+            self._program.change_costs(np.full(len(missing), self._penalty))
 
 
-def _contents(group: Ints, patterns: Indices) -> Contents:
-    placed = patterns.sum(axis=2, dtype=np.int64)
-    at, kind = np.nonzero(placed)
-    stays = patterns[at, kind, 0].astype(np.int64)
-    return Contents(group, at, kind, stays, placed[at, kind])
-
-
-def _joined(parts: list[Contents]) -> Contents:
+def _joined(parts: list[Patterns]) -> Patterns:
     before = np.cumsum([0, *map(len, parts[:-1])])
     at = [one.at + first for one, first in zip(parts, before, strict=True)]
-    return Contents(
+    return Patterns(
         np.concatenate([one.group for one in parts]),
         np.concatenate(at),
         np.concatenate([one.kind for one in parts]),

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from stowage_optimizer.bounds.combination import assignment_of
-from stowage_optimizer.bounds.highs import Entries, Program, best_whole
+from stowage_optimizer.bounds.highs import LinearProgram
 from stowage_optimizer.bounds.question import SCALE, Floats
 from stowage_optimizer.bounds.tier_program import NEAR, TierProgram
 from stowage_optimizer.model.problem import Indices, Ints
@@ -63,7 +63,7 @@ class Neighbourhoods:
     @property
     def finished(self) -> bool:
         """Whether all nodes were tried at once, and no pattern was found since."""
-        return len(self.program.master.contents) <= self._exhausted
+        return len(self.program.master.patterns) <= self._exhausted
 
     def improve(self, placed: Ints, limit_s: float, *, counted: bool = False) -> Indices | None:
         """Return a better assignment, node by item; None if none was found.
@@ -93,18 +93,18 @@ class Neighbourhoods:
             self._fail(len(nodes))
             return None
         self._failures = 0
-        contents, scope = self.program.master.contents, self.program.scope
-        content = contents.dense(held, len(scope.kinds)).sum(axis=2, dtype=np.int64)
+        patterns, scope = self.program.master.patterns, self.program.scope
+        content = patterns.dense(held, len(scope.kinds)).sum(axis=2, dtype=np.int64)
         return assignment_of(self.program.question, scope, content)
 
     def _picked(self, choice: _Choice) -> Ints:
         """Return the nodes that are chosen anew now, where most is to be gained."""
-        contents, group = self.program.master.contents, self.program.groups.group
+        patterns, group = self.program.master.patterns, self.program.groups.group
         held, uses = choice.held, choice.uses[choice.held]
         lacking = np.maximum(0, uses - self.program.used[held]) / uses
         worth = choice.worth
         best = np.zeros(len(self.program.groups.size))
-        np.maximum.at(best, contents.group, worth)
+        np.maximum.at(best, patterns.group, worth)
         gain = np.maximum(lacking, np.minimum(1, (best[group] - worth[held]) / A_MOVE))
         if self._first:
             differing = int((lacking > IN_USE).sum())
@@ -121,7 +121,7 @@ class Neighbourhoods:
             self._size, self._failures = min(every, int(GROWTH * self._size)), 0
 
     def _finish(self) -> None:
-        self._exhausted = len(self.program.master.contents)
+        self._exhausted = len(self.program.master.patterns)
         self._first, self._size, self._failures = True, FEWEST, 0
 
 
@@ -149,11 +149,12 @@ class _Choice:
 
     def __init__(self, program: TierProgram, held: Ints) -> None:
         self._program, self.held = program, held
-        self._contents = contents = program.master.contents
-        self.uses = np.bincount(held, minlength=len(contents))
-        self._mixed = program.master.mixed
-        self._rows = [
-            (program.master.total(one), one.running[self._mixed]) for one in (program.sum, *program.scope.requirements)
+        self._patterns = patterns = program.master.patterns
+        self.uses = np.bincount(held, minlength=len(patterns))
+        self._rows = program.master.rows
+        self._sums = [
+            (self._rows.total(one, patterns), one.running[self._rows.mixed])
+            for one in (program.sum, *program.scope.requirements)
         ]
         self._now = self._reached()
         self.value = float(self._now[0])
@@ -163,20 +164,19 @@ class _Choice:
         """Return patterns by node that are better; other ones for ``nodes`` only."""
         columns = self._columns(nodes, used)
         fixed = self.uses - np.bincount(self.held[nodes], minlength=len(self.uses))
-        found = best_whole(
-            self._written(columns, nodes, fixed),
-            self._start(columns, fixed),
-            limit_s,
-            SEARCH_NODES if counted else None,
+        start = np.concatenate([self._running(self.uses), (self.uses - fixed)[columns]]).astype(float)
+        mixed = len(self._rows.mixed)
+        found = self._written(columns, nodes, fixed).better_whole(
+            start, mixed + np.arange(len(columns)), limit_s, SEARCH_NODES if counted else None
         )
         if found is None:
             return None
-        times = np.rint(found[: len(columns)]).astype(np.int64)
+        times = np.rint(found[mixed:]).astype(np.int64)
         return self._shared_out(nodes, np.repeat(columns, times))
 
     def _columns(self, nodes: Ints, used: Floats) -> Ints:
         """Return the patterns to choose from."""
-        group = self._contents.group
+        group = self._patterns.group
         asked = np.zeros(len(self._program.groups.size), bool)
         asked[self._program.groups.group[nodes]] = True
         mine = np.flatnonzero(asked[group])
@@ -191,75 +191,42 @@ class _Choice:
     def _reached(self) -> Floats:
         """Return what the assignment has of the sum and of each requirement."""
         running = self._running(self.uses)
-        return np.array([self.uses @ each + own @ running for each, own in self._rows])
+        return np.array([self.uses @ each + own @ running for each, own in self._sums])
 
     def _placed(self, uses: Ints) -> Ints:
         """Return the pods of each kind that patterns have in all."""
-        kinds, contents = len(self._program.scope.count), self._contents
-        each = uses[contents.at] * contents.placed
-        return np.bincount(contents.kind, each, kinds).astype(np.int64)
+        kinds, patterns = len(self._program.scope.count), self._patterns
+        each = uses[patterns.at] * patterns.placed
+        return np.bincount(patterns.kind, each, kinds).astype(np.int64)
 
     def _running(self, uses: Ints) -> Ints:
         """Return how many running pods of mixed kinds have a node."""
-        running = self._program.scope.running[self._mixed]
-        return np.minimum(running, self._placed(uses)[self._mixed])
+        mixed = self._rows.mixed
+        return np.minimum(self._program.scope.running[mixed], self._placed(uses)[mixed])
 
-    def _start(self, columns: Ints, fixed: Ints) -> Floats:
-        own = (self.uses - fixed)[columns]
-        return np.concatenate([own, self._running(self.uses)]).astype(float)
-
-    def _written(self, columns: Ints, nodes: Ints, fixed: Ints) -> Program:
-        """Return the integer program: how often each pattern is, and running pods.
-
-        Rows: pods of each kind that are left, nodes of each group, running pods of
-        mixed kinds, and what must not get less.
-        """
-        contents, scope = self._contents, self._program.scope
-        number, mixed = len(columns), len(self._mixed)
-        group_of = self._program.groups.group[nodes]
-        groups, group_row = np.unique(contents.group[columns], return_inverse=True)
-        sizes = np.bincount(group_of, minlength=int(groups[-1]) + 1)[groups]
-        kinds = len(scope.count)
-        column_of = np.full(len(contents), -1)
-        column_of[columns] = np.arange(number)
-        at = column_of[contents.at]
-        has = at >= 0
-        at, kind = at[has], contents.kind[has]
-        amount = contents.placed[has].astype(float)
-        row_of = np.full(kinds, -1)
-        row_of[self._mixed] = kinds + len(groups) + np.arange(mixed)
-        is_mixed = row_of[kind] >= 0
-        running = number + np.arange(mixed)
-        need = kinds + len(groups) + mixed
-        entries = [
-            Entries(kind, at, amount),
-            Entries(kinds + group_row, np.arange(number), np.ones(number)),
-            Entries(row_of[kind[is_mixed]], at[is_mixed], -amount[is_mixed]),
-            Entries(row_of[self._mixed], running, np.ones(mixed)),
-        ]
-        sums = [np.concatenate([each[columns], own]).astype(float) for each, own in self._rows]
-        for row, one in enumerate(sums[1:], need):
-            some = np.flatnonzero(one)
-            entries.append(Entries(np.full(len(some), row), some, one[some]))
-        placed = self._placed(fixed)
-        least = self._now[1:] - [fixed @ each for each, _ in self._rows[1:]]
-        nothing = np.full(kinds + len(groups) + mixed, -np.inf)
-        most = np.concatenate([scope.count - placed, sizes, placed[self._mixed]])
-        return Program(
-            cost=-sums[0],
-            upper=np.concatenate([sizes[group_row], scope.running[self._mixed]]),
-            low=np.concatenate([nothing, least]),
-            high=np.concatenate([most, np.full(len(least), np.inf)]),
-            entries=entries,
-            whole=np.arange(number),
+    def _written(self, columns: Ints, nodes: Ints, fixed: Ints) -> LinearProgram:
+        """Return the program: running pods of mixed kinds, and how often each pattern is, beside those fixed."""
+        scope, rows, groups = self._program.scope, self._rows, self._program.groups
+        some, placed = self._patterns.some(columns), self._placed(fixed)
+        sizes = np.bincount(groups.group[nodes], minlength=len(groups.size))
+        low, high = rows.limits()
+        high[: rows.need] = np.concatenate([scope.count - placed, sizes, placed[rows.mixed]])
+        low[rows.need :] = self._now[1:] - [fixed @ each for each, _ in self._sums[1:]]
+        each, running = self._sums[0]
+        program = LinearProgram(low, high)
+        program.add_columns(
+            -np.concatenate([running, each[columns]]),
+            np.concatenate([scope.running[rows.mixed], sizes[some.group]]).astype(float),
+            [*rows.of_running(), *rows.of_patterns(some, len(rows.mixed))],
         )
+        return program
 
     def _shared_out(self, nodes: Ints, patterns: Ints) -> Ints:
         """Return the patterns by node; one that may keep its own does."""
         held, group = self.held.copy(), self._program.groups.group
         left: dict[int, list[int]] = {}
         for pattern in patterns.tolist():
-            left.setdefault(int(self._contents.group[pattern]), []).append(pattern)
+            left.setdefault(int(self._patterns.group[pattern]), []).append(pattern)
         others = []
         for node in nodes.tolist():
             own = left.get(int(group[node]), [])

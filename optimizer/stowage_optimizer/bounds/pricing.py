@@ -49,7 +49,8 @@ def best_patterns(
     value, bonus
         Value of a pod, and what it is worth more at home, by kind; below 2^34.
     mixes
-        Shares of the dimensions to try, shape ``(mixes, dimensions)``.
+        Shares of the dimensions to try, the same of all groups or those of each, shape
+        ``(1, mixes, dimensions)`` or ``(groups, mixes, dimensions)``.
     alike
         Groups for which the same mix is good have the same number here, shape
         ``(groups,)``.
@@ -96,8 +97,8 @@ def _best_patterns(
     table: Ints, scratch: Floats,
 ) -> None:  # fmt: skip
     for group in range(room.shape[0]):
-        known = mix_of[alike[group]]
-        tried = mixes if known < 0 else mixes[known : known + 1]
+        known, own = mix_of[alike[group]], mixes[group % mixes.shape[0]]
+        tried = own if known < 0 else own[known : known + 1]
         n, mix = list_choices(
             demand, room[group], stay[group], come[group], value, bonus, 0, tried,
             needs, table, scratch,
@@ -115,7 +116,7 @@ def _best_patterns(
             heavy = _set_aside(n, needs[SORTED], table, aside, light)
         if heavy > 0:
             limit = _search_beside(
-                heavy, aside, demand, room[group], light, value, bonus, mixes, left,
+                heavy, aside, demand, room[group], light, value, bonus, own, left,
                 record, slack, budget, best[group], chosen, needs, table, scratch,
             )  # fmt: skip
             worth[group] = min(worth[group], limit)

@@ -148,6 +148,8 @@ class Scope:
     room
         What items in scope take of a node at most, shape ``(nodes, dimensions)``:
         ``free``, or on an overcommitted node what those at home take now.
+    all_needed
+        Whether each pod needs a node, and nodes cost something.
     """
 
     problem: Problem
@@ -161,6 +163,7 @@ class Scope:
     room: Ints
     objective: Linear
     requirements: tuple[Linear, ...]
+    all_needed: bool = False
 
     @property
     def home(self) -> Ints:

@@ -101,7 +101,7 @@ class TierProgram:
         if self._content is None:
             self._content = np.zeros_like(content)
         new = np.flatnonzero((content != self._content).any(axis=(1, 2)))
-        first = len(self.master.contents)
+        first = len(self.master.patterns)
         self.master.add(group[new], content[new])
         self._held[new] = first + np.arange(len(new))
         self._content = content
@@ -118,15 +118,15 @@ class TierProgram:
     def used(self) -> Floats:
         """How often the sum's linear program used each pattern when it was solved."""
         before = self._sum.used
-        return np.concatenate([before, np.zeros(len(self.master.contents) - len(before))])
+        return np.concatenate([before, np.zeros(len(self.master.patterns) - len(before))])
 
     def worth(self) -> Floats:
         """Return what each pattern is worth at the best prices of the sum, if any."""
         lagrangian, at = self._sum.lagrangian, self._sum.at
         if at is None:
-            return np.zeros(len(self.master.contents))
+            return np.zeros(len(self.master.patterns))
         pod, stay = lagrangian.values(lagrangian.round(at))
-        return self.master.contents.total(pod, stay) / SCALE
+        return self.master.patterns.total(pod, stay) / SCALE
 
     @property
     def sum(self) -> Linear:

@@ -271,7 +271,7 @@ def test_no_content_of_a_node_is_worth_more_than_its_limit(
 
     best_patterns(
         kinds, np.array([room]), np.array([stay], np.int32), np.array([come], np.int32),
-        np.array(value), np.full(KINDS, bonus), mixes_of(kinds, np.array([room])),
+        np.array(value), np.full(KINDS, bonus), mixes_of(kinds, np.array([room]))[None],
         np.zeros(1, np.int32), np.array([mix]), slack, budget, worth, found,
     )  # fmt: skip
 

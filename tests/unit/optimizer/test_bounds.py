@@ -87,7 +87,7 @@ def test_fractions_of_pods_that_fill_half_a_node_do_not_count(seed: int) -> None
 
     best_patterns(
         demand, ROOM, np.zeros((1, kinds), np.int32), come, value, nothing,
-        mixes_of(demand, ROOM), np.zeros(1, np.int32), np.full(1, -1, np.int64), slack,
+        mixes_of(demand, ROOM)[None], np.zeros(1, np.int32), np.full(1, -1, np.int64), slack,
         20_000, worth, best,
     )  # fmt: skip
 

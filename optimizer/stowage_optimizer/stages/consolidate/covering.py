@@ -7,16 +7,19 @@ solved anew for the pods that are left, with contents that suit these.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import ceil
 
 import numpy as np
 
+from stowage_optimizer.bounds.by_kind import solve_fractions
+from stowage_optimizer.bounds.generation import Generation
 from stowage_optimizer.bounds.highs import LONGEST_S
+from stowage_optimizer.bounds.master import NEGLIGIBLE, Master, Solved
 from stowage_optimizer.bounds.question import SCALE
 from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.problem import Indices, Ints
-from stowage_optimizer.stages.consolidate.contents import NEGLIGIBLE, KnownContents, Solved
 from stowage_optimizer.stages.consolidate.fleet import Contents, Fleet, shared_out
-from stowage_optimizer.stages.consolidate.pricing import Pricing, whole
+from stowage_optimizer.stages.consolidate.pricing import Mixes
 
 MOST_ROUNDS = 400
 """Rounds after which nothing more is expected."""
@@ -24,25 +27,12 @@ MOST_ROUNDS = 400
 FIRST_DIVE = 16
 """Rounds before the first dive. There is another one whenever they have doubled."""
 
-SMOOTHING = 0.3
-"""How far prices go from the best ones so far towards those of the program."""
+SLACK, LEAST_SLACK = SCALE // 20, SCALE // 512
+"""The limit may be off by this part of a typical node, since near ties are not decided:
+at first, and in the end."""
 
-MOST_ALIKE = 10
-"""Contents that are added at once for a group of several nodes."""
-
-STEPS, MORE_STEPS, MOST_STEPS = 20_000, 8, 1_280_000
-"""Steps on a group's best content: at first, how many times as many come where that
-brings no more, and at most."""
-
-LOOSE, TIGHT = 20, 500
-"""The limit may be off by this part of a typical node, since near ties are not decided;
-it is the second one when steps have grown."""
-
-ALL_STEPS = 40_000_000
-"""Most steps on all groups together."""
-
-FEW_STEPS = 5_000
-"""Steps on a group where the content need only be good."""
+MOST_STEPS, ALL_STEPS = 1_280_000, 40_000_000
+"""Most steps on a group's best content, and on those of all groups together."""
 
 SHARES = (0.1, 0.03, 0.01)
 """Of the nodes that are still needed, as many are taken in a step of a dive."""
@@ -67,92 +57,58 @@ class Covering:
     fleet: Fleet
     budget: Budget
     limit: int = 0
-    _known: KnownContents = field(init=False)
-    _pricing: Pricing = field(init=False)
-    _proved: int = field(init=False, default=-1)
-    _prices: Ints | None = field(init=False, default=None)
-    _steps: int = field(init=False, default=STEPS)
+    _search: Generation = field(init=False)
 
     def __post_init__(self) -> None:
-        self._known, self._pricing = (KnownContents(self.fleet), Pricing(self.fleet, self._left_s))
+        scope, groups = self.fleet.scope, self.fleet.groups
+        self._search = Generation(scope, groups, Master(scope, groups), self._left_s, Mixes(groups, self._left_s))
+        self._search.lagrangian.patience = min(MOST_STEPS, ALL_STEPS // len(groups.size))
+        self._search.least_slack = LEAST_SLACK
 
     def prove(self) -> None:
         """Prove what the prices of pods that may be cut up are good for."""
-        value = self._pricing.starting_prices()
-        if value is not None:
-            mixes = self._pricing.mixes(value)
-            worth, _ = self._pricing.best(value, self.fleet.come, mixes, self._slack, STEPS)
-            self._note(value, worth)
+        found = solve_fractions(self.fleet.scope, self.fleet.groups, self._left_s())
+        if found is not None:
+            self._search.evaluate(found.duals, SLACK)
+            self._note()
 
     def assignments(self, most: int) -> Iterator[Indices]:
         """Yield nodes by item, each time cheaper than ``most`` and than before."""
-        home, group = self.fleet.home, self.fleet.group
-        fits = np.all(home @ self.fleet.demand <= self.fleet.room[group], axis=1)
-        self._known.add(group[fits], home[fits])
-        due, more, number = FIRST_DIVE, True, 0
-        while more and most > self.limit and not self.budget.over():
+        home, groups = self.fleet.home, self.fleet.groups
+        demand, room = self.fleet.scope.demand, self.fleet.scope.room
+        fits = np.all(home @ demand <= room, axis=1)
+        self._search.master.add_missing(
+            groups.group[fits].astype(np.int64), np.stack([0 * home[fits], home[fits]], axis=2)
+        )
+        due, number = FIRST_DIVE, 0
+        while not self._search.finished and most > self.limit and not self.budget.over():
             number += 1
-            more = self._round() and number < MOST_ROUNDS
-            if number < due and more:
+            self._search.round(None, self._tight, whole=False)
+            self._note()
+            self._search.finished |= number == MOST_ROUNDS
+            ended = self._search.finished
+            if number < due and not ended:
                 continue
             due *= 2
             # Where no more contents are found, those that there are can be used better.
-            for share in SHARES[:1] if more else SHARES:
+            for share in SHARES if ended else SHARES[:1]:
                 found = self._dive(share, most) if most > self.limit else None
                 better = None if found is None else shared_out(self.fleet, found)
                 if found is not None and better is not None:
                     most = self.fleet.total(found)
                     yield better
 
-    def _round(self) -> bool:
-        """Add contents, and prove a limit; return whether another may find more."""
-        solved = self._solve()
-        if solved is None or self.limit >= self.fleet.always + np.ceil((solved.cost - NEGLIGIBLE) * self.fleet.typical):
-            return False
-        aim = whole(solved.pod)
-        tries = [aim]
-        if self._prices is not None:
-            near = self._prices + SMOOTHING * (aim - self._prices)
-            tries.insert(0, np.rint(near).astype(np.int64))
-        most = min(MOST_STEPS, ALL_STEPS // len(self.fleet.size))
-        while not any(self._add_best(value, solved) for value in tries):
-            if self._steps >= most or self.budget.over():
-                return False
-            self._steps = min(most, MORE_STEPS * self._steps)
-        return True
+    def _tight(self, value: float, bound: int) -> bool:
+        """Return whether ``bound`` proves as much as the program's value lets any prices prove."""
+        return self._proved(bound) >= ceil((-value - NEGLIGIBLE) * self.fleet.typical)
 
-    def _add_best(self, value: Ints, solved: Solved) -> bool:
-        """Add the best contents at prices that the program lacks, if any."""
-        fleet, mixes = self.fleet, self._pricing.mixes(value)
-        worth, content = self._pricing.best(value, fleet.come, mixes, self._slack, self._steps)
-        self._note(value, worth)
-        every, several = np.arange(len(fleet.size)), fleet.size > 1
-        found = self._lacking(solved, every, content)
-        left = fleet.count - content
-        for _ in range(MOST_ALIKE):
-            come = np.minimum(fleet.come, np.maximum(left, 0)) * several[:, None]
-            _, content = self._pricing.best(value, come, mixes, self._slack, FEW_STEPS)
-            found = self._lacking(solved, every, content) or found
-            left = left - content
-        return found
+    def _proved(self, bound: int) -> int:
+        """Return the least cost of nodes beside those always in use, given a limit on its negative in parts."""
+        return -(bound * self.fleet.typical // SCALE)
 
-    def _lacking(self, solved: Solved, group: Ints, content: Indices) -> bool:
-        lacks = self._known.gain(solved, group, content) > NEGLIGIBLE
-        return self._known.add(group[lacks], content[lacks])
-
-    def _note(self, value: Ints, worth: Ints) -> None:
-        proved = self._pricing.proved(value, worth)
-        if proved > self._proved:
-            self._proved, self._prices = proved, value
-            self.limit = max(self.limit, self.fleet.always + proved)
-
-    @property
-    def _slack(self) -> int:
-        part = LOOSE if self._steps == STEPS else TIGHT
-        return SCALE // (part * len(self.fleet.group))
-
-    def _solve(self) -> Solved | None:
-        return self._known.solve(self._left_s())
+    def _note(self) -> None:
+        if self._search.best is not None:
+            self.limit = max(self.limit, self.fleet.always + self._proved(self._search.best.bound))
 
     def _left_s(self) -> float:
         return LONGEST_S if self.budget.counted else self.budget.left_s()
@@ -162,51 +118,51 @@ class Covering:
 
         ``share`` of what is needed is taken at once.
         """
-        left, free = self.fleet.count.copy(), self.fleet.size.copy()
+        left, free = self.fleet.scope.count.copy(), self.fleet.groups.size.copy()
         held: Contents = []
         while left.any() and not self.budget.over():
             solved = self._solve_for(left, free)
             known = self.fleet.total(held)
-            if solved is None or known + solved.cost * self.fleet.typical >= most:
+            if solved is None or known - solved.value * self.fleet.typical >= most:
                 break
             taken = self._taken(solved, left, free, share)
             held += taken
             if not taken:
                 break
-        self._known.ask_all()
+        self._search.master.need(self.fleet.scope.count, self.fleet.groups.size)
         done = not left.any() and self.fleet.total(held) < most
         return held if done else None
 
     def _solve_for(self, left: Ints, free: Ints) -> Solved | None:
         """Solve the program for what is left, with contents that suit it."""
-        self._known.ask(left, free)
-        come = np.minimum(self.fleet.come, left) * (free > 0)[:, None]
+        master, lagrangian = self._search.master, self._search.lagrangian
+        master.need(left, free)
+        come = (np.minimum(self.fleet.groups.come, left) * (free > 0)[:, None]).astype(np.int32)
         every = np.arange(len(free))
-        solved = self._solve()
+        solved = master.solve(self._left_s())
         for _ in range(DIVING_ROUNDS):
             if solved is None:
                 break
-            value = whole(solved.pod)
-            mixes = self._pricing.mixes(value)
-            _, content = self._pricing.best(value, come, mixes, self._slack, FEW_STEPS)
-            if not self._lacking(solved, every, content):
+            content = lagrangian.quick_patterns(lagrangian.round(solved.duals), every, SLACK, come)
+            if not master.add_missing(every, content):
                 break
-            solved = self._solve()
+            solved = master.solve(self._left_s())
         return solved
 
     def _taken(self, solved: Solved, left: Ints, free: Ints, share: float) -> Contents:
         """Take contents, the most used ones first; ``left`` and ``free`` get less."""
-        value = whole(solved.pod)
-        mixes = self._pricing.mixes(value)
+        lagrangian, patterns = self._search.lagrangian, self._search.master.patterns
+        prices = lagrangian.round(solved.duals)
+        filling, value = lagrangian.filling(prices), -prices.pod
         taken: Contents = []
         most = max(1, int(share * solved.used.sum()))
-        for at in np.argsort(-solved.used, kind="stable").tolist():
-            times = int(solved.used[at] + NEGLIGIBLE)
-            if not times and (len(taken) >= most or solved.used[at] < NEGLIGIBLE):
+        often = np.argsort(-solved.used, kind="stable")[: int((solved.used >= NEGLIGIBLE).sum())]
+        for at, content in zip(often.tolist(), patterns.dense(often, len(left)).sum(axis=2), strict=True):
+            times, group = int(solved.used[at] + NEGLIGIBLE), int(patterns.group[at])
+            if not times and len(taken) >= most:
                 break
-            group, content = int(self._known.group[at]), self._known.content[at]
             for _ in range(min(max(1, times), int(free[group]))):
-                one = self._pricing.filled(group, np.minimum(content, left), left, value, mixes[group])
+                one = filling(group, np.minimum(content, left), left)
                 if not one.any() or (taken and one @ value < NEAR * (content @ value)):
                     break
                 taken.append((group, one))

@@ -6,11 +6,14 @@ holds is its content: how many pods of each kind.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stowage_optimizer.bounds.groups import binding
+from stowage_optimizer.bounds.combination import placed
+from stowage_optimizer.bounds.groups import Groups, at_home, groups_without_homes
+from stowage_optimizer.bounds.question import SCALE, Phase
+from stowage_optimizer.bounds.scope import Linear, Scope, arrivals
 from stowage_optimizer.model.problem import Flags, Indices, Ints, Problem
 from stowage_optimizer.search.search_arrays import load_of
 
@@ -22,9 +25,6 @@ PARTS = (128, 32, 8)
 """Where there would be too many groups, nodes are alike whose room differs by less
 than such a part of the largest room."""
 
-STAYS = -1
-"""Kind of an item that stays at home."""
-
 Contents = list[tuple[int, Ints]]
 """Contents of single nodes, each with the group that the node is of."""
 
@@ -35,36 +35,22 @@ class Fleet:
 
     Parameters
     ----------
-    kind
-        Kind by item, or `STAYS`, shape ``(items,)``.
-    count
-        Pods of each kind, shape ``(kinds,)``.
-    demand, room
-        Shapes ``(kinds, dimensions in use)`` and ``(groups, dimensions in use)``.
+    scope
+        The pods that need not stay at home, and the room that they have.
     home
         Pods at home by node and kind, shape ``(nodes, kinds)``.
-    group
-        Group by node, shape ``(nodes,)``.
-    size, cost
-        Nodes of each group, and what using one costs more, shape ``(groups,)``.
-    come
-        How many pods of each kind may be on a node, shape ``(groups, kinds)``.
+    cost
+        What using a node of a group costs more, shape ``(groups,)``.
     exact
         Whether nodes of a group are equal, not only alike.
     always
         Cost of the nodes that are in use whatever happens.
     """
 
-    problem: Problem
-    kind: Ints
-    count: Ints
-    demand: Ints
-    room: Ints
+    scope: Scope
+    groups: Groups
     home: Indices
-    group: Ints
-    size: Ints
     cost: Ints
-    come: Indices
     exact: bool
     always: int
 
@@ -74,8 +60,7 @@ class Fleet:
 
         Programs and prices count in it, such that their numbers are of one size.
         """
-        nodes = int(self.size[self.cost > 0].sum())
-        return int(self.cost @ self.size) // nodes if nodes else 1
+        return _typical(self.cost, self.groups.size)
 
     def total(self, contents: Contents) -> int:
         """Return what the nodes in use cost if these are the ``contents`` of some."""
@@ -100,17 +85,29 @@ def make_fleet(problem: Problem, stays: Flags, in_use: Flags, costs: Ints, *, ou
         Where nodes of a group are only alike, whether it has the most room of any of
         them, such that limits are true, or the least, such that contents fit.
     """
-    nodes, goes = len(problem.room), np.flatnonzero(~stays)
+    goes = np.flatnonzero(~stays)
     asked = np.column_stack([problem.demand, problem.mask])[problem.kind[goes]]
     if not len(asked):
         return None
-    asked, kind_of = np.unique(asked, axis=0, return_inverse=True)
-    demand, kinds = asked[:, :-1], len(asked)
-    home = np.zeros((nodes, kinds), np.int32)
-    np.add.at(home, (problem.home[goes], kind_of), 1)
-    used = in_use.copy()
+    _, first, kind_of, count = np.unique(asked, axis=0, return_index=True, return_inverse=True, return_counts=True)
+    kinds, nothing = problem.kind[goes[first]].astype(np.int64), np.zeros(len(first), np.int64)
+    scope = Scope(
+        problem=problem,
+        items=goes,
+        kind_of=kind_of,
+        kinds=kinds,
+        demand=problem.demand[kinds],
+        count=count,
+        running=nothing,
+        free=problem.room,
+        room=problem.room,
+        objective=Linear(Phase.PLACE, 0, nothing, nothing, nothing, 0),
+        requirements=(),
+        all_needed=True,
+    )
+    home, used = at_home(scope), in_use.copy()
     used[problem.home[stays]] = True
-    room = np.maximum(problem.room - load_of(problem, stays), home @ demand)
+    room = np.maximum(problem.room - load_of(problem, stays), home @ scope.demand)
     more = np.where(used, 0, costs)
     openness = np.unique(problem.allowed, axis=1, return_inverse=True)[1]
     alike = [room // np.maximum(1, room.max(axis=0) // parts) for parts in PARTS]
@@ -119,32 +116,30 @@ def make_fleet(problem: Problem, stays: Flags, in_use: Flags, costs: Ints, *, ou
             np.column_stack([openness, -more, size_of]),
             axis=0, return_index=True, return_inverse=True, return_counts=True,
         )  # fmt: skip
-        if len(first) * kinds <= MANY_CELLS:
+        if len(first) * len(kinds) <= MANY_CELLS:
             break
-    if len(first) * kinds > MOST_CELLS:
+    if len(first) * len(kinds) > MOST_CELLS:
         return None
     limits = room[first]
     (np.maximum if outer else np.minimum).at(limits, group, room)
-    count = np.bincount(kind_of, minlength=kinds)
-    open_to = problem.allowed[asked[:, -1]][:, first].T
-    fits = (demand <= limits[:, None]).all(axis=2)
-    kind = np.full(len(problem.kind), STAYS)
-    kind[goes] = kind_of
-    kept = binding(demand, limits)
+    scope = replace(scope, free=limits[group], room=limits[group])
+    come = np.where(arrivals(scope, first), count, 0).astype(np.int32)
+    cost = more[first]
+    # In parts, rounded down. Products may be larger than a machine's integers.
+    parts = [one * SCALE // _typical(cost, size) for one in cost.tolist()]
     return Fleet(
-        problem=problem,
-        kind=kind,
-        count=count,
-        demand=np.ascontiguousarray(demand[:, kept]),
-        room=np.ascontiguousarray(limits[:, kept]),
+        scope=scope,
+        groups=groups_without_homes(scope, group, limits, come, np.array(parts, np.int64)),
         home=home,
-        group=group,
-        size=size,
-        cost=more[first],
-        come=np.where(open_to & fits, count, 0).astype(np.int32),
+        cost=cost,
         exact=size_of is room,
         always=int(costs[used].sum()),
     )
+
+
+def _typical(cost: Ints, size: Ints) -> int:
+    nodes = int(size[cost > 0].sum())
+    return int(cost @ size) // nodes if nodes else 1
 
 
 def shared_out(fleet: Fleet, contents: Contents) -> Indices | None:
@@ -154,13 +149,12 @@ def shared_out(fleet: Fleet, contents: Contents) -> Indices | None:
     were left out.
     """
     content = np.zeros_like(fleet.home)
-    for group in range(len(fleet.size)):
-        nodes = np.flatnonzero(fleet.group == group)
+    for group in range(len(fleet.cost)):
+        nodes = np.flatnonzero(fleet.groups.group == group)
         mine = [one for at, one in contents if at == group]
         for one, node in _most_alike(fleet.home[nodes], mine):
             content[nodes[node]] = mine[one]
-    where = _places(fleet, content)
-    problem = fleet.problem
+    where, problem = placed(fleet.scope, content), fleet.scope.problem
     load = np.zeros_like(problem.room)
     np.add.at(load, where, problem.demand[problem.kind])
     now = load_of(problem, np.ones(len(where), np.bool_))
@@ -183,20 +177,3 @@ def _most_alike(home: Indices, contents: list[Ints]) -> Iterator[tuple[int, int]
             waiting.remove(one)
             free.remove(node)
             yield one, node
-
-
-def _places(fleet: Fleet, content: Indices) -> Indices:
-    """Return node by item, as many at home as ``content`` lets stay."""
-    nodes = fleet.problem.home.copy()
-    goes = np.flatnonzero(fleet.kind != STAYS)
-    order = goes[np.lexsort((nodes[goes], fleet.kind[goes]))]
-    kind, home = fleet.kind[order], nodes[order]
-    place = np.column_stack([kind, home])
-    _, first, which = np.unique(place, axis=0, return_index=True, return_inverse=True)
-    stay = np.minimum(content, fleet.home)
-    leaves = np.arange(len(order)) - first[which] >= stay[home, kind]
-    # Both in the order of kinds: who leaves, and where there is room for a kind.
-    come = (content - stay).T
-    to = np.nonzero(come)[1]
-    nodes[order[leaves]] = np.repeat(to, come[come > 0])
-    return nodes
