@@ -4,7 +4,7 @@ It knows resources, forbidden pairs and movability, which is what its snapshots 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import product
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
@@ -17,12 +17,12 @@ Value = tuple[tuple[int, int, int], ...]
 """Per tier, highest first: running pods of the tier kept, pods placed, stability."""
 
 
-def best_value(snapshot: pb.Snapshot, policy: pb.Policy) -> Value:
-    """Return the lexicographically best value of any feasible assignment."""
+def best_value(snapshot: pb.Snapshot, policy: pb.Policy, keeps: Callable[[Where], bool] = lambda _where: True) -> Value:
+    """Return the lexicographically best value of any feasible assignment that ``keeps`` says may be."""
     uids = [pod.uid for pod in snapshot.pods]
     choices = [_choices(snapshot, pod) for pod in snapshot.pods]
     every = (dict(zip(uids, nodes, strict=True)) for nodes in product(*choices))
-    return max(value_of(snapshot, where, policy) for where in every if _has_room(snapshot, where))
+    return max(value_of(snapshot, where, policy) for where in every if keeps(where) and _has_room(snapshot, where))
 
 
 def plan_to(snapshot: pb.Snapshot, where: Mapping[str, str]) -> pb.Plan:
