@@ -1,11 +1,9 @@
 package simulation
 
 import (
-	"context"
 	"fmt"
-	"strconv"
-	"sync"
-	"sync/atomic"
+	"maps"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -17,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/informers"
-	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -33,15 +30,10 @@ var (
 	namespaceResource = v1.SchemeGroupVersion.WithResource("namespaces")
 )
 
-// api replaces the API server: an object tracker that numbers its versions, counts its events and binds pods.
+// api replaces the API server: a tracker that binds and evicts pods.
 type api struct {
-	clienttesting.ObjectTracker
+	tracker
 	client *fake.Clientset
-	pods   *eventCounter
-	nodes  *eventCounter
-	// counters are those two, and in virtual time those of all other kinds.
-	counters map[schema.GroupVersionResource]*eventCounter
-	version  atomic.Int64
 	// preempted are the pods that the scheduler has removed.
 	preempted victims
 	// bound is called with each pod that has been bound.
@@ -57,12 +49,11 @@ type api struct {
 
 func newAPI(now func() time.Time, bound func(*v1.Pod)) *api {
 	a := &api{
-		ObjectTracker: clienttesting.NewObjectTracker(scheme.Scheme, scheme.Codecs.UniversalDecoder()),
-		client:        &fake.Clientset{},
-		bound:         bound,
-		now:           now,
+		tracker: tracker{ObjectTracker: clienttesting.NewObjectTracker(scheme.Scheme, scheme.Codecs.UniversalDecoder())},
+		client:  &fake.Clientset{},
+		bound:   bound,
+		now:     now,
 	}
-	a.counters = map[schema.GroupVersionResource]*eventCounter{}
 	a.client.AddReactor("create", "pods", a.bind)
 	a.client.AddReactor("create", "pods", a.evictOrTry)
 	a.client.AddReactor("*", "*", clienttesting.ObjectReaction(a))
@@ -135,24 +126,6 @@ func (a *api) run(pod *v1.Pod) {
 	}
 }
 
-// Create stores a new object and counts its event.
-func (a *api) Create(
-	gvr schema.GroupVersionResource, object runtime.Object, namespace string, options ...metav1.CreateOptions,
-) error {
-	return a.counted(gvr, object, func() error {
-		return a.ObjectTracker.Create(gvr, object, namespace, options...)
-	})
-}
-
-// Update replaces an object and counts its event.
-func (a *api) Update(
-	gvr schema.GroupVersionResource, object runtime.Object, namespace string, options ...metav1.UpdateOptions,
-) error {
-	return a.counted(gvr, object, func() error {
-		return a.ObjectTracker.Update(gvr, object, namespace, options...)
-	})
-}
-
 // put has the object take the place of the one of its name, whose UID it gets, if there is one.
 func (a *api) put(gvr schema.GroupVersionResource, object runtime.Object) error {
 	now, err := meta.Accessor(object)
@@ -172,20 +145,19 @@ func (a *api) put(gvr schema.GroupVersionResource, object runtime.Object) error 
 	return a.Update(gvr, object, now.GetNamespace())
 }
 
-// Patch replaces an object by its patched form and counts its event.
+// Patch replaces an object by its patched form.
 func (a *api) Patch(
 	gvr schema.GroupVersionResource, object runtime.Object, namespace string, options ...metav1.PatchOptions,
 ) error {
-	err := a.counted(gvr, object, func() error {
-		return a.ObjectTracker.Patch(gvr, object, namespace, options...)
-	})
+	err := a.tracker.Patch(gvr, object, namespace, options...)
 	if node, ok := object.(*v1.Node); ok && err == nil && a.marked != nil {
 		a.marked(node)
 	}
 	return err
 }
 
-// Delete removes an object at once and counts its event; the scheduler calls it through its client.
+// Delete is called by the scheduler, through its client: the pod is preempted. What deletes other objects, or pods for
+// another reason, calls the tracker.
 func (a *api) Delete(
 	gvr schema.GroupVersionResource, namespace, name string, options ...metav1.DeleteOptions,
 ) error {
@@ -193,7 +165,7 @@ func (a *api) Delete(
 	if err != nil {
 		return err
 	}
-	if err := a.remove(gvr, namespace, name, options...); err != nil {
+	if err := a.tracker.Delete(gvr, namespace, name, options...); err != nil {
 		return err
 	}
 	if pod, ok := object.(*v1.Pod); ok {
@@ -202,207 +174,29 @@ func (a *api) Delete(
 	return nil
 }
 
-// remove deletes an object that the scheduler did not delete: it is not a preemption.
-func (a *api) remove(
-	gvr schema.GroupVersionResource, namespace, name string, options ...metav1.DeleteOptions,
-) error {
-	err := a.ObjectTracker.Delete(gvr, namespace, name, options...)
-	if err == nil {
-		a.sent(gvr)
+// newInformers returns the scheduler's own informer factory. Its informers of pods and nodes count the events that have
+// been handled, and those of all other kinds if their objects come and go while pods arrive.
+func (a *api) newInformers(ofAllKinds bool) (informers.SharedInformerFactory, error) {
+	kinds := []schema.GroupVersionKind{v1.SchemeGroupVersion.WithKind("Pod"), v1.SchemeGroupVersion.WithKind("Node")}
+	if ofAllKinds {
+		kinds = slices.AppendSeq(kinds, maps.Keys(Kinds))
 	}
-	return err
-}
-
-// counted gives the object its next version before the change and counts the event after it. The scheduler drops an
-// update without a new version as a repetition.
-func (a *api) counted(gvr schema.GroupVersionResource, object runtime.Object, change func() error) error {
-	accessor, err := meta.Accessor(object)
-	if err != nil {
-		return err
-	}
-	accessor.SetResourceVersion(strconv.FormatInt(a.version.Add(1), 10))
-	if err := change(); err != nil {
-		return err
-	}
-	a.sent(gvr)
-	return nil
-}
-
-func (a *api) sent(gvr schema.GroupVersionResource) {
-	if counter := a.counters[gvr]; counter != nil {
-		counter.send()
-	}
-}
-
-// eventCounter compares the events of one kind of object that the API has sent with those that each event handler has
-// handled. Events come in order and none is dropped, so equal counts mean that every handler has seen every event.
-type eventCounter struct {
-	mu      sync.Mutex
-	changed *sync.Cond
-	sent    int
-	handled []int
-}
-
-// newEventCounter counts from the events of so many objects on, of which each handler is told at first.
-func newEventCounter(there int) *eventCounter {
-	c := &eventCounter{sent: there}
-	c.changed = sync.NewCond(&c.mu)
-	return c
-}
-
-// addHandler adds a handler and returns the function that it calls after each event.
-func (c *eventCounter) addHandler() func() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	index := len(c.handled)
-	c.handled = append(c.handled, 0)
-	return func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.handled[index]++
-		c.changed.Broadcast()
-	}
-}
-
-// send counts one event that the API has sent.
-func (c *eventCounter) send() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.sent++
-}
-
-// wait returns when every handler has handled every event sent so far, or when ctx ends.
-func (c *eventCounter) wait(ctx context.Context) error {
-	stop := context.AfterFunc(ctx, func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.changed.Broadcast()
-	})
-	defer stop()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for !c.allHandled() {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		c.changed.Wait()
-	}
-	return nil
-}
-
-func (c *eventCounter) allHandled() bool {
-	for _, handled := range c.handled {
-		if handled < c.sent {
-			return false
-		}
-	}
-	return true
-}
-
-// counter returns a new counter of the events of a kind.
-func (a *api) counter(kind schema.GroupVersionKind) (*eventCounter, error) {
-	resource := resourceOf(kind)
-	there, err := a.List(resource, kind, "")
-	if err != nil {
-		return nil, err
-	}
-	a.counters[resource] = newEventCounter(meta.LenList(there))
-	return a.counters[resource], nil
-}
-
-// newInformers returns the scheduler's own informer factory, with informers of pods and nodes that count the events that
-// have been handled.
-func (a *api) newInformers() (informers.SharedInformerFactory, error) {
-	for counter, kind := range map[**eventCounter]string{&a.pods: "Pod", &a.nodes: "Node"} {
-		var err error
-		if *counter, err = a.counter(v1.SchemeGroupVersion.WithKind(kind)); err != nil {
-			return nil, err
-		}
-	}
-	podInformer := minor.NewInformerFactory(a.client, 0).Core().V1().Pods().Informer()
+	uncounted := minor.NewInformerFactory(a.client, 0)
 	factory := informers.NewSharedInformerFactory(a.client, 0)
-	factory.InformerFor(&v1.Pod{}, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer {
-		return countingInformer{podInformer, a.pods}
-	})
-	factory.InformerFor(&v1.Node{}, func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
-		indexers := cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
-		return countingInformer{coreinformers.NewNodeInformer(client, resync, indexers), a.nodes}
-	})
-	return factory, nil
-}
-
-// countAll has the factory's informers of all other kinds count, too: their objects come and go while pods arrive.
-func (a *api) countAll(factory informers.SharedInformerFactory) error {
-	inner := informers.NewSharedInformerFactory(a.client, 0)
-	for kind := range Kinds {
+	for _, kind := range kinds {
 		example, err := scheme.Scheme.New(kind)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		resource := resourceOf(kind)
-		counted, err := inner.ForResource(resource)
+		informer, err := uncounted.ForResource(resourceOf(kind))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		counter, err := a.counter(kind)
+		counting, err := a.count(kind, informer.Informer())
 		if err != nil {
-			return err
+			return nil, err
 		}
-		informer := countingInformer{counted.Informer(), counter}
-		// Also of what nobody handles, the informer must know what was written.
-		if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{}); err != nil {
-			return err
-		}
-		factory.InformerFor(example, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer { return informer })
+		factory.InformerFor(example, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer { return counting })
 	}
-	return nil
-}
-
-// countingInformer counts the events that its handlers have handled.
-type countingInformer struct {
-	cache.SharedIndexInformer
-	counter *eventCounter
-}
-
-func (i countingInformer) AddEventHandler(
-	handler cache.ResourceEventHandler,
-) (cache.ResourceEventHandlerRegistration, error) {
-	return i.SharedIndexInformer.AddEventHandler(i.counted(handler))
-}
-
-func (i countingInformer) AddEventHandlerWithResyncPeriod(
-	handler cache.ResourceEventHandler, resync time.Duration,
-) (cache.ResourceEventHandlerRegistration, error) {
-	return i.SharedIndexInformer.AddEventHandlerWithResyncPeriod(i.counted(handler), resync)
-}
-
-func (i countingInformer) AddEventHandlerWithOptions(
-	handler cache.ResourceEventHandler, options cache.HandlerOptions,
-) (cache.ResourceEventHandlerRegistration, error) {
-	return i.SharedIndexInformer.AddEventHandlerWithOptions(i.counted(handler), options)
-}
-
-func (i countingInformer) counted(handler cache.ResourceEventHandler) cache.ResourceEventHandler {
-	return countedHandler{handler, i.counter.addHandler()}
-}
-
-// countedHandler calls done after each event.
-type countedHandler struct {
-	handler cache.ResourceEventHandler
-	done    func()
-}
-
-func (h countedHandler) OnAdd(object any, initial bool) {
-	h.handler.OnAdd(object, initial)
-	h.done()
-}
-
-func (h countedHandler) OnUpdate(before, after any) {
-	h.handler.OnUpdate(before, after)
-	h.done()
-}
-
-func (h countedHandler) OnDelete(object any) {
-	h.handler.OnDelete(object)
-	h.done()
+	return factory, nil
 }

@@ -105,7 +105,7 @@ func (v *virtualTime) countBudgets() error {
 			counted := one.budget.DeepCopy()
 			counted.Status = status
 			one.budget = counted
-			if err := v.replace(budgetResource, counted.DeepCopy()); err != nil {
+			if err := v.put(budgetResource, counted.DeepCopy()); err != nil {
 				return err
 			}
 		}

@@ -6,6 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
 )
 
@@ -55,9 +57,6 @@ func (r *run) change(changes []Change, after int) error {
 		if err := r.apply(&changes[i]); err != nil {
 			return fmt.Errorf("changes[%d]: %w", i, err)
 		}
-		if err := r.api.nodes.wait(r.ctx); err != nil {
-			return err
-		}
 		if err := r.settle(); err != nil {
 			return err
 		}
@@ -70,25 +69,37 @@ func (r *run) apply(change *Change) error {
 	case change.Node != nil:
 		return r.putNode(change.Node.DeepCopy())
 	case change.NodeGone != "":
-		return r.api.remove(nodeResource, "", change.NodeGone)
+		return r.api.tracker.Delete(nodeResource, "", change.NodeGone)
 	default:
 		namespace, name := splitKey(change.PodGone)
-		err := r.api.remove(podResource, namespace, name)
-		if apierrors.IsNotFound(err) {
-			return nil // preempted meanwhile
-		}
-		return err
+		return r.remove(podResource, namespace, name) // it may have been preempted meanwhile
 	}
 }
 
 // putNode has the node take the place of the node of its name, or join the others.
 func (r *run) putNode(node *v1.Node) error {
 	corev1.SetObjectDefaults_Node(node)
-	if err := r.api.put(nodeResource, node); err != nil {
+	return r.put(nodeResource, node)
+}
+
+// put has the object take the place of the one of its name, or join the others, and returns when that is known.
+func (r *run) put(resource schema.GroupVersionResource, object runtime.Object) error {
+	if err := r.api.put(resource, object); err != nil {
 		return err
 	}
-	return r.api.nodes.wait(r.ctx)
+	return r.wait()
 }
+
+// remove removes an object, which may be gone already, and returns when that is known.
+func (r *run) remove(resource schema.GroupVersionResource, namespace, name string) error {
+	if err := r.api.tracker.Delete(resource, namespace, name); err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	return r.wait()
+}
+
+// wait returns when every handler has handled every event so far.
+func (r *run) wait() error { return r.events.wait(r.ctx) }
 
 // victims are the pods that preemption has removed, in that order, until they are taken.
 type victims struct {

@@ -48,10 +48,10 @@ func reasonOf(status *fwk.Status) string {
 // carryOut does at once what the plan says: moved pods are on their new nodes, and evicted ones are gone.
 func (r *run) carryOut(checked *plan.Plan) error {
 	for _, pod := range checked.Disrupted() {
-		if err := r.api.remove(podResource, pod.Object.Namespace, pod.Object.Name); err != nil {
+		if err := r.api.tracker.Delete(podResource, pod.Object.Namespace, pod.Object.Name); err != nil {
 			return fmt.Errorf("pod %s: %w", key(pod.Object), err)
 		}
-		if err := r.api.pods.wait(r.ctx); err != nil {
+		if err := r.wait(); err != nil {
 			return err
 		}
 	}
@@ -68,7 +68,7 @@ func (r *run) carryOut(checked *plan.Plan) error {
 		if err := r.api.Update(podResource, placed, placed.Namespace); err != nil {
 			return fmt.Errorf("pod %s: %w", key(placed), err)
 		}
-		if err := r.api.pods.wait(r.ctx); err != nil {
+		if err := r.wait(); err != nil {
 			return err
 		}
 	}

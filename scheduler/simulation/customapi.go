@@ -1,9 +1,8 @@
 package simulation
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/packingpolicy"
@@ -24,140 +22,72 @@ import (
 // customAPI keeps the objects of the custom resources as the API server does: a status and a spec are written by
 // different requests, and a status that was read before another write is a conflict.
 type customAPI struct {
+	tracker
 	client *dynamicfake.FakeDynamicClient
-	// counters are by resource, for as long as a process lasts.
-	counters map[schema.GroupVersionResource]*eventCounter
-	now      func() time.Time
-	version  int64
+	now    func() time.Time
 }
 
 func newCustomAPI(now func() time.Time) *customAPI {
-	a := &customAPI{
-		client: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
-			packingplan.Resource: packingplan.Kind + "List", packingpolicy.Resource: packingpolicy.Kind + "List"}),
-		counters: map[schema.GroupVersionResource]*eventCounter{},
-		now:      now,
-	}
-	a.client.PrependReactor("*", "*", a.react)
+	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
+		packingplan.Resource: packingplan.Kind + "List", packingpolicy.Resource: packingpolicy.Kind + "List"})
+	a := &customAPI{tracker: tracker{ObjectTracker: client.Tracker()}, client: client, now: now}
+	client.PrependReactor("*", "*", clienttesting.ObjectReaction(a))
 	return a
 }
 
-// counting has a new informer count the events that its handlers have handled, from those of what is there on.
-func (a *customAPI) counting(informer cache.SharedIndexInformer, of schema.GroupVersionResource, kind string) (cache.SharedIndexInformer, error) {
-	there, err := a.client.Tracker().List(of, of.GroupVersion().WithKind(kind), "")
+// Create stores a new object.
+func (a *customAPI) Create(
+	of schema.GroupVersionResource, object runtime.Object, namespace string, options ...metav1.CreateOptions,
+) error {
+	made, err := meta.Accessor(object)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	a.counters[of] = newEventCounter(meta.LenList(there))
-	counted := countingInformer{informer, a.counters[of]}
-	_, err = counted.AddEventHandler(cache.ResourceEventHandlerFuncs{})
-	return counted, err
+	made.SetUID(types.UID(fmt.Sprintf("%s-%d", made.GetName(), a.version.Load()+1)))
+	made.SetCreationTimestamp(metav1.NewTime(a.now()))
+	made.SetGeneration(1)
+	return a.tracker.Create(of, object, namespace, options...)
 }
 
-// react answers requests that change something.
-func (a *customAPI) react(action clienttesting.Action) (bool, runtime.Object, error) {
-	resource := action.GetResource()
-	switch request := action.(type) {
-	case clienttesting.PatchActionImpl:
-		object, err := a.mergeSpec(resource, request)
-		return true, object, err
-	case clienttesting.UpdateActionImpl:
-		written, ok := request.Object.(*unstructured.Unstructured)
-		if !ok {
-			return false, nil, nil
-		}
-		object, err := a.writeStatus(resource, written)
-		return true, object, err
-	case clienttesting.CreateActionImpl:
-		object, ok := request.Object.(*unstructured.Unstructured)
-		if !ok {
-			return false, nil, nil
-		}
-		object = object.DeepCopy()
-		object.SetUID(types.UID(fmt.Sprintf("%s-%d", object.GetName(), a.version+1)))
-		object.SetCreationTimestamp(metav1.NewTime(a.now()))
-		object.SetGeneration(1)
-		return true, object, a.change(resource, object, func() error { return a.client.Tracker().Create(resource, object.DeepCopy(), "") })
-	case clienttesting.DeleteActionImpl:
-		err := a.client.Tracker().Delete(resource, "", request.Name)
-		if err == nil {
-			a.counters[resource].send()
-		}
-		return true, nil, err
-	}
-	return false, nil, nil
-}
-
-// change gives the object its next version and counts the event.
-func (a *customAPI) change(resource schema.GroupVersionResource, object *unstructured.Unstructured, store func() error) error {
-	a.version++
-	object.SetResourceVersion(strconv.FormatInt(a.version, 10))
-	err := store()
-	if err == nil {
-		a.counters[resource].send()
-	}
-	return err
-}
-
-// get returns a copy of a stored object.
-func (a *customAPI) get(resource schema.GroupVersionResource, name string) (*unstructured.Unstructured, error) {
-	found, err := a.client.Tracker().Get(resource, "", name)
+// Update writes a status: nobody updates a spec.
+func (a *customAPI) Update(
+	of schema.GroupVersionResource, object runtime.Object, namespace string, options ...metav1.UpdateOptions,
+) error {
+	written := object.(*unstructured.Unstructured)
+	found, err := a.Get(of, namespace, written.GetName())
 	if err != nil {
-		return nil, err
+		return err
 	}
-	object, ok := found.DeepCopyObject().(*unstructured.Unstructured)
-	if !ok {
-		return nil, fmt.Errorf("%s %s is kept as a %T", resource.Resource, name, found)
+	stored := found.(*unstructured.Unstructured)
+	if written.GetResourceVersion() != stored.GetResourceVersion() {
+		return apierrors.NewConflict(of.GroupResource(), written.GetName(), errors.New("it has been changed meanwhile"))
 	}
-	return object, nil
+	stored.Object["status"] = written.Object["status"]
+	return a.tracker.Update(of, stored, namespace, options...)
 }
 
-func (a *customAPI) update(resource schema.GroupVersionResource, object *unstructured.Unstructured) error {
-	return a.change(resource, object, func() error { return a.client.Tracker().Update(resource, object.DeepCopy(), "") })
-}
-
-func (a *customAPI) writeStatus(resource schema.GroupVersionResource, written *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	object, err := a.get(resource, written.GetName())
+// Patch replaces a spec: nobody patches a status.
+func (a *customAPI) Patch(
+	of schema.GroupVersionResource, object runtime.Object, namespace string, options ...metav1.PatchOptions,
+) error {
+	patched, err := meta.Accessor(object)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if written.GetResourceVersion() != object.GetResourceVersion() {
-		return nil, apierrors.NewConflict(resource.GroupResource(), written.GetName(), fmt.Errorf("it has been changed meanwhile"))
-	}
-	object.Object["status"] = runtime.DeepCopyJSONValue(written.Object["status"])
-	return object, a.update(resource, object)
-}
-
-// mergeSpec is the only patch that is asked for: it sets fields of the spec.
-func (a *customAPI) mergeSpec(resource schema.GroupVersionResource, patch clienttesting.PatchActionImpl) (*unstructured.Unstructured, error) {
-	var fields struct{ Spec map[string]any }
-	if err := json.Unmarshal(patch.Patch, &fields); err != nil {
-		return nil, err
-	}
-	object, err := a.get(resource, patch.Name)
-	if err != nil {
-		return nil, err
-	}
-	for name, value := range fields.Spec {
-		if err := unstructured.SetNestedField(object.Object, value, "spec", name); err != nil {
-			return nil, err
-		}
-	}
-	object.SetGeneration(object.GetGeneration() + 1)
-	return object, a.update(resource, object)
+	patched.SetGeneration(patched.GetGeneration() + 1)
+	return a.tracker.Patch(of, object, namespace, options...)
 }
 
 // apply creates the object or replaces its spec, as kubectl apply does.
-func (a *customAPI) apply(resource schema.GroupVersionResource, object *unstructured.Unstructured) error {
-	before, err := a.get(resource, object.GetName())
+func (a *customAPI) apply(of schema.GroupVersionResource, object *unstructured.Unstructured) error {
+	found, err := a.Get(of, "", object.GetName())
 	if apierrors.IsNotFound(err) {
-		_, _, err = a.react(clienttesting.NewRootCreateAction(resource, object))
-		return err
+		return a.Create(of, object, "")
 	}
 	if err != nil {
 		return err
 	}
-	before.Object["spec"] = object.Object["spec"]
-	before.SetGeneration(before.GetGeneration() + 1)
-	return a.update(resource, before)
+	stored := found.(*unstructured.Unstructured)
+	stored.Object["spec"] = object.Object["spec"]
+	return a.Patch(of, stored, "")
 }

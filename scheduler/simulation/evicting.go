@@ -83,7 +83,7 @@ func (v *virtualTime) evict(found *Eviction, life *Life) error {
 		v.evictions.Refused++
 		return err
 	}
-	again, err := v.exchange(found.Pod, howEvicted)
+	again, err := v.takeAway(life, howEvicted, true)
 	if err != nil {
 		return err
 	}

@@ -9,15 +9,13 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // arriveOne has a pod come. If another of its name is still there, because it got its node later than it did when it was
 // recorded, that one goes first.
 func (v *virtualTime) arriveOne(arrival *ArrivingPod) error {
 	if former := v.lives.last[arrival.Name]; former != nil {
-		if err := v.takeAway(former, former.arrival.How); err != nil {
+		if _, err := v.takeAway(former, former.arrival.How, false); err != nil {
 			return err
 		}
 	}
@@ -56,26 +54,37 @@ func (v *virtualTime) ensureNamespace(name string) error {
 		return nil
 	}
 	v.namespaces[name] = true
-	return v.put(&Object{namespaceOf(name)}, namespaceResource)
+	return v.put(namespaceResource, namespaceOf(name))
 }
 
-// takeAway has a pod end; the scheduler may have lost it before.
-func (v *virtualTime) takeAway(life *Life, how string) error {
+// takeAway has a pod end; the scheduler may have lost it before. With again, its owner makes the next one, which is
+// returned: nil if it has none.
+func (v *virtualTime) takeAway(life *Life, how string, again bool) (*v1.Pod, error) {
 	namespace, name := splitKey(life.Pod)
-	if err := v.api.remove(podResource, namespace, name); err != nil && !apierrors.IsNotFound(err) {
-		return err
+	object, err := v.api.Get(podResource, namespace, name)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, err
 	}
-	v.lives.end(life, how)
-	return v.api.pods.wait(v.ctx)
+	if err := v.remove(podResource, namespace, name); err != nil {
+		return nil, err
+	}
+	gone, there := object.(*v1.Pod)
+	if !again || !there {
+		v.lives.end(life, how)
+		return nil, nil
+	}
+	next := v.lives.replace(gone, how)
+	if next == nil {
+		return nil, nil
+	}
+	next.CreationTimestamp = metav1.NewTime(v.clock.Now())
+	return next, v.storePod(next)
 }
 
 // loseNode removes a node and its pods, in the order of their names; their controllers make new ones, unless each is for
 // one node.
 func (v *virtualTime) loseNode(node string) error {
-	if err := v.api.remove(nodeResource, "", node); err != nil && !apierrors.IsNotFound(err) {
-		return err
-	}
-	if err := v.api.nodes.wait(v.ctx); err != nil {
+	if err := v.remove(nodeResource, "", node); err != nil {
 		return err
 	}
 	for _, pod := range slices.Sorted(maps.Keys(v.lives.there)) {
@@ -83,53 +92,19 @@ func (v *virtualTime) loseNode(node string) error {
 		if life.Node != node {
 			continue
 		}
-		if life.sort.owner.Kind == daemonSet {
-			if err := v.takeAway(life, howNodeGone); err != nil {
-				return err
-			}
-			continue
-		}
-		if _, err := v.exchange(pod, howNodeGone); err != nil {
+		if _, err := v.takeAway(life, howNodeGone, life.sort.owner.Kind != daemonSet); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// exchange removes a pod, and has its owner make the next one: nil if it has none.
-func (v *virtualTime) exchange(pod, how string) (*v1.Pod, error) {
-	namespace, name := splitKey(pod)
-	object, err := v.api.Get(podResource, namespace, name)
-	if err != nil {
-		return nil, err
-	}
-	if err := v.api.remove(podResource, namespace, name); err != nil {
-		return nil, err
-	}
-	if err := v.api.pods.wait(v.ctx); err != nil {
-		return nil, err
-	}
-	again := v.lives.replace(object.(*v1.Pod), how)
-	if again == nil {
-		return nil, nil
-	}
-	again.CreationTimestamp = metav1.NewTime(v.clock.Now())
-	return again, v.storePod(again)
-}
-
-// put stores an object in place of the one of its name, if there is one.
-func (v *virtualTime) put(object *Object, resource schema.GroupVersionResource) error {
+// putObject stores an object in place of the one of its name, if there is one.
+func (v *virtualTime) putObject(object *Object) error {
 	if budget, is := object.Object.(*policyv1.PodDisruptionBudget); is {
 		v.watchBudget(budget.DeepCopy())
 	}
-	return v.replace(resource, object.Object)
-}
-
-func (v *virtualTime) replace(resource schema.GroupVersionResource, object runtime.Object) error {
-	if err := v.api.put(resource, object); err != nil {
-		return err
-	}
-	return v.api.counters[resource].wait(v.ctx)
+	return v.put(resourceOf(object.GetObjectKind().GroupVersionKind()), object.Object)
 }
 
 func (v *virtualTime) removeObject(name *ObjectName) error {
@@ -140,8 +115,5 @@ func (v *virtualTime) removeObject(name *ObjectName) error {
 	if resource == budgetResource {
 		delete(v.guards[name.Namespace], name.Name)
 	}
-	if err := v.api.remove(resource, name.Namespace, name.Name); err != nil && !apierrors.IsNotFound(err) {
-		return err
-	}
-	return v.api.counters[resource].wait(v.ctx)
+	return v.remove(resource, name.Namespace, name.Name)
 }

@@ -38,7 +38,8 @@ func (v *virtualTime) start(life *Life) {
 	if lives := life.arrival.Lives; lives != nil {
 		v.later.add(&timer{at: v.lives.now + *lives, of: life, rank: endsFirst, do: func() error {
 			v.events++
-			return v.takeAway(life, life.arrival.How)
+			_, err := v.takeAway(life, life.arrival.How, false)
+			return err
 		}})
 	}
 	if v.api.runs || life.arrival.Node != "" && life.again == 0 {

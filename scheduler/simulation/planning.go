@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -65,10 +64,12 @@ func newPlanning(r *run) *planning {
 func (p *planning) begin() (err error) {
 	p.processes++
 	p.parts, p.optimizers = nil, nil
-	if p.plans, err = p.api.counting(packingplan.NewInformer(p.api.client), packingplan.Resource, packingplan.Kind); err != nil {
+	p.api.events = p.run.events
+	plan, policy := packingplan.Resource.GroupVersion().WithKind(packingplan.Kind), packingpolicy.Resource.GroupVersion().WithKind(packingpolicy.Kind)
+	if p.plans, err = p.api.count(plan, packingplan.NewInformer(p.api.client)); err != nil {
 		return err
 	}
-	p.policies, err = p.api.counting(packingpolicy.NewInformer(p.api.client), packingpolicy.Resource, packingpolicy.Kind)
+	p.policies, err = p.api.count(policy, packingpolicy.NewInformer(p.api.client))
 	return err
 }
 
@@ -157,7 +158,7 @@ func (p *planning) watch() error {
 			return context.Cause(p.run.ctx)
 		}
 	}
-	return p.wait()
+	return nil
 }
 
 // ready fails unless the optimiser is there. Without it, time would pass as in a cluster whose optimiser is away.
@@ -168,12 +169,6 @@ func (p *planning) ready() error {
 		}
 	}
 	return nil
-}
-
-// wait returns when everybody has seen what was written.
-func (p *planning) wait() error {
-	return errors.Join(p.api.counters[packingplan.Resource].wait(p.run.ctx),
-		p.api.counters[packingpolicy.Resource].wait(p.run.ctx))
 }
 
 // untilNextWindow is how long the controller has nothing to do, unless an object changes.
@@ -223,7 +218,7 @@ func (p *planning) step() error {
 		}
 		one.takeWake()
 		one.due = p.run.clock.Now().Add(one.step(p.run.ctx))
-		if err := p.wait(); err != nil {
+		if err := p.run.wait(); err != nil {
 			return err
 		}
 	}

@@ -56,7 +56,7 @@ func (v *virtualTime) applyPolicy(raw json.RawMessage) error {
 	if err := v.planning.api.apply(packingpolicy.Resource, object); err != nil {
 		return err
 	}
-	return v.planning.wait()
+	return v.wait()
 }
 
 // tellPolicies writes a line for each plan and window that has ended since the last time; at the end, also for those that

@@ -38,6 +38,7 @@ const (
 type run struct {
 	ctx       context.Context
 	cancel    context.CancelFunc
+	events    *eventCounter
 	api       *api
 	informers informers.SharedInformerFactory
 	scheduler *scheduler.Scheduler
@@ -144,9 +145,11 @@ func (r *run) watch() error {
 		return fmt.Errorf("starting the scheduler's informers: %w", err)
 	}
 	if r.planning != nil {
-		return r.planning.watch()
+		if err := r.planning.watch(); err != nil {
+			return err
+		}
 	}
-	return nil
+	return r.wait()
 }
 
 // populate creates the nodes, then the placed pods, and then lets the others arrive.
@@ -211,7 +214,7 @@ func (r *run) dismiss(pod *v1.Pod) error {
 	if err != nil || object.(*v1.Pod).Spec.NodeName != "" {
 		return err
 	}
-	return r.api.remove(podResource, pod.Namespace, pod.Name)
+	return r.api.tracker.Delete(podResource, pod.Namespace, pod.Name)
 }
 
 func (r *run) addNodes(instance Instance) error {
@@ -248,7 +251,7 @@ func (r *run) storePod(pod *v1.Pod) error {
 	if err := r.api.Create(podResource, pod, pod.Namespace); err != nil {
 		return err
 	}
-	if err := r.api.pods.wait(r.ctx); err != nil {
+	if err := r.wait(); err != nil {
 		return err
 	}
 	r.leaveToItsGroup(pod)
@@ -259,7 +262,7 @@ func (r *run) storePod(pod *v1.Pod) error {
 func (r *run) settle() error {
 	attempts, retried := 0, false
 	for {
-		if err := r.api.pods.wait(r.ctx); err != nil {
+		if err := r.wait(); err != nil {
 			return err
 		}
 		waiting := len(r.queued())
@@ -290,7 +293,7 @@ func (r *run) settle() error {
 				}
 				break
 			}
-			if err := r.api.pods.wait(r.ctx); err != nil {
+			if err := r.wait(); err != nil {
 				return err
 			}
 		}
@@ -424,7 +427,7 @@ func (r *run) leaveOut(pod *v1.Pod, err error) error {
 		return err
 	}
 	r.reading.leaveOut("Pod", key(pod), err.Error())
-	return r.api.remove(podResource, pod.Namespace, pod.Name)
+	return r.api.tracker.Delete(podResource, pod.Namespace, pod.Name)
 }
 
 // result reads the pods' nodes from the API.

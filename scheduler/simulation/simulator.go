@@ -149,12 +149,11 @@ func (s *Simulator) start(parent context.Context, instance Instance, lives *live
 func (s *Simulator) begin(parent context.Context, r *run, inVirtualTime bool) error {
 	// Without a logger of its own, the context has each plugin ask for every node whether anything is logged.
 	r.ctx, r.cancel = context.WithCancel(klog.NewContext(parent, logr.Discard()))
-	informers, err := r.api.newInformers()
+	r.events = newEventCounter()
+	r.api.events = r.events
+	informers, err := r.api.newInformers(inVirtualTime)
 	if err == nil { // else those of the process before stay, for whoever stops the run
 		r.informers = informers
-	}
-	if err == nil && inVirtualTime {
-		err = r.api.countAll(r.informers)
 	}
 	if err == nil && r.planning != nil {
 		err = r.planning.begin()
@@ -180,11 +179,6 @@ func (s *Simulator) restart(parent context.Context, r *run) error {
 	}
 	if err := r.watch(); err != nil {
 		return err
-	}
-	for _, counter := range r.api.counters {
-		if err := counter.wait(r.ctx); err != nil {
-			return err
-		}
 	}
 	for _, pod := range r.queued() {
 		r.leaveToItsGroup(pod)

@@ -196,9 +196,6 @@ func (v *virtualTime) step(change func() error) error {
 	if err := change(); err != nil {
 		return err
 	}
-	if err := v.api.nodes.wait(v.ctx); err != nil {
-		return err
-	}
 	if err := v.countBudgets(); err != nil {
 		return err
 	}
@@ -219,7 +216,7 @@ func (v *virtualTime) apply(event *Event) error {
 		v.timeline.keep(event.Template)
 	case event.Namespace != nil:
 		v.namespaces[event.Namespace.Name] = true
-		return v.put(&Object{event.Namespace}, namespaceResource)
+		return v.put(namespaceResource, event.Namespace)
 	case event.Node != nil:
 		if node := v.timeline.node(event.Node); node != nil {
 			return v.putNode(node)
@@ -228,7 +225,7 @@ func (v *virtualTime) apply(event *Event) error {
 		return v.loseNode(event.NodeGone)
 	case event.Object != nil:
 		if object := v.timeline.object(event.Object); object != nil {
-			return v.put(object, resourceOf(object.GetObjectKind().GroupVersionKind()))
+			return v.putObject(object)
 		}
 	case event.ObjectGone != nil:
 		return v.removeObject(event.ObjectGone)
@@ -236,7 +233,8 @@ func (v *virtualTime) apply(event *Event) error {
 		return v.arriveOne(event.Pod)
 	case event.PodGone != "":
 		if life := v.lives.last[event.PodGone]; life != nil {
-			return v.takeAway(life, life.arrival.How)
+			_, err := v.takeAway(life, life.arrival.How, false)
+			return err
 		}
 	case event.Restart:
 		return v.restart()
