@@ -45,3 +45,42 @@ func TestRemainderFindsTheReplacementsThatRun(t *testing.T) {
 		t.Errorf("waits for %v", left.starting)
 	}
 }
+
+// The rest of a unit that a former process was moving would be of no use without the pod that has no replacement.
+func TestUnitIsAdoptedWholeOrNotAtAll(t *testing.T) {
+	for text, row := range map[string]struct {
+		comes     []string
+		steps     int
+		adopted   int
+		unitsLeft string
+	}{
+		"a replacement is missing": {[]string{"a"}, 1, 0, ""},
+		"both have come":           {[]string{"a", "b"}, 4, 2, "gang"},
+	} {
+		now := &snapshot.Snapshot{Pods: map[types.UID]*snapshot.Pod{}}
+		add := func(uid types.UID, owner types.UID, node string) {
+			object := testobjects.Pod(string(uid), "", "1G").Obj()
+			object.UID = uid
+			now.Pods[uid] = &snapshot.Pod{Object: object, Class: "c", Owner: owner, Node: node}
+		}
+		add("alone", "rs-alone", "n9")
+		add("stays", "gang", "n3")
+		for _, name := range row.comes {
+			add(types.UID(name), types.UID("gang-"+name), "")
+		}
+		status := &packingplan.Status{Steps: []*packingplan.Step{
+			{PodUID: "gone-a", OwnerUID: "gang-a", Class: "c", From: "n1", To: "n4", State: "Evicted", Unit: "gang"},
+			{PodUID: "gone-b", OwnerUID: "gang-b", Class: "c", From: "n2", To: "n5", State: "Evicted", Unit: "gang"},
+			{PodUID: "stays", OwnerUID: "gang", Class: "c", From: "n3", To: "n6", State: "Waiting", Unit: "gang"},
+			{PodUID: "alone", OwnerUID: "rs-alone", Class: "c", From: "n9", To: "n7", State: "Waiting"}}}
+
+		left := RemainderOf(status, now)
+
+		if len(left.Steps) != row.steps || len(left.adopted) != row.adopted || left.Steps[0].Unit != row.unitsLeft {
+			t.Errorf("%s: %d steps are left, %d adopted, the first of unit %q", text, len(left.Steps), len(left.adopted), left.Steps[0].Unit)
+		}
+		if states := status.Steps[0].State + status.Steps[2].State; states != "GoneWaiting" {
+			t.Errorf("%s: states %s", text, states)
+		}
+	}
+}

@@ -189,8 +189,16 @@ func (s *Session) leaveNodes(kept []emptied) {
 // rehearseDrain is the plan that a rehearsal of the other scheduler's part leads to. Nodes that it could not empty are
 // given up before anything is done. What would only make room elsewhere is left out: nothing would be placed there.
 func (s *Session) rehearseDrain(ctx context.Context, nodes []emptied) error {
+	giveUp := func(name, why string) {
+		node := s.Record.Status.Consolidation.Of(name)
+		node.State, node.Message = packingplan.NodeGivenUp, packingplan.Shortened("the rehearsal could not empty it: "+why)
+	}
 	var order []rehearsal.Emptied
 	for _, one := range nodes {
+		if at := slices.IndexFunc(one.moves, func(move plan.Step) bool { return move.Unit != "" }); at >= 0 {
+			giveUp(one.name, "another scheduler would place the pods of unit "+one.moves[at].Unit+" one by one")
+			continue
+		}
 		order = append(order, rehearsal.Emptied{Node: one.name, Pods: s.largestFirst(one.moves)})
 	}
 	drained, err := (*s.Rehearser.Load()).Empty(ctx, order, s.idleNodes(), s.Record.Taint())
@@ -200,8 +208,7 @@ func (s *Session) rehearseDrain(ctx context.Context, nodes []emptied) error {
 	s.Steps = nil
 	for _, one := range order {
 		if stuck := drained.Stuck[one.Node]; stuck != "" {
-			node := s.Record.Status.Consolidation.Of(one.Node)
-			node.State, node.Message = packingplan.NodeGivenUp, packingplan.Shortened("the rehearsal could not empty it: "+stuck)
+			giveUp(one.Node, stuck)
 			continue
 		}
 		for _, pod := range one.Pods {
