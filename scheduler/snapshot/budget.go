@@ -10,6 +10,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
 
 	"github.com/stowage/stowage/scheduler/contract"
 )
@@ -83,11 +84,9 @@ func allowedBy(object *policyv1.PodDisruptionBudget) int32 {
 // eviction leaves as many pods healthy as before, and disruptions that are counted leave enough: so it holds for the whole
 // of a plan that keeps to the budget.
 func exemptsUnready(object *policyv1.PodDisruptionBudget) bool {
-	if policy := object.Spec.UnhealthyPodEvictionPolicy; policy != nil && *policy == policyv1.AlwaysAllow {
-		return true
-	}
 	status := &object.Status
-	return status.DesiredHealthy > 0 && status.CurrentHealthy >= status.DesiredHealthy
+	return ptr.Deref(object.Spec.UnhealthyPodEvictionPolicy, "") == policyv1.AlwaysAllow ||
+		status.DesiredHealthy > 0 && status.CurrentHealthy >= status.DesiredHealthy
 }
 
 // LetsMoreGo says whether the Eviction API lets pods go by the second version of a budget that it would have refused by the

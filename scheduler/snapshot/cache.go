@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
@@ -76,21 +77,9 @@ func (c *Cache) begin(book *resources.Book) {
 }
 
 func (c *Cache) end() {
-	for uid, pod := range c.pods {
-		if pod.round != c.round {
-			delete(c.pods, uid)
-		}
-	}
-	for name, node := range c.nodes {
-		if node.round != c.round {
-			delete(c.nodes, name)
-		}
-	}
-	for uid, one := range c.owners {
-		if one.round != c.round {
-			delete(c.owners, uid)
-		}
-	}
+	maps.DeleteFunc(c.pods, func(_ types.UID, one *known) bool { return one.round != c.round })
+	maps.DeleteFunc(c.nodes, func(_ string, one *knownNode) bool { return one.round != c.round })
+	maps.DeleteFunc(c.owners, func(_ types.UID, one *knownOwner) bool { return one.round != c.round })
 	c.mu.Unlock()
 }
 

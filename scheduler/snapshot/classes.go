@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	schedulerutil "k8s.io/kubernetes/pkg/scheduler/util"
+	"k8s.io/utils/ptr"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/resources"
@@ -58,11 +59,7 @@ func (c *classes) messages() []*contract.PodClass {
 		return cmp.Compare(a.message.Id, b.message.Id)
 	})
 	fit(all, largestClasses)
-	messages := make([]*contract.PodClass, 0, len(all))
-	for _, one := range all {
-		messages = append(messages, one.message)
-	}
-	return messages
+	return converted(all, func(one *class) *contract.PodClass { return one.message })
 }
 
 func (c *class) seal() bool {
@@ -112,12 +109,9 @@ func (c Classes) id(spec string, pod *v1.Pod) string {
 
 // read are the labels that identify a class.
 func (c Classes) read(pod *v1.Pod) map[string]string {
-	var read map[string]string
+	read := map[string]string{}
 	for key, value := range pod.Labels {
 		if c.labels.has(pod.Namespace, key) {
-			if read == nil {
-				read = map[string]string{}
-			}
 			read[key] = value
 		}
 	}
@@ -170,7 +164,8 @@ func digestOf(pod *v1.Pod, id identity) string {
 }
 
 func identityOf(pod *v1.Pod, needs resources.Vector) identity {
-	id := identity{
+	nodes, near, apart := affinitiesOf(pod)
+	return identity{
 		Namespace:     pod.Namespace,
 		Owner:         metav1.GetControllerOfNoCopy(pod),
 		Priority:      corev1helpers.PodPriority(pod),
@@ -183,24 +178,21 @@ func identityOf(pod *v1.Pod, needs resources.Vector) identity {
 		Claims:        claimNames(pod),
 		Drivers:       driverNames(pod),
 		Unsupported:   unsupported(pod),
+
+		NodeAffinity:   nodes.RequiredDuringSchedulingIgnoredDuringExecution,
+		PreferredNodes: nodes.PreferredDuringSchedulingIgnoredDuringExecution,
+		Affinity:       near.RequiredDuringSchedulingIgnoredDuringExecution,
+		PreferredPods:  near.PreferredDuringSchedulingIgnoredDuringExecution,
+		AntiAffinity:   apart.RequiredDuringSchedulingIgnoredDuringExecution,
+		PreferredApart: apart.PreferredDuringSchedulingIgnoredDuringExecution,
 	}
-	if affinity := pod.Spec.Affinity; affinity != nil {
-		id.addAffinity(affinity)
-	}
-	return id
 }
 
-func (id *identity) addAffinity(affinity *v1.Affinity) {
-	if nodes := affinity.NodeAffinity; nodes != nil {
-		id.NodeAffinity = nodes.RequiredDuringSchedulingIgnoredDuringExecution
-		id.PreferredNodes = nodes.PreferredDuringSchedulingIgnoredDuringExecution
+// affinitiesOf are the pod's affinity to nodes, and to and against other pods; without terms where it has none.
+func affinitiesOf(pod *v1.Pod) (nodes v1.NodeAffinity, near v1.PodAffinity, apart v1.PodAntiAffinity) {
+	if affinity := pod.Spec.Affinity; affinity != nil {
+		nodes, near, apart = ptr.Deref(affinity.NodeAffinity, nodes), ptr.Deref(affinity.PodAffinity, near),
+			ptr.Deref(affinity.PodAntiAffinity, apart)
 	}
-	if pods := affinity.PodAffinity; pods != nil {
-		id.Affinity = pods.RequiredDuringSchedulingIgnoredDuringExecution
-		id.PreferredPods = pods.PreferredDuringSchedulingIgnoredDuringExecution
-	}
-	if pods := affinity.PodAntiAffinity; pods != nil {
-		id.AntiAffinity = pods.RequiredDuringSchedulingIgnoredDuringExecution
-		id.PreferredApart = pods.PreferredDuringSchedulingIgnoredDuringExecution
-	}
+	return nodes, near, apart
 }

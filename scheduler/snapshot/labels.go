@@ -120,22 +120,11 @@ func labelsReadBy(pod *v1.Pod) []reading {
 
 // podAffinityTerms are all terms of the pod's affinity and anti-affinity to other pods, required and preferred.
 func podAffinityTerms(pod *v1.Pod) []v1.PodAffinityTerm {
-	var terms []v1.PodAffinityTerm
-	add := func(required []v1.PodAffinityTerm, preferred []v1.WeightedPodAffinityTerm) {
-		terms = append(terms, required...)
-		for _, one := range preferred {
-			terms = append(terms, one.PodAffinityTerm)
-		}
-	}
-	affinity := pod.Spec.Affinity
-	if affinity == nil {
-		return nil
-	}
-	if near := affinity.PodAffinity; near != nil {
-		add(near.RequiredDuringSchedulingIgnoredDuringExecution, near.PreferredDuringSchedulingIgnoredDuringExecution)
-	}
-	if apart := affinity.PodAntiAffinity; apart != nil {
-		add(apart.RequiredDuringSchedulingIgnoredDuringExecution, apart.PreferredDuringSchedulingIgnoredDuringExecution)
+	_, near, apart := affinitiesOf(pod)
+	terms := slices.Concat(near.RequiredDuringSchedulingIgnoredDuringExecution, apart.RequiredDuringSchedulingIgnoredDuringExecution)
+	for _, preferred := range slices.Concat(
+		near.PreferredDuringSchedulingIgnoredDuringExecution, apart.PreferredDuringSchedulingIgnoredDuringExecution) {
+		terms = append(terms, preferred.PodAffinityTerm)
 	}
 	return terms
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/kubernetes/pkg/apis/core/helper"
+	"k8s.io/utils/ptr"
 
 	"github.com/stowage/stowage/scheduler/contract"
 )
@@ -106,19 +106,12 @@ func converted[From, To any](all []From, message func(From) To) []To {
 }
 
 func tolerationMessage(toleration v1.Toleration) *contract.Toleration {
-	operator := string(toleration.Operator)
-	if operator == "" {
-		operator = string(v1.TolerationOpEqual)
-	}
-	return &contract.Toleration{
-		Key: toleration.Key, Operator: operator, Value: toleration.Value, Effect: string(toleration.Effect)}
+	return &contract.Toleration{Key: toleration.Key, Operator: string(cmp.Or(toleration.Operator, v1.TolerationOpEqual)),
+		Value: toleration.Value, Effect: string(toleration.Effect)}
 }
 
 func nodeTermMessages(selector *v1.NodeSelector) []*contract.NodeSelectorTerm {
-	if selector == nil {
-		return nil
-	}
-	return converted(selector.NodeSelectorTerms, nodeTermMessage)
+	return converted(ptr.Deref(selector, v1.NodeSelector{}).NodeSelectorTerms, nodeTermMessage)
 }
 
 func nodeTermMessage(term v1.NodeSelectorTerm) *contract.NodeSelectorTerm {
@@ -169,36 +162,24 @@ func selectorMessage(selector *metav1.LabelSelector) *contract.LabelSelector {
 	if selector == nil {
 		return nil
 	}
-	message := &contract.LabelSelector{MatchLabels: selector.MatchLabels}
-	for _, requirement := range selector.MatchExpressions {
-		values := append([]string(nil), requirement.Values...)
-		sort.Strings(values)
-		message.MatchExpressions = append(message.MatchExpressions, &contract.Requirement{
-			Key: requirement.Key, Operator: string(requirement.Operator), Values: values})
-	}
-	return message
+	return &contract.LabelSelector{MatchLabels: selector.MatchLabels,
+		MatchExpressions: converted(selector.MatchExpressions, func(requirement metav1.LabelSelectorRequirement) *contract.Requirement {
+			return &contract.Requirement{Key: requirement.Key, Operator: string(requirement.Operator),
+				Values: slices.Sorted(slices.Values(requirement.Values))}
+		})}
 }
 
 func spreadMessage(constraint v1.TopologySpreadConstraint) *contract.TopologySpreadConstraint {
-	message := &contract.TopologySpreadConstraint{
+	return &contract.TopologySpreadConstraint{
 		MaxSkew:            constraint.MaxSkew,
 		TopologyKey:        constraint.TopologyKey,
 		WhenUnsatisfiable:  string(constraint.WhenUnsatisfiable),
 		LabelSelector:      selectorMessage(constraint.LabelSelector),
-		NodeAffinityPolicy: string(v1.NodeInclusionPolicyHonor),
-		NodeTaintsPolicy:   string(v1.NodeInclusionPolicyIgnore),
+		NodeAffinityPolicy: string(ptr.Deref(constraint.NodeAffinityPolicy, v1.NodeInclusionPolicyHonor)),
+		NodeTaintsPolicy:   string(ptr.Deref(constraint.NodeTaintsPolicy, v1.NodeInclusionPolicyIgnore)),
 		MatchLabelKeys:     constraint.MatchLabelKeys,
+		MinDomains:         ptr.Deref(constraint.MinDomains, 0),
 	}
-	if constraint.MinDomains != nil {
-		message.MinDomains = *constraint.MinDomains
-	}
-	if constraint.NodeAffinityPolicy != nil {
-		message.NodeAffinityPolicy = string(*constraint.NodeAffinityPolicy)
-	}
-	if constraint.NodeTaintsPolicy != nil {
-		message.NodeTaintsPolicy = string(*constraint.NodeTaintsPolicy)
-	}
-	return message
 }
 
 func preferredNodeMessage(term v1.PreferredSchedulingTerm) *contract.PreferredNodeTerm {

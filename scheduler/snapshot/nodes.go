@@ -65,10 +65,9 @@ func nodeMessage(node *v1.Node, capacity resources.Vector) *contract.Node {
 
 // closed is the message of a node that takes no pods, and that nothing is saved by emptying.
 func closed(node *contract.Node) *contract.Node {
-	room := proto.CloneOf(node.Allocatable)
-	room.Pods = 0
-	return &contract.Node{Name: node.Name, Allocatable: room, Labels: node.Labels, Taints: node.Taints, Unschedulable: true,
-		IrremovableReason: node.IrremovableReason}
+	shut := proto.CloneOf(node)
+	shut.Allocatable.Pods, shut.Unschedulable, shut.HourlyPriceMicros = 0, true, 0
+	return shut
 }
 
 // nodeLine is all of a node that can change an answer.
@@ -91,13 +90,9 @@ func (l *labelled) weight() int { return l.size }
 
 // shrink makes a new message: that of the node is kept from snapshot to snapshot.
 func (l *labelled) shrink() {
-	whole := *l.message
-	read := maps.Clone(whole.Labels)
-	maps.DeleteFunc(read, func(key, _ string) bool { return !l.reads().Has(key) })
-	*l.message = &contract.Node{Name: whole.Name, Allocatable: whole.Allocatable, Labels: read,
-		Taints: whole.Taints, Unschedulable: whole.Unschedulable, HourlyPriceMicros: whole.HourlyPriceMicros,
-		IrremovableReason: whole.IrremovableReason}
-	l.size = proto.Size(*l.message)
+	reduced := proto.CloneOf(*l.message)
+	maps.DeleteFunc(reduced.Labels, func(key, _ string) bool { return !l.reads().Has(key) })
+	*l.message, l.size = reduced, proto.Size(reduced)
 }
 
 // nodeLabelsReadBy are the keys of the node labels that decide where pods of the classes may run.

@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,26 +10,23 @@ import (
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 )
 
-// part is a kind of thing that the message lacks although the cluster has it, or that is held fast although a rule of the
-// cluster does not say so. A proof about the message is none about the cluster then.
-type part string
-
-// Parts, as they are counted in words.
+// Kinds of things that the message lacks although the cluster has them, or that are held fast although no rule of the
+// cluster says so. A proof about the message is none about the cluster then.
 const (
-	untriedPods     part = "waiting pods that the scheduler has yet to try"
-	droppedPods     part = "waiting pods that are left to another plan or to the scheduler"
-	unsupportedPods part = "waiting pods that need what no plan can give"
-	unmovablePods   part = "running pods that stay, since they need what no plan can give"
-	unsentPods      part = "pods whose class could not be sent"
-	refusedPairs    part = "pairs of pod class and node that were refused"
-	unsentNodes     part = "nodes that could not be sent"
-	unsentBudgets   part = "disruption budgets that could not be sent"
-	unknownSpaces   part = "namespaces that could not be read"
-	reservedNodes   part = "nodes with reserved room, which counts as taken for all"
+	untriedPods     = "waiting pods that the scheduler has yet to try"
+	droppedPods     = "waiting pods that are left to another plan or to the scheduler"
+	unsupportedPods = "waiting pods that need what no plan can give"
+	unmovablePods   = "running pods that stay, since they need what no plan can give"
+	unsentPods      = "pods whose class could not be sent"
+	refusedPairs    = "pairs of pod class and node that were refused"
+	unsentNodes     = "nodes that could not be sent"
+	unsentBudgets   = "disruption budgets that could not be sent"
+	unknownSpaces   = "namespaces that could not be read"
+	reservedNodes   = "nodes with reserved room, which counts as taken for all"
 )
 
 // pinnedPods are running pods that stay for a reason that is not in the snapshot.
-func pinnedPods(reason string) part { return part("running pods that stay: " + reason) }
+func pinnedPods(reason string) string { return "running pods that stay: " + reason }
 
 // Omission counts the things of a kind that the message lacks.
 type Omission struct {
@@ -43,22 +39,22 @@ func (o Omission) String() string { return fmt.Sprintf("%d %s", o.Count, o.What)
 
 // omitted is what a proof about the message does not cover.
 type omitted struct {
-	counts map[part]int
+	counts map[string]int
 	// waiting are the priorities of the waiting pods that no plan for this snapshot can place.
 	waiting []int32
 }
 
-func (o *omitted) add(what part, count int) {
+func (o *omitted) add(what string, count int) {
 	if count == 0 {
 		return
 	}
 	if o.counts == nil {
-		o.counts = map[part]int{}
+		o.counts = map[string]int{}
 	}
 	o.counts[what] += count
 }
 
-func (o *omitted) addWaiting(what part, pod *v1.Pod) {
+func (o *omitted) addWaiting(what string, pod *v1.Pod) {
 	o.add(what, 1)
 	o.waiting = append(o.waiting, corev1helpers.PodPriority(pod))
 }
@@ -67,14 +63,14 @@ func (o *omitted) addWaiting(what part, pod *v1.Pod) {
 // proof is one about the cluster. What the cluster's own rules protect belongs to the problem.
 func (s *Snapshot) Omissions() []Omission {
 	all := make([]Omission, 0, len(s.omitted.counts))
-	for _, what := range slices.SortedFunc(maps.Keys(s.omitted.counts), cmp.Compare[part]) {
-		all = append(all, Omission{string(what), s.omitted.counts[what]})
+	for _, what := range slices.Sorted(maps.Keys(s.omitted.counts)) {
+		all = append(all, Omission{what, s.omitted.counts[what]})
 	}
 	return all
 }
 
 // aboutWaiting are the parts that are about waiting pods alone.
-var aboutWaiting = sets.New(string(untriedPods), string(droppedPods), string(unsupportedPods))
+var aboutWaiting = sets.New(untriedPods, droppedPods, unsupportedPods)
 
 // OmissionsAmongRunning are the same for a proof that is about running pods alone.
 func (s *Snapshot) OmissionsAmongRunning() []Omission {

@@ -66,9 +66,8 @@ type subject struct {
 	class      *contract.PodClass
 	namespace  *v1.Namespace
 	budgets    []*Budget
-	// ready counts the ready pods of its controller, including itself, and running those with a node.
-	ready   int
-	running int32
+	// siblings are the pods of its controller, including itself.
+	siblings siblings
 	// owner is what is known of its controller; nil is nothing.
 	owner     *owner
 	admission *admission
@@ -167,7 +166,8 @@ func ProtectedNow(pod *v1.Pod, namespace *v1.Namespace, now time.Time, rules Rul
 func UnbudgetedNow(
 	pod *v1.Pod, rules Rules, unplaced int, budgets func() []*policyv1.PodDisruptionBudget, siblings func() []*v1.Pod,
 ) string {
-	of := &subject{pod: pod, controller: metav1.GetControllerOfNoCopy(pod), ready: unplaced, rules: rules}
+	of := &subject{pod: pod, controller: metav1.GetControllerOfNoCopy(pod), rules: rules}
+	of.siblings.ready = unplaced
 	if of.controller == nil || !rules.KeepSingletons && !isOfStatefulSet(of) {
 		return ""
 	}
@@ -178,7 +178,7 @@ func UnbudgetedNow(
 	}
 	for _, sibling := range siblings() {
 		if IsReady(sibling) {
-			of.ready++
+			of.siblings.ready++
 		}
 	}
 	return firstOf(unbudgeted, of)
@@ -253,25 +253,26 @@ func inTheWayOf(requests resources.Vector, nodes []*guardedNode, all uint64) (re
 // Protections are the rules that keep running pods where they are, those first that are in the way of most of the
 // waiting pods; waits tells which of those no plan places.
 func (s *Snapshot) Protections(waits func(types.UID) bool) []Protection {
-	byReason, bits := map[string]*Protection{}, map[string]uint64{}
+	protections, number := []Protection{}, map[string]int{}
 	guarded := map[string]*guardedNode{}
 	for _, message := range s.Message.Pods { // in the order of names
 		pod := s.Pods[types.UID(message.Uid)]
 		if pod == nil || pod.Immovable == "" {
 			continue
 		}
-		by := byReason[pod.Immovable]
-		if by == nil {
-			by = &Protection{Reason: pod.Immovable, Example: pod.Object.Namespace + "/" + pod.Object.Name}
-			byReason[pod.Immovable], bits[pod.Immovable] = by, 1<<len(byReason)
+		by, known := number[pod.Immovable]
+		if !known {
+			by = len(protections)
+			number[pod.Immovable] = by
+			protections = append(protections, Protection{Reason: pod.Immovable, Example: pod.Object.Namespace + "/" + pod.Object.Name})
 		}
-		by.Pods++
+		protections[by].Pods++
 		on := guarded[pod.Node]
 		if on == nil {
 			on = &guardedNode{whole: s.Nodes[pod.Node].Allocatable, left: s.Nodes[pod.Node].Allocatable}
 			guarded[pod.Node] = on
 		}
-		on.reasons |= bits[pod.Immovable]
+		on.reasons |= 1 << by
 		on.left = on.left.Minus(pod.Requests)
 	}
 	nodes := slices.Collect(maps.Values(guarded))
@@ -282,21 +283,15 @@ func (s *Snapshot) Protections(waits func(types.UID) bool) []Protection {
 		}
 		reasons, known := inTheWay[pod.Class]
 		if !known {
-			reasons = inTheWayOf(pod.Requests, nodes, 1<<len(bits)-1)
+			reasons = inTheWayOf(pod.Requests, nodes, 1<<len(protections)-1)
 			inTheWay[pod.Class] = reasons
 		}
-		for reason, bit := range bits {
-			if reasons&bit != 0 {
-				byReason[reason].InTheWayOf++
-			}
+		for by := range protections {
+			protections[by].InTheWayOf += int(reasons >> by & 1)
 		}
 	}
-	protections := make([]Protection, 0, len(byReason))
-	for _, reason := range slices.Sorted(maps.Keys(byReason)) {
-		protections = append(protections, *byReason[reason])
-	}
-	slices.SortStableFunc(protections, func(a, b Protection) int {
-		return cmp.Or(cmp.Compare(b.InTheWayOf, a.InTheWayOf), cmp.Compare(b.Pods, a.Pods))
+	slices.SortFunc(protections, func(a, b Protection) int {
+		return cmp.Or(cmp.Compare(b.InTheWayOf, a.InTheWayOf), cmp.Compare(b.Pods, a.Pods), cmp.Compare(a.Reason, b.Reason))
 	})
 	return protections
 }

@@ -60,7 +60,7 @@ func isRolledOut(s *subject) bool {
 
 // isSurplus: there are more pods than its controller wants, which would not replace it. One of them leaves anyhow.
 func isSurplus(s *subject) bool {
-	return s.owner != nil && s.owner.desired != nil && max(s.owner.present, s.running) > *s.owner.desired
+	return s.owner != nil && s.owner.desired != nil && max(s.owner.present, s.siblings.running) > *s.owner.desired
 }
 
 // wasRefused: the API server has refused the last pod of its controller, and may refuse the next one.

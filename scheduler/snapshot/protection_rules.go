@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	"k8s.io/kubernetes/pkg/apis/scheduling"
+	"k8s.io/utils/ptr"
 )
 
 // DoNotMove is the annotation with which a pod opts out of being moved.
@@ -113,10 +114,7 @@ func isOfJob(s *subject) bool { return s.rules.KeepJobs && s.controllerKind() ==
 
 // takesLongToEnd: such a pod needs its time to shut down, and the plan would have to wait for it.
 func takesLongToEnd(s *subject) bool {
-	grace := int64(v1.DefaultTerminationGracePeriodSeconds)
-	if asked := s.pod.Spec.TerminationGracePeriodSeconds; asked != nil {
-		grace = *asked
-	}
+	grace := ptr.Deref(s.pod.Spec.TerminationGracePeriodSeconds, v1.DefaultTerminationGracePeriodSeconds)
 	return s.rules.MaxGracePeriod > 0 && float64(grace) > s.rules.MaxGracePeriod.Seconds()
 }
 
@@ -127,7 +125,7 @@ func isOfStatefulSet(s *subject) bool {
 
 // isSingleton: while the pod is moved, no other pod serves.
 func isSingleton(s *subject) bool {
-	others := s.ready
+	others := s.siblings.ready
 	if IsReady(s.pod) {
 		others--
 	}

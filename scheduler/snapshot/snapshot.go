@@ -26,6 +26,7 @@ import (
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/klog/v2"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
+	"k8s.io/utils/ptr"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/resources"
@@ -103,8 +104,7 @@ type Pod struct {
 
 // NeverPreempts says that no pod may be evicted for this one, whatever its priority.
 func (p *Pod) NeverPreempts() bool {
-	policy := p.Object.Spec.PreemptionPolicy
-	return policy != nil && *policy == v1.PreemptNever
+	return ptr.Deref(p.Object.Spec.PreemptionPolicy, "") == v1.PreemptNever
 }
 
 // Snapshot is the state of the cluster, indexed, and its message for the optimiser.
@@ -167,9 +167,6 @@ func Build(input Input) *Snapshot {
 	}
 	s.addPods(input, cache, budgets)
 	s.addHeld(input.Held)
-	for _, one := range nodes {
-		one.reads = sync.OnceValue(func() sets.Set[string] { return nodeLabelsReadBy(s.Message.PodClasses) })
-	}
 	fit(nodes, largestNodes)
 	s.Message.DisruptionBudgets = budgets.messages()
 	s.noteOmissions(input, budgets)
@@ -181,6 +178,7 @@ func (s *Snapshot) addNodes(nodes []*v1.Node, scope Scope, cache *Cache) []*labe
 	slices.SortFunc(nodes, func(a, b *v1.Node) int { return cmp.Compare(a.Name, b.Name) })
 	s.Message.Nodes = make([]*contract.Node, len(nodes))
 	all := make([]*labelled, len(nodes))
+	reads := sync.OnceValue(func() sets.Set[string] { return nodeLabelsReadBy(s.Message.PodClasses) }) // once they are known
 	for i, node := range nodes {
 		known := cache.ofNode(node)
 		if known.unsent {
@@ -191,7 +189,7 @@ func (s *Snapshot) addNodes(nodes []*v1.Node, scope Scope, cache *Cache) []*labe
 		if outside {
 			s.Message.Nodes[i] = closed(known.message)
 		}
-		all[i] = &labelled{message: &s.Message.Nodes[i], size: known.size}
+		all[i] = &labelled{message: &s.Message.Nodes[i], size: known.size, reads: reads}
 		s.Nodes[node.Name] = &Node{
 			Name:        node.Name,
 			Allocatable: known.allocatable,
@@ -248,11 +246,10 @@ func (s *Snapshot) addPods(input Input, cache *Cache, budgets *budgetIndex) {
 		admission: &admission{in: input.Workloads, pods: pods, verdicts: map[Kind]verdict{}}}
 	for _, one := range counted {
 		of.pod, of.controller, of.class, of.budgets = one.pod.pod, one.pod.controller, one.class.message, one.class.budgets
-		of.namespace, of.ready, of.running, of.owner = namespaces[of.pod.Namespace], 0, 0, nil
+		of.namespace, of.siblings, of.owner = namespaces[of.pod.Namespace], siblings{}, nil
 		of.outside = one.node != "" && s.Nodes[one.node].Outside
 		if of.controller != nil {
-			alike := count[of.controller.UID]
-			of.ready, of.running = alike.ready, alike.running
+			of.siblings = count[of.controller.UID]
 			if one.node != "" {
 				of.owner = cache.ownerOf(input.Workloads, of.pod.Namespace, of.controller)
 			}

@@ -42,7 +42,7 @@ func unsupported(pod *v1.Pod) []string {
 	add(ephemeralVolumes, hasVolume(pod, func(source *v1.VolumeSource) bool { return source.Ephemeral != nil }))
 	add(resourceClaims, len(pod.Spec.ResourceClaims) > 0)
 	add(podGroup, IsInGroup(pod))
-	add(unreadableNodeAffinity, !readableNodes(pod.Spec.Affinity))
+	add(unreadableNodeAffinity, !readableNodes(pod))
 	add(unreadablePodSelector, !readablePods(pod))
 	add(uncountable, !resources.Countable(pod))
 	return needs
@@ -56,32 +56,23 @@ func hasVolume(pod *v1.Pod, of func(*v1.VolumeSource) bool) bool {
 }
 
 // readableNodes says whether the scheduler can read every term. Kubernetes accepts Gt with a value that is not a number.
-func readableNodes(affinity *v1.Affinity) bool {
-	if affinity == nil || affinity.NodeAffinity == nil {
-		return true
-	}
-	if required := affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
+func readableNodes(pod *v1.Pod) bool {
+	affinity, _, _ := affinitiesOf(pod)
+	if required := affinity.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
 		if _, err := nodeaffinity.NewNodeSelector(required); err != nil {
 			return false
 		}
 	}
-	_, err := nodeaffinity.NewPreferredSchedulingTerms(
-		affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
+	_, err := nodeaffinity.NewPreferredSchedulingTerms(affinity.PreferredDuringSchedulingIgnoredDuringExecution)
 	return err == nil
 }
 
 func readablePods(pod *v1.Pod) bool {
-	for _, term := range podAffinityTerms(pod) {
-		if !readable(term.LabelSelector) || !readable(term.NamespaceSelector) {
-			return false
-		}
-	}
-	for _, constraint := range pod.Spec.TopologySpreadConstraints {
-		if !readable(constraint.LabelSelector) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(podAffinityTerms(pod), func(term v1.PodAffinityTerm) bool {
+		return !readable(term.LabelSelector) || !readable(term.NamespaceSelector)
+	}) && !slices.ContainsFunc(pod.Spec.TopologySpreadConstraints, func(constraint v1.TopologySpreadConstraint) bool {
+		return !readable(constraint.LabelSelector)
+	})
 }
 
 func readable(selector *metav1.LabelSelector) bool {

@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"slices"
-	"sort"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
@@ -28,7 +27,7 @@ func claimNames(pod *v1.Pod) []string {
 			names = append(names, claim.ClaimName)
 		}
 	}
-	sort.Strings(names)
+	slices.Sort(names)
 	return names
 }
 
@@ -40,7 +39,7 @@ func driverNames(pod *v1.Pod) []string {
 			names = append(names, inline.Driver)
 		}
 	}
-	sort.Strings(names)
+	slices.Sort(names)
 	return slices.Compact(names)
 }
 
@@ -90,13 +89,9 @@ func (c *classes) boundVolume(namespace, name string) *v1.PersistentVolume {
 		return nil
 	}
 	claim := c.volumes.Claim(namespace, name)
-	if claim == nil || claim.Spec.VolumeName == "" || claim.DeletionTimestamp != nil {
+	if claim == nil || claim.Spec.VolumeName == "" || claim.DeletionTimestamp != nil ||
+		slices.Contains(claim.Spec.AccessModes, v1.ReadWriteOncePod) {
 		return nil
-	}
-	for _, mode := range claim.Spec.AccessModes {
-		if mode == v1.ReadWriteOncePod {
-			return nil
-		}
 	}
 	volume := c.volumes.Volume(claim.Spec.VolumeName)
 	if volume != nil && volume.Spec.CSI != nil && c.volumes.Limited(volume.Spec.CSI.Driver) {
