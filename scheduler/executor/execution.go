@@ -55,8 +55,6 @@ type step struct {
 	state    State
 	// opened: its place is open, so its eviction is under way or done.
 	opened bool
-	// bound: a replacement arrived before the pod itself was gone.
-	bound bool
 	// early: the pod goes without room for its replacement although others are expected.
 	early bool
 	grace int64
@@ -100,6 +98,8 @@ type Execution struct {
 	free map[string]resources.Vector
 	// vacated are the nodes that evicted pods leave, by kind. Its sets are replaced, never changed.
 	vacated map[snapshot.Kind]sets.Set[string]
+	// arrived are the nodes of replacements that came before any pod of their kind was gone for them.
+	arrived map[snapshot.Kind][]string
 	// bound counts the places that are filled.
 	bound  int
 	atOnce int
@@ -119,6 +119,7 @@ func New(of *plan.Plan, free map[string]resources.Vector, atOnce int) *Execution
 		movesOf:  map[snapshot.Kind][]*step{},
 		starting: map[types.UID]*v1.Pod{},
 		vanished: map[types.UID]int{},
+		arrived:  map[snapshot.Kind][]string{},
 		waiting:  map[types.UID]waitingPod{},
 	}
 	for _, steps := range of.Units() {

@@ -103,7 +103,7 @@ func TestReplacementTakesThePlaceOfAPodThatMayNotLeaveYet(t *testing.T) {
 	e := executor.New(&plan.Plan{Moves: []plan.Step{{Pod: first, From: "n0", To: "n2"}, {Pod: second, From: "n1", To: "n0"},
 		{Pod: other, From: "n2", To: "n1"}}}, c.free(), 1)
 	e.AllowEarly(first.Object.UID)
-	c.evict(e, executor.Departure{Pod: first, Move: true, Early: true})
+	c.evict(e, executor.Departure{Pod: first, To: "n2", Early: true})
 	for range 3 {
 		c.tick(e)
 	}
@@ -130,7 +130,7 @@ func TestPodStaysInThePlaceThatWasAnothersTarget(t *testing.T) {
 	first, second := c.add("rs", "n0", size(60, 60), 0), c.add("rs", "n1", size(60, 60), 0)
 	e := executor.New(&plan.Plan{Moves: []plan.Step{{Pod: first, From: "n0", To: "n1"}, {Pod: second, From: "n1", To: "n2"}}},
 		c.free(), 1)
-	c.evict(e, executor.Departure{Pod: first, Move: true, Early: true})
+	c.evict(e, executor.Departure{Pod: first, To: "n1", Early: true})
 
 	if limited := e.Limited(); limited != 1 {
 		t.Errorf("%d moves may not begin, want that of the second pod", limited)

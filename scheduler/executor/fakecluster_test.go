@@ -135,7 +135,7 @@ func (c *fakeCluster) evict(e *executor.Execution, departure executor.Departure)
 		c.pending[last].comesIn = 1 + c.random.IntN(3)
 		c.created, c.pending = append(c.created, c.pending[last]), c.pending[:last]
 	}
-	if owner := departure.Pod.Owner; departure.Move && c.atOnce > 0 && c.away()[owner]-c.others[owner] > c.atOnce {
+	if owner := departure.Pod.Owner; departure.To != "" && c.atOnce > 0 && c.away()[owner]-c.others[owner] > c.atOnce {
 		c.t.Fatalf("more than %d pods of %s are away", c.atOnce, owner)
 	}
 }
@@ -314,14 +314,13 @@ func (c *fakeCluster) wave(e *executor.Execution) []executor.Departure {
 		room[node] = room[node].Minus(needed)
 	}
 	for _, departure := range wave {
-		if !departure.Move || departure.Early {
+		if departure.To == "" || departure.Early {
 			continue
 		}
-		to := e.Targets()[departure.Pod.Object.UID]
-		if !departure.Pod.Requests.FitsIn(room[to]) {
-			c.t.Fatalf("pod %s is evicted before %s has room for it", departure.Pod.Object.Name, to)
+		if !departure.Pod.Requests.FitsIn(room[departure.To]) {
+			c.t.Fatalf("pod %s is evicted before %s has room for it", departure.Pod.Object.Name, departure.To)
 		}
-		room[to] = room[to].Minus(departure.Pod.Requests)
+		room[departure.To] = room[departure.To].Minus(departure.Pod.Requests)
 	}
 	return wave
 }

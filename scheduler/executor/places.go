@@ -1,6 +1,10 @@
 package executor
 
 import (
+	"cmp"
+	"maps"
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -121,66 +125,79 @@ func (e *Execution) Reserve(pod *v1.Pod, node string, planned bool) bool {
 		return true
 	}
 	place := e.Kinds[kind][node]
-	if place != nil && planned && place.Open() == 0 {
-		e.openFor(place)
-	}
-	return place != nil && e.Take(pod, place)
-}
-
-// openFor opens a place for which no pod has left yet, if there is one on the node, and closes another open place of the
-// kind: two moves exchange their targets. If none is open any more, because an eviction was refused meanwhile, the pod that
-// comes takes the place of the one that is still to leave.
-func (e *Execution) openFor(place *reservation.Place) {
-	for _, move := range e.movesOf[place.Kind] {
-		if move.to == place.Node && !move.opened && move.state == Waiting {
-			move.opened = !e.retarget(move)
-			e.Change(place, 0, 1, -1)
-			return
-		}
-	}
-}
-
-// retarget gives a move whose target another pod of the kind has taken, or takes, the place that this pod was to have: the
-// target of a move whose pod leaves or has left, or the place of a pod that waits. It reports false if there is none.
-func (e *Execution) retarget(s *step) bool {
-	if late := e.lateMove(s.kind); late != nil {
-		s.to, late.to = late.to, s.to
-		if s.bound {
-			late.arrived()
-		}
-		e.Change(e.Kinds[s.kind][s.to], 0, -1, 1)
-	} else if open := e.settledPlace(s.kind); open != nil {
-		s.to = open.Node
-		e.Change(open, -1, 0, 1)
-	} else {
+	if place == nil {
 		return false
 	}
-	s.opened, s.bound = false, false
-	if s.to == s.from {
-		s.state = NotNeeded
-		e.Change(e.Kinds[s.kind][s.to], 0, 0, -1)
+	var early *step
+	if planned && place.Open() == 0 {
+		early = e.openEarly(place)
 	}
-	return true
+	took := e.Take(pod, place)
+	if early != nil {
+		e.retarget(early)
+	}
+	return took
 }
 
-// lateMove is a move of the kind whose pod leaves or has left, and whose place is open still; nil if there is none.
-func (e *Execution) lateMove(kind snapshot.Kind) *step {
-	for _, move := range e.movesOf[kind] {
-		if move.departed() && !move.bound && e.Kinds[kind][move.to].InFlight > 0 {
+// openEarly opens the place of a move whose pod has not left yet; nil if there is none.
+func (e *Execution) openEarly(place *reservation.Place) *step {
+	for _, move := range e.movesOf[place.Kind] {
+		if move.to == place.Node && !move.opened && move.state == Waiting {
+			move.opened = true
+			e.Change(place, 0, 1, -1)
 			return move
 		}
 	}
 	return nil
 }
 
-// settledPlace is the first of a kind's open places for pods that wait, by node; nil if there is none.
-func (e *Execution) settledPlace(kind snapshot.Kind) (first *reservation.Place) {
-	for _, place := range e.Kinds[kind] {
-		if place.Settled > 0 && (first == nil || place.Node < first.Node) {
-			first = place
+// retarget gives a move whose pod stays for now, and whose place another pod of its kind has taken, an open place that
+// this pod could have had: rather one of a replacement than one of a pod that waits. If none is open any more, the pod that
+// came has the place of the one that is still to leave.
+func (e *Execution) retarget(s *step) {
+	open := slices.DeleteFunc(slices.Collect(maps.Values(e.Kinds[s.kind])), func(one *reservation.Place) bool { return one.Open() == 0 })
+	if len(open) == 0 {
+		return
+	}
+	to := slices.MinFunc(open, func(a, b *reservation.Place) int {
+		return cmp.Or(cmp.Compare(min(b.InFlight, 1), min(a.InFlight, 1)), cmp.Compare(a.Node, b.Node))
+	})
+	if to.InFlight > 0 {
+		e.exchange(s, to.Node)
+		e.Change(to, 0, -1, 1)
+	} else {
+		e.settle(e.Kinds[s.kind][s.to])
+		s.to = to.Node
+		e.Change(to, -1, 0, 1)
+	}
+	s.opened = false
+	if s.to == s.from {
+		s.state = NotNeeded
+		e.Change(to, 0, 0, -1)
+	}
+}
+
+// settle counts a pod that has taken the place of a replacement, or has arrived there, as one that waited.
+func (e *Execution) settle(place *reservation.Place) {
+	for _, held := range e.Holders {
+		if held.Place == place && held.Replaces {
+			held.Replaces = false
+			return
 		}
 	}
-	return first
+	if i := slices.Index(e.arrived[place.Kind], place.Node); i >= 0 {
+		e.arrived[place.Kind] = slices.Delete(e.arrived[place.Kind], i, i+1)
+	}
+}
+
+// exchange has a move exchange its target with one under way to the node.
+func (e *Execution) exchange(s *step, node string) {
+	for _, move := range e.movesOf[s.kind] {
+		if move.to == node && move.opened && move.state != Bound {
+			s.to, move.to = move.to, s.to
+			return
+		}
+	}
 }
 
 // Unreserve gives the pod's place back. It may be called for any pod, and twice.
@@ -206,30 +223,18 @@ func (e *Execution) Bound(uid types.UID) bool {
 	if !held.Ready {
 		e.starting[uid] = held.Pod
 	}
-	e.countArrival(held.Place)
+	kind := held.Place.Kind
+	e.arrived[kind] = append(e.arrived[kind], held.Place.Node)
+	e.pair(kind)
 	return true
 }
 
-// countArrival counts the arrival of a replacement for one move: for one whose pod has left, if there is any. A move whose
-// own pod still terminates may have had its arrival already.
-func (e *Execution) countArrival(at *reservation.Place) {
-	var here, late *step
-	for _, move := range e.movesOf[at.Kind] {
-		switch {
-		case !move.opened || move.bound || move.state == Bound:
-		case move.to == at.Node && (here == nil || here.state == Waiting):
-			here = move
-		case move.departed():
-			late = move
+// pair counts each replacement that has arrived for a move of its kind whose pod has gone. The pods may still terminate.
+func (e *Execution) pair(kind snapshot.Kind) {
+	for _, move := range e.movesOf[kind] {
+		if arrived := e.arrived[kind]; move.state == Gone && len(arrived) > 0 {
+			e.exchange(move, arrived[0])
+			move.state, e.arrived[kind] = Bound, arrived[1:]
 		}
-	}
-	switch {
-	case here == nil:
-		return
-	case here.state == Waiting && late != nil:
-		here.to, late.to = late.to, here.to
-		late.arrived()
-	default:
-		here.arrived()
 	}
 }

@@ -11,15 +11,6 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// A move is Bound once its pod has gone and a replacement has its node, in either order.
-func (s *step) arrived() {
-	if s.state == Gone {
-		s.state = Bound
-	} else {
-		s.bound = true
-	}
-}
-
 // departed says whether the pod leaves its node or has left it.
 func (s *step) departed() bool { return s.state == Evicted || s.state == Gone }
 
@@ -94,9 +85,7 @@ func (e *Execution) Gone(uid types.UID) {
 		return
 	}
 	step.state = Gone
-	if step.bound {
-		step.state = Bound
-	}
+	e.pair(step.kind)
 }
 
 // RoomToCome is the room that the pods that have not left yet will free on each node.
@@ -149,16 +138,6 @@ func (e *Execution) LeftUnplaced(pod *v1.Pod) (count int) {
 		}
 	}
 	return count
-}
-
-// Target is the node that the replacement of a moved pod goes to; "" for any other pod.
-func (e *Execution) Target(uid types.UID) string {
-	e.Lock()
-	defer e.Unlock()
-	if step := e.byUID[uid]; step != nil {
-		return step.to
-	}
-	return ""
 }
 
 // Targets are the nodes that the moved pods' replacements go to, by the pods' UIDs.

@@ -14,8 +14,8 @@ import (
 // Departure is a pod to evict now.
 type Departure struct {
 	Pod *snapshot.Pod
-	// Move is false for a pod that is left unplaced.
-	Move bool
+	// To is where a replacement goes; empty for a pod that is left unplaced.
+	To string
 	// Early is set where the replacement will wait: moves wait for each other in a cycle, or another pod of the kind has
 	// taken the place.
 	Early bool
@@ -36,7 +36,7 @@ func (e *Execution) Next(free map[string]resources.Vector) []Departure {
 	starting, away := e.notReady(), e.away()
 	send := func(moves []*step, early bool) {
 		for _, step := range moves {
-			wave = append(wave, Departure{Pod: step.pod, Move: true, Early: early || step.opened})
+			wave = append(wave, Departure{Pod: step.pod, To: step.to, Early: early || step.opened})
 			away[step.kind.Owner]++
 		}
 	}
@@ -92,44 +92,31 @@ func (e *Execution) room(free map[string]resources.Vector) (room map[string]reso
 		room[node] = vector.Minus(e.Moving[node])
 	}
 	expected = len(e.Holders) > 0
-	for _, places := range e.Kinds {
+	now := func(node string) resources.Vector { return free[node] }
+	for kind, places := range e.Kinds {
+		expected = expected || len(e.nodesOf(kind, now)) > 0
 		for node, place := range places {
-			if place.InFlight > 0 && place.Requests.FitsIn(free[node]) {
-				expected = true
-			}
 			for range place.Settled {
 				if place.Requests.FitsIn(room[node]) {
-					expected = true
 					room[node] = room[node].Minus(place.Requests)
 				}
 			}
 		}
 	}
-	return room, expected || e.canTrade(room)
-}
-
-// canTrade says whether a replacement may take a place that has room and for which no pod has left yet.
-func (e *Execution) canTrade(room map[string]resources.Vector) bool {
-	for _, places := range e.Kinds {
-		replaced, fits := false, false
-		for node, place := range places {
-			replaced = replaced || place.InFlight > 0
-			fits = fits || place.Unopened > 0 && place.Requests.FitsIn(room[node])
-		}
-		if replaced && fits {
-			return true
-		}
-	}
-	return false
+	return room, expected
 }
 
 // away are the moves under way whose replacement has no node, or has not been ready yet, by owner.
 func (e *Execution) away() map[types.UID]int {
 	away := e.notReady()
-	for _, step := range e.moves {
-		if step.opened && step.state != Waiting && step.state != Bound && !step.bound {
-			away[step.kind.Owner]++
+	for kind, moves := range e.movesOf {
+		lacking := -len(e.arrived[kind])
+		for _, move := range moves {
+			if move.departed() {
+				lacking++
+			}
 		}
+		away[kind.Owner] += max(0, lacking)
 	}
 	return away
 }

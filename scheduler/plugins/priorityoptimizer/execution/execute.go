@@ -206,18 +206,17 @@ func (e *Placing) noteEvicted(departure executor.Departure, ours bool) {
 	pod := departure.Pod.Object
 	e.Evicted(pod.UID)
 	e.dirty = true
-	to := e.Target(pod.UID)
 	e.Records.Logger(e.Record).Info("Evicted a pod", "pod", klog.KObj(pod), "uid", pod.UID, "node", departure.Pod.Node,
-		"to", to, "early", departure.Early, "gone", !ours)
+		"to", departure.To, "early", departure.Early, "gone", !ours)
 	if !ours {
 		return
 	}
-	if departure.Move {
+	if departure.To != "" {
 		metrics.MovesTotal.Inc()
 	} else {
 		metrics.EvictionsTotal.Inc()
 	}
-	e.announce(departure, to)
+	e.announce(departure)
 }
 
 // wakePlanned activates the pods that have an open place with room for them.
@@ -261,14 +260,14 @@ func (w *progressWriter) write(ctx context.Context, clock clock.PassiveClock, re
 }
 
 // announce records an event that says why a pod was evicted.
-func (e *Placing) announce(departure executor.Departure, to string) {
+func (e *Placing) announce(departure executor.Departure) {
 	if e.Records.Recorder == nil {
 		return
 	}
 	pod := departure.Pod.Object
-	if departure.Move {
+	if departure.To != "" {
 		e.Records.Recorder.Eventf(pod, e.Record.Reference(), v1.EventTypeNormal, "MovedByPlan", "Evict",
-			"evicted from %s by plan %s; its replacement goes to %s", departure.Pod.Node, e.Record.Name(), to)
+			"evicted from %s by plan %s; its replacement goes to %s", departure.Pod.Node, e.Record.Name(), departure.To)
 		return
 	}
 	e.Records.Recorder.Eventf(pod, e.Record.Reference(), v1.EventTypeNormal, "EvictedByPlan", "Evict",
