@@ -127,11 +127,8 @@ def _merge(n: int, room: Ints, mixes: Floats, needs: Ints, table: Ints, scratch:
 
 @inlined
 def _sort(n: int, key: Floats, order: Ints, lows: Ints, highs: Ints) -> None:
-    """Sort ``order`` by ``key``: quicksort by the middle of three, then insertion.
-
-    ``lows`` and ``highs`` are scratch; of two parts the larger one waits there, so that
-    never more wait than the logarithm of ``n``.
-    """
+    """Sort ``order`` by ``key``: quicksort by the middle of three, then insertion; ``lows``, ``highs`` are scratch."""
+    # Of two parts the larger one waits, so that never more wait than the logarithm of n.
     waiting, lows[0], highs[0] = 1, 0, n - 1
     while waiting > 0:
         waiting -= 1
@@ -173,11 +170,8 @@ def _sort(n: int, key: Floats, order: Ints, lows: Ints, highs: Ints) -> None:
 
 @inlined
 def _settle(n: int, width: int, needs: Ints, table: Ints, scratch: Floats) -> None:
-    """Copy the choices by value per weight, exactly; that is nearly their order.
-
-    The limits in the searches are true only in the order of the rounded weights, which
-    are parts of `MERGED`.
-    """
+    """Copy the choices by value per weight, exactly; that is nearly their order."""
+    # The limits in the searches are true only in the order of the rounded weights.
     most, gain, name, weight = table[MOST], table[GAIN], table[NAME], table[WEIGHT]
     for place in range(n):
         e = table[BEST_ORDER, place]

@@ -56,20 +56,8 @@ def exact_fit_bound(question: Question, known: int) -> Bound | None:
 
 
 def _sums(sizes: Ints, most: int) -> Ints:
-    """Return the demand of every choice of up to ``most`` pods.
-
-    Parameters
-    ----------
-    sizes
-        Demand by kind, shape ``(kinds, dimensions)``; of each there are any number,
-        which only adds contents that cannot be.
-    most
-        Pods at most.
-
-    Returns
-    -------
-    Shape ``(choices, dimensions)``.
-    """
+    """Return the demand of every choice of up to ``most`` pods, shape ``(choices, dimensions)``."""
+    # Of each size there are any number, which only adds contents that cannot be.
     level, ends = np.zeros((1, sizes.shape[1]), np.int64), [1] * len(sizes)
     levels = [level]
     for _ in range(most):
@@ -82,15 +70,7 @@ def _sums(sizes: Ints, most: int) -> Ints:
 
 
 def _fillable(halves: Ints, room: Ints, slack: Ints) -> bool:
-    """Return whether two halves may fill ``room`` with a waste of at most ``slack``.
-
-    Parameters
-    ----------
-    halves
-        Shape ``(halves, dimensions)``, sorted by the first dimension.
-    room, slack
-        Shape ``(dimensions,)``.
-    """
+    """Return whether two halves, sorted by the first dimension, fill ``room`` with a waste of at most ``slack``."""
     first = halves[:, 0]
     low = np.searchsorted(first, room[0] - slack[0] - first, side="left")
     high = np.searchsorted(first, room[0] - first, side="right")

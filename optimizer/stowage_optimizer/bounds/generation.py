@@ -130,10 +130,7 @@ class Generation:
         return goal is not None and best is not None and best.bound < (goal + 1) * SCALE
 
     def _price(self, duals: Duals, goal: int | None, slack: int) -> bool:
-        """Add patterns at prices near ``duals``, else at them.
-
-        Returns whether any is new, or the next round may find more.
-        """
+        """Add patterns at prices near ``duals``, else at them; return whether any is new, or may be next time."""
         tries = [(duals, slack)]
         if self.at is not None:
             tries.insert(0, (self.at.towards(duals, SMOOTHING), slack))

@@ -77,12 +77,11 @@ def _normalised(scope: Scope) -> Ints:
 
 
 class _Fill:
-    """Fills the total room with the lightest pods that count.
+    """Fills the total room with the lightest pods that count."""
 
-    Running pods that are known to stay go in before all others. The tiers above are
-    known to place so many: their lightest ones go in next. Any set with so many of
-    them and more in total is at least as heavy.
-    """
+    # Running pods that are known to stay go in before all others. The tiers above are
+    # known to place so many: their lightest ones go in next. Any set with so many of
+    # them and more in total is at least as heavy.
 
     def __init__(self, question: Question, scope: Scope) -> None:
         tier = question.problem.tier[scope.kinds]
@@ -113,10 +112,7 @@ class _Fill:
 
 
 def _everybody_kept(question: Question) -> bool:
-    """Return whether every running pod down to the tier is known to keep a node.
-
-    Only where placing is asked for: keeping pods of a tier comes before.
-    """
+    """Return whether every running pod down to the tier is known to keep a node: where placing is asked for."""
     problem = question.problem
     tiers = problem.tier[problem.kind][problem.home >= 0]
     running = np.bincount(tiers, minlength=problem.tiers)

@@ -130,22 +130,7 @@ def _largest(values: Floats, number: int) -> Ints:
 
 
 class _Choice:
-    """The patterns that an assignment has, and which ones some nodes may have instead.
-
-    Parameters
-    ----------
-    held
-        Pattern by node, shape ``(nodes,)``.
-
-    Attributes
-    ----------
-    uses
-        How often each pattern is held, shape ``(patterns,)``.
-    worth
-        What each is worth at the best prices, shape ``(patterns,)``.
-    value
-        What the assignment is worth by the weighted sum.
-    """
+    """The patterns that nodes hold in an assignment, what it is worth, and what some may hold instead."""
 
     def __init__(self, program: TierProgram, held: Ints) -> None:
         self._program, self.held = program, held

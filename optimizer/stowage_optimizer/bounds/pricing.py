@@ -124,15 +124,12 @@ def _best_patterns(
 
 @inlined
 def _set_aside(n: int, need: Ints, table: Ints, aside: Ints, light: Indices) -> int:
-    """Set aside the choices of which three are too heavy for a node.
-
-    Returns how many there are; none where there are many: few go together then, and
-    the search gets through.
-    """
+    """Set aside the choices of which three are too heavy for a node; return how many there are."""
     heavy = 0
     for e in range(n):
         if 3 * table[WEIGHT, e] > MERGED + 2:
             if heavy == aside.shape[0]:
+                # Of so many, few go together, and the search gets through.
                 return 0
             name = table[NAME, e]
             aside[heavy, AMOUNT], aside[heavy, WORTH] = table[MOST, e], table[GAIN, e]
@@ -150,12 +147,10 @@ def _search_beside(
     bonus: Ints, mixes: Floats, left: Ints, record: int, slack: int, budget: int,
     best: Indices, chosen: Ints, needs: Ints, table: Ints, scratch: Floats,
 ) -> int:  # fmt: skip
-    """Return a limit on the value of any choice, and improve ``best``.
-
-    A fraction of a pod that fills half of a node is worth much, and none can be had: so
-    two, one or none of those set aside are taken, and what else fits is searched in the
-    room that is left. What is dense there may be something else than in all of it.
-    """
+    """Return a limit on the value of any choice, and improve ``best``."""
+    # A fraction of a pod that fills half of a node is worth much, and none can be had: so
+    # two, one or none of those set aside are taken, and what else fits is searched in the
+    # room that is left. What is dense there may be something else than in all of it.
     worth, steps = record, 0
     for one in range(heavy - 1, -2, -1):
         for two in range(one if one >= 0 else -1, -2, -1):
@@ -208,17 +203,9 @@ def _search(
     n: int, need: Ints, table: Ints, left: Ints, now: int, record: int, slack: int,
     steps: int, budget: int, chosen: Ints,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """Search the choices that are listed, beside what is worth ``now``.
-
-    The search is depth first: as many as fit of the densest, then one less, and so on.
-
-    Returns
-    -------
-    tuple
-        A limit on the value, the best value so far, whose choices are in ``chosen`` if
-        it is better than ``record``, and the steps made so far. Where these run out,
-        the limit is what fractions are worth.
-    """
+    """Search beside what is worth ``now``; return a limit, the best, ``chosen`` if above ``record``, and the steps."""
+    # Depth first: as many as fit of the densest, then one less, and so on. Where the steps
+    # run out, the limit is what fractions are worth.
     most, gain, weight = table[MOST], table[GAIN], table[WEIGHT]
     taken, path, width = table[TAKEN], table[PATH], len(left)
     for e in range(n):

@@ -183,11 +183,8 @@ class TierProgram:
         return None if found is None else self._hold_others(found)
 
     def _hold_others(self, start: Duals) -> Duals:
-        """Price a move in the tiers above like a pod of this one.
-
-        Those that run there then stay at home, as most of them do, and their own prices
-        pay for it. From a price of nothing the way there is long.
-        """
+        """Price a move in the tiers above like a pod of this one: from a price of nothing the way there is long."""
+        # Those that run there then stay at home, as most do, and their own prices pay for it.
         scope = self._sum.scope
         of_moves = [one.phase is Phase.DISRUPT for one in scope.requirements]
         if not any(of_moves):

@@ -324,7 +324,7 @@ def test_no_limit_outlives_the_plan_that_it_was_proved_for(
         shared.offer(as_nodes(plans[number]), mender)
         prover.prove(work_clock.now() + data.draw(st.sampled_from([0.02, 0.2, 1.0])))
 
-        _, nodes, bounds = shared.snapshot()
+        _, nodes, bounds, _ = shared.snapshot()
         reached = score(packing, as_assignment(nodes), policy)
         for tier, own in enumerate(bounds):
             assert not _contradicted(own, scores, reached, tier, strict=strict)

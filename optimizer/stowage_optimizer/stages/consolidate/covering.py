@@ -114,10 +114,7 @@ class Covering:
         return LONGEST_S if self.budget.counted else self.budget.left_s()
 
     def _dive(self, share: float, most: int) -> Contents | None:
-        """Return contents of all pods that cost less than ``most``, if some are found.
-
-        ``share`` of what is needed is taken at once.
-        """
+        """Return contents of all pods that cost less than ``most``, if found, taking a ``share`` at once."""
         left, free = self.fleet.scope.count.copy(), self.fleet.groups.size.copy()
         held: Contents = []
         while left.any() and not self.budget.over():

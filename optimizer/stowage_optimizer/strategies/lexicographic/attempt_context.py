@@ -35,10 +35,6 @@ class OpenPhase:
     tiers_open: int = 0
     phases_open: int = 0
 
-    def question(self, problem: Problem) -> Question:
-        """Return what the bounds are asked."""
-        return Question(problem, self.tier, self.phase, self.value)
-
     @property
     def premises(self) -> tuple[object, ...]:
         """Everything that the answer depends on."""
@@ -131,7 +127,7 @@ class AttemptContext:
 
     def question(self, phase: OpenPhase) -> Question:
         """Return what the bounds are asked of ``phase``."""
-        return phase.question(self.problem)
+        return Question(self.problem, phase.tier, phase.phase, phase.value)
 
     def program(self, phase: OpenPhase) -> TierProgram:
         """Return the program of the tier, which its phases share."""

@@ -9,13 +9,11 @@ from stowage_optimizer.model.packing import as_assignment, as_nodes
 from stowage_optimizer.programs.counts import CountFormulation
 from stowage_optimizer.programs.program import STAY, running_items
 from stowage_optimizer.programs.solver import Values
+from stowage_optimizer.programs.tiers import BUILT_PER_S
 from stowage_optimizer.strategies.lexicographic.attempt_context import AttemptContext, OpenPhase
 
 SHORTEST_S = 0.02
 """Less than this is no time to build and solve anything in."""
-
-BUILT_PER_S = 50_000
-"""Variables written down in a second, at the least."""
 
 MOST_VARIABLES = 100_000
 """Larger programs are not begun: choosing among patterns gets further there."""
@@ -42,7 +40,7 @@ def counted(context: AttemptContext, phase: OpenPhase, seconds: float) -> tuple[
     shared, budget = context.shared, context.budget
     started = budget.clock()
     counts = CountFormulation(context.packing, phase.tier + 1)
-    value, nodes, bounds = shared.snapshot()
+    value, nodes, bounds, _ = shared.snapshot()
     _hold(context, phase, counts, value, bounds)
     assignment = as_assignment(nodes)
 

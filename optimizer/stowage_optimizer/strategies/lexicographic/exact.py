@@ -13,7 +13,13 @@ from stowage_optimizer.search.moves import EXHAUSTED, FOUND, PAUSED, SearchStack
 from stowage_optimizer.search.placement import enter
 from stowage_optimizer.search.search_arrays import SearchArrays, make_arrays, overcommitted
 from stowage_optimizer.search.state import NODE, State, make_state
-from stowage_optimizer.strategies.lexicographic.shared_state import ANYTHING, Limit, SharedState, WorkClock
+from stowage_optimizer.strategies.lexicographic.shared_state import (
+    ANYTHING,
+    COUNTED_RATE,
+    Limit,
+    SharedState,
+    WorkClock,
+)
 
 MOST_WAITING = 10
 """Waiting pods from which there are too many ways to make room."""
@@ -84,7 +90,7 @@ class MoveSearch:
             stack = self._stack or self._begin()
             steps = self.work_clock.steps(min(SLICE_S, until - now))
             ended, used = seek(STEPS * steps, stack, self._arrays, self._state)
-            self.work_clock.spend_steps(used // STEPS)
+            self.work_clock.spend(used // STEPS / COUNTED_RATE)
             if ended == PAUSED:
                 continue
             self._stack = None

@@ -97,25 +97,19 @@ class LocalSearch:
 
     def _enter(self, tier: int) -> None:
         shared = self.shared
-        self._entered, nodes, _ = shared.snapshot()
+        self._entered, nodes, *_ = shared.snapshot()
         enter(nodes, tier, shared.frozen(tier), self._arrays, self._state)
         self._seen = int(self._state.counters[IMPROVED])
 
     def _overtaken(self, tier: int) -> bool:
-        """Return whether a plan is known that is better than anything found here.
-
-        Else all that is found from now on would be for nothing.
-        """
+        """Return whether a plan is known that is better than anything found here, which is then for nothing."""
         now, best = self.shared.value, self._state.best_value
         if now[:tier] != self._entered[:tier]:
             return True
         return now[tier] > (int(best[KEPT]), int(best[PLACED]), int(best[STABILITY]))
 
     def _phase(self, tier: int, phase: int, until: float, latest: float) -> None:
-        """Search one phase until its goal is reached.
-
-        It ends at ``until``, or at ``latest`` while pods are still being placed.
-        """
+        """Search one phase until its goal is reached, ``until``, or ``latest`` while pods are still being placed."""
         hot, cold = PLACING_HEAT if phase == PLACING else STABILISING_HEAT
         began, slice_s = self.work_clock.now(), FIRST_SLICE_S
         placed, gained = self.shared.value[tier][1], began
@@ -150,10 +144,8 @@ class LocalSearch:
         self._offered(began)
 
     def _offered(self, began: float) -> None:
-        """Wait with the next offer in proportion to what this one took.
-
-        Making a large solution whole takes longer than finding a better one.
-        """
+        """Wait with the next offer in proportion to what this one took."""
+        # Making a large solution whole takes longer than finding a better one.
         now = self.work_clock.now()
         self._next_offer = now + (now - began) * (1 / OFFERING_SHARE - 1)
 

@@ -79,11 +79,9 @@ class Prover:
         return False
 
     def _turn(self, phase: OpenPhase) -> int:
-        """Return when a phase is next: those that had few turns, and come first.
-
-        Once the program of a tier knows its patterns, each of its phases needs little.
-        """
+        """Return when a phase is next: those that had few turns, and come first."""
         after = phase.tiers_open
+        # Once the program of a tier knows its patterns, each of its phases needs little.
         if not self._context.has_ready_program(phase):
             after += phase.phases_open
         return self._turns[self._name(phase)] + LATER * after
@@ -101,11 +99,7 @@ class Prover:
         return phase.tier, phase.phase, phase.presumes_nothing
 
     def _open(self) -> Iterator[OpenPhase]:
-        """Yield the open phases of all tiers.
-
-        A limit is for assignments that reach as much of all that comes before. Where
-        some of that is open yet, it is what was reached at some time, and is still.
-        """
+        """Yield the open phases of all tiers, with what was reached of all that comes before, and still is."""
         shared = self.shared
         value, bounds = shared.value, shared.bounds
         open_above = 0
@@ -128,10 +122,7 @@ class Prover:
             open_above += not shared.proved(tier)
 
     def _presumed(self, tier: int, value: Score) -> Score:
-        """Return what an early limit of ``tier`` presumes: the same as long as it may.
-
-        Prices that are found need not be found again then.
-        """
+        """Return what an early limit of ``tier`` presumes: the same as long as it may, so that its prices hold."""
         above = self._above.get(tier)
         if above is None or not reaches(value[:tier], above):
             self._above[tier] = above = value[:tier]

@@ -56,10 +56,6 @@ class WorkClock:
             # Slices grow at most fourfold, even with a coarse clock.
             self._rate = min(0.5 * self._rate + 0.5 * steps / seconds, 4 * self._rate)
 
-    def spend_steps(self, steps: int) -> None:
-        """Note ``steps`` made, which do not measure how fast others are."""
-        self.spend(steps / COUNTED_RATE)
-
     def spend(self, seconds: float) -> None:
         """Note work that counts itself in seconds."""
         if self.counted:
@@ -147,16 +143,10 @@ class SharedState:
             self._changed.notify_all()
             return True
 
-    def read(self) -> tuple[int, Indices, list[TierBounds]]:
-        """Return the version, the best assignment, and what is proved now."""
+    def snapshot(self) -> tuple[Score, Indices, list[TierBounds], int]:
+        """Return the best value, its assignment, what is proved of it, and the version of these."""
         with self._changed:
-            bounds = [replace(one) for one in self.bounds]
-            return self.version, self.assignment, bounds
-
-    def snapshot(self) -> tuple[Score, Indices, list[TierBounds]]:
-        """Return the best value, its assignment, and what is proved of it."""
-        with self._changed:
-            return self.value, self.assignment, [replace(one) for one in self.bounds]
+            return self.value, self.assignment, [replace(one) for one in self.bounds], self.version
 
     def limit(self, limit: Limit) -> None:
         """Note what is proved; it counts while the incumbent is in question."""

@@ -81,7 +81,7 @@ class _Publisher:
         """Return the best solution, after publishing it if it is new."""
         began = self.clock()
         self._filled = self.shared.filled
-        version, nodes, bounds = self.shared.read()
+        _, nodes, bounds, version = self.shared.snapshot()
         solution = self.writer.write(as_assignment(nodes), bounds)
         if (version, solution.tiers) != (self._seen, self._tiers):
             self.send(solution)

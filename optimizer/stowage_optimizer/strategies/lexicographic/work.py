@@ -77,13 +77,10 @@ class Work:
             self.shared.close(error)
 
     def _prove_lowest(self, local_search: LocalSearch, began: float) -> None:
-        """Bound the lowest tier while the prover is at work on those above it.
-
-        Its pods are most of a fleet's, and it comes last. In a short time it gets no
-        bound, and the search finds more.
-        """
+        """Bound the lowest tier, of most of a fleet's pods, while the prover is at work on those above it."""
         shared, lowest = self.shared, self.shared.problem.tiers - 1
         start, end = (began + share * (self._deadline - began) for share in LOWEST)
+        # In a short time it gets no bound, and the search finds more.
         if not lowest or end - start < LEAST_S:
             return
         local_search.run(start)
