@@ -34,40 +34,26 @@ class _HigherPriorityPods:
 
     def __init__(self, packing: Packing, assignment: Assignment, priority: int) -> None:
         self._packing = packing
-        self._builder = None if packing.divisible else AssignmentBuilder(packing)
-        room = np.array(packing.room, np.int64)
-        used, newcomers = np.zeros_like(room), np.zeros_like(room)
+        self._builder = AssignmentBuilder(packing)
+        self._open: dict[tuple[int, str], bool] = {}
         # Of the pods of a budget not all may go.
         protected = {index for tie in packing.ties for index in tie.protected}
-        for index, node in enumerate(assignment):
-            item, home = packing.kind_of[index], packing.current[index]
-            stays = home is not None and (item.priority == priority or (index in protected and node == home))
-            if node is None or not (item.priority > priority or stays):
-                continue
-            if self._builder is not None:
+        for index, (node, home) in enumerate(zip(assignment, packing.current, strict=True)):
+            own = packing.kind_of[index].priority
+            stays = home is not None and (own == priority or (index in protected and node == home))
+            if node is not None and (own > priority or stays):
                 self._builder.put(index, node)
-            used[node] += item.demand
-            if node != home:
-                newcomers[node] += np.array(item.demand) > 0
-        self._left = room - used
-        self._newcomers = newcomers
 
     def leave_room_for(self, index: int) -> bool:
         """Return whether the item ``index`` fits anywhere beside them."""
-        item, home = self._packing.kind_of[index], self._packing.current[index]
-        if self._builder is not None:
-            builder = self._builder
-            return any(
-                builder.fits(index, node) and (node == home or builder.ties_allow(index, node))
-                for node in item.eligible
-            )
-        # The same without relations, for all nodes at once.
-        demand = np.array(item.demand, np.int64)
-        asked = np.flatnonzero(demand)
-        nodes = np.array([n for n in item.eligible if n != home], np.intp)
-        roomy = self._left[np.ix_(nodes, asked)] >= demand[asked]
-        if bool(roomy.all(axis=1).any()):
+        packing, home = self._packing, self._packing.current[index]
+        if home is not None and self._builder.fits(index, home):
             return True
-        # At home it may stay even on an overcommitted node, if no pod came.
-        fits = self._left[home, asked] >= demand[asked]
-        return bool((fits | (self._newcomers[home, asked] == 0)).all())
+        # Where one of the replicas may not come, none may.
+        alike = int(packing.kind[index]), packing.class_ids[index] if packing.ties else ""
+        if alike not in self._open:
+            self._open[alike] = any(
+                self._builder.fits(index, node) and self._builder.ties_allow(index, node)
+                for node in packing.kind_of[index].eligible
+            )
+        return self._open[alike]
