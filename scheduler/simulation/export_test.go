@@ -37,6 +37,6 @@ func (s *Simulator) AttemptWithoutPods(ctx context.Context) error {
 		return err
 	}
 	defer r.stop()
-	_, err = r.attemptOne()
+	_, err = r.attempt()
 	return err
 }

@@ -75,22 +75,30 @@ type Result struct {
 // ParseInstance reads an instance from JSON. Unknown fields are errors, and all errors are reported together. Of an
 // observed instance they are no errors, as far as the objects are concerned: what was left out is in its Reading.
 func ParseInstance(data []byte) (Instance, error) {
+	var instance Instance
+	form := observedInstance{inner: inner{&instance}}
+	errs, err := parse(data, "an instance", &instance, &instance, &form, &form.lists)
+	if err != nil {
+		return Instance{ID: instance.ID}, err
+	}
+	return instance, errors.Join(errs...)
+}
+
+// parse reads what is asked about an instance, and lists what is wrong. If the instance was observed, the form is read,
+// whose lists are decoded one by one.
+func parse(data []byte, name string, asked any, instance *Instance, form any, from *lists) ([]error, error) {
 	if mayBeObserved(data) {
-		var instance Instance
-		form := observedInstance{Instance: &instance}
-		if errs, err := kjson.UnmarshalStrict(data, &form); err == nil && instance.Observed {
-			instance.observe(lists{form.Nodes, form.Pods, form.Objects})
-			return instance, errors.Join(append(errs, instance.validate()...)...)
+		if errs, err := kjson.UnmarshalStrict(data, form); err == nil && instance.Observed {
+			instance.observe(from)
+			return append(errs, instance.validate()...), nil
 		}
 	}
-	var instance Instance
-	errs, err := kjson.UnmarshalStrict(data, &instance)
+	errs, err := kjson.UnmarshalStrict(data, asked)
 	if err != nil {
-		return Instance{ID: instance.ID}, fmt.Errorf("not an instance in JSON: %w", err)
+		return nil, fmt.Errorf("not %s in JSON: %w", name, err)
 	}
 	instance.complete()
-	errs = append(errs, instance.validate()...)
-	return instance, errors.Join(errs...)
+	return append(errs, instance.validate()...), nil
 }
 
 // complete fills in the namespace of pods that name none.

@@ -2,7 +2,7 @@ package simulation
 
 import (
 	"cmp"
-	"container/heap"
+	"slices"
 	"strconv"
 
 	v1 "k8s.io/api/core/v1"
@@ -115,7 +115,7 @@ type timer struct {
 	do func() error
 }
 
-// timers is a heap.
+// timers are in the order of their times, the first one last.
 type timers struct {
 	waiting []*timer
 	made    int
@@ -124,30 +124,19 @@ type timers struct {
 func (t *timers) add(one *timer) {
 	t.made++
 	one.number = t.made
-	heap.Push(t, one)
+	place, _ := slices.BinarySearchFunc(t.waiting, one, func(a, b *timer) int {
+		return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(b.rank, a.rank), cmp.Compare(b.number, a.number))
+	})
+	t.waiting = slices.Insert(t.waiting, place, one)
 }
 
 // take returns the first one if it is due by then.
 func (t *timers) take(until float64) *timer {
-	for len(t.waiting) > 0 && t.waiting[0].at <= until {
-		if first := heap.Pop(t).(*timer); first.of == nil || first.of.Ended == nil {
+	for last := len(t.waiting) - 1; last >= 0 && t.waiting[last].at <= until; last-- {
+		first := t.waiting[last]
+		if t.waiting = slices.Delete(t.waiting, last, last+1); first.of == nil || first.of.Ended == nil {
 			return first
 		}
 	}
 	return nil
-}
-
-func (t *timers) Len() int { return len(t.waiting) }
-func (t *timers) Less(i, j int) bool {
-	a, b := t.waiting[i], t.waiting[j]
-	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.rank, b.rank), cmp.Compare(a.number, b.number)) < 0
-}
-func (t *timers) Swap(i, j int) { t.waiting[i], t.waiting[j] = t.waiting[j], t.waiting[i] }
-func (t *timers) Push(one any)  { t.waiting = append(t.waiting, one.(*timer)) }
-func (t *timers) Pop() any {
-	last := len(t.waiting) - 1
-	one := t.waiting[last]
-	t.waiting[last] = nil
-	t.waiting = t.waiting[:last]
-	return one
 }

@@ -34,22 +34,16 @@ func measure() measuring {
 	return measuring{began: time.Now(), cpu: cpuTime(), before: before}
 }
 
-// cpuTime is the processor time of this process so far.
-func cpuTime() time.Duration {
-	var usage unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &usage); err != nil {
-		return 0
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+// usage is what this process used so far; nothing where that cannot be read.
+func usage() (used unix.Rusage) {
+	_ = unix.Getrusage(unix.RUSAGE_SELF, &used)
+	return used
 }
 
-// peakMemory is the most that this process ever had in memory, in bytes.
-func peakMemory() int64 {
-	var usage unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &usage); err != nil {
-		return 0
-	}
-	return usage.Maxrss * 1024
+// cpuTime is the processor time of this process so far.
+func cpuTime() time.Duration {
+	used := usage()
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 func (m measuring) end(arrived int) *Measurement {

@@ -53,22 +53,25 @@ func (r *Reading) leaveOut(kind, name, reason string) {
 
 // lists are the objects of an observed instance. Each is decoded on its own, so that one that cannot be decoded costs no
 // other.
-type lists struct{ nodes, pods, objects []json.RawMessage }
-
-// observedInstance and observedQuestion are an instance and a question whose lists are still to be decoded.
-type observedInstance struct {
-	*Instance
+type lists struct {
 	Nodes   []json.RawMessage `json:"nodes"`
 	Pods    []json.RawMessage `json:"pods"`
 	Objects []json.RawMessage `json:"objects,omitempty"`
 }
 
-type observedQuestion struct {
-	*Question
-	Nodes   []json.RawMessage `json:"nodes"`
-	Pods    []json.RawMessage `json:"pods"`
-	Objects []json.RawMessage `json:"objects,omitempty"`
-}
+// observedInstance and observedQuestion are an instance and a question whose lists are still to be decoded. In JSON, a
+// list takes precedence over one of its name that is embedded deeper.
+type (
+	observedInstance struct {
+		inner
+		lists
+	}
+	inner            struct{ *Instance }
+	observedQuestion struct {
+		*Question
+		lists
+	}
+)
 
 // mayBeObserved spares all others from being parsed twice.
 func mayBeObserved(data []byte) bool { return observedTrue.Match(data) }
@@ -76,14 +79,12 @@ func mayBeObserved(data []byte) bool { return observedTrue.Match(data) }
 var observedTrue = regexp.MustCompile(`"observed"\s*:\s*true`)
 
 // observe fills in the objects of the lists that make sense. Of two with the same name the later one counts.
-func (instance *Instance) observe(from lists) {
+func (instance *Instance) observe(from *lists) {
 	o := &observation{Reading: &instance.Reading, unknown: map[string]int{}}
-	instance.Nodes = o.nodes(from.nodes)
-	instance.Objects = o.others(from.objects)
-	instance.Pods = o.countable(o.pods(from.pods, instance.Nodes), instance.Nodes)
-	for _, field := range slices.Sorted(maps.Keys(o.unknown)) {
-		instance.UnknownFields = append(instance.UnknownFields, UnknownField{field, o.unknown[field]})
-	}
+	instance.Nodes = o.nodes(from.Nodes)
+	instance.Objects = o.others(from.Objects)
+	instance.Pods = o.countable(o.pods(from.Pods, instance.Nodes), instance.Nodes)
+	o.listUnknown()
 }
 
 // observation is an instance that is being read.
@@ -92,11 +93,27 @@ type observation struct {
 	unknown map[string]int
 }
 
-const (
-	repeated = "it is listed more than once; the last one counts"
-	// uncountable amounts make the scheduler fail on every pod that a node with them could take.
-	uncountable = "more of a resource than any machine has, so that the scheduler's sums overflow"
-)
+// listUnknown lists the fields that were not known so far.
+func (o *observation) listUnknown() {
+	o.UnknownFields = nil
+	for _, field := range slices.Sorted(maps.Keys(o.unknown)) {
+		o.UnknownFields = append(o.UnknownFields, UnknownField{field, o.unknown[field]})
+	}
+}
+
+// keep adds an object to a list, or puts it in the place of the one of the same key.
+func keep[T any](o *observation, list []T, places map[string]int, key, kind, name string, one T) []T {
+	if place, again := places[key]; again {
+		o.leaveOut(kind, name, "it is listed more than once; the last one counts")
+		list[place] = one
+		return list
+	}
+	places[key] = len(list)
+	return append(list, one)
+}
+
+// uncountable amounts make the scheduler fail on every pod that a node with them could take.
+const uncountable = "more of a resource than any machine has, so that the scheduler's sums overflow"
 
 func (o *observation) nodes(raw []json.RawMessage) []v1.Node {
 	nodes, places := make([]v1.Node, 0, len(raw)), map[string]int{}
@@ -106,13 +123,7 @@ func (o *observation) nodes(raw []json.RawMessage) []v1.Node {
 			continue
 		}
 		node.Namespace = ""
-		if place, again := places[node.Name]; again {
-			o.leaveOut("Node", node.Name, repeated)
-			nodes[place] = node
-			continue
-		}
-		places[node.Name] = len(nodes)
-		nodes = append(nodes, node)
+		nodes = keep(o, nodes, places, node.Name, "Node", node.Name, node)
 	}
 	return nodes
 }
@@ -144,13 +155,7 @@ func (o *observation) pods(raw []json.RawMessage, nodes []v1.Node) []v1.Pod {
 			continue
 		}
 		uids[pod.UID] = name
-		if place, again := places[name]; again {
-			o.leaveOut("Pod", name, repeated)
-			pods[place] = pod
-			continue
-		}
-		places[name] = len(pods)
-		pods = append(pods, pod)
+		pods = keep(o, pods, places, name, "Pod", name, pod)
 	}
 	return pods
 }
@@ -242,14 +247,8 @@ func (o *observation) others(raw []json.RawMessage) []Object {
 		if budget, is := object.Object.(*policyv1.PodDisruptionBudget); is {
 			o.doubt(budget)
 		}
-		id := kind + " " + meta.GetNamespace() + "/" + meta.GetName()
-		if place, again := places[id]; again {
-			o.leaveOut(kind, name, repeated)
-			objects[place] = object
-			continue
-		}
-		places[id] = len(objects)
-		objects = append(objects, object)
+		key := kind + " " + meta.GetNamespace() + "/" + meta.GetName()
+		objects = keep(o, objects, places, key, kind, name, object)
 	}
 	return objects
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/config"
@@ -42,22 +41,12 @@ type ForbiddenPair struct {
 
 // ParseQuestion reads a question from JSON, as ParseInstance reads an instance.
 func ParseQuestion(data []byte) (Question, error) {
-	if mayBeObserved(data) {
-		var question Question
-		form := observedQuestion{Question: &question}
-		if errs, err := kjson.UnmarshalStrict(data, &form); err == nil && question.Observed {
-			question.observe(lists{form.Nodes, form.Pods, form.Objects})
-			errs = append(errs, question.Instance.validate()...)
-			return question, errors.Join(append(errs, question.validate()...)...)
-		}
-	}
 	var question Question
-	errs, err := kjson.UnmarshalStrict(data, &question)
+	form := observedQuestion{Question: &question}
+	errs, err := parse(data, "a question", &question, &question.Instance, &form, &form.lists)
 	if err != nil {
-		return Question{}, fmt.Errorf("not a question in JSON: %w", err)
+		return Question{}, err
 	}
-	question.complete()
-	errs = append(errs, question.Instance.validate()...)
 	return question, errors.Join(append(errs, question.validate()...)...)
 }
 

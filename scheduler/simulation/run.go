@@ -353,11 +353,30 @@ func (r *run) leaveToItsGroup(pod *v1.Pod) {
 	}
 }
 
-// attempt tries what is at the head of the queue and reports whether a pod was bound.
+// attempt tries the pod or the pod group at the head of the queue and reports whether a pod was bound. What became of each
+// pod is noted by name: the pods of a group are bound at once, in any order.
 func (r *run) attempt() (bound bool, err error) {
-	ended, err := r.attemptOne()
-	if err != nil {
-		return false, err
+	r.clock.Step(betweenAttempts)
+	r.taken, r.passed = 0, 0
+	r.scheduler.ScheduleOne(r.ctx)
+	var ended []outcome
+	r.attempts += r.taken
+	for range r.taken {
+		select {
+		case one := <-r.outcomes:
+			ended = append(ended, one)
+		case <-r.ctx.Done():
+			return false, context.Cause(r.ctx)
+		}
+	}
+	if r.ctx.Err() != nil {
+		return false, context.Cause(r.ctx)
+	}
+	slices.SortFunc(ended, func(a, b outcome) int { return strings.Compare(key(a.pod), key(b.pod)) })
+	for _, one := range ended {
+		if one.err == nil {
+			r.reasons[key(one.pod)] = one.reason
+		}
 	}
 	for _, one := range ended {
 		gotNode, err := r.note(one)
@@ -380,34 +399,6 @@ func (r *run) noteArrival(one outcome) (bound bool, err error) {
 	r.stuck.clear()
 	r.lives.bound(one.pod)
 	return true, nil
-}
-
-// attemptOne tries the pod or the pod group at the head of the queue and returns how that ended for each pod, by name: the
-// pods of a group are bound at once, in any order.
-func (r *run) attemptOne() ([]outcome, error) {
-	r.clock.Step(betweenAttempts)
-	r.taken, r.passed = 0, 0
-	r.scheduler.ScheduleOne(r.ctx)
-	var ended []outcome
-	r.attempts += r.taken
-	for range r.taken {
-		select {
-		case one := <-r.outcomes:
-			ended = append(ended, one)
-		case <-r.ctx.Done():
-			return nil, context.Cause(r.ctx)
-		}
-	}
-	if r.ctx.Err() != nil {
-		return nil, context.Cause(r.ctx)
-	}
-	for _, one := range ended {
-		if one.err == nil {
-			r.reasons[key(one.pod)] = one.reason
-		}
-	}
-	slices.SortFunc(ended, func(a, b outcome) int { return strings.Compare(key(a.pod), key(b.pod)) })
-	return ended, nil
 }
 
 // giveUp leaves out the pods that would be tried without end.

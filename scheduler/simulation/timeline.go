@@ -176,12 +176,3 @@ func resourceNamed(kind string) (resource schema.GroupVersionResource, read bool
 	}
 	return schema.GroupVersionResource{}, false
 }
-
-// found is what was left out so far.
-func (t *timeline) found() Reading {
-	t.UnknownFields = nil
-	for _, field := range slices.Sorted(maps.Keys(t.unknown)) {
-		t.UnknownFields = append(t.UnknownFields, UnknownField{field, t.unknown[field]})
-	}
-	return *t.Reading
-}

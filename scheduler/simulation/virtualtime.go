@@ -100,9 +100,10 @@ func (s *Simulator) passTime(ctx context.Context, in io.Reader, out *answers) (P
 	for _, pod := range slices.Sorted(maps.Keys(lives.there)) {
 		lives.put(lives.there[pod])
 	}
+	v.timeline.listUnknown()
 	passed := Passed{
 		Until: lives.now, Events: v.events, Attempts: r.attempts, CPUSeconds: cpuTime().Seconds(),
-		PeakMemoryBytes: peakMemory(), Reading: v.timeline.found(),
+		PeakMemoryBytes: usage().Maxrss * 1024, Reading: r.reading,
 	}
 	if v.evictions != (Evictions{}) {
 		passed.Evictions = &v.evictions
