@@ -20,21 +20,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/stowage/stowage/scheduler/packingplan"
 )
-
-// State is how far a node has come.
-type State string
-
-// States of nodes.
-const (
-	Planned  State = "Planned"
-	Emptying State = "Emptying"
-	Emptied  State = "Emptied"
-	GivenUp  State = "GivenUp"
-)
-
-// final says that nothing more is done with the node.
-func (s State) final() bool { return s == Emptied || s == GivenUp }
 
 // Pod is a pod that is to leave its node.
 type Pod struct {
@@ -45,14 +33,10 @@ type Pod struct {
 	Grace time.Duration
 }
 
-// Node is a node with the pods that are to leave it, in that order.
+// Node is a node of the plan with the pods that are to leave it, in that order. Its state and its message are kept here.
 type Node struct {
-	Name string
+	*packingplan.NodeToEmpty
 	Pods []Pod
-	// State is Planned, unless a former process has come further.
-	State State
-	// Message is why the node was given up.
-	Message string
 }
 
 // Limits bound what happens at a time, and for how long nothing may.
@@ -91,7 +75,7 @@ type Seen struct {
 
 // Run is the emptying of some nodes. It is used by one goroutine.
 type Run struct {
-	nodes  []*Node
+	nodes  []Node
 	limits Limits
 	// evicted are the pods that the API has evicted and that may still be there.
 	evicted sets.Set[types.UID]
@@ -104,30 +88,14 @@ type Run struct {
 	changed time.Time
 }
 
-// New begins the emptying of the nodes.
+// New begins the emptying of the nodes, or goes on with it.
 func New(nodes []Node, limits Limits, now time.Time) *Run {
-	d := &Run{limits: limits, evicted: sets.New[types.UID](), waitingSince: map[types.UID]time.Time{}, changed: now}
-	for _, node := range nodes {
-		if node.State == "" {
-			node.State = Planned
-		}
-		d.nodes = append(d.nodes, &node)
-	}
-	return d
-}
-
-// Nodes are the nodes as they are now.
-func (d *Run) Nodes() []Node {
-	all := make([]Node, len(d.nodes))
-	for i, node := range d.nodes {
-		all[i] = *node
-	}
-	return all
+	return &Run{nodes: nodes, limits: limits, evicted: sets.New[types.UID](), waitingSince: map[types.UID]time.Time{}, changed: now}
 }
 
 // Done says that nothing is left to be emptied.
 func (d *Run) Done() bool {
-	return !slices.ContainsFunc(d.nodes, func(node *Node) bool { return !node.State.final() })
+	return d.current() == nil
 }
 
 // Next takes in what is seen, changes the states of nodes, and says which pods are to be evicted now.
@@ -139,7 +107,7 @@ func (d *Run) Next(seen Seen, now time.Time) []types.UID {
 	}
 	d.noteProgress(seen, now)
 	for _, node := range d.nodes {
-		if stranger := seen.Strangers[node.Name]; stranger != "" && !node.State.final() {
+		if stranger := seen.Strangers[node.Name]; stranger != "" && node.State.Open() {
 			d.giveUp(node, fmt.Sprintf("pod %s has come to it", stranger), now)
 		}
 	}
@@ -148,34 +116,34 @@ func (d *Run) Next(seen Seen, now time.Time) []types.UID {
 	if node == nil {
 		return nil
 	}
-	if waiting != "" && node.State == Planned {
+	if waiting != "" && node.State == packingplan.NodePlanned {
 		d.GiveUpAll(waiting, now) // it waits although nodes were given back
 		return nil
 	}
 	if waiting != "" {
-		d.giveUp(node, waiting, now)
+		d.giveUp(*node, waiting, now)
 		return nil
 	}
-	if node.State == Planned {
+	if node.State == packingplan.NodePlanned {
 		if len(d.waitingSince) > 0 {
 			return nil // what waits may need the room that was just given back
 		}
-		node.State = Emptying
+		node.State = packingplan.NodeEmptying
 		d.changed = now
 	}
 	if d.isEmptied(node, seen) {
-		node.State = Emptied
+		node.State = packingplan.NodeEmptied
 		d.changed = now
 		return nil
 	}
 	if reason := d.stalled(node, seen, now); reason != "" {
 		if !slices.ContainsFunc(node.Pods, func(pod Pod) bool { return seen.Here.Has(pod.UID) }) {
 			// It is empty, but its pods do not serve elsewhere: more of that must not happen.
-			node.State, node.Message = Emptied, reason
+			node.State, node.Message = packingplan.NodeEmptied, packingplan.Shortened(reason)
 			d.GiveUpAll(reason, now)
 			return nil
 		}
-		d.giveUp(node, reason, now)
+		d.giveUp(*node, reason, now)
 		return nil
 	}
 	return d.wave(node, seen)
@@ -183,22 +151,20 @@ func (d *Run) Next(seen Seen, now time.Time) []types.UID {
 
 // current is the node to be emptied now, or nil.
 func (d *Run) current() *Node {
-	for _, node := range d.nodes {
-		if !node.State.final() {
-			return node
-		}
+	if at := slices.IndexFunc(d.nodes, func(node Node) bool { return node.State.Open() }); at >= 0 {
+		return &d.nodes[at]
 	}
 	return nil
 }
 
-func (d *Run) giveUp(node *Node, why string, now time.Time) {
-	node.State, node.Message, d.refused, d.changed = GivenUp, why, "", now
+func (d *Run) giveUp(node Node, why string, now time.Time) {
+	node.State, node.Message, d.refused, d.changed = packingplan.NodeGivenUp, packingplan.Shortened(why), "", now
 }
 
 // GiveUpAll ends the plan before all nodes are empty.
 func (d *Run) GiveUpAll(why string, now time.Time) {
 	for _, node := range d.nodes {
-		if !node.State.final() {
+		if node.State.Open() {
 			d.giveUp(node, why, now)
 		}
 	}
@@ -325,7 +291,7 @@ func (d *Run) PutOff(why string) { d.refused = why }
 // Forbidden gives up the node of a pod that may not leave it.
 func (d *Run) Forbidden(uid types.UID, why string, now time.Time) {
 	for _, node := range d.nodes {
-		if !node.State.final() && slices.ContainsFunc(node.Pods, func(pod Pod) bool { return pod.UID == uid }) {
+		if node.State.Open() && slices.ContainsFunc(node.Pods, func(pod Pod) bool { return pod.UID == uid }) {
 			d.giveUp(node, why, now)
 		}
 	}

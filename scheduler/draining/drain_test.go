@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/stowage/stowage/scheduler/draining"
+	"github.com/stowage/stowage/scheduler/packingplan"
 )
 
 var limits = draining.Limits{AtOnce: 1, Step: 20 * time.Second, Ready: 120 * time.Second}
@@ -17,6 +18,7 @@ var limits = draining.Limits{AtOnce: 1, Step: 20 * time.Second, Ready: 120 * tim
 // world is a cluster whose controllers replace an evicted pod at once, and whose scheduler and kubelets do as they are told.
 type world struct {
 	drain *draining.Run
+	nodes []draining.Node
 	now   time.Time
 	pods  map[types.UID]*draining.Sibling
 	of    map[types.UID]types.UID
@@ -32,12 +34,11 @@ type world struct {
 }
 
 // start has workloads a and b with a pod on each of the nodes n1 and n2, which are to be emptied.
-func start(states ...draining.State) *world {
+func start(states ...packingplan.NodeState) *world {
 	w := &world{now: time.Unix(0, 0), pods: map[types.UID]*draining.Sibling{}, of: map[types.UID]types.UID{},
 		want: map[types.UID]int{}, goes: "n9", starts: true, strangers: map[string]string{}}
-	var nodes []draining.Node
 	for i, name := range []string{"n1", "n2"} {
-		node := draining.Node{Name: name}
+		node := draining.Node{NodeToEmpty: &packingplan.NodeToEmpty{Name: name, State: packingplan.NodePlanned}}
 		if i < len(states) {
 			node.State = states[i]
 		}
@@ -48,9 +49,9 @@ func start(states ...draining.State) *world {
 			w.want[workload]++
 			node.Pods = append(node.Pods, draining.Pod{UID: uid, Workload: workload, Grace: 30 * time.Second})
 		}
-		nodes = append(nodes, node)
+		w.nodes = append(w.nodes, node)
 	}
-	w.drain = draining.New(nodes, limits, w.now)
+	w.drain = draining.New(w.nodes, limits, w.now)
 	return w
 }
 
@@ -100,7 +101,7 @@ func (w *world) run() {
 
 func (w *world) states() string {
 	text := ""
-	for _, node := range w.drain.Nodes() {
+	for _, node := range w.nodes {
 		text += string(node.State) + " "
 	}
 	return strings.TrimSpace(text)
@@ -182,7 +183,7 @@ func TestABudgetThatStaysSpentEndsTheEmptyingOfItsNode(t *testing.T) {
 		}
 	}
 
-	if got := w.drain.Nodes()[0].Message; got != "the budget is spent" {
+	if got := w.nodes[0].Message; got != "the budget is spent" {
 		t.Errorf("message %q", got)
 	}
 }
@@ -205,7 +206,7 @@ func TestAPodGetsItsGracePeriod(t *testing.T) {
 	}
 	w.step()
 
-	if got := w.drain.Nodes()[0].State; got != draining.Emptied {
+	if got := w.nodes[0].State; got != packingplan.NodeEmptied {
 		t.Errorf("n1 is %s", got)
 	}
 }
@@ -213,7 +214,7 @@ func TestAPodGetsItsGracePeriod(t *testing.T) {
 // A process that takes over knows from the plan which nodes are done, and from the cluster which pods are away: it evicts
 // none too many.
 func TestAnotherProcessGoesOn(t *testing.T) {
-	w := start(draining.Emptied, draining.Emptying)
+	w := start(packingplan.NodeEmptied, packingplan.NodeEmptying)
 	for _, uid := range []types.UID{"a-n1", "b-n1", "a-n2"} {
 		delete(w.pods, uid)
 	}
@@ -260,7 +261,7 @@ func TestHowTheEmptyingOfNodesEnds(t *testing.T) {
 			for _, uid := range w.evicted {
 				left += strings.TrimLeft(string(uid), "ab-") + " "
 			}
-			if message := w.drain.Nodes()[0].Message; w.states() != row.states || left != row.left || !strings.Contains(message, row.messageOfN1) {
+			if message := w.nodes[0].Message; w.states() != row.states || left != row.left || !strings.Contains(message, row.messageOfN1) {
 				t.Errorf("states %s, pods left %s, n1: %q", w.states(), left, message)
 			}
 		})

@@ -88,14 +88,10 @@ func (question *Question) arguments() (*config.PriorityOptimizerArgs, error) {
 }
 
 func (question *Question) policy() plan.Policy {
-	switch question.Policy {
-	case config.PolicyPaper:
-		return plan.Paper
-	case policyConsolidate:
+	if question.Policy == policyConsolidate {
 		return plan.Consolidate
-	default:
-		return plan.Strict
 	}
+	return question.Policy.Plan()
 }
 
 // forbid adds the pair to the snapshot, unless the pod is not in it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/utils/clock"
@@ -41,10 +42,10 @@ type loop struct {
 
 	state state
 	// execution is that of the plan being carried out; nil otherwise.
-	execution *execution.Placing
+	execution *execution.Execution
 	// drain is the plan being carried out whose pods another scheduler places; nil otherwise. It takes long and holds
 	// nothing, so all else goes on beside it.
-	drain *execution.Draining
+	drain *execution.Execution
 	// leadingSince is when this process began to lead; zero before. It may have lost the lead since.
 	leadingSince time.Time
 	// manualLast says that the last solve was a user's, so that users' plans do not starve the automatic ones.
@@ -131,14 +132,12 @@ func (l *loop) step(ctx context.Context) time.Duration {
 	case idle, settling, backingOff:
 		l.startDue(ctx)
 	}
-	if l.execution != nil {
-		if end := l.execution.Advance(ctx); end != nil {
-			l.endPlan(ctx, end)
+	for _, open := range []**execution.Execution{&l.execution, &l.drain} {
+		if *open == nil {
+			continue
 		}
-	}
-	if l.drain != nil {
-		if end := l.drain.Advance(ctx); end != nil {
-			l.endDrain(ctx, end)
+		if end := (*open).Advance(ctx); end != nil {
+			l.endPlan(ctx, open, end)
 		}
 	}
 	l.update()
@@ -259,18 +258,21 @@ func (l *loop) readAhead() {
 }
 
 // endPlan releases everything that the plan held.
-func (l *loop) endPlan(ctx context.Context, end *records.Ending) {
-	done := l.execution
-	l.execution = nil
-	l.plugin.Execution.Store(nil)
+func (l *loop) endPlan(ctx context.Context, open **execution.Execution, end *records.Ending) {
+	done := *open
+	*open = nil
+	var waiting map[string]*v1.Pod
+	if open == &l.execution {
+		waiting = l.plugin.Execution.Swap(nil).Waiting()
+	}
 	done.Conclude(ctx, end)
 	switch {
 	case done.Record.Consolidates():
 		l.plugin.Trigger.Retry() // there may be room elsewhere by now
 	case end.Phase != packingplan.Completed:
 		l.plugin.Trigger.Failed()
-	case done.IsProved():
-		l.planner.Proved(done.Expected)
+	case done.Proof != "":
+		l.planner.Proved(done.Proof)
 		l.plugin.Trigger.Succeeded()
 		if !done.NextChange.IsZero() {
 			l.plugin.Trigger.RetryAt(done.NextChange)
@@ -280,15 +282,6 @@ func (l *loop) endPlan(ctx context.Context, end *records.Ending) {
 		l.plugin.Trigger.Retry()
 	}
 	l.plugin.Release()
-	l.plugin.Activate(done.Waiting())
-	l.records.Finish(ctx, done.Record, end.Phase, end.Message)
-}
-
-// endDrain ends a plan that other schedulers' pods were moved for.
-func (l *loop) endDrain(ctx context.Context, end *records.Ending) {
-	done := l.drain
-	l.drain = nil
-	done.Conclude(ctx, end)
-	l.plugin.Trigger.Retry() // there may be room elsewhere by now
+	l.plugin.Activate(waiting)
 	l.records.Finish(ctx, done.Record, end.Phase, end.Message)
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
-	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/config"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/execution"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/planning"
@@ -34,33 +33,48 @@ func (l *loop) startPlan(ctx context.Context, session *planning.Session, checked
 		l.records.Finish(ctx, session.Record, packingplan.Aborted, records.MessageAborted)
 		return
 	}
-	if session.Policy() == plan.Unsteered {
-		l.startDrain(ctx, session.Record)
-		return
+	if !session.Record.IsRehearsed() {
+		// The hold of the solve may be over by now, and there is none where a proposal is approved.
+		l.plugin.Hold.Begin(gate.HoldMargin)
 	}
-	// The hold of the solve may be over by now, and there is none where a proposal is approved.
-	l.plugin.Hold.Begin(gate.HoldMargin)
-	active, err := l.activatePlan(ctx, session)
+	active, err := l.activatePlan(ctx, session, execution.Remainder{})
 	if err != nil {
 		planning.CountRefusal(err)
 		giveUp(packingplan.Aborted, err)
 		return
 	}
 	session.Record.Status.Phase = packingplan.Executing
-	if err := l.records.Write(ctx, session.Record); err != nil {
-		l.plugin.Execution.Store(nil)
+	if err := l.carryOut(ctx, active); err != nil {
 		giveUp(packingplan.Aborted, err)
 		return
 	}
 	l.records.Logger(session.Record).Info("Carrying out a plan", "placements", len(checked.Placements),
 		"moves", len(checked.Moves), "evictions", len(checked.Evictions), "optimal", session.Record.Status.Optimal)
-	l.execution = active
-	l.plugin.Hold.End()
 }
 
-// activatePlan checks the plan on the live state and opens its places. If a pod is bound to one of the plan's nodes
-// between the two, it starts over. Pods may be bound to other nodes at any time.
-func (l *loop) activatePlan(ctx context.Context, session *planning.Session) (*execution.Placing, error) {
+// carryOut writes that the plan is carried out, and begins with it.
+func (l *loop) carryOut(ctx context.Context, active *execution.Execution) error {
+	if err := l.records.Write(ctx, active.Record); err != nil {
+		if l.execution == nil {
+			l.plugin.Execution.Store(nil)
+		}
+		return err
+	}
+	if active.Record.IsRehearsed() {
+		l.drain = active
+	} else {
+		l.execution = active
+	}
+	l.plugin.Hold.End()
+	return nil
+}
+
+// activatePlan checks the plan on the live state and opens its places, if this scheduler places its pods. If a pod is bound
+// to one of the plan's nodes between the two, it starts over. Pods may be bound to other nodes at any time.
+func (l *loop) activatePlan(ctx context.Context, session *planning.Session, left execution.Remainder) (*execution.Execution, error) {
+	if session.Record.IsRehearsed() {
+		return l.runner.Empty(session.Record, session.Rules), nil
+	}
 	l.records.HoldRoom(session.Record)
 	for range startTries {
 		addedOn := l.plugin.InFlight.Watch()
@@ -87,23 +101,14 @@ func (l *loop) activatePlan(ctx context.Context, session *planning.Session) (*ex
 					delete(after, uid)
 				}
 			}
-			active := l.runner.Place(session.Record, session.Rules, now, checked, execution, after)
-			active.Expected, active.NextChange = session.Expected(after), session.NextChange
+			active := l.runner.Place(session.Record, session.Rules, now, checked, execution, after, left)
+			active.NextChange = session.NextChange
+			if session.Record.Status.Optimal {
+				active.Proof = session.Expected(after)
+			}
 			return active, nil
 		}
 		l.plugin.Execution.Store(nil)
 	}
 	return nil, errors.New("pods were being bound to its nodes while the plan was about to begin")
-}
-
-// startDrain carries a plan out that was rehearsed just now.
-func (l *loop) startDrain(ctx context.Context, record *packingplan.Record) {
-	record.Status.Phase = packingplan.Executing
-	if err := l.records.Write(ctx, record); err != nil {
-		l.records.Finish(ctx, record, packingplan.Aborted, err.Error())
-		return
-	}
-	l.records.Logger(record).Info("Emptying nodes", "nodes", len(record.Status.Consolidation.OpenNodes()), "moves", len(record.Status.Steps))
-	l.drain = l.runner.Empty(record, config.RulesFor(record, l.plugin.view.Rules))
-	l.plugin.Hold.End()
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/stowage/stowage/scheduler/packingplan"
-	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/config"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/execution"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/planning"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/records"
@@ -42,18 +41,17 @@ func (l *loop) takeOver(ctx context.Context, all []*packingplan.Record) bool {
 
 // resume continues the plan or closes it. It reports true if that cannot be decided yet.
 func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bool) {
-	if record.IsRehearsed() {
-		return l.resumeDrain(ctx, record)
+	session, left := l.planner.NewSession(record), execution.Remainder{}
+	if !record.IsRehearsed() {
+		now, err := session.Now(record.Status.SnapshotID)
+		if err != nil {
+			l.records.Finish(ctx, record, packingplan.Aborted, err.Error())
+			return false
+		}
+		left = execution.RemainderOf(&record.Status, now)
+		session.Snapshot, session.Steps = now, left.Steps
 	}
-	session := l.planner.NewSession(record)
-	now, err := session.Now(record.Status.SnapshotID)
-	if err != nil {
-		l.records.Finish(ctx, record, packingplan.Aborted, err.Error())
-		return false
-	}
-	left := execution.RemainderOf(&record.Status, now)
-	session.Snapshot, session.Steps = now, left.Steps
-	active, err := l.activatePlan(ctx, session)
+	active, err := l.activatePlan(ctx, session, left)
 	if err != nil {
 		var raised *planning.Objection
 		roomToCome := left.Terminating || errors.As(err, &raised) && raised.NoRoom
@@ -67,27 +65,10 @@ func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bo
 		return false
 	}
 	// If another process has continued the plan in the meantime, its status says so and this write fails.
-	if err := l.records.Write(ctx, record); err != nil {
-		l.plugin.Execution.Store(nil)
+	if err := l.carryOut(ctx, active); err != nil {
 		l.records.Logger(record).Error(err, "The plan is not resumed")
 		return records.IsTransient(err)
 	}
-	active.Adopt(left)
 	l.records.Logger(record).Info("Resuming the plan of a former process", "steps", len(left.Steps))
-	l.execution = active
-	l.plugin.Hold.End()
-	return false
-}
-
-// resumeDrain goes on with the plan of a former process. It reports true if that cannot be decided yet.
-func (l *loop) resumeDrain(ctx context.Context, record *packingplan.Record) (again bool) {
-	// If another process has continued the plan in the meantime, its status says so and this write fails.
-	if err := l.records.Write(ctx, record); err != nil {
-		l.records.Logger(record).Error(err, "The plan is not resumed")
-		return records.IsTransient(err)
-	}
-	l.records.Logger(record).Info("Emptying the nodes of a former process's plan")
-	l.drain = l.runner.Empty(record, config.RulesFor(record, l.plugin.view.Rules))
-	l.plugin.Hold.End()
 	return false
 }

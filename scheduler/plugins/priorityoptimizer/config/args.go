@@ -32,6 +32,14 @@ const (
 	PolicyPaper Policy = "Paper"
 )
 
+// Plan is what plans to place pods may do under the policy.
+func (p Policy) Plan() plan.Policy {
+	if p == PolicyPaper {
+		return plan.Paper
+	}
+	return plan.Strict
+}
+
 // PriorityOptimizerArgs are the plugin's arguments in a KubeSchedulerConfiguration. A field that
 // is left out takes the value that Default gives it.
 type PriorityOptimizerArgs struct {

@@ -31,7 +31,7 @@ func (c *closedNodes) advance(ctx context.Context, now time.Time) {
 		return
 	}
 	if waiting := c.View.WaitingSince(c.since); waiting != nil {
-		c.Records.Logger(c.Record).Info("Idle nodes are open again, since a pod waits", "pod", klog.KObj(waiting))
+		c.Records.Logger(c.record).Info("Idle nodes are open again, since a pod waits", "pod", klog.KObj(waiting))
 		c.open(ctx)
 	}
 }
@@ -41,11 +41,11 @@ func (c *closedNodes) close(ctx context.Context) {
 	nodes, _ := c.View.Nodes.List(labels.Everything()) // a lister fails only where there is none
 	for _, node := range nodes {
 		if node.Spec.Unschedulable || markOf(node) != "" || c.scope.Nodes != nil && !c.scope.Nodes.Matches(labels.Set(node.Labels)) ||
-			c.Record.Status.Consolidation.Of(node.Name) != nil || len(c.View.Lasting(node.Name)) > 0 {
+			c.record.Status.Consolidation.Of(node.Name) != nil || len(c.View.Lasting(node.Name)) > 0 {
 			continue
 		}
-		if err := c.marks().close(ctx, c.Record, node.Name); err != nil {
-			c.Records.Logger(c.Record).Error(err, "An idle node stays open", "node", node.Name)
+		if err := c.marks().close(ctx, c.record, node.Name); err != nil {
+			c.Records.Logger(c.record).Error(err, "An idle node stays open", "node", node.Name)
 			continue
 		}
 		c.names = append(c.names, node.Name)
@@ -55,8 +55,8 @@ func (c *closedNodes) close(ctx context.Context) {
 // open lets pods go to them again. One for which that fails is given back as soon as the plan has ended.
 func (c *closedNodes) open(ctx context.Context) {
 	for _, name := range c.names {
-		if err := c.marks().release(ctx, c.Record.Name(), name); err != nil {
-			c.Records.Logger(c.Record).Error(err, "An idle node could not be opened yet", "node", name)
+		if err := c.marks().release(ctx, c.record.Name(), name); err != nil {
+			c.Records.Logger(c.record).Error(err, "An idle node could not be opened yet", "node", name)
 			c.Records.StaleMarks = true
 		}
 	}

@@ -3,6 +3,7 @@ package execution
 import (
 	"context"
 	"errors"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,9 +19,28 @@ import (
 // emptying are the nodes of a plan that consolidates, while it is carried out.
 type emptying struct {
 	*Runner
-	Record *packingplan.Record
+	record *packingplan.Record
 	// marked: all nodes that are to be emptied keep new pods off.
 	marked bool
+	// open are the nodes on which it is not written yet how they ended.
+	open []string
+	// shown are the nodes as they were last shown in the status.
+	shown []packingplan.NodeToEmpty
+}
+
+func (r *Runner) emptying(record *packingplan.Record) *emptying {
+	about := record.Status.Consolidation
+	return &emptying{Runner: r, record: record, open: about.OpenNodes(), shown: slices.Clone(about.Nodes)}
+}
+
+// changed says whether any node's state has changed since the last call.
+func (e *emptying) changed() bool {
+	now := e.record.Status.Consolidation.Nodes
+	if slices.Equal(e.shown, now) {
+		return false
+	}
+	e.shown = slices.Clone(now)
+	return true
 }
 
 // begin keeps new pods off all nodes that are to be emptied. No pod leaves before it is ready; end is why it never will be.
@@ -28,71 +48,66 @@ func (e *emptying) begin(ctx context.Context) (end *records.Ending, ready bool) 
 	if e.marked {
 		return nil, true
 	}
-	for _, name := range e.Record.Status.Consolidation.OpenNodes() {
-		switch err := e.marks().begin(ctx, e.Record, name); {
+	for _, name := range e.record.Status.Consolidation.OpenNodes() {
+		switch err := e.marks().begin(ctx, e.record, name); {
 		case err == nil:
 		case isForbidden(err) || !records.IsTransient(err):
 			return records.End(packingplan.Aborted, err.Error()), false
 		default:
-			e.Records.Logger(e.Record).Error(err, "The nodes cannot be marked yet")
+			e.Records.Logger(e.record).Error(err, "The nodes cannot be marked yet")
 			return nil, false
 		}
 	}
 	e.marked = true
-	e.Record.Status.Consolidation.CountSaving(true)
+	e.record.Status.Consolidation.CountSaving(true)
 	return nil, true
 }
 
-// set writes on a node, and into the status, how it ended.
-func (e *emptying) set(ctx context.Context, name string, state packingplan.NodeState, message string) {
-	node := e.Record.Status.Consolidation.Of(name)
-	node.State, node.Message = state, packingplan.Shortened(message)
-	var err error
-	kind, text := v1.EventTypeNormal, "emptied by plan "+e.Record.Name()
-	if state == packingplan.NodeEmptied {
-		metrics.EmptiedNodesTotal.Inc()
-		err = e.marks().complete(ctx, e.Record, name)
-	} else {
-		kind, text = v1.EventTypeWarning, "not emptied by plan "+e.Record.Name()+": "+node.Message
-		err = e.marks().release(ctx, e.Record.Name(), name)
-	}
-	e.Record.Status.Consolidation.CountSaving(true)
-	if err != nil {
-		e.Records.Logger(e.Record).Error(err, "A node could not be marked yet", "node", name)
-		e.Records.StaleMarks = true
-	}
-	if object, err := e.View.Nodes.Get(name); err == nil && e.Records.Recorder != nil {
-		e.Records.Recorder.Eventf(object, e.Record.Reference(), kind, string(state), "Consolidate", "%s", packingplan.Shortened(text))
-	}
+// writeEnded writes on the nodes that have ended how they did.
+func (e *emptying) writeEnded(ctx context.Context) {
+	e.open = slices.DeleteFunc(e.open, func(name string) bool {
+		node := e.record.Status.Consolidation.Of(name)
+		if node.State.Open() {
+			return false
+		}
+		var err error
+		kind, text := v1.EventTypeNormal, "emptied by plan "+e.record.Name()
+		if node.State == packingplan.NodeEmptied {
+			metrics.EmptiedNodesTotal.Inc()
+			err = e.marks().complete(ctx, e.record, name)
+		} else {
+			kind, text = v1.EventTypeWarning, "not emptied by plan "+e.record.Name()+": "+node.Message
+			err = e.marks().release(ctx, e.record.Name(), name)
+		}
+		e.record.Status.Consolidation.CountSaving(true)
+		if err != nil {
+			e.Records.Logger(e.record).Error(err, "A node could not be marked yet", "node", name)
+			e.Records.StaleMarks = true
+		}
+		if object, err := e.View.Nodes.Get(name); err == nil && e.Records.Recorder != nil {
+			e.Records.Recorder.Eventf(object, e.record.Reference(), kind, string(node.State), "Consolidate", "%s", packingplan.Shortened(text))
+		}
+		return true
+	})
 }
 
 // settle ends the emptying: nodes without pods are emptied, all others are given back.
 func (e *emptying) settle(ctx context.Context, why string) {
-	for _, name := range e.Record.Status.Consolidation.OpenNodes() {
-		if stays := e.View.Lasting(name); len(stays) == 0 {
-			e.set(ctx, name, packingplan.NodeEmptied, "")
-		} else {
-			e.set(ctx, name, packingplan.NodeGivenUp, why+"; pod "+klog.KObj(stays[0]).String()+" is on it")
+	for _, name := range e.record.Status.Consolidation.OpenNodes() {
+		node := e.record.Status.Consolidation.Of(name)
+		node.State = packingplan.NodeEmptied
+		if stays := e.View.Lasting(name); len(stays) > 0 {
+			node.State, node.Message = packingplan.NodeGivenUp, packingplan.Shortened(why+"; pod "+klog.KObj(stays[0]).String()+" is on it")
 		}
 	}
+	e.writeEnded(ctx)
 }
 
 // CloseNodes settles the nodes of a plan that a former process was carrying out.
 func (r *Runner) CloseNodes(ctx context.Context, record *packingplan.Record, why string) {
 	if record.Status.Consolidation != nil {
-		nodes := &emptying{Runner: r, Record: record}
-		nodes.settle(ctx, why)
+		r.emptying(record).settle(ctx, why)
 	}
-}
-
-// count is how many nodes of the plan are in a state.
-func (e *emptying) count(state packingplan.NodeState) (count int) {
-	for i := range e.Record.Status.Consolidation.Nodes {
-		if e.Record.Status.Consolidation.Nodes[i].State == state {
-			count++
-		}
-	}
-	return count
 }
 
 // ReleaseStale gives back the nodes that keep pods off for a plan that is no longer carried out: its process died before

@@ -96,20 +96,6 @@ func (r *Remainder) await(pods ...*snapshot.Pod) {
 	}
 }
 
-// Adopt takes in what a former process had begun.
-func (e *Placing) Adopt(left Remainder) {
-	e.adopted = left.adopted
-	e.AwaitReady(left.starting...)
-	for _, pod := range left.starting {
-		// They may have become ready since the snapshot was taken.
-		if live := e.View.Live(pod); live != nil {
-			e.Note(live)
-		} else {
-			e.Forget(pod)
-		}
-	}
-}
-
 // site is where pods of one kind run.
 type site struct {
 	kind snapshot.Kind

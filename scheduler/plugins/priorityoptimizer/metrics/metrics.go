@@ -27,16 +27,10 @@ var (
 		"Plans of the optimiser that were refused, by reason.", "reason")
 	ObjectionsTotal = counterVec("objections_total",
 		"Pods for which a plan was rejected although it keeps the contract, by reason.", "reason")
-	PlansTotal = counterVec("plans_total", "PackingPlans by final phase.", "phase")
-	MovesTotal = metrics.NewCounter(&metrics.CounterOpts{
-		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
-		Name: "moves_total", Help: "Pods evicted to be bound elsewhere."})
-	EvictionsTotal = metrics.NewCounter(&metrics.CounterOpts{
-		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
-		Name: "evictions_total", Help: "Pods evicted and left unplaced."})
-	EmptiedNodesTotal = metrics.NewCounter(&metrics.CounterOpts{
-		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
-		Name: "emptied_nodes_total", Help: "Nodes that plans have emptied."})
+	PlansTotal            = counterVec("plans_total", "PackingPlans by final phase.", "phase")
+	MovesTotal            = counter("moves_total", "Pods evicted to be bound elsewhere.")
+	EvictionsTotal        = counter("evictions_total", "Pods evicted and left unplaced.")
+	EmptiedNodesTotal     = counter("emptied_nodes_total", "Nodes that plans have emptied.")
 	RefusedEvictionsTotal = counterVec("refused_evictions_total",
 		"Evictions of a plan that were refused, by reason: DisruptionBudget and Later are tried again, Forbidden aborts the plan.",
 		"reason")
@@ -51,14 +45,17 @@ var (
 		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
 		Name: "hold_seconds", Help: "How long pods were held back by solves.",
 		Buckets: holdBuckets})
-	HeldSeconds = metrics.NewCounter(&metrics.CounterOpts{
-		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
-		Name: "held_seconds_total", Help: "Seconds during which new pods were held back: at most maxHoldShare of any minute."})
+	HeldSeconds  = counter("held_seconds_total", "Seconds during which new pods were held back: at most maxHoldShare of any minute.")
 	SolveSeconds = metrics.NewHistogram(&metrics.HistogramOpts{
 		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
 		Name: "solve_seconds", Help: "How long the optimiser took to answer.",
 		Buckets: metrics.ExponentialBuckets(0.01, 2, 14)})
 )
+
+func counter(name, help string) *metrics.Counter {
+	return metrics.NewCounter(&metrics.CounterOpts{
+		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA, Name: name, Help: help})
+}
 
 func counterVec(name, help, label string) *metrics.CounterVec {
 	return metrics.NewCounterVec(&metrics.CounterOpts{

@@ -112,13 +112,6 @@ func (p *Planner) limitOf(record *packingplan.Record) time.Duration {
 	return config.Seconds(p.Args.TimeLimitSeconds)
 }
 
-func (p *Planner) policy() plan.Policy {
-	if p.Args.Policy == config.PolicyPaper {
-		return plan.Paper
-	}
-	return plan.Strict
-}
-
 func (p *Planner) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()

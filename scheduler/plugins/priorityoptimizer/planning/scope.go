@@ -18,7 +18,7 @@ func (s *Session) isSteered() bool {
 func (s *Session) Policy() plan.Policy {
 	switch {
 	case !s.Record.Consolidates():
-		return s.Planner.policy()
+		return s.Args.Policy.Plan()
 	case s.isSteered():
 		return plan.Consolidate
 	}
