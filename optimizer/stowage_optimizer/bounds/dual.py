@@ -123,7 +123,7 @@ class DualSearch:
 
     def _open(self) -> Evaluation | None:
         """Evaluate what the sum of all phases says of the last one, if it is asked."""
-        at = self.program.at
+        at = self.program.sum.at
         if at is None or self.question.phase is not Phase.DISRUPT:
             return None
         own = len(self.scope.requirements) - len(at.requirement)

@@ -139,7 +139,7 @@ class _Choice:
         self._rows = program.master.rows
         self._sums = [
             (self._rows.total(one, patterns), one.running[self._rows.mixed])
-            for one in (program.sum, *program.scope.requirements)
+            for one in (program.sum.scope.objective, *program.scope.requirements)
         ]
         self._now = self._reached()
         self.value = float(self._now[0])

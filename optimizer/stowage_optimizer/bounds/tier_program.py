@@ -17,7 +17,7 @@ from stowage_optimizer.bounds.generation import LAST_S, Generation
 from stowage_optimizer.bounds.groups import Groups, at_home, make_groups
 from stowage_optimizer.bounds.master import Master
 from stowage_optimizer.bounds.question import SCALE, Duals, Floats, Phase, Question
-from stowage_optimizer.bounds.scope import WEIGHT, Linear, Scope, make_scope, phases, weighted
+from stowage_optimizer.bounds.scope import WEIGHT, Scope, make_scope, phases, weighted
 from stowage_optimizer.model.options import Clock
 from stowage_optimizer.model.problem import Indices, Ints
 
@@ -46,6 +46,8 @@ class TierProgram:
     ----------
     scope
         Of the last phase, with every requirement that any of them comes with.
+    sum
+        Searches prices for the weighted sum of all phases.
     usable
         Whether there is a program at all; without, nothing else can be asked.
     """
@@ -71,10 +73,10 @@ class TierProgram:
         self._clock: Clock | None = None
         self._deadline = 0.0
         objective = weighted(first, question.tier)
-        self._sum = self.generation(replace(first, objective=objective))
+        self.sum = self.generation(replace(first, objective=objective))
         self._descent: Descent | None = None
         # Prices of another program are good to begin with.
-        self._known = like.at if like else None
+        self._known = like.sum.at if like else None
 
     def generation(self, scope: Scope) -> Generation:
         """Return a search for the prices of ``scope``, which is about the tier."""
@@ -109,34 +111,29 @@ class TierProgram:
 
     def look_again(self, limit_s: float) -> None:
         """Solve the sum's linear program over what is known now, if there is time."""
-        self.master.aim(self._sum.scope)
+        self.master.aim(self.sum.scope)
         solved = self.master.solve(limit_s)
         if solved is not None:
-            self._sum.used = solved.used
+            self.sum.used = solved.used
 
     @property
     def used(self) -> Floats:
         """How often the sum's linear program used each pattern when it was solved."""
-        before = self._sum.used
+        before = self.sum.used
         return np.concatenate([before, np.zeros(len(self.master.patterns) - len(before))])
 
     def worth(self) -> Floats:
         """Return what each pattern is worth at the best prices of the sum, if any."""
-        lagrangian, at = self._sum.lagrangian, self._sum.at
+        lagrangian, at = self.sum.lagrangian, self.sum.at
         if at is None:
             return np.zeros(len(self.master.patterns))
         pod, stay = lagrangian.values(lagrangian.round(at))
         return self.master.patterns.total(pod, stay) / SCALE
 
     @property
-    def sum(self) -> Linear:
-        """The weighted sum of all phases."""
-        return self._sum.scope.objective
-
-    @property
     def ready(self) -> bool:
         """Whether the weighted sum needs no more work."""
-        return self._sum.finished
+        return self.sum.finished
 
     @property
     def descending(self) -> bool:
@@ -146,18 +143,8 @@ class TierProgram:
     @property
     def bound(self) -> int | None:
         """The best that is proved of the weighted sum, in parts of `SCALE`."""
-        best = self._sum.best
+        best = self.sum.best
         return None if best is None else best.bound
-
-    @property
-    def round_s(self) -> float:
-        """The longest round for the weighted sum."""
-        return self._sum.longest_s
-
-    @property
-    def at(self) -> Duals | None:
-        """The best prices of the weighted sum."""
-        return self._sum.at
 
     def prepare(self) -> None:
         """Do a round of work, or a step, for the weighted sum."""
@@ -167,25 +154,25 @@ class TierProgram:
             start = self._known or self._start()
             if start is None:
                 return
-            self._descent = Descent(self._sum, start, near=near)
+            self._descent = Descent(self.sum, start, near=near)
         if not self.descending:
-            self._sum.round(None, self._near, whole=False)
+            self.sum.round(None, self._near, whole=False)
         else:
             self._descent.run(STEPS_AT_ONCE)
 
     def _start(self) -> Duals | None:
         """Return prices to begin with; None if there is no time for them now."""
-        found = starting_duals(self.question, self._sum.scope, self.left_s())
+        found = starting_duals(self.question, self.sum.scope, self.left_s())
         if found is None and self.left_s() > LAST_S:
             nothing = np.zeros(len(self.scope.count))
-            needs = np.zeros(len(self._sum.scope.requirements))
+            needs = np.zeros(len(self.sum.scope.requirements))
             found = Duals(nothing, nothing, needs)
         return None if found is None else self._hold_others(found)
 
     def _hold_others(self, start: Duals) -> Duals:
         """Price a move in the tiers above like a pod of this one: from a price of nothing the way there is long."""
         # Those that run there then stay at home, as most do, and their own prices pay for it.
-        scope = self._sum.scope
+        scope = self.sum.scope
         of_moves = [one.phase is Phase.DISRUPT for one in scope.requirements]
         if not any(of_moves):
             return start

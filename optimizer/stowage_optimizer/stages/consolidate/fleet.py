@@ -45,6 +45,9 @@ class Fleet:
         Whether nodes of a group are equal, not only alike.
     always
         Cost of the nodes that are in use whatever happens.
+    typical
+        What a node costs on average, of those that cost anything. Programs and prices
+        count in it, such that their numbers are of one size.
     """
 
     scope: Scope
@@ -53,14 +56,7 @@ class Fleet:
     cost: Ints
     exact: bool
     always: int
-
-    @property
-    def typical(self) -> int:
-        """What a node costs on average, of those that cost anything.
-
-        Programs and prices count in it, such that their numbers are of one size.
-        """
-        return _typical(self.cost, self.groups.size)
+    typical: int
 
     def total(self, contents: Contents) -> int:
         """Return what the nodes in use cost if these are the ``contents`` of some."""
@@ -125,8 +121,9 @@ def make_fleet(problem: Problem, stays: Flags, in_use: Flags, costs: Ints, *, ou
     scope = replace(scope, free=limits[group], room=limits[group])
     come = np.where(arrivals(scope, first), count, 0).astype(np.int32)
     cost = more[first]
+    typical = int(cost @ size) // max(1, int(size[cost > 0].sum())) or 1
     # In parts, rounded down. Products may be larger than a machine's integers.
-    parts = [one * SCALE // _typical(cost, size) for one in cost.tolist()]
+    parts = [one * SCALE // typical for one in cost.tolist()]
     return Fleet(
         scope=scope,
         groups=groups_without_homes(scope, group, limits, come, np.array(parts, np.int64)),
@@ -134,12 +131,8 @@ def make_fleet(problem: Problem, stays: Flags, in_use: Flags, costs: Ints, *, ou
         cost=cost,
         exact=size_of is room,
         always=int(costs[used].sum()),
+        typical=typical,
     )
-
-
-def _typical(cost: Ints, size: Ints) -> int:
-    nodes = int(size[cost > 0].sum())
-    return int(cost @ size) // nodes if nodes else 1
 
 
 def shared_out(fleet: Fleet, contents: Contents) -> Indices | None:

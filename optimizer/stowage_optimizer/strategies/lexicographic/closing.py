@@ -50,7 +50,7 @@ class DualSlices:
         With ``polish`` also where only the prices can get better. Where that is not
         enough for some rounds it takes longer: one that is broken off was for nothing.
         """
-        seconds = max(seconds, ROUNDS * self.search.program.round_s)
+        seconds = max(seconds, ROUNDS * self.search.program.sum.longest_s)
         context, before = self.context, self._bound and self._bound.value
         self._end = context.deadline(context.work_clock.now() + seconds)
         self._bound = self.search.run(
