@@ -26,9 +26,8 @@ type Cache struct {
 	owners map[types.UID]*knownOwner
 	// order is that of the pods in a message.
 	order []*known
-	// classes of the last snapshot, and how often they have changed.
-	classes Classes
-	version uint64
+	// classes of the last snapshot; others, if they have changed since.
+	classes *Classes
 	round   uint64
 }
 
@@ -41,9 +40,9 @@ type known struct {
 	requests   resources.Vector
 	spec       string
 	reads      []reading
-	// class by the version of the classes.
+	// class is by these classes.
 	class   string
-	version uint64
+	classes *Classes
 	round   uint64
 }
 
@@ -159,17 +158,16 @@ func (c *Cache) ownerOf(in Workloads, namespace string, ref *metav1.OwnerReferen
 
 // use sets the labels that distinguish classes.
 func (c *Cache) use(labels readLabels) Classes {
-	if c.version == 0 || !c.classes.labels.equal(labels) {
-		c.classes = Classes{labels, c.book}
-		c.version++
+	if c.classes == nil || !c.classes.labels.equal(labels) {
+		c.classes = &Classes{labels, c.book}
 	}
-	return c.classes
+	return *c.classes
 }
 
 // classOf is the identifier of the pod's class.
 func (c *Cache) classOf(pod *known) string {
-	if pod.version != c.version {
-		pod.class, pod.version = c.classes.id(pod.spec, pod.pod), c.version
+	if pod.classes != c.classes {
+		pod.class, pod.classes = c.classes.id(pod.spec, pod.pod), c.classes
 	}
 	return pod.class
 }

@@ -29,8 +29,8 @@ func KeptAway(pod *v1.Pod, in Workloads, rules Rules) string {
 
 // IsWhole says whether so many pods are all that the pod's controller wants. Where nothing is known of it, nothing is missed.
 func IsWhole(pod *v1.Pod, living int, in Workloads) bool {
-	of := sourcesOf(in, pod.Namespace, metav1.GetControllerOfNoCopy(pod)).owner()
-	return of == nil || of.missing || of.desired == nil || living >= int(*of.desired)
+	wanted := Wanted(pod, in)
+	return wanted == nil || living >= int(*wanted)
 }
 
 // Wanted is how many pods the pod's controller wants; nil if that is not known.

@@ -320,6 +320,27 @@ func (p *Pod) DeletionCost() int32 { return p.message.DeletionCost }
 // InUse counts the pods by node that would not go with it, once the given pods have these nodes. A node that is not in the
 // map is not in use; one that may not be removed is, even without such a pod.
 func (s *Snapshot) InUse(after map[types.UID]string) map[string]int {
+	return s.countOn(func(uid types.UID, pod *Pod) string {
+		if changed, moved := after[uid]; moved {
+			return changed
+		}
+		return pod.Node
+	})
+}
+
+// KeptInUse are the nodes that are in use in every plan: those that may not be removed, and those with a pod that would not
+// go with its node and that a rule of the cluster keeps there for good.
+func (s *Snapshot) KeptInUse() sets.Set[string] {
+	return sets.KeySet(s.countOn(func(_ types.UID, pod *Pod) string {
+		if pod.atRest == "" || pod.atRest == Unsupported || pod.Immovable == Terminating {
+			return ""
+		}
+		return pod.Node
+	}))
+}
+
+// countOn counts the pods that would not go with these nodes; nodes that may not be removed are among them in any case.
+func (s *Snapshot) countOn(placed func(types.UID, *Pod) string) map[string]int {
 	count := map[string]int{}
 	for name, node := range s.Nodes {
 		if node.IrremovableReason != "" {
@@ -327,33 +348,11 @@ func (s *Snapshot) InUse(after map[types.UID]string) map[string]int {
 		}
 	}
 	for uid, pod := range s.Pods {
-		node := pod.Node
-		if changed, moved := after[uid]; moved {
-			node = changed
-		}
-		if node != "" && !GoesWithItsNode(pod.Object) {
+		if node := placed(uid, pod); node != "" && !GoesWithItsNode(pod.Object) {
 			count[node]++
 		}
 	}
 	return count
-}
-
-// KeptInUse are the nodes that are in use in every plan: those that may not be removed, and those with a pod that would not
-// go with its node and that a rule of the cluster keeps there for good.
-func (s *Snapshot) KeptInUse() sets.Set[string] {
-	kept := sets.New[string]()
-	for name, node := range s.Nodes {
-		if node.IrremovableReason != "" {
-			kept.Insert(name)
-		}
-	}
-	for _, pod := range s.Pods {
-		stays := pod.Node != "" && pod.atRest != "" && pod.atRest != Unsupported && pod.Immovable != Terminating
-		if stays && !GoesWithItsNode(pod.Object) {
-			kept.Insert(pod.Node)
-		}
-	}
-	return kept
 }
 
 // nodeOf is the pod's node, also while its binding is still under way.

@@ -20,10 +20,9 @@ type Volumes interface {
 }
 
 // claimNames are the names of the claims that the pod mounts. A replacement mounts the same.
-func claimNames(pod *v1.Pod) []string {
-	var names []string
-	for i := range pod.Spec.Volumes {
-		if claim := pod.Spec.Volumes[i].PersistentVolumeClaim; claim != nil {
+func claimNames(pod *v1.Pod) (names []string) {
+	for _, volume := range pod.Spec.Volumes {
+		if claim := volume.PersistentVolumeClaim; claim != nil {
 			names = append(names, claim.ClaimName)
 		}
 	}
@@ -32,11 +31,10 @@ func claimNames(pod *v1.Pod) []string {
 }
 
 // driverNames are those of the drivers that make a volume for the pod alone, on its node.
-func driverNames(pod *v1.Pod) []string {
-	var names []string
-	for i := range pod.Spec.Volumes {
-		if inline := pod.Spec.Volumes[i].CSI; inline != nil {
-			names = append(names, inline.Driver)
+func driverNames(pod *v1.Pod) (names []string) {
+	for _, volume := range pod.Spec.Volumes {
+		if volume.CSI != nil {
+			names = append(names, volume.CSI.Driver)
 		}
 	}
 	slices.Sort(names)
