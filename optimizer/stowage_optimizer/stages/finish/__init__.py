@@ -1,1 +1,1 @@
-"""What is done to the plans of any strategy: limits, gains by moves, cheapest pods."""
+"""What is done to the plans of any strategy: gains by moves, cheapest pods."""

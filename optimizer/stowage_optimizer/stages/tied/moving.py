@@ -55,9 +55,6 @@ take four: 2,400 took 1.1 s beside other work on 2 cores."""
 MADE_WHOLE_PER_S = 20_000
 """The same where parts of plans keep every tie."""
 
-MENDED_PER_S = 25_000
-"""Pods of a snapshot whose last plan is mended in a second, at least."""
-
 WRITTEN_PER_S = 50_000
 """Pods for which a mended plan is filled, scored and written in a second, which cannot be interrupted."""
 
@@ -114,10 +111,15 @@ class _Moving:
         if not self.packing.divisible or self._soon_filled():
             self._timed(checker.place_as_it_is)
 
+        looking_s = 0.0
+
         def look(found: Solution) -> None:
+            nonlocal looking_s
+            began = self.budget.clock()
             # Which solutions are seen on the way depends on the time.
-            if not self.budget.counted and self.budget.clock() + self._wholes_s < self.budget.ends:
-                self._timed(partial(checker.limit, found, repair=False))
+            if not self.budget.counted and began + looking_s < self.budget.ends:
+                checker.limit(found, repair=False)
+                looking_s = self.budget.clock() - began
 
         easier = self._solve(self._easier, self._first(), look)
         self._timed(partial(checker.limit, easier, repair=True))
@@ -227,11 +229,10 @@ class _Moving:
         """Return the part of the time limit for the problem without ties."""
         limit_s = self.budget.limit_s
         share = EASIER_SHARE if self._given.ties else LIMITED_SHARE
-        if limit_s:
-            share = min(share, max(0.5, 1 - len(self.packing.snapshot.pods) / MENDED_PER_S / limit_s))
         if self.budget.counted or not limit_s:
             return share
-        # Reading the snapshot has taken some of it.
+        # Reading the snapshot has taken some of it, and mending the plan takes some.
+        share = min(share, max(0.5, 1 - self._preparing_s / limit_s))
         return share * max(0.0, self.budget.left_s()) / limit_s
 
     def _soon_filled(self) -> bool:
