@@ -47,19 +47,26 @@ type Plugin struct {
 	byHand *loop
 }
 
+// World is what the plugin works in.
+type World struct {
+	Clock clock.WithDelayedExecution
+	// Dynamic writes PackingPlans, which Plans shows to all profiles; the caller runs it. It is nil where there is no API
+	// server to keep them in.
+	Dynamic dynamic.Interface
+	Plans   cache.SharedIndexInformer
+	// Client is for evictions and for marks on nodes. It has a rate limit of its own: evictions must not wait for bindings,
+	// nor bindings for evictions.
+	Client clientset.Interface
+	// Process is in the names of what a plugin makes that is stepped, in place of something random.
+	Process string
+}
+
 // parts are the dependencies that tests replace.
 type parts struct {
-	clock   clock.WithDelayedExecution
-	dynamic dynamic.Interface
-	// plans shows the PackingPlans to all profiles; nil where there is no API server to keep them in.
-	plans cache.SharedIndexInformer
-	// evictions has a rate limit of its own: evictions must not wait for bindings, nor bindings for evictions.
-	evictions clientset.Interface
-	solver    planning.Solver
+	World
+	solver planning.Solver
 	// statusBytes is what the status of a plan may take.
 	statusBytes int
-	// byHand: somebody calls Step in the place of a goroutine of the plugin's own.
-	byHand bool
 }
 
 // New returns the plugin of one profile. plans shows the PackingPlans to all profiles, and the caller runs it; it is nil
@@ -69,15 +76,15 @@ func New(ctx context.Context, object runtime.Object, handle fwk.Handle, plans ca
 	if err != nil {
 		return nil, err
 	}
-	with := parts{clock: clock.RealClock{}, plans: plans, statusBytes: records.MaxStatusBytes}
+	with := parts{World: World{Clock: clock.RealClock{}, Plans: plans}, statusBytes: records.MaxStatusBytes}
 	if plans != nil {
 		config := handle.KubeConfig()
 		client, err := dynamic.NewForConfig(config)
 		if err != nil {
 			return nil, fmt.Errorf("%s: making a client for PackingPlans: %w", Name, err)
 		}
-		with.dynamic = client
-		if with.evictions, err = execution.NewEvictionClient(config); err != nil {
+		with.Dynamic = client
+		if with.Client, err = execution.NewEvictionClient(config); err != nil {
 			return nil, fmt.Errorf("%s: making a client for evictions: %w", Name, err)
 		}
 	}
@@ -101,13 +108,13 @@ func connect(ctx context.Context, args *config.PriorityOptimizerArgs) (planning.
 func assemble(ctx context.Context, args *config.PriorityOptimizerArgs, handle fwk.Handle, with parts) (*Plugin, error) {
 	metrics.Register()
 	logger := klog.FromContext(ctx).WithName(Name)
-	if with.plans == nil {
+	if with.Plans == nil {
 		args.Trigger = gate.Manual
 		logger.Info("No API server to keep PackingPlans in; scheduling continues without the optimiser")
 	}
 	view := clusterview.New(handle, args.Rules(handle.ProfileName()))
-	view.Now = with.clock.Now
-	p := &Plugin{Gate: gate.New(handle, logger, with.clock, paceOf(args), view.Book), view: view, logger: logger}
+	view.Now = with.Clock.Now
+	p := &Plugin{Gate: gate.New(handle, logger, with.Clock, paceOf(args), view.Book), view: view, logger: logger}
 	p.lead.Logger = logger
 	p.Hold.Ended = func(held time.Duration) { metrics.HeldSeconds.Add(held.Seconds()) }
 	p.Waiting.Left = observeHeld
@@ -116,12 +123,13 @@ func assemble(ctx context.Context, args *config.PriorityOptimizerArgs, handle fw
 	if err := view.IndexPods(handle.SharedInformerFactory().Core().V1().Pods().Informer()); err != nil {
 		return nil, fmt.Errorf("%s: indexing pods: %w", Name, err)
 	}
-	if err := p.Watch(handle.SharedInformerFactory()); err != nil || with.plans == nil {
+	if err := p.Watch(handle.SharedInformerFactory()); err != nil || with.Plans == nil {
 		return p, err
 	}
 	loop := newLoop(p, args, handle, with)
-	if with.byHand {
+	if with.Process != "" {
 		p.byHand = loop
+		loop.stepAlike(with.Process)
 		return p, nil
 	}
 	go loop.run(klog.NewContext(ctx, logger))

@@ -148,7 +148,7 @@ func (c *cluster) runScheduler(ctx context.Context, stopped chan struct{}) {
 	}
 	plans := packingplan.NewInformer(c.plans)
 	registry := frameworkruntime.Registry{Name: func(ctx context.Context, _ runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
-		plugin, err := assemble(ctx, c.args, handle, parts{clock: c.clock, dynamic: c.plans, plans: plans, evictions: c.client,
+		plugin, err := assemble(ctx, c.args, handle, parts{World: World{Clock: c.clock, Dynamic: c.plans, Plans: plans, Client: c.client},
 			solver: watchedSolver{client, c.optimizer}, statusBytes: c.statusBytes})
 		c.plugin = plugin
 		return plugin, err

@@ -55,20 +55,20 @@ type loop struct {
 }
 
 func newLoop(p *Plugin, args *config.PriorityOptimizerArgs, handle fwk.Handle, with parts) *loop {
-	plans := &records.Plans{Log: p.logger, Clock: with.clock, Store: packingplan.NewStore(with.dynamic), Informer: with.plans,
+	plans := &records.Plans{Log: p.logger, Clock: with.Clock, Store: packingplan.NewStore(with.Dynamic), Informer: with.Plans,
 		Recorder: handle.EventRecorder(), Lead: &p.lead, View: p.view, Ledger: &p.ledger, Ended: p.Hold.End, Nonce: rand.String(6),
 		HistoryLimit: int(args.HistoryLimit), CoolDown: config.Seconds(args.CoolDownSeconds)}
 	plans.Forget()
-	planner := &planning.Planner{Log: p.logger, Args: args, Clock: with.clock, Solver: with.solver, Records: plans, View: p.view,
-		Trigger: p.Trigger, Rehearser: &p.rehearser, Client: with.evictions, StatusBytes: with.statusBytes}
+	planner := &planning.Planner{Log: p.logger, Args: args, Clock: with.Clock, Solver: with.solver, Records: plans, View: p.view,
+		Trigger: p.Trigger, Rehearser: &p.rehearser, Client: with.Client, StatusBytes: with.statusBytes}
 	planner.Forget()
 	plans.Watch(func(object any) {
 		planner.CancelIfAborted(object)
 		p.WakeUp()
 	})
-	return &loop{plugin: p, args: args, clock: with.clock, records: plans, planner: planner, state: standingBy,
-		runner: &execution.Runner{Log: p.logger, Args: args, Clock: with.clock, View: p.view, Records: plans, Gate: p.Gate,
-			Client: with.evictions, AtOnce: execution.EvictionsAtOnce, Free: p.free}}
+	return &loop{plugin: p, args: args, clock: with.Clock, records: plans, planner: planner, state: standingBy,
+		runner: &execution.Runner{Log: p.logger, Args: args, Clock: with.Clock, View: p.view, Records: plans, Gate: p.Gate,
+			Client: with.Client, AtOnce: execution.EvictionsAtOnce, Free: p.free}}
 }
 
 // run works until the context ends.
@@ -102,10 +102,7 @@ func (l *loop) coalesce(ctx context.Context) {
 	case <-ctx.Done():
 	case <-timer.C():
 	}
-	select {
-	case <-l.plugin.Wake:
-	default:
-	}
+	l.plugin.TakeWake()
 }
 
 // step does what is due and returns the longest time until the next step.

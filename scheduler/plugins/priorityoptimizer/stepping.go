@@ -6,27 +6,11 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/dynamic"
-	clientset "k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/cache"
 	fwk "k8s.io/kube-scheduler/framework"
-	"k8s.io/utils/clock"
 
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/config"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/records"
 )
-
-// World is what a plugin works in whose time passes as its program says.
-type World struct {
-	Clock clock.WithDelayedExecution
-	// Dynamic writes PackingPlans, which Plans shows; the caller runs it.
-	Dynamic dynamic.Interface
-	Plans   cache.SharedIndexInformer
-	// Client is for evictions and for marks on nodes.
-	Client clientset.Interface
-	// Process is in the names of what it makes, in place of something random.
-	Process string
-}
 
 // NewStepped returns the plugin of one profile, in whose place Step is called. It does one thing after the other, so that
 // what comes of it depends on nothing but what it is told.
@@ -39,12 +23,7 @@ func NewStepped(ctx context.Context, object runtime.Object, handle fwk.Handle, i
 	if err != nil {
 		return nil, err
 	}
-	p, err := assemble(ctx, args, handle, parts{clock: in.Clock, dynamic: in.Dynamic, plans: in.Plans, evictions: in.Client,
-		solver: client, statusBytes: records.MaxStatusBytes, byHand: true})
-	if err == nil {
-		p.byHand.stepAlike(in.Process)
-	}
-	return p, err
+	return assemble(ctx, args, handle, parts{in, client, records.MaxStatusBytes})
 }
 
 // stepAlike leaves nothing to chance.

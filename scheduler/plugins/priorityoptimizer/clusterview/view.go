@@ -28,7 +28,7 @@ import (
 // own snapshot is valid within a scheduling cycle only.
 type View struct {
 	Nodes corelisters.NodeLister
-	Pods  corelisters.PodLister
+	pods  corelisters.PodLister
 	// indexed are the same pods, with controllerIndex and nodeIndex. Only what evicts needs it.
 	indexed    cache.Indexer
 	namespaces corelisters.NamespaceLister
@@ -52,7 +52,7 @@ func New(handle fwk.Handle, rules snapshot.Rules) *View {
 	factory := handle.SharedInformerFactory()
 	return &View{
 		Nodes:      factory.Core().V1().Nodes().Lister(),
-		Pods:       factory.Core().V1().Pods().Lister(),
+		pods:       factory.Core().V1().Pods().Lister(),
 		namespaces: factory.Core().V1().Namespaces().Lister(),
 		budgets:    factory.Policy().V1().PodDisruptionBudgets().Lister(),
 		volumes: volumes{
@@ -86,7 +86,7 @@ func (v *View) SnapshotUnder(rules snapshot.Rules, id string, include func(*v1.P
 	}
 	// In this order a pod whose binding completes meanwhile is seen twice, not missed.
 	reserved := v.InFlight()
-	pods, err := v.Pods.List(labels.Everything())
+	pods, err := v.pods.List(labels.Everything())
 	if err != nil {
 		return nil, fmt.Errorf("listing pods: %w", err)
 	}
@@ -129,7 +129,7 @@ func (v *View) NodeState(name string) (string, error) {
 
 // Live is the pod as it is now; nil if it is gone.
 func (v *View) Live(pod *v1.Pod) *v1.Pod {
-	live, err := v.Pods.Pods(pod.Namespace).Get(pod.Name)
+	live, err := v.pods.Pods(pod.Namespace).Get(pod.Name)
 	if err != nil || live.UID != pod.UID {
 		return nil
 	}

@@ -87,7 +87,7 @@ type departure struct {
 
 func (r *Runner) begin(record *packingplan.Record, rules snapshot.Rules) *Execution {
 	e := &Execution{Runner: r, Record: record, evictor: r.evictorFor(rules), pace: r.Args.Limits.Pace(), retry: firstRetry}
-	if record.Consolidates() {
+	if record.Status.Consolidation != nil {
 		e.nodes = r.emptying(record)
 	}
 	return e

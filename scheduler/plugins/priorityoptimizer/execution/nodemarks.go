@@ -8,6 +8,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -122,9 +123,14 @@ func (m NodeMarks) change(ctx context.Context, name string, how func(*v1.Node)) 
 	return nil
 }
 
-// patchBetween is nil where nothing has changed.
+// patchBetween is nil where nothing has changed. With the version that was seen in it, it applies to that one alone.
 func patchBetween(seen, changed *v1.Node) ([]byte, error) {
-	before, err := json.Marshal(seen)
+	if equality.Semantic.DeepEqual(seen, changed) {
+		return nil, nil
+	}
+	unversioned := seen.DeepCopy()
+	unversioned.ResourceVersion = ""
+	before, err := json.Marshal(unversioned)
 	if err != nil {
 		return nil, err
 	}
@@ -132,19 +138,5 @@ func patchBetween(seen, changed *v1.Node) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	made, err := strategicpatch.CreateTwoWayMergePatch(before, after, v1.Node{})
-	if err != nil || string(made) == "{}" {
-		return nil, err
-	}
-	var patch map[string]any
-	if err := json.Unmarshal(made, &patch); err != nil {
-		return nil, err
-	}
-	metadata, _ := patch["metadata"].(map[string]any)
-	if metadata == nil {
-		metadata = map[string]any{}
-	}
-	metadata["resourceVersion"] = seen.ResourceVersion
-	patch["metadata"] = metadata
-	return json.Marshal(patch)
+	return strategicpatch.CreateTwoWayMergePatch(before, after, v1.Node{})
 }

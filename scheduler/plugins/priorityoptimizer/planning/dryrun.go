@@ -3,6 +3,7 @@ package planning
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"time"
 
@@ -63,10 +64,7 @@ func (s *Session) askReplacements(ctx context.Context, checked *plan.Plan) error
 			s.Records.Logger(s.Record).Info("No answer whether a replacement would be let in", "pod", klog.KObj(pod.Object), "reason", err.Error())
 		}
 	}
-	if len(raised.refusals) == 0 {
-		return nil
-	}
-	return raised
+	return raised.orNil()
 }
 
 // dryRunOf is what the API server says of the pod's replacement; nil also where no template of it is known.
@@ -95,22 +93,18 @@ func isRefusal(err error) bool {
 // keepRefused pins the pods of workloads whose replacement was refused a short while ago.
 func (s *Session) keepRefused() {
 	now := s.Clock.Now()
-	for owner, until := range s.refusedOwners {
-		if !now.Before(until) {
-			delete(s.refusedOwners, owner)
-		} else if pinAll(s.Snapshot, owner) {
-			s.noteChange(until)
-		}
-	}
+	maps.DeleteFunc(s.refusedOwners, func(_ types.UID, until time.Time) bool { return !now.Before(until) })
+	s.pin(ReasonReplacementRefused, func(pod *snapshot.Pod) (time.Time, bool) {
+		until, refused := s.refusedOwners[pod.Owner]
+		return until, refused
+	})
 }
 
-// pinAll pins the pods of a workload that might be moved, and reports whether there are any.
-func pinAll(of *snapshot.Snapshot, owner types.UID) (some bool) {
+// pinAll pins the pods of a workload that might be moved.
+func pinAll(of *snapshot.Snapshot, owner types.UID) {
 	for uid, pod := range of.Pods {
 		if pod.Owner == owner && pod.Node != "" && pod.Immovable == "" {
 			of.Pin(uid, ReasonReplacementRefused)
-			some = true
 		}
 	}
-	return some
 }

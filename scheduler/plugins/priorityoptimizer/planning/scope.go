@@ -47,19 +47,16 @@ func (s *Session) keepShort() {
 			short.Insert(owner)
 		}
 	}
-	for uid, pod := range s.Snapshot.Pods {
-		if short.Has(pod.Owner) && pod.Node != "" && pod.Immovable == "" {
-			s.Snapshot.Pin(uid, snapshot.NotWhole)
-			s.noteChange(s.Clock.Now().Add(snapshot.LookAgain))
-		}
-	}
+	s.pinOwned(short, snapshot.NotWhole)
 }
 
-// limits are those of the profile, within which the plan may ask for fewer moves.
+// limits are those of the profile, within which the plan may ask for fewer moves, and must fit into its object.
 func (s *Session) limits() plan.Limits {
 	limits := s.Args.Limits.OfPlan()
-	if asked := s.Record.Spec.MaxMoves; asked != nil && (limits.Moves == 0 || int(*asked) < limits.Moves) {
-		limits.Moves = int(*asked)
+	for _, most := range []*int32{s.Record.Spec.MaxMoves, s.moveLimit} {
+		if most != nil && (limits.Moves == 0 || int(*most) < limits.Moves) {
+			limits.Moves = int(*most)
+		}
 	}
 	return limits
 }

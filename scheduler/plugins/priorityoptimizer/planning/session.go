@@ -268,7 +268,7 @@ func (s *Session) callOptimizer(ctx context.Context) error {
 			Deterministic:          s.Args.Deterministic,
 			Workers:                s.Args.Workers,
 			Objective:              s.objective(),
-			MaxMoves:               s.maxMoves(unlessZero(int32(s.limits().Moves))),
+			MaxMoves:               unlessZero(int32(s.limits().Moves)),
 			MaxEvictions:           unlessZero(s.Args.Limits.MaxEvictions),
 			MaxDisruptionsPerOwner: unlessZero(s.Args.Limits.MaxPerWorkload),
 		},
@@ -298,13 +298,6 @@ func (s *Session) objective() contract.Objective {
 		return contract.Objective_OBJECTIVE_CONSOLIDATE
 	}
 	return contract.Objective_OBJECTIVE_PLACE
-}
-
-func (s *Session) maxMoves(limit *int32) *int32 {
-	if s.moveLimit != nil && (limit == nil || *s.moveLimit < *limit) {
-		return s.moveLimit
-	}
-	return limit
 }
 
 // unlessZero is a limit in the contract, where an absent field is no limit, and 0 allows none.

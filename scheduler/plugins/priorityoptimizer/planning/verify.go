@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
 
 	"github.com/stowage/stowage/scheduler/contract"
@@ -35,6 +36,14 @@ type Objection struct {
 func (o *Objection) Error() string {
 	first := o.refusals[0]
 	return first.Subject + ": " + first.Detail
+}
+
+// orNil is nil if there is no reason.
+func (o *Objection) orNil() error {
+	if len(o.refusals) == 0 {
+		return nil
+	}
+	return o
 }
 
 func (o *Objection) add(subject *snapshot.Pod, reason, detail string, constraint func(*snapshot.Snapshot)) {
@@ -97,10 +106,7 @@ func (s *Session) checkDisruptions(checked *plan.Plan) error {
 	for _, move := range checked.Returns(s.history) {
 		pin(move.Pod, reasonMovesBack, detailMovesBack)
 	}
-	if len(raised.refusals) == 0 {
-		return nil
-	}
-	return raised
+	return raised.orNil()
 }
 
 // rehearse objects to pods that the profile's plugins do not let onto their nodes.
@@ -138,10 +144,7 @@ func neverPreempting(err error, message *contract.Plan, asked *snapshot.Snapshot
 			raised.add(pod, reasonNeverPreempts, detailNeverPreempts, func(of *snapshot.Snapshot) { of.Drop(pod.Object.UID) })
 		}
 	}
-	if len(raised.refusals) == 0 {
-		return nil
-	}
-	return raised
+	return raised.orNil()
 }
 
 // addConstraints keeps an objection's constraints for the rest of the solve, and records the objection.
@@ -172,36 +175,37 @@ func (s *Session) applyConstraints() {
 		s.Snapshot.Forbid(pair.Class, pair.Node)
 		s.noteChange(until)
 	}
-	s.pinBroken()
+	// Whatever keeps the replacement of a pod away that an earlier plan has moved may keep the next one away.
+	s.pinOwned(s.View.Broken(s.Records.Unreplaced()), snapshot.LostReplacement)
 	s.keepShort()
 	s.keepRefused()
 	cooling := coolingAt(now, s.history, config.Seconds(s.Args.CoolDownSeconds))
 	recent := recentlyMoved(now, s.history, records.CoolDownOf(s.Record))
-	if len(cooling) == 0 && len(recent) == 0 {
-		return
-	}
-	for uid, pod := range s.Snapshot.Pods {
-		until, cools := cooling[pod.Owner]
-		if !cools {
-			until, cools = recent.cools(pod)
+	s.pin(snapshot.CoolingDown, func(pod *snapshot.Pod) (time.Time, bool) {
+		if until, cools := cooling[pod.Owner]; cools {
+			return until, true
 		}
-		if cools && pod.Node != "" && pod.Immovable == "" {
-			s.Snapshot.Pin(uid, snapshot.CoolingDown)
+		return recent.cools(pod)
+	})
+}
+
+// pin pins the pods that might be moved and that the condition selects, and notes until when.
+func (s *Session) pin(reason string, which func(*snapshot.Pod) (until time.Time, kept bool)) {
+	for uid, pod := range s.Snapshot.Pods {
+		if pod.Node == "" || pod.Immovable != "" {
+			continue
+		}
+		if until, kept := which(pod); kept {
+			s.Snapshot.Pin(uid, reason)
 			s.noteChange(until)
 		}
 	}
 }
 
-// pinBroken pins the pods of workloads that have lost one by an earlier plan and are not whole again: whatever kept that
-// replacement away may keep the next one away.
-func (s *Session) pinBroken() {
-	left := s.View.Broken(s.Records.Unreplaced())
-	for uid, pod := range s.Snapshot.Pods {
-		if left.Has(pod.Owner) && pod.Node != "" && pod.Immovable == "" {
-			s.Snapshot.Pin(uid, snapshot.LostReplacement)
-			s.noteChange(s.Clock.Now().Add(snapshot.LookAgain))
-		}
-	}
+// pinOwned pins the pods of the workloads until it is time to look again.
+func (s *Session) pinOwned(by sets.Set[types.UID], reason string) {
+	until := s.Clock.Now().Add(snapshot.LookAgain)
+	s.pin(reason, func(pod *snapshot.Pod) (time.Time, bool) { return until, by.Has(pod.Owner) })
 }
 
 // coolingAt are the workloads that an earlier plan has recently disrupted, and until when they are left alone.
