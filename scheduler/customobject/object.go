@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -98,6 +99,18 @@ type dated interface {
 // OldestFirst orders objects by their age, and those of the same age by name.
 func OldestFirst[O dated](a, b O) int {
 	return cmp.Or(a.Created().Compare(b.Created()), strings.Compare(a.Name(), b.Name()))
+}
+
+// Records are the objects in an informer's store that could be read, the oldest first. The others were logged when they came.
+func Records[Record dated](store cache.Store) []Record {
+	var all []Record
+	for _, object := range store.List() {
+		if record, read := object.(Record); read {
+			all = append(all, record)
+		}
+	}
+	slices.SortFunc(all, OldestFirst)
+	return all
 }
 
 // NewInformer watches the objects of one type. Its store and its handlers get the result of read, made once for each

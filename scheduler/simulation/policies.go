@@ -66,15 +66,10 @@ func (v *virtualTime) tellPolicies(atEnd bool) error {
 	if p == nil {
 		return nil
 	}
-	var plans []*packingplan.Record
-	for _, object := range p.plans.GetStore().List() {
-		record, ok := object.(*packingplan.Record)
-		if ok && !p.told[string(record.UID())] && (atEnd || record.Status.Phase.Final()) {
-			plans = append(plans, record)
+	for _, record := range customobject.Records[*packingplan.Record](p.plans.GetStore()) {
+		if p.told[string(record.UID())] || !atEnd && !record.Status.Phase.Final() {
+			continue
 		}
-	}
-	slices.SortFunc(plans, customobject.OldestFirst)
-	for _, record := range plans {
 		p.told[string(record.UID())] = true
 		if err := v.out.Encode(map[string]PlanTold{"plan": {v.lives.now, record.Name(), record.Labels()[packingpolicy.PolicyLabel],
 			record.Spec, record.Status}}); err != nil {

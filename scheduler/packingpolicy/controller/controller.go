@@ -7,6 +7,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -123,13 +124,7 @@ func (c *Controller) TakeWake() bool {
 
 // syncAll advances every policy, the oldest first.
 func (c *Controller) syncAll(ctx context.Context) {
-	var all []*packingpolicy.Record
-	for _, object := range c.Watched.GetStore().List() {
-		if record, ok := object.(*packingpolicy.Record); ok { // an unreadable object was logged when it came
-			all = append(all, record)
-		}
-	}
-	slices.SortFunc(all, customobject.OldestFirst)
+	all := customobject.Records[*packingpolicy.Record](c.Watched.GetStore())
 	for _, seen := range all {
 		last := c.written[seen.UID()]
 		if last.replaced == seen && c.Clock.Since(last.at) < informerTimeout {
@@ -140,14 +135,16 @@ func (c *Controller) syncAll(ctx context.Context) {
 		}
 	}
 	c.abortOrphans(ctx, all)
-	c.forgetAllBut(all)
+	maps.DeleteFunc(c.written, func(uid types.UID, _ write) bool {
+		return !slices.ContainsFunc(all, func(record *packingpolicy.Record) bool { return record.UID() == uid })
+	})
+	maps.DeleteFunc(c.created, func(_ string, at time.Time) bool { return c.Clock.Since(at) >= informerTimeout })
 }
 
 // abortOrphans ends the plans of policies that are gone.
 func (c *Controller) abortOrphans(ctx context.Context, present []*packingpolicy.Record) {
-	for _, object := range c.Planned.GetStore().List() {
-		plan, ok := object.(*packingplan.Record)
-		if !ok || plan.Status.Phase.Final() || plan.Spec.Abort {
+	for _, plan := range customobject.Records[*packingplan.Record](c.Planned.GetStore()) {
+		if plan.Status.Phase.Final() || plan.Spec.Abort {
 			continue
 		}
 		policy, of := plan.Labels()[packingpolicy.PolicyLabel]
@@ -192,23 +189,17 @@ func (c *Controller) sync(ctx context.Context, seen *packingpolicy.Record) error
 		return errors.Join(acted, err)
 	}
 	c.written[seen.UID()] = write{seen, c.Clock.Now()}
-	turn.announce()
-	return acted
-}
-
-// event says something about a policy to those who look at it.
-func (c *Controller) event(of *packingpolicy.Record, kind, reason, action, format string, args ...any) {
-	if c.Recorder != nil {
-		c.Recorder.Eventf(of.Reference(), nil, kind, reason, action, format, args...)
+	for _, say := range turn.said {
+		say()
 	}
+	return acted
 }
 
 // plansOf are the plans of one window of a policy that the informer shows, by name.
 func (c *Controller) plansOf(policy *packingpolicy.Record, window metav1.Time) map[string]*packingplan.Record {
 	found := map[string]*packingplan.Record{}
-	for _, object := range c.Planned.GetStore().List() {
-		plan, ok := object.(*packingplan.Record)
-		if ok && plan.Labels()[packingpolicy.PolicyLabel] == policy.Name() &&
+	for _, plan := range customobject.Records[*packingplan.Record](c.Planned.GetStore()) {
+		if plan.Labels()[packingpolicy.PolicyLabel] == policy.Name() &&
 			plan.Annotations()[packingpolicy.WindowAnnotation] == stamp(window) {
 			found[plan.Name()] = plan
 			delete(c.created, plan.Name())
@@ -219,17 +210,3 @@ func (c *Controller) plansOf(policy *packingpolicy.Record, window metav1.Time) m
 
 // stamp is how a window is written down on its plans.
 func stamp(window metav1.Time) string { return window.UTC().Format(time.RFC3339) }
-
-// forgetAllBut forgets the policies that are gone.
-func (c *Controller) forgetAllBut(present []*packingpolicy.Record) {
-	for uid := range c.written {
-		if !slices.ContainsFunc(present, func(record *packingpolicy.Record) bool { return record.UID() == uid }) {
-			delete(c.written, uid)
-		}
-	}
-	for name, at := range c.created {
-		if c.Clock.Since(at) >= informerTimeout {
-			delete(c.created, name)
-		}
-	}
-}

@@ -25,12 +25,8 @@ type turn struct {
 
 // say keeps an event until the status has been written, so that it is said once.
 func (t *turn) say(kind, reason, action, format string, args ...any) {
-	t.said = append(t.said, func() { t.event(t.policy, kind, reason, action, format, args...) })
-}
-
-func (t *turn) announce() {
-	for _, say := range t.said {
-		say()
+	if t.Recorder != nil {
+		t.said = append(t.said, func() { t.Recorder.Eventf(t.policy.Reference(), nil, kind, reason, action, format, args...) })
 	}
 }
 

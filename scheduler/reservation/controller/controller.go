@@ -3,6 +3,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"github.com/stowage/stowage/scheduler/customobject"
 	"github.com/stowage/stowage/scheduler/rehearsal"
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
@@ -97,8 +99,12 @@ func (c *Controller) sleep(ctx context.Context, pause time.Duration, until <-cha
 
 // syncAll advances every reservation as far as possible, the oldest first.
 func (c *Controller) syncAll(ctx context.Context) {
-	all := records(c.Informer.GetStore().List())
-	c.forgetAllBut(all)
+	all := customobject.Records[*reservation.Record](c.Informer.GetStore())
+	before := c.lastSyncs
+	c.lastSyncs = make(map[types.UID]*lastSync, len(all))
+	for _, record := range all {
+		c.lastSyncs[record.UID()] = cmp.Or(before[record.UID()], &lastSync{})
+	}
 	if len(all) == 0 {
 		return
 	}
@@ -118,7 +124,7 @@ func (c *Controller) syncAll(ctx context.Context) {
 // sync takes one reservation to its next phase, if it is time. It does not change the informer's object.
 func (c *Controller) sync(ctx context.Context, seen *reservation.Record, free map[string]resources.Vector) error {
 	now := c.Clock.Now()
-	last, version := c.lastSyncOf(seen), c.Ledger.AccountVersion(seen.UID())
+	last, version := c.lastSyncs[seen.UID()], c.Ledger.AccountVersion(seen.UID())
 	if last.awaitsInformer(seen, now) || last.isUpToDate(seen, version, free, now) {
 		return nil
 	}
@@ -156,10 +162,14 @@ func (c *Controller) sync(ctx context.Context, seen *reservation.Record, free ma
 	return nil
 }
 
-// place finds a node. It enters the reservation in the ledger before it reads the free room again: that room accounts
+// place has the profile's plugins choose a node. It enters the reservation in the ledger before it reads the free room again: that room accounts
 // for pods that were bound meanwhile, and no pods can take the room afterwards.
 func (c *Controller) place(ctx context.Context, record *reservation.Record, now time.Time) error {
-	node, err := c.choose(ctx, record)
+	pod := record.Pod()
+	if record.Spec.PreAllocation {
+		withoutRequests(pod)
+	}
+	node, err := c.Placer.Place(ctx, pod, record.Wanted())
 	var lacking *rehearsal.UnplaceableError
 	switch {
 	case errors.As(err, &lacking):
@@ -184,15 +194,6 @@ func (c *Controller) place(ctx context.Context, record *reservation.Record, now 
 	record.Status.Set(reservation.ConditionScheduled, true, reservation.ReasonScheduled, "", now)
 	c.makeAvailable(record, free, now)
 	return nil
-}
-
-// choose lets the profile's plugins choose a node.
-func (c *Controller) choose(ctx context.Context, record *reservation.Record) (string, error) {
-	pod := record.Pod()
-	if record.Spec.PreAllocation {
-		withoutRequests(pod)
-	}
-	return c.Placer.Place(ctx, pod, record.Wanted())
 }
 
 // makeAvailable makes the reservation available once its room is free.

@@ -1,31 +1,15 @@
 package controller
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 
-	"github.com/stowage/stowage/scheduler/customobject"
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
 )
-
-// records are the reservations among the objects, the oldest first.
-func records(objects []any) []*reservation.Record {
-	found := make([]*reservation.Record, 0, len(objects))
-	for _, object := range objects {
-		if record, ok := object.(*reservation.Record); ok { // an unreadable object was logged when it came
-			found = append(found, record)
-		}
-	}
-	slices.SortFunc(found, customobject.OldestFirst)
-	return found
-}
 
 func expired(record *reservation.Record, now time.Time) bool {
 	at, ends := record.Expiry()
@@ -80,30 +64,9 @@ type lastSync struct {
 	at      time.Time
 }
 
-func (c *Controller) lastSyncOf(record *reservation.Record) *lastSync {
-	last := c.lastSyncs[record.UID()]
-	if last == nil {
-		last = &lastSync{}
-		c.lastSyncs[record.UID()] = last
-	}
-	return last
-}
-
 // awaitsInformer says that the informer does not show the last written status yet.
 func (s *lastSync) awaitsInformer(record *reservation.Record, now time.Time) bool {
 	return s.written == record && now.Sub(s.at) < informerTimeout
-}
-
-// forgetAllBut forgets the reservations that are gone.
-func (c *Controller) forgetAllBut(present []*reservation.Record) {
-	if len(c.lastSyncs) <= len(present) {
-		return
-	}
-	uids := sets.New[types.UID]()
-	for _, record := range present {
-		uids.Insert(record.UID())
-	}
-	maps.DeleteFunc(c.lastSyncs, func(uid types.UID, _ *lastSync) bool { return !uids.Has(uid) })
 }
 
 // isUpToDate says that nothing has to be done about an available reservation: it has not changed or expired, and its node

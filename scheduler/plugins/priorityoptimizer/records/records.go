@@ -108,15 +108,9 @@ func (r *Plans) Logger(record *packingplan.Record) klog.Logger {
 	return r.Log.WithValues("plan", record.Name())
 }
 
-// All are the plans as the informer shows them now. They must not be changed: fresh makes a copy to work on.
+// All are the plans as the informer shows them now, the oldest first. They must not be changed: fresh makes a copy to work on.
 func (r *Plans) All() []*packingplan.Record {
-	var all []*packingplan.Record
-	for _, object := range r.Informer.GetStore().List() {
-		if record, ok := object.(*packingplan.Record); ok {
-			all = append(all, record)
-		}
-	}
-	return all
+	return customobject.Records[*packingplan.Record](r.Informer.GetStore())
 }
 
 // Unhandled are the open plans that this process has not handled, oldest first.
@@ -128,7 +122,6 @@ func (r *Plans) Unhandled(all []*packingplan.Record) []*packingplan.Record {
 			open = append(open, record)
 		}
 	}
-	slices.SortFunc(open, customobject.OldestFirst)
 	return open
 }
 
