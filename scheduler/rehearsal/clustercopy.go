@@ -74,7 +74,7 @@ func (c *clusterCopy) fits(ctx context.Context, class string, pod *v1.Pod, name 
 		return one.status, nil
 	}
 	if !one.nodes.AllNodes() && !one.nodes.NodeNames.Has(name) {
-		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "PreFilter leaves out the node"), nil
+		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "node(s) were left out by PreFilter"), nil
 	}
 	node, err := c.Get(name)
 	if err != nil {

@@ -111,7 +111,7 @@ func (d *emptying) empty(ctx context.Context, of Emptied) (places map[types.UID]
 			return nil, "", &StaleError{err}
 		}
 		arriving := unbound(pod.Object, pod.Object.UID)
-		node, err := d.place(ctx, pod.Class, arriving)
+		node, err := d.framework.choose(ctx, d.cluster, pod.Class, arriving, d.cluster.nodes)
 		var unplaceable *UnplaceableError
 		switch {
 		case errors.As(err, &unplaceable):
@@ -147,29 +147,4 @@ func (d *emptying) takeBack(ctx context.Context, of Emptied, moved []*v1.Pod, pl
 		}
 	}
 	return nil
-}
-
-// place chooses a node for the replacement, as a scheduling cycle would.
-func (d *emptying) place(ctx context.Context, class string, pod *v1.Pod) (string, error) {
-	lacking := &UnplaceableError{Nodes: len(d.cluster.nodes), Reasons: map[string]int{}}
-	var feasible []fwk.NodeInfo
-	for _, node := range d.cluster.nodes {
-		status, err := d.cluster.fits(ctx, class, pod, node.Node().Name)
-		switch {
-		case err != nil:
-			return "", err
-		case status.IsSuccess():
-			feasible = append(feasible, node)
-		case !status.IsRejected():
-			return "", status.AsError()
-		default:
-			for _, reason := range status.Reasons() {
-				lacking.Reasons[reason]++
-			}
-		}
-	}
-	if len(feasible) == 0 {
-		return "", lacking
-	}
-	return d.framework.best(ctx, d.cluster.trialOf(ctx, class, pod).state, pod, feasible)
 }

@@ -9,7 +9,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
-	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/stowage/stowage/scheduler/resources"
 )
@@ -39,51 +38,34 @@ func (f *Framework) Place(ctx context.Context, pod *v1.Pod, wanted string) (stri
 	if err := f.update(ctx); err != nil {
 		return "", fmt.Errorf("placing %s: %w", pod.Name, err)
 	}
-	nodes, err := f.candidates(wanted)
+	cluster, err := newClusterCopy(f.framework, f.snapshot)
 	if err != nil {
 		return "", err
 	}
-	state := framework.NewCycleState()
-	feasible, err := f.feasible(ctx, state, pod, nodes)
-	if err != nil {
-		return "", err
-	}
-	return f.best(ctx, state, pod, feasible)
-}
-
-func (f *Framework) candidates(wanted string) ([]fwk.NodeInfo, error) {
-	if wanted == "" {
-		return f.snapshot.NodeInfos().List()
-	}
-	node, err := f.snapshot.NodeInfos().Get(wanted)
-	if err != nil {
-		return nil, &UnplaceableError{Reasons: map[string]int{fmt.Sprintf("node %q is gone", wanted): 1}, Nodes: 1}
-	}
-	return []fwk.NodeInfo{node}, nil
-}
-
-func (f *Framework) feasible(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) ([]fwk.NodeInfo, error) {
-	lacking := &UnplaceableError{Nodes: len(nodes), Reasons: map[string]int{}}
-	result, status, _ := f.framework.RunPreFilterPlugins(ctx, state, pod)
-	if !status.IsSuccess() {
-		if !status.IsRejected() {
-			return nil, status.AsError()
+	nodes := cluster.nodes
+	if wanted != "" {
+		node, err := cluster.Get(wanted)
+		if err != nil {
+			return "", &UnplaceableError{Reasons: map[string]int{fmt.Sprintf("node %q is gone", wanted): 1}, Nodes: 1}
 		}
-		lacking.Reasons[status.Message()] = len(nodes)
-		return nil, lacking
+		nodes = []fwk.NodeInfo{node}
 	}
+	return f.choose(ctx, cluster, "", pod, nodes)
+}
+
+// choose chooses one of the nodes for the pod, which is of the class, as a scheduling cycle would.
+func (f *Framework) choose(ctx context.Context, cluster *clusterCopy, class string, pod *v1.Pod, nodes []fwk.NodeInfo) (string, error) {
+	lacking := &UnplaceableError{Nodes: len(nodes), Reasons: map[string]int{}}
 	var feasible []fwk.NodeInfo
 	for _, node := range nodes {
-		if !result.AllNodes() && !result.NodeNames.Has(node.Node().Name) {
-			lacking.Reasons["node(s) were left out by PreFilter"]++
-			continue
-		}
-		status := f.framework.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
+		status, err := cluster.fits(ctx, class, pod, node.Node().Name)
 		switch {
+		case err != nil:
+			return "", err
 		case status.IsSuccess():
 			feasible = append(feasible, node)
 		case !status.IsRejected():
-			return nil, status.AsError()
+			return "", status.AsError()
 		default:
 			for _, reason := range status.Reasons() {
 				lacking.Reasons[reason]++
@@ -91,9 +73,9 @@ func (f *Framework) feasible(ctx context.Context, state fwk.CycleState, pod *v1.
 		}
 	}
 	if len(feasible) == 0 {
-		return nil, lacking
+		return "", lacking
 	}
-	return feasible, nil
+	return f.best(ctx, cluster.trialOf(ctx, class, pod).state, pod, feasible)
 }
 
 func (f *Framework) best(ctx context.Context, state fwk.CycleState, pod *v1.Pod, feasible []fwk.NodeInfo) (string, error) {
