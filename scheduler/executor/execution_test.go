@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage/stowage/scheduler/executor"
+	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
@@ -118,8 +119,11 @@ func TestReplacementTakesThePlaceOfAPodThatMayNotLeaveYet(t *testing.T) {
 	if states := e.States(); !e.Progress().Done() || states[first.Object.UID] != executor.Bound {
 		t.Errorf("states %v, want all done", states)
 	}
-	if to := e.Targets(); to[first.Object.UID] != "n0" || to[second.Object.UID] != "n2" {
-		t.Errorf("targets %v, want those of the first two exchanged", to)
+	// The next process must look for the replacements where they went.
+	told := []*packingplan.Step{{PodUID: string(first.Object.UID), To: "n2", State: "Waiting"}, {PodUID: string(second.Object.UID), To: "n0"}}
+	changed, again := e.Describe(told), e.Describe(told)
+	if !changed || again || told[0].To != "n0" || told[1].To != "n2" || told[0].State != executor.Bound {
+		t.Errorf("changed %t, then %t; targets %+v, %+v, want those of the first two exchanged", changed, again, told[0], told[1])
 	}
 }
 

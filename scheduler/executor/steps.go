@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
@@ -140,13 +141,15 @@ func (e *Execution) LeftUnplaced(pod *v1.Pod) (count int) {
 	return count
 }
 
-// Targets are the nodes that the moved pods' replacements go to, by the pods' UIDs.
-func (e *Execution) Targets() map[types.UID]string {
+// Describe puts the states of moves and evictions, and the moves' targets, into the steps of the plan's object. It reports
+// whether anything changed.
+func (e *Execution) Describe(steps []*packingplan.Step) (changed bool) {
 	e.Lock()
 	defer e.Unlock()
-	targets := make(map[types.UID]string, len(e.moves))
-	for _, move := range e.moves {
-		targets[move.uid()] = move.to
+	for _, told := range steps {
+		if step := e.byUID[types.UID(told.PodUID)]; step != nil && (told.State != step.state || told.To != step.to) {
+			told.State, told.To, changed = step.state, step.to, true
+		}
 	}
-	return targets
+	return changed
 }

@@ -52,6 +52,7 @@ func Read(object any) (*Record, error) {
 	if read.Spec.EmptiedNodes == "" {
 		read.Spec.EmptiedNodes = Taint
 	}
+	read.Status.takeLists()
 	return &Record{*read}, nil
 }
 

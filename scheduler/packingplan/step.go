@@ -1,9 +1,6 @@
 package packingplan
 
-import (
-	"encoding/json"
-	"slices"
-)
+import "slices"
 
 // State is how far a move or an eviction has come.
 type State string
@@ -69,56 +66,51 @@ func (s *Status) where(holds func(*Step) bool) []*Step {
 	return slices.DeleteFunc(slices.Clone(s.Steps), func(one *Step) bool { return !holds(one) })
 }
 
-// stored is a status as objects have it.
-type stored struct {
-	withoutSteps
-	Placements []storedStep `json:"placements,omitempty"`
-	Moves      []storedStep `json:"moves,omitempty"`
-	Evictions  []storedStep `json:"evictions,omitempty"`
+// Lists are the steps as objects have them. They are empty but for an object that is read or written.
+type Lists struct {
+	Placements []Listed `json:"placements,omitempty"`
+	Moves      []Listed `json:"moves,omitempty"`
+	Evictions  []Listed `json:"evictions,omitempty"`
 }
 
-type withoutSteps Status
-
-type storedStep struct {
-	Step
+// Listed is a step in one of the lists.
+type Listed struct {
+	Step     `json:",inline"`
 	Node     string `json:"node,omitempty"`
 	FromNode string `json:"fromNode,omitempty"`
 	ToNode   string `json:"toNode,omitempty"`
 }
 
-func (s Status) MarshalJSON() ([]byte, error) {
-	written := stored{withoutSteps: withoutSteps(s)}
+// Stored is the status as its object has it.
+func (s *Status) Stored() *Status {
+	stored := *s
 	for _, step := range s.Steps {
 		switch {
 		case step.From == "":
-			written.Placements = append(written.Placements, storedStep{Step: *step, Node: step.To})
+			stored.Lists.Placements = append(stored.Lists.Placements, Listed{Step: *step, Node: step.To})
 		case step.To == "":
-			written.Evictions = append(written.Evictions, storedStep{Step: *step, Node: step.From})
+			stored.Lists.Evictions = append(stored.Lists.Evictions, Listed{Step: *step, Node: step.From})
 		default:
-			written.Moves = append(written.Moves, storedStep{Step: *step, FromNode: step.From, ToNode: step.To})
+			stored.Lists.Moves = append(stored.Lists.Moves, Listed{Step: *step, FromNode: step.From, ToNode: step.To})
 		}
 	}
-	return json.Marshal(written)
+	return &stored
 }
 
-func (s *Status) UnmarshalJSON(text []byte) error {
-	var read stored
-	if err := json.Unmarshal(text, &read); err != nil {
-		return err
-	}
-	*s = Status(read.withoutSteps)
+// takeLists turns the lists of an object that was read into steps.
+func (s *Status) takeLists() {
 	add := func(step Step, from, to string) {
 		step.From, step.To = from, to
 		s.Steps = append(s.Steps, &step)
 	}
-	for _, one := range read.Placements {
-		add(one.Step, "", one.Node)
+	for i := range s.Lists.Placements {
+		add(s.Lists.Placements[i].Step, "", s.Lists.Placements[i].Node)
 	}
-	for _, one := range read.Moves {
-		add(one.Step, one.FromNode, one.ToNode)
+	for i := range s.Lists.Moves {
+		add(s.Lists.Moves[i].Step, s.Lists.Moves[i].FromNode, s.Lists.Moves[i].ToNode)
 	}
-	for _, one := range read.Evictions {
-		add(one.Step, one.Node, "")
+	for i := range s.Lists.Evictions {
+		add(s.Lists.Evictions[i].Step, s.Lists.Evictions[i].Node, "")
 	}
-	return nil
+	s.Lists = Lists{}
 }

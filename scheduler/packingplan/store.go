@@ -75,6 +75,8 @@ func (e *OvertakenError) Error() string {
 // WriteStatus writes the record's status. Other changes to the object are read and kept. Only one process may write the
 // status: if another one has, the error is an *OvertakenError.
 func (s *Store) WriteStatus(ctx context.Context, record *Record) error {
+	record.Status = *record.Status.Stored()
+	defer func() { record.Status.Lists = Lists{} }()
 	err := s.objects.WriteStatus(ctx, &record.Object)
 	if !apierrors.IsConflict(err) {
 		return err

@@ -84,9 +84,10 @@ type Status struct {
 	Tiers          []Tier             `json:"tiers,omitempty"`
 	Classes        []Class            `json:"classes,omitempty"`
 	Steps          []*Step            `json:"-"`
-	Protected      []Protected        `json:"protected,omitempty"`
-	Refusals       []Refusal          `json:"refusals,omitempty"`
-	Objections     []Refusal          `json:"objections,omitempty"`
+	Lists          `json:",inline"`
+	Protected      []Protected `json:"protected,omitempty"`
+	Refusals       []Refusal   `json:"refusals,omitempty"`
+	Objections     []Refusal   `json:"objections,omitempty"`
 }
 
 // Tier is the result for the pods of one priority and above.

@@ -218,7 +218,7 @@ func written(t *testing.T, phase packingplan.Phase) *unstructured.Unstructured {
 // planOf is the PackingPlan p with that status.
 func planOf(t *testing.T, status packingplan.Status) *unstructured.Unstructured {
 	t.Helper()
-	content := testobjects.Value(runtime.DefaultUnstructuredConverter.ToUnstructured(&status))(t)
+	content := testobjects.Value(runtime.DefaultUnstructuredConverter.ToUnstructured(status.Stored()))(t)
 	object := testobjects.Custom(packingplan.Kind, "p", map[string]any{})
 	object.Object["status"] = content
 	return object

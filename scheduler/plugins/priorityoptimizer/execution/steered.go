@@ -117,7 +117,7 @@ func (p *steered) putOff(one departure, why error) error {
 }
 
 func (p *steered) describe() bool {
-	return records.DescribeProgress(&p.in.Record.Status, p.States(), p.Targets())
+	return p.Describe(p.in.Record.Status.Steps)
 }
 
 func (p *steered) conclude(_ context.Context, completed bool) {

@@ -3,7 +3,6 @@ package records
 import (
 	"encoding/json"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/klog/v2"
@@ -23,7 +22,7 @@ const (
 
 // SizeOf is the size of a status in bytes, as it is stored.
 func SizeOf(status *packingplan.Status) int {
-	encoded, err := json.Marshal(status)
+	encoded, err := json.Marshal(status.Stored())
 	if err != nil {
 		return MaxStatusBytes + 1 // plain structs always marshal
 	}
@@ -48,21 +47,4 @@ func DescribePlan(status *packingplan.Status, of *plan.Plan) {
 				Priority: corev1helpers.PodPriority(pod.Object), Requests: pod.Requests.List()})
 		}
 	}
-}
-
-// DescribeProgress puts the states of moves and evictions, and the moves' targets, into the status. It reports whether
-// anything changed.
-func DescribeProgress(status *packingplan.Status, states map[types.UID]packingplan.State, targets map[types.UID]string) bool {
-	changed := false
-	for _, step := range status.Steps {
-		before := *step
-		if state, known := states[types.UID(step.PodUID)]; known {
-			step.State = state
-		}
-		if target, known := targets[types.UID(step.PodUID)]; known {
-			step.To = target
-		}
-		changed = changed || *step != before
-	}
-	return changed
 }
