@@ -133,6 +133,16 @@ func New(of *plan.Plan, free map[string]resources.Vector, atOnce int) *Execution
 	return e
 }
 
+// Expect adds places for pods that are still to be created. It must be called before the plan begins.
+func (e *Execution) Expect(places *reservation.Places) {
+	for kind, nodes := range places.Kinds {
+		e.owners.Insert(kind.Owner)
+		for _, place := range nodes {
+			e.Add(*place)
+		}
+	}
+}
+
 func (e *Execution) add(one plan.Step, to *unit) {
 	kind := one.Pod.Kind()
 	e.owners.Insert(kind.Owner)

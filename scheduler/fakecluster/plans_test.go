@@ -95,7 +95,9 @@ func (a plansAPI) noteStatus(before packingplan.Phase, now *packingplan.Record) 
 	case now.Status.Phase == packingplan.Completed:
 		a.ended[string(now.Status.Phase)]++
 	case strings.Contains(message, notResumed):
-		a.ended[notResumed]++ // a new process may know less than the one before
+		// As long as pods terminate that a former process evicted, nothing sends the plan's other pods to their places: one
+		// of them may take the room of another.
+		a.ended[notResumed]++
 	case strings.Contains(message, forRoom):
 		if a.ended[forRoom]++; !a.disturbed.foreign {
 			a.fail("%s was aborted for room that nobody else has taken: %s", now.Name(), message)
@@ -105,7 +107,7 @@ func (a plansAPI) noteStatus(before packingplan.Phase, now *packingplan.Record) 
 	}
 }
 
-// Parts of the messages of plans that end early.
+// Parts of the messages of plans that are aborted.
 const (
 	forRoom    = "has too little"
 	notResumed = "cannot be resumed"

@@ -163,8 +163,10 @@ func (p *process) forget(object any) {
 	p.known = nil
 	pod := customobject.LastKnown(object).(*v1.Pod)
 	delete(p.queued, pod.UID)
-	delete(p.assumed, pod.UID)
 	delete(p.bound, pod.UID)
+	if pod.Spec.NodeName != "" { // else its binding is still under way, and fails
+		delete(p.assumed, pod.UID)
+	}
 }
 
 // UpdateSnapshot is the scheduler's cache.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
@@ -11,6 +13,7 @@ import (
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/planning"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/records"
+	"github.com/stowage/stowage/scheduler/reservation"
 )
 
 // startTries is how often a plan is checked again because a pod was bound to one of its nodes meanwhile.
@@ -70,12 +73,15 @@ func (l *loop) carryOut(ctx context.Context, active *execution.Execution) error 
 }
 
 // activatePlan checks the plan on the live state and opens its places, if this scheduler places its pods. If a pod is bound
-// to one of the plan's nodes between the two, it starts over. Pods may be bound to other nodes at any time.
+// to one of the plan's nodes between the two, it starts over. Pods may be bound to other nodes at any time. The replacements
+// of awaited moves have places although no pod of the snapshot takes them.
 func (l *loop) activatePlan(ctx context.Context, session *planning.Session, left execution.Remainder) (*execution.Execution, error) {
 	if session.Record.IsRehearsed() {
 		return l.runner.Empty(session.Record, session.Rules), nil
 	}
 	l.records.HoldRoom(session.Record)
+	expected := *session.Record
+	expected.Status.Steps = left.Awaited
 	for range startTries {
 		addedOn := l.plugin.InFlight.Watch()
 		now, checked, outcome, err := session.CheckNow(ctx)
@@ -83,6 +89,7 @@ func (l *loop) activatePlan(ctx context.Context, session *planning.Session, left
 			return nil, err
 		}
 		execution := executor.New(checked, now.Free(), int(l.args.Limits.MaxUnavailablePerWorkload))
+		execution.Expect(reservation.PlacesOf(&expected))
 		execution.AllowEarly(outcome.Early...)
 		if outcome.RequireAll {
 			execution.RequireAll()
@@ -100,6 +107,9 @@ func (l *loop) activatePlan(ctx context.Context, session *planning.Session, left
 				if state == executor.NotNeeded {
 					delete(after, uid)
 				}
+			}
+			for _, step := range left.Awaited {
+				after[types.UID(step.PodUID)] = step.To
 			}
 			active := l.runner.Place(session.Record, session.Rules, now, checked, execution, after, left)
 			active.NextChange = session.NextChange

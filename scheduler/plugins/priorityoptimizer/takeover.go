@@ -48,7 +48,7 @@ func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bo
 			l.records.Finish(ctx, record, packingplan.Aborted, err.Error())
 			return false
 		}
-		left = execution.RemainderOf(&record.Status, now)
+		left = execution.RemainderOf(record, now)
 		session.Snapshot, session.Steps = now, left.Steps
 	}
 	active, err := l.activatePlan(ctx, session, left)

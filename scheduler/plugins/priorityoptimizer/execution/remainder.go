@@ -10,6 +10,7 @@ import (
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
@@ -20,14 +21,17 @@ type Remainder struct {
 	adopted []*packingplan.Step
 	// starting are the replacements that have not been ready yet.
 	starting []*v1.Pod
+	// Awaited are the moves whose pod has left, and whose replacement is still to come.
+	Awaited []*packingplan.Step
 	// Terminating says that an evicted pod still takes room.
 	Terminating bool
 }
 
 // RemainderOf compares a plan's status with the cluster. The status may be outdated: the process may have ended between
 // an eviction and the write that records it. Of a unit that lacks a pod, nothing is left.
-func RemainderOf(status *packingplan.Status, now *snapshot.Snapshot) (left Remainder) {
-	waiting, running := waitingByKind(now), runningByPlace(status, now)
+func RemainderOf(record *packingplan.Record, now *snapshot.Snapshot) (left Remainder) {
+	status := &record.Status
+	waiting, running, arrived := waitingByKind(now), runningByPlace(status, now), arrivedByPlace(record, now)
 	for _, placement := range status.Placements() {
 		if pod := now.Pods[types.UID(placement.PodUID)]; pod != nil && pod.Node == "" {
 			waiting.take(pod)
@@ -36,9 +40,12 @@ func RemainderOf(status *packingplan.Status, now *snapshot.Snapshot) (left Remai
 	for _, unit := range packingplan.Units(status.Steps) {
 		part, whole := Remainder{}, true
 		for _, step := range unit {
-			whole = part.add(step, now, waiting, running) && whole
+			whole = part.add(step, now, waiting, running, arrived) && whole
 		}
 		left.Terminating = left.Terminating || part.Terminating
+		if unit[0].Unit == "" {
+			left.Awaited = append(left.Awaited, part.Awaited...)
+		}
 		if whole {
 			left.Steps, left.adopted = append(left.Steps, part.Steps...), append(left.adopted, part.adopted...)
 			left.starting = append(left.starting, part.starting...)
@@ -48,12 +55,14 @@ func RemainderOf(status *packingplan.Status, now *snapshot.Snapshot) (left Remai
 }
 
 // add updates the state of one step and adds what is left of it. It reports false if its pod is gone and no other has come.
-func (r *Remainder) add(step *packingplan.Step, now *snapshot.Snapshot, waiting waitingPods, running map[site][]*snapshot.Pod) bool {
+func (r *Remainder) add(step *packingplan.Step, now *snapshot.Snapshot, waiting waitingPods, running map[site][]*snapshot.Pod,
+	arrived map[site]int,
+) bool {
 	pod := now.Pods[types.UID(step.PodUID)]
 	leaves := pod != nil && pod.Immovable == snapshot.Terminating
 	switch {
 	case step.From == "":
-		if pod != nil && pod.Node == "" {
+		if pod != nil && pod.Node == "" && !take(arrived, targetOf(step)) {
 			r.Steps = append(r.Steps, step)
 		}
 		return pod != nil
@@ -75,12 +84,16 @@ func (r *Remainder) add(step *packingplan.Step, now *snapshot.Snapshot, waiting 
 		step.State = packingplan.Gone
 	}
 	if step.State != packingplan.Bound {
-		if replacement := waiting.first(targetOf(step).kind); replacement != nil {
+		if take(arrived, targetOf(step)) {
+			step.State = packingplan.Bound
+		} else if replacement := waiting.first(targetOf(step).kind); replacement != nil {
 			r.Steps = append(r.Steps, &packingplan.Step{Unit: step.Unit, PodUID: string(replacement.Object.UID), To: step.To})
 			r.adopted = append(r.adopted, step)
 			there = []*snapshot.Pod{replacement}
 		} else if len(there) > 0 {
 			step.State = packingplan.Bound
+		} else {
+			r.Awaited = append(r.Awaited, step)
 		}
 	}
 	r.await(there...)
@@ -119,6 +132,33 @@ func runningByPlace(status *packingplan.Status, now *snapshot.Snapshot) map[site
 		}
 	}
 	return running
+}
+
+// arrivedByPlace counts the pods that have taken a place of the plan, whichever pod it was for, less those of steps that are
+// known to be done.
+func arrivedByPlace(record *packingplan.Record, now *snapshot.Snapshot) map[site]int {
+	arrived := map[site]int{}
+	for _, pod := range now.Pods {
+		if taken, some := reservation.TakenBy(pod.Object); some && taken.UID == record.UID() && pod.Immovable != snapshot.Terminating {
+			arrived[site{pod.Kind(), pod.Node}]++
+		}
+	}
+	for _, step := range record.Status.Steps {
+		pod := now.Pods[types.UID(step.PodUID)]
+		if step.State == packingplan.Bound || step.From == "" && pod != nil && pod.Node == step.To {
+			arrived[targetOf(step)]--
+		}
+	}
+	return arrived
+}
+
+// take takes one of those that are left, if any is.
+func take(left map[site]int, at site) bool {
+	some := left[at] > 0
+	if some {
+		left[at]--
+	}
+	return some
 }
 
 // waitingPods are the waiting pods that no placement or move has claimed yet, by kind and in the order of names.

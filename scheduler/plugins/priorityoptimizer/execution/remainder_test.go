@@ -9,6 +9,7 @@ import (
 
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
@@ -25,14 +26,15 @@ func TestRemainderFindsTheReplacementsThatRun(t *testing.T) {
 	leaving := pod("leaving", "n3", true)
 	leaving.Immovable = snapshot.Terminating
 	now := &snapshot.Snapshot{Pods: map[types.UID]*snapshot.Pod{"a": pod("serves", "n1", true), "b": pod("starts", "n2", false), "c": leaving}}
-	status := &packingplan.Status{}
+	record := testobjects.Value(packingplan.Read(testobjects.Custom(packingplan.Kind, "plan", nil)))(t)
+	status := &record.Status
 	for _, node := range []string{"n1", "n2", "n3"} {
 		status.Steps = append(status.Steps, &packingplan.Step{PodUID: "gone-" + node, OwnerUID: "rs-web", Class: "c",
 			From: "x", To: node, State: "Evicted"})
 	}
 	status.Steps = append(status.Steps, &packingplan.Step{PodUID: "d", OwnerUID: "rs-web", Class: "c", From: "x", To: "n2", State: "Bound"})
 
-	left := RemainderOf(status, now)
+	left := RemainderOf(record, now)
 
 	states := ""
 	for _, move := range status.Steps {
@@ -68,19 +70,55 @@ func TestUnitIsAdoptedWholeOrNotAtAll(t *testing.T) {
 		for _, name := range row.comes {
 			add(types.UID(name), types.UID("gang-"+name), "")
 		}
-		status := &packingplan.Status{Steps: []*packingplan.Step{
+		record := testobjects.Value(packingplan.Read(testobjects.Custom(packingplan.Kind, "plan", nil)))(t)
+		status := &record.Status
+		status.Steps = []*packingplan.Step{
 			{PodUID: "gone-a", OwnerUID: "gang-a", Class: "c", From: "n1", To: "n4", State: "Evicted", Unit: "gang"},
 			{PodUID: "gone-b", OwnerUID: "gang-b", Class: "c", From: "n2", To: "n5", State: "Evicted", Unit: "gang"},
 			{PodUID: "stays", OwnerUID: "gang", Class: "c", From: "n3", To: "n6", State: "Waiting", Unit: "gang"},
-			{PodUID: "alone", OwnerUID: "rs-alone", Class: "c", From: "n9", To: "n7", State: "Waiting"}}}
+			{PodUID: "alone", OwnerUID: "rs-alone", Class: "c", From: "n9", To: "n7", State: "Waiting"}}
 
-		left := RemainderOf(status, now)
+		left := RemainderOf(record, now)
 
 		if len(left.Steps) != row.steps || len(left.adopted) != row.adopted || left.Steps[0].Unit != row.unitsLeft {
 			t.Errorf("%s: %d steps are left, %d adopted, the first of unit %q", text, len(left.Steps), len(left.adopted), left.Steps[0].Unit)
 		}
 		if states := status.Steps[0].State + status.Steps[2].State; states != "GoneWaiting" {
 			t.Errorf("%s: states %s", text, states)
+		}
+	}
+}
+
+// Pods of a kind are alike: any of them may have taken the place that was made for the replacement of another one. The plan
+// must not send a second pod there, for which there is no room. A replacement that is still to be created has its place, too.
+func TestPlaceThatAnotherPodOfTheKindHasTakenIsNotGivenTwice(t *testing.T) {
+	record := testobjects.Value(packingplan.Read(testobjects.Custom(packingplan.Kind, "plan", nil)))(t)
+	record.Status.Steps = []*packingplan.Step{{PodUID: "gone", OwnerUID: "rs-web", Class: "c", From: "n2", To: "n1", State: "Evicted"}}
+	web := func(name, node, takenFrom string) *snapshot.Pod {
+		object := testobjects.Pod("web", "", "1G").UID(name).Obj()
+		if takenFrom != "" {
+			object.Annotations = map[string]string{reservation.AllocatedAnnotation: reservation.Taken{UID: types.UID(takenFrom)}.Text()}
+		}
+		return &snapshot.Pod{Object: object, Class: "c", Owner: "rs-web", Node: node}
+	}
+	for text, c := range map[string]struct {
+		there          []*snapshot.Pod
+		steps, awaited int
+	}{
+		"taken":              {[]*snapshot.Pod{web("sibling", "n1", "uid-plan"), web("replacement", "", "")}, 0, 0},
+		"taken from another": {[]*snapshot.Pod{web("sibling", "n1", "uid-other"), web("replacement", "", "")}, 1, 0},
+		"not replaced yet":   {nil, 0, 1},
+	} {
+		now := &snapshot.Snapshot{Pods: map[types.UID]*snapshot.Pod{}}
+		for _, pod := range c.there {
+			now.Pods[pod.Object.UID] = pod
+		}
+		record.Status.Steps[0].State = "Evicted"
+
+		left := RemainderOf(record, now)
+
+		if len(left.Steps) != c.steps || len(left.Awaited) != c.awaited {
+			t.Errorf("%s: steps %v, awaited %v", text, left.Steps, left.Awaited)
 		}
 	}
 }

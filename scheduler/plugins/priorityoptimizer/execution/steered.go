@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -51,7 +53,7 @@ func (r *Runner) Place(record *packingplan.Record, rules snapshot.Rules, now *sn
 	execution *executor.Execution, after map[types.UID]string, left Remainder,
 ) *Execution {
 	e := r.begin(record, rules)
-	p := &steered{Execution: execution, in: e, states: statesOf(now, after), touched: checked.Nodes(), dirty: true,
+	p := &steered{Execution: execution, in: e, states: statesOf(now, after), touched: slices.AppendSeq(checked.Nodes(), maps.Keys(execution.Outstanding())), dirty: true,
 		changed: r.Clock.Now(), deadline: r.Clock.Now().Add(timeoutFor(checked, r.Args))}
 	e.order = p
 	p.adopted = left.adopted
