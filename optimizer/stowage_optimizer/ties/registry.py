@@ -21,4 +21,8 @@ def tied(packing: Packing) -> Packing:
 def within_limits(packing: Packing, limits: Limits) -> Packing:
     """Return ``packing`` with the limits of a request too, as far as they may be in the way."""
     tie = limit_tie(packing, limits)
-    return packing if tie is None else replace(packing, ties=(tie, *packing.ties))
+    if tie is None:
+        return packing
+    # Of what budgets leave of a plan the limits leave a part, and the rest is mended last.
+    first = tuple(one for one in packing.ties if one.divisible)
+    return replace(packing, ties=(*first, tie, *(one for one in packing.ties if not one.divisible)))

@@ -12,7 +12,7 @@ from stowage_optimizer.assignments.incumbent import SolutionWriter
 from stowage_optimizer.assignments.repair import make_whole, mended
 from stowage_optimizer.assignments.unjust_displacement import has_unjust_displacement
 from stowage_optimizer.bounds.proofs import trivial_bounds
-from stowage_optimizer.model.budget import Budget
+from stowage_optimizer.model.budget import Budget, Reserve
 from stowage_optimizer.model.certificate import Certificate, ProofMethod, ProofStatus
 from stowage_optimizer.model.objective import Score, score
 from stowage_optimizer.model.options import Policy
@@ -20,6 +20,9 @@ from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.solution import GainPoint, Publish, Solution, TierResult
 from stowage_optimizer.model.tie import keeps_ties
 from stowage_optimizer.stages.finish.curve import gain_by_moves
+
+MENDING = Reserve(pods_per_s=8_000, least_share=0.1, most_share=0.5)
+"""For mending one proposal, where a part of it is as good as a plan."""
 
 
 @dataclass(slots=True)
@@ -127,13 +130,17 @@ class TieChecker:
 
     def _candidates(self, proposal: Assignment, *, repair: bool) -> Iterator[Assignment]:
         """Yield what can be made of ``proposal``, as it is first."""
-        kept = mended(self.packing, proposal, self.budget)
+        budget = self.budget
+        if self.packing.divisible:
+            pods = len(self.packing.snapshot.pods)
+            budget = budget.part(min(MENDING.of(budget.limit_s, pods), budget.left_s()))
+        kept = mended(self.packing, proposal, budget)
         yield kept
         if kept == proposal or not repair or self.hurry():
             return
-        whole = make_whole(self.packing, proposal, self.budget)
+        whole = make_whole(self.packing, proposal, budget)
         yield whole
-        yield mended(self.packing, filled(self.packing, whole), self.budget)
+        yield mended(self.packing, filled(self.packing, whole), budget)
 
     def _allowed(self, candidate: Assignment) -> bool:
         """Return whether ``candidate`` keeps the ties and the policy."""
