@@ -52,18 +52,9 @@ def make_tables(kinds: int, dimensions: int) -> tuple[Ints, Ints, Floats]:
 
 @inlined
 def list_choices(
-    demand: Ints,
-    room: Ints,
-    stay: Indices,
-    come: Indices,
-    value: Ints,
-    bonus: Ints,
-    least: int,
-    mixes: Floats,
-    needs: Ints,
-    table: Ints,
-    scratch: Floats,
-) -> tuple[int, int]:
+    demand: Ints, room: Ints, stay: Indices, come: Indices, value: Ints, bonus: Ints, least: int, mixes: Floats,
+    needs: Ints, table: Ints, scratch: Floats,
+) -> tuple[int, int]:  # fmt: skip
     """Fill the tables with each choice above ``least``.
 
     Returns

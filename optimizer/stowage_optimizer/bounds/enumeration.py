@@ -128,18 +128,9 @@ def _listed(exact: Lagrangian, found: Evaluation | None, target: int, most: int)
         if exact.late():
             return None
         number = list_patterns(
-            groups.demand,
-            groups.room[group],
-            groups.stay[group],
-            groups.come[group],
-            value,
-            bonus,
-            mixes,
-            int(found.worth[group]) - gap,
-            gap + 1,
-            budget,
-            buffer,
-        )
+            groups.demand, groups.room[group], groups.stay[group], groups.come[group], value, bonus, mixes,
+            int(found.worth[group]) - gap, gap + 1, budget, buffer,
+        )  # fmt: skip
         total += number
         if number < 0 or total > most:
             return None

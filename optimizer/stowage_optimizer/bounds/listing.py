@@ -19,18 +19,9 @@ from stowage_optimizer.search.compiling import compiled
 
 
 def list_patterns(
-    demand: Ints,
-    room: Ints,
-    stay: Indices,
-    come: Indices,
-    value: Ints,
-    bonus: Ints,
-    mixes: Floats,
-    least: int,
-    loss: int,
-    budget: int,
-    found: Indices,
-) -> int:
+    demand: Ints, room: Ints, stay: Indices, come: Indices, value: Ints, bonus: Ints, mixes: Floats, least: int,
+    loss: int, budget: int, found: Indices,
+) -> int:  # fmt: skip
     """List the patterns of one node that are worth ``least`` or more.
 
     Parameters

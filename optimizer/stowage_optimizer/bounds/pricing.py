@@ -26,20 +26,9 @@ from stowage_optimizer.search.compiling import compiled, inlined
 
 
 def best_patterns(
-    demand: Ints,
-    room: Ints,
-    stay: Indices,
-    come: Indices,
-    value: Ints,
-    bonus: Ints,
-    mixes: Floats,
-    alike: Indices,
-    mix_of: Ints,
-    slack: int,
-    budget: int,
-    worth: Ints,
-    best: Indices,
-) -> None:
+    demand: Ints, room: Ints, stay: Indices, come: Indices, value: Ints, bonus: Ints, mixes: Floats,
+    alike: Indices, mix_of: Ints, slack: int, budget: int, worth: Ints, best: Indices,
+) -> None:  # fmt: skip
     """Find the most valuable pattern of each group, or at least a limit on it.
 
     Parameters
