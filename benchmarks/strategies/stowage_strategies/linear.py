@@ -10,7 +10,7 @@ from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.solution import Publish, Solution
 from stowage_optimizer.programs.counts import CountFormulation
 from stowage_optimizer.programs.program import Formulation, LinearProgram, Terms
-from stowage_optimizer.programs.tiers import LinearLoop, Maximise
+from stowage_optimizer.programs.tiers import Maximise, TierLoop
 
 MINUS_INFINITY = -(2**63)
 """A lower limit of CP-SAT that is none."""
@@ -30,7 +30,7 @@ class LinearStrategy:
         bounds = trivial_bounds(packing)
         incumbent = Incumbent(packing, bounds, budget.policy, publish)
         publish(incumbent.solution())
-        loop = LinearLoop(packing, budget, incumbent, bounds, self.flaw, TRIVIAL, self.formulate, self.maximise)
+        loop = TierLoop(packing, budget, incumbent, bounds, self.flaw, TRIVIAL, self.formulate, self.maximise)
         loop.run()
         solution = incumbent.solution()
         if solution.optimal or not loop.complete:

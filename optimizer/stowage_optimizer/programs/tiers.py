@@ -1,10 +1,9 @@
-"""Algorithm 1's loop over the tiers, for any model, any formulation and any solver.
+"""Algorithm 1's loop over the tiers, for any formulation and any solver.
 
 Under the `STRICT` policy the running pods of a tier are kept first; a phase whose limit
 is reached already is not solved; what a phase reached is held in all that follow.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -14,6 +13,7 @@ from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.budget import HALF, SHORTEST_SOLVE_S, Budget, TimeSplit
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Packing
+from stowage_optimizer.programs.counts import CountFormulation
 from stowage_optimizer.programs.program import STAY, Formulation, LinearProgram, Terms, running_items
 from stowage_optimizer.programs.solver import Offer, Outcome, SolverContradictionError, Values
 
@@ -29,8 +29,8 @@ MOST_VARIABLES = 2_000_000
 
 
 @dataclass(slots=True)
-class TierLoop(ABC):
-    """One run of the loop.
+class TierLoop:
+    """One run of the loop, over one integer program for each tier and those above.
 
     Parameters
     ----------
@@ -40,6 +40,8 @@ class TierLoop(ABC):
         Why the solver's bounds and refusals are no proofs; empty if they are.
     proof
         How limits are proved that are tightened.
+    formulate, solve
+        How the programs are written down and solved; a subclass may do without.
     """
 
     packing: Packing
@@ -48,8 +50,12 @@ class TierLoop(ABC):
     bounds: list[TierBounds]
     flaw: str
     proof: Proof
+    formulate: type[Formulation] = CountFormulation
+    solve: Maximise = LinearProgram.maximise
     complete: bool = field(init=False, default=True)
     _split: TimeSplit = field(init=False)
+    _held: list[tuple[Phase, int, int, int]] = field(init=False, default_factory=list)
+    _formulation: Formulation | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         alpha, tiers = self.budget.options.alpha, len(self.packing.tiers)
@@ -75,20 +81,36 @@ class TierLoop(ABC):
                 bounds.disrupt = self.proof
             bounds.disruption = most_stable - stability
 
-    @abstractmethod
     def begin(self, tier: int) -> None:
-        """Go on to ``tier``."""
+        """Go on to ``tier``; its program is written down when it is needed."""
+        del tier
+        self._formulation = None
 
-    @abstractmethod
     def maximise(self, phase: Phase, tier: int, amount: float) -> Outcome | None:
         """Maximise ``phase`` in ``amount`` seconds or steps; None if that is too few.
 
         Each better solution is offered to the incumbent.
         """
+        if not self._may_build(tier):
+            return None
+        began = self.budget.clock()
+        formulation = self._built(tier)
+        if not self.budget.counted:
+            amount -= self.budget.clock() - began
+        metric, start = formulation.metric(phase, tier), formulation.values(self.incumbent.assignment)
+        budget, offer = self.budget.for_solver(amount), self._offering(formulation)
+        try:
+            return self.solve(formulation.program, metric, start, budget, offer)
+        except SolverContradictionError:
+            if not self.flaw:
+                raise
+            return Outcome(None, 0.0)
 
-    @abstractmethod
     def hold(self, phase: Phase, tier: int, reached: int, limit: int) -> None:
-        """Hold what a phase ``reached`` (Algorithm 1, lines 8, 10, 16 and 18)."""
+        """Hold what a phase ``reached`` (Algorithm 1, lines 8, 10, 16 and 18), here and in all programs after."""
+        self._held.append((phase, tier, reached, limit))
+        if self._formulation is not None:
+            _add(self._formulation, self._held[-1])
 
     def _phase(self, phase: Phase, tier: int, limit: int, share: float) -> int:
         """Maximise, hold what is reached, return the proved limit."""
@@ -125,44 +147,6 @@ class TierLoop(ABC):
 
     def _most_stable(self, tier: int) -> int:
         return STAY * running_items(self.packing, tier)
-
-
-@dataclass(slots=True)
-class LinearLoop(TierLoop):
-    """The loop over integer programs, one for each tier and those above."""
-
-    formulate: type[Formulation]
-    solve: Maximise = LinearProgram.maximise
-    _held: list[tuple[Phase, int, int, int]] = field(init=False, default_factory=list)
-    _formulation: Formulation | None = field(init=False, default=None)
-
-    def begin(self, tier: int) -> None:
-        """Go on to ``tier``; its program is written down when it is needed."""
-        del tier
-        self._formulation = None
-
-    def maximise(self, phase: Phase, tier: int, amount: float) -> Outcome | None:
-        """Maximise ``phase``, if there is time to write the program down."""
-        if not self._may_build(tier):
-            return None
-        began = self.budget.clock()
-        formulation = self._built(tier)
-        if not self.budget.counted:
-            amount -= self.budget.clock() - began
-        metric, start = formulation.metric(phase, tier), formulation.values(self.incumbent.assignment)
-        budget, offer = self.budget.for_solver(amount), self._offering(formulation)
-        try:
-            return self.solve(formulation.program, metric, start, budget, offer)
-        except SolverContradictionError:
-            if not self.flaw:
-                raise
-            return Outcome(None, 0.0)
-
-    def hold(self, phase: Phase, tier: int, reached: int, limit: int) -> None:
-        """Add a row for what is reached: to this program, and to those after it."""
-        self._held.append((phase, tier, reached, limit))
-        if self._formulation is not None:
-            _add(self._formulation, self._held[-1])
 
     def _may_build(self, tier: int) -> bool:
         if self._formulation is not None:

@@ -16,7 +16,7 @@ from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.solution import Solution
 from stowage_optimizer.model.tie import keeps_ties
 from stowage_optimizer.programs.tied import TiedFormulation
-from stowage_optimizer.programs.tiers import LinearLoop
+from stowage_optimizer.programs.tiers import TierLoop
 
 MOST_PAIRS = 20_000
 """Pairs of pod and node, or of domains, beyond which it is not worth trying."""
@@ -61,7 +61,7 @@ def improved(packing: Packing, assignment: Assignment, proved: int, budget: Budg
             known.kept = reached.kept
     incumbent = _Settled(packing, bounds, budget.policy, lambda _solution: None, budget)
     incumbent.assignment, incumbent.score = assignment, value
-    LinearLoop(packing, budget, incumbent, bounds, "", TRIVIAL, TiedFormulation).run()
+    TierLoop(packing, budget, incumbent, bounds, "", TRIVIAL, TiedFormulation).run()
     incumbent.bounds = [
         _with_proofs(mine, trivial) for mine, trivial in zip(bounds, trivial_bounds(packing), strict=True)
     ]
