@@ -181,6 +181,9 @@ func (p *Plugin) capture(c *cycle) (*ranking, string) {
 	for at := range r.nodes {
 		r.nodes[at].generation = outdated
 	}
+	if r.byName {
+		r.orderByName()
+	}
 	feasible, cause := p.filter(c, r)
 	switch {
 	case cause != "":
@@ -250,6 +253,9 @@ func (p *Plugin) filter(c *cycle, r *ranking) (feasible []int32, cause string) {
 			cause = causeFeasible
 		}
 		node.feasible, node.generation = passed[i], p.changes.seen[at].generation
+		if !r.byName {
+			node.turn = node.generation
+		}
 		if passed[i] {
 			feasible = append(feasible, at)
 		} else if nominated[i] {

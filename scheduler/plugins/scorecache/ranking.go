@@ -38,8 +38,10 @@ type rankedNode struct {
 	// withoutSpread is the part of the total that is not for spread.
 	withoutSpread int64
 	extremes      extremes
-	group         int32
-	feasible      bool
+	// turn orders nodes of the same total.
+	turn     int64
+	group    int32
+	feasible bool
 	// unused: the node was feasible when the ranking was made, and has not changed since.
 	unused bool
 }
@@ -100,36 +102,38 @@ func (r *ranking) best() (at int32, cause string) {
 // some feasible node has.
 func (r *ranking) heads() (heads []int32, held extremes) {
 	heads = slices.Repeat([]int32{-1}, r.groups)
-	for i := range r.nodes {
-		node, at := &r.nodes[i], int32(i)
+	for at := range r.nodes {
+		node := &r.nodes[at]
 		if !node.feasible {
 			continue
 		}
 		held |= node.extremes
-		if head := &heads[node.group]; *head < 0 || r.compare(at, *head) < 0 {
-			*head = at
+		if head := &heads[node.group]; *head < 0 || node.before(&r.nodes[*head]) {
+			*head = int32(at)
 		}
 	}
 	heads = slices.DeleteFunc(heads, func(at int32) bool { return at < 0 })
 	slices.SortFunc(heads, func(a, b int32) int {
-		return cmp.Or(r.spread.podCount(a)-r.spread.podCount(b), r.breakTie(a, b))
+		return cmp.Or(r.spread.podCount(a)-r.spread.podCount(b), cmp.Compare(r.nodes[a].turn, r.nodes[b].turn))
 	})
 	return heads, held
 }
 
-// compare orders nodes by their totals, the best first.
-func (r *ranking) compare(a, b int32) int {
-	if byTotal := cmp.Compare(r.nodes[b].total, r.nodes[a].total); byTotal != 0 {
-		return byTotal
-	}
-	return r.breakTie(a, b)
+// before orders nodes by their totals, the best first.
+func (n *rankedNode) before(other *rankedNode) bool {
+	return n.total > other.total || n.total == other.total && n.turn < other.turn
 }
 
-func (r *ranking) breakTie(a, b int32) int {
-	if r.byName {
-		return strings.Compare(r.infos[a].Node().Name, r.infos[b].Node().Name)
+// orderByName gives the nodes their turns by name.
+func (r *ranking) orderByName() {
+	order := make([]int, len(r.nodes))
+	for at := range order {
+		order[at] = at
 	}
-	return cmp.Compare(r.nodes[a].generation, r.nodes[b].generation)
+	slices.SortFunc(order, func(a, b int) int { return strings.Compare(r.infos[a].Node().Name, r.infos[b].Node().Name) })
+	for turn, at := range order {
+		r.nodes[at].turn = int64(turn)
+	}
 }
 
 // beats says whether the first node may be chosen before the other, of another group. It may if its score without spread
