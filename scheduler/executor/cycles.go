@@ -112,13 +112,9 @@ func (e *Execution) shortestGap(waiting []*step, late map[string][]*reservation.
 // latePlaces are the open places of the kinds of which a replacement is waiting, by node.
 func (e *Execution) latePlaces() map[string][]*reservation.Place {
 	late := map[string][]*reservation.Place{}
-	for _, places := range e.Kinds {
-		waits := false
-		for _, p := range places {
-			waits = waits || p.InFlight > 0
-		}
+	for kind, places := range e.Kinds {
 		for node, p := range places {
-			if waits && p.InFlight+p.Unopened > 0 {
+			if e.Replacements[kind] > 0 && p.InFlight+p.Unopened > 0 {
 				late[node] = append(late[node], p)
 			}
 		}

@@ -17,32 +17,28 @@ import (
 // Concerns says whether the pod is of an owner that the plan touches. It needs no lock.
 func (e *Execution) Concerns(pod *v1.Pod) bool { return e.owners.Has(reservation.OwnerOf(pod)) }
 
-// kindOf hashes the pod's spec only if its owner is in the plan. For waiting pods it uses the known kind: they are looked
-// up each time that a pod leaves.
-func (e *Execution) kindOf(pod *v1.Pod) (kind snapshot.Kind, concerned bool) {
-	owner := reservation.OwnerOf(pod)
-	if !e.owners.Has(owner) {
-		return snapshot.Kind{}, false
+// kindOf is nothing for a pod whose owner is not in the plan: its spec is not hashed. For waiting pods it is the known
+// kind: they are looked up each time that a pod leaves.
+func (e *Execution) kindOf(pod *v1.Pod) snapshot.Kind {
+	if !e.Concerns(pod) {
+		return snapshot.Kind{}
 	}
 	e.Lock()
 	known, waits := e.waiting[pod.UID]
 	e.Unlock()
 	if waits {
-		return known.kind, true
+		return known.kind
 	}
-	return snapshot.Kind{Owner: owner, Class: e.classes.ID(pod)}, true
+	return snapshot.Kind{Owner: reservation.OwnerOf(pod), Class: e.classes.ID(pod)}
 }
 
 // Plans says whether the plan has an open place for the pod, whatever room there is now. It costs the same for any plan:
 // the scheduling queue asks it about each waiting pod at each event.
 func (e *Execution) Plans(pod *v1.Pod) bool {
-	if e == nil {
+	if e == nil || !e.Concerns(pod) {
 		return false
 	}
-	kind, concerned := e.kindOf(pod)
-	if !concerned {
-		return false
-	}
+	kind := e.kindOf(pod)
 	e.Lock()
 	defer e.Unlock()
 	return e.Open[kind] > 0
@@ -52,13 +48,10 @@ func (e *Execution) Plans(pod *v1.Pod) bool {
 // concern. A planned pod without nodes has to wait. free is the room that a node has now; nil for what it had at the last
 // call of Ready.
 func (e *Execution) Nodes(pod *v1.Pod, free func(node string) resources.Vector) (nodes []string, planned bool) {
-	if e == nil {
+	if e == nil || !e.Concerns(pod) {
 		return nil, false
 	}
-	kind, concerned := e.kindOf(pod)
-	if !concerned {
-		return nil, false
-	}
+	kind := e.kindOf(pod)
 	e.Lock()
 	defer e.Unlock()
 	if free == nil {
@@ -72,9 +65,7 @@ func (e *Execution) Nodes(pod *v1.Pod, free func(node string) resources.Vector) 
 // that, moves could wait for each other for ever.
 func (e *Execution) nodesOf(kind snapshot.Kind, free func(node string) resources.Vector) (nodes []string) {
 	var unopened []string
-	replaced := false
 	for node, place := range e.Kinds[kind] {
-		replaced = replaced || place.InFlight > 0
 		switch {
 		case place.Open() > 0 && e.hasRoom(place, free(node), place.InFlight > 0):
 			nodes = append(nodes, node)
@@ -82,7 +73,7 @@ func (e *Execution) nodesOf(kind snapshot.Kind, free func(node string) resources
 			unopened = append(unopened, node)
 		}
 	}
-	if len(nodes) == 0 && replaced {
+	if len(nodes) == 0 && e.Replacements[kind] > 0 {
 		return unopened
 	}
 	return nodes
@@ -100,13 +91,7 @@ func (e *Execution) hasRoom(place *reservation.Place, free resources.Vector, rep
 // Vacated are the nodes from which the plan evicts pods of the same kind. During the plan their replacements must not be
 // bound there, even if there is room: they could block the plan. The caller must not change the set.
 func (e *Execution) Vacated(pod *v1.Pod) sets.Set[string] {
-	if len(e.evictions) == 0 {
-		return nil
-	}
-	kind, concerned := e.kindOf(pod)
-	if !concerned {
-		return nil
-	}
+	kind := e.kindOf(pod)
 	e.Lock()
 	defer e.Unlock()
 	return e.vacated[kind]
@@ -115,10 +100,7 @@ func (e *Execution) Vacated(pod *v1.Pod) sets.Set[string] {
 // Reserve takes a place on the node for the pod; planned says whether Nodes named the node. It reports false if there is
 // none: then the pod is an ordinary one.
 func (e *Execution) Reserve(pod *v1.Pod, node string, planned bool) bool {
-	kind, concerned := e.kindOf(pod)
-	if !concerned {
-		return false
-	}
+	kind := e.kindOf(pod)
 	e.Lock()
 	defer e.Unlock()
 	if e.Holders[pod.UID] != nil {

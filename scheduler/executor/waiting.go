@@ -39,10 +39,7 @@ func (e *Execution) Note(pod *v1.Pod) {
 
 // Forget drops a pod that no longer exists. If it has no controller, no other pod will take its place.
 func (e *Execution) Forget(pod *v1.Pod) {
-	kind, concerned := e.kindOf(pod)
-	if !concerned {
-		return
-	}
+	kind := e.kindOf(pod)
 	e.Lock()
 	defer e.Unlock()
 	delete(e.waiting, pod.UID)
@@ -67,12 +64,8 @@ func (e *Execution) GiveUpVanished() int {
 		given += count
 		delete(e.vanished, owner)
 	}
-	for kind, places := range e.Kinds {
-		lacking := -come[kind]
-		for _, place := range places {
-			lacking += place.Open()
-		}
-		given += e.vacatePlaces(kind, lacking)
+	for kind, open := range e.Open {
+		given += e.vacatePlaces(kind, open-come[kind])
 	}
 	return given
 }
@@ -124,8 +117,8 @@ func (e *Execution) Waiting() map[string]*v1.Pod {
 }
 
 // Ready are the waiting pods that can take an open place now, by UID: no more of a kind than have room, and all that a unit
-// still lacks or none. free is the room
-// on the nodes of the plan, which Nodes uses until the next call; the caller must not change it.
+// still lacks or none. free is the room on the nodes of the plan, which Nodes uses until the next call; the caller must not
+// change it.
 func (e *Execution) Ready(free map[string]resources.Vector, binding func(types.UID) bool) map[string]*v1.Pod {
 	e.Lock()
 	defer e.Unlock()
@@ -163,27 +156,23 @@ func (e *Execution) Ready(free map[string]resources.Vector, binding func(types.U
 
 // placesWithRoom counts the places that pods of a kind can take now, and takes their room away.
 func (e *Execution) placesWithRoom(kind snapshot.Kind, left map[string]resources.Vector) (count int) {
-	replacements := 0
-	for node, place := range e.Kinds[kind] {
-		replacements += place.InFlight
-		for taken := range place.Open() {
-			if !e.hasRoom(place, left[node], taken < place.InFlight) {
-				break
-			}
-			left[node] = left[node].Minus(place.Requests)
+	take := func(place *reservation.Place, replaces bool) bool {
+		fits := e.hasRoom(place, left[place.Node], replaces)
+		if fits {
+			left[place.Node] = left[place.Node].Minus(place.Requests)
 			count++
+		}
+		return fits
+	}
+	for _, place := range e.Kinds[kind] {
+		for taken := 0; taken < place.Open() && take(place, taken < place.InFlight); taken++ {
 		}
 	}
 	if count > 0 {
 		return count
 	}
-	for node, place := range e.Kinds[kind] {
-		for range min(place.Unopened, replacements-count) {
-			if !e.hasRoom(place, left[node], false) {
-				break
-			}
-			left[node] = left[node].Minus(place.Requests)
-			count++
+	for _, place := range e.Kinds[kind] {
+		for most := min(place.Unopened, e.Replacements[kind]-count); most > 0 && take(place, false); most-- {
 		}
 	}
 	return count

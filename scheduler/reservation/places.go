@@ -42,9 +42,9 @@ type Holder struct {
 // say otherwise.
 type Places struct {
 	sync.Mutex
-	// Kinds are the places of each kind by node, Open counts those that are open.
-	Kinds map[snapshot.Kind]map[string]*Place
-	Open  map[snapshot.Kind]int
+	// Kinds are the places of each kind by node, Open counts those that are open, and Replacements those in flight.
+	Kinds              map[snapshot.Kind]map[string]*Place
+	Open, Replacements map[snapshot.Kind]int
 	// Left counts the places of all kinds.
 	Left    int
 	Holders map[types.UID]*Holder
@@ -59,8 +59,8 @@ type Places struct {
 
 // NewPlaces returns a book without places.
 func NewPlaces() *Places {
-	return &Places{Kinds: map[snapshot.Kind]map[string]*Place{}, Open: map[snapshot.Kind]int{}, Holders: map[types.UID]*Holder{},
-		Moving: map[string]resources.Vector{}, needed: map[string]resources.Vector{}, owned: map[types.UID][]*Place{}}
+	return &Places{Kinds: map[snapshot.Kind]map[string]*Place{}, Open: map[snapshot.Kind]int{},
+		Replacements: map[snapshot.Kind]int{}, Holders: map[types.UID]*Holder{}, Moving: map[string]resources.Vector{}, needed: map[string]resources.Vector{}, owned: map[types.UID][]*Place{}}
 }
 
 // Add adds so many places to those of their kind on their node. It must not be called once the book is in use.
@@ -88,6 +88,7 @@ func (p *Places) Change(of *Place, settled, inFlight, unopened int) {
 	of.InFlight += inFlight
 	of.Unopened += unopened
 	p.Open[of.Kind] += settled + inFlight
+	p.Replacements[of.Kind] += inFlight
 	addTo(p.Moving, of, inFlight)
 	if change := settled + inFlight + unopened; change != 0 {
 		addTo(p.needed, of, change)

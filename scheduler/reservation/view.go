@@ -32,7 +32,8 @@ type Offer struct {
 
 // For is the view of a pod. In a rehearsal the room of plans does not count: the plan itself is being tried.
 func (l *Ledger) For(pod *v1.Pod, rehearsal bool) *View {
-	v := &View{ledger: l, pod: pod.UID, priority: corev1helpers.PodPriority(pod), own: sets.New[types.UID]()}
+	v := &View{ledger: l, pod: pod.UID, priority: corev1helpers.PodPriority(pod), own: sets.New[types.UID](),
+		offers: map[string][]Offer{}}
 	requests := l.book.Needs(pod)
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -43,13 +44,13 @@ func (l *Ledger) For(pod *v1.Pod, rehearsal bool) *View {
 		}
 		v.own.Insert(uid)
 		if offer, enough := l.offer(one, requests); enough && one.open {
-			v.addOffer(one.node, offer)
+			v.offers[one.node] = append(v.offers[one.node], offer)
 		}
 	})
 	for uid, plan := range l.plans {
 		if places := plan.expected(pod); len(places) > 0 {
 			for _, one := range plan.left(places, requests) {
-				v.addOffer(one.Node, Offer{Name: plan.name, Capacity: one.Requests, Left: one.Requests, uid: uid})
+				v.offers[one.Node] = append(v.offers[one.Node], Offer{Name: plan.name, Capacity: one.Requests, Left: one.Requests, uid: uid})
 			}
 		} else if room := plan.Outstanding(); len(room) > 0 && !rehearsal && v.priority <= plan.priority {
 			v.plans = append(v.plans, room)
@@ -63,13 +64,6 @@ func (l *Ledger) For(pod *v1.Pod, rehearsal bool) *View {
 func (l *Ledger) offer(one *entry, requests resources.Vector) (offer Offer, enough bool) {
 	left := l.left(one)
 	return Offer{Name: one.name, Capacity: one.capacity, Left: left, uid: one.uid}, requests.WithPods(0).FitsIn(left)
-}
-
-func (v *View) addOffer(node string, offer Offer) {
-	if v.offers == nil {
-		v.offers = map[string][]Offer{}
-	}
-	v.offers[node] = append(v.offers[node], offer)
 }
 
 // Offers are the offers on each node that have enough left for the pod.
