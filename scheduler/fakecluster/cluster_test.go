@@ -65,6 +65,8 @@ type disturbances struct {
 type workload struct {
 	template *v1.Pod
 	replicas int
+	// seen is when its controller looked at it last.
+	seen time.Time
 }
 
 func newCluster(random *rand.Rand, size int) *cluster {
@@ -83,7 +85,7 @@ func newCluster(random *rand.Rand, size int) *cluster {
 	}
 	for pods := min(15, 2*len(c.nodes)+random.IntN(2*len(c.nodes))); pods > 0; {
 		one := &workload{template: testobjects.Pod(fmt.Sprintf("rs%d", len(c.workloads)), fmt.Sprint(50*(1+random.IntN(12)), "m"),
-			fmt.Sprint(50*(1+random.IntN(12)))).Priority(int32(random.IntN(3))).Obj(), replicas: 1 + random.IntN(min(pods, 4))}
+			fmt.Sprint(50*(1+random.IntN(12)))).Priority(int32(random.IntN(3))).Obj(), replicas: 1 + random.IntN(min(pods, 4)), seen: c.clock.Now()}
 		pods -= one.replicas
 		c.workloads = append(c.workloads, one)
 	}
@@ -317,6 +319,7 @@ func (c *cluster) stepOf(pod *v1.Pod) string {
 
 // reconcile has a ReplicaSet's controller create or delete pods.
 func (c *cluster) reconcile(one *workload) {
+	one.seen = c.clock.Now()
 	own := c.sorted(func(pod *v1.Pod) bool { return pod.DeletionTimestamp == nil && pod.Labels["app"] == one.template.Name })
 	switch missing := one.replicas - len(own); {
 	case missing > 0:

@@ -93,7 +93,9 @@ func (a plansAPI) noteStatus(before packingplan.Phase, now *packingplan.Record) 
 	}
 	switch message := now.Status.Message; {
 	case now.Status.Phase == packingplan.Completed:
-		a.ended[string(now.Status.Phase)]++
+		if a.ended[string(now.Status.Phase)]++; a.disturbed == (disturbances{}) {
+			a.checkArrivals(now)
+		}
 	case strings.Contains(message, notResumed):
 		// As long as pods terminate that a former process evicted, nothing sends the plan's other pods to their places: one
 		// of them may take the room of another.
@@ -104,6 +106,25 @@ func (a plansAPI) noteStatus(before packingplan.Phase, now *packingplan.Record) 
 		}
 	case a.disturbed == (disturbances{}):
 		a.fail("%s was aborted for no reason: %s", now.Name(), message)
+	}
+}
+
+// checkArrivals checks that a completed plan has brought pods to all of its places.
+func (a plansAPI) checkArrivals(of *packingplan.Record) {
+	type site struct{ owner, node string }
+	missing := map[site]int{}
+	for _, step := range of.Status.Steps {
+		if step.To != "" && step.State != packingplan.NotNeeded {
+			missing[site{step.OwnerUID, step.To}]++
+		}
+	}
+	for _, pod := range a.pods {
+		missing[site{string(pod.OwnerReferences[0].UID), pod.Spec.NodeName}]--
+	}
+	for at, pods := range missing {
+		if pods > 0 {
+			a.fail("%s is completed, and %d pods of %s have not come to %s", of.Name(), pods, at.owner, at.node)
+		}
 	}
 }
 

@@ -160,12 +160,19 @@ const (
 	// lasting lasts for longer.
 	longestWatch   = 400 * time.Millisecond
 	longestHandler = 800 * time.Millisecond
+	// longestController is how late a controller is at most.
+	longestController = 2 * time.Second
 )
 
 // pass lets time pass.
 func (c *cluster) pass(by time.Duration) {
 	c.clock.Step(by)
 	c.process.catchUp(longestWatch, longestHandler)
+	for _, one := range c.workloads {
+		if c.clock.Since(one.seen) > longestController {
+			c.reconcile(one)
+		}
+	}
 	if !c.process.due.After(c.clock.Now()) {
 		c.process.step()
 	}
