@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
@@ -59,15 +58,6 @@ func newAPI(now func() time.Time, bound func(*v1.Pod)) *api {
 	a.client.AddReactor("*", "*", clienttesting.ObjectReaction(a))
 	a.client.AddWatchReactor("*", a.watch)
 	return a
-}
-
-func (a *api) watch(action clienttesting.Action) (bool, watch.Interface, error) {
-	var options metav1.ListOptions
-	if impl, ok := action.(clienttesting.WatchActionImpl); ok {
-		options = impl.ListOptions
-	}
-	w, err := a.Watch(action.GetResource(), action.GetNamespace(), options)
-	return true, w, err
 }
 
 // bind does what the API server does on the binding subresource.

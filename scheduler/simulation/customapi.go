@@ -32,6 +32,7 @@ func newCustomAPI(now func() time.Time) *customAPI {
 		packingplan.Resource: packingplan.Kind + "List", packingpolicy.Resource: packingpolicy.Kind + "List"})
 	a := &customAPI{tracker: tracker{ObjectTracker: client.Tracker()}, client: client, now: now}
 	client.PrependReactor("*", "*", clienttesting.ObjectReaction(a))
+	client.PrependWatchReactor("*", a.watch)
 	return a
 }
 

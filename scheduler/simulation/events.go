@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/watch"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
 )
@@ -22,10 +24,13 @@ type eventCounter struct {
 	outstanding int
 	// sent and handlers are by the kind of the objects.
 	sent, handlers map[schema.GroupVersionResource]int
+	// unwatched are the kinds whose informers have still to begin to watch, which counts as an event.
+	unwatched sets.Set[schema.GroupVersionResource]
 }
 
 func newEventCounter() *eventCounter {
-	e := &eventCounter{sent: map[schema.GroupVersionResource]int{}, handlers: map[schema.GroupVersionResource]int{}}
+	e := &eventCounter{sent: map[schema.GroupVersionResource]int{}, handlers: map[schema.GroupVersionResource]int{},
+		unwatched: sets.New[schema.GroupVersionResource]()}
 	e.changed = sync.NewCond(&e.mu)
 	return e
 }
@@ -52,6 +57,26 @@ func (e *eventCounter) handled() {
 	defer e.mu.Unlock()
 	e.outstanding--
 	e.changed.Broadcast()
+}
+
+// awaitWatch has those who wait do so until the informer of a kind watches: between its list and its watch, it would miss
+// that an object is deleted.
+func (e *eventCounter) awaitWatch(of schema.GroupVersionResource) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.unwatched.Insert(of)
+	e.outstanding++
+}
+
+// watched is called when the informer of a kind has begun to watch.
+func (e *eventCounter) watched(of schema.GroupVersionResource) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.unwatched.Has(of) {
+		e.unwatched.Delete(of)
+		e.outstanding--
+		e.changed.Broadcast()
+	}
 }
 
 // wait returns when every handler has handled every event sent so far, or when ctx ends.
@@ -88,10 +113,21 @@ func (t *tracker) count(kind schema.GroupVersionKind, informer cache.SharedIndex
 		return nil, err
 	}
 	t.events.add(of, meta.LenList(there))
+	t.events.awaitWatch(of)
 	counting := countingInformer{informer, t.events, of}
 	// Also of what nobody handles, the informer must know what was written.
 	_, err = counting.AddEventHandler(cache.ResourceEventHandlerFuncs{})
 	return counting, err
+}
+
+func (t *tracker) watch(action clienttesting.Action) (bool, watch.Interface, error) {
+	var options metav1.ListOptions
+	if impl, ok := action.(clienttesting.WatchActionImpl); ok {
+		options = impl.ListOptions
+	}
+	watching, err := t.Watch(action.GetResource(), action.GetNamespace(), options)
+	t.events.watched(action.GetResource())
+	return true, watching, err
 }
 
 // change gives the object its next version and counts the event of the change. The scheduler drops an update without a

@@ -2,6 +2,7 @@ package simulation_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/simulation"
@@ -252,4 +254,12 @@ func TestOfEqualPodsThatWaitOneIsTried(t *testing.T) {
 	if passed.Attempts > 5*count {
 		t.Errorf("%d attempts for %d pods", passed.Attempts, count)
 	}
+}
+
+// TestNothingIsMissedThatHappensRightAfterARestart: what is deleted between an informer's list and its watch has no event,
+// for which the simulation would wait for ever.
+func TestNothingIsMissedThatHappensRightAfterARestart(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	testobjects.Must(t, simulatorOf(t, "").RemoveAfterSlowWatch(ctx, testobjects.Pod("p", "1", "1Gi").Obj()))
 }
