@@ -91,6 +91,18 @@ func TestPlanWhoseReplacementNeverComesIsGivenUp(t *testing.T) {
 	}
 }
 
+// A replacement that is still to come has nowhere to go where its node has gone while no process was there.
+func TestPlanWhoseAwaitedReplacementHasLostItsNodeIsClosed(t *testing.T) {
+	c := figureOne(t, nil, func(c *cluster) { c.withoutControllers = true })
+	c.eventually("the pod is gone", func() bool { return len(c.evictions()) == 1 })
+	c.stop()
+	c.must(c.client.CoreV1().Nodes().Delete(c.ctx, c.plansOf()[0].Status.Moves()[0].To, metav1.DeleteOptions{}))
+
+	c.begin()
+
+	c.reaches(packingplan.Aborted)
+}
+
 // A leader that was stopped continues after another process has taken over its plan. It must not write anything about
 // that plan. The lease may be back before the scheduler has noticed that it was lost: then its plans go on.
 func TestProcessThatHasLostTheLeaseTouchesNothingUntilItHasItBack(t *testing.T) {

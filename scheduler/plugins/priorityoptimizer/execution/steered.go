@@ -53,7 +53,8 @@ func (r *Runner) Place(record *packingplan.Record, rules snapshot.Rules, now *sn
 	execution *executor.Execution, after map[types.UID]string, left Remainder,
 ) *Execution {
 	e := r.begin(record, rules)
-	p := &steered{Execution: execution, in: e, states: statesOf(now, after), touched: slices.AppendSeq(checked.Nodes(), maps.Keys(execution.Outstanding())), dirty: true,
+	p := &steered{Execution: execution, in: e, states: statesOf(now, after), dirty: true,
+		touched: slices.AppendSeq(checked.Nodes(), maps.Keys(execution.Outstanding())),
 		changed: r.Clock.Now(), deadline: r.Clock.Now().Add(timeoutFor(checked, r.Args))}
 	e.order = p
 	p.adopted = left.adopted
@@ -162,12 +163,12 @@ const (
 	vanishedAfter = 5 * time.Second
 )
 
-// statesOf are the states of the nodes that the plan sends pods to.
+// statesOf are the states of the nodes that the plan sends pods to. One that is gone has none.
 func statesOf(now *snapshot.Snapshot, targets map[types.UID]string) map[string]string {
 	states := map[string]string{}
 	for _, node := range targets {
-		if node != "" {
-			states[node] = now.Nodes[node].State
+		if known := now.Nodes[node]; known != nil {
+			states[node] = known.State
 		}
 	}
 	return states
