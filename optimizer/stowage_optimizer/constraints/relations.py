@@ -24,9 +24,10 @@ def relations_of(packing: Packing) -> Relations | None:
     if not any(one.demanding for one in snapshot.classes.values()):
         return None
     pods, present = snapshot.pods, Counter(snapshot.pods.class_id)
-    compiler = RelationCompiler(snapshot, present)
-    rules = compiler.rules(anti_affinity(snapshot, present).others)
-    items = set(packing.class_ids)
+    compiler, items = RelationCompiler(snapshot, present), set(packing.class_ids)
+    # Pods that wait, and are no items, keep nobody away.
+    there = items.union(pods.running_classes)
+    rules = compiler.rules([one for one in anti_affinity(snapshot, present).others if one.carrier in there])
     if items.isdisjoint(rules):
         return None
     index = {name: node for node, name in enumerate(packing.node_names)}

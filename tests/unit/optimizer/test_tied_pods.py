@@ -212,6 +212,18 @@ def test_in_a_hurry_pods_with_demands_stay_and_nothing_is_called_proved(monkeypa
     assert not any(one.optimal for one in seen)
 
 
+def test_waiting_pods_that_are_left_out_tie_no_others() -> None:
+    """Without them, pods that they want to be apart from are as free as any."""
+    builder = cluster(4, 4, demand="none").pod("w", of="web", node="a")
+    lonely = builder.pod_class("lonely")
+    lonely.required_pod_anti_affinity.add(topology_key="zone", label_selector=WEB)
+    builder.pod("l0", of="lonely").pod("l1", of="lonely")
+    packings = pipeline.Packings(decoded(builder.message))
+
+    assert packings.plain.ties == ()
+    assert not packings.related.divisible
+
+
 def shop(nodes: int, *, near: bool = True) -> SnapshotBuilder:
     """Return the shop on nodes of 900 millicores, with no pod running yet."""
     builder = SnapshotBuilder()
