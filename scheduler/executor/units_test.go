@@ -5,8 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/plan"
 )
@@ -123,7 +121,7 @@ func TestUnitStaysWhole(t *testing.T) {
 	if before[one.Object.UID] != executor.Waiting || before[two.Object.UID] != executor.Waiting || before[moving.Object.UID] != executor.Waiting {
 		t.Errorf("states %v", before)
 	}
-	if states[moving.Object.UID] != executor.NotNeeded || e.Progress().Arrivals != 1 || states[types.UID(one.Object.UID)] != executor.Waiting {
+	if states[moving.Object.UID] != executor.NotNeeded || e.Progress().Arrivals != 1 || states[one.Object.UID] != executor.Waiting {
 		t.Errorf("states %v after it has gone, %+v", states, e.Progress())
 	}
 }

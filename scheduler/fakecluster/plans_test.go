@@ -96,10 +96,6 @@ func (a plansAPI) noteStatus(before packingplan.Phase, now *packingplan.Record) 
 		if a.ended[string(now.Status.Phase)]++; a.disturbed == (disturbances{}) {
 			a.checkArrivals(now)
 		}
-	case strings.Contains(message, notResumed):
-		// As long as pods terminate that a former process evicted, nothing sends the plan's other pods to their places: one
-		// of them may take the room of another.
-		a.ended[notResumed]++
 	case strings.Contains(message, forRoom):
 		if a.ended[forRoom]++; !a.disturbed.foreign {
 			a.fail("%s was aborted for room that nobody else has taken: %s", now.Name(), message)
@@ -128,11 +124,8 @@ func (a plansAPI) checkArrivals(of *packingplan.Record) {
 	}
 }
 
-// Parts of the messages of plans that are aborted.
-const (
-	forRoom    = "has too little"
-	notResumed = "cannot be resumed"
-)
+// forRoom is part of the message of plans that are aborted for room.
+const forRoom = "has too little"
 
 func (a plansAPI) Delete(_ context.Context, name string, _ metav1.DeleteOptions, _ ...string) error {
 	if object := a.plans[name]; object != nil && a.process != nil {

@@ -158,8 +158,8 @@ func (c *cluster) some(of map[types.UID]*v1.Pod) *v1.Pod {
 const (
 	// longestWatch is how late an informer is at most, and longestHandler how late its handlers: what the plugins take for
 	// lasting lasts for longer.
-	longestWatch   = 300 * time.Millisecond
-	longestHandler = 400 * time.Millisecond
+	longestWatch   = 400 * time.Millisecond
+	longestHandler = 800 * time.Millisecond
 	// longestController is how late a controller is at most.
 	longestController = 2 * time.Second
 )

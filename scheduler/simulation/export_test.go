@@ -57,7 +57,7 @@ func (s *Simulator) RemoveAfterSlowWatch(ctx context.Context, pod *v1.Pod) error
 		return err
 	}
 	r.api.client.PrependWatchReactor("*", func(clienttesting.Action) (bool, watch.Interface, error) {
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(20 * time.Millisecond) //nolint:forbidigo // the slow API server that is imitated
 		return false, nil, nil
 	})
 	if err := s.restart(ctx, r); err != nil {

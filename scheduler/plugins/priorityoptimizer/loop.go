@@ -52,6 +52,8 @@ type loop struct {
 	manualLast bool
 	// hasRead says that the cluster was read ahead of the solve that comes next.
 	hasRead bool
+	// letGo ends that the pods wait whose plan may be resumed; nil if none do.
+	letGo func()
 }
 
 func newLoop(p *Plugin, args *config.PriorityOptimizerArgs, handle fwk.Handle, with parts) *loop {
@@ -185,6 +187,7 @@ func (l *loop) standBy(ctx context.Context) {
 		return
 	}
 	l.execution, l.drain = nil, nil
+	l.keepBack(nil)
 	l.plugin.Execution.Store(nil)
 	l.records.Unwritten = nil
 	if l.plugin.lead.Check(ctx) != nil {

@@ -3,6 +3,7 @@ package priorityoptimizer
 import (
 	"context"
 
+	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stowage/stowage/scheduler/packingplan"
@@ -78,7 +79,8 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 			l.plugin.Release()
 		}
 		if record.Ours() {
-			defer l.plugin.BeginSolve(l.plugin.Trigger.All())()
+			asked := l.plugin.Trigger.All()
+			defer l.plugin.BeginSolve(func(pod *v1.Pod) bool { return asked.Has(pod.UID) })()
 		}
 	}
 	checked, end := session.FindPlan(ctx)

@@ -1,14 +1,20 @@
 package priorityoptimizer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/execution"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/planning"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/records"
+	"github.com/stowage/stowage/scheduler/reservation"
 )
 
 // takeOverTimeout is how long the pods that a former process evicted may take to terminate before its plan is aborted.
@@ -19,6 +25,8 @@ const messageRestarted = "the scheduler was restarted while the plan was open"
 // takeOver handles the plans that a former process left open. A plan that was being carried out is resumed if the rest of
 // it is still a good plan for the cluster; the others are closed. It reports whether the loop is busy with one.
 func (l *loop) takeOver(ctx context.Context, all []*packingplan.Record) bool {
+	var undecided *packingplan.Record
+	defer func() { l.keepBack(undecided) }()
 	for _, record := range l.records.Unhandled(all) {
 		if records.IsManual(record) {
 			continue
@@ -32,11 +40,28 @@ func (l *loop) takeOver(ctx context.Context, all []*packingplan.Record) bool {
 			continue
 		}
 		if again := l.resume(ctx, record); again {
+			undecided = record
 			return true
 		}
 		l.records.Handled.Insert(record.UID())
 	}
 	return l.execution != nil
+}
+
+// keepBack has the pods of the plan's owners wait until it is called with nil: whether the plan can be resumed cannot be
+// decided yet, and they would take each other's room.
+func (l *loop) keepBack(record *packingplan.Record) {
+	switch {
+	case record == nil && l.letGo != nil:
+		l.letGo()
+		l.letGo = nil
+	case record != nil && l.letGo == nil:
+		owners := sets.New[types.UID]()
+		for _, step := range record.Status.Steps {
+			owners.Insert(types.UID(cmp.Or(step.OwnerUID, step.PodUID)))
+		}
+		l.letGo = l.plugin.BeginSolve(func(pod *v1.Pod) bool { return owners.Has(reservation.OwnerOf(pod)) })
+	}
 }
 
 // resume continues the plan or closes it. It reports true if that cannot be decided yet.

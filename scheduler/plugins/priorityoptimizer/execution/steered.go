@@ -137,6 +137,8 @@ func (p *steered) noteGone() {
 		if !p.in.View.Running(pod.Object) {
 			p.Gone(pod.Object.UID)
 			p.dirty = true
+			// The scheduler's cache may learn of it later than this did.
+			delete(p.shortSince, pod.Node)
 		}
 	}
 }

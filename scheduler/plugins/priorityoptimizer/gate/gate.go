@@ -8,8 +8,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
@@ -40,8 +38,8 @@ type Gate struct {
 	activator fwk.PodActivator
 	logger    klog.Logger
 	book      *resources.Book
-	// inSolve are the pods of the solve under way; nil if there is none.
-	inSolve atomic.Pointer[sets.Set[types.UID]]
+	// inSolve selects the pods of the solve under way, or of the plan that may be resumed; nil if there is neither.
+	inSolve atomic.Pointer[func(*v1.Pod) bool]
 }
 
 // New returns the gate of one profile. The book says what pods need.
@@ -84,7 +82,7 @@ func (g *Gate) gate(pod *v1.Pod, execution *executor.Execution, free func(string
 		return nil, ""
 	case g.Hold.Active():
 		return nil, ReasonHeld
-	case asked != nil && asked.Has(pod.UID):
+	case asked != nil && (*asked)(pod):
 		return nil, ReasonInSolve
 	}
 	nodes, planned := execution.Nodes(pod, free)
@@ -135,8 +133,8 @@ func (g *Gate) Release() {
 }
 
 // BeginSolve makes the pods of a solve wait until the returned function is called.
-func (g *Gate) BeginSolve(pods sets.Set[types.UID]) (over func()) {
-	g.inSolve.Store(&pods)
+func (g *Gate) BeginSolve(asked func(*v1.Pod) bool) (over func()) {
+	g.inSolve.Store(&asked)
 	return func() {
 		g.inSolve.Store(nil)
 		g.Release()
