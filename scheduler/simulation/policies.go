@@ -72,7 +72,7 @@ func (v *virtualTime) tellPolicies(atEnd bool) error {
 		}
 		p.told[string(record.UID())] = true
 		if err := v.out.Encode(map[string]PlanTold{"plan": {v.lives.now, record.Name(), record.Labels()[packingpolicy.PolicyLabel],
-			record.Spec, record.Status}}); err != nil {
+			record.Spec, *record.Status.Stored()}}); err != nil {
 			return err
 		}
 	}

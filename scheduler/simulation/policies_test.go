@@ -125,6 +125,9 @@ func TestAPolicyEmptiesANodeInItsWindow(t *testing.T) {
 		found.plans[0].At < 600 || found.plans[0].At > 700 {
 		t.Errorf("the first plan should be completed soon after 600: %+v", found.plans)
 	}
+	if moves := found.plans[0].Status.Lists.Moves; len(moves) == 0 || moves[0].ToNode == "" || moves[0].State != packingplan.Bound {
+		t.Errorf("the first plan should name its moves, as its object does: %+v", moves)
+	}
 	if len(found.gone) != 1 || found.gone[0].Node != "n" || found.gone[0].At < 1200 || found.passed.NodeHoursSaved <= 1 {
 		t.Errorf("the node should go ten minutes later: %+v, %+v", found.gone, found.passed)
 	}
