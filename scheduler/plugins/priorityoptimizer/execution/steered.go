@@ -93,9 +93,11 @@ func (p *steered) look(ctx context.Context) (end *records.Ending, ready bool) {
 }
 
 func (p *steered) next(context.Context) (wave []departure) {
-	if about := p.in.Record.Status.Consolidation; p.in.nodes != nil {
-		for _, name := range about.OpenNodes() {
-			about.Of(name).State = packingplan.NodeEmptying
+	if about := p.in.Record.Status.Consolidation; about != nil {
+		for i := range about.Nodes {
+			if node := &about.Nodes[i]; node.State.Open() {
+				node.State = packingplan.NodeEmptying
+			}
 		}
 	}
 	for _, one := range p.Next(p.free) {
