@@ -23,8 +23,8 @@ type Remainder struct {
 	starting []*v1.Pod
 	// Awaited are the moves whose pod has left, and whose replacement is still to come.
 	Awaited []*packingplan.Step
-	// Terminating says that an evicted pod still takes room.
-	Terminating bool
+	// Terminating are the evicted pods that still take room.
+	Terminating []*snapshot.Pod
 }
 
 // RemainderOf compares a plan's status with the cluster. The status may be outdated: the process may have ended between
@@ -42,7 +42,7 @@ func RemainderOf(record *packingplan.Record, now *snapshot.Snapshot) (left Remai
 		for _, step := range unit {
 			whole = part.add(step, now, waiting, running, arrived) && whole
 		}
-		left.Terminating = left.Terminating || part.Terminating
+		left.Terminating = append(left.Terminating, part.Terminating...)
 		if unit[0].Unit == "" {
 			left.Awaited = append(left.Awaited, part.Awaited...)
 		}
@@ -60,6 +60,9 @@ func (r *Remainder) add(step *packingplan.Step, now *snapshot.Snapshot, waiting 
 ) bool {
 	pod := now.Pods[types.UID(step.PodUID)]
 	leaves := pod != nil && pod.Immovable == snapshot.Terminating
+	if leaves && step.From != "" && step.State != packingplan.NotNeeded && step.State != packingplan.Bound {
+		r.Terminating = append(r.Terminating, pod)
+	}
 	switch {
 	case step.From == "":
 		if pod != nil && pod.Node == "" && !take(arrived, targetOf(step)) {
@@ -67,7 +70,6 @@ func (r *Remainder) add(step *packingplan.Step, now *snapshot.Snapshot, waiting 
 		}
 		return pod != nil
 	case step.To == "" && leaves:
-		r.Terminating = true
 		return true
 	case pod != nil && !leaves && step.State == packingplan.Waiting:
 		r.Steps = append(r.Steps, step)
@@ -79,7 +81,7 @@ func (r *Remainder) add(step *packingplan.Step, now *snapshot.Snapshot, waiting 
 	switch {
 	case step.State == packingplan.Bound:
 	case leaves:
-		step.State, r.Terminating = packingplan.Evicted, true
+		step.State = packingplan.Evicted
 	case pod == nil:
 		step.State = packingplan.Gone
 	}

@@ -122,3 +122,17 @@ func TestPlaceThatAnotherPodOfTheKindHasTakenIsNotGivenTwice(t *testing.T) {
 		}
 	}
 }
+
+// What a pod takes that a former process has evicted is room to come: the plan must not end for lack of it.
+func TestPodsThatStillTerminateAreNamed(t *testing.T) {
+	record := testobjects.Value(packingplan.Read(testobjects.Custom(packingplan.Kind, "plan", nil)))(t)
+	leaves := &snapshot.Pod{Object: testobjects.Pod("web", "", "1G").UID("leaves").Obj(), Owner: "rs-web", Node: "n2", Immovable: snapshot.Terminating}
+	now := &snapshot.Snapshot{Pods: map[types.UID]*snapshot.Pod{"leaves": leaves}}
+	for to, recorded := range map[string]packingplan.State{"n1": packingplan.Evicted, "n3": packingplan.Waiting, "": packingplan.Evicted} {
+		record.Status.Steps = []*packingplan.Step{{PodUID: "leaves", OwnerUID: "rs-web", From: "n2", To: to, State: recorded}}
+
+		if left := RemainderOf(record, now); len(left.Terminating) != 1 {
+			t.Errorf("to %q, recorded as %s: %d pods terminate", to, recorded, len(left.Terminating))
+		}
+	}
+}

@@ -43,8 +43,9 @@ type steered struct {
 	changed  time.Time
 	// shortSince is since when a node has lacked room, by node.
 	shortSince map[string]time.Time
-	// adopted are the moves of the record whose pod a former process had evicted.
-	adopted []*packingplan.Step
+	// adopted are the moves of the record whose pod a former process had evicted, terminating the pods that still leave.
+	adopted     []*packingplan.Step
+	terminating []*snapshot.Pod
 }
 
 // Place begins to carry out a plan whose pods this scheduler places. The execution is that of the plan checked on the
@@ -57,7 +58,7 @@ func (r *Runner) Place(record *packingplan.Record, rules snapshot.Rules, now *sn
 		touched: slices.AppendSeq(checked.Nodes(), maps.Keys(execution.Outstanding())),
 		changed: r.Clock.Now(), deadline: r.Clock.Now().Add(timeoutFor(checked, r.Args))}
 	e.order = p
-	p.adopted = left.adopted
+	p.adopted, p.terminating = left.adopted, left.Terminating
 	p.AwaitReady(left.starting...)
 	for _, pod := range left.starting {
 		// They may have become ready since the snapshot was taken.
@@ -135,14 +136,20 @@ func (p *steered) conclude(_ context.Context, completed bool) {
 
 // noteGone reports to the execution which pods have left their nodes.
 func (p *steered) noteGone() {
-	for _, pod := range p.Leaving() {
-		if !p.in.View.Running(pod.Object) {
-			p.Gone(pod.Object.UID)
-			p.dirty = true
-			// The scheduler's cache may learn of it later than this did.
-			delete(p.shortSince, pod.Node)
+	gone := func(pod *snapshot.Pod) bool {
+		if p.in.View.Running(pod.Object) {
+			return false
 		}
+		p.Gone(pod.Object.UID)
+		p.dirty = true
+		// The scheduler's cache may learn of it later than this did.
+		delete(p.shortSince, pod.Node)
+		return true
 	}
+	for _, pod := range p.Leaving() {
+		gone(pod)
+	}
+	p.terminating = slices.DeleteFunc(p.terminating, gone)
 }
 
 // follow activates the pods that have an open place with room for them.
@@ -244,6 +251,9 @@ func (p *steered) awaited() string {
 // so a pod that is just being bound, or whose binding just failed, may count twice. So room must be lacking for a while.
 func (p *steered) missingRoom(outstanding, free map[string]resources.Vector, now time.Time) string {
 	room := p.RoomToCome()
+	for _, pod := range p.terminating {
+		room[pod.Node] = room[pod.Node].Plus(pod.Requests)
+	}
 	since := map[string]time.Time{}
 	for node, needed := range outstanding {
 		short := needed.ShortOf(free[node].Plus(room[node]))
