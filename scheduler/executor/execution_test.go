@@ -368,3 +368,20 @@ func TestPlaceOfAPodThatIsGoneIsDroppedWithoutAReplacement(t *testing.T) {
 		t.Errorf("the one that came has %v", nodes)
 	}
 }
+
+// A pod that still terminates has no replacement yet: none has vanished, and the pods of its kind that wait keep their places.
+func TestPlaceOfAWaitingPodIsKeptWhileAPodOfItsKindLeaves(t *testing.T) {
+	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 3, size(100, 100))
+	waits, leaves := c.add("web", "", size(10, 10), 0), c.add("web", "n0", size(10, 10), 0)
+	e := executor.New(&plan.Plan{Placements: []plan.Step{{Pod: waits, To: "n1"}},
+		Moves: []plan.Step{{Pod: leaves, From: "n0", To: "n2"}}}, c.free(), 1)
+	e.Note(waits.Object)
+	e.Opened(leaves.Object.UID)
+	e.Evicted(leaves.Object.UID)
+	while := e.GiveUpVanished()
+	e.Gone(leaves.Object.UID)
+
+	if after := e.GiveUpVanished(); while != 0 || after != 1 {
+		t.Errorf("%d places are given up while it leaves, %d after that", while, after)
+	}
+}

@@ -59,6 +59,11 @@ func (e *Execution) GiveUpVanished() int {
 	for _, one := range e.waiting {
 		come[one.kind]++
 	}
+	for _, step := range e.byUID {
+		if step.opened && (step.state == Waiting || step.state == Evicted) {
+			come[step.kind]++ // it is still to leave: its replacement cannot have been missed
+		}
+	}
 	given := 0
 	for owner, count := range e.vanished {
 		given += count
