@@ -128,8 +128,7 @@ func New(of *plan.Plan, free map[string]resources.Vector, atOnce int) *Execution
 			e.add(one, together)
 		}
 	}
-	skipUnneeded(of, e.evictions, free)
-	e.noteVacated()
+	e.skipUnneeded()
 	return e
 }
 
@@ -141,6 +140,7 @@ func (e *Execution) Expect(places *reservation.Places) {
 			e.Add(*place)
 		}
 	}
+	e.skipUnneeded()
 }
 
 func (e *Execution) add(one plan.Step, to *unit) {
@@ -230,14 +230,13 @@ func (e *Execution) States() map[types.UID]State {
 
 // skipUnneeded marks the units of evictions without which everything still fits, those of the highest priority first: room
 // may have come free since the plan was made.
-func skipUnneeded(of *plan.Plan, evictions []*step, free map[string]resources.Vector) {
-	arriving, room := map[string]resources.Vector{}, map[string]resources.Vector{}
-	maps.Copy(room, free)
-	for _, step := range of.Steps() {
-		arriving[step.To] = arriving[step.To].Plus(step.Pod.Requests)
-		room[step.From] = room[step.From].Plus(step.Pod.Requests)
+func (e *Execution) skipUnneeded() {
+	arriving, room := e.Outstanding(), map[string]resources.Vector{}
+	maps.Copy(room, e.free)
+	for _, step := range e.byUID {
+		room[step.from] = room[step.from].Plus(step.pod.Requests)
 	}
-	byPriority := slices.Clone(evictions)
+	byPriority := slices.Clone(e.evictions)
 	slices.SortStableFunc(byPriority, func(a, b *step) int { return cmp.Compare(b.pod.Priority, a.pod.Priority) })
 	for _, together := range packingplan.Units(byPriority) {
 		for _, eviction := range together {
@@ -249,9 +248,11 @@ func skipUnneeded(of *plan.Plan, evictions []*step, free map[string]resources.Ve
 				eviction.state = NotNeeded
 				continue
 			}
+			eviction.state = Waiting
 			room[eviction.from] = room[eviction.from].Plus(eviction.pod.Requests)
 		}
 	}
+	e.noteVacated()
 }
 
 // RequireAll undoes skipUnneeded: the plan needs these evictions for something other than their room. It reports whether

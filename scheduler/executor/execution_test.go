@@ -13,6 +13,7 @@ import (
 	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
@@ -383,5 +384,21 @@ func TestPlaceOfAWaitingPodIsKeptWhileAPodOfItsKindLeaves(t *testing.T) {
 
 	if after := e.GiveUpVanished(); while != 0 || after != 1 {
 		t.Errorf("%d places are given up while it leaves, %d after that", while, after)
+	}
+}
+
+// What a former process was still making room for counts: an eviction without which that does not fit is needed.
+func TestEvictionForAPodThatIsStillToBeCreatedIsNeeded(t *testing.T) {
+	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 1, size(100, 100))
+	low := c.add("low", "n0", size(60, 60), 0)
+	e := executor.New(&plan.Plan{Evictions: []plan.Step{{Pod: low, From: "n0"}}}, c.free(), 1)
+	without := e.States()[low.Object.UID]
+
+	expected := reservation.NewPlaces()
+	expected.Add(reservation.Place{Kind: snapshot.Kind{Owner: "high"}, Node: "n0", Requests: size(60, 60), InFlight: 1})
+	e.Expect(expected)
+
+	if with := e.States()[low.Object.UID]; without != executor.NotNeeded || with != executor.Waiting {
+		t.Errorf("%s without a pod to come, %s with one", without, with)
 	}
 }
