@@ -100,6 +100,8 @@ type Execution struct {
 	vacated map[snapshot.Kind]sets.Set[string]
 	// arrived are the nodes of replacements that came before any pod of their kind was gone for them.
 	arrived map[snapshot.Kind][]string
+	// exchanged are the places that waiting pods have left, until the plan's object shows it.
+	exchanged []exchanged
 	// bound counts the places that are filled.
 	bound  int
 	atOnce int

@@ -402,3 +402,21 @@ func TestEvictionForAPodThatIsStillToBeCreatedIsNeeded(t *testing.T) {
 		t.Errorf("%s without a pod to come, %s with one", without, with)
 	}
 }
+
+// Another process reads from the plan's object which places are left: a waiting pod and a move may have exchanged theirs.
+func TestPlaceThatAWaitingPodHasLeftToAMoveIsTold(t *testing.T) {
+	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 3, size(100, 100))
+	waits, stays := c.add("web", "", size(10, 10), 0), c.add("web", "n1", size(10, 10), 0)
+	e := executor.New(&plan.Plan{Placements: []plan.Step{{Pod: waits, To: "n1"}},
+		Moves: []plan.Step{{Pod: stays, From: "n1", To: "n2"}}}, c.free(), 1)
+	told := func(pod *snapshot.Pod, from, to string) *packingplan.Step {
+		return &packingplan.Step{PodUID: string(pod.Object.UID), OwnerUID: "web", Class: pod.Class, From: from, To: to}
+	}
+	steps := []*packingplan.Step{told(waits, "", "n1"), told(stays, "n1", "n2")}
+
+	took := e.Reserve(waits.Object, "n2", true)
+
+	if changed := e.Describe(steps); !took || !changed || steps[0].To != "n2" || steps[1].State != executor.NotNeeded {
+		t.Errorf("took %v; the waiting pod goes to %s, the move to %s is %s", took, steps[0].To, steps[1].To, steps[1].State)
+	}
+}

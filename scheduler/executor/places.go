@@ -149,6 +149,7 @@ func (e *Execution) retarget(s *step) {
 		e.Change(to, 0, -1, 1)
 	} else {
 		e.settle(e.Kinds[s.kind][s.to])
+		e.exchanged = append(e.exchanged, exchanged{s.kind, to.Node, s.to})
 		s.to = to.Node
 		e.Change(to, -1, 0, 1)
 	}
@@ -157,6 +158,12 @@ func (e *Execution) retarget(s *step) {
 		s.state = NotNeeded
 		e.Change(to, 0, 0, -1)
 	}
+}
+
+// exchanged is a place that a waiting pod has left to a move, and the one that it has taken for it.
+type exchanged struct {
+	kind     snapshot.Kind
+	from, to string
 }
 
 // settle counts a pod that has taken the place of a replacement, or has arrived there, as one that waited.

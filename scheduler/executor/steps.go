@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -141,11 +142,21 @@ func (e *Execution) LeftUnplaced(pod *v1.Pod) (count int) {
 	return count
 }
 
-// Describe puts the states of moves and evictions, and the moves' targets, into the steps of the plan's object. It reports
-// whether anything changed.
+// Describe puts the states of moves and evictions, and all targets, into the steps of the plan's object. It reports whether
+// anything changed.
 func (e *Execution) Describe(steps []*packingplan.Step) (changed bool) {
 	e.Lock()
 	defer e.Unlock()
+	for _, one := range e.exchanged {
+		at := slices.IndexFunc(steps, func(told *packingplan.Step) bool {
+			arrives := e.byUID[types.UID(told.PodUID)] == nil && told.State != Bound && told.State != NotNeeded
+			return arrives && told.To == one.from && (snapshot.Kind{Owner: types.UID(told.OwnerUID), Class: told.Class}) == one.kind
+		})
+		if at >= 0 {
+			steps[at].To, changed = one.to, true
+		}
+	}
+	e.exchanged = nil
 	for _, told := range steps {
 		if step := e.byUID[types.UID(told.PodUID)]; step != nil && (told.State != step.state || told.To != step.to) {
 			told.State, told.To, changed = step.state, step.to, true

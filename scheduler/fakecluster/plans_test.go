@@ -91,6 +91,11 @@ func (a plansAPI) noteStatus(before packingplan.Phase, now *packingplan.Record) 
 	if before != packingplan.Executing {
 		return
 	}
+	if now.Status.Phase != packingplan.Completed {
+		for _, one := range now.Status.Steps {
+			a.tell("  %s was to go from %q to %q: %s", one.Pod, one.From, one.To, one.State)
+		}
+	}
 	switch message := now.Status.Message; {
 	case now.Status.Phase == packingplan.Completed:
 		if a.ended[string(now.Status.Phase)]++; a.disturbed == (disturbances{}) {
