@@ -150,7 +150,7 @@ func (e *Execution) Describe(steps []*packingplan.Step) (changed bool) {
 	for _, one := range e.exchanged {
 		at := slices.IndexFunc(steps, func(told *packingplan.Step) bool {
 			arrives := e.byUID[types.UID(told.PodUID)] == nil && told.State != Bound && told.State != NotNeeded
-			return arrives && told.To == one.from && (snapshot.Kind{Owner: types.UID(told.OwnerUID), Class: told.Class}) == one.kind
+			return arrives && told.To == one.from && snapshot.KindOf(told) == one.kind
 		})
 		if at >= 0 {
 			steps[at].To, changed = one.to, true

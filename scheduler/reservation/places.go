@@ -60,7 +60,8 @@ type Places struct {
 // NewPlaces returns a book without places.
 func NewPlaces() *Places {
 	return &Places{Kinds: map[snapshot.Kind]map[string]*Place{}, Open: map[snapshot.Kind]int{},
-		Replacements: map[snapshot.Kind]int{}, Holders: map[types.UID]*Holder{}, Moving: map[string]resources.Vector{}, needed: map[string]resources.Vector{}, owned: map[types.UID][]*Place{}}
+		Replacements: map[snapshot.Kind]int{}, Holders: map[types.UID]*Holder{}, Moving: map[string]resources.Vector{},
+		needed: map[string]resources.Vector{}, owned: map[types.UID][]*Place{}}
 }
 
 // Add adds so many places to those of their kind on their node. It must not be called once the book is in use.

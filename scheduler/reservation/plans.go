@@ -1,7 +1,6 @@
 package reservation
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -30,7 +29,7 @@ func PlacesOf(record *packingplan.Record) *Places {
 		if !known || step.To == "" || step.State == packingplan.NotNeeded {
 			continue // its requests are not known, or it arrives nowhere
 		}
-		made.Node, made.Kind = step.To, snapshot.Kind{Owner: types.UID(cmp.Or(step.OwnerUID, step.PodUID)), Class: step.Class}
+		made.Node, made.Kind = step.To, snapshot.KindOf(step)
 		made.Namespace, _, _ = strings.Cut(step.Pod, "/")
 		places.Add(made)
 	}

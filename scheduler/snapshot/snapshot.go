@@ -29,6 +29,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
@@ -387,6 +388,11 @@ func (p *Pod) Kind() Kind {
 		return Kind{p.Object.UID, p.Class}
 	}
 	return Kind{p.Owner, p.Class}
+}
+
+// KindOf is that of the pods that may take the step's place: of its pod and of the replacements.
+func KindOf(step *packingplan.Step) Kind {
+	return Kind{types.UID(cmp.Or(step.OwnerUID, step.PodUID)), step.Class}
 }
 
 // Pair is a class of pods and a node.

@@ -1,7 +1,6 @@
 package priorityoptimizer
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/planning"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/records"
 	"github.com/stowage/stowage/scheduler/reservation"
+	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
 // takeOverTimeout is how long the pods that a former process evicted may take to terminate before its plan is aborted.
@@ -58,7 +58,7 @@ func (l *loop) keepBack(record *packingplan.Record) {
 	case record != nil && l.letGo == nil:
 		owners := sets.New[types.UID]()
 		for _, step := range record.Status.Steps {
-			owners.Insert(types.UID(cmp.Or(step.OwnerUID, step.PodUID)))
+			owners.Insert(snapshot.KindOf(step).Owner)
 		}
 		l.letGo = l.plugin.BeginSolve(func(pod *v1.Pod) bool { return owners.Has(reservation.OwnerOf(pod)) })
 	}

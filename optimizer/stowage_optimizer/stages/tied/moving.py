@@ -7,20 +7,20 @@ likely to keep every tie, and the problem is solved again, with other pins each 
 Small problems are then solved exactly.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
 
+from stowage_optimizer.assignments.restricting import restricted
 from stowage_optimizer.model.budget import Budget
-from stowage_optimizer.model.packing import Packing
+from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.problem import NOWHERE
 from stowage_optimizer.model.solution import Publish, Solution
 from stowage_optimizer.stages.stage import Stage
 from stowage_optimizer.stages.tied.checker import TieChecker
 from stowage_optimizer.stages.tied.exact import improved, manageable
 from stowage_optimizer.strategies.strategy import Strategy
-from stowage_optimizer.ties.pinning import pinned
 
 EASIER_SHARE = 0.7
 """Part of the time limit for the problem without what ties pods, at the most."""
@@ -196,7 +196,7 @@ class _Moving:
             if number > 1:
                 pairs = zip(self.packing.current, proposal, checker.best, strict=True)
                 proposal = tuple(best if home is None else node for home, node, best in pairs)
-            part = pinned(self.packing, proposal, self.budget, rng if number > 1 else None)
+            part = _pinned(self.packing, proposal, self.budget, rng if number > 1 else None)
             self._preparing_s = self.budget.clock() - began
             yield part, share
             number += 1
@@ -246,3 +246,28 @@ class _Moving:
 
 def _ignored(_solution: Solution) -> None:
     """Take no notice of a solution that is not the last one."""
+
+
+def _pinned(packing: Packing, proposal: Assignment, budget: Budget, rng: Random | None) -> Packing:
+    """Return ``packing`` without ties, with pods pinned near ``proposal`` instead; see `Tie.pinned`."""
+    pins: dict[int, Collection[int]] = {}
+    for tie in packing.ties:
+        for index, nodes in tie.pinned(packing, proposal, budget, rng).items():
+            pins[index] = nodes if index not in pins else frozenset(pins[index]).intersection(nodes)
+    stay = {index for index, nodes in pins.items() if not nodes}
+    kinds = {one: number for number, one in enumerate(packing.kinds)}
+    kind = packing.kind.copy()
+    parts: dict[tuple[int, frozenset[int], int | None], int] = {}
+    for index, nodes in pins.items():
+        if index in stay:
+            continue
+        home, allowed, number = packing.current[index], frozenset(nodes), int(kind[index])
+        # What replicas may come to is looked up once.
+        part = number, allowed, None if home in allowed else home
+        if part not in parts:
+            whole = packing.kinds[number]
+            eligible = tuple(one for one in whole.eligible if one in allowed or one == home)
+            parts[part] = kinds.setdefault(replace(whole, eligible=eligible), len(kinds))
+        kind[index] = parts[part]
+    free = replace(packing, kinds=tuple(kinds), kind=kind, ties=())
+    return restricted(free, {*range(len(kind))} - stay, packing.current)

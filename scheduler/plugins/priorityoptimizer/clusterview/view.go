@@ -160,8 +160,7 @@ func (v *View) Protected(pod *v1.Pod, rules snapshot.Rules, unplaced int) string
 		return reason
 	}
 	return snapshot.UnbudgetedNow(pod, rules, unplaced, func() []*policyv1.PodDisruptionBudget {
-		budgets, _ := v.budgets.PodDisruptionBudgets(pod.Namespace).List(labels.Everything())
-		return budgets
+		return every(v.budgets.PodDisruptionBudgets(pod.Namespace).List)
 	}, func() []*v1.Pod { return v.OfController(metav1.GetControllerOfNoCopy(pod).UID) })
 }
 

@@ -90,20 +90,23 @@ func found[Object interface {
 	return nil, err == nil && len(all) > 0
 }
 
-// ReplicaSets implements snapshot.Workloads. A lister never fails.
+// ReplicaSets implements snapshot.Workloads.
 func (w workloads) ReplicaSets(namespace string) []*appsv1.ReplicaSet {
-	all, _ := w.sets.ReplicaSets(namespace).List(labels.Everything())
-	return all
+	return every(w.sets.ReplicaSets(namespace).List)
 }
 
 // Quotas implements snapshot.Workloads.
 func (w workloads) Quotas(namespace string) []*v1.ResourceQuota {
-	all, _ := w.quotas.ResourceQuotas(namespace).List(labels.Everything())
-	return all
+	return every(w.quotas.ResourceQuotas(namespace).List)
 }
 
 // LimitRanges implements snapshot.Workloads.
 func (w workloads) LimitRanges(namespace string) []*v1.LimitRange {
-	all, _ := w.limits.LimitRanges(namespace).List(labels.Everything())
+	return every(w.limits.LimitRanges(namespace).List)
+}
+
+// every returns all objects that a lister has. It never fails.
+func every[Object any](list func(labels.Selector) ([]Object, error)) []Object {
+	all, _ := list(labels.Everything())
 	return all
 }

@@ -118,7 +118,7 @@ type site struct {
 }
 
 func targetOf(step *packingplan.Step) site {
-	return site{snapshot.Kind{Owner: types.UID(step.OwnerUID), Class: step.Class}, step.To}
+	return site{snapshot.KindOf(step), step.To}
 }
 
 // runningByPlace are the pods that run, and stay, where the plan's replacements go.
