@@ -7,7 +7,7 @@ from solving_in_process import decoded
 
 from stowage_optimizer.assignments.incumbent import SolutionWriter
 from stowage_optimizer.bounds.by_kind import limit_by_kind
-from stowage_optimizer.bounds.dual import DualSearch, written
+from stowage_optimizer.bounds.dual import DualSearch, dual_certificate
 from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.constraints.reduction import reduce_snapshot
@@ -59,7 +59,9 @@ class ReducedSnapshot:
                     continue
                 message = write(
                     pb.Certificate,
-                    Certificate(ProofStatus.BOUND, ProofMethod.DUAL_BOUND, written(question, packing, bound, scope)),
+                    Certificate(
+                        ProofStatus.BOUND, ProofMethod.DUAL_BOUND, dual_certificate(question, packing, bound, scope)
+                    ),
                 )
                 target = by_priority[priority]
                 if phase is Phase.PLACE:

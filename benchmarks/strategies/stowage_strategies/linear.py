@@ -8,8 +8,9 @@ from stowage_optimizer.bounds.proofs import TRIVIAL, trivial_bounds
 from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.solution import Publish, Solution
+from stowage_optimizer.model.tie import Terms
 from stowage_optimizer.programs.counts import CountFormulation
-from stowage_optimizer.programs.program import Formulation, LinearProgram, Terms
+from stowage_optimizer.programs.program import Formulation, LinearProgram
 from stowage_optimizer.programs.tiers import Maximise, TierLoop
 
 MINUS_INFINITY = -(2**63)

@@ -12,9 +12,10 @@ from ortools.math_opt.python import mathopt
 from ortools.math_opt.solvers import highs_pb2
 
 from stowage_optimizer.model.budget import Budget
+from stowage_optimizer.model.tie import Terms, Values
 from stowage_optimizer.programs.counts import CountFormulation
-from stowage_optimizer.programs.program import LinearProgram, Terms
-from stowage_optimizer.programs.solver import Offer, Outcome, Values
+from stowage_optimizer.programs.program import LinearProgram
+from stowage_optimizer.programs.solver import Offer, Outcome
 from stowage_strategies.linear import LinearStrategy, rows_of
 
 NODES_PER_STEP = 200

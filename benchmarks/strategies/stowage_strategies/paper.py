@@ -27,8 +27,9 @@ from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.solution import Publish, Solution
+from stowage_optimizer.model.tie import Values
 from stowage_optimizer.programs.program import STAY
-from stowage_optimizer.programs.solver import Outcome, Values, run_cp_sat
+from stowage_optimizer.programs.solver import Outcome, run_cp_sat
 from stowage_optimizer.programs.tiers import TierLoop
 
 

@@ -15,8 +15,8 @@ from itertools import combinations
 
 from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.packing import Assignment, Kind, Packing
-from stowage_optimizer.programs.program import ARRIVAL, STAY, Formulation, Presence, Terms
-from stowage_optimizer.programs.solver import Values
+from stowage_optimizer.model.tie import Terms, Values
+from stowage_optimizer.programs.program import ARRIVAL, STAY, Formulation, Presence
 from stowage_strategies.linear import LinearStrategy
 
 FLAW = "the thesis's rows for equal pods and nodes cut off answers"

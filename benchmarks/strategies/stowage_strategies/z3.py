@@ -14,8 +14,9 @@ computes with exact numbers, so this is a proof.
 import z3
 
 from stowage_optimizer.model.budget import Budget
-from stowage_optimizer.programs.program import LinearProgram, Terms
-from stowage_optimizer.programs.solver import Offer, Outcome, Values
+from stowage_optimizer.model.tie import Terms, Values
+from stowage_optimizer.programs.program import LinearProgram
+from stowage_optimizer.programs.solver import Offer, Outcome
 from stowage_strategies.linear import LinearStrategy, rows_of
 from stowage_strategies.thesis import FLAW, ItemFormulation, SymmetryFormulation
 

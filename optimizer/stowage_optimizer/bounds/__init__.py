@@ -28,9 +28,9 @@ node of each item, negative for none, of the best assignment known.
     )                                   # proves nothing, but often finds something
 
     bounds[tier].placed = bound.value   # a `TierBounds`, as plans are written from
-    bounds[tier].place = Proof(bound.method, written(question, packing, bound))
+    bounds[tier].place = Proof(bound.method, dual_certificate(question, packing, bound))
 
-``written`` turns the prices of a dual bound into a certificate that can be checked with
+``dual_certificate`` turns the prices of a dual bound into a certificate that can be checked with
 ``stowage-optimizer verify --certificate``. Call it once, for the limit that is
 reported.
 

@@ -138,7 +138,9 @@ class DualSearch:
         return from_maximum(self.question, self.scope, bound) == from_maximum(self.question, self.scope, least)
 
 
-def written(question: Question, packing: Packing, bound: Bound, scope: Scope | None = None) -> DualBound | None:
+def dual_certificate(
+    question: Question, packing: Packing, bound: Bound, scope: Scope | None = None
+) -> DualBound | None:
     """Return the prices of ``bound`` by pods and priorities; None if it has none.
 
     Parameters

@@ -27,25 +27,8 @@ def read_snapshot(path: Path) -> pb.Snapshot:
     return _message(path, _json(path), pb.Snapshot())
 
 
-def read_plan(path: Path) -> pb.Plan:
-    """Return the plan in the file ``path``, which may be an update with a plan in it.
-
-    Raises
-    ------
-    OptimizerError
-        The file is not there, not JSON, or no plan.
-    """
-    read = _json(path)
-    if isinstance(read, dict) and "plan" in read:
-        return _message(path, read, pb.SolveUpdate()).plan
-    return _message(path, read, pb.Plan())
-
-
-def read_left_alone(path: Path) -> set[str]:
-    """Return what the update in the file ``path`` left out, by its refusals.
-
-    Classes by their id, everything else as in ``budget namespace/name``. Not what
-    budgets keep: these are in the snapshot.
+def read_answer(path: Path) -> pb.SolveUpdate:
+    """Return the update in the file ``path``, which may have nothing but its plan.
 
     Raises
     ------
@@ -53,14 +36,22 @@ def read_left_alone(path: Path) -> set[str]:
         The file is not there, not JSON, or neither an update nor a plan.
     """
     read = _json(path)
-    if not (isinstance(read, dict) and "plan" in read):
-        return set()
-    refusals = _message(path, read, pb.SolveUpdate()).refusals
-    return {one.subject.removeprefix("class ") for one in refusals if one.reason != BUDGET}
+    if isinstance(read, dict) and "plan" in read:
+        return _message(path, read, pb.SolveUpdate())
+    return pb.SolveUpdate(plan=_message(path, read, pb.Plan()))
+
+
+def left_alone(answer: pb.SolveUpdate) -> set[str]:
+    """Return what ``answer`` left out, by its refusals.
+
+    Classes by their id, everything else as in ``budget namespace/name``. Not what
+    budgets keep: these are in the snapshot.
+    """
+    return {one.subject.removeprefix("class ") for one in answer.refusals if one.reason != BUDGET}
 
 
 def write_answer(path: Path, update: pb.SolveUpdate) -> None:
-    """Write ``update`` to the file ``path``, as `read_plan` reads it.
+    """Write ``update`` to the file ``path``, as `read_answer` reads it.
 
     Raises
     ------

@@ -39,10 +39,7 @@ def add_solve_options(parser: argparse.ArgumentParser) -> None:
 def read_solve_options(given: argparse.Namespace, options: pb.SolveOptions) -> None:
     """Write what was given into ``options``."""
     options.objective = OBJECTIVES[given.objective]
-    if given.max_moves is not None:
-        options.max_moves = given.max_moves
-    if given.max_evictions is not None:
-        options.max_evictions = given.max_evictions
-    if given.max_disruptions_per_owner is not None:
-        options.max_disruptions_per_owner = given.max_disruptions_per_owner
+    for name in ("max_moves", "max_evictions", "max_disruptions_per_owner"):
+        if getattr(given, name) is not None:
+            setattr(options, name, getattr(given, name))
     options.min_gain_per_move = given.min_gain_per_move

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from stowage_optimizer.cli.files import read_left_alone, read_plan, read_snapshot
+from stowage_optimizer.cli.files import left_alone, read_answer, read_snapshot
 from stowage_optimizer.cli.solve_options import POLICIES, add_solve_options, read_solve_options
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.errors import REFUSED, OptimizerError
@@ -27,7 +27,6 @@ def run(arguments: Sequence[str], prog: str = "stowage-optimizer verify") -> int
     policy = POLICIES[given.policy]
     print(verify_file(given.snapshot, given.plan, policy, asked))  # noqa: T201
     if given.certificate:
-        policy = POLICIES[given.policy]
         print(verify_certificate_file(given.snapshot, given.plan, policy))  # noqa: T201
     return 0
 
@@ -40,9 +39,8 @@ def verify_certificate_file(snapshot_path: Path, plan_path: Path, policy: pb.Pol
     OptimizerError
         A limit is not proved by its prices, or a file is faulty.
     """
-    checked = verify_certificates(
-        read_snapshot(snapshot_path), read_plan(plan_path), policy, left_alone=read_left_alone(plan_path)
-    )
+    answer = read_answer(plan_path)
+    checked = verify_certificates(read_snapshot(snapshot_path), answer.plan, policy, left_alone(answer))
     if checked.violations:
         raise _refused(plan_path, checked.violations)
     return f"{plan_path}: {checked.claims} limits proved by their prices"
@@ -56,7 +54,7 @@ def verify_file(snapshot_path: Path, plan_path: Path, policy: pb.Policy, asked: 
     OptimizerError
         The plan breaks a rule, or a file is faulty.
     """
-    plan = read_plan(plan_path)
+    plan = read_answer(plan_path).plan
     violations = verify_plan(read_snapshot(snapshot_path), plan, policy, asked)
     if violations:
         raise _refused(plan_path, violations)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from stowage_optimizer.constraints.pod_selection import selects
-from stowage_optimizer.constraints.refusing import class_refusal
+from stowage_optimizer.constraints.refusals import class_refusal
 from stowage_optimizer.model.snapshot import DisruptionBudget, Refusal, Snapshot
 
 

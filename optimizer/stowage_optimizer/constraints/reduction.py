@@ -9,7 +9,7 @@ import numpy as np
 
 from stowage_optimizer.constraints.disruption_budgets import Budgets, budgets_of
 from stowage_optimizer.constraints.eligibility import Eligibility
-from stowage_optimizer.constraints.refusing import refused_classes
+from stowage_optimizer.constraints.refusals import refused_classes
 from stowage_optimizer.constraints.resources import Amounts, demand, dimensions, held_room, offer, scale
 from stowage_optimizer.constraints.shared_dimensions import (
     AntiAffinity,

@@ -37,23 +37,6 @@ class Kind:
     eligible: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One pod of a packing, for those who look at pods one by one.
-
-    Parameters
-    ----------
-    home
-        Index of the node it runs on (the paper's ``p.where``), None while pending.
-    """
-
-    pod_uid: str
-    priority: int
-    demand: tuple[int, ...]
-    eligible: tuple[int, ...]
-    home: int | None
-
-
 @dataclass(frozen=True, eq=False)
 class Packing:
     """Items and the room that they share.
@@ -129,29 +112,6 @@ class Packing:
         """The id of each item's class."""
         class_id = self.snapshot.pods.class_id
         return tuple(class_id[number] for number in self.pod_numbers.tolist())
-
-
-def packing_of(
-    node_names: tuple[str, ...],
-    room: tuple[tuple[int, ...], ...],
-    items: Iterable[Item],
-    tiers: tuple[int, ...],
-    snapshot: Snapshot = NO_SNAPSHOT,
-) -> Packing:
-    """Return the packing of ``items``, which are described one by one."""
-    items = tuple(items)
-    kinds: dict[Kind, int] = {}
-    kind = [kinds.setdefault(Kind(one.priority, one.demand, one.eligible), len(kinds)) for one in items]
-    return Packing(
-        node_names,
-        room,
-        tuple(kinds),
-        np.array(kind, np.int32),
-        as_nodes([one.home for one in items]),
-        tuple(one.pod_uid for one in items),
-        tiers,
-        snapshot=snapshot,
-    )
 
 
 def as_assignment(nodes: Indices) -> Assignment:

@@ -12,8 +12,8 @@ from math import inf
 from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.problem import NOWHERE
-from stowage_optimizer.programs.program import ARRIVAL, STAY, Formulation, Presence, Terms
-from stowage_optimizer.programs.solver import Values
+from stowage_optimizer.model.tie import Terms, Values
+from stowage_optimizer.programs.program import ARRIVAL, STAY, Formulation, Presence
 
 
 @dataclass(frozen=True, slots=True)

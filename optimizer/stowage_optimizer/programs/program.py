@@ -10,10 +10,8 @@ from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.problem import NOWHERE
-from stowage_optimizer.programs.solver import Offer, Outcome, Values, run_cp_sat
-
-Terms = Sequence[tuple[int, int]]
-"""A sum: pairs of variable and coefficient."""
+from stowage_optimizer.model.tie import Terms, Values
+from stowage_optimizer.programs.solver import Offer, Outcome, run_cp_sat
 
 
 class LinearProgram:

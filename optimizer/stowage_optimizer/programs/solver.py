@@ -1,6 +1,6 @@
 """CP-SAT within a budget."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
@@ -8,9 +8,7 @@ from ortools.sat.python import cp_model
 from stowage_optimizer.bounds.proofs import round_bound
 from stowage_optimizer.errors import OptimizerError
 from stowage_optimizer.model.budget import Budget
-
-Values = Sequence[int]
-"""One value a variable."""
+from stowage_optimizer.model.tie import Values
 
 Offer = Callable[[Values], None]
 """Called with each better solution, at the latest with the last."""

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from stowage_optimizer.model.packing import Assignment, Packing
-from stowage_optimizer.model.tie import Rows
+from stowage_optimizer.model.tie import Rows, Values
 from stowage_optimizer.programs.counts import CountFormulation, Kind
-from stowage_optimizer.programs.solver import Values
 
 
 @dataclass(slots=True)

@@ -13,9 +13,10 @@ from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.budget import HALF, SHORTEST_SOLVE_S, Budget, TimeSplit
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Packing
+from stowage_optimizer.model.tie import Terms, Values
 from stowage_optimizer.programs.counts import CountFormulation
-from stowage_optimizer.programs.program import STAY, Formulation, LinearProgram, Terms, running_items
-from stowage_optimizer.programs.solver import Offer, Outcome, SolverContradictionError, Values
+from stowage_optimizer.programs.program import STAY, Formulation, LinearProgram, running_items
+from stowage_optimizer.programs.solver import Offer, Outcome, SolverContradictionError
 
 Maximise = Callable[[LinearProgram, Terms, Values, Budget, Offer], Outcome]
 """A solver, as `LinearProgram.maximise` is one."""

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from stowage_optimizer.model.packing import Item, Packing, packing_of
+from stowage_optimizer.model.problem import NOWHERE, Problem, make_problem
 from stowage_optimizer.search.clearing import clear_room
 from stowage_optimizer.search.exploration import PLACING, explore
 from stowage_optimizer.search.mending import Mender
@@ -23,7 +23,7 @@ WIDE = NARROW + 1
 
 def warm_up_mending() -> None:
     """Compile, or load, what assignments are made whole and entered with."""
-    problem = _smallest(NARROW).problem
+    problem = _smallest(NARROW)
     Mender(problem, strict=True).mend(problem.home)
     for width in (NARROW, WIDE):
         arrays, state = _ready(width)
@@ -61,16 +61,15 @@ PARTS: dict[str, Callable[[], None]] = {
 
 
 def _ready(width: int) -> tuple[SearchArrays, State]:
-    problem = _smallest(width).problem
+    problem = _smallest(width)
     arrays = make_arrays(problem, strict=True)
     return arrays, make_state(arrays, problem.tiers, seed=0)
 
 
-def _smallest(width: int) -> Packing:
-    """Return a problem of two pods and two nodes."""
-    pods = [Item("running", 0, (1,) * width, (0, 1), 0), Item("pending", 0, (1,) * width, (0, 1), None)]
-    room = ((1,) * width, (1,) * width)
-    return packing_of(("first", "second"), room, tuple(pods), (0,))
+def _smallest(width: int) -> Problem:
+    """Return a problem of two pods, one of which runs, and two nodes."""
+    kind, home = np.zeros(2, np.int32), np.array([0, NOWHERE], np.int32)
+    return make_problem([((1,) * width, 0, (0, 1))], kind, home, ((1,) * width,) * 2, tiers=1)
 
 
 if __name__ == "__main__":

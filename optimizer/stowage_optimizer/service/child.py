@@ -17,10 +17,11 @@ import socket
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.budget import Budget
@@ -33,7 +34,7 @@ from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.model.solution import Solution
 from stowage_optimizer.search.cache import BackgroundCompiler
 from stowage_optimizer.service.outbox import Outbox
-from stowage_optimizer.service.settings import LONGEST_PACKET, READ, READY, WARM, WorkerSettings
+from stowage_optimizer.service.settings import FORK, LONGEST_PACKET, READ, READY, WARM, WorkerSettings
 from stowage_optimizer.service.updates import progress_of_tiers
 from stowage_optimizer.service.warmup import warm_up, warm_up_child
 from stowage_optimizer.stages import pipeline
@@ -193,34 +194,43 @@ def _within(options: SolveOptions, time_limit_s: float) -> SolveOptions:
 
 
 def serve(control: socket.socket, settings: WorkerSettings, compiler: BackgroundCompiler) -> None:
-    """Warm up, then answer what comes by ``control`` until it closes."""
+    """Warm up, then fork a child for each packet from ``control`` until it closes, and report how children end."""
     strategies = load_strategies(settings.strategies)
     solve = partial(solve_one, settings=settings, strategies=strategies)
     warm_up(compiler)
     gc.enable()
-    control.send(f"0 {WARM}".encode())
+    control.send(WARM)
+    children: dict[int, tuple[int, socket.socket]] = {}
     while True:
-        packet, descriptors, _, _ = socket.recv_fds(control, LONGEST_PACKET, 1)
-        number, _, request = packet.decode().partition(" ")
-        if not number:
-            return
-        verb, _, argument = request.partition(" ")
-        if verb == "fork":
-            answer = _fork(control, descriptors[0], solve)
-        else:
-            _, status = os.waitpid(int(argument), 0)
-            answer = os.waitstatus_to_exitcode(status)
-        control.send(f"{number} {answer}".encode())
+        for ready in wait([control, *children]):
+            if isinstance(ready, int):
+                pid, report = children.pop(ready)
+                code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+                os.close(ready)
+                with report, suppress(OSError):
+                    report.send(str(code).encode())
+                continue
+            packet, descriptors, _, _ = socket.recv_fds(control, LONGEST_PACKET, 2)
+            if not packet:
+                return
+            report = socket.socket(fileno=descriptors[1])
+            pid = _fork(descriptors[0], solve, (control, report, *(other for _, other in children.values())))
+            pidfd = os.pidfd_open(pid)
+            children[pidfd] = pid, report
+            with suppress(OSError):
+                socket.send_fds(report, [FORK], [pidfd])
 
 
-def _fork(control: socket.socket, descriptor: int, solve: Callable[[Connection], None]) -> int:
+def _fork(descriptor: int, solve: Callable[[Connection], None], others: Iterable[socket.socket]) -> int:
+    """Return the process id of a child that solves, and has none of the ``others``."""
     child = os.fork()
     if child:
         os.close(descriptor)
         return child
     exit_code = 1
     try:
-        control.close()
+        for one in others:
+            one.close()
         os.close(0)
         with Connection(descriptor) as connection:
             solve(connection)

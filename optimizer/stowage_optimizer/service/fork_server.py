@@ -1,12 +1,9 @@
 """The fork server: a process that has imported the solver and forks children from it.
 
 Run as ``python -m stowage_optimizer.service.fork_server`` with a socket of packets as
-standard input. The first packet brings the settings; once it is warm it says so, in an
-answer numbered 0. Then each packet is one request, with a number that its answer bears
-too, since whoever asked may have stopped waiting for an earlier one:
-
-- ``N fork`` with the child's end of a connection: answered by the process id;
-- ``N wait PID``: answered by the exit code of that child, once it has ended.
+standard input. The first packet brings the settings; once it is warm it says so. Then
+each packet asks for one child, and brings the child's end of a connection and a socket
+on which the child is reported: its pidfd at once, its exit code when it has ended.
 
 It has one thread only, so that forking is safe. When the service dies, the socket
 closes, the fork server ends, and the kernel kills its children.

@@ -1,19 +1,16 @@
 """What the service counts, for Prometheus on 127.0.0.1."""
 
-from threading import Thread
-from wsgiref.simple_server import WSGIServer
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.errors import OptimizerError
+from stowage_optimizer.service.updates import PROGRESS
 
 BUCKETS_S = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
 """Solves take from milliseconds up to the longest limits in use."""
-
-
-PROGRESS = ("priority", "placed", "upper_bound", "disruption", "disruption_lower_bound")
-"""What is shown of a solve's progress, by the names of the contract."""
 
 
 class Metrics:
@@ -55,28 +52,23 @@ class Metrics:
         self._seconds.observe(seconds)
 
 
-class MetricsServer:
-    """Serves metrics over HTTP on 127.0.0.1.
+@contextmanager
+def metrics_served(metrics: Metrics, port: int) -> Iterator[None]:
+    """Serve ``metrics`` over HTTP on 127.0.0.1, as long as the ``with`` block lasts.
 
     Raises
     ------
     OptimizerError
         The port is taken.
     """
-
-    def __init__(self, metrics: Metrics, port: int) -> None:
-        try:
-            serving = start_http_server(port, addr="127.0.0.1", registry=metrics.registry)
-        except OSError as error:
-            why = error.strerror or str(error)
-            raise OptimizerError(
-                f"cannot serve metrics on 127.0.0.1:{port}: {why}; choose another --metrics-port, or 0 for none"
-            ) from None
-        self._server: WSGIServer = serving[0]
-        self._thread: Thread = serving[1]
-
-    def close(self) -> None:
-        """Stop serving and free the port."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+    try:
+        server, thread = start_http_server(port, addr="127.0.0.1", registry=metrics.registry)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise OptimizerError(
+            f"cannot serve metrics on 127.0.0.1:{port}: {why}; choose another --metrics-port, or 0 for none"
+        ) from None
+    yield
+    server.shutdown()
+    server.server_close()
+    thread.join()

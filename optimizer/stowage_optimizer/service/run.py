@@ -40,7 +40,7 @@ class Run:
     on_end
         Called once, when the child works no more.
     prepare
-        Called once, during the solve, to have the next child ready.
+        Called from the end of reading on, to have the next child started; it does not wait for that.
     """
 
     def __init__(
@@ -57,7 +57,6 @@ class Run:
         self._child = child
         self._on_end = on_end
         self._prepare = prepare
-        self._preparing: threading.Thread | None = None
         self._began = time.monotonic()
         self._reading_limit_s = reading_limit_s
         self._solving_limit_s = time_limit_s + kill_after_s
@@ -135,7 +134,7 @@ class Run:
             self._end(unread, killed=True)
         else:
             self.give_up()
-        self._have_the_next_ready()
+        self._prepare()
         sending.join()
         self._child.close()
 
@@ -145,11 +144,6 @@ class Run:
             self._child.connection.send_bytes(repr(time_limit_s).encode())
             self._child.connection.send_bytes(request)
 
-    def _have_the_next_ready(self) -> None:
-        if self._preparing is None:
-            self._preparing = threading.Thread(target=self._prepare, daemon=True)
-            self._preparing.start()
-
     def _read_messages(self) -> pb.SolveUpdate | None:
         """Return the child's last update, or one in its place; None at a limit."""
         connection = self._child.connection
@@ -157,7 +151,7 @@ class Run:
             while connection.poll(max(0.0, self._next_limit() - time.monotonic())):
                 message = connection.recv_bytes()
                 # Not before: the child is to have read its request in peace.
-                self._have_the_next_ready()
+                self._prepare()
                 if message == READ:
                     self._has_read()
                     continue

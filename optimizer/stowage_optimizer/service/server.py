@@ -7,7 +7,7 @@ import os
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import grpc
@@ -17,7 +17,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.errors import OptimizerError
 from stowage_optimizer.service.errors import CallRefusedError
 from stowage_optimizer.service.logs import logger_of
-from stowage_optimizer.service.metrics import Metrics, MetricsServer
+from stowage_optimizer.service.metrics import Metrics, metrics_served
 from stowage_optimizer.service.settings import ServiceSettings
 from stowage_optimizer.service.solving import Solving
 from stowage_optimizer.service.workers import Workers
@@ -101,7 +101,7 @@ class Service:
         )
         self._health = health.HealthServicer()
         self._server = self._build_server()
-        self._metrics_server: MetricsServer | None = None
+        self._metrics_served = ExitStack()
 
     def start(self) -> None:
         """Bind the socket, warm up, and only then be healthy.
@@ -114,7 +114,7 @@ class Service:
         path = self._settings.socket
         claim(path)
         if self._settings.metrics_port:
-            self._metrics_server = MetricsServer(self.metrics, self._settings.metrics_port)
+            self._metrics_served.enter_context(metrics_served(self.metrics, self._settings.metrics_port))
         try:
             with private_umask():
                 self._server.add_insecure_port(f"unix:{path}")
@@ -133,9 +133,7 @@ class Service:
         self._solving.stop()
         self._server.stop(grace_s).wait()
         self._workers.close()
-        if self._metrics_server is not None:
-            self._metrics_server.close()
-            self._metrics_server = None
+        self._metrics_served.close()
         release(self._settings.socket)
         logger_of("").info("stopped")
 

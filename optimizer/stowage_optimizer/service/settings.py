@@ -65,8 +65,11 @@ LONGEST_PACKET = 1024 * 64
 READY = b"ready"
 """The first message of a child."""
 
-WARM = "warm"
-"""The first answer of a fork server: it is ready for requests."""
+WARM = b"warm"
+"""The one answer of a fork server: it is ready for requests."""
+
+FORK = b"fork"
+"""A request to a fork server, which comes with two descriptors."""
 
 READ = b"read"
 """The message of a child that has read its request: its time limit begins."""

@@ -16,53 +16,38 @@ from google.protobuf.message import DecodeError
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.options import LARGEST_TIME_LIMIT_S
+from stowage_optimizer.service.call_queue import CallQueue
 from stowage_optimizer.service.errors import CallRefusedError, WorkerStartError
 from stowage_optimizer.service.logs import logger_of
 from stowage_optimizer.service.metrics import Metrics
+from stowage_optimizer.service.plan_checks import CheckedRun, PlanGate, changes_something
 from stowage_optimizer.service.run import Run
 from stowage_optimizer.service.settings import MIB, WorkerSettings
-from stowage_optimizer.service.turns import Turns
 from stowage_optimizer.service.updates import last_update, progress_of
-from stowage_optimizer.service.vetting import PlanGate, Vetting, changes_something
 from stowage_optimizer.service.workers import Workers
 
-READING_S, READING_S_PER_BYTE = 1.5, 0.5e-6
-"""The child is killed if it has not read its request by then. Twelve times what 50,000
-pods (8 MB) take a core: a machine may be busy, and terms with many selectors take three
-times as long a byte."""
 
-KILL_AFTER_S, KILL_AFTER_S_PER_BYTE = 0.05, 0.01e-6
-"""After its limit the child is killed: its last plan is still written until then."""
+def _growing(fixed_s: float, s_per_byte: float) -> Callable[[int], float]:
+    """Return what gives seconds by the bytes of a request."""
+    return lambda request_bytes: fixed_s + s_per_byte * request_bytes
 
-ANSWER_AFTER_S, ANSWER_AFTER_S_PER_BYTE = 0.15, 0.14e-6
-"""After that the caller is answered, also if the last plan is still being checked."""
 
-CHECKING_S_PER_BYTE = 0.025e-6
+reading_limit_s = _growing(1.5, 0.5e-6)
+"""When a child is killed that has not read its request. Twelve times what 50,000 pods (8 MB)
+take a core: a machine may be busy, and terms with many selectors take three times as long a byte."""
+
+kill_after_s = _growing(0.05, 0.01e-6)
+"""When a child is killed after its time limit: its last plan is still written until then."""
+
+answer_after_s = _growing(0.15, 0.14e-6)
+"""When the caller is answered after that, also if the last plan is still being checked."""
+
+checking_s = _growing(0.0, 0.025e-6)
 """What checking one plan takes, about, on a core that is shared: 64,000 pods on 5,000
 nodes (4.4 MB) took 0.06 s on one that was not."""
 
 CHECKING_SHARE = 0.2
 """Part of the time limit that is kept back for checking the last plan, at the most."""
-
-
-def reading_limit_s(request_bytes: int) -> float:
-    """Return the seconds that a child may take to read its request."""
-    return READING_S + READING_S_PER_BYTE * request_bytes
-
-
-def kill_after_s(request_bytes: int) -> float:
-    """Return the seconds after its time limit when a child is killed."""
-    return KILL_AFTER_S + KILL_AFTER_S_PER_BYTE * request_bytes
-
-
-def answer_after_s(request_bytes: int) -> float:
-    """Return the seconds after the end of a solve when its caller is answered."""
-    return ANSWER_AFTER_S + ANSWER_AFTER_S_PER_BYTE * request_bytes
-
-
-def checking_s(request_bytes: int) -> float:
-    """Return the seconds that checking one plan takes, about."""
-    return CHECKING_S_PER_BYTE * request_bytes
 
 
 def grace_s(request_bytes: int) -> float:
@@ -82,7 +67,7 @@ class Call:
     left: threading.Event = field(default_factory=threading.Event)
     run: Run | None = None
 
-    def leave(self, turns: Turns) -> None:
+    def leave(self, turns: CallQueue) -> None:
         """End the call: its caller has gone away, or the service stops."""
         self.left.set()
         turns.wake()
@@ -105,11 +90,11 @@ class Solving:
     max_request_bytes: int = 64 * MIB
     queue_length: int = 4
     metrics: Metrics = field(default_factory=Metrics)
-    turns: Turns = field(init=False)
+    turns: CallQueue = field(init=False)
     _calls: list[Call] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.turns = Turns(self.queue_length)
+        self.turns = CallQueue(self.queue_length)
 
     def solve(
         self, body: bytes, on_call: Callable[[Callable[[], None]], object], on_progress: Listen = lambda _progress: None
@@ -193,7 +178,7 @@ class Solving:
         self, call: Call, request: pb.SolveRequest, run: Run, request_bytes: int
     ) -> Generator[pb.SolveUpdate, None, pb.SolveUpdate]:
         """Yield the updates that pass the checker; return the last one."""
-        vetting = Vetting(
+        vetting = CheckedRun(
             run,
             PlanGate(request, self.metrics),
             answer_after_s=answer_after_s(request_bytes),
@@ -238,7 +223,7 @@ class Solving:
         return run
 
     def _prepare(self) -> None:
-        # A failure shows when the next call takes its child.
+        # The service may be stopping.
         with suppress(WorkerStartError):
             self.workers.prepare()
 

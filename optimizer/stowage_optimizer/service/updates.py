@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from stowage_optimizer.model.solution import TierResult
 
 
+PROGRESS = ("priority", "placed", "upper_bound", "disruption", "disruption_lower_bound")
+"""What progress tells of a tier, by the names of the contract."""
+
+
 def last_update(
     reason: pb.EndReason, message: str, best: pb.SolveUpdate | None = None, strategy: str = ""
 ) -> pb.SolveUpdate:
@@ -42,13 +46,7 @@ def progress_of_tiers(tiers: Sequence[pb.TierResult] | Sequence[TierResult]) -> 
     if not tiers:
         return None
     tier = next((one for one in tiers if not one.optimal), tiers[-1])
-    return pb.Progress(
-        priority=tier.priority,
-        placed=tier.placed,
-        upper_bound=tier.upper_bound,
-        disruption=tier.disruption,
-        disruption_lower_bound=tier.disruption_lower_bound,
-    )
+    return pb.Progress(**{name: getattr(tier, name) for name in PROGRESS})
 
 
 def progress_line(progress: pb.Progress, elapsed_s: float) -> str:

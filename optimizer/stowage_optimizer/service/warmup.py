@@ -21,7 +21,7 @@ from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.model.issues import Issues
 from stowage_optimizer.model.objective import TierScore
 from stowage_optimizer.model.options import DEFAULT_STRATEGY, Policy
-from stowage_optimizer.model.packing import Item, packing_of
+from stowage_optimizer.model.problem import NOWHERE, make_problem
 from stowage_optimizer.search.cache import BACKGROUND_PARTS, BackgroundCompiler
 from stowage_optimizer.search.warmup import PARTS
 
@@ -58,14 +58,10 @@ def warm_up(compiler: BackgroundCompiler) -> None:
 
 def _warm_up_bounds() -> None:
     """Ask for one bound, so that its hot loops are compiled or loaded."""
-    packing = packing_of(
-        node_names=("node",),
-        room=((2,),),
-        items=tuple(Item(str(one), 0, (1,), (0,), None) for one in range(3)),
-        tiers=(0,),
-    )
-    question = Question(packing.problem, 0, Phase.PLACE, (TierScore(0, 0, 0),))
-    bound = DualSearch(question, np.full(3, -1), lambda: 0.0).run(deadline=60.0)
+    pods, nowhere = np.zeros(3, np.int32), np.full(3, NOWHERE, np.int32)
+    problem = make_problem([((1,), 0, (0,))], pods, nowhere, ((2,),), tiers=1)
+    question = Question(problem, 0, Phase.PLACE, (TierScore(0, 0, 0),))
+    bound = DualSearch(question, nowhere.astype(np.int64), lambda: 0.0).run(deadline=60.0)
     if bound is not None and bound.prices is not None:
         # Something better than 1 exists: all of it runs.
         listing = Enumeration(question, bound.prices)

@@ -7,14 +7,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from multiprocessing.connection import Connection
 
 from stowage_optimizer.service.errors import WorkerStartError
-from stowage_optimizer.service.settings import LONGEST_PACKET, READY, WorkerSettings, opening_packet
+from stowage_optimizer.service.settings import FORK, LONGEST_PACKET, READY, WARM, WorkerSettings, opening_packet
 
 
 @dataclass(slots=True)
@@ -23,67 +22,68 @@ class ChildProcess:
 
     Parameters
     ----------
+    pidfd
+        Stands for this very process, never for another one that gets its number.
     connection
         Carries the request there and the updates back.
-    reap
-        Waits for the process to end and returns its exit code.
-    parent
-        Process id of its fork server.
+    status
+        Brings the exit code; closed without one where the fork server is gone.
     """
 
-    pid: int
-    parent: int
+    pidfd: int
     connection: Connection
-    reap: Callable[[int], int]
-    _ready: bool = False
+    status: socket.socket
     _exit_code: int | None = None
+    _closed: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _ready_lock: threading.Lock = field(default_factory=threading.Lock)
 
     def await_ready(self, limit_s: float) -> None:
-        """Return when the process is ready to take its request.
+        """Return when the process is ready to take its request; else it is closed.
 
         Raises
         ------
         WorkerStartError
             It ended, or ``limit_s`` seconds passed.
         """
-        with self._ready_lock:
-            if self._ready:
-                return
+        with suppress(EOFError, OSError):
             if not self.connection.poll(limit_s):
+                self.close()
                 raise WorkerStartError(f"nothing heard in {limit_s:g} s")
-            try:
-                self._ready = self.connection.recv_bytes() == READY
-            except (EOFError, OSError):
-                how = f"it ended with exit code {self.wait()}"
-                raise WorkerStartError(how) from None
+            if self.connection.recv_bytes() == READY:
+                return
+        how = f"it ended with exit code {self.wait()}"
+        self.close()
+        raise WorkerStartError(how)
 
     def gone(self) -> bool:
         """Return whether an idle process that was ready has ended."""
         # An idle child sends nothing, so anything to read is its end.
-        return self._ready and self.connection.poll()
+        return self.connection.poll()
 
     def kill(self) -> None:
         """Kill the process; harmless if it has ended."""
-        with self._lock:
-            # Without its fork server it has been killed and reaped already, and its
-            # number may be that of a stranger by now.
-            if self._exit_code is None and _is_child(self.pid, self.parent):
-                with suppress(ProcessLookupError):
-                    os.kill(self.pid, signal.SIGKILL)
+        with self._lock, suppress(ProcessLookupError):
+            if not self._closed:
+                signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
 
     def wait(self) -> int:
         """Return the exit code, or minus the signal, once the process has ended."""
-        with self._lock:
-            if self._exit_code is None:
-                self._exit_code = self.reap(self.pid)
-            return self._exit_code
+        if self._exit_code is None:
+            said = b""
+            with suppress(OSError):
+                said = self.status.recv(LONGEST_PACKET)
+            # The kernel kills a child whose fork server is gone; its exit code is lost.
+            self._exit_code = int(said or -signal.SIGKILL)
+        return self._exit_code
 
     def close(self) -> None:
         """Kill the process and release it."""
         self.kill()
         self.wait()
+        with self._lock:
+            self._closed = True
+            os.close(self.pidfd)
+        self.status.close()
         self.connection.close()
 
 
@@ -91,95 +91,87 @@ STOP_LIMIT_S = 5.0
 """Time for an idle fork server to end after its socket has closed."""
 
 
-@dataclass(slots=True)
 class ForkServer:
     """A fork server's process and the socket of its packets.
 
-    Parameters
-    ----------
-    reply_limit_s
-        Time for one answer. A later one is dropped: each bears the number of its
-        request.
+    Raises
+    ------
+    WorkerStartError
+        It could not be started.
     """
-
-    process: subprocess.Popen[bytes]
-    control: socket.socket
-    reply_limit_s: float
-    _asked: int = 0
-
-    def await_warm(self, limit_s: float) -> bool:
-        """Return whether it is ready for requests, within ``limit_s`` seconds."""
-        return self._answer_to(0, limit_s) != ""
-
-    def fork(self, descriptor: int) -> int | None:
-        """Return the process id of a new child, or None if there is none."""
-        pid = self._number(self._ask("fork", [descriptor]))
-        return pid if pid is not None and _is_child(pid, self.process.pid) else None
-
-    def exit_code(self, pid: int) -> int:
-        """Return that of a child, once it has ended."""
-        # The kernel kills a child whose fork server is gone; its exit code is lost.
-        gone = self.process.poll() is not None
-        code = None if gone else self._number(self._ask(f"wait {pid}", []))
-        return -signal.SIGKILL if code is None else code
-
-    def _ask(self, request: str, descriptors: list[int]) -> str:
-        """Send one request and return the answer; empty if none came."""
-        self._asked += 1
-        packet = f"{self._asked} {request}".encode()
-        try:
-            self.control.settimeout(self.reply_limit_s)
-            socket.send_fds(self.control, [packet], descriptors)
-        except OSError:
-            return ""
-        return self._answer_to(self._asked, self.reply_limit_s)
-
-    def _answer_to(self, number: int, limit_s: float) -> str:
-        give_up_at = time.monotonic() + limit_s
-        try:
-            while (left_s := give_up_at - time.monotonic()) > 0:
-                self.control.settimeout(left_s)
-                packet = self.control.recv(LONGEST_PACKET).decode()
-                if not packet:
-                    return ""
-                answered, _, answer = packet.partition(" ")
-                if answered == str(number):
-                    return answer
-        except OSError:
-            return ""
-        return ""
-
-    @staticmethod
-    def _number(answer: str) -> int | None:
-        return int(answer) if answer.removeprefix("-").isdecimal() else None
-
-    def interrupt(self) -> None:
-        """End whatever waits for an answer."""
-        with suppress(OSError):
-            self.control.shutdown(socket.SHUT_RDWR)
-
-    def close(self) -> None:
-        """End the process; the kernel kills its children."""
-        self.control.close()
-        try:
-            self.process.wait(STOP_LIMIT_S)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-
-
-class Workers:
-    """Hands out warm children of a fork server."""
 
     def __init__(self, settings: WorkerSettings) -> None:
         self._settings = settings
-        # A call that takes a ready child waits for no fork and no reaping.
-        self._changed = threading.Condition()
-        self._fork_server_lock = threading.Lock()
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            try:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-m", "stowage_optimizer.service.fork_server"],
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,
+                )
+            except OSError as error:
+                self._control.close()
+                raise WorkerStartError(str(error)) from None
+
+    def warm_up(self) -> None:
+        """Return when it is ready for requests.
+
+        Raises
+        ------
+        WorkerStartError
+            It ended, or did not get warm in time.
+        """
+        limit_s, why = self._settings.warm_up_limit_s, "the process that forks the children ended"
+        self._control.settimeout(limit_s)
+        try:
+            self._control.send(opening_packet(self._settings))
+            if self._control.recv(LONGEST_PACKET) == WARM:
+                return
+        except TimeoutError:
+            why = f"the process that forks the children was not warm in {limit_s:g} s"
+        except OSError:
+            pass  # it ended
+        raise WorkerStartError(why)
+
+    def fork(self) -> ChildProcess | None:
+        """Return a new child; None if the fork server ended, or does not answer in time."""
+        ours, theirs = socket.socketpair()
+        status, reported = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        pidfds: list[int] = []
+        with suppress(OSError), theirs, reported:
+            self._control.settimeout(self._settings.start_limit_s)
+            socket.send_fds(self._control, [FORK], [theirs.fileno(), reported.fileno()])
+        status.settimeout(self._settings.start_limit_s)
+        with suppress(OSError):
+            _, pidfds, _, _ = socket.recv_fds(status, LONGEST_PACKET, 1)
+        if pidfds:
+            return ChildProcess(pidfds[0], Connection(ours.detach()), status)
+        ours.close()
+        status.close()
+        return None
+
+    def close(self) -> None:
+        """End the process, and whatever waits for its answer; the kernel kills its children."""
+        with suppress(OSError):
+            self._control.shutdown(socket.SHUT_RDWR)
+        try:
+            self._process.wait(STOP_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._control.close()
+
+
+class Workers:
+    """Hands out warm children of a fork server; the next one is started by a thread of its own."""
+
+    def __init__(self, settings: WorkerSettings) -> None:
+        self._settings = settings
+        self._starter = ThreadPoolExecutor(1, "workers")
+        self._lock = threading.Lock()
+        self._spare: Future[ChildProcess] | None = None
         self._fork_server: ForkServer | None = None
-        self._warming: ForkServer | None = None
-        self._spare: ChildProcess | None = None
-        self._failure: WorkerStartError | None = None
         self._closed = False
 
     def warm(self) -> None:
@@ -190,173 +182,87 @@ class Workers:
         WorkerStartError
             No child got ready.
         """
-        spare = self.prepare()
-        if spare is not None:
-            spare.await_ready(self._settings.start_limit_s)
+        self.prepare().result()
 
-    def prepare(self) -> ChildProcess | None:
-        """Start the next child, if none is ready, and do not wait for it.
+    def prepare(self) -> Future[ChildProcess]:
+        """Have the next child started, unless one is ready or on its way.
 
         Raises
         ------
         WorkerStartError
-            None could be started.
+            The service is stopping.
         """
-        with self._fork_server_lock:
-            if self._spare is None and not self._closed:
-                child = self._fork()
-                with self._changed:
-                    self._spare = child
-                    self._changed.notify_all()
-                return child
+        with self._lock:
+            if self._closed:
+                raise WorkerStartError("the service is stopping")
+            if self._spare is None:
+                self._spare = self._starter.submit(self._start)
             return self._spare
 
-    def take(self, limit_s: float | None = None) -> ChildProcess:
+    def take(self, limit_s: float) -> ChildProcess:
         """Return a ready child, which the caller must close.
 
         Parameters
         ----------
         limit_s
-            How long the caller can wait; None: as long as a start may take.
+            How long the caller can wait.
 
         Raises
         ------
         WorkerStartError
             No child got ready in that time.
         """
-        if limit_s is None:
-            limit_s = self._settings.start_limit_s
         give_up_at = time.monotonic() + limit_s
         # It may have been killed while it waited, ready or not yet.
         with suppress(WorkerStartError):
-            return _made_ready(self._next(give_up_at), give_up_at)
-        return _made_ready(self._next(give_up_at), give_up_at)
-
-    def _next(self, give_up_at: float) -> ChildProcess:
-        """Return the spare child; if there is none, have one started in a thread."""
-        with self._changed:
-            if self._spare is None:
-                self._failure = None
-                threading.Thread(target=self._try_to_prepare, daemon=True).start()
-                self._changed.wait_for(
-                    lambda: self._spare is not None or self._failure is not None,
-                    max(0.0, give_up_at - time.monotonic()),
-                )
-            spare, self._spare = self._spare, None
-            if spare is None:
-                raise self._failure or WorkerStartError("none was started in time")
-            return spare
-
-    def _try_to_prepare(self) -> None:
-        try:
-            self.prepare()
-        except WorkerStartError as error:
-            with self._changed:
-                self._failure = error
-                self._changed.notify_all()
+            return self._next(give_up_at)
+        return self._next(give_up_at)
 
     def close(self) -> None:
         """Stop the spare child and the fork server; no other is started."""
-        self._closed = True
-        if (warming := self._warming) is not None:
-            warming.interrupt()
-        with self._fork_server_lock:
-            with self._changed:
-                spare, self._spare = self._spare, None
-            if spare is not None:
-                self._let_go(spare)
-            if self._fork_server is not None:
-                self._fork_server.close()
-                self._fork_server = None
+        with self._lock:
+            self._closed = True
+        self._end_fork_server()
+        self._starter.shutdown()
+        if self._spare is not None and self._spare.exception() is None:
+            self._spare.result().close()
+        self._end_fork_server()
 
-    def _fork(self) -> ChildProcess:
+    def _next(self, give_up_at: float) -> ChildProcess:
+        spare = self.prepare()
+        if not wait([spare], max(0.0, give_up_at - time.monotonic())).done:
+            raise WorkerStartError("none was started in time")
+        with self._lock:
+            self._spare = None
+        child = spare.result()
+        if child.gone():
+            child.close()
+            raise WorkerStartError("it ended while it was idle")
+        return child
+
+    def _start(self) -> ChildProcess:
         # A fork server that was killed, or that no longer answers, is replaced, once.
         for _ in range(2):
-            if self._closed:
-                raise WorkerStartError("the service is stopping")
-            if self._fork_server is None:
-                self._fork_server = self._start_fork_server()
-            fork_server = self._fork_server
-            ours, theirs = socket.socketpair()
-            with theirs:
-                pid = fork_server.fork(theirs.fileno())
-            if pid is not None:
-                reap = partial(self._reap, fork_server)
-                connection = Connection(ours.detach())
-                return ChildProcess(pid, fork_server.process.pid, connection, reap)
-            ours.close()
-            fork_server.close()
-            self._fork_server = None
+            child = (self._fork_server or self._start_fork_server()).fork()
+            if child is not None:
+                child.await_ready(self._settings.start_limit_s)
+                return child
+            self._end_fork_server()
         raise WorkerStartError("the process that forks the children ended")
 
     def _start_fork_server(self) -> ForkServer:
-        """Return a warm fork server.
-
-        Raises
-        ------
-        WorkerStartError
-            It could not be started, ended, or did not get warm in time.
-        """
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            try:
-                process = subprocess.Popen(
-                    [sys.executable, "-m", "stowage_optimizer.service.fork_server"],
-                    stdin=theirs.fileno(),
-                    stdout=subprocess.DEVNULL,
-                )
-            except OSError as error:
-                ours.close()
-                raise WorkerStartError(str(error)) from None
-        limit_s = self._settings.warm_up_limit_s
-        self._warming = ForkServer(process, ours, self._settings.start_limit_s)
-        ours.settimeout(self._settings.start_limit_s)
-        ours.send(opening_packet(self._settings))
+        # Known before it is warm: a service that stops does not wait for that.
+        self._fork_server = fork_server = ForkServer(self._settings)
         try:
-            if self._warming.await_warm(limit_s):
-                return self._warming
-            ended = self._warming.process.poll() is not None or self._closed
-            self._warming.close()
-        finally:
-            self._warming = None
-        raise WorkerStartError(
-            "the process that forks the children ended"
-            if ended
-            else f"the process that forks the children was not warm in {limit_s:g} s"
-        )
+            if self._closed:
+                raise WorkerStartError("the service is stopping")
+            fork_server.warm_up()
+        except WorkerStartError:
+            self._end_fork_server()
+            raise
+        return fork_server
 
-    def _reap(self, fork_server: ForkServer, pid: int) -> int:
-        if fork_server.process.poll() is not None:
-            # Its successor may be starting, which takes longer than a caller waits.
-            return -signal.SIGKILL
-        with self._fork_server_lock:
-            return fork_server.exit_code(pid)
-
-    def _let_go(self, child: ChildProcess) -> None:
-        child.kill()
+    def _end_fork_server(self) -> None:
         if self._fork_server is not None:
-            self._fork_server.exit_code(child.pid)
-        child.connection.close()
-
-
-def _is_child(pid: int, parent: int) -> bool:
-    """Return whether the process is there, also as a zombie, and of that parent."""
-    if pid <= 1:
-        return False
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
-            # The name, in brackets, may contain anything.
-            return int(stat.read().rpartition(")")[2].split()[1]) == parent
-    except OSError:
-        return False
-
-
-def _made_ready(child: ChildProcess, give_up_at: float) -> ChildProcess:
-    try:
-        child.await_ready(max(0.0, give_up_at - time.monotonic()))
-        if child.gone():
-            raise WorkerStartError("it ended while it was idle")
-    except WorkerStartError:
-        child.close()
-        raise
-    return child
+            self._fork_server.close()
+            self._fork_server = None

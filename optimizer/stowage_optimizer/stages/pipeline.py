@@ -14,12 +14,12 @@ from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.model.solution import Publish, Solution
 from stowage_optimizer.stages.consolidate.strategy import Consolidate
-from stowage_optimizer.stages.finish.curve import DrawCurve
-from stowage_optimizer.stages.finish.replicas import DisruptCheapest
-from stowage_optimizer.stages.preferring import LOOKING, Prefer
+from stowage_optimizer.stages.finish.cheapest_replicas import DisruptCheapest
+from stowage_optimizer.stages.finish.gain_curve import DrawCurve
+from stowage_optimizer.stages.preferences import LOOKING, Prefer
 from stowage_optimizer.stages.stage import Search, Stage, run_stages
-from stowage_optimizer.stages.tied.moving import REPAIRING_SHARE, KeepTies, repairing_s
-from stowage_optimizer.stages.tied.placing import PlaceBeside
+from stowage_optimizer.stages.tied.keep_ties import REPAIRING_SHARE, KeepTies, repairing_s
+from stowage_optimizer.stages.tied.place_beside import PlaceBeside
 from stowage_optimizer.strategies.strategy import Strategy
 from stowage_optimizer.ties.registry import tied, within_limits
 

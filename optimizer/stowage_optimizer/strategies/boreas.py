@@ -11,17 +11,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from stowage_optimizer.assignments.filling import filled
+from stowage_optimizer.assignments.first_fit import filled
 from stowage_optimizer.assignments.incumbent import SolutionWriter
-from stowage_optimizer.assignments.restricting import restricted
+from stowage_optimizer.assignments.subproblem import restricted
 from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.solution import Publish, Solution
-from stowage_optimizer.model.tie import keeps_ties
-from stowage_optimizer.programs.program import Terms
-from stowage_optimizer.programs.solver import Values
+from stowage_optimizer.model.tie import Terms, Values, keeps_ties
 from stowage_optimizer.programs.tied import TiedFormulation
 
 BATCH_PODS = 99

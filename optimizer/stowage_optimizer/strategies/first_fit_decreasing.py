@@ -5,7 +5,7 @@ No pod is moved or displaced.
 
 from dataclasses import dataclass
 
-from stowage_optimizer.assignments.filling import filled
+from stowage_optimizer.assignments.first_fit import filled
 from stowage_optimizer.assignments.incumbent import Incumbent
 from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.model.budget import Budget

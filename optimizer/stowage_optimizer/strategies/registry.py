@@ -35,9 +35,12 @@ def load_strategies(path: str) -> Mapping[str, Strategy]:
     path
         As in ``package.module:function``; it is called in child processes.
     """
+    return cast("Mapping[str, Strategy]", _call(path))
+
+
+def _call(path: str) -> object:
     module, _, function = path.partition(":")
-    brought = getattr(import_module(module), function)()
-    return cast("Mapping[str, Strategy]", brought)
+    return getattr(import_module(module), function)()
 
 
 def available_strategies() -> Mapping[str, Strategy]:
@@ -50,7 +53,10 @@ def available_strategies() -> Mapping[str, Strategy]:
     OptimizerError
         A package provides a name that is taken, or something that is no strategy.
     """
-    strategies = {name: _call(path) for name, path in SHIPPED_STRATEGIES.items()}
+    strategies = {
+        name: cast("Strategy", _call(f"stowage_optimizer.strategies.{path}"))
+        for name, path in SHIPPED_STRATEGIES.items()
+    }
     for entry_point in sorted(entry_points(group=GROUP)):
         if entry_point.name in strategies:
             raise OptimizerError(
@@ -59,12 +65,6 @@ def available_strategies() -> Mapping[str, Strategy]:
             )
         strategies[entry_point.name] = _made(entry_point)
     return strategies
-
-
-def _call(path: str) -> Strategy:
-    module, _, function = path.partition(":")
-    made = getattr(import_module(f"stowage_optimizer.strategies.{module}"), function)()
-    return cast("Strategy", made)
 
 
 def _made(entry_point: EntryPoint) -> Strategy:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from stowage_optimizer.assignments.filling import filled
+from stowage_optimizer.assignments.first_fit import filled
 from stowage_optimizer.assignments.steps import Step, Steps
 from stowage_optimizer.assignments.unjust_displacement import unjustly_displaced
 from stowage_optimizer.constraints.disruption_budgets import budgets_of

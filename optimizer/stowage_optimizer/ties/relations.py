@@ -14,7 +14,7 @@ from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.relations import Relations, Rules
 from stowage_optimizer.model.tie import Pins, Rows, Tie
-from stowage_optimizer.ties.arriving import arrive, settled
+from stowage_optimizer.ties.arrival_order import arrive, settled
 from stowage_optimizer.ties.relation_rows import RelationRows
 
 PERTURBED_SHARE = 0.5

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from made_packings import Item, packing_of
 from packing_oracle import (
     EARLIER,
     at_least,
@@ -32,10 +33,10 @@ from stowage_optimizer.bounds.tier_program import TierProgram
 from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.objective import Score, score
 from stowage_optimizer.model.options import Policy, SolveOptions
-from stowage_optimizer.model.packing import Item, Packing, as_assignment, as_nodes, packing_of
+from stowage_optimizer.model.packing import Packing, as_assignment, as_nodes
 from stowage_optimizer.model.problem import Indices, Ints
 from stowage_optimizer.search.mending import Mender
-from stowage_optimizer.strategies.lexicographic.proving import Prover
+from stowage_optimizer.strategies.lexicographic.prover import Prover
 from stowage_optimizer.strategies.lexicographic.shared_state import SharedState, WorkClock
 
 pytestmark = pytest.mark.thorough

@@ -21,7 +21,7 @@ from solving_in_process import answer_to
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.search.cache import VARIABLE
-from stowage_optimizer.strategies.lexicographic.exact import MoveSearch
+from stowage_optimizer.strategies.lexicographic.move_search import MoveSearch
 from stowage_optimizer.verify import verify_plan
 from stowage_optimizer.verify.certificate import verify_certificates
 

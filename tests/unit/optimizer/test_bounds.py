@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from made_packings import Item, packing_of
 from ortools.sat.python import cp_model
 from packing_oracle import items_of
 
@@ -18,7 +19,7 @@ from stowage_optimizer.bounds.tier_program import TierProgram
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.objective import TierScore, score
 from stowage_optimizer.model.options import Policy
-from stowage_optimizer.model.packing import Item, Packing, packing_of
+from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.problem import Indices, Ints
 
 

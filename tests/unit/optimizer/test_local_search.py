@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from made_packings import Item, packing_of
 
 from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.model.objective import value_of
-from stowage_optimizer.model.packing import Item, Packing, packing_of
+from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.problem import NOWHERE, Indices, Problem
 from stowage_optimizer.search.cache import VARIABLE, forget_others, settle_cache
 from stowage_optimizer.search.clearing import clear_room

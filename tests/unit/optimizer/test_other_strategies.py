@@ -20,7 +20,7 @@ from stowage_optimizer.model.options import DEFAULT_STRATEGY, Policy
 from stowage_optimizer.model.solution import EndReason, Solution
 from stowage_optimizer.strategies import registry
 from stowage_optimizer.strategies.first_fit_decreasing import FirstFitDecreasing
-from stowage_optimizer.strategies.lexicographic.proving import Prover
+from stowage_optimizer.strategies.lexicographic.prover import Prover
 from stowage_optimizer.strategies.lexicographic.shared_state import ANYTHING, Limit, SharedState
 from stowage_optimizer.strategies.lexicographic.strategy import PROOF_INTERVAL_S, _Publisher
 from stowage_optimizer.verify import verify_plan

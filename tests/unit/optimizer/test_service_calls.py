@@ -11,23 +11,23 @@ from queue import SimpleQueue
 from typing import cast
 
 import pytest
+from made_packings import Item, packing_of
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.errors import OptimizerError
-from stowage_optimizer.model.packing import Item, packing_of
 from stowage_optimizer.model.pods import Pods
 from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.model.solution import Solution, TierResult
+from stowage_optimizer.service.call_queue import CallQueue
 from stowage_optimizer.service.child import UpdateWriter
 from stowage_optimizer.service.errors import CallRefusedError
 from stowage_optimizer.service.outbox import Outbox
+from stowage_optimizer.service.plan_checks import CheckedRun, PlanGate
 from stowage_optimizer.service.run import Run
 from stowage_optimizer.service.server import LONGEST_PATH_BYTES, claim
 from stowage_optimizer.service.settings import READ
 from stowage_optimizer.service.solving import answer_after_s, checking_s, grace_s, kill_after_s, reading_limit_s
-from stowage_optimizer.service.turns import Turns
 from stowage_optimizer.service.updates import last_update
-from stowage_optimizer.service.vetting import PlanGate, Vetting
 from stowage_optimizer.service.workers import ChildProcess
 from stowage_testbed.base.wait import HANG_S
 
@@ -93,7 +93,7 @@ def test_who_cannot_wait_is_refused(queue: int, patience_s: float, why: str) -> 
 
     A free turn is taken at once, even where no call may wait.
     """
-    turns = Turns(queue)
+    turns = CallQueue(queue)
     turns.take(0, STAYS)
 
     with pytest.raises(CallRefusedError, match=why):
@@ -103,7 +103,7 @@ def test_who_cannot_wait_is_refused(queue: int, patience_s: float, why: str) -> 
 @pytest.mark.parametrize("leaves", [False, True])
 def test_a_turn_goes_to_the_next_who_has_not_left(leaves: bool) -> None:
     """And to one of them only; a client that went away must not hold a place."""
-    turns, left, ends = Turns(1), threading.Event(), list[str]()
+    turns, left, ends = CallQueue(1), threading.Event(), list[str]()
     turns.take(0, STAYS)
 
     def wait() -> None:
@@ -223,8 +223,8 @@ def a_plan(name: str) -> pb.Plan:
     return pb.Plan(placements=[pb.Placement(pod_uid=name, node="n")])
 
 
-def vetting(run: FakeRun, gate: FakeGate, answer_in_s: float = LONG_S, checking_s: float = 0.0) -> Vetting:
-    return Vetting(cast("Run", run), cast("PlanGate", gate), answer_after_s=answer_in_s, checking_s=checking_s)
+def vetting(run: FakeRun, gate: FakeGate, answer_in_s: float = LONG_S, checking_s: float = 0.0) -> CheckedRun:
+    return CheckedRun(cast("Run", run), cast("PlanGate", gate), answer_after_s=answer_in_s, checking_s=checking_s)
 
 
 def test_an_answer_does_not_wait_for_a_check_that_takes_too_long() -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from stowage_optimizer.assignments.incumbent import SolutionWriter
-from stowage_optimizer.assignments.restricting import restricted
+from stowage_optimizer.assignments.subproblem import restricted
 from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.model.budget import SHORTEST_SOLVE_S, Budget
 from stowage_optimizer.model.packing import Assignment, Packing
@@ -25,10 +25,11 @@ from stowage_optimizer.model.tie import keeps_ties
 from stowage_optimizer.programs.tied import TiedFormulation
 from stowage_optimizer.programs.tiers import BUILT_PER_S
 from stowage_optimizer.search.search_arrays import overcommitted
-from stowage_optimizer.stages.consolidate.choosing import ChosenNodes, least_cost_within
 from stowage_optimizer.stages.consolidate.covering import Covering
-from stowage_optimizer.stages.consolidate.emptying import emptied
 from stowage_optimizer.stages.consolidate.fleet import make_fleet
+from stowage_optimizer.stages.consolidate.greedy import emptied
+from stowage_optimizer.stages.consolidate.least_cost import LeastCost
+from stowage_optimizer.stages.consolidate.limited_moves import ChosenNodes, least_cost_within
 from stowage_optimizer.stages.consolidate.nodes import (
     Costs,
     costs_of,
@@ -38,7 +39,6 @@ from stowage_optimizer.stages.consolidate.nodes import (
     nodes_of_others,
     spare_kept,
 )
-from stowage_optimizer.stages.consolidate.program import LeastCost
 from stowage_optimizer.ties.disruptions import allowances_of
 from stowage_optimizer.ties.registry import within_limits
 

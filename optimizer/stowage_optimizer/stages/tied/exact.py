@@ -4,11 +4,11 @@ It proves bounds that the problem without ties does not have, and its solutions 
 proposals that mostly can be carried out.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from stowage_optimizer.assignments.incumbent import Incumbent
 from stowage_optimizer.assignments.repair import make_whole
-from stowage_optimizer.bounds.proofs import TRIVIAL, Proof, TierBounds, trivial_bounds
+from stowage_optimizer.bounds.proofs import Proof, trivial_bounds
 from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.objective import score
@@ -55,25 +55,15 @@ def improved(packing: Packing, assignment: Assignment, proved: int, budget: Budg
     """
     value = score(packing, assignment, budget.policy)
     bounds = trivial_bounds(packing)
+    proof = Proof(ProofMethod.CP_SAT)
     for known, reached in zip(bounds[:proved], value, strict=False):
-        known.placed, known.disruption = reached.placed, -reached.stability
+        if reached.placed < known.placed:
+            known.placed, known.place = reached.placed, proof
+        if reached.stability:
+            known.disruption, known.disrupt = -reached.stability, proof
         if reached.kept:
             known.kept = reached.kept
     incumbent = _Settled(packing, bounds, budget.policy, lambda _solution: None, budget)
     incumbent.assignment, incumbent.score = assignment, value
-    TierLoop(packing, budget, incumbent, bounds, "", TRIVIAL, TiedFormulation).run()
-    incumbent.bounds = [
-        _with_proofs(mine, trivial) for mine, trivial in zip(bounds, trivial_bounds(packing), strict=True)
-    ]
+    TierLoop(packing, budget, incumbent, bounds, "", proof, TiedFormulation).run()
     return incumbent.solution()
-
-
-def _with_proofs(bounds: TierBounds, trivial: TierBounds) -> TierBounds:
-    """Return ``bounds`` with how they were proved."""
-    proof = Proof(ProofMethod.CP_SAT)
-    proved = bounds
-    if bounds.placed < trivial.placed:
-        proved = replace(proved, place=proof)
-    if bounds.disruption > trivial.disruption:
-        proved = replace(proved, disrupt=proof)
-    return proved

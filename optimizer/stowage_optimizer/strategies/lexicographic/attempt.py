@@ -4,16 +4,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from stowage_optimizer.bounds.by_kind import limit_by_kind
-from stowage_optimizer.bounds.dual import written
+from stowage_optimizer.bounds.dual import dual_certificate
 from stowage_optimizer.bounds.exact_fit import exact_fit_bound
 from stowage_optimizer.bounds.knapsack import knapsack_bound
 from stowage_optimizer.bounds.proofs import Proof
 from stowage_optimizer.bounds.question import Bound, Phase
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.strategies.lexicographic.attempt_context import AttemptContext, OpenPhase
-from stowage_optimizer.strategies.lexicographic.closing import Closing, DualSlices
-from stowage_optimizer.strategies.lexicographic.counting import can_count, counted
-from stowage_optimizer.strategies.lexicographic.exact import MoveSearch
+from stowage_optimizer.strategies.lexicographic.gap_closing import Closing, DualSlices
+from stowage_optimizer.strategies.lexicographic.move_search import MoveSearch
+from stowage_optimizer.strategies.lexicographic.replica_counts import can_count, counted
 
 MOVES_SHARES = (0.04, 0.2)
 """Shares of the time left for the exact search, before the dual bound and after."""
@@ -110,7 +110,7 @@ class Attempt:
         for share in shares:
             improving = dual.run(self._seconds(share), polish=polish)
             yield True
-            if len(self.context.problem.room) > FEW_NODES and self._choose(CHOOSING_SHARE):
+            if len(self.context.shared.problem.room) > FEW_NODES and self._choose(CHOOSING_SHARE):
                 yield True
             if dual.search.finished:
                 return
@@ -152,7 +152,7 @@ class Attempt:
         if first is not None:
             context.limited.add(asked)
         if first is not None and first.bound.value < phase.limit(context.shared):
-            dual = written(question, context.packing, first.bound, first.scope)
+            dual = dual_certificate(question, context.packing, first.bound, first.scope)
             context.limit(phase, first.bound.value, Proof(first.bound.method, dual))
         return True
 

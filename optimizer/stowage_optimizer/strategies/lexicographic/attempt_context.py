@@ -12,9 +12,9 @@ from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.objective import Score
 from stowage_optimizer.model.options import Clock
 from stowage_optimizer.model.packing import Packing
-from stowage_optimizer.model.problem import Indices, Problem
+from stowage_optimizer.model.problem import Indices
 from stowage_optimizer.search.mending import Mender
-from stowage_optimizer.strategies.lexicographic.exact import MoveSearch
+from stowage_optimizer.strategies.lexicographic.move_search import MoveSearch
 from stowage_optimizer.strategies.lexicographic.shared_state import ANYTHING, Limit, SharedState, WorkClock, reaches
 
 
@@ -101,8 +101,6 @@ class AttemptContext:
 
     Parameters
     ----------
-    problem
-        The shared problem, without room that nothing can use.
     searches
         Exact searches by tier, which several phases continue.
     programs
@@ -118,7 +116,6 @@ class AttemptContext:
     packing: Packing
     budget: Budget
     work_clock: WorkClock
-    problem: Problem
     mender: Mender
     searches: dict[int, MoveSearch] = field(default_factory=dict)
     programs: dict[int, tuple[Score, TierProgram]] = field(default_factory=dict)
@@ -127,7 +124,7 @@ class AttemptContext:
 
     def question(self, phase: OpenPhase) -> Question:
         """Return what the bounds are asked of ``phase``."""
-        return Question(self.problem, phase.tier, phase.phase, phase.value)
+        return Question(self.shared.problem, phase.tier, phase.phase, phase.value)
 
     def program(self, phase: OpenPhase) -> TierProgram:
         """Return the program of the tier, which its phases share."""

@@ -16,7 +16,7 @@ from stowage_optimizer.model.options import Clock, Policy
 from stowage_optimizer.model.packing import Packing, as_assignment
 from stowage_optimizer.model.solution import Publish, Solution, TierResult
 from stowage_optimizer.strategies.lexicographic.shared_state import SharedState
-from stowage_optimizer.strategies.lexicographic.work import MARGIN_S, Work
+from stowage_optimizer.strategies.lexicographic.threads import MARGIN_S, Work
 
 LARGEST_MARGIN = 0.3
 """Largest share of the limit that is kept back."""

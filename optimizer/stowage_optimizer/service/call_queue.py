@@ -6,7 +6,7 @@ from collections import deque
 from stowage_optimizer.service.errors import CallRefusedError
 
 
-class Turns:
+class CallQueue:
     """A bounded queue in order of arrival.
 
     Parameters

@@ -13,7 +13,6 @@ from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.objective import Score
 from stowage_optimizer.model.packing import Packing
-from stowage_optimizer.model.problem import without_slack
 from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.strategies.lexicographic.attempt import Attempt
 from stowage_optimizer.strategies.lexicographic.attempt_context import AttemptContext, OpenPhase
@@ -23,7 +22,7 @@ Name = tuple[int, Phase, bool]
 """Tier, phase, and whether it is asked whatever the tiers above reach."""
 
 LATER = 6
-"""Turns that each open phase or tier has before those that come after it."""
+"""CallQueue that each open phase or tier has before those that come after it."""
 
 
 @dataclass(slots=True)
@@ -53,7 +52,6 @@ class Prover:
             packing=self.packing,
             budget=self.budget,
             work_clock=self.work_clock,
-            problem=without_slack(shared.problem),
             mender=Mender(shared.problem, strict=shared.strict),
         )
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.search.mending import Mender
-from stowage_optimizer.strategies.lexicographic.exact import MoveSearch
 from stowage_optimizer.strategies.lexicographic.local_search import LocalSearch
-from stowage_optimizer.strategies.lexicographic.proving import Prover
+from stowage_optimizer.strategies.lexicographic.move_search import MoveSearch
+from stowage_optimizer.strategies.lexicographic.prover import Prover
 from stowage_optimizer.strategies.lexicographic.shared_state import SharedState, WorkClock
 
 MARGIN_S = 0.01

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Assignment, Packing
-from stowage_optimizer.programs.program import STAY, Terms
-from stowage_optimizer.programs.solver import Values
+from stowage_optimizer.model.tie import Terms, Values
+from stowage_optimizer.programs.program import STAY
 from stowage_optimizer.programs.tied import TiedFormulation
 from stowage_optimizer.stages.consolidate.nodes import Costs, nodes_in_use
 

@@ -78,7 +78,7 @@ NOTHING = "no plan was found and checked in time; raise the time limit"
 LATE = "the solver's last plan was not checked in time; this is the best one that was"
 
 
-class Vetting:
+class CheckedRun:
     """Passes on the updates of a run that hold.
 
     Parameters

@@ -14,11 +14,11 @@ import numpy as np
 from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.problem import Ints, Problem
+from stowage_optimizer.model.tie import Values
 from stowage_optimizer.programs.program import LinearProgram
-from stowage_optimizer.programs.solver import Values
 from stowage_optimizer.search.search_arrays import load_of
+from stowage_optimizer.stages.consolidate.least_cost import EXACT
 from stowage_optimizer.stages.consolidate.nodes import Costs, nodes_in_use
-from stowage_optimizer.stages.consolidate.program import EXACT
 from stowage_optimizer.ties.disruptions import Disrupted, allowances_of
 
 

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
 
-from stowage_optimizer.assignments.restricting import restricted
+from stowage_optimizer.assignments.subproblem import restricted
 from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.problem import NOWHERE
 from stowage_optimizer.model.solution import Publish, Solution
 from stowage_optimizer.stages.stage import Stage
-from stowage_optimizer.stages.tied.checker import TieChecker
 from stowage_optimizer.stages.tied.exact import improved, manageable
+from stowage_optimizer.stages.tied.tie_checker import TieChecker
 from stowage_optimizer.strategies.strategy import Strategy
 
 EASIER_SHARE = 0.7

@@ -9,7 +9,7 @@ proved.
 
 from dataclasses import dataclass, replace
 
-from stowage_optimizer.assignments.filling import filled
+from stowage_optimizer.assignments.first_fit import filled
 from stowage_optimizer.assignments.incumbent import SolutionWriter
 from stowage_optimizer.assignments.repair import mended
 from stowage_optimizer.bounds.proofs import trivial_bounds

@@ -6,9 +6,9 @@ from stowage_optimizer.bounds.proofs import TierBounds
 from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.objective import Score
 from stowage_optimizer.model.packing import as_assignment, as_nodes
+from stowage_optimizer.model.tie import Values
 from stowage_optimizer.programs.counts import CountFormulation
 from stowage_optimizer.programs.program import STAY, running_items
-from stowage_optimizer.programs.solver import Values
 from stowage_optimizer.programs.tiers import BUILT_PER_S
 from stowage_optimizer.strategies.lexicographic.attempt_context import AttemptContext, OpenPhase
 

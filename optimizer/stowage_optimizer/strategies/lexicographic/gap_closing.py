@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from stowage_optimizer.bounds.dual import MOST_ROUNDS, DualSearch, written
+from stowage_optimizer.bounds.dual import MOST_ROUNDS, DualSearch, dual_certificate
 from stowage_optimizer.bounds.enumeration import Enumeration, recombine
 from stowage_optimizer.bounds.proofs import Proof
 from stowage_optimizer.bounds.question import Bound, Phase, Prices
@@ -63,7 +63,7 @@ class DualSlices:
         context.work_clock.spend(COUNTED_ROUNDS_S)
         bound = self._bound
         if bound is not None and self._better(bound.value):
-            dual = written(context.question(self.phase), context.packing, bound)
+            dual = dual_certificate(context.question(self.phase), context.packing, bound)
             context.limit(self.phase, bound.value, Proof(bound.method, dual))
         stuck = bound is not None and bound.value == before
         return not stuck or self.search.preparing

@@ -7,7 +7,7 @@ ties.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from stowage_optimizer.assignments.filling import filled
+from stowage_optimizer.assignments.first_fit import filled
 from stowage_optimizer.assignments.incumbent import SolutionWriter
 from stowage_optimizer.assignments.repair import make_whole, mended
 from stowage_optimizer.assignments.unjust_displacement import has_unjust_displacement
@@ -19,7 +19,7 @@ from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.solution import GainPoint, Publish, Solution, TierResult
 from stowage_optimizer.model.tie import keeps_ties
-from stowage_optimizer.stages.finish.curve import gain_by_moves
+from stowage_optimizer.stages.finish.gain_curve import gain_by_moves
 
 MENDING = Reserve(pods_per_s=8_000, least_share=0.1, most_share=0.5)
 """For mending one proposal, where a part of it is as good as a plan."""
