@@ -51,9 +51,8 @@ def progress_of_tiers(tiers: Sequence[pb.TierResult] | Sequence[TierResult]) -> 
 
 def progress_line(progress: pb.Progress, elapsed_s: float) -> str:
     """Return ``progress`` as a line for a terminal."""
-    stage = f", {progress.stage}" if progress.stage else ""
     return (
         f"{elapsed_s:8.3f} s: priority {progress.priority} and above: "
         f"{progress.placed} of at most {progress.upper_bound} placed, disruption "
-        f"{progress.disruption} (at least {progress.disruption_lower_bound}){stage}"
+        f"{progress.disruption} (at least {progress.disruption_lower_bound})"
     )

@@ -263,6 +263,6 @@ class Workers:
         return fork_server
 
     def _end_fork_server(self) -> None:
-        if self._fork_server is not None:
-            self._fork_server.close()
-            self._fork_server = None
+        fork_server, self._fork_server = self._fork_server, None
+        if fork_server is not None:
+            fork_server.close()
