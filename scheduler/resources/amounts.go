@@ -21,11 +21,9 @@ const (
 
 // Countable says whether sums of the pod's requests stay within 64 bits. Kubernetes accepts larger requests, of which
 // the scheduler counts what is left after the overflow.
-func Countable(pod *v1.Pod) bool { return within(ListOf(pod), largestRequest) }
-
-func within(amounts v1.ResourceList, limit int64) bool {
-	for name, quantity := range amounts {
-		if quantity.Cmp(quantityOf(name, limit)) > 0 {
+func Countable(pod *v1.Pod) bool {
+	for name, quantity := range ListOf(pod) {
+		if quantity.Cmp(quantityOf(name, largestRequest)) > 0 {
 			return false
 		}
 	}
@@ -40,50 +38,29 @@ func quantityOf(name v1.ResourceName, amount int64) resource.Quantity {
 	return *resource.NewQuantity(amount, resource.BinarySI)
 }
 
-// Totals are what pods request together. A Quantity does not overflow.
-type Totals map[v1.ResourceName]resource.Quantity
-
-// Add counts the requests of a pod.
-func (t Totals) Add(requests v1.ResourceList) {
-	for name, quantity := range requests {
-		total := t[name]
-		total.Add(quantity)
-		t[name] = total
-	}
-}
-
-// Remove takes the requests of a pod off again.
-func (t Totals) Remove(requests v1.ResourceList) {
-	for name, quantity := range requests {
-		total := t[name]
-		total.Sub(quantity)
-		t[name] = total
-	}
-}
-
-// Uncountable names, in order, the resources of which the pods request so much that the scheduler's sums, or its scores,
-// would overflow.
-func (t Totals) Uncountable() []v1.ResourceName {
+// Uncountable names, in order, the resources of which pods request so much together that the scheduler's sums, or its
+// scores, would overflow.
+func Uncountable(requested v1.ResourceList) []v1.ResourceName {
 	var names []v1.ResourceName
-	for _, name := range slices.Sorted(maps.Keys(t)) {
+	for _, name := range slices.Sorted(maps.Keys(requested)) {
 		limit := int64(largestTotal)
 		if name == v1.ResourceCPU || name == v1.ResourceMemory {
 			limit = largestScored
 		}
-		if total := t[name]; total.Cmp(quantityOf(name, limit)) > 0 {
+		if total := requested[name]; total.Cmp(quantityOf(name, limit)) > 0 {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// Room is what the pods can fill of what a node has, in amounts that the scheduler can score: less than nothing is
+// Room is what pods can fill of what a node has, in amounts that the scheduler can score: less than nothing is
 // nothing, and more than it can score is as good as all that the pods request together.
-func (t Totals) Room(allocatable v1.ResourceList) v1.ResourceList {
+func Room(allocatable, requested v1.ResourceList) v1.ResourceList {
 	room := allocatable.DeepCopy()
 	for name, quantity := range room {
 		largest := quantityOf(name, largestScored)
-		if total := t[name]; total.Cmp(largest) > 0 {
+		if total := requested[name]; total.Cmp(largest) > 0 {
 			largest = total.DeepCopy()
 		}
 		switch {
@@ -115,6 +92,3 @@ func negative(a int64) int64 {
 	}
 	return -a
 }
-
-// inContractRange is the amount as the contract allows it.
-func inContractRange(amount int64) int64 { return max(0, amount) }

@@ -2,6 +2,7 @@ package resources
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -16,16 +17,18 @@ func asking(name v1.ResourceName, amount string) *v1.Pod {
 
 // A sum that overflows would show room where there is none.
 func TestSumsEndAtTheEndsOfTheRange(t *testing.T) {
-	most := Vector{memoryBytes: math.MaxInt64, extended: map[string]int64{"x": math.MaxInt64}}
-	least := Vector{memoryBytes: math.MinInt64, extended: map[string]int64{"x": math.MinInt64}}
+	of := func(amount int64) Vector {
+		return Vector{native: [...]int64{ephemeralStorageBytes: 0, memoryBytes: amount}, extended: map[string]int64{"x": amount}}
+	}
+	most, least := of(math.MaxInt64), of(math.MinInt64)
 
-	if sum := most.Plus(most); sum.memoryBytes != math.MaxInt64 || sum.extended["x"] != math.MaxInt64 {
+	if sum := most.Plus(most); sum.Of(v1.ResourceMemory) != math.MaxInt64 || sum.Of("x") != math.MaxInt64 {
 		t.Errorf("the most and the most are %+v", sum)
 	}
-	if rest := least.Minus(most); rest.memoryBytes != math.MinInt64 || rest.extended["x"] != math.MinInt64 {
+	if rest := least.Minus(most); rest.Of(v1.ResourceMemory) != math.MinInt64 || rest.Of("x") != math.MinInt64 {
 		t.Errorf("the least without the most is %+v", rest)
 	}
-	if rest := (Vector{}).Minus(least); rest.memoryBytes != math.MaxInt64 {
+	if rest := (Vector{}).Minus(least); rest.Of(v1.ResourceMemory) != math.MaxInt64 {
 		t.Errorf("nothing without the least is %+v", rest)
 	}
 }
@@ -45,7 +48,7 @@ func TestRequestsBeyondAnyMachineAreNotCountable(t *testing.T) {
 		if got := Countable(pod); got != c.countable {
 			t.Errorf("%s of %s: countable is %t", c.amount, c.name, got)
 		}
-		if of := (*Book)(nil).Needs(pod); of.cpuMilli < 0 || of.memoryBytes < 0 || of.ephemeralStorageBytes < 0 {
+		if of := (*Book)(nil).Needs(pod); slices.Min(of.native[:]) < 0 {
 			t.Errorf("%s of %s is %+v, less than nothing", c.amount, c.name, of)
 		}
 	}
@@ -54,7 +57,8 @@ func TestRequestsBeyondAnyMachineAreNotCountable(t *testing.T) {
 // The optimiser refuses amounts below 0. Those at the other end of the range are told as they are: a pod that stays may
 // have taken most of them.
 func TestAmountsAreToldInTheContractsRange(t *testing.T) {
-	message := Vector{cpuMilli: math.MaxInt64, memoryBytes: -1, extended: map[string]int64{"x": math.MaxInt64}}.Message()
+	message := Vector{native: [...]int64{cpuMilli: math.MaxInt64, memoryBytes: -1, ephemeralStorageBytes: 0},
+		extended: map[string]int64{"x": math.MaxInt64}}.Message()
 
 	if message.CpuMilli != math.MaxInt64 || message.MemoryBytes != 0 || message.Extended["x"] != math.MaxInt64 {
 		t.Errorf("message %v", message)
@@ -70,8 +74,8 @@ func TestReadingAPodsRequestsDoesNotChangeThePod(t *testing.T) {
 		}}
 		before, first := pod.DeepCopy(), (*Book)(nil).Needs(pod)
 
-		if second := (*Book)(nil).Needs(pod); second.memoryBytes != first.memoryBytes {
-			t.Errorf("%s and an overhead of 8 are %d, then %d", amount, first.memoryBytes, second.memoryBytes)
+		if second := (*Book)(nil).Needs(pod); !second.Equal(first) {
+			t.Errorf("%s and an overhead of 8 are %+v, then %+v", amount, first, second)
 		}
 		if !apiequality.Semantic.DeepEqual(before, pod) {
 			t.Errorf("%s became %s", amount, pod.Spec.Resources.Requests.Memory())

@@ -39,10 +39,8 @@ func (b *Book) Capacity(node *v1.Node) Vector { return OfList(node.Status.Alloca
 
 // Free is the room on a node as the scheduler sees it, pods whose binding is under way counted.
 func (b *Book) Free(node fwk.NodeInfo) Vector {
-	allocatable, requested := ofFramework(node.GetAllocatable()), ofFramework(node.GetRequested())
-	allocatable.pods = int64(node.GetAllocatable().GetAllowedPodNumber())
-	requested.pods = int64(len(node.GetPods()))
-	return allocatable.Minus(requested)
+	allocatable := ofFramework(node.GetAllocatable()).WithPods(int64(node.GetAllocatable().GetAllowedPodNumber()))
+	return allocatable.Minus(ofFramework(node.GetRequested()).WithPods(int64(len(node.GetPods()))))
 }
 
 // FreeOn is the room on the named nodes; a node that is gone is left out.
@@ -62,16 +60,10 @@ func (b *Book) IsServed(name v1.ResourceName) bool {
 }
 
 func ofFramework(amount fwk.Resource) Vector {
-	vector := Vector{
-		cpuMilli:              amount.GetMilliCPU(),
-		memoryBytes:           amount.GetMemory(),
-		ephemeralStorageBytes: amount.GetEphemeralStorage(),
-	}
-	if scalars := amount.GetScalarResources(); len(scalars) > 0 {
-		vector.extended = make(map[string]int64, len(scalars))
-	}
+	vector := Vector{native: [...]int64{cpuMilli: amount.GetMilliCPU(), memoryBytes: amount.GetMemory(),
+		ephemeralStorageBytes: amount.GetEphemeralStorage()}}
 	for name, value := range amount.GetScalarResources() {
-		vector.extended[string(name)] = value
+		vector.set(name, value)
 	}
 	return vector
 }

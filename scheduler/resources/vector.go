@@ -14,12 +14,21 @@ import (
 // Vector is an amount of every resource. The zero value is nothing at all. Vectors are values:
 // no method changes its receiver.
 type Vector struct {
-	cpuMilli              int64
-	memoryBytes           int64
-	ephemeralStorageBytes int64
-	pods                  int64
-	extended              map[string]int64
+	// native are the amounts of the resources of that name, of the CPU in thousandths.
+	native   [len(nativeNames)]int64
+	extended map[string]int64
 }
+
+// nativeNames are the resources that Kubernetes itself knows.
+var nativeNames = [...]v1.ResourceName{v1.ResourcePods, v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage}
+
+// The places of their amounts.
+const (
+	pods = iota
+	cpuMilli
+	memoryBytes
+	ephemeralStorageBytes
+)
 
 // ListOf is what the pod's own spec and status ask for, without the pod itself.
 func ListOf(pod *v1.Pod) v1.ResourceList {
@@ -46,85 +55,91 @@ func RequestsOf(pod *v1.Pod, options resourcehelper.PodResourcesOptions) v1.Reso
 func OfList(list v1.ResourceList) Vector {
 	var vector Vector
 	for name, quantity := range list {
-		switch name {
-		case v1.ResourceCPU:
-			vector.cpuMilli = max(0, quantity.MilliValue())
-		case v1.ResourceMemory:
-			vector.memoryBytes = max(0, quantity.Value())
-		case v1.ResourceEphemeralStorage:
-			vector.ephemeralStorageBytes = max(0, quantity.Value())
-		case v1.ResourcePods:
-			vector.pods = max(0, quantity.Value())
-		default:
-			if vector.extended == nil {
-				vector.extended = map[string]int64{}
-			}
-			vector.extended[string(name)] = max(0, quantity.Value())
+		amount := quantity.Value()
+		if name == v1.ResourceCPU {
+			amount = quantity.MilliValue()
 		}
+		vector.set(name, max(0, amount))
 	}
 	return vector
 }
 
+func (v *Vector) set(name v1.ResourceName, amount int64) {
+	if at := slices.Index(nativeNames[:], name); at >= 0 {
+		v.native[at] = amount
+		return
+	}
+	if v.extended == nil {
+		v.extended = map[string]int64{}
+	}
+	v.extended[string(name)] = amount
+}
+
 // Of is the amount of one resource, of the CPU in thousandths.
 func (v Vector) Of(name v1.ResourceName) int64 {
-	switch name {
-	case v1.ResourceCPU:
-		return v.cpuMilli
-	case v1.ResourceMemory:
-		return v.memoryBytes
-	case v1.ResourceEphemeralStorage:
-		return v.ephemeralStorageBytes
-	case v1.ResourcePods:
-		return v.pods
+	if at := slices.Index(nativeNames[:], name); at >= 0 {
+		return v.native[at]
 	}
 	return v.extended[string(name)]
 }
 
+// names are those of all resources, in order.
+func (v Vector) names() []v1.ResourceName {
+	names := slices.Clone(nativeNames[:])
+	for _, name := range slices.Sorted(maps.Keys(v.extended)) {
+		names = append(names, v1.ResourceName(name))
+	}
+	return names
+}
+
 // WithPods is the same of everything else, and room for so many pods.
-func (v Vector) WithPods(pods int64) Vector {
-	v.pods = pods
+func (v Vector) WithPods(count int64) Vector {
+	v.native[pods] = count
 	return v
 }
 
 // Plus is the sum; it ends at the ends of the 64-bit range.
-func (v Vector) Plus(other Vector) Vector {
-	return v.combine(other, func(amount int64) int64 { return amount })
-}
+func (v Vector) Plus(other Vector) Vector { return v.combine(other, add) }
 
 // Minus is the difference; it may be negative, as on an over-committed node.
-func (v Vector) Minus(other Vector) Vector { return v.combine(other, negative) }
+func (v Vector) Minus(other Vector) Vector {
+	return v.combine(other, func(a, b int64) int64 { return add(a, negative(b)) })
+}
+
+// AtLeastNothing is the vector with zero in place of every negative amount.
+func (v Vector) AtLeastNothing() Vector {
+	return v.combine(Vector{}, func(amount, none int64) int64 { return max(none, amount) })
+}
+
+// combine has a result for each resource of either.
+func (v Vector) combine(other Vector, each func(a, b int64) int64) (result Vector) {
+	for at := range nativeNames {
+		result.native[at] = each(v.native[at], other.native[at])
+	}
+	if len(v.extended) == 0 && len(other.extended) == 0 {
+		return result
+	}
+	result.extended = make(map[string]int64, len(v.extended)+len(other.extended))
+	for name, amount := range v.extended {
+		result.extended[name] = each(amount, other.extended[name])
+	}
+	for name, amount := range other.extended {
+		result.extended[name] = each(v.extended[name], amount)
+	}
+	return result
+}
 
 // Equal says that both are as much of everything.
 func (v Vector) Equal(other Vector) bool { return v.Minus(other).IsZero() }
 
 // IsZero says that it is nothing at all.
 func (v Vector) IsZero() bool {
-	for _, value := range v.extended {
-		if value != 0 {
+	for _, amount := range v.extended {
+		if amount != 0 {
 			return false
 		}
 	}
-	return v.cpuMilli == 0 && v.memoryBytes == 0 && v.ephemeralStorageBytes == 0 && v.pods == 0
-}
-
-func (v Vector) combine(other Vector, signed func(int64) int64) Vector {
-	sum := Vector{
-		cpuMilli:              add(v.cpuMilli, signed(other.cpuMilli)),
-		memoryBytes:           add(v.memoryBytes, signed(other.memoryBytes)),
-		ephemeralStorageBytes: add(v.ephemeralStorageBytes, signed(other.ephemeralStorageBytes)),
-		pods:                  add(v.pods, signed(other.pods)),
-	}
-	if len(v.extended) == 0 && len(other.extended) == 0 {
-		return sum
-	}
-	sum.extended = make(map[string]int64, len(v.extended)+len(other.extended))
-	for name, value := range v.extended {
-		sum.extended[name] = value
-	}
-	for name, value := range other.extended {
-		sum.extended[name] = add(sum.extended[name], signed(value))
-	}
-	return sum
+	return v.native == Vector{}.native
 }
 
 // FitsIn reports whether a request fits into what is free. What is not asked for does not
@@ -133,102 +148,51 @@ func (v Vector) FitsIn(free Vector) bool { return v.ShortOf(free) == "" }
 
 // ShortOf names a resource of which the request asks for more than is free, or returns "".
 func (v Vector) ShortOf(free Vector) string {
-	switch {
-	case v.pods > 0 && v.pods > free.pods:
-		return string(v1.ResourcePods)
-	case v.cpuMilli > 0 && v.cpuMilli > free.cpuMilli:
-		return string(v1.ResourceCPU)
-	case v.memoryBytes > 0 && v.memoryBytes > free.memoryBytes:
-		return string(v1.ResourceMemory)
-	case v.ephemeralStorageBytes > 0 && v.ephemeralStorageBytes > free.ephemeralStorageBytes:
-		return string(v1.ResourceEphemeralStorage)
+	for at, amount := range v.native {
+		if amount > 0 && amount > free.native[at] {
+			return string(nativeNames[at])
+		}
 	}
-	for name, value := range v.extended {
-		if value > 0 && value > free.extended[name] {
+	for name, amount := range v.extended {
+		if amount > 0 && amount > free.extended[name] {
 			return name
 		}
 	}
 	return ""
 }
 
-// List is the vector as a resource list, without zero amounts.
+// List is the vector without its pods as a resource list, without zero amounts. Bytes are readable: in powers of two if
+// they are whole Mi, else in powers of ten.
 func (v Vector) List() v1.ResourceList {
 	list := v1.ResourceList{}
-	set := func(name v1.ResourceName, quantity *resource.Quantity) {
-		if !quantity.IsZero() {
-			list[name] = *quantity
+	for _, name := range v.names() {
+		amount, isBytes := v.Of(name), name == v1.ResourceMemory || name == v1.ResourceEphemeralStorage
+		quantity := quantityOf(name, amount)
+		if !isBytes || amount%(1<<20) != 0 {
+			quantity.Format = resource.DecimalSI
 		}
-	}
-	set(v1.ResourceCPU, resource.NewMilliQuantity(v.cpuMilli, resource.DecimalSI))
-	set(v1.ResourceMemory, bytes(v.memoryBytes))
-	set(v1.ResourceEphemeralStorage, bytes(v.ephemeralStorageBytes))
-	for name, amount := range v.extended {
-		set(v1.ResourceName(name), resource.NewQuantity(amount, resource.DecimalSI))
+		if amount != 0 && name != v1.ResourcePods {
+			list[name] = quantity
+		}
 	}
 	return list
 }
 
-// bytes is a readable amount: in powers of two if it is whole Mi, else in powers of ten.
-func bytes(amount int64) *resource.Quantity {
-	if amount%(1<<20) == 0 {
-		return resource.NewQuantity(amount, resource.BinarySI)
-	}
-	return resource.NewQuantity(amount, resource.DecimalSI)
-}
-
-// Message is the vector in the contract's form and range.
+// Message is the vector in the contract's form, in which no amount is negative.
 func (v Vector) Message() *contract.Resources {
-	message := &contract.Resources{
-		CpuMilli:              inContractRange(v.cpuMilli),
-		MemoryBytes:           inContractRange(v.memoryBytes),
-		EphemeralStorageBytes: inContractRange(v.ephemeralStorageBytes),
-		Pods:                  inContractRange(v.pods),
-	}
-	if len(v.extended) > 0 {
-		message.Extended = make(map[string]int64, len(v.extended))
-		for name, value := range v.extended {
-			message.Extended[name] = inContractRange(value)
-		}
-	}
-	return message
-}
-
-// AtLeastNothing is the vector with zero in place of every negative amount.
-func (v Vector) AtLeastNothing() Vector {
-	amounts := Vector{
-		cpuMilli:              max(0, v.cpuMilli),
-		memoryBytes:           max(0, v.memoryBytes),
-		ephemeralStorageBytes: max(0, v.ephemeralStorageBytes),
-		pods:                  max(0, v.pods),
-	}
-	for name, value := range v.extended {
-		if value > 0 {
-			if amounts.extended == nil {
-				amounts.extended = map[string]int64{}
-			}
-			amounts.extended[name] = value
-		}
-	}
-	return amounts
+	v = v.AtLeastNothing()
+	return &contract.Resources{CpuMilli: v.native[cpuMilli], MemoryBytes: v.native[memoryBytes],
+		EphemeralStorageBytes: v.native[ephemeralStorageBytes], Pods: v.native[pods], Extended: v.extended}
 }
 
 // ShareOf is the mean share of a capacity that the vector takes, over the resources that the capacity has.
 func (v Vector) ShareOf(capacity Vector) float64 {
-	sum, count := 0.0, 0
-	share := func(amount, of int64) {
-		if of > 0 {
-			sum += float64(amount) / float64(of)
+	sum, count := 0.0, 0.0
+	for _, name := range capacity.names() {
+		if of := capacity.Of(name); of > 0 && name != v1.ResourcePods {
+			sum += float64(v.Of(name)) / float64(of)
 			count++
 		}
 	}
-	share(v.cpuMilli, capacity.cpuMilli)
-	share(v.memoryBytes, capacity.memoryBytes)
-	share(v.ephemeralStorageBytes, capacity.ephemeralStorageBytes)
-	for _, name := range slices.Sorted(maps.Keys(capacity.extended)) {
-		share(v.extended[name], capacity.extended[name])
-	}
-	if count == 0 {
-		return 0
-	}
-	return sum / float64(count)
+	return sum / max(1, count)
 }

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	quota "k8s.io/apiserver/pkg/quota/v1"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	kjson "sigs.k8s.io/json"
 
@@ -172,26 +173,26 @@ func (o *observation) missing(node string) string {
 // can add up: what those that run take is taken off their nodes. Then it leaves nodes no more of anything than it can
 // score, which is at least what all pods together ask for.
 func (o *observation) countable(pods []v1.Pod, nodes []v1.Node) []v1.Pod {
-	requests, totals := make(map[int]v1.ResourceList, len(pods)), resources.Totals{}
+	requests, totals := make(map[int]v1.ResourceList, len(pods)), v1.ResourceList{}
 	for i := range pods {
 		if !podutil.IsPodTerminal(&pods[i]) {
 			requests[i] = resources.ListOf(&pods[i])
-			totals.Add(requests[i])
+			totals = quota.Add(totals, requests[i])
 		}
 	}
 	left := sets.New[int]()
-	for _, name := range totals.Uncountable() {
+	for _, name := range resources.Uncountable(totals) {
 		most := slices.Collect(maps.Keys(requests))
 		slices.SortFunc(most, func(a, b int) int {
 			amount := requests[b][name]
 			return cmp.Or(amount.Cmp(requests[a][name]), cmp.Compare(a, b))
 		})
 		for _, i := range most {
-			if !slices.Contains(totals.Uncountable(), name) {
+			if !slices.Contains(resources.Uncountable(totals), name) {
 				break
 			}
 			o.leaveOut("Pod", key(&pods[i]), "it asks for "+uncountable)
-			totals.Remove(requests[i])
+			totals = quota.Subtract(totals, requests[i])
 			takeOff(nodes, pods[i].Spec.NodeName, requests[i])
 			delete(requests, i)
 			left.Insert(i)
@@ -199,7 +200,7 @@ func (o *observation) countable(pods []v1.Pod, nodes []v1.Node) []v1.Pod {
 	}
 	for i := range nodes {
 		status := &nodes[i].Status
-		status.Allocatable, status.Capacity = totals.Room(status.Allocatable), totals.Room(status.Capacity)
+		status.Allocatable, status.Capacity = resources.Room(status.Allocatable, totals), resources.Room(status.Capacity, totals)
 	}
 	kept := make([]v1.Pod, 0, len(pods)-left.Len())
 	for i := range pods {

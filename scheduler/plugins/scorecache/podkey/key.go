@@ -130,7 +130,7 @@ func requests(pod *v1.Pod, missing v1.ResourceList) resources.Vector {
 }
 
 // appendCanonical appends a value as text. Each string is preceded by its length, so that texts which run together do not
-// look like others, and the elements of a list are sorted.
+// look like others, and the elements of a slice are sorted.
 func appendCanonical(text []byte, value reflect.Value) []byte {
 	switch value.Kind() {
 	case reflect.Pointer:
@@ -141,6 +141,11 @@ func appendCanonical(text []byte, value reflect.Value) []byte {
 	case reflect.Struct:
 		for i := range value.NumField() {
 			text = appendCanonical(text, value.Field(i))
+		}
+		return text
+	case reflect.Array:
+		for i := range value.Len() {
+			text = appendCanonical(text, value.Index(i))
 		}
 		return text
 	case reflect.Slice:
