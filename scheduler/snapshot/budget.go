@@ -34,16 +34,17 @@ type budgetIndex struct {
 }
 
 func matchBudgets(objects []*policyv1.PodDisruptionBudget) *budgetIndex {
-	index := &budgetIndex{byNamespace: map[string][]*Budget{}}
-	for _, object := range objects {
-		one := budgetOf(object)
-		index.byNamespace[object.Namespace] = append(index.byNamespace[object.Namespace], one)
-		index.all = append(index.all, one)
-	}
+	index := &budgetIndex{map[string][]*Budget{}, converted(objects, budgetOf)}
 	slices.SortFunc(index.all, func(a, b *Budget) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-	fit(index.all, largestBudgets)
+	for _, one := range index.all {
+		index.byNamespace[one.Namespace] = append(index.byNamespace[one.Namespace], one)
+	}
+	fit(converted(index.all, func(one *Budget) int { return proto.Size(one.message) }), largestBudgets, func(i int) int {
+		index.all[i].leaveOut()
+		return 0
+	})
 	return index
 }
 
@@ -61,9 +62,9 @@ func budgetOf(object *policyv1.PodDisruptionBudget) *Budget {
 		// Fail closed: a budget that cannot be read covers its whole namespace and allows no disruptions.
 		one.selector = labels.Everything()
 		one.exemptsUnready = false
-		one.shrink()
+		one.leaveOut()
 	} else if _, some := marshalled(one.message); !some {
-		one.shrink()
+		one.leaveOut()
 	}
 	return one
 }
@@ -95,10 +96,8 @@ func LetsMoreGo(before, now *policyv1.PodDisruptionBudget) bool {
 	return allowedBy(now) > allowedBy(before) || exemptsUnready(now) && !exemptsUnready(before)
 }
 
-func (b *Budget) weight() int { return proto.Size(b.message) }
-
-// shrink leaves the budget out of the message. Its pods are immovable then, so the optimiser does not need it.
-func (b *Budget) shrink() { b.Allowed, b.message = 0, nil }
+// leaveOut leaves the budget out of the message. Its pods are immovable then, so the optimiser does not need it.
+func (b *Budget) leaveOut() { b.Allowed, b.message = 0, nil }
 
 // inTurn lets each budget that allows a disruption now allow as many as there are pods.
 func (i *budgetIndex) inTurn(pods int) {
@@ -110,7 +109,7 @@ func (i *budgetIndex) inTurn(pods int) {
 	}
 }
 
-// of are the budgets that cover the pod.
+// of are the budgets that cover the pod, in the order of their names.
 func (i *budgetIndex) of(pod *v1.Pod) []*Budget {
 	var found []*Budget
 	for _, budget := range i.byNamespace[pod.Namespace] {

@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"maps"
 	"slices"
 	"sync"
 
@@ -20,21 +19,39 @@ import (
 type Cache struct {
 	mu    sync.Mutex
 	book  *resources.Book
-	pods  map[types.UID]*known
-	nodes map[string]*knownNode
+	pods  memo[types.UID, resources.Key, *known]
+	nodes memo[string, resources.Key, *knownNode]
 	// owners are by the UIDs of controllers.
-	owners map[types.UID]*knownOwner
-	// order is that of the pods in a message.
-	order []*known
+	owners memo[types.UID, sources, owner]
 	// classes of the last snapshot; others, if they have changed since.
 	classes *Classes
-	round   uint64
+}
+
+// memo keeps what was made for a key from the last round to the next one, until it would be made from something else.
+type memo[K, From comparable, To any] struct{ last, now map[K]made[From, To] }
+
+type made[From, To any] struct {
+	from From
+	to   To
+}
+
+func (m *memo[K, From, To]) begin() { m.last, m.now = m.now, make(map[K]made[From, To], len(m.now)) }
+
+func (m *memo[K, From, To]) of(key K, from From, build func() To) To {
+	found, known := m.now[key]
+	if !known {
+		found, known = m.last[key]
+	}
+	if !known || found.from != from {
+		found = made[From, To]{from, build()}
+	}
+	m.now[key] = found
+	return found.to
 }
 
 // known is what is cached for a pod.
 type known struct {
 	pod *v1.Pod
-	key resources.Key
 	// controller is nil if it has none.
 	controller *metav1.OwnerReference
 	requests   resources.Vector
@@ -43,78 +60,48 @@ type known struct {
 	// class is by these classes.
 	class   string
 	classes *Classes
-	round   uint64
 }
 
 // knownNode is what is cached for a node.
 type knownNode struct {
-	key         resources.Key
 	allocatable resources.Vector
 	message     *contract.Node
 	size        int
 	state       string
 	// unsent: the node cannot be sent, so the message shows one that takes no pods.
 	unsent bool
-	round  uint64
-}
-
-// knownOwner is what is cached for a controller.
-type knownOwner struct {
-	from  sources
-	owner *owner
-	round uint64
 }
 
 // begin starts a round and locks the cache; end ends both.
 func (c *Cache) begin(book *resources.Book) {
 	c.mu.Lock()
 	c.book = book
-	c.round++
-	if c.pods == nil {
-		c.pods, c.nodes, c.owners = map[types.UID]*known{}, map[string]*knownNode{}, map[types.UID]*knownOwner{}
-	}
+	c.pods.begin()
+	c.nodes.begin()
+	c.owners.begin()
 }
 
 func (c *Cache) end() {
-	maps.DeleteFunc(c.pods, func(_ types.UID, one *known) bool { return one.round != c.round })
-	maps.DeleteFunc(c.nodes, func(_ string, one *knownNode) bool { return one.round != c.round })
-	maps.DeleteFunc(c.owners, func(_ types.UID, one *knownOwner) bool { return one.round != c.round })
+	c.pods.last, c.nodes.last, c.owners.last = nil, nil, nil
 	c.mu.Unlock()
 }
 
-// of returns what is cached for the pods, in the order of a message. Most keep their places from the last round.
+// of returns what is cached for the pods, in the order of a message.
 func (c *Cache) of(pods []*v1.Pod) []*known {
-	var added []*known
+	all := make([]*known, 0, len(pods))
 	for _, pod := range pods {
-		found := c.pods[pod.UID]
-		if found == nil {
-			found = &known{}
-			c.pods[pod.UID] = found
-			added = append(added, found)
-		}
-		if key := c.book.PodKey(pod); found.key != key {
+		all = append(all, c.pods.of(pod.UID, c.book.PodKey(pod), func() *known {
 			needs := c.book.Needs(pod)
-			*found = known{pod: pod, key: key, controller: metav1.GetControllerOfNoCopy(pod), requests: needs,
+			return &known{pod: pod, controller: metav1.GetControllerOfNoCopy(pod), requests: needs,
 				spec: specOf(pod, needs), reads: labelsReadBy(pod)}
-		}
-		found.round = c.round
+		}))
 	}
-	compare := func(a, b *known) int { return comparePods(a.pod, b.pod) }
-	slices.SortFunc(added, compare)
-	rest := slices.DeleteFunc(c.order, func(pod *known) bool { return pod.round != c.round })
-	c.order = make([]*known, 0, len(rest)+len(added))
-	for _, pod := range added {
-		before, _ := slices.BinarySearchFunc(rest, pod, compare)
-		c.order = append(append(c.order, rest[:before]...), pod)
-		rest = rest[before:]
-	}
-	c.order = append(c.order, rest...)
-	return c.order
+	slices.SortFunc(all, func(a, b *known) int { return comparePods(a.pod, b.pod) })
+	return all
 }
 
 func (c *Cache) ofNode(node *v1.Node) *knownNode {
-	found, key := c.nodes[node.Name], c.book.NodeKey(node)
-	if found == nil || found.key != key {
+	return c.nodes.of(node.Name, c.book.NodeKey(node), func() *knownNode {
 		capacity := c.book.Capacity(node)
 		message := nodeMessage(node, capacity)
 		_, sent := marshalled(message)
@@ -123,37 +110,28 @@ func (c *Cache) ofNode(node *v1.Node) *knownNode {
 			message = &contract.Node{Name: node.Name, Allocatable: &contract.Resources{}, Unschedulable: true,
 				IrremovableReason: message.IrremovableReason}
 		}
-		found = &knownNode{key: key, allocatable: capacity, message: message,
-			size: proto.Size(message), state: nodeLine(message), unsent: !sent}
-		c.nodes[node.Name] = found
-	}
-	found.round = c.round
-	return found
+		return &knownNode{allocatable: capacity, message: message, size: proto.Size(message), state: nodeLine(message), unsent: !sent}
+	})
 }
 
 // NodeState is the state of a node as it is in snapshots.
 func (c *Cache) NodeState(book *resources.Book, node *v1.Node) string {
-	c.begin(book)
+	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.book = book
+	if c.nodes.now == nil {
+		c.nodes.begin()
+	}
 	return c.ofNode(node).state
 }
 
 // ownerOf looks each controller up once a round.
-func (c *Cache) ownerOf(in Workloads, namespace string, ref *metav1.OwnerReference) *owner {
-	if in == nil {
-		return nil
-	}
-	found := c.owners[ref.UID]
-	if found != nil && found.round == c.round {
-		return found.owner
+func (c *Cache) ownerOf(in Workloads, namespace string, ref *metav1.OwnerReference) owner {
+	if found, before := c.owners.now[ref.UID]; before {
+		return found.to
 	}
 	from := sourcesOf(in, namespace, ref)
-	if found == nil || found.from != from {
-		found = &knownOwner{from: from, owner: from.owner()}
-		c.owners[ref.UID] = found
-	}
-	found.round = c.round
-	return found.owner
+	return c.owners.of(ref.UID, from, from.owner)
 }
 
 // use sets the labels that distinguish classes.

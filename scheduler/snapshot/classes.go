@@ -58,7 +58,10 @@ func (c *classes) messages() []*contract.PodClass {
 	all := slices.SortedFunc(maps.Values(c.found), func(a, b *class) int {
 		return cmp.Compare(a.message.Id, b.message.Id)
 	})
-	fit(all, largestClasses)
+	fit(converted(all, func(one *class) int { return one.size }), largestClasses, func(i int) int {
+		all[i].strip(tooLarge)
+		return all[i].size
+	})
 	return converted(all, func(one *class) *contract.PodClass { return one.message })
 }
 
@@ -67,9 +70,6 @@ func (c *class) seal() bool {
 	c.digest, c.size = sha256.Sum256(encoded), len(encoded)
 	return some
 }
-
-func (c *class) weight() int { return c.size }
-func (c *class) shrink()     { c.strip(tooLarge) }
 
 // strip reduces the message to what is needed about pods that are never moved: the room that they take.
 func (c *class) strip(need string) {

@@ -1,15 +1,15 @@
 package snapshot
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stowage/stowage/scheduler/contract"
 )
 
 // Fingerprint is equal for equal states, whatever the names of the pods are. It covers everything that the optimiser
@@ -39,37 +39,24 @@ func (s *Snapshot) FingerprintAfter(nodes map[types.UID]string) string {
 		lines = append(lines, "not "+pair.Class+" "+pair.Node)
 	}
 	slices.Sort(lines)
+	lines = slices.Concat(lines, converted(s.Message.Reservations, func(one *contract.Reservation) string {
+		encoded, _ := marshalled(one)
+		return string(encoded)
+	}), converted(s.Message.Nodes, func(one *contract.Node) string { return s.Nodes[one.Name].State }),
+		converted(s.Message.PodClasses, func(one *contract.PodClass) string { return s.classes[one.Id].line() }))
 	digest := sha256.New()
-	for _, part := range [][]string{lines, s.heldLines, s.nodeLines(), s.classLines()} {
-		for _, line := range part {
-			// A hash never fails to be written to.
-			_, _ = io.WriteString(digest, line+"\n")
-		}
+	for _, line := range lines {
+		// A hash never fails to be written to.
+		_, _ = io.WriteString(digest, line+"\n")
 	}
 	return hex.EncodeToString(digest.Sum(nil)[:16])
 }
 
-func (s *Snapshot) nodeLines() []string {
-	lines := make([]string, 0, len(s.Nodes))
-	for _, node := range s.Nodes {
-		lines = append(lines, node.State)
+// line is what the optimiser gets about the class, with the budgets that cover it: other budgets cannot change an answer.
+func (c *class) line() string {
+	line := c.message.Id + " " + string(c.digest[:])
+	for _, one := range c.budgets {
+		line += " " + one.Name + " allows " + strconv.Itoa(int(one.Allowed))
 	}
-	slices.Sort(lines)
-	return lines
-}
-
-// classLines are what the optimiser gets about the classes, with the budgets that cover them: other budgets cannot change
-// an answer.
-func (s *Snapshot) classLines() []string {
-	lines := make([]string, 0, len(s.classes))
-	for _, id := range slices.Sorted(maps.Keys(s.classes)) {
-		class := s.classes[id]
-		line := id + " " + string(class.digest[:])
-		budgets := slices.SortedFunc(slices.Values(class.budgets), func(a, b *Budget) int { return cmp.Compare(a.Name, b.Name) })
-		for _, one := range budgets {
-			line += " " + one.Name + " allows " + strconv.Itoa(int(one.Allowed))
-		}
-		lines = append(lines, line)
-	}
-	return lines
+	return line
 }

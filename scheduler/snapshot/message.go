@@ -9,7 +9,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/kubernetes/pkg/apis/core/helper"
 	"k8s.io/utils/ptr"
@@ -47,10 +46,6 @@ func comparePods(a, b *v1.Pod) int {
 	return cmp.Compare(a.UID, b.UID)
 }
 
-func compareMessages(a, b *contract.Pod) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Uid, b.Uid))
-}
-
 func (c *classes) message(id string, of identity, labels map[string]string) *contract.PodClass {
 	class := &contract.PodClass{
 		Id:           id,
@@ -66,7 +61,11 @@ func (c *classes) message(id string, of identity, labels map[string]string) *con
 		class.PreferredNodeAffinity = converted(of.PreferredNodes, preferredNodeMessage)
 	}
 	if !slices.Contains(of.Unsupported, unreadablePodSelector) {
-		c.addPodTerms(class, of)
+		class.RequiredPodAffinity = converted(of.Affinity, c.affinityMessage)
+		class.RequiredPodAntiAffinity = converted(of.AntiAffinity, c.affinityMessage)
+		class.PreferredPodAffinity = converted(of.PreferredPods, c.preferredPodMessage)
+		class.PreferredPodAntiAffinity = converted(of.PreferredApart, c.preferredPodMessage)
+		class.TopologySpread = converted(of.Spread, spreadMessage)
 	}
 	volumes, known := c.volumeAffinity(of.Namespace, of.Claims)
 	class.VolumeNodeAffinity = volumes
@@ -86,14 +85,6 @@ func (c *classes) message(id string, of identity, labels map[string]string) *con
 		return &contract.HostPort{Protocol: string(port.Protocol), HostIp: port.HostIP, Port: port.HostPort}
 	})
 	return class
-}
-
-func (c *classes) addPodTerms(class *contract.PodClass, of identity) {
-	class.RequiredPodAffinity = converted(of.Affinity, c.affinityMessage)
-	class.RequiredPodAntiAffinity = converted(of.AntiAffinity, c.affinityMessage)
-	class.PreferredPodAffinity = converted(of.PreferredPods, c.preferredPodMessage)
-	class.PreferredPodAntiAffinity = converted(of.PreferredApart, c.preferredPodMessage)
-	class.TopologySpread = converted(of.Spread, spreadMessage)
 }
 
 // converted are the messages of all of some objects.
@@ -146,11 +137,7 @@ func (c *classes) namespacesOf(term v1.PodAffinityTerm) []string {
 	}
 	names := sets.New(term.Namespaces...)
 	if selector, err := metav1.LabelSelectorAsSelector(term.NamespaceSelector); err == nil {
-		for _, namespace := range c.namespaces {
-			if selector.Matches(labels.Set(namespace.Labels)) {
-				names.Insert(namespace.Name)
-			}
-		}
+		names.Insert(selectedNamespaces(selector, c.namespaces)...)
 	}
 	if names.Len() == 0 {
 		names.Insert(noNamespace)

@@ -18,27 +18,19 @@ const (
 	largestBudgets = 4 << 20
 )
 
-// weighed is a part of the message that can be reduced.
-type weighed interface {
-	weight() int
-	// shrink leaves out what is not needed to plan for other pods. It is called once at most.
-	shrink()
-}
-
-// fit shrinks the parts that are too large, and then the largest ones until their total is within the limit.
-func fit[T weighed](all []T, limit int) {
-	byWeight := slices.SortedFunc(slices.Values(all), func(a, b T) int { return cmp.Compare(b.weight(), a.weight()) })
-	total := 0
-	for _, one := range byWeight {
-		total += one.weight()
+// fit shrinks the objects that are too large, and then the largest ones until their total is within the limit: shrink
+// leaves out of the object with that index what is not needed to plan for other pods, and returns its size then.
+func fit(sizes []int, limit int, shrink func(index int) int) {
+	total, largestFirst := 0, make([]int, len(sizes))
+	for i, size := range sizes {
+		total, largestFirst[i] = total+size, i
 	}
-	for _, one := range byWeight {
-		weight := one.weight()
-		if weight <= largestObject && total <= limit {
+	slices.SortStableFunc(largestFirst, func(a, b int) int { return cmp.Compare(sizes[b], sizes[a]) })
+	for _, i := range largestFirst {
+		if sizes[i] <= largestObject && total <= limit {
 			return
 		}
-		one.shrink()
-		total += one.weight() - weight
+		total += shrink(i) - sizes[i]
 	}
 }
 

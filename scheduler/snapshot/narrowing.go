@@ -47,9 +47,7 @@ func (s *Snapshot) Drop(uid types.UID) {
 	if !pod.Unsupported { // it is counted already
 		s.omitted.addWaiting(droppedPods, pod.Object)
 	}
-	if at, found := slices.BinarySearchFunc(s.Message.Pods, pod.message, compareMessages); found {
-		s.Message.Pods = slices.Delete(s.Message.Pods, at, at+1)
-	}
+	s.Message.Pods = slices.DeleteFunc(s.Message.Pods, func(one *contract.Pod) bool { return one == pod.message })
 }
 
 // Waiting are the waiting pods that steps of a plan place.

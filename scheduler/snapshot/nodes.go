@@ -3,6 +3,8 @@ package snapshot
 import (
 	"encoding/json"
 	"maps"
+	"slices"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
 	v1 "k8s.io/api/core/v1"
@@ -79,52 +81,41 @@ func nodeLine(node *contract.Node) string {
 	return string(encoded)
 }
 
-// labelled is a node whose labels can be left out if no class reads them.
-type labelled struct {
-	message **contract.Node
-	size    int
-	reads   func() sets.Set[string]
-}
-
-func (l *labelled) weight() int { return l.size }
-
-// shrink makes a new message: that of the node is kept from snapshot to snapshot.
-func (l *labelled) shrink() {
-	reduced := proto.CloneOf(*l.message)
-	maps.DeleteFunc(reduced.Labels, func(key, _ string) bool { return !l.reads().Has(key) })
-	*l.message, l.size = reduced, proto.Size(reduced)
+// fitNodes leaves out labels that no class reads where the nodes are too large. It makes new messages: those of the nodes
+// are kept from snapshot to snapshot.
+func (s *Snapshot) fitNodes(sizes []int) {
+	reads := sync.OnceValue(func() sets.Set[string] { return nodeLabelsReadBy(s.Message.PodClasses) })
+	fit(sizes, largestNodes, func(i int) int {
+		reduced := proto.CloneOf(s.Message.Nodes[i])
+		maps.DeleteFunc(reduced.Labels, func(key, _ string) bool { return !reads().Has(key) })
+		s.Message.Nodes[i] = reduced
+		return proto.Size(reduced)
+	})
 }
 
 // nodeLabelsReadBy are the keys of the node labels that decide where pods of the classes may run.
 func nodeLabelsReadBy(classes []*contract.PodClass) sets.Set[string] {
 	keys := sets.New[string]()
-	terms := func(all ...*contract.NodeSelectorTerm) {
-		for _, term := range all {
+	for _, class := range classes {
+		keys.Insert(slices.Collect(maps.Keys(class.NodeSelector))...)
+		terms := slices.Clone(class.RequiredNodeAffinity)
+		for _, volume := range class.VolumeNodeAffinity {
+			terms = append(terms, volume.Terms...)
+		}
+		for _, preferred := range class.PreferredNodeAffinity {
+			terms = append(terms, preferred.Term)
+		}
+		for _, term := range terms {
 			for _, requirement := range term.MatchExpressions {
 				keys.Insert(requirement.Key)
 			}
 		}
-	}
-	topology := func(all ...*contract.PodAffinityTerm) {
-		for _, term := range all {
+		near := slices.Concat(class.RequiredPodAffinity, class.RequiredPodAntiAffinity)
+		for _, preferred := range slices.Concat(class.PreferredPodAffinity, class.PreferredPodAntiAffinity) {
+			near = append(near, preferred.Term)
+		}
+		for _, term := range near {
 			keys.Insert(term.TopologyKey)
-		}
-	}
-	for _, class := range classes {
-		for key := range class.NodeSelector {
-			keys.Insert(key)
-		}
-		terms(class.RequiredNodeAffinity...)
-		for _, volume := range class.VolumeNodeAffinity {
-			terms(volume.Terms...)
-		}
-		for _, preferred := range class.PreferredNodeAffinity {
-			terms(preferred.Term)
-		}
-		topology(class.RequiredPodAffinity...)
-		topology(class.RequiredPodAntiAffinity...)
-		for _, preferred := range append(class.PreferredPodAffinity, class.PreferredPodAntiAffinity...) {
-			topology(preferred.Term)
 		}
 		for _, spread := range class.TopologySpread {
 			keys.Insert(spread.TopologyKey)

@@ -115,11 +115,7 @@ func (s *Snapshot) noteOmissions(input Input, budgets *budgetIndex) {
 			s.omitted.add(unmovablePods, 1)
 		}
 	}
-	for _, budget := range budgets.all {
-		if budget.message == nil {
-			s.omitted.add(unsentBudgets, 1)
-		}
-	}
+	s.omitted.add(unsentBudgets, len(budgets.all)-len(s.Message.DisruptionBudgets))
 	for _, room := range input.Held {
 		if !room.IsZero() {
 			s.omitted.add(reservedNodes, 1)

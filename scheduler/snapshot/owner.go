@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,9 +9,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	deploymentutil "k8s.io/kubernetes/pkg/controller/deployment/util"
 	"k8s.io/utils/ptr"
 )
 
@@ -27,7 +26,7 @@ type Workloads interface {
 	LimitRanges(namespace string) []*v1.LimitRange
 }
 
-// owner is what a pod's controller, and the controller's own, say about replacements.
+// owner is what a pod's controller, and the controller's own, say about replacements; zero where nothing is known.
 type owner struct {
 	// missing: it does not exist any more, or is being deleted.
 	missing bool
@@ -85,54 +84,49 @@ func sourcesOf(in Workloads, namespace string, ref *metav1.OwnerReference) (foun
 	return found
 }
 
-// owner is what the sources tell; nil is nothing.
-func (s sources) owner() *owner {
-	switch {
-	case !s.known:
-		return nil
-	case s.object == nil || s.object.GetDeletionTimestamp() != nil:
-		return &owner{missing: true}
+// owner is what the sources tell.
+func (s sources) owner() (of owner) {
+	if s.known && (s.object == nil || s.object.GetDeletionTimestamp() != nil) {
+		return owner{missing: true}
 	}
 	switch object := s.object.(type) {
 	case *appsv1.ReplicaSet:
 		return s.ofReplicaSet(object)
 	case *appsv1.StatefulSet:
-		return &owner{desired: object.Spec.Replicas, present: object.Status.Replicas,
+		return owner{desired: object.Spec.Replicas, present: object.Status.Replicas,
 			template: some(&object.Spec.Template), stateful: object}
 	case *batchv1.Job:
-		return &owner{desired: wantedBy(object), present: object.Status.Active,
+		return owner{desired: wantedBy(object), present: object.Status.Active,
 			template: some(&object.Spec.Template), job: object}
 	case *v1.ReplicationController:
-		of := &owner{desired: object.Spec.Replicas, present: object.Status.Replicas,
-			template: some(object.Spec.Template)}
+		of = owner{desired: object.Spec.Replicas, present: object.Status.Replicas, template: some(object.Spec.Template)}
 		for _, condition := range object.Status.Conditions {
 			of.refused = of.refused || condition.Type == v1.ReplicationControllerReplicaFailure && condition.Status == v1.ConditionTrue
 		}
-		return of
 	}
-	return nil
+	return of
 }
 
-func (s sources) ofReplicaSet(set *appsv1.ReplicaSet) *owner {
-	of := &owner{desired: set.Spec.Replicas, present: set.Status.Replicas,
+func (s sources) ofReplicaSet(set *appsv1.ReplicaSet) owner {
+	of := owner{desired: set.Spec.Replicas, present: set.Status.Replicas,
 		template: some(&set.Spec.Template), refused: isRefused(set)}
 	if !s.parentKnown {
 		return of
 	}
 	deployment, _ := s.parent.(*appsv1.Deployment)
 	if deployment == nil || deployment.DeletionTimestamp != nil {
-		return &owner{missing: true} // the ReplicaSet and its pods go with it
+		return owner{missing: true} // the ReplicaSet and its pods go with it
 	}
-	if wanted := some(&deployment.Spec.Template); of.template != nil && wanted != nil && !sameTemplate(of.template, wanted) {
+	wanted := some(&deployment.Spec.Template)
+	if of.template != nil && wanted != nil && !deploymentutil.EqualIgnoreHash(of.template, wanted) {
 		of.outdated = true
 		return of
 	}
 	if wanted := deployment.Spec.Replicas; of.desired != nil && wanted != nil && *wanted < *of.desired {
 		of.desired = wanted // the Deployment is being scaled down
 	}
-	for _, condition := range deployment.Status.Conditions {
-		of.refused = of.refused || condition.Type == appsv1.DeploymentReplicaFailure && condition.Status == v1.ConditionTrue
-	}
+	failure := deploymentutil.GetDeploymentCondition(deployment.Status, appsv1.DeploymentReplicaFailure)
+	of.refused = of.refused || failure != nil && failure.Status == v1.ConditionTrue
 	return of
 }
 
@@ -149,18 +143,6 @@ func some(template *v1.PodTemplateSpec) *v1.PodTemplateSpec {
 		return nil
 	}
 	return template
-}
-
-// sameTemplate compares as the Deployment controller does: a ReplicaSet's template has one label more.
-func sameTemplate(ofSet, ofDeployment *v1.PodTemplateSpec) bool {
-	without := func(of *v1.PodTemplateSpec) *v1.PodTemplateSpec {
-		labels := maps.Clone(of.Labels)
-		delete(labels, appsv1.DefaultDeploymentUniqueLabelKey)
-		bare := *of
-		bare.Labels = labels
-		return &bare
-	}
-	return apiequality.Semantic.DeepEqual(without(ofSet), without(ofDeployment))
 }
 
 // wantedBy is how many pods the Job wants at a time now.
@@ -217,10 +199,7 @@ const defaultBackoffLimit = 6
 
 // actionOnEviction is that of the first rule about pods that were evicted.
 func actionOnEviction(policy *batchv1.PodFailurePolicy) batchv1.PodFailurePolicyAction {
-	if policy == nil {
-		return ""
-	}
-	for _, rule := range policy.Rules {
+	for _, rule := range ptr.Deref(policy, batchv1.PodFailurePolicy{}).Rules {
 		for _, pattern := range rule.OnPodConditions {
 			if pattern.Type == v1.DisruptionTarget && cmp.Or(pattern.Status, v1.ConditionTrue) == v1.ConditionTrue {
 				return rule.Action

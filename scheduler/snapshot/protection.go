@@ -57,70 +57,22 @@ func (s Scope) hasNode(node *v1.Node) bool {
 	return s.Nodes == nil || s.Nodes.Matches(labels.Set(node.Labels))
 }
 
-// subject is a running pod with everything that rules read. Of the class they read only the priority and what is
-// unsupported.
+// subject is a pod with everything that rules read. Of the class they read the priority, what is unsupported, and the
+// budgets.
 type subject struct {
-	pod *v1.Pod
-	// controller is nil if it has none.
-	controller *metav1.OwnerReference
-	class      *contract.PodClass
-	namespace  *v1.Namespace
-	budgets    []*Budget
+	*known
+	// node is empty for a pending pod.
+	node      string
+	class     *class
+	namespace *v1.Namespace
 	// siblings are the pods of its controller, including itself.
-	siblings siblings
-	// owner is what is known of its controller; nil is nothing.
-	owner     *owner
+	siblings  siblings
+	owner     owner
 	admission *admission
 	// outside: its node is not in the scope.
 	outside bool
 	now     time.Time
-	rules   Rules
-}
-
-// rule is one reason why a running pod may not be disrupted.
-type rule struct {
-	reason  string
-	applies func(*subject) bool
-}
-
-// ofNode are the rules for pods that go with their node. They come before all others: a node is empty with such a pod,
-// whatever else protects it.
-var ofNode = []rule{
-	{DaemonSet, isOfDaemonSet},
-	{Mirror, isMirror},
-	{Static, isStatic},
-}
-
-// lasting are the rules that hold wherever the pod runs. The first match names the reason.
-var lasting = append(slices.Clone(ofNode), []rule{
-	{OutOfScope, isOutOfScope},
-	{ForeignScheduler, hasForeignScheduler},
-	{ProtectedNamespace, isInProtectedNamespace},
-	{SystemCritical, isSystemCritical},
-	{OptedOut, hasOptedOut},
-	{LocalStorage, hasLocalStorage},
-	{Bare, isBare},
-	{UnknownController, isOfUnknownController},
-	{Job, isOfJob},
-	{LongGracePeriod, takesLongToEnd},
-	// The last: it is no rule of the cluster's.
-	{Unsupported, needsTheUnsupported},
-}...)
-
-// unbudgeted are the lasting rules for pods that no disruption budget covers.
-var unbudgeted = []rule{
-	{StatefulSet, isOfStatefulSet},
-	{Singleton, isSingleton},
-}
-
-// passing are the rules that hold for now.
-var passing = []rule{
-	{Terminating, isTerminating},
-	{Binding, isBinding},
-	{NotStarted, hasNotStarted},
-	{NotReady, isNotReady},
-	{TooYoung, isTooYoung},
-	{DisruptionBudget, isKeptByBudgets},
+	rules   *Rules
 }
 
 // A reason with no known end is checked again after a time equal to the pod's age, within these bounds: most pods start
@@ -152,12 +104,15 @@ func (s *subject) passes(reason string) time.Time {
 // depend only on the pod and its namespace, and leaves disruption budgets to the Eviction API, and pods without one to
 // UnbudgetedNow. A namespace that is not known is nil.
 func ProtectedNow(pod *v1.Pod, namespace *v1.Namespace, now time.Time, rules Rules) string {
-	class := &contract.PodClass{Priority: corev1helpers.PodPriority(pod), Unsupported: unsupported(pod)}
-	of := &subject{pod: pod, controller: metav1.GetControllerOfNoCopy(pod), class: class, namespace: namespace, now: now, rules: rules}
-	if reason := firstOf(lasting, of); reason != "" {
-		return reason
-	}
-	return firstOf(passing, of)
+	of := subjectOf(pod, &rules)
+	of.namespace, of.now = namespace, now
+	of.class = &class{message: &contract.PodClass{Priority: corev1helpers.PodPriority(pod), Unsupported: unsupported(pod)}}
+	return cmp.Or(firstOf(lasting, of), firstOf(passing, of))
+}
+
+// subjectOf is the pod alone, for rules that read nothing else.
+func subjectOf(pod *v1.Pod, rules *Rules) *subject {
+	return &subject{known: &known{pod: pod, controller: metav1.GetControllerOfNoCopy(pod)}, rules: rules}
 }
 
 // UnbudgetedNow is why a pod that no disruption budget covers may not be disrupted now, or "". It asks for the budgets of
@@ -166,7 +121,7 @@ func ProtectedNow(pod *v1.Pod, namespace *v1.Namespace, now time.Time, rules Rul
 func UnbudgetedNow(
 	pod *v1.Pod, rules Rules, unplaced int, budgets func() []*policyv1.PodDisruptionBudget, siblings func() []*v1.Pod,
 ) string {
-	of := &subject{pod: pod, controller: metav1.GetControllerOfNoCopy(pod), rules: rules}
+	of := subjectOf(pod, &rules)
 	of.siblings.ready = unplaced
 	if of.controller == nil || !rules.KeepSingletons && !isOfStatefulSet(of) {
 		return ""
@@ -204,7 +159,7 @@ func firstOf(rules []rule, to *subject) string {
 // protection is why the running pod may not be disrupted, now and once it has settled on another node.
 func protection(of *subject) (now, atRest string) {
 	atRest = firstOf(lasting, of)
-	if atRest == "" && len(of.budgets) == 0 {
+	if atRest == "" && len(of.class.budgets) == 0 {
 		atRest = firstOf(unbudgeted, of)
 	}
 	switch {

@@ -1,10 +1,11 @@
 package snapshot
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	"k8s.io/kubernetes/pkg/apis/scheduling"
@@ -17,119 +18,139 @@ const DoNotMove = "stowage.dev/do-not-move"
 // configSource is the annotation with the source of a kubelet's pod.
 const configSource = "kubernetes.io/config.source"
 
-// optOuts are annotations of other projects that forbid a disruption.
-var optOuts = map[string]string{
-	"karpenter.sh/do-not-disrupt":                    "true",
-	"cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
-}
-
 // replacing are the controllers that create a new pod when one is evicted, free to run anywhere.
 var replacing = sets.New("ReplicaSet", "ReplicationController", "StatefulSet", "Job")
 
-// hasForeignScheduler: another scheduler would place its replacement.
-func hasForeignScheduler(s *subject) bool {
-	if s.rules.Schedulers != nil {
-		return !s.rules.Schedulers.Has(s.pod.Spec.SchedulerName)
-	}
-	return s.pod.Spec.SchedulerName != s.rules.SchedulerName
+// rule is one reason why a running pod may not be disrupted. Of the rules of a list, the first that applies is the reason.
+type rule struct {
+	reason  string
+	applies func(*subject) bool
 }
 
-// isOutOfScope: the plan was asked to leave it alone.
-func isOutOfScope(s *subject) bool {
-	if of := s.rules.Scope.Namespaces; of != nil && (s.namespace == nil || !of.Matches(labels.Set(s.namespace.Labels))) {
-		return true
-	}
-	return s.outside
+// ofNode are the rules for pods that go with their node. They come before all others: a node is empty with such a pod,
+// whatever else protects it.
+var ofNode = []rule{
+	{DaemonSet, func(s *subject) bool { return s.controllerKind() == "DaemonSet" }},
+	{Mirror, func(s *subject) bool { return metav1.HasAnnotation(s.pod.ObjectMeta, v1.MirrorPodAnnotationKey) }},
+	// The kubelet would start the pod again on the same node.
+	{Static, func(s *subject) bool {
+		source, given := s.pod.Annotations[configSource]
+		return given && source != "api"
+	}},
 }
 
-// isInProtectedNamespace: a namespace that is not known yet cannot be selected.
-func isInProtectedNamespace(s *subject) bool {
-	if s.pod.Namespace == metav1.NamespaceSystem || s.rules.ProtectedNamespaces.Has(s.pod.Namespace) {
-		return true
-	}
-	if s.rules.Namespaces == nil {
-		return false
-	}
-	return s.namespace == nil || !s.rules.Namespaces.Matches(labels.Set(s.namespace.Labels))
-}
-
-func isSystemCritical(s *subject) bool { return s.class.Priority >= scheduling.SystemCriticalPriority }
-
-func hasOptedOut(s *subject) bool {
-	if value, set := s.pod.Annotations[DoNotMove]; set && value != "false" {
-		return true
-	}
-	for annotation, value := range optOuts {
-		if s.pod.Annotations[annotation] == value {
-			return true
+// lasting are the rules that hold wherever the pod runs.
+var lasting = append(slices.Clone(ofNode), []rule{
+	// The plan was asked to leave it alone.
+	{OutOfScope, func(s *subject) bool { return s.outside || !s.isInNamespace(s.rules.Scope.Namespaces) }},
+	// Another scheduler would place its replacement.
+	{ForeignScheduler, func(s *subject) bool {
+		if s.rules.Schedulers != nil {
+			return !s.rules.Schedulers.Has(s.pod.Spec.SchedulerName)
 		}
-	}
-	return false
-}
+		return s.pod.Spec.SchedulerName != s.rules.SchedulerName
+	}},
+	{ProtectedNamespace, func(s *subject) bool {
+		return s.pod.Namespace == metav1.NamespaceSystem || s.rules.ProtectedNamespaces.Has(s.pod.Namespace) ||
+			!s.isInNamespace(s.rules.Namespaces)
+	}},
+	{SystemCritical, func(s *subject) bool { return s.class.message.Priority >= scheduling.SystemCriticalPriority }},
+	// The other two annotations are of other projects.
+	{OptedOut, func(s *subject) bool {
+		value, set := s.pod.Annotations[DoNotMove]
+		return set && value != "false" || s.pod.Annotations["karpenter.sh/do-not-disrupt"] == "true" ||
+			s.pod.Annotations["cluster-autoscaler.kubernetes.io/safe-to-evict"] == "false"
+	}},
+	// The data on the node's disk would be lost, or is only available there.
+	{LocalStorage, func(s *subject) bool {
+		return hasVolume(s.pod, func(source *v1.VolumeSource) bool {
+			return source.HostPath != nil ||
+				source.EmptyDir != nil && source.EmptyDir.Medium != v1.StorageMediumMemory && !s.rules.LocalStorage
+		})
+	}},
+	// No controller would replace the pod.
+	{Bare, func(s *subject) bool { return s.controller == nil }},
+	// Whether it creates a new pod, and where, is not known.
+	{UnknownController, func(s *subject) bool { return !replacing.Has(s.controllerKind()) }},
+	// A Job may count an eviction as a failure, of which its backoffLimit allows so many.
+	{Job, func(s *subject) bool { return s.rules.KeepJobs && s.controllerKind() == "Job" }},
+	// Such a pod needs its time to shut down, and the plan would have to wait for it.
+	{LongGracePeriod, func(s *subject) bool {
+		grace := ptr.Deref(s.pod.Spec.TerminationGracePeriodSeconds, v1.DefaultTerminationGracePeriodSeconds)
+		return s.rules.MaxGracePeriod > 0 && float64(grace) > s.rules.MaxGracePeriod.Seconds()
+	}},
+	// It is not known where else the pod could run. The last: it is no rule of the cluster's.
+	{Unsupported, func(s *subject) bool { return len(s.class.message.Unsupported) > 0 }},
+}...)
 
-// needsTheUnsupported: it is not known where else the pod could run.
-func needsTheUnsupported(s *subject) bool { return len(s.class.Unsupported) > 0 }
-
-// hasLocalStorage: the data on the node's disk would be lost, or is only available there.
-func hasLocalStorage(s *subject) bool {
-	for i := range s.pod.Spec.Volumes {
-		volume := &s.pod.Spec.Volumes[i]
-		if volume.HostPath != nil {
-			return true
+// unbudgeted are the lasting rules for pods that no disruption budget covers.
+var unbudgeted = []rule{
+	{StatefulSet, isOfStatefulSet},
+	// While the pod is moved, no other pod serves.
+	{Singleton, func(s *subject) bool {
+		others := s.siblings.ready
+		if IsReady(s.pod) {
+			others--
 		}
-		if volume.EmptyDir != nil && volume.EmptyDir.Medium != v1.StorageMediumMemory && !s.rules.LocalStorage {
-			return true
-		}
-	}
-	return false
+		return s.rules.KeepSingletons && others < 1
+	}},
 }
 
-func isMirror(s *subject) bool {
-	return metav1.HasAnnotation(s.pod.ObjectMeta, v1.MirrorPodAnnotationKey)
+// passing are the rules that hold for now.
+var passing = []rule{
+	{Terminating, func(s *subject) bool { return s.pod.DeletionTimestamp != nil }},
+	// The API does not know yet where it runs.
+	{Binding, func(s *subject) bool { return s.pod.Spec.NodeName == "" }},
+	// The Eviction API ignores disruption budgets for such a pod, so this rule protects it.
+	{NotStarted, func(s *subject) bool { return s.pod.Status.Phase == v1.PodPending }},
+	// The pod is still starting, or is broken.
+	{NotReady, func(s *subject) bool { return s.rules.KeepNotReady && !podutil.IsPodReady(s.pod) }},
+	// From the pod's start; one that has not started is too young. Without a clock, no pod is.
+	{TooYoung, func(s *subject) bool {
+		started := s.pod.Status.StartTime
+		return s.rules.MinAge > 0 && !s.now.IsZero() && (started == nil || s.now.Sub(started.Time) < s.rules.MinAge)
+	}},
+	// The budget allows no disruption, or there are two: the Eviction API always refuses pods with more than one budget.
+	{DisruptionBudget, func(s *subject) bool {
+		budgets := s.class.budgets
+		return len(budgets) > 1 || len(budgets) == 1 && budgets[0].Allowed < 1 && !isExempt(s)
+	}},
 }
 
-// isStatic: the kubelet would start the pod again on the same node.
-func isStatic(s *subject) bool {
-	source, given := s.pod.Annotations[configSource]
-	return given && source != "api"
+// returning are the rules for pods that would not come back after an eviction, or not as they were.
+var returning = []rule{
+	// Nobody would replace the pod, and it is about to be deleted itself.
+	{MissingOwner, func(s *subject) bool { return s.owner.missing }},
+	// Its Job has ended or is suspended, or would fail with this pod.
+	{EndingJob, func(s *subject) bool { return s.owner.job != nil && wouldEnd(s.owner.job, s.pod) }},
+	// Another pod is to take its place soon, or would at once.
+	{Rollout, func(s *subject) bool {
+		return s.rules.KeepRollouts &&
+			(s.owner.outdated || s.owner.stateful != nil && isOutdatedIn(s.owner.stateful, s.pod))
+	}},
+	// There are more pods than its controller wants, which would not replace it. One of them leaves anyhow.
+	{ScaledDown, func(s *subject) bool {
+		return s.owner.desired != nil && max(s.owner.present, s.siblings.running) > *s.owner.desired
+	}},
+	// The API server has refused the last pod of its controller, and may refuse the next one.
+	{RefusedReplacement, func(s *subject) bool { return s.owner.refused }},
+	// A LimitRange would refuse the replacement, or have it ask for something else, so that it might not fit.
+	{LimitRange, func(s *subject) bool { return s.admission.verdictOn(s).limited }},
+	// A ResourceQuota would refuse the replacement.
+	{ResourceQuota, func(s *subject) bool { return s.admission.verdictOn(s).overQuota }},
 }
 
-// isBare: no controller would replace the pod.
-func isBare(s *subject) bool { return s.controller == nil }
+// isInNamespace says whether the pod's namespace is selected; one that is not known yet cannot be. Nil selects all.
+func (s *subject) isInNamespace(of labels.Selector) bool {
+	return of == nil || s.namespace != nil && of.Matches(labels.Set(s.namespace.Labels))
+}
 
 // GoesWithItsNode says that the pod would go with its node: it is of a DaemonSet, or of the kubelet's own.
-func GoesWithItsNode(pod *v1.Pod) bool {
-	return firstOf(ofNode, &subject{pod: pod, controller: metav1.GetControllerOfNoCopy(pod)}) != ""
-}
-
-func isOfDaemonSet(s *subject) bool { return s.controllerKind() == "DaemonSet" }
-
-// isOfUnknownController: whether it creates a new pod, and where, is not known.
-func isOfUnknownController(s *subject) bool {
-	return s.controller != nil && !replacing.Has(s.controller.Kind)
-}
-
-// isOfJob: a Job may count an eviction as a failure, of which its backoffLimit allows so many.
-func isOfJob(s *subject) bool { return s.rules.KeepJobs && s.controllerKind() == "Job" }
-
-// takesLongToEnd: such a pod needs its time to shut down, and the plan would have to wait for it.
-func takesLongToEnd(s *subject) bool {
-	grace := ptr.Deref(s.pod.Spec.TerminationGracePeriodSeconds, v1.DefaultTerminationGracePeriodSeconds)
-	return s.rules.MaxGracePeriod > 0 && float64(grace) > s.rules.MaxGracePeriod.Seconds()
-}
+func GoesWithItsNode(pod *v1.Pod) bool { return firstOf(ofNode, subjectOf(pod, nil)) != "" }
 
 // isOfStatefulSet: its replacement has the same name, and so comes only when the pod is gone.
 func isOfStatefulSet(s *subject) bool {
 	return s.rules.KeepStatefulSets && s.controllerKind() == "StatefulSet"
-}
-
-// isSingleton: while the pod is moved, no other pod serves.
-func isSingleton(s *subject) bool {
-	others := s.siblings.ready
-	if IsReady(s.pod) {
-		others--
-	}
-	return s.rules.KeepSingletons && others < 1
 }
 
 func (s *subject) controllerKind() string {
@@ -139,63 +160,13 @@ func (s *subject) controllerKind() string {
 	return s.controller.Kind
 }
 
-// siblings counts the pods of one controller.
-type siblings struct {
-	ready int
-	// running have a node and do not end.
-	running int32
-}
-
-// siblingsOf counts by controller.
-func siblingsOf(pods []*known) map[types.UID]siblings {
-	count := map[types.UID]siblings{}
-	for _, pod := range pods {
-		if pod.controller == nil || pod.pod.DeletionTimestamp != nil {
-			continue
-		}
-		of := count[pod.controller.UID]
-		if IsReady(pod.pod) {
-			of.ready++
-		}
-		if pod.pod.Spec.NodeName != "" && !podutil.IsPodTerminal(pod.pod) {
-			of.running++
-		}
-		count[pod.controller.UID] = of
-	}
-	return count
-}
-
 // IsReady says whether the pod serves and will continue to.
 func IsReady(pod *v1.Pod) bool { return pod.DeletionTimestamp == nil && podutil.IsPodReady(pod) }
 
-func isTerminating(s *subject) bool { return s.pod.DeletionTimestamp != nil }
-
-// isBinding: the API does not know yet where it runs.
-func isBinding(s *subject) bool { return s.pod.Spec.NodeName == "" }
-
-// hasNotStarted: the Eviction API ignores disruption budgets for such a pod, so this rule protects it.
-func hasNotStarted(s *subject) bool { return s.pod.Status.Phase == v1.PodPending }
-
-// isNotReady: the pod is still starting, or is broken.
-func isNotReady(s *subject) bool { return s.rules.KeepNotReady && !podutil.IsPodReady(s.pod) }
-
-// isTooYoung counts from the pod's start; one that has not started is too young. Without a clock, no pod is.
-func isTooYoung(s *subject) bool {
-	if s.rules.MinAge <= 0 || s.now.IsZero() {
-		return false
-	}
-	return s.pod.Status.StartTime == nil || s.now.Sub(s.pod.Status.StartTime.Time) < s.rules.MinAge
-}
-
-// isKeptByBudgets: the budget allows no disruption, or there are two: the Eviction API always refuses pods with more than
-// one budget.
-func isKeptByBudgets(s *subject) bool {
-	return len(s.budgets) > 1 || len(s.budgets) == 1 && s.budgets[0].Allowed < 1 && !isExempt(s)
-}
-
 // isExempt: the Eviction API lets the pod go without its budget.
 func isExempt(s *subject) bool {
-	return len(s.budgets) == 1 && s.budgets[0].exemptsUnready && !podutil.IsPodReady(s.pod)
+	budgets := s.class.budgets
+	return len(budgets) == 1 && budgets[0].exemptsUnready && !podutil.IsPodReady(s.pod)
 }
 
 // Reasons why a running pod may not be disrupted.

@@ -7,6 +7,8 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiadmission "k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/resourcequota"
 	quota "k8s.io/apiserver/pkg/quota/v1"
 	"k8s.io/kubernetes/pkg/apis/core"
 	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
@@ -70,7 +72,7 @@ func replacementOf(of *v1.Pod, template *v1.PodTemplateSpec, limits []*v1.LimitR
 func FromTemplate(of *v1.Pod, in Workloads) *v1.Pod {
 	ref := metav1.GetControllerOf(of)
 	owner := sourcesOf(in, of.Namespace, ref).owner()
-	if owner == nil || owner.template == nil {
+	if owner.template == nil {
 		return nil
 	}
 	ref.BlockOwnerDeletion = nil // to set it takes a right on the owner, which the scheduler has not got
@@ -103,43 +105,33 @@ func sameRequests(a, b []v1.Container) bool {
 	})
 }
 
-// fitsInto says whether the quota would let the replacement in. used is what counts against the quota now. The pod that
-// leaves counts until it is gone, and the controller tries until then: so what matters is the use without it. A quota that
-// is full takes the replacement then, unless others wait for the same room: contested says whether they do.
-func (r replacement) fitsInto(of *v1.ResourceQuota, used v1.ResourceList, contested func() bool) bool {
+// fitsInto says whether the quota would let the replacement in; the pods are all that are known. The pod that leaves counts
+// until it is gone, and the controller tries until then: so what matters is the use without it. A quota that is full takes
+// the replacement then, unless others wait for the same room: contested says whether they do.
+func (r replacement) fitsInto(of *v1.ResourceQuota, pods []*known, contested func() bool) bool {
 	of = applied(of)
-	if matches, err := podUsage.Matches(of, r.pod); err != nil || !matches {
-		return err == nil
+	of.Status.Used = usedOf(of, pods)
+	if r.isAdmittedBy(of) {
+		return true
 	}
-	hard := of.Status.Hard
-	counted := podUsage.MatchingResources(quota.ResourceNames(hard))
-	if podUsage.Constraints(counted, r.pod) != nil {
+	counts, err := podUsage.Matches(of, r.of)
+	if err != nil || !counts {
 		return false
 	}
-	asked, err := podUsage.Usage(r.pod)
+	leaving, err := podUsage.Usage(r.of)
 	if err != nil {
 		return false
 	}
-	asked = quota.RemoveZeros(quota.Mask(asked, counted))
-	names := quota.ResourceNames(asked)
-	now := quota.Mask(used, counted)
-	if len(quota.Mask(now, names)) < len(names) {
-		return false // the API server refuses all pods until it knows the use
-	}
-	whileItLeaves := quota.Mask(quota.Add(now, asked), names)
-	if fits, _ := quota.LessThanOrEqual(whileItLeaves, hard); fits {
-		return true
-	}
-	after := whileItLeaves
-	if left, err := podUsage.Matches(of, r.of); err == nil && left {
-		leaving, err := podUsage.Usage(r.of)
-		if err != nil {
-			return false
-		}
-		after = quota.Mask(quota.Subtract(whileItLeaves, quota.Mask(leaving, names)), names)
-	}
-	fits, _ := quota.LessThanOrEqual(after, hard)
-	return fits && !contested()
+	of.Status.Used = quota.Subtract(of.Status.Used, quota.Mask(leaving, quota.ResourceNames(of.Status.Used)))
+	return r.isAdmittedBy(of) && !contested()
+}
+
+// isAdmittedBy asks the API server's own admission.
+func (r replacement) isAdmittedBy(of *v1.ResourceQuota) bool {
+	request := apiadmission.NewAttributesRecord(r.pod, nil, v1.SchemeGroupVersion.WithKind("Pod"), r.pod.Namespace, r.pod.Name,
+		v1.SchemeGroupVersion.WithResource("pods"), "", apiadmission.Create, nil, false, nil)
+	_, err := resourcequota.CheckRequest([]v1.ResourceQuota{*of}, request, podUsage, nil)
+	return err == nil
 }
 
 // applied is the quota with the smaller of both limits of each resource: its spec is what will apply, its status what
@@ -158,12 +150,12 @@ func applied(of *v1.ResourceQuota) *v1.ResourceQuota {
 	return &now
 }
 
-// usedOf is the use of the quota as its status says, or else as the pods of its namespace add up.
+// usedOf is the use of an applied quota as its status says, or else as the pods of its namespace add up.
 func usedOf(of *v1.ResourceQuota, pods []*known) v1.ResourceList {
 	if len(of.Status.Used) > 0 || pods == nil {
 		return of.Status.Used
 	}
-	of, used := applied(of), v1.ResourceList{}
+	used := v1.ResourceList{}
 	for name := range of.Spec.Hard {
 		used[name] = resource.Quantity{}
 	}

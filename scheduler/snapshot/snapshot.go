@@ -13,10 +13,8 @@ package snapshot
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -120,7 +118,6 @@ type Snapshot struct {
 	NextChange time.Time
 
 	classes   map[string]*class
-	heldLines []string
 	forbidden sets.Set[Pair]
 	omitted   omitted
 }
@@ -155,42 +152,37 @@ func Build(input Input) *Snapshot {
 
 		forbidden: sets.New[Pair](),
 	}
-	cache := input.Cache
-	if cache == nil {
-		cache = &Cache{}
-	}
+	cache := cmp.Or(input.Cache, &Cache{})
 	cache.begin(input.Book)
 	defer cache.end()
-	nodes := s.addNodes(input.Nodes, input.Rules.Scope, cache)
+	sizes := s.addNodes(input.Nodes, input.Rules.Scope, cache)
 	budgets := matchBudgets(input.Budgets)
 	if input.Rules.InTurn {
 		budgets.inTurn(len(input.Pods))
 	}
 	s.addPods(input, cache, budgets)
 	s.addHeld(input.Held)
-	fit(nodes, largestNodes)
+	s.fitNodes(sizes)
 	s.Message.DisruptionBudgets = budgets.messages()
 	s.noteOmissions(input, budgets)
 	return s
 }
 
-func (s *Snapshot) addNodes(nodes []*v1.Node, scope Scope, cache *Cache) []*labelled {
-	nodes = slices.Clone(nodes)
-	slices.SortFunc(nodes, func(a, b *v1.Node) int { return cmp.Compare(a.Name, b.Name) })
+// addNodes returns the sizes of their messages.
+func (s *Snapshot) addNodes(nodes []*v1.Node, scope Scope, cache *Cache) []int {
+	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b *v1.Node) int { return cmp.Compare(a.Name, b.Name) })
 	s.Message.Nodes = make([]*contract.Node, len(nodes))
-	all := make([]*labelled, len(nodes))
-	reads := sync.OnceValue(func() sets.Set[string] { return nodeLabelsReadBy(s.Message.PodClasses) }) // once they are known
+	sizes := make([]int, len(nodes))
 	for i, node := range nodes {
 		known := cache.ofNode(node)
 		if known.unsent {
 			s.omitted.add(unsentNodes, 1)
 		}
-		outside := !scope.hasNode(node)
-		s.Message.Nodes[i] = known.message
+		outside, message := !scope.hasNode(node), known.message
 		if outside {
-			s.Message.Nodes[i] = closed(known.message)
+			message = closed(message)
 		}
-		all[i] = &labelled{message: &s.Message.Nodes[i], size: known.size, reads: reads}
+		s.Message.Nodes[i], sizes[i] = message, known.size
 		s.Nodes[node.Name] = &Node{
 			Name:        node.Name,
 			Allocatable: known.allocatable,
@@ -199,11 +191,11 @@ func (s *Snapshot) addNodes(nodes []*v1.Node, scope Scope, cache *Cache) []*labe
 			Outside:     outside,
 			State:       known.state,
 
-			HourlyPriceMicros: s.Message.Nodes[i].HourlyPriceMicros,
-			IrremovableReason: s.Message.Nodes[i].IrremovableReason,
+			HourlyPriceMicros: message.HourlyPriceMicros,
+			IrremovableReason: message.IrremovableReason,
 		}
 	}
-	return all
+	return sizes
 }
 
 // addHeld counts reserved room as taken.
@@ -216,7 +208,6 @@ func (s *Snapshot) addHeld(held map[string]resources.Vector) {
 		node.Used = node.Used.Plus(room)
 		s.Message.Reservations = append(s.Message.Reservations, &contract.Reservation{
 			Name: "on " + name, Node: name, Held: room.Message()})
-		s.heldLines = append(s.heldLines, fmt.Sprintf("%s holds %+v", name, room))
 	}
 }
 
@@ -229,33 +220,30 @@ func (s *Snapshot) addPods(input Input, cache *Cache, budgets *budgetIndex) {
 	for _, one := range input.Namespaces {
 		namespaces[one.Name] = one
 	}
-	counted := make([]seen, 0, len(pods))
+	admission := &admission{in: input.Workloads, pods: pods, verdicts: map[Kind]verdict{}}
+	siblings := siblingsOf(pods)
+	counted := make([]subject, 0, len(pods))
 	for _, pod := range pods {
 		node := nodeOf(pod.pod, input.Reserved)
-		if _, there := s.Nodes[node]; node != "" && !there {
-			continue // its room went with the node
+		on := s.Nodes[node]
+		if node != "" && on == nil || !counts(pod.pod, node, input.Rules) {
+			continue // the room of the former went with the node
 		}
-		if counts(pod.pod, node, input.Rules) {
-			counted = append(counted, seen{pod, node, found.of(cache.classOf(pod), pod.pod)})
+		one := subject{known: pod, node: node, class: found.of(cache.classOf(pod), pod.pod), namespace: namespaces[pod.pod.Namespace],
+			outside: on != nil && on.Outside, admission: admission, now: input.Now, rules: &input.Rules}
+		if pod.controller != nil {
+			one.siblings = siblings[pod.controller.UID]
+			if on != nil {
+				one.owner = cache.ownerOf(input.Workloads, pod.pod.Namespace, pod.controller)
+			}
 		}
+		counted = append(counted, one)
 	}
 	// Only now are all classes known, and those that are too large to be sent marked as unsupported.
 	s.Message.PodClasses, s.classes = found.messages(), found.found
 	s.Message.Pods = make([]*contract.Pod, 0, len(counted))
-	count := siblingsOf(pods)
-	of := subject{now: input.Now, rules: input.Rules,
-		admission: &admission{in: input.Workloads, pods: pods, verdicts: map[Kind]verdict{}}}
-	for _, one := range counted {
-		of.pod, of.controller, of.class, of.budgets = one.pod.pod, one.pod.controller, one.class.message, one.class.budgets
-		of.namespace, of.siblings, of.owner = namespaces[of.pod.Namespace], siblings{}, nil
-		of.outside = one.node != "" && s.Nodes[one.node].Outside
-		if of.controller != nil {
-			of.siblings = count[of.controller.UID]
-			if one.node != "" {
-				of.owner = cache.ownerOf(input.Workloads, of.pod.Namespace, of.controller)
-			}
-		}
-		s.addPod(one, &of)
+	for i := range counted {
+		s.addPod(&counted[i])
 	}
 }
 
@@ -275,22 +263,16 @@ func (s *Snapshot) devices(book *resources.Book) func(name string) bool {
 	}
 }
 
-// seen is a pod that belongs in the snapshot.
-type seen struct {
-	pod   *known
-	node  string
-	class *class
-}
-
-func (s *Snapshot) addPod(one seen, of *subject) {
+func (s *Snapshot) addPod(of *subject) {
+	class := of.class.message
 	pod := &Pod{
 		Object:      of.pod,
-		Class:       of.class.Id,
-		Priority:    of.class.Priority,
-		Requests:    one.pod.requests,
-		Node:        one.node,
-		Budgets:     of.budgets,
-		Unsupported: len(of.class.Unsupported) > 0,
+		Class:       class.Id,
+		Priority:    class.Priority,
+		Requests:    of.requests,
+		Node:        of.node,
+		Budgets:     of.class.budgets,
+		Unsupported: len(class.Unsupported) > 0,
 	}
 	if of.controller != nil {
 		pod.Owner = of.controller.UID
@@ -308,6 +290,32 @@ func (s *Snapshot) addPod(one seen, of *subject) {
 	s.Message.Pods = append(s.Message.Pods, pod.message)
 }
 
+// siblings counts the pods of one controller.
+type siblings struct {
+	ready int
+	// running have a node and do not end.
+	running int32
+}
+
+// siblingsOf counts by controller.
+func siblingsOf(pods []*known) map[types.UID]siblings {
+	count := map[types.UID]siblings{}
+	for _, pod := range pods {
+		if pod.controller == nil || pod.pod.DeletionTimestamp != nil {
+			continue
+		}
+		of := count[pod.controller.UID]
+		if podutil.IsPodReady(pod.pod) {
+			of.ready++
+		}
+		if pod.pod.Spec.NodeName != "" && !podutil.IsPodTerminal(pod.pod) {
+			of.running++
+		}
+		count[pod.controller.UID] = of
+	}
+	return count
+}
+
 // noteChange keeps the earliest time; zero is none.
 func (s *Snapshot) noteChange(at time.Time) {
 	if !at.IsZero() && (s.NextChange.IsZero() || at.Before(s.NextChange)) {
@@ -321,27 +329,6 @@ func (p *Pod) DeletionCost() int32 { return p.message.DeletionCost }
 // InUse counts the pods by node that would not go with it, once the given pods have these nodes. A node that is not in the
 // map is not in use; one that may not be removed is, even without such a pod.
 func (s *Snapshot) InUse(after map[types.UID]string) map[string]int {
-	return s.countOn(func(uid types.UID, pod *Pod) string {
-		if changed, moved := after[uid]; moved {
-			return changed
-		}
-		return pod.Node
-	})
-}
-
-// KeptInUse are the nodes that are in use in every plan: those that may not be removed, and those with a pod that would not
-// go with its node and that a rule of the cluster keeps there for good.
-func (s *Snapshot) KeptInUse() sets.Set[string] {
-	return sets.KeySet(s.countOn(func(_ types.UID, pod *Pod) string {
-		if pod.atRest == "" || pod.atRest == Unsupported || pod.Immovable == Terminating {
-			return ""
-		}
-		return pod.Node
-	}))
-}
-
-// countOn counts the pods that would not go with these nodes; nodes that may not be removed are among them in any case.
-func (s *Snapshot) countOn(placed func(types.UID, *Pod) string) map[string]int {
 	count := map[string]int{}
 	for name, node := range s.Nodes {
 		if node.IrremovableReason != "" {
@@ -349,31 +336,38 @@ func (s *Snapshot) countOn(placed func(types.UID, *Pod) string) map[string]int {
 		}
 	}
 	for uid, pod := range s.Pods {
-		if node := placed(uid, pod); node != "" && !GoesWithItsNode(pod.Object) {
+		node, moved := after[uid]
+		if !moved {
+			node = pod.Node
+		}
+		if node != "" && !GoesWithItsNode(pod.Object) {
 			count[node]++
 		}
 	}
 	return count
 }
 
+// KeptInUse are the nodes that are in use in every plan: those that may not be removed, and those with a pod that would not
+// go with its node and that a rule of the cluster keeps there for good.
+func (s *Snapshot) KeptInUse() sets.Set[string] {
+	gone := map[types.UID]string{}
+	for uid, pod := range s.Pods {
+		if pod.atRest == "" || pod.atRest == Unsupported || pod.Immovable == Terminating {
+			gone[uid] = ""
+		}
+	}
+	return sets.KeySet(s.InUse(gone))
+}
+
 // nodeOf is the pod's node, also while its binding is still under way.
 func nodeOf(pod *v1.Pod, reserved map[types.UID]string) string {
-	if pod.Spec.NodeName != "" {
-		return pod.Spec.NodeName
-	}
-	return reserved[pod.UID]
+	return cmp.Or(pod.Spec.NodeName, reserved[pod.UID])
 }
 
 // counts says whether a pod belongs in the snapshot: it takes room, or waits for this scheduler.
 func counts(pod *v1.Pod, node string, rules Rules) bool {
-	if podutil.IsPodTerminal(pod) {
-		return false
-	}
-	if node != "" {
-		return true
-	}
-	return pod.DeletionTimestamp == nil && pod.Spec.SchedulerName == rules.SchedulerName &&
-		len(pod.Spec.SchedulingGates) == 0
+	waits := pod.DeletionTimestamp == nil && pod.Spec.SchedulerName == rules.SchedulerName && len(pod.Spec.SchedulingGates) == 0
+	return !podutil.IsPodTerminal(pod) && (node != "" || waits)
 }
 
 // Kind identifies pods that can replace each other: those of one owner and one class.
@@ -383,12 +377,7 @@ type Kind struct {
 }
 
 // Kind is that of the pod. No other pod can replace one without a controller: it is its own owner.
-func (p *Pod) Kind() Kind {
-	if p.Owner == "" {
-		return Kind{p.Object.UID, p.Class}
-	}
-	return Kind{p.Owner, p.Class}
-}
+func (p *Pod) Kind() Kind { return Kind{cmp.Or(p.Owner, p.Object.UID), p.Class} }
 
 // KindOf is that of the pods that may take the step's place: of its pod and of the replacements.
 func KindOf(step *packingplan.Step) Kind {

@@ -52,7 +52,12 @@ func unsupported(pod *v1.Pod) []string {
 func IsInGroup(pod *v1.Pod) bool { return pod.Spec.SchedulingGroup != nil }
 
 func hasVolume(pod *v1.Pod, of func(*v1.VolumeSource) bool) bool {
-	return slices.ContainsFunc(pod.Spec.Volumes, func(volume v1.Volume) bool { return of(&volume.VolumeSource) })
+	for i := range pod.Spec.Volumes { // they are large
+		if of(&pod.Spec.Volumes[i].VolumeSource) {
+			return true
+		}
+	}
+	return false
 }
 
 // readableNodes says whether the scheduler can read every term. Kubernetes accepts Gt with a value that is not a number.
