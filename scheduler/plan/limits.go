@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -31,74 +32,54 @@ type Excess struct {
 	Limit string
 }
 
-// Beyond are the disruptions beyond the limits, in the order of the plan.
-func (p *Plan) Beyond(limits Limits) []Excess {
-	count := tally{limits: limits, nodes: map[string]int{}, namespaces: map[string]int{}, workloads: map[types.UID]int{}}
-	for _, unit := range p.Units() {
-		count.take(slices.DeleteFunc(unit, placed))
+// bound is a limit on what a part of the cluster loses: a node, a namespace or a workload; or all of it.
+type bound struct {
+	limit, part string
+	most        int
+}
+
+// on are the bounds that a disruption counts against.
+func (l Limits) on(step Step) []bound {
+	plan := bound{LimitMoves, "", l.Moves}
+	if step.To == "" {
+		plan = bound{LimitEvictions, "", l.Evictions}
 	}
-	return count.excess
+	bounds := []bound{plan, {LimitPerNode, step.Pod.Node, l.PerNode}, {LimitPerNamespace, step.Pod.Object.Namespace, l.PerNamespace},
+		{LimitPerWorkload, string(step.Pod.Owner), l.PerWorkload}}
+	return slices.DeleteFunc(bounds, func(one bound) bool {
+		return one.most <= 0 || one.limit == LimitPerWorkload && one.part == ""
+	})
+}
+
+// Beyond are the disruptions beyond the limits, in the order of the plan: all of a unit, or none.
+func (p *Plan) Beyond(limits Limits) (excess []Excess) {
+	count := map[bound]int{}
+	for _, unit := range p.Units() {
+		unit = slices.DeleteFunc(unit, placed)
+		var counted []bound
+		exceeded := ""
+		for _, step := range unit {
+			for _, one := range limits.on(step) {
+				if count[one]++; count[one] > one.most {
+					exceeded = cmp.Or(exceeded, one.limit)
+				}
+				counted = append(counted, one)
+			}
+		}
+		if exceeded == "" {
+			continue
+		}
+		for _, one := range counted {
+			count[one]--
+		}
+		for _, step := range unit {
+			excess = append(excess, Excess{step.Pod, exceeded})
+		}
+	}
+	return excess
 }
 
 func placed(step Step) bool { return step.From == "" }
-
-// tally counts disruptions that are within the limits, and collects the others.
-type tally struct {
-	limits            Limits
-	moves, evictions  int
-	nodes, namespaces map[string]int
-	workloads         map[types.UID]int
-	excess            []Excess
-}
-
-// take counts all disruptions of a unit, or none if one of them is beyond a limit.
-func (t *tally) take(unit []Step) {
-	for i, step := range unit {
-		beyond := t.beyond(step)
-		if beyond == "" {
-			t.count(step, 1)
-			continue
-		}
-		for _, counted := range unit[:i] {
-			t.count(counted, -1)
-		}
-		for _, one := range unit {
-			t.excess = append(t.excess, Excess{one.Pod, beyond})
-		}
-		return
-	}
-}
-
-// beyond is the limit that one more disruption exceeds, or "".
-func (t *tally) beyond(step Step) string {
-	pod := step.Pod
-	switch {
-	case step.To != "" && reached(t.moves, t.limits.Moves):
-		return LimitMoves
-	case step.To == "" && reached(t.evictions, t.limits.Evictions):
-		return LimitEvictions
-	case reached(t.nodes[pod.Node], t.limits.PerNode):
-		return LimitPerNode
-	case reached(t.namespaces[pod.Object.Namespace], t.limits.PerNamespace):
-		return LimitPerNamespace
-	case pod.Owner != "" && reached(t.workloads[pod.Owner], t.limits.PerWorkload):
-		return LimitPerWorkload
-	}
-	return ""
-}
-
-func (t *tally) count(step Step, pods int) {
-	if step.To != "" {
-		t.moves += pods
-	} else {
-		t.evictions += pods
-	}
-	t.nodes[step.Pod.Node] += pods
-	t.namespaces[step.Pod.Object.Namespace] += pods
-	t.workloads[step.Pod.Owner] += pods
-}
-
-func reached(count, limit int) bool { return limit > 0 && count >= limit }
 
 // Moved is a pod of a workload that an earlier plan took off its node.
 type Moved struct {
