@@ -131,7 +131,7 @@ func (r *run) batch(g generator, id string) {
 }
 
 // solve asks about a snapshot, and once more with more time where the answer was late.
-func (r *run) solve(taken *snapshot.Snapshot) *optimizerclient.Answer {
+func (r *run) solve(taken *snapshot.Snapshot) *contract.SolveUpdate {
 	answer := r.ask(taken, limit)
 	if answer.Plan == nil && isLate(answer) {
 		r.count.late++
@@ -142,19 +142,19 @@ func (r *run) solve(taken *snapshot.Snapshot) *optimizerclient.Answer {
 }
 
 // ask sends one solve to the optimiser.
-func (r *run) ask(taken *snapshot.Snapshot, limit time.Duration) *optimizerclient.Answer {
+func (r *run) ask(taken *snapshot.Snapshot, limit time.Duration) *contract.SolveUpdate {
 	ctx, cancel := context.WithTimeout(context.Background(), limit+time.Minute)
 	defer cancel()
 	answer, err := r.client.Solve(ctx, &contract.SolveRequest{Snapshot: taken.Message,
 		Options: &contract.SolveOptions{TimeLimitS: limit.Seconds(), Workers: 1}}, func(*contract.Plan) error { return nil })
 	if err != nil {
-		return &optimizerclient.Answer{Message: err.Error()}
+		return &contract.SolveUpdate{Message: err.Error()}
 	}
 	return answer
 }
 
 // isLate distinguishes a busy machine from an error: a repeated solve has all the time that it needs.
-func isLate(answer *optimizerclient.Answer) bool {
+func isLate(answer *contract.SolveUpdate) bool {
 	return answer.EndReason == contract.EndReason_END_REASON_TIME_LIMIT ||
 		strings.Contains(answer.Message, "did not get ready: none was started in time")
 }

@@ -5,6 +5,7 @@
 package optimizerclient
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,17 +36,6 @@ type Client struct {
 	conn   *grpc.ClientConn
 	api    contract.OptimizerClient
 	health healthpb.HealthClient
-}
-
-// Answer is what the optimiser said last.
-type Answer struct {
-	Plan      *contract.Plan
-	EndReason contract.EndReason
-	Strategy  string
-	Message   string
-	Refusals  []*contract.Refusal
-	// Cut is set if the time was up before the last update; Plan is then the best so far.
-	Cut bool
 }
 
 // New makes a client for the socket. It does not connect yet.
@@ -97,54 +87,46 @@ func (c *Client) listens(ctx context.Context) error {
 	return conn.Close()
 }
 
-// Solve asks for a plan and returns the last answer. verify is called with each better plan as it comes; its error ends
-// the call. The error is that one, an *UnreachableError, a *LateError or a *BrokenError.
+// Solve asks for a plan and returns the last answer, with the best plan that came before it if it has none. verify is
+// called with each better plan as it comes; its error ends the call. The error is that one, an *UnreachableError, a
+// *LateError, or says how the optimiser failed.
 func (c *Client) Solve(
 	ctx context.Context, request *contract.SolveRequest, verify func(*contract.Plan) error,
-) (*Answer, error) {
+) (*contract.SolveUpdate, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := c.api.Solve(ctx, request)
 	if err != nil {
 		return nil, c.classify(ctx, err)
 	}
-	answer := &Answer{}
+	answer := &contract.SolveUpdate{}
 	for {
 		update, err := stream.Recv()
 		if err != nil {
 			return c.ended(ctx, answer, err)
 		}
-		answer.take(update)
-		if update.Last {
+		better := update.Plan
+		update.Plan = cmp.Or(better, answer.Plan)
+		answer = update
+		if answer.Last {
 			return answer, nil
 		}
-		if update.Plan != nil {
-			if err := verify(update.Plan); err != nil {
+		if better != nil {
+			if err := verify(better); err != nil {
 				return nil, err
 			}
 		}
 	}
 }
 
-func (a *Answer) take(update *contract.SolveUpdate) {
-	if update.Plan != nil {
-		a.Plan = update.Plan
-	}
-	a.EndReason = update.EndReason
-	a.Strategy = update.Strategy
-	a.Message = update.Message
-	a.Refusals = update.Refusals
-}
-
 // ended decides what an answer without a last update is worth.
-func (c *Client) ended(ctx context.Context, answer *Answer, err error) (*Answer, error) {
+func (c *Client) ended(ctx context.Context, answer *contract.SolveUpdate, err error) (*contract.SolveUpdate, error) {
 	if errors.Is(err, io.EOF) {
-		return nil, &BrokenError{errors.New("the stream ended without a last update")}
+		return nil, errors.New("optimiser failed: the stream ended without a last update")
 	}
 	failure := c.classify(ctx, err)
 	var late *LateError
 	if errors.As(failure, &late) && answer.Plan != nil {
-		answer.Cut = true
 		answer.EndReason = contract.EndReason_END_REASON_TIME_LIMIT
 		return answer, nil
 	}
@@ -152,17 +134,15 @@ func (c *Client) ended(ctx context.Context, answer *Answer, err error) (*Answer,
 }
 
 func (c *Client) classify(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return &LateError{ctx.Err()}
-	}
-	switch status.Code(err) {
-	case codes.Unavailable:
-		return &UnreachableError{c.socket, err}
-	case codes.DeadlineExceeded:
+	case status.Code(err) == codes.DeadlineExceeded:
 		return &LateError{err}
-	default:
-		return &BrokenError{err}
+	case status.Code(err) == codes.Unavailable:
+		return &UnreachableError{c.socket, err}
 	}
+	return fmt.Errorf("optimiser failed: %w", err)
 }
 
 // UnreachableError says that no process answers on the socket.
@@ -187,10 +167,3 @@ func (e *LateError) Error() string {
 }
 
 func (e *LateError) Unwrap() error { return e.Cause }
-
-// BrokenError says that the optimiser failed or broke the contract.
-type BrokenError struct{ Cause error }
-
-func (e *BrokenError) Error() string { return fmt.Sprintf("optimiser failed: %v", e.Cause) }
-
-func (e *BrokenError) Unwrap() error { return e.Cause }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
-	"github.com/stowage/stowage/scheduler/optimizerclient"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/planning"
 )
@@ -105,7 +104,7 @@ type watchedSolver struct {
 // Solve asks the optimiser.
 func (s watchedSolver) Solve(
 	ctx context.Context, request *contract.SolveRequest, verify func(*contract.Plan) error,
-) (*optimizerclient.Answer, error) {
+) (*contract.SolveUpdate, error) {
 	waitsFor := &call{}
 	s.asks.mu.Lock()
 	if s.asks.calls == nil {

@@ -7,14 +7,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/stowage/stowage/scheduler/contract"
-	"github.com/stowage/stowage/scheduler/optimizerclient"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/records"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
 // endReason is the optimiser's end reason without the prefix of its enum.
-func endReason(answer *optimizerclient.Answer) string {
+func endReason(answer *contract.SolveUpdate) string {
 	return strings.TrimPrefix(answer.EndReason.String(), "END_REASON_")
 }
 
@@ -29,7 +28,7 @@ func conditionReason(label string) string {
 	return reason
 }
 
-func describeAnswer(status *packingplan.Status, answer *optimizerclient.Answer) {
+func describeAnswer(status *packingplan.Status, answer *contract.SolveUpdate) {
 	status.EndReason = endReason(answer)
 	if answer.Strategy != "" {
 		status.Strategy = answer.Strategy

@@ -10,7 +10,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/stowage/stowage/scheduler/contract"
-	"github.com/stowage/stowage/scheduler/optimizerclient"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
@@ -59,12 +58,12 @@ func (s *Session) claim() claim {
 // Proves says whether a plan for the snapshot, of whose pods and nodes the optimiser refused none, shows that no plan is
 // better for the cluster.
 func Proves(seen *snapshot.Snapshot, found *contract.Plan) bool {
-	made := claimOf(seen, &optimizerclient.Answer{Plan: found}, nil)
+	made := claimOf(seen, &contract.SolveUpdate{Plan: found}, nil)
 	return made.proved()
 }
 
 // claimOf is what the answer to the snapshot proves; nil is no answer. moveLimit is nil where plans may have any number.
-func claimOf(seen *snapshot.Snapshot, answer *optimizerclient.Answer, moveLimit *int32) claim {
+func claimOf(seen *snapshot.Snapshot, answer *contract.SolveUpdate, moveLimit *int32) claim {
 	made := claim{waiting: seen.WaitingFrom(math.MinInt32)}
 	made.asked = made.waiting - seen.WaitingOmitted()
 	if made.waiting == 0 {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
-	"github.com/stowage/stowage/scheduler/optimizerclient"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/snapshot"
@@ -34,14 +33,14 @@ func ofDaemonSet(pod *v1.Pod) *v1.Pod {
 // the smaller problem; and a bound of a smaller problem is none.
 func TestAProofOfASmallerProblemIsNotToldAsOneOfTheCluster(t *testing.T) {
 	moves := int32(3)
-	optimal := func(change func(*contract.Plan)) *optimizerclient.Answer {
+	optimal := func(change func(*contract.Plan)) *contract.SolveUpdate {
 		plan := &contract.Plan{Optimal: true, Tiers: []*contract.TierResult{{PlacedBefore: 1, Placed: 1, UpperBound: 1, Optimal: true}}}
 		if change != nil {
 			change(plan)
 		}
-		return &optimizerclient.Answer{Plan: plan}
+		return &contract.SolveUpdate{Plan: plan}
 	}
-	refusing := func(reason, subject string) *optimizerclient.Answer {
+	refusing := func(reason, subject string) *contract.SolveUpdate {
 		answer := optimal(nil)
 		answer.Refusals = []*contract.Refusal{{Subject: subject, Reason: reason}}
 		return answer
@@ -51,7 +50,7 @@ func TestAProofOfASmallerProblemIsNotToldAsOneOfTheCluster(t *testing.T) {
 	pinned := func(s *Session) { s.Snapshot.Pin("runs", snapshot.CoolingDown) }
 	for name, c := range map[string]struct {
 		then    func(*Session)
-		answer  *optimizerclient.Answer
+		answer  *contract.SolveUpdate
 		more    []*v1.Pod
 		untried []*v1.Pod
 		// want begins the message.
@@ -60,9 +59,9 @@ func TestAProofOfASmallerProblemIsNotToldAsOneOfTheCluster(t *testing.T) {
 		bound  int32
 	}{
 		"nothing is missing":    {answer: optimal(nil), want: messageProved, reason: reasonProved, bound: 1},
-		"nothing is proved":     {answer: &optimizerclient.Answer{Plan: &contract.Plan{}}, want: messageNotProved, reason: reasonNotProved},
+		"nothing is proved":     {answer: &contract.SolveUpdate{Plan: &contract.Plan{}}, want: messageNotProved, reason: reasonNotProved},
 		"pinned":                {then: pinned, answer: optimal(nil), want: "optimal for 1 of 1 waiting pods; left aside: 1 running pods that stay: cooling-down", reason: reasonLeftAside, bound: 2},
-		"pinned, not proved":    {then: pinned, answer: &optimizerclient.Answer{Plan: &contract.Plan{}}, want: messageNotProved, reason: reasonNotProved},
+		"pinned, not proved":    {then: pinned, answer: &contract.SolveUpdate{Plan: &contract.Plan{}}, want: messageNotProved, reason: reasonNotProved},
 		"pinned, all is placed": {then: pinned, answer: optimal(placed), want: messageProved, reason: reasonProved, bound: 1},
 		"pinned, one is moved":  {then: pinned, answer: optimal(moved), want: "optimal for 1 of 1", reason: reasonLeftAside, bound: 2},
 		"a pair was refused": {then: func(s *Session) { s.Snapshot.Forbid(s.Snapshot.Pods["waits"].Class, "n1") },

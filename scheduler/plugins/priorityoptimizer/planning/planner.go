@@ -68,7 +68,7 @@ type Planner struct {
 // Solver is the optimiser as the plugin sees it.
 type Solver interface {
 	Ready(ctx context.Context) error
-	Solve(ctx context.Context, request *contract.SolveRequest, verify func(*contract.Plan) error) (*optimizerclient.Answer, error)
+	Solve(ctx context.Context, request *contract.SolveRequest, verify func(*contract.Plan) error) (*contract.SolveUpdate, error)
 }
 
 // Rehearser tries a plan before anything is done.

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/stowage/stowage/scheduler/contract"
-	"github.com/stowage/stowage/scheduler/optimizerclient"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/config"
@@ -44,7 +43,7 @@ type Session struct {
 	until    time.Time
 	Snapshot *snapshot.Snapshot
 	// answer is nil where the plan was read from its record, so that its proof is not about this snapshot.
-	answer *optimizerclient.Answer
+	answer *contract.SolveUpdate
 	// Steps are those of the plan.
 	Steps []*packingplan.Step
 	// Rules say which pods may be disrupted.
