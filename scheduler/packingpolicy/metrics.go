@@ -8,32 +8,25 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 )
 
-const (
-	metricsNamespace = "stowage"
-	metricsSubsystem = "packing_policy"
-)
-
 var (
+	byPolicy    = []string{"policy"}
 	closedTotal = counterVec("windows_closed_total", "Windows of a PackingPolicy that closed.")
 	missedTotal = counterVec("windows_missed_total",
 		"Windows of a PackingPolicy that came and went while no scheduler led.")
 	movesTotal        = counterVec("moves_total", "Pods moved in the windows of a PackingPolicy that closed.")
 	nodesEmptiedTotal = counterVec("nodes_emptied_total",
 		"Nodes emptied in the windows of a PackingPolicy that closed.")
-	hourlySaving = gaugeVec("hourly_saving",
-		"What an hour of the nodes costs that were emptied in the last closed window with any.")
+	hourlySaving = metrics.NewGaugeVec((*metrics.GaugeOpts)(options("hourly_saving",
+		"What an hour of the nodes costs that were emptied in the last closed window with any.")), byPolicy)
 )
 
 func counterVec(name, help string) *metrics.CounterVec {
-	return metrics.NewCounterVec(&metrics.CounterOpts{
-		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
-		Name: name, Help: help}, []string{"policy"})
+	return metrics.NewCounterVec((*metrics.CounterOpts)(options(name, help)), byPolicy)
 }
 
-func gaugeVec(name, help string) *metrics.GaugeVec {
-	return metrics.NewGaugeVec(&metrics.GaugeOpts{
-		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
-		Name: name, Help: help}, []string{"policy"})
+func options(name, help string) *metrics.KubeOpts {
+	return &metrics.KubeOpts{
+		Namespace: "stowage", Subsystem: "packing_policy", StabilityLevel: metrics.ALPHA, Name: name, Help: help}
 }
 
 // RegisterMetrics may be called for each controller.

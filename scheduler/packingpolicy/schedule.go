@@ -14,9 +14,6 @@ const mostMissed = 10_000
 // Span is when a window is open: from Start until End, which is not part of it.
 type Span struct{ Start, End time.Time }
 
-// Holds says whether the window is open.
-func (s Span) Holds(at time.Time) bool { return !at.Before(s.Start) && at.Before(s.End) }
-
 // Schedule is when the windows of a policy are open.
 type Schedule []opening
 
@@ -94,23 +91,11 @@ func (s Schedule) Ended(after, until time.Time) []Span {
 func (s Schedule) Open(at time.Time) (Span, bool) {
 	var open Span
 	for _, one := range s {
-		if span, begun := one.last(at); begun && span.Holds(at) && span.End.After(open.End) {
-			open = span
+		for start := one.cron.Next(at.Add(-one.duration).UTC()); !start.IsZero() && !start.After(at); start = one.cron.Next(start) {
+			if end := start.Add(one.duration); end.After(open.End) {
+				open = Span{start, end}
+			}
 		}
 	}
 	return open, !open.End.IsZero()
-}
-
-// last is the window that began last, unless it has ended already. A schedule only tells what comes after a time, so it is
-// asked further and further back.
-func (o opening) last(at time.Time) (Span, bool) {
-	for back := min(time.Minute, o.duration); ; back = min(2*back, o.duration) {
-		var last time.Time
-		for start := o.cron.Next(at.Add(-back).UTC()); !start.IsZero() && !start.After(at); start = o.cron.Next(start) {
-			last = start
-		}
-		if !last.IsZero() || back == o.duration {
-			return Span{last, last.Add(o.duration)}, !last.IsZero()
-		}
-	}
 }

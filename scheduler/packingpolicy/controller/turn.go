@@ -167,11 +167,11 @@ func (t *turn) close(window *packingpolicy.Window) {
 	}
 	status.Moves += int64(window.Moves)
 	status.NodesEmptied += int64(window.NodesEmptied)
+	saves := ""
 	if window.HourlySaving != "" {
-		status.HourlySaving = window.HourlySaving
+		status.HourlySaving, saves = window.HourlySaving, ", which saves "+window.HourlySaving+" an hour"
 	}
-	t.say(v1.EventTypeNormal, "WindowClosed", "Close", "%d nodes emptied by %d moves%s", window.NodesEmptied, window.Moves,
-		savingInWords(window.HourlySaving))
+	t.say(v1.EventTypeNormal, "WindowClosed", "Close", "%d nodes emptied by %d moves%s", window.NodesEmptied, window.Moves, saves)
 	t.measure(*window)
 }
 
@@ -180,13 +180,6 @@ func (t *turn) measure(ended packingpolicy.Window) {
 	t.said = append(t.said, func() {
 		packingpolicy.Count(t.policy.Name(), ended)
 	})
-}
-
-func savingInWords(saving string) string {
-	if saving == "" {
-		return ""
-	}
-	return ", which saves " + saving + " an hour"
 }
 
 // work has the next plan of the open window made, if it is time.
