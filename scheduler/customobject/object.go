@@ -4,7 +4,6 @@ package customobject
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -78,17 +77,6 @@ func Read[Spec, Status any](of Type, object any) (*Object[Spec, Status], error) 
 }
 
 func (o *Object[Spec, Status]) source() *unstructured.Unstructured { return o.seen }
-
-// withStatus is the object as it was seen, with the present status.
-func (o *Object[Spec, Status]) withStatus() (*unstructured.Unstructured, error) {
-	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&o.Status)
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", o.of.Kind, o.Name(), err)
-	}
-	content := maps.Clone(o.seen.Object)
-	content["status"] = status
-	return &unstructured.Unstructured{Object: content}, nil
-}
 
 // dated is an object that knows its age.
 type dated interface {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,10 +48,12 @@ func (s *Store[Spec, Status]) Create(ctx context.Context, metadata metav1.Object
 
 // WriteStatus writes the object's status, unless the object has been changed meanwhile.
 func (s *Store[Spec, Status]) WriteStatus(ctx context.Context, object *Object[Spec, Status]) error {
-	next, err := object.withStatus()
+	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&object.Status)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s %s: %w", s.of.Kind, object.Name(), err)
 	}
+	next := &unstructured.Unstructured{Object: maps.Clone(object.seen.Object)}
+	next.Object["status"] = status
 	written, err := s.api.UpdateStatus(ctx, next, metav1.UpdateOptions{})
 	if err != nil {
 		return fmt.Errorf("writing the status of %s %s: %w", s.of.Kind, object.Name(), err)
@@ -90,14 +93,10 @@ func (s *Store[Spec, Status]) Get(ctx context.Context, name string) (*unstructur
 // MergeSpec sets fields of an object's spec; an object that is gone already is fine.
 func (s *Store[Spec, Status]) MergeSpec(ctx context.Context, name string, fields map[string]any) error {
 	patch, err := json.Marshal(map[string]any{"spec": fields})
-	if err != nil {
-		return fmt.Errorf("changing %s %s: %w", s.of.Kind, name, err)
+	if err == nil {
+		_, err = s.api.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
 	}
-	_, err = s.api.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err != nil {
+	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("changing %s %s: %w", s.of.Kind, name, err)
 	}
 	return nil
