@@ -106,16 +106,21 @@ func Records[Record dated](store cache.Store) []Record {
 func NewInformer[Record any](of Type, client dynamic.Interface, read func(object any) (Record, error)) cache.SharedIndexInformer {
 	informer := dynamicinformer.NewDynamicSharedInformerFactory(client, 0).ForResource(of.Resource).Informer()
 	// This fails only on an informer that has been started.
-	_ = informer.SetTransform(func(object any) (any, error) {
-		if _, raw := object.(*unstructured.Unstructured); !raw {
-			return object, nil // transformed already
-		}
-		if record, err := read(object); err == nil {
-			return record, nil
-		}
-		return object, nil // an error would stop the informer for one object
-	})
+	_ = informer.SetTransform(Transform(read))
 	return informer
+}
+
+// Transform has an informer keep the results of read. An object that cannot be read stays as it came: an error would stop
+// the informer for one object.
+func Transform[Record any](read func(object any) (Record, error)) cache.TransformFunc {
+	return func(object any) (any, error) {
+		if _, raw := object.(*unstructured.Unstructured); raw { // else it has been transformed already
+			if record, err := read(object); err == nil {
+				return record, nil
+			}
+		}
+		return object, nil
+	}
 }
 
 // LastKnown is the object that an informer's handler of deletions got, as it was seen last.

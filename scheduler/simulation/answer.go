@@ -211,7 +211,7 @@ func (r *run) store(instance Instance) error {
 			continue
 		}
 		if err := r.storePod(pod.DeepCopy()); err != nil {
-			return fmt.Errorf("pod %s: %w", key(pod), err)
+			return err
 		}
 	}
 	return nil

@@ -9,32 +9,39 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/kubernetes/scheme"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
-
-	"github.com/stowage/stowage/scheduler/internal/minor"
 )
 
 var (
 	podResource       = v1.SchemeGroupVersion.WithResource("pods")
 	nodeResource      = v1.SchemeGroupVersion.WithResource("nodes")
 	namespaceResource = v1.SchemeGroupVersion.WithResource("namespaces")
+	podKind           = v1.SchemeGroupVersion.WithKind("Pod")
+	nodeKind          = v1.SchemeGroupVersion.WithKind("Node")
 )
+
+// apiObject is any object of the API.
+type apiObject interface {
+	runtime.Object
+	metav1.Object
+}
 
 // api replaces the API server: a tracker that binds and evicts pods.
 type api struct {
 	tracker
 	client *fake.Clientset
-	// preempted are the pods that the scheduler has removed.
-	preempted victims
+	// preempted are the pods that the scheduler has removed, in that order, until they are replaced.
+	preempted []*v1.Pod
 	// bound is called with each pod that has been bound.
 	bound func(pod *v1.Pod)
 	now   func() time.Time
@@ -55,8 +62,10 @@ func newAPI(now func() time.Time, bound func(*v1.Pod)) *api {
 	}
 	a.client.AddReactor("create", "pods", a.bind)
 	a.client.AddReactor("create", "pods", a.evictOrTry)
+	a.client.AddReactor("delete", "pods", a.notePreempted)
 	a.client.AddReactor("*", "*", clienttesting.ObjectReaction(a))
-	a.client.AddWatchReactor("*", a.watch)
+	// The informers of kinds that never change meanwhile list once.
+	a.client.AddWatchReactor("*", clienttesting.DefaultWatchReactor(watch.NewFake(), nil))
 	return a
 }
 
@@ -70,11 +79,10 @@ func (a *api) bind(action clienttesting.Action) (bool, runtime.Object, error) {
 	if !ok {
 		return true, nil, fmt.Errorf("binding with a %T", create.GetObject())
 	}
-	object, err := a.Get(podResource, action.GetNamespace(), binding.Name)
-	if err != nil {
-		return true, nil, err
+	pod, there := find[*v1.Pod](&a.tracker, podResource, action.GetNamespace(), binding.Name)
+	if !there {
+		return true, nil, apierrors.NewNotFound(podResource.GroupResource(), binding.Name)
 	}
-	pod := object.(*v1.Pod)
 	pod.Spec.NodeName = binding.Target.Name
 	a.start(pod)
 	if err := a.Update(podResource, pod, pod.Namespace); err != nil {
@@ -82,6 +90,12 @@ func (a *api) bind(action clienttesting.Action) (bool, runtime.Object, error) {
 	}
 	a.bound(pod)
 	return true, binding, nil
+}
+
+// pod is a copy of a pod by its namespace/name, if it is there.
+func (a *api) pod(key string) (*v1.Pod, bool) {
+	namespace, name := splitKey(key)
+	return find[*v1.Pod](&a.tracker, podResource, namespace, name)
 }
 
 // evictOrTry does what the API server does on the eviction subresource, and with a pod that is only tried.
@@ -117,22 +131,20 @@ func (a *api) run(pod *v1.Pod) {
 }
 
 // put has the object take the place of the one of its name, whose UID it gets, if there is one.
-func (a *api) put(gvr schema.GroupVersionResource, object runtime.Object) error {
-	now, err := meta.Accessor(object)
-	if err != nil {
-		return err
+func (a *api) put(gvr schema.GroupVersionResource, object apiObject) error {
+	before, there := find[apiObject](&a.tracker, gvr, object.GetNamespace(), object.GetName())
+	if !there {
+		return a.Create(gvr, object, object.GetNamespace())
 	}
-	before, err := a.Get(gvr, now.GetNamespace(), now.GetName())
-	if apierrors.IsNotFound(err) {
-		return a.Create(gvr, object, now.GetNamespace())
+	if uid := before.GetUID(); uid != "" {
+		object.SetUID(uid)
 	}
-	if err != nil {
-		return err
-	}
-	if was, err := meta.Accessor(before); err == nil && was.GetUID() != "" {
-		now.SetUID(was.GetUID())
-	}
-	return a.Update(gvr, object, now.GetNamespace())
+	return a.Update(gvr, object, object.GetNamespace())
+}
+
+// remove removes an object, which may be gone already.
+func (a *api) remove(gvr schema.GroupVersionResource, namespace, name string) error {
+	return utilerrors.FilterOut(a.Delete(gvr, namespace, name), apierrors.IsNotFound)
 }
 
 // Patch replaces an object by its patched form.
@@ -146,47 +158,30 @@ func (a *api) Patch(
 	return err
 }
 
-// Delete is called by the scheduler, through its client: the pod is preempted. What deletes other objects, or pods for
-// another reason, calls the tracker.
-func (a *api) Delete(
-	gvr schema.GroupVersionResource, namespace, name string, options ...metav1.DeleteOptions,
-) error {
-	object, err := a.Get(gvr, namespace, name)
-	if err != nil {
-		return err
+// notePreempted keeps each pod that the scheduler deletes. What deletes pods for another reason calls the tracker.
+func (a *api) notePreempted(action clienttesting.Action) (bool, runtime.Object, error) {
+	if deletion, ok := action.(clienttesting.DeleteAction); ok {
+		if pod, there := find[*v1.Pod](&a.tracker, podResource, action.GetNamespace(), deletion.GetName()); there {
+			a.events.add(func() { a.preempted = append(a.preempted, pod) })
+		}
 	}
-	if err := a.tracker.Delete(gvr, namespace, name, options...); err != nil {
-		return err
-	}
-	if pod, ok := object.(*v1.Pod); ok {
-		a.preempted.add(pod)
-	}
-	return nil
+	return false, nil, nil
 }
 
-// newInformers returns the scheduler's own informer factory. Its informers of pods and nodes count the events that have
-// been handled, and those of all other kinds if their objects come and go while pods arrive.
-func (a *api) newInformers(ofAllKinds bool) (informers.SharedInformerFactory, error) {
-	kinds := []schema.GroupVersionKind{v1.SchemeGroupVersion.WithKind("Pod"), v1.SchemeGroupVersion.WithKind("Node")}
-	if ofAllKinds {
-		kinds = slices.AppendSeq(kinds, maps.Keys(Kinds))
-	}
-	uncounted := minor.NewInformerFactory(a.client, 0)
+// newInformers returns the informers of a scheduler. Those of other kinds than these are the usual ones: their objects do not
+// change once it has begun.
+func (a *api) newInformers() (informers.SharedInformerFactory, error) {
 	factory := informers.NewSharedInformerFactory(a.client, 0)
-	for _, kind := range kinds {
+	for _, kind := range slices.AppendSeq([]schema.GroupVersionKind{podKind, nodeKind}, maps.Keys(Kinds)) {
 		example, err := scheme.Scheme.New(kind)
 		if err != nil {
 			return nil, err
 		}
-		informer, err := uncounted.ForResource(resourceOf(kind))
+		informer, err := a.newInformer(kind, nil)
 		if err != nil {
 			return nil, err
 		}
-		counting, err := a.count(kind, informer.Informer())
-		if err != nil {
-			return nil, err
-		}
-		factory.InformerFor(example, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer { return counting })
+		factory.InformerFor(example, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer { return informer })
 	}
 	return factory, nil
 }

@@ -48,28 +48,22 @@ func reasonOf(status *fwk.Status) string {
 // carryOut does at once what the plan says: moved pods are on their new nodes, and evicted ones are gone.
 func (r *run) carryOut(checked *plan.Plan) error {
 	for _, pod := range checked.Disrupted() {
-		if err := r.api.tracker.Delete(podResource, pod.Object.Namespace, pod.Object.Name); err != nil {
+		if err := r.remove(podResource, pod.Object.Namespace, pod.Object.Name); err != nil {
 			return fmt.Errorf("pod %s: %w", key(pod.Object), err)
-		}
-		if err := r.wait(); err != nil {
-			return err
 		}
 	}
 	for _, step := range checked.Moves {
 		replacement := step.Pod.Object.DeepCopy()
 		replacement.Spec.NodeName, replacement.ResourceVersion = step.To, ""
 		if err := r.storePod(replacement); err != nil {
-			return fmt.Errorf("pod %s: %w", key(replacement), err)
+			return err
 		}
 	}
 	for _, step := range checked.Placements {
 		placed := step.Pod.Object.DeepCopy()
 		placed.Spec.NodeName = step.To
-		if err := r.api.Update(podResource, placed, placed.Namespace); err != nil {
+		if err := r.put(podResource, placed); err != nil {
 			return fmt.Errorf("pod %s: %w", key(placed), err)
-		}
-		if err := r.wait(); err != nil {
-			return err
 		}
 	}
 	return nil
@@ -94,11 +88,7 @@ func (r *run) continueWith(seen *snapshot.Snapshot, pods []v1.Pod, limit time.Du
 	t := &turns{run: r, seen: seen, until: began.Add(limit), stuck: map[string]types.UID{},
 		behind: map[string][]*v1.Pod{}, found: Continued{Placements: map[string]string{}, Reasons: map[string]string{}}}
 	r.note, r.leave = t.note, t.giveUp
-	waiting, err := t.takeAll(pods)
-	if err != nil {
-		return nil, err
-	}
-	for _, turn := range inTurn(waiting) {
+	for _, turn := range inTurn(t.takeAll(pods)) {
 		class := t.class(turn[0])
 		if _, stuck := t.stuck[class]; stuck {
 			t.behind[class] = append(t.behind[class], turn[0])
@@ -134,20 +124,15 @@ func inTurn(pods []*v1.Pod) [][]*v1.Pod {
 }
 
 // takeAll takes the pods that wait out of the scheduler's queue, which would try them all at once.
-func (t *turns) takeAll(pods []v1.Pod) ([]*v1.Pod, error) {
-	var waiting []*v1.Pod
+func (t *turns) takeAll(pods []v1.Pod) (waiting []*v1.Pod) {
 	for i := range pods {
 		pod := &pods[i]
 		known := t.seen.Pods[uidOf(pod)]
 		if known == nil || known.Node != "" {
 			continue
 		}
-		stored, err := t.run.api.Get(podResource, pod.Namespace, pod.Name)
-		if err != nil {
-			return nil, fmt.Errorf("pod %s: %w", key(pod), err)
-		}
-		current, ok := stored.(*v1.Pod)
-		if !ok || current.Spec.NodeName != "" {
+		current, there := t.run.api.pod(key(pod))
+		if !there || current.Spec.NodeName != "" {
 			continue // the plan has placed it
 		}
 		if lacksItsGroup(current) {
@@ -157,7 +142,7 @@ func (t *turns) takeAll(pods []v1.Pod) ([]*v1.Pod, error) {
 		minor.Delete(t.run.scheduler.SchedulingQueue, klog.Background(), current)
 		waiting = append(waiting, current)
 	}
-	return waiting, nil
+	return waiting
 }
 
 // class is what equal pods share. Pods that need what the contract cannot express may differ in just that.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -32,7 +31,6 @@ func newCustomAPI(now func() time.Time) *customAPI {
 		packingplan.Resource: packingplan.Kind + "List", packingpolicy.Resource: packingpolicy.Kind + "List"})
 	a := &customAPI{tracker: tracker{ObjectTracker: client.Tracker()}, client: client, now: now}
 	client.PrependReactor("*", "*", clienttesting.ObjectReaction(a))
-	client.PrependWatchReactor("*", a.watch)
 	return a
 }
 
@@ -40,11 +38,8 @@ func newCustomAPI(now func() time.Time) *customAPI {
 func (a *customAPI) Create(
 	of schema.GroupVersionResource, object runtime.Object, namespace string, options ...metav1.CreateOptions,
 ) error {
-	made, err := meta.Accessor(object)
-	if err != nil {
-		return err
-	}
-	made.SetUID(types.UID(fmt.Sprintf("%s-%d", made.GetName(), a.version.Load()+1)))
+	made := object.(*unstructured.Unstructured)
+	made.SetUID(types.UID(fmt.Sprintf("%s-%d", made.GetName(), a.version+1)))
 	made.SetCreationTimestamp(metav1.NewTime(a.now()))
 	made.SetGeneration(1)
 	return a.tracker.Create(of, object, namespace, options...)
@@ -55,11 +50,10 @@ func (a *customAPI) Update(
 	of schema.GroupVersionResource, object runtime.Object, namespace string, options ...metav1.UpdateOptions,
 ) error {
 	written := object.(*unstructured.Unstructured)
-	found, err := a.Get(of, namespace, written.GetName())
-	if err != nil {
-		return err
+	stored, there := find[*unstructured.Unstructured](&a.tracker, of, namespace, written.GetName())
+	if !there {
+		return apierrors.NewNotFound(of.GroupResource(), written.GetName())
 	}
-	stored := found.(*unstructured.Unstructured)
 	if written.GetResourceVersion() != stored.GetResourceVersion() {
 		return apierrors.NewConflict(of.GroupResource(), written.GetName(), errors.New("it has been changed meanwhile"))
 	}
@@ -71,24 +65,17 @@ func (a *customAPI) Update(
 func (a *customAPI) Patch(
 	of schema.GroupVersionResource, object runtime.Object, namespace string, options ...metav1.PatchOptions,
 ) error {
-	patched, err := meta.Accessor(object)
-	if err != nil {
-		return err
-	}
+	patched := object.(*unstructured.Unstructured)
 	patched.SetGeneration(patched.GetGeneration() + 1)
 	return a.tracker.Patch(of, object, namespace, options...)
 }
 
 // apply creates the object or replaces its spec, as kubectl apply does.
 func (a *customAPI) apply(of schema.GroupVersionResource, object *unstructured.Unstructured) error {
-	found, err := a.Get(of, "", object.GetName())
-	if apierrors.IsNotFound(err) {
+	stored, there := find[*unstructured.Unstructured](&a.tracker, of, "", object.GetName())
+	if !there {
 		return a.Create(of, object, "")
 	}
-	if err != nil {
-		return err
-	}
-	stored := found.(*unstructured.Unstructured)
 	stored.Object["spec"] = object.Object["spec"]
 	return a.Patch(of, stored, "")
 }

@@ -56,15 +56,15 @@ func (v *virtualTime) evictOne(pod string) error {
 // evictForPlan is the Eviction API of what makes plans.
 func (v *virtualTime) evictForPlan(eviction *policyv1.Eviction) error {
 	found := Eviction{At: v.lives.now, Pod: nameOf(eviction.Namespace, eviction.Name)}
-	object, err := v.api.Get(podResource, eviction.Namespace, eviction.Name)
-	if err != nil {
-		return err
+	pod, there := v.api.pod(found.Pod)
+	if !there {
+		return apierrors.NewNotFound(podResource.GroupResource(), eviction.Name)
 	}
 	options := eviction.DeleteOptions
-	if options != nil && options.Preconditions != nil && ptr.Deref(options.Preconditions.UID, "") != object.(*v1.Pod).UID {
+	if options != nil && options.Preconditions != nil && ptr.Deref(options.Preconditions.UID, "") != pod.UID {
 		return apierrors.NewConflict(v1.Resource("pods"), eviction.Name, errors.New("another pod has its name now"))
 	}
-	err = v.evict(&found, v.lives.there[found.Pod])
+	err := v.evict(&found, v.lives.there[found.Pod])
 	if err == nil && found.Refused != "" {
 		return apierrors.NewTooManyRequests(found.Refused, 0)
 	}
@@ -128,19 +128,11 @@ func (v *virtualTime) tellState() error {
 	}
 	state := State{At: v.lives.now, Nodes: []*v1.Node{}, Pods: []*v1.Pod{}, DisruptionBudgets: []*policyv1.PodDisruptionBudget{},
 		CoolingDown: []string{}}
-	nodes, err := v.api.List(nodeResource, v1.SchemeGroupVersion.WithKind("Node"), "")
-	if err != nil {
-		return err
+	for _, node := range v.api.informers[nodeResource].GetStore().List() {
+		state.Nodes = append(state.Nodes, node.(*v1.Node))
 	}
-	for i := range nodes.(*v1.NodeList).Items {
-		state.Nodes = append(state.Nodes, &nodes.(*v1.NodeList).Items[i])
-	}
-	pods, err := v.api.List(podResource, v1.SchemeGroupVersion.WithKind("Pod"), "")
-	if err != nil {
-		return err
-	}
-	for i := range pods.(*v1.PodList).Items {
-		state.Pods = append(state.Pods, &pods.(*v1.PodList).Items[i])
+	for _, pod := range v.api.informers[podResource].GetStore().List() {
+		state.Pods = append(state.Pods, pod.(*v1.Pod))
 	}
 	for _, guards := range v.guards {
 		for _, one := range guards {

@@ -3,13 +3,11 @@ package simulation
 import (
 	"context"
 	"encoding/json"
-	"time"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apimachinery/pkg/watch"
-	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/stowage/stowage/scheduler/internal/minor"
 )
 
 // KindsOfAnyMinor are the Kinds of the minors that the simulation is built for.
@@ -22,6 +20,10 @@ func (s *Simulator) Listed(ctx context.Context) (sets.Set[schema.GroupVersionRes
 		return nil, err
 	}
 	defer r.stop()
+	r.informers = minor.NewInformerFactory(r.api.client, 0) // which list, as in a cluster
+	if err := s.build(r); err != nil {
+		return nil, err
+	}
 	if _, err := s.newPlanChecker(r, Question{Arguments: json.RawMessage(`{"evictJobs": true}`)}); err != nil {
 		return nil, err
 	}
@@ -43,25 +45,4 @@ func (s *Simulator) AttemptWithoutPods(ctx context.Context) error {
 	defer r.stop()
 	_, err = r.attempt()
 	return err
-}
-
-// RemoveAfterSlowWatch removes a pod as soon as a process has begun anew whose informers take their time between list and
-// watch.
-func (s *Simulator) RemoveAfterSlowWatch(ctx context.Context, pod *v1.Pod) error {
-	r, err := s.start(ctx, Instance{inVirtualTime: true}, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { r.stop() }()
-	if err := r.storePod(pod); err != nil {
-		return err
-	}
-	r.api.client.PrependWatchReactor("*", func(clienttesting.Action) (bool, watch.Interface, error) {
-		time.Sleep(20 * time.Millisecond) //nolint:forbidigo // the slow API server that is imitated
-		return false, nil, nil
-	})
-	if err := s.restart(ctx, r); err != nil {
-		return err
-	}
-	return r.remove(podResource, pod.Namespace, pod.Name)
 }

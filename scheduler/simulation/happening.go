@@ -7,7 +7,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -25,13 +24,9 @@ func (v *virtualTime) arriveOne(arrival *ArrivingPod) error {
 		return nil
 	}
 	if arrival.Node != "" {
-		_, err := v.api.Get(nodeResource, "", arrival.Node)
-		if apierrors.IsNotFound(err) {
+		if _, there := find[*v1.Node](&v.api.tracker, nodeResource, "", arrival.Node); !there {
 			v.timeline.leaveOut("Pod", arrival.Name, fmt.Sprintf("its node %q is not there", arrival.Node))
 			return nil
-		}
-		if err != nil {
-			return err
 		}
 	}
 	pod := v.lives.begin(arrival, template)
@@ -43,10 +38,7 @@ func (v *virtualTime) arriveOne(arrival *ArrivingPod) error {
 		v.api.start(pod)
 		v.api.run(pod) // it was there before
 	}
-	if err := v.storePod(pod); err != nil {
-		return fmt.Errorf("pod %s: %w", arrival.Name, err)
-	}
-	return nil
+	return v.storePod(pod)
 }
 
 func (v *virtualTime) ensureNamespace(name string) error {
@@ -60,15 +52,11 @@ func (v *virtualTime) ensureNamespace(name string) error {
 // takeAway has a pod end; the scheduler may have lost it before. With again, its owner makes the next one, which is
 // returned: nil if it has none.
 func (v *virtualTime) takeAway(life *Life, how string, again bool) (*v1.Pod, error) {
+	gone, there := v.api.pod(life.Pod)
 	namespace, name := splitKey(life.Pod)
-	object, err := v.api.Get(podResource, namespace, name)
-	if err != nil && !apierrors.IsNotFound(err) {
-		return nil, err
-	}
 	if err := v.remove(podResource, namespace, name); err != nil {
 		return nil, err
 	}
-	gone, there := object.(*v1.Pod)
 	if !again || !there {
 		v.lives.end(life, how)
 		return nil, nil
@@ -104,7 +92,7 @@ func (v *virtualTime) putObject(object *Object) error {
 	if budget, is := object.Object.(*policyv1.PodDisruptionBudget); is {
 		v.watchBudget(budget.DeepCopy())
 	}
-	return v.put(resourceOf(object.GetObjectKind().GroupVersionKind()), object.Object)
+	return v.put(resourceOf(object.GetObjectKind().GroupVersionKind()), object.Object.(apiObject))
 }
 
 func (v *virtualTime) removeObject(name *ObjectName) error {

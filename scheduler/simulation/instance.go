@@ -54,6 +54,19 @@ const (
 	AtOnce Arrival = "AtOnce"
 )
 
+// Change is something that happens to the cluster while pods arrive: exactly one of Node, NodeGone and
+// PodGone.
+type Change struct {
+	// After is how many of the instance's pods are in the list before those that come after the change.
+	After int `json:"after"`
+	// Node takes the place of the node of its name, or joins the others.
+	Node *v1.Node `json:"node,omitempty"`
+	// NodeGone is the name of a node that is removed. Its pods stay behind, as they do in a cluster.
+	NodeGone string `json:"nodeGone,omitempty"`
+	// PodGone is namespace/name of a pod that is removed, if it is still there.
+	PodGone string `json:"podGone,omitempty"`
+}
+
 // Result is the result of one instance.
 type Result struct {
 	ID string `json:"id"`
@@ -118,11 +131,7 @@ func (instance *Instance) validate() []error {
 	}
 	nodes := map[string]bool{}
 	for i := range instance.Nodes {
-		node := &instance.Nodes[i]
-		path := fmt.Sprintf("nodes[%d]", i)
-		errs = append(errs, validateName(path, node.Name, node.Name, nodes)...)
-		errs = append(errs, validateQuantities(path+".status.allocatable", node.Status.Allocatable)...)
-		errs = append(errs, validateQuantities(path+".status.capacity", node.Status.Capacity)...)
+		errs = append(errs, validateNode(fmt.Sprintf("nodes[%d]", i), &instance.Nodes[i], nodes)...)
 	}
 	pods := map[string]bool{}
 	for i := range instance.Pods {
@@ -160,6 +169,32 @@ func (instance *Instance) validateSequence() []error {
 		errs = append(errs, instance.Changes[i].validate(fmt.Sprintf("changes[%d]", i), instance)...)
 	}
 	return errs
+}
+
+func (change *Change) validate(path string, instance *Instance) []error {
+	var errs []error
+	kinds := 0
+	for _, given := range []bool{change.Node != nil, change.NodeGone != "", change.PodGone != ""} {
+		if given {
+			kinds++
+		}
+	}
+	if kinds != 1 {
+		errs = append(errs, fmt.Errorf("%s: must have one of node, nodeGone and podGone", path))
+	}
+	if change.After < 0 || change.After > len(instance.Pods) {
+		errs = append(errs, fmt.Errorf("%s.after: %d is not a number of the instance's pods", path, change.After))
+	}
+	if node := change.Node; node != nil {
+		errs = append(errs, validateNode(path+".node", node, map[string]bool{})...)
+	}
+	return errs
+}
+
+func validateNode(path string, node *v1.Node, seen map[string]bool) []error {
+	return slices.Concat(validateName(path, node.Name, node.Name, seen),
+		validateQuantities(path+".status.allocatable", node.Status.Allocatable),
+		validateQuantities(path+".status.capacity", node.Status.Capacity))
 }
 
 func validateName(path, name, key string, seen map[string]bool) []error {
@@ -235,14 +270,8 @@ func (o *Object) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// meta is what is known of the object by its name.
-func (o *Object) meta() metav1.Object {
-	accessor, err := meta.Accessor(o.Object)
-	if err != nil {
-		return &metav1.ObjectMeta{} // no built-in kind is without
-	}
-	return accessor
-}
+// meta is the object's metadata. Every kind that can be read has it.
+func (o *Object) meta() metav1.Object { return o.Object.(metav1.Object) }
 
 // create stores the object.
 func (o *Object) create(a *api) error {

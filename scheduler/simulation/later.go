@@ -2,11 +2,11 @@ package simulation
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 
 	v1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/snapshot"
@@ -47,15 +47,13 @@ func (v *virtualTime) start(life *Life) {
 		return
 	}
 	v.later.add(&timer{at: v.lives.now + v.settings.StartsAfter, of: life, do: func() error {
-		namespace, name := splitKey(life.Pod)
-		object, err := v.api.Get(podResource, namespace, name)
-		if err != nil {
-			return err
+		pod, there := v.api.pod(life.Pod)
+		if !there {
+			return fmt.Errorf("pod %s is not there any more", life.Pod)
 		}
-		pod := object.(*v1.Pod)
 		v.api.run(pod)
 		v.ready(life)
-		return v.api.Update(podResource, pod, namespace)
+		return v.put(podResource, pod)
 	}})
 }
 
@@ -71,14 +69,8 @@ func (v *virtualTime) noteEmptied(node *v1.Node) {
 		return
 	}
 	v.later.add(&timer{at: v.lives.now + *after, do: func() error {
-		object, err := v.api.Get(nodeResource, "", node.Name)
-		if apierrors.IsNotFound(err) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if now := object.(*v1.Node); now.Labels[packingplan.EmptiedLabel] != plan || v.isInUse(node.Name) {
+		now, there := find[*v1.Node](&v.api.tracker, nodeResource, "", node.Name)
+		if !there || now.Labels[packingplan.EmptiedLabel] != plan || v.isInUse(node.Name) {
 			return nil
 		}
 		price := node.Labels[snapshot.HourlyPrice]

@@ -15,6 +15,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
+	"github.com/stowage/stowage/scheduler/customobject"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/packingpolicy"
 	"github.com/stowage/stowage/scheduler/packingpolicy/controller"
@@ -64,12 +65,12 @@ func newPlanning(r *run) *planning {
 func (p *planning) begin() (err error) {
 	p.processes++
 	p.parts, p.optimizers = nil, nil
-	p.api.events = p.run.events
+	p.api.tell(p.run.events)
 	plan, policy := packingplan.Resource.GroupVersion().WithKind(packingplan.Kind), packingpolicy.Resource.GroupVersion().WithKind(packingpolicy.Kind)
-	if p.plans, err = p.api.count(plan, packingplan.NewInformer(p.api.client)); err != nil {
+	if p.plans, err = p.api.newInformer(plan, customobject.Transform(packingplan.Read)); err != nil {
 		return err
 	}
-	p.policies, err = p.api.count(policy, packingpolicy.NewInformer(p.api.client))
+	p.policies, err = p.api.newInformer(policy, customobject.Transform(packingpolicy.Read))
 	return err
 }
 
@@ -150,17 +151,6 @@ func (p *planning) attach(
 	return nil
 }
 
-// watch returns when both kinds of objects are watched.
-func (p *planning) watch() error {
-	for _, informer := range []cache.SharedIndexInformer{p.plans, p.policies} {
-		go informer.RunWithContext(p.run.ctx)
-		if !cache.WaitForCacheSync(p.run.ctx.Done(), informer.HasSynced) {
-			return context.Cause(p.run.ctx)
-		}
-	}
-	return nil
-}
-
 // ready fails unless the optimiser is there. Without it, time would pass as in a cluster whose optimiser is away.
 func (p *planning) ready() error {
 	for _, plugin := range p.optimizers {
@@ -218,9 +208,7 @@ func (p *planning) step() error {
 		}
 		one.takeWake()
 		one.due = p.run.clock.Now().Add(one.step(p.run.ctx))
-		if err := p.run.wait(); err != nil {
-			return err
-		}
+		p.run.events.deliver()
 	}
 	return nil
 }

@@ -53,10 +53,9 @@ func (v *virtualTime) applyPolicy(raw json.RawMessage) error {
 	if _, err := packingpolicy.Read(object.DeepCopy()); err != nil {
 		return err
 	}
-	if err := v.planning.api.apply(packingpolicy.Resource, object); err != nil {
-		return err
-	}
-	return v.wait()
+	err := v.planning.api.apply(packingpolicy.Resource, object)
+	v.run.events.deliver()
+	return err
 }
 
 // tellPolicies writes a line for each plan and window that has ended since the last time; at the end, also for those that

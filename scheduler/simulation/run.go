@@ -2,15 +2,15 @@ package simulation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
 	"k8s.io/klog/v2"
@@ -38,7 +38,7 @@ const (
 type run struct {
 	ctx       context.Context
 	cancel    context.CancelFunc
-	events    *eventCounter
+	events    *eventQueue
 	api       *api
 	informers informers.SharedInformerFactory
 	scheduler *scheduler.Scheduler
@@ -110,138 +110,37 @@ func (r *run) stop() {
 	r.informers.Shutdown()
 }
 
-// prepare creates what must exist before the scheduler starts: namespaces and further objects.
-func (r *run) prepare(instance Instance) error {
-	namespaces := sets.New[string]()
-	for i := range instance.Pods {
-		namespaces.Insert(instance.Pods[i].Namespace)
-	}
-	for i := range instance.Objects {
-		if err := instance.Objects[i].create(r.api); err != nil {
-			if !r.observed {
-				return fmt.Errorf("objects[%d]: %w", i, err)
-			}
-			meta := instance.Objects[i].meta()
-			r.reading.leaveOut(instance.Objects[i].GetObjectKind().GroupVersionKind().Kind,
-				nameOf(meta.GetNamespace(), meta.GetName()), err.Error())
-			continue
-		}
-		if namespace, given := instance.Objects[i].Object.(*v1.Namespace); given {
-			namespaces.Delete(namespace.Name)
-		}
-	}
-	for name := range namespaces {
-		if err := r.api.Create(namespaceResource, namespaceOf(name), ""); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// watch starts the informers that have been asked for since it was last called.
+// watch starts the informers that have been asked for since it was last called, and has all of them know what there is.
 func (r *run) watch() error {
 	r.informers.StartWithContext(r.ctx)
 	if err := r.informers.WaitForCacheSyncWithContext(r.ctx).AsError(); err != nil {
 		return fmt.Errorf("starting the scheduler's informers: %w", err)
 	}
-	if r.planning != nil {
-		if err := r.planning.watch(); err != nil {
-			return err
-		}
-	}
-	return r.wait()
-}
-
-// populate creates the nodes, then the placed pods, and then lets the others arrive.
-func (r *run) populate(instance Instance) (*Measurement, error) {
-	if err := r.addNodes(instance); err != nil {
-		return nil, err
-	}
-	for i := range instance.Pods {
-		if pod := &instance.Pods[i]; pod.Spec.NodeName != "" {
-			running := pod.DeepCopy()
-			r.api.start(running)
-			if err := r.addPod(running); err != nil {
-				return nil, fmt.Errorf("pod %s: %w", key(pod), err)
-			}
-		}
-	}
-	if !instance.Measure {
-		_, err := r.arrive(instance)
-		return nil, err
-	}
-	measuring := measure()
-	arrived, err := r.arrive(instance)
-	return measuring.end(arrived), err
-}
-
-// arrive creates the pods that have no node, and counts them.
-func (r *run) arrive(instance Instance) (arrived int, err error) {
-	add := r.addPod
-	if instance.Arrival == AtOnce {
-		add = r.storeWaiting
-	}
-	for i := range instance.Pods {
-		if err := r.change(instance.Changes, i); err != nil {
-			return 0, err
-		}
-		pod := &instance.Pods[i]
-		if pod.Spec.NodeName != "" {
-			continue
-		}
-		arrived++
-		if err := add(pod.DeepCopy()); err != nil {
-			return 0, fmt.Errorf("pod %s: %w", key(pod), err)
-		}
-		if instance.Once {
-			if err := r.dismiss(pod); err != nil {
-				return 0, fmt.Errorf("pod %s: %w", key(pod), err)
-			}
-		}
-	}
-	if err := r.change(instance.Changes, len(instance.Pods)); err != nil {
-		return 0, err
-	}
-	return arrived, r.settle()
-}
-
-// dismiss removes the pod if it has got no node.
-func (r *run) dismiss(pod *v1.Pod) error {
-	object, err := r.api.Get(podResource, pod.Namespace, pod.Name)
-	if apierrors.IsNotFound(err) {
-		return nil // it was left out
-	}
-	if err != nil || object.(*v1.Pod).Spec.NodeName != "" {
-		return err
-	}
-	return r.api.tracker.Delete(podResource, pod.Namespace, pod.Name)
-}
-
-func (r *run) addNodes(instance Instance) error {
-	for i := range instance.Nodes {
-		if err := r.putNode(instance.Nodes[i].DeepCopy()); err != nil {
-			return fmt.Errorf("node %s: %w", instance.Nodes[i].Name, err)
-		}
-	}
+	r.events.deliver()
 	return nil
 }
 
-func (r *run) addPod(pod *v1.Pod) error {
-	if err := r.storeWaiting(pod); err != nil {
-		return err
-	}
-	return r.settle()
+// put has the object take the place of the one of its name, or join the others, and returns when that is known.
+func (r *run) put(resource schema.GroupVersionResource, object apiObject) error {
+	err := r.api.put(resource, object)
+	r.events.deliver()
+	return err
 }
 
-// storeWaiting stores a pod, unless the scheduler would ignore it: a terminating one without a node.
-func (r *run) storeWaiting(pod *v1.Pod) error {
-	if pod.Spec.NodeName == "" && pod.DeletionTimestamp != nil {
-		return nil
-	}
-	return r.storePod(pod)
+// putNode has the node take the place of the node of its name, or join the others.
+func (r *run) putNode(node *v1.Node) error {
+	corev1.SetObjectDefaults_Node(node)
+	return r.put(nodeResource, node)
 }
 
-// storePod returns when the pod's event has been handled: a watch of the tracker holds no more than a hundred.
+// remove removes an object, which may be gone already, and returns when that is known.
+func (r *run) remove(resource schema.GroupVersionResource, namespace, name string) error {
+	err := r.api.remove(resource, namespace, name)
+	r.events.deliver()
+	return err
+}
+
+// storePod stores a new pod, and returns when that is known.
 func (r *run) storePod(pod *v1.Pod) error {
 	corev1.SetObjectDefaults_Pod(pod)
 	if pod.UID == "" {
@@ -249,11 +148,9 @@ func (r *run) storePod(pod *v1.Pod) error {
 	}
 	r.clock.Step(betweenPods)
 	if err := r.api.Create(podResource, pod, pod.Namespace); err != nil {
-		return err
+		return fmt.Errorf("pod %s: %w", key(pod), err)
 	}
-	if err := r.wait(); err != nil {
-		return err
-	}
+	r.events.deliver()
 	r.leaveToItsGroup(pod)
 	return nil
 }
@@ -262,9 +159,7 @@ func (r *run) storePod(pod *v1.Pod) error {
 func (r *run) settle() error {
 	attempts, retried := 0, false
 	for {
-		if err := r.wait(); err != nil {
-			return err
-		}
+		r.events.deliver()
 		waiting := len(r.queued())
 		if waiting == 0 && !retried && r.endBackOff() {
 			retried = true
@@ -293,11 +188,22 @@ func (r *run) settle() error {
 				}
 				break
 			}
-			if err := r.wait(); err != nil {
-				return err
-			}
+			r.events.deliver()
 		}
 	}
+}
+
+// replace replaces the preempted pods, as their controllers would, and reports whether there were any.
+func (r *run) replace() (replaced bool, err error) {
+	victims := r.api.preempted
+	r.api.preempted = nil
+	for _, victim := range victims {
+		if pod := r.lives.replace(victim, howPreempted); pod != nil {
+			replaced = true
+			err = errors.Join(err, r.storePod(pod))
+		}
+	}
+	return replaced, err
 }
 
 // attemptsAtMost is how many attempts in vain are one too many without one.
@@ -418,46 +324,5 @@ func (r *run) leaveOut(pod *v1.Pod, err error) error {
 		return err
 	}
 	r.reading.leaveOut("Pod", key(pod), err.Error())
-	return r.api.tracker.Delete(podResource, pod.Namespace, pod.Name)
-}
-
-// result reads the pods' nodes from the API.
-func (r *run) result(instance Instance, replaced *lives) (Result, error) {
-	result := Result{ID: instance.ID, Placements: make(map[string]string, len(instance.Pods)), Reasons: map[string]string{},
-		Reading: r.reading}
-	leftOut := sets.New[string]()
-	for _, one := range r.reading.LeftOut {
-		leftOut.Insert(one.Object)
-	}
-	for i := range instance.Pods {
-		pod := &instance.Pods[i]
-		current := replaced.lastOf(key(pod))
-		namespace, name := splitKey(current)
-		object, err := r.api.Get(podResource, namespace, name)
-		switch {
-		case err == nil:
-			result.Placements[key(pod)] = object.(*v1.Pod).Spec.NodeName
-			if pod.Spec.NodeName == "" && result.Placements[key(pod)] != "" {
-				result.Awaiting = append(result.Awaiting, r.awaiting(pod)...)
-			}
-			if current != key(pod) {
-				result.Evicted = append(result.Evicted, key(pod))
-			}
-		case apierrors.IsNotFound(err):
-			result.Placements[key(pod)] = ""
-			dismissed := instance.Once && r.reasons[key(pod)] != ""
-			if pod.Spec.NodeName != "" || pod.DeletionTimestamp == nil && !dismissed && !leftOut.Has("Pod "+key(pod)) {
-				result.Evicted = append(result.Evicted, key(pod))
-			}
-		default:
-			return Result{}, err
-		}
-	}
-	slices.Sort(result.Evicted)
-	for pod, node := range result.Placements {
-		if reason := r.reasons[replaced.lastOf(pod)]; node == "" && reason != "" {
-			result.Reasons[pod] = reason
-		}
-	}
-	return result, nil
+	return r.remove(podResource, pod.Namespace, pod.Name)
 }

@@ -92,26 +92,6 @@ func (s *Simulator) hasOptimizer() bool {
 	})
 }
 
-// Run fills an instance and returns where its pods are.
-func (s *Simulator) Run(ctx context.Context, instance Instance) (Result, error) {
-	var replaced *lives
-	if instance.Replace {
-		replaced = newLives(map[string]string{}, func(*Life) error { return nil })
-	}
-	run, err := s.start(ctx, instance, replaced)
-	if err != nil {
-		return Result{}, err
-	}
-	defer run.stop()
-	measured, err := run.populate(instance)
-	if err != nil {
-		return Result{}, err
-	}
-	result, err := run.result(instance, replaced)
-	result.Measurement = measured
-	return result, err
-}
-
 // start builds a scheduler for the instance and waits until it watches.
 func (s *Simulator) start(parent context.Context, instance Instance, lives *lives) (*run, error) {
 	r := &run{
@@ -127,7 +107,7 @@ func (s *Simulator) start(parent context.Context, instance Instance, lives *live
 	if instance.inVirtualTime && s.hasOptimizer() {
 		r.planning = newPlanning(r)
 	}
-	if err := s.begin(parent, r, instance.inVirtualTime); err != nil {
+	if err := s.begin(parent, r); err != nil {
 		return nil, err
 	}
 	err := r.prepare(instance)
@@ -146,12 +126,12 @@ func (s *Simulator) start(parent context.Context, instance Instance, lives *live
 }
 
 // begin has a process begin: a scheduler that does not watch yet.
-func (s *Simulator) begin(parent context.Context, r *run, inVirtualTime bool) error {
+func (s *Simulator) begin(parent context.Context, r *run) error {
 	// Without a logger of its own, the context has each plugin ask for every node whether anything is logged.
 	r.ctx, r.cancel = context.WithCancel(klog.NewContext(parent, logr.Discard()))
-	r.events = newEventCounter()
-	r.api.events = r.events
-	informers, err := r.api.newInformers(inVirtualTime)
+	r.events = &eventQueue{}
+	r.api.tell(r.events)
+	informers, err := r.api.newInformers()
 	if err == nil { // else those of the process before stay, for whoever stops the run
 		r.informers = informers
 	}
@@ -174,7 +154,7 @@ func (s *Simulator) begin(parent context.Context, r *run, inVirtualTime bool) er
 // restart ends the process and has another one begin, which knows what the API has and nothing else.
 func (s *Simulator) restart(parent context.Context, r *run) error {
 	r.stop()
-	if err := s.begin(parent, r, true); err != nil {
+	if err := s.begin(parent, r); err != nil {
 		return err
 	}
 	if err := r.watch(); err != nil {
