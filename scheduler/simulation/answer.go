@@ -135,33 +135,35 @@ func (s *Simulator) newPlanChecker(r *run, question Question) (*planChecker, err
 	return &planChecker{rehearser: rehearser, snapshot: seen, policy: question.policy(), limits: args.Limits.OfPlan()}, nil
 }
 
-// check fails only if the text is not a plan; everything else is a verdict.
+// check fails only if the text is not a plan, or cannot be checked; everything else is a verdict.
 func (c *planChecker) check(ctx context.Context, text []byte) (*plan.Plan, Verdict, error) {
 	message := &contract.Plan{}
 	if err := protojson.Unmarshal(text, message); err != nil {
 		return nil, Verdict{}, fmt.Errorf("not a plan: %w", err)
 	}
-	checked, verdict, err := c.verdictOn(ctx, message)
-	verdict.Proved = verdict.Accepted && planner.Proves(c.snapshot, message)
-	return checked, verdict, err
-}
-
-func (c *planChecker) verdictOn(ctx context.Context, message *contract.Plan) (*plan.Plan, Verdict, error) {
 	checked, err := plan.Decode(message, c.snapshot, c.policy)
-	var refused *plan.RefusedError
-	switch {
-	case errors.As(err, &refused):
+	if refused, is := errors.AsType[*plan.RefusedError](err); is {
 		return nil, Verdict{Reason: string(refused.Reason), Detail: refused.Detail}, nil
-	case err != nil:
+	}
+	if err != nil {
 		return nil, Verdict{}, err
-	case checked.Empty():
-		return checked, Verdict{Accepted: true}, nil
 	}
 	if excess := checked.Beyond(c.limits); len(excess) > 0 {
 		return checked, beyond(excess), nil
 	}
-	verdict, err := c.rehearse(ctx, checked)
-	return checked, verdict, err
+	if !checked.Empty() {
+		outcome, err := c.rehearser.Replay(ctx, checked)
+		if stale, is := errors.AsType[*rehearsal.StaleError](err); is {
+			return checked, Verdict{Reason: staleReason, Detail: stale.Error()}, nil
+		}
+		if err != nil {
+			return checked, Verdict{}, err
+		}
+		if len(outcome.Refusals) > 0 {
+			return checked, refusedBy(outcome.Refusals), nil
+		}
+	}
+	return checked, Verdict{Accepted: true, Proved: planner.Proves(c.snapshot, message)}, nil
 }
 
 // beyond names every pod whose disruption is one too many, and the first limit.
@@ -171,20 +173,6 @@ func beyond(excess []plan.Excess) Verdict {
 		verdict.Pods = append(verdict.Pods, string(one.Pod.Object.UID))
 	}
 	return verdict
-}
-
-func (c *planChecker) rehearse(ctx context.Context, checked *plan.Plan) (Verdict, error) {
-	outcome, err := c.rehearser.Replay(ctx, checked)
-	var stale *rehearsal.StaleError
-	switch {
-	case errors.As(err, &stale):
-		return Verdict{Reason: staleReason, Detail: stale.Error()}, nil
-	case err != nil:
-		return Verdict{}, err
-	case len(outcome.Refusals) > 0:
-		return refusedBy(outcome.Refusals), nil
-	}
-	return Verdict{Accepted: true}, nil
 }
 
 // refusedBy names every plugin once and every pod, and gives the first refusal in full.

@@ -55,7 +55,7 @@ type api struct {
 
 func newAPI(now func() time.Time, bound func(*v1.Pod)) *api {
 	a := &api{
-		tracker: tracker{ObjectTracker: clienttesting.NewObjectTracker(scheme.Scheme, scheme.Codecs.UniversalDecoder())},
+		tracker: newTracker(clienttesting.NewObjectTracker(scheme.Scheme, scheme.Codecs.UniversalDecoder())),
 		client:  &fake.Clientset{},
 		bound:   bound,
 		now:     now,
@@ -162,7 +162,7 @@ func (a *api) Patch(
 func (a *api) notePreempted(action clienttesting.Action) (bool, runtime.Object, error) {
 	if deletion, ok := action.(clienttesting.DeleteAction); ok {
 		if pod, there := find[*v1.Pod](&a.tracker, podResource, action.GetNamespace(), deletion.GetName()); there {
-			a.events.add(func() { a.preempted = append(a.preempted, pod) })
+			a.informers[podResource].events.add(func() { a.preempted = append(a.preempted, pod) })
 		}
 	}
 	return false, nil, nil
@@ -170,18 +170,13 @@ func (a *api) notePreempted(action clienttesting.Action) (bool, runtime.Object, 
 
 // newInformers returns the informers of a scheduler. Those of other kinds than these are the usual ones: their objects do not
 // change once it has begun.
-func (a *api) newInformers() (informers.SharedInformerFactory, error) {
+func (a *api) newInformers(events *eventQueue) informers.SharedInformerFactory {
 	factory := informers.NewSharedInformerFactory(a.client, 0)
 	for _, kind := range slices.AppendSeq([]schema.GroupVersionKind{podKind, nodeKind}, maps.Keys(Kinds)) {
-		example, err := scheme.Scheme.New(kind)
-		if err != nil {
-			return nil, err
-		}
-		informer, err := a.newInformer(kind, nil)
-		if err != nil {
-			return nil, err
-		}
-		factory.InformerFor(example, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer { return informer })
+		example, _ := scheme.Scheme.New(kind) // all of them are known
+		factory.InformerFor(example, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer {
+			return a.newInformer(resourceOf(kind), events, nil)
+		})
 	}
-	return factory, nil
+	return factory
 }

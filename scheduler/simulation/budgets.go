@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,31 +15,29 @@ import (
 
 var budgetResource = policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets")
 
-// sort is what disruption budgets tell pods apart by.
-type sort struct {
+// podClass is what disruption budgets tell pods apart by.
+type podClass struct {
 	template *v1.Pod
 	owner    Owner
 }
 
-// tally counts the pods of one sort in one namespace: those that are there, and those that are ready.
+// tally counts the pods of one class in one namespace: those that are there, and those that are ready.
 type tally struct{ there, ready int32 }
 
-// guard is a disruption budget and the sorts of pods that it selects, as far as it was asked.
+// guard is a disruption budget and the classes of pods that it selects, as far as it was asked.
 type guard struct {
 	// budget is as it was written last. It must not be changed.
 	budget   *policyv1.PodDisruptionBudget
 	selector labels.Selector
 	// broken: the selector cannot be read. The budget then covers its namespace and allows nothing.
 	broken  bool
-	selects map[sort]bool
-	sorts   []sort
-	owners  map[Owner]bool
-	counted bool
+	selects map[podClass]bool
+	classes []podClass
 }
 
 // watchBudget begins to count for a budget, which is new or has a new spec.
 func (v *virtualTime) watchBudget(budget *policyv1.PodDisruptionBudget) {
-	g := &guard{budget: budget, selects: map[sort]bool{}, owners: map[Owner]bool{}}
+	g := &guard{budget: budget, selects: map[podClass]bool{}}
 	var err error
 	if g.selector, err = metav1.LabelSelectorAsSelector(budget.Spec.Selector); err != nil {
 		g.selector, g.broken = labels.Everything(), true
@@ -50,62 +47,46 @@ func (v *virtualTime) watchBudget(budget *policyv1.PodDisruptionBudget) {
 		v.guards[namespace] = map[string]*guard{}
 	}
 	v.guards[namespace][budget.Name] = g
-	for sort := range v.lives.tallies[namespace] {
-		g.covers(sort)
+	for class := range v.lives.tallies[namespace] {
+		g.covers(class)
 	}
 	if v.lives.touched[namespace] == nil {
-		v.lives.touched[namespace] = map[sort]bool{}
+		v.lives.touched[namespace] = map[podClass]bool{}
 	}
 }
 
-// covers says whether the budget selects pods of that sort.
-func (g *guard) covers(one sort) bool {
+// covers says whether the budget selects pods of that class.
+func (g *guard) covers(one podClass) bool {
 	selects, known := g.selects[one]
 	if !known {
 		selects = g.selector.Matches(labels.Set(one.template.Labels))
 		g.selects[one] = selects
 		if selects {
-			g.sorts = append(g.sorts, one)
-			g.owners[one.owner] = true
+			g.classes = append(g.classes, one)
 		}
 	}
 	return selects
 }
 
-// concerns says whether the budget's counts may have changed with those of the sorts.
-func (g *guard) concerns(touched map[sort]bool) bool {
-	concerned := !g.counted
-	for one := range touched {
-		if g.covers(one) || one.owner != (Owner{}) && g.owners[one.owner] {
-			concerned = true
-		}
-	}
-	return concerned
-}
-
-// countBudgets brings the statuses of disruption budgets up to date for which a pod has come, gone or become ready, as the
-// disruption controller does.
+// countBudgets brings the statuses of disruption budgets up to date in whose namespace a pod has come, gone or become ready,
+// as the disruption controller does.
 func (v *virtualTime) countBudgets() error {
 	touched := v.lives.touched
-	v.lives.touched = map[string]map[sort]bool{}
+	v.lives.touched = map[string]map[podClass]bool{}
 	for _, namespace := range slices.Sorted(maps.Keys(touched)) {
-		var concerned []*guard
-		for _, one := range v.guards[namespace] {
-			if one.concerns(touched[namespace]) {
-				concerned = append(concerned, one)
+		guards := v.guards[namespace]
+		for _, name := range slices.Sorted(maps.Keys(guards)) {
+			one := guards[name]
+			for class := range touched[namespace] {
+				one.covers(class)
 			}
-		}
-		slices.SortFunc(concerned, func(a, b *guard) int { return cmp.Compare(a.budget.Name, b.budget.Name) })
-		for _, one := range concerned {
-			one.counted = true
 			status := one.status(v.lives.tallies[namespace], v.lives.owned[namespace])
 			if equality.Semantic.DeepEqual(status, one.budget.Status) {
 				continue
 			}
-			counted := one.budget.DeepCopy()
-			counted.Status = status
-			one.budget = counted
-			if err := v.put(budgetResource, counted.DeepCopy()); err != nil {
+			one.budget = one.budget.DeepCopy()
+			one.budget.Status = status
+			if err := v.put(budgetResource, one.budget.DeepCopy()); err != nil {
 				return err
 			}
 		}
@@ -115,7 +96,7 @@ func (v *virtualTime) countBudgets() error {
 
 // status counts the pods that the budget selects. How many there should be is, as no controller says it, how many pods the
 // owners of its pods have: one that goes is replaced at once.
-func (g *guard) status(tallies map[sort]*tally, ownedBy map[Owner]int32) policyv1.PodDisruptionBudgetStatus {
+func (g *guard) status(tallies map[podClass]*tally, ownedBy map[Owner]int32) policyv1.PodDisruptionBudgetStatus {
 	status := policyv1.PodDisruptionBudgetStatus{
 		Conditions: g.budget.Status.Conditions, ObservedGeneration: g.budget.Generation}
 	if g.broken {
@@ -123,7 +104,7 @@ func (g *guard) status(tallies map[sort]*tally, ownedBy map[Owner]int32) policyv
 	}
 	var selected, owned int32
 	owners := map[Owner]bool{}
-	for _, one := range g.sorts {
+	for _, one := range g.classes {
 		count := tallies[one]
 		if count == nil {
 			continue // they are all gone
@@ -182,7 +163,7 @@ func (v *virtualTime) refuseEviction(life *Life) (string, error) {
 func (v *virtualTime) budgetsFor(life *Life) (budgets []*policyv1.PodDisruptionBudget) {
 	namespace, _ := splitKey(life.Pod)
 	for _, one := range v.guards[namespace] {
-		if one.covers(life.sort) {
+		if one.covers(life.class) {
 			budgets = append(budgets, one.budget)
 		}
 	}

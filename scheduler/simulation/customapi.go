@@ -29,7 +29,7 @@ type customAPI struct {
 func newCustomAPI(now func() time.Time) *customAPI {
 	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
 		packingplan.Resource: packingplan.Kind + "List", packingpolicy.Resource: packingpolicy.Kind + "List"})
-	a := &customAPI{tracker: tracker{ObjectTracker: client.Tracker()}, client: client, now: now}
+	a := &customAPI{tracker: newTracker(client.Tracker()), client: client, now: now}
 	client.PrependReactor("*", "*", clienttesting.ObjectReaction(a))
 	return a
 }

@@ -54,7 +54,7 @@ func (s *Simulator) Run(ctx context.Context, instance Instance) (Result, error) 
 	return result, nil
 }
 
-// prepare creates what must exist before the scheduler starts: namespaces and further objects.
+// prepare creates what must exist before the scheduler starts, namespaces and further objects, and starts it.
 func (r *run) prepare(instance Instance) error {
 	namespaces := sets.New[string]()
 	for i := range instance.Pods {
@@ -65,7 +65,7 @@ func (r *run) prepare(instance Instance) error {
 		if err := object.create(r.api); err != nil && !r.observed {
 			return fmt.Errorf("objects[%d]: %w", i, err)
 		} else if err != nil {
-			r.reading.leaveOut(object.GetObjectKind().GroupVersionKind().Kind,
+			r.reading.leaveOut(object.kind().Kind,
 				nameOf(object.meta().GetNamespace(), object.meta().GetName()), err.Error())
 		} else if namespace, given := object.Object.(*v1.Namespace); given {
 			namespaces.Delete(namespace.Name)
@@ -76,7 +76,11 @@ func (r *run) prepare(instance Instance) error {
 			return err
 		}
 	}
-	return nil
+	if err := r.watch(); err != nil || len(instance.Objects) == 0 { // to wait would take up to a tenth of a second for nothing
+		return err
+	}
+	// A pod that comes before its group is known is not tried, and nobody waits for the group.
+	return r.scheduler.WaitForHandlersSync(r.ctx)
 }
 
 func (r *run) addNodes(instance Instance) error {

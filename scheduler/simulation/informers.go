@@ -29,31 +29,34 @@ func (q *eventQueue) add(event func()) {
 // deliver returns when all events have been handled, also those that their handlers cause.
 func (q *eventQueue) deliver() {
 	for {
-		q.mu.Lock()
-		events := q.events
-		q.events = nil
-		q.mu.Unlock()
-		if len(events) == 0 {
+		handle := q.next()
+		if handle == nil {
 			return
 		}
-		for _, handle := range events {
-			handle()
-		}
+		handle()
 	}
+}
+
+// next takes the first event; nil if there is none.
+func (q *eventQueue) next() (first func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.events) > 0 {
+		first, q.events = q.events[0], q.events[1:]
+	}
+	return first
 }
 
 // tracker keeps objects, numbers their versions and tells a process's informers of each change.
 type tracker struct {
 	clienttesting.ObjectTracker
-	events    *eventQueue
 	informers map[schema.GroupVersionResource]*informer
 	mu        sync.Mutex
 	version   int64
 }
 
-// tell has the tracker tell the informers of a new process, which it has still to make.
-func (t *tracker) tell(events *eventQueue) {
-	t.events, t.informers = events, map[schema.GroupVersionResource]*informer{}
+func newTracker(objects clienttesting.ObjectTracker) tracker {
+	return tracker{ObjectTracker: objects, informers: map[schema.GroupVersionResource]*informer{}}
 }
 
 // find returns a copy of an object, if it is there.
@@ -78,7 +81,7 @@ func (t *tracker) write(of schema.GroupVersionResource, object runtime.Object, s
 		return err
 	}
 	if informer, changed := t.informers[of], object.DeepCopyObject(); informer != nil {
-		t.events.add(func() { informer.put(changed) })
+		informer.events.add(func() { informer.put(changed) })
 	}
 	return nil
 }
@@ -106,7 +109,7 @@ func (t *tracker) Delete(of schema.GroupVersionResource, namespace, name string,
 	defer t.mu.Unlock()
 	err := t.ObjectTracker.Delete(of, namespace, name, options...)
 	if informer := t.informers[of]; err == nil && informer != nil {
-		t.events.add(func() { informer.remove(cache.ObjectName{Namespace: namespace, Name: name}.String()) })
+		informer.events.add(func() { informer.remove(cache.ObjectName{Namespace: namespace, Name: name}.String()) })
 	}
 	return err
 }
@@ -119,20 +122,18 @@ type informer struct {
 	handlers                  []cache.ResourceEventHandler
 }
 
-// newInformer returns an informer that knows the objects of a kind that are there.
-func (t *tracker) newInformer(kind schema.GroupVersionKind, transform cache.TransformFunc) (*informer, error) {
+// newInformer returns an informer for a new process, that knows what the one of the process before knew.
+func (t *tracker) newInformer(
+	of schema.GroupVersionResource, events *eventQueue, transform cache.TransformFunc,
+) cache.SharedIndexInformer {
 	indexers := cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
-	made := &informer{events: t.events, transform: transform,
+	made := &informer{events: events, transform: transform,
 		SharedIndexInformer: cache.NewSharedIndexInformer(&cache.ListWatch{}, nil, 0, indexers)}
-	t.informers[resourceOf(kind)] = made
-	list, err := t.List(resourceOf(kind), kind, "")
-	if err != nil {
-		return nil, err
+	if before := t.informers[of]; before != nil {
+		_ = made.GetStore().Replace(before.GetStore().List(), "") // whatever is stored has a key
 	}
-	return made, meta.EachListItem(list, func(object runtime.Object) error {
-		made.put(object)
-		return nil
-	})
+	t.informers[of] = made
+	return made
 }
 
 func (i *informer) put(object any) {
@@ -140,7 +141,7 @@ func (i *informer) put(object any) {
 	if i.transform != nil {
 		now, _ = i.transform(object) // it keeps what it cannot read
 	}
-	before, known, _ := i.GetStore().Get(now) // whatever is stored has a key
+	before, known, _ := i.GetStore().Get(now)
 	_ = i.GetStore().Update(now)
 	for _, handler := range i.handlers {
 		if known {

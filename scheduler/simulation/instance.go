@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/kubernetes/scheme"
 	kjson "sigs.k8s.io/json"
@@ -245,37 +246,60 @@ type Object struct {
 	runtime.Object
 }
 
+// decodeObject decodes an object of a kind that the scheduler reads, or of any built-in kind. strict are its unknown and
+// doubled fields.
+func decodeObject(data []byte, ofAnyKind bool) (object Object, strict []error, err error) {
+	decoded, kind, err := decoder.Decode(data, nil, nil)
+	if unknown, are := runtime.AsStrictDecodingError(err); are && decoded != nil {
+		strict, err = unknown.Errors(), nil
+	}
+	if err != nil {
+		return Object{}, nil, err
+	}
+	if Kinds[*kind] == "" && !ofAnyKind {
+		return Object{}, nil, fmt.Errorf("the scheduler reads no %s of %s", kind.Kind, kind.GroupVersion())
+	}
+	metadata, err := meta.Accessor(decoded)
+	switch {
+	case err != nil:
+		return Object{}, nil, fmt.Errorf("%s: %w", kind.Kind, err)
+	case Kinds[*kind] == meta.RESTScopeNameRoot:
+		metadata.SetNamespace("")
+	case metadata.GetNamespace() == "":
+		metadata.SetNamespace(metav1.NamespaceDefault)
+	}
+	return Object{decoded}, strict, nil
+}
+
 // UnmarshalJSON reads the object of the given apiVersion and kind. Nodes and pods have their own lists, since their order
 // matters.
 func (o *Object) UnmarshalJSON(data []byte) error {
-	object, kind, err := decoder.Decode(data, nil, nil)
+	object, strict, err := decodeObject(data, true)
+	if len(strict) > 0 {
+		err = runtime.NewStrictDecodingError(strict)
+	}
 	if err != nil {
 		return fmt.Errorf("objects: %w", err)
 	}
-	accessor, err := meta.Accessor(object)
-	if err != nil {
-		return fmt.Errorf("objects: %s: %w", kind.Kind, err)
-	}
-	switch object.(type) {
+	*o = object
+	switch o.Object.(type) {
 	case *v1.Pod, *v1.Node:
-		return fmt.Errorf("objects: %s %s belongs in the list of its kind", kind.Kind, accessor.GetName())
+		return fmt.Errorf("objects: %s %s belongs in the list of its kind", o.kind().Kind, o.meta().GetName())
 	}
-	if accessor.GetName() == "" {
-		return fmt.Errorf("objects: %s without metadata.name", kind.Kind)
+	if o.meta().GetName() == "" {
+		return fmt.Errorf("objects: %s without metadata.name", o.kind().Kind)
 	}
-	if accessor.GetNamespace() == "" && Kinds[*kind] != ClusterWide {
-		accessor.SetNamespace(metav1.NamespaceDefault)
-	}
-	o.Object = object
 	return nil
 }
+
+func (o *Object) kind() schema.GroupVersionKind { return o.GetObjectKind().GroupVersionKind() }
 
 // meta is the object's metadata. Every kind that can be read has it.
 func (o *Object) meta() metav1.Object { return o.Object.(metav1.Object) }
 
 // create stores the object.
 func (o *Object) create(a *api) error {
-	return a.Create(resourceOf(o.GetObjectKind().GroupVersionKind()), o.DeepCopyObject(), o.meta().GetNamespace())
+	return a.Create(resourceOf(o.kind()), o.DeepCopyObject(), o.meta().GetNamespace())
 }
 
 // namespaceOf returns the namespace with the label that the API server gives to each.

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	quota "k8s.io/apiserver/pkg/quota/v1"
@@ -234,7 +233,7 @@ func takeOff(nodes []v1.Node, name string, requests v1.ResourceList) {
 func (o *observation) others(raw []json.RawMessage) []Object {
 	objects, places := make([]Object, 0, len(raw)), map[string]int{}
 	for i := range raw {
-		object, strict, err := decodeObject(raw[i])
+		object, strict, err := decodeObject(raw[i], false)
 		kind, name := namesIn(raw[i], i)
 		if err != nil {
 			o.leaveOut(kind, name, err.Error())
@@ -363,28 +362,4 @@ func amountsOfPod(pod *v1.Pod) map[string]v1.ResourceList {
 		amounts[where+" allocatedResources"] = status.AllocatedResources
 	}
 	return amounts
-}
-
-// decodeObject decodes an object of a kind that the scheduler reads. strict are its unknown and doubled fields.
-func decodeObject(data []byte) (object Object, strict []error, err error) {
-	decoded, kind, err := decoder.Decode(data, nil, nil)
-	if unknown, are := runtime.AsStrictDecodingError(err); are && decoded != nil {
-		strict, err = unknown.Errors(), nil
-	}
-	if err != nil {
-		return Object{}, nil, err
-	}
-	scope, read := Kinds[*kind]
-	if !read {
-		return Object{}, nil, fmt.Errorf("the scheduler reads no %s of %s", kind.Kind, kind.GroupVersion())
-	}
-	object = Object{decoded}
-	meta := object.meta()
-	switch {
-	case scope == ClusterWide:
-		meta.SetNamespace("")
-	case meta.GetNamespace() == "":
-		meta.SetNamespace(metav1.NamespaceDefault)
-	}
-	return object, strict, nil
 }

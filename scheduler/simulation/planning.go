@@ -40,7 +40,8 @@ type planning struct {
 	api             *customAPI
 	plans, policies cache.SharedIndexInformer
 	parts           []*part
-	optimizers      []*priorityoptimizer.Plugin
+	// optimizers are the plugins by profile.
+	optimizers map[string]*priorityoptimizer.Plugin
 	// told are the plans and windows that the answer has a line about.
 	told map[string]bool
 	// processes are how many have begun.
@@ -61,22 +62,16 @@ func newPlanning(r *run) *planning {
 	return &planning{run: r, api: newCustomAPI(r.clock.Now), told: map[string]bool{}}
 }
 
-// begin has the parts of a new process take the place of those of the one before. It is to watch afterwards.
-func (p *planning) begin() (err error) {
+// begin has the parts of a new process take the place of those of the one before.
+func (p *planning) begin() {
 	p.processes++
-	p.parts, p.optimizers = nil, nil
-	p.api.tell(p.run.events)
-	plan, policy := packingplan.Resource.GroupVersion().WithKind(packingplan.Kind), packingpolicy.Resource.GroupVersion().WithKind(packingpolicy.Kind)
-	if p.plans, err = p.api.newInformer(plan, customobject.Transform(packingplan.Read)); err != nil {
-		return err
-	}
-	p.policies, err = p.api.newInformer(policy, customobject.Transform(packingpolicy.Read))
-	return err
+	p.parts, p.optimizers = nil, map[string]*priorityoptimizer.Plugin{}
+	p.plans = p.api.newInformer(packingplan.Resource, p.run.events, customobject.Transform(packingplan.Read))
+	p.policies = p.api.newInformer(packingpolicy.Resource, p.run.events, customobject.Transform(packingpolicy.Read))
 }
 
 // plugins are those that the scheduler is to be built with.
-func (p *planning) plugins(others frameworkruntime.Registry) (frameworkruntime.Registry, map[string]*priorityoptimizer.Plugin) {
-	made := map[string]*priorityoptimizer.Plugin{}
+func (p *planning) plugins(others frameworkruntime.Registry) frameworkruntime.Registry {
 	registry := maps.Clone(others)
 	registry[priorityoptimizer.Name] = func(ctx context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
 		plugin, err := priorityoptimizer.NewStepped(ctx, args, handle, priorityoptimizer.World{
@@ -85,25 +80,16 @@ func (p *planning) plugins(others frameworkruntime.Registry) (frameworkruntime.R
 		if err != nil {
 			return nil, err
 		}
-		made[handle.ProfileName()] = plugin
+		p.optimizers[handle.ProfileName()] = plugin
 		return plugin, nil
 	}
 	registry[afterBinding] = func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) {
 		return boundReporter{p.run}, nil
 	}
-	return registry, made
+	return registry
 }
 
-// withReporter has each profile report its bindings last.
-func withReporter(configuration *config.KubeSchedulerConfiguration) {
-	for i := range configuration.Profiles {
-		if plugins := configuration.Profiles[i].Plugins; plugins != nil {
-			plugins.MultiPoint.Enabled = append(plugins.MultiPoint.Enabled, config.Plugin{Name: afterBinding})
-		}
-	}
-}
-
-// boundReporter is that plugin.
+// boundReporter is the last plugin of each profile.
 type boundReporter struct{ run *run }
 
 func (boundReporter) Name() string { return afterBinding }
@@ -118,10 +104,9 @@ func (b boundReporter) PostBind(_ context.Context, _ fwk.CycleState, pod *v1.Pod
 // failures, since the plugins handle some of them in the scheduler's place.
 func (p *planning) attach(
 	to *scheduler.Scheduler, profiles []config.KubeSchedulerProfile, others frameworkruntime.Registry,
-	plugins map[string]*priorityoptimizer.Plugin,
 ) error {
 	for _, profile := range profiles {
-		plugin := plugins[profile.SchedulerName]
+		plugin := p.optimizers[profile.SchedulerName]
 		if plugin == nil {
 			continue
 		}
@@ -135,7 +120,6 @@ func (p *planning) attach(
 		plugin.HandleFailures(to)
 		plugin.Lead()
 		p.coolDown = max(p.coolDown, plugin.CoolDown())
-		p.optimizers = append(p.optimizers, plugin)
 		p.parts = append(p.parts, &part{step: plugin.Step, takeWake: plugin.TakeWake})
 	}
 	made, err := controller.New(controller.Parts{Clock: p.run.clock, Policies: packingpolicy.NewStore(p.api.client),
@@ -178,25 +162,12 @@ func (p *planning) untilNextWindow() time.Duration {
 }
 
 func (p *planning) allPolicies() []*packingpolicy.Record {
-	var all []*packingpolicy.Record
-	for _, name := range slices.Sorted(slices.Values(p.policies.GetStore().ListKeys())) {
-		object, _, _ := p.policies.GetStore().GetByKey(name)
-		if policy, ok := object.(*packingpolicy.Record); ok {
-			all = append(all, policy)
-		}
-	}
-	return all
+	return customobject.Records[*packingpolicy.Record](p.policies.GetStore())
 }
 
 // nextDue is when the first of the parts is to step.
 func (p *planning) nextDue() time.Time {
-	due := p.parts[0].due
-	for _, one := range p.parts[1:] {
-		if one.due.Before(due) {
-			due = one.due
-		}
-	}
-	return due
+	return slices.MinFunc(p.parts, func(a, b *part) int { return a.due.Compare(b.due) }).due
 }
 
 // step has the parts step that are due, in turn. All of them have seen what the one before wrote.

@@ -110,15 +110,7 @@ func (s *Simulator) start(parent context.Context, instance Instance, lives *live
 	if err := s.begin(parent, r); err != nil {
 		return nil, err
 	}
-	err := r.prepare(instance)
-	if err == nil {
-		err = r.watch()
-	}
-	if err == nil && len(instance.Objects) > 0 { // else it would take up to a tenth of a second for nothing
-		// A pod that comes before its group is known is not tried, and nobody waits for the group.
-		err = r.scheduler.WaitForHandlersSync(r.ctx)
-	}
-	if err != nil {
+	if err := r.prepare(instance); err != nil {
 		r.stop()
 		return nil, err
 	}
@@ -130,25 +122,16 @@ func (s *Simulator) begin(parent context.Context, r *run) error {
 	// Without a logger of its own, the context has each plugin ask for every node whether anything is logged.
 	r.ctx, r.cancel = context.WithCancel(klog.NewContext(parent, logr.Discard()))
 	r.events = &eventQueue{}
-	r.api.tell(r.events)
-	informers, err := r.api.newInformers()
-	if err == nil { // else those of the process before stay, for whoever stops the run
-		r.informers = informers
+	r.informers = r.api.newInformers(r.events)
+	if r.planning != nil {
+		r.planning.begin()
 	}
-	if err == nil && r.planning != nil {
-		err = r.planning.begin()
-	}
-	if err == nil {
-		err = s.build(r)
-	}
-	if err == nil {
-		return nil
-	}
-	r.cancel()
-	if r.informers != nil {
+	if err := s.build(r); err != nil {
+		r.cancel()
 		r.informers.Shutdown()
+		return fmt.Errorf("starting the scheduler: %w", err)
 	}
-	return fmt.Errorf("starting the scheduler: %w", err)
+	return nil
 }
 
 // restart ends the process and has another one begin, which knows what the API has and nothing else.
@@ -172,12 +155,20 @@ func dropEvents(string) events.EventRecorderLogger { return &events.FakeRecorder
 // build makes the run's scheduler as cmd/kube-scheduler does, with our clock and failure handler.
 func (s *Simulator) build(r *run) error {
 	configuration := s.configuration.DeepCopy()
-	withoutPreBind(configuration)
-	plugins, optimizers := s.plugins, map[string]*priorityoptimizer.Plugin{}
+	plugins := s.plugins
 	if r.planning != nil {
-		plugins, optimizers = r.planning.plugins(s.plugins)
-		withReporter(configuration)
+		plugins = r.planning.plugins(s.plugins)
 		r.api.bound = func(*v1.Pod) {} // the last of the plugins reports it
+	}
+	for i := range configuration.Profiles {
+		if plugins := configuration.Profiles[i].Plugins; plugins != nil {
+			// Before the binding, plugins have volumes and devices made ready, and wait for the controllers and drivers
+			// that do it. A simulation has none. They are reserved by then, so that no other pod is given the same.
+			plugins.PreBind = config.PluginSet{Disabled: []config.Plugin{{Name: "*"}}}
+			if r.planning != nil {
+				plugins.MultiPoint.Enabled = append(plugins.MultiPoint.Enabled, config.Plugin{Name: afterBinding})
+			}
+		}
 	}
 	built, err := scheduler.New(r.ctx, r.api.client, r.informers, nil, dropEvents,
 		scheduler.WithComponentConfigVersion(configuration.APIVersion),
@@ -195,7 +186,7 @@ func (s *Simulator) build(r *run) error {
 	}
 	r.scheduler = built
 	if r.planning != nil {
-		if err := r.planning.attach(built, s.configuration.Profiles, s.plugins, optimizers); err != nil {
+		if err := r.planning.attach(built, s.configuration.Profiles, s.plugins); err != nil {
 			return err
 		}
 	}
@@ -205,17 +196,6 @@ func (s *Simulator) build(r *run) error {
 	// The scheduler waits for pods as long as its queue is open.
 	context.AfterFunc(r.ctx, built.SchedulingQueue.Close)
 	return nil
-}
-
-// withoutPreBind leaves out the work between the decision for a node and the binding: to have volumes and devices made
-// ready, and to wait for the controllers and drivers that do it. A simulation has none. The plugins have reserved them by
-// then, so that no other pod is given the same.
-func withoutPreBind(configuration *config.KubeSchedulerConfiguration) {
-	for i := range configuration.Profiles {
-		if plugins := configuration.Profiles[i].Plugins; plugins != nil {
-			plugins.PreBind = config.PluginSet{Disabled: []config.Plugin{{Name: "*"}}}
-		}
-	}
 }
 
 // LoadConfiguration reads a KubeSchedulerConfiguration as kube-scheduler --config does: unknown fields

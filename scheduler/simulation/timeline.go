@@ -9,7 +9,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/stowage/stowage/scheduler/resources"
@@ -106,13 +105,6 @@ type timeline struct {
 	last       float64
 }
 
-func newTimeline(reading *Reading, schedulers []string) *timeline {
-	return &timeline{
-		observation: observation{Reading: reading, unknown: map[string]int{}},
-		templates:   map[string]*v1.Pod{}, schedulers: schedulers,
-	}
-}
-
 // read decodes a line.
 func (t *timeline) read(line []byte) (Event, error) {
 	var event Event
@@ -149,30 +141,4 @@ func (t *timeline) keep(template *Template) {
 	// When a gate was opened is not known.
 	pod.Spec.SchedulingGates, pod.Spec.NodeName = nil, ""
 	t.templates[template.ID] = &pod
-}
-
-// node decodes a node; nil if it makes no sense.
-func (t *timeline) node(raw json.RawMessage) *v1.Node {
-	if nodes := t.nodes([]json.RawMessage{raw}); len(nodes) > 0 {
-		return &nodes[0]
-	}
-	return nil
-}
-
-// object decodes an object; nil if it makes no sense.
-func (t *timeline) object(raw json.RawMessage) *Object {
-	if objects := t.others([]json.RawMessage{raw}); len(objects) > 0 {
-		return &objects[0]
-	}
-	return nil
-}
-
-// resourceNamed is where the objects are kept of the kind of that name, if the scheduler reads it.
-func resourceNamed(kind string) (resource schema.GroupVersionResource, read bool) {
-	for known := range Kinds {
-		if known.Kind == kind {
-			return resourceOf(known), true
-		}
-	}
-	return schema.GroupVersionResource{}, false
 }

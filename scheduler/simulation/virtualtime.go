@@ -11,10 +11,9 @@ import (
 	"math"
 	"slices"
 	"time"
-)
 
-// forgetEvery is after how many steps the client's record of its calls is dropped.
-const forgetEvery = 1000
+	v1 "k8s.io/api/core/v1"
+)
 
 // Passed is the last line of an answer: what there is to say of the whole.
 type Passed struct {
@@ -73,11 +72,11 @@ func (s *Simulator) passTime(ctx context.Context, in io.Reader, out *answers) (P
 	if r.planning == nil {
 		r.stuck.kind = lives.kind
 	}
-	var schedulers []string
+	timeline := &timeline{observation: observation{Reading: &r.reading, unknown: map[string]int{}}, templates: map[string]*v1.Pod{}}
 	for _, profile := range s.configuration.Profiles {
-		schedulers = append(schedulers, profile.SchedulerName)
+		timeline.schedulers = append(timeline.schedulers, profile.SchedulerName)
 	}
-	v := &virtualTime{run: r, timeline: newTimeline(&r.reading, schedulers), namespaces: map[string]bool{},
+	v := &virtualTime{run: r, timeline: timeline,
 		out: out, began: r.clock.Now(), evicted: map[string]float64{},
 		guards: map[string]map[string]*guard{}, restart: func() error { return s.restart(ctx, r) }}
 	r.api.evict, r.api.marked, lives.started = v.evictForPlan, v.noteEmptied, v.start
@@ -119,11 +118,9 @@ func (s *Simulator) passTime(ctx context.Context, in io.Reader, out *answers) (P
 // virtualTime is a run in which time passes.
 type virtualTime struct {
 	*run
-	timeline   *timeline
-	namespaces map[string]bool
-	events     int
-	steps      int
-	out        *answers
+	timeline *timeline
+	events   int
+	out      *answers
 	// guards are the disruption budgets by namespace and name.
 	guards   map[string]map[string]*guard
 	settings Settings
@@ -187,9 +184,7 @@ func (v *virtualTime) seconds(at time.Time) float64 { return at.Sub(v.began).Sec
 
 // step lets the scheduler come to rest after a change.
 func (v *virtualTime) step(change func() error) error {
-	if v.steps++; v.steps%forgetEvery == 0 {
-		v.api.client.ClearActions()
-	}
+	v.api.client.ClearActions() // whose record would grow for ever
 	if now := v.began.Add(time.Duration(math.Round(v.lives.now * float64(time.Second)))); now.After(v.clock.Now()) {
 		v.clock.SetTime(now)
 	}
@@ -216,17 +211,16 @@ func (v *virtualTime) apply(event *Event) error {
 	case event.Template != nil:
 		v.timeline.keep(event.Template)
 	case event.Namespace != nil:
-		v.namespaces[event.Namespace.Name] = true
 		return v.put(namespaceResource, event.Namespace)
 	case event.Node != nil:
-		if node := v.timeline.node(event.Node); node != nil {
-			return v.putNode(node)
+		if nodes := v.timeline.nodes([]json.RawMessage{event.Node}); len(nodes) > 0 {
+			return v.putNode(&nodes[0])
 		}
 	case event.NodeGone != "":
 		return v.loseNode(event.NodeGone)
 	case event.Object != nil:
-		if object := v.timeline.object(event.Object); object != nil {
-			return v.putObject(object)
+		if objects := v.timeline.others([]json.RawMessage{event.Object}); len(objects) > 0 {
+			return v.putObject(&objects[0])
 		}
 	case event.ObjectGone != nil:
 		return v.removeObject(event.ObjectGone)

@@ -30,17 +30,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"runtime/pprof"
 	"syscall"
 
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
-	"k8s.io/kubernetes/pkg/scheduler/apis/config"
-	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	"github.com/stowage/stowage/scheduler/plugins"
 	"github.com/stowage/stowage/scheduler/simulation"
@@ -54,35 +50,7 @@ const (
 )
 
 func main() {
-	configPath := flag.String("config", "", "`file` with a KubeSchedulerConfiguration; without it, the stock defaults")
-	questions := flag.Bool("judge", false, "read questions about plans and write answers, instead of placing pods")
-	virtual := flag.Bool("virtual-time", false, "read what happens over time to one cluster, instead of instances")
-	windows := flag.Bool("windows", false, "read windows of PackingPolicies, and write when they open")
-	gates := flag.String("feature-gates", "", "as for kube-scheduler; by default, those that make a simulation depend on time are off")
-	cpuProfile := flag.String("cpu-profile", "", "`file` to write a profile to, of what the process spends its time on")
-	flag.Parse()
-	start, answer := simulation.New, (*simulation.Simulator).Stream
-	switch {
-	case *questions && *virtual, *windows && (*questions || *virtual):
-		fmt.Fprintln(os.Stderr, "simulate: --judge, --virtual-time and --windows exclude each other")
-		os.Exit(exitBroken)
-	case *questions:
-		answer = (*simulation.Simulator).StreamAnswers
-	case *virtual:
-		start, answer = simulation.NewInVirtualTime, (*simulation.Simulator).PassTime
-	}
-	if flag.NArg() > 0 {
-		fmt.Fprintf(os.Stderr, "simulate: instances come from standard input; there is no use for %q\n", flag.Args())
-		os.Exit(exitBroken)
-	}
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer cancel()
-	failed, err := profiled(*cpuProfile, func() (int, error) {
-		if *windows {
-			return simulation.StreamOpenings(ctx, os.Stdin, os.Stdout)
-		}
-		return simulate(ctx, *configPath, *gates, start, answer)
-	})
+	failed, err := simulate()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "simulate: %v\n", err)
 		os.Exit(exitBroken)
@@ -93,43 +61,46 @@ func main() {
 	}
 }
 
-// profiled writes a profile of the work to the path, if there is one.
-func profiled(path string, work func() (int, error)) (failed int, err error) {
-	if path == "" {
-		return work()
+func simulate() (failed int, err error) {
+	configPath := flag.String("config", "", "`file` with a KubeSchedulerConfiguration; without it, the stock defaults")
+	questions := flag.Bool("judge", false, "read questions about plans and write answers, instead of placing pods")
+	virtual := flag.Bool("virtual-time", false, "read what happens over time to one cluster, instead of instances")
+	windows := flag.Bool("windows", false, "read windows of PackingPolicies, and write when they open")
+	gates := flag.String("feature-gates", "", "as for kube-scheduler; by default, those that make a simulation depend on time are off")
+	flag.Parse()
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	switch {
+	case *questions && *virtual, *windows && (*questions || *virtual):
+		return 0, errors.New("--judge, --virtual-time and --windows exclude each other")
+	case flag.NArg() > 0:
+		return 0, fmt.Errorf("instances come from standard input; there is no use for %q", flag.Args())
+	case *windows:
+		return simulation.StreamWindows(ctx, os.Stdin, os.Stdout)
 	}
-	file, err := os.Create(path)
-	if err != nil {
-		return 0, err
-	}
-	if err := pprof.StartCPUProfile(file); err != nil {
-		return 0, errors.Join(err, file.Close())
-	}
-	failed, err = work()
-	pprof.StopCPUProfile()
-	return failed, errors.Join(err, file.Close())
-}
-
-func simulate(
-	ctx context.Context, configPath, gates string,
-	start func(context.Context, *config.KubeSchedulerConfiguration, frameworkruntime.Registry) (*simulation.Simulator, error),
-	answer func(s *simulation.Simulator, ctx context.Context, in io.Reader, out io.Writer) (failed int, err error),
-) (int, error) {
 	debug.SetGCPercent(gcPercent)
 	klog.SetLogger(logr.Discard())
-	if err := simulation.SetFeatureGates(gates); err != nil {
+	if err := simulation.SetFeatureGates(*gates); err != nil {
 		return 0, err
 	}
-	configuration, err := simulation.LoadConfiguration(configPath)
+	configuration, err := simulation.LoadConfiguration(*configPath)
 	if err != nil {
 		return 0, err
+	}
+	start := simulation.New
+	if *virtual {
+		start = simulation.NewInVirtualTime
 	}
 	simulator, err := start(ctx, configuration, plugins.Registry())
-	if err != nil {
-		if configPath != "" {
-			err = fmt.Errorf("%s: %w", configPath, err)
-		}
+	switch {
+	case err != nil && *configPath != "":
+		return 0, fmt.Errorf("%s: %w", *configPath, err)
+	case err != nil:
 		return 0, err
+	case *questions:
+		return simulator.StreamAnswers(ctx, os.Stdin, os.Stdout)
+	case *virtual:
+		return simulator.PassTime(ctx, os.Stdin, os.Stdout)
 	}
-	return answer(simulator, ctx, os.Stdin, os.Stdout)
+	return simulator.Stream(ctx, os.Stdin, os.Stdout)
 }

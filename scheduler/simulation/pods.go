@@ -38,7 +38,7 @@ type Life struct {
 
 	arrival *ArrivingPod
 	again   int
-	sort    sort
+	class   podClass
 	// ready: it runs, and counts for disruption budgets.
 	ready bool
 }
@@ -51,11 +51,11 @@ type lives struct {
 	there, last map[string]*Life
 	reasons     map[string]string
 	made        int
-	// tallies count the pods by namespace and sort, owned by namespace and owner; touched are the sorts whose counts have
+	// tallies count the pods by namespace and class, owned by namespace and owner; touched are the classes whose counts have
 	// changed.
-	tallies map[string]map[sort]*tally
+	tallies map[string]map[podClass]*tally
 	owned   map[string]map[Owner]int32
-	touched map[string]map[sort]bool
+	touched map[string]map[podClass]bool
 	write   func(*Life) error
 	// started is called with each pod that has got a node, and has it be ready in time.
 	started func(*Life)
@@ -65,7 +65,7 @@ type lives struct {
 
 func newLives(reasons map[string]string, write func(*Life) error) *lives {
 	return &lives{there: map[string]*Life{}, last: map[string]*Life{}, reasons: reasons, write: write,
-		tallies: map[string]map[sort]*tally{}, owned: map[string]map[Owner]int32{}, touched: map[string]map[sort]bool{}}
+		tallies: map[string]map[podClass]*tally{}, owned: map[string]map[Owner]int32{}, touched: map[string]map[podClass]bool{}}
 }
 
 // begin returns the pod that comes.
@@ -84,7 +84,7 @@ func (l *lives) begin(arrival *ArrivingPod, template *v1.Pod) *v1.Pod {
 		}}
 	}
 	life := &Life{Pod: key(pod), Of: arrival.Of, Arrived: l.now, arrival: arrival,
-		sort: sort{template, ptr.Deref(arrival.Owner, Owner{})}}
+		class: podClass{template, ptr.Deref(arrival.Owner, Owner{})}}
 	l.add(life)
 	if arrival.Node != "" {
 		l.bound(pod)
@@ -97,23 +97,23 @@ func (l *lives) add(life *Life) {
 	l.there[life.Pod], l.last[life.arrival.Name] = life, life
 	l.tally(life).there++
 	namespace, _ := splitKey(life.Pod)
-	l.owned[namespace][life.sort.owner]++
+	l.owned[namespace][life.class.owner]++
 }
 
-// tally is the count of the pod's sort, which is about to change.
+// tally is the count of the pod's class, which is about to change.
 func (l *lives) tally(life *Life) *tally {
 	namespace, _ := splitKey(life.Pod)
 	if l.tallies[namespace] == nil {
-		l.tallies[namespace], l.owned[namespace] = map[sort]*tally{}, map[Owner]int32{}
+		l.tallies[namespace], l.owned[namespace] = map[podClass]*tally{}, map[Owner]int32{}
 	}
 	if l.touched[namespace] == nil {
-		l.touched[namespace] = map[sort]bool{}
+		l.touched[namespace] = map[podClass]bool{}
 	}
-	l.touched[namespace][life.sort] = true
-	count := l.tallies[namespace][life.sort]
+	l.touched[namespace][life.class] = true
+	count := l.tallies[namespace][life.class]
 	if count == nil {
 		count = &tally{}
-		l.tallies[namespace][life.sort] = count
+		l.tallies[namespace][life.class] = count
 	}
 	return count
 }
@@ -158,7 +158,7 @@ func (l *lives) replace(victim *v1.Pod, how string) *v1.Pod {
 	l.made++
 	pod.UID, pod.Spec.NodeName = types.UID(fmt.Sprintf("%s-%d", key(pod), l.made)), ""
 	l.add(&Life{Pod: key(pod), Arrived: l.now, Replaces: life.arrival.Name, Of: life.Of, arrival: life.arrival,
-		again: life.again + 1, sort: life.sort})
+		again: life.again + 1, class: life.class})
 	return pod
 }
 
@@ -192,8 +192,8 @@ func (l *lives) end(life *Life, how string) {
 		count.ready--
 	}
 	namespace, _ := splitKey(life.Pod)
-	if l.owned[namespace][life.sort.owner]--; count.there == 0 {
-		delete(l.tallies[namespace], life.sort)
+	if l.owned[namespace][life.class.owner]--; count.there == 0 {
+		delete(l.tallies[namespace], life.class)
 	}
 	delete(l.there, life.Pod)
 	if l.last[life.arrival.Name] == life {

@@ -34,7 +34,7 @@ func TestWindowsOpenAsTheControllerOpensThem(t *testing.T) {
 			[][2]float64{{0, 0.5}, {1, 3.5}, {4, 4.5}}, nil},
 		{"2026-01-05", `{"schedule":"0 0 30 2 *","durationSeconds":60},{"schedule":"0 0 29 2 *","durationSeconds":60}`, 1, nil, []int{0}},
 	} {
-		answer := askOpenings(t, fmt.Sprintf(`{"windows":[%s],"began":"%sT00:00:00Z","seconds":%g}`, one.windows, one.began, hour*one.hours))
+		answer := askWindows(t, fmt.Sprintf(`{"windows":[%s],"began":"%sT00:00:00Z","seconds":%g}`, one.windows, one.began, hour*one.hours))
 		var opened [][2]float64
 		for _, window := range answer.Windows {
 			opened = append(opened, [2]float64{window[0] / hour, window[1] / hour})
@@ -51,16 +51,16 @@ func TestASchedulesErrorNamesItsEntry(t *testing.T) {
 		`{"windows":[{"schedule":"0 25 * * *","durationSeconds":60}]}`: "windows[0]: schedule",
 		`{"windows":0}`: "not a question about windows",
 	} {
-		if answer := askOpenings(t, line); !strings.Contains(answer.Error, want) {
+		if answer := askWindows(t, line); !strings.Contains(answer.Error, want) {
 			t.Errorf("want an error with %q, got %q", want, answer.Error)
 		}
 	}
 }
 
-func askOpenings(t *testing.T, line string) (answer simulation.OpeningsAnswer) {
+func askWindows(t *testing.T, line string) (answer simulation.WindowsAnswer) {
 	t.Helper()
 	var out bytes.Buffer
-	if _, err := simulation.StreamOpenings(t.Context(), strings.NewReader(line), &out); err != nil {
+	if _, err := simulation.StreamWindows(t.Context(), strings.NewReader(line), &out); err != nil {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal(out.Bytes(), &answer); err != nil {

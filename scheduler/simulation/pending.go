@@ -107,18 +107,15 @@ func inTurn(pods []*v1.Pod) [][]*v1.Pod {
 	var turns [][]*v1.Pod
 	groups := map[string]int{}
 	for _, pod := range pods {
-		if !isInGroup(pod) {
-			turns = append(turns, []*v1.Pod{pod})
-			continue
-		}
-		name := nameOf(pod.Namespace, ptr.Deref(pod.Spec.SchedulingGroup.PodGroupName, ""))
-		turn, begun := groups[name]
-		if !begun {
+		if isInGroup(pod) {
+			name := nameOf(pod.Namespace, ptr.Deref(pod.Spec.SchedulingGroup.PodGroupName, ""))
+			if turn, begun := groups[name]; begun {
+				turns[turn] = append(turns[turn], pod)
+				continue
+			}
 			groups[name] = len(turns)
-			turns = append(turns, []*v1.Pod{pod})
-			continue
 		}
-		turns[turn] = append(turns[turn], pod)
+		turns = append(turns, []*v1.Pod{pod})
 	}
 	return turns
 }
@@ -126,14 +123,9 @@ func inTurn(pods []*v1.Pod) [][]*v1.Pod {
 // takeAll takes the pods that wait out of the scheduler's queue, which would try them all at once.
 func (t *turns) takeAll(pods []v1.Pod) (waiting []*v1.Pod) {
 	for i := range pods {
-		pod := &pods[i]
-		known := t.seen.Pods[uidOf(pod)]
-		if known == nil || known.Node != "" {
-			continue
-		}
-		current, there := t.run.api.pod(key(pod))
-		if !there || current.Spec.NodeName != "" {
-			continue // the plan has placed it
+		current, there := t.run.api.pod(key(&pods[i]))
+		if !there || current.Spec.NodeName != "" || t.seen.Pods[current.UID] == nil {
+			continue // it has a node, or the plan has placed it
 		}
 		if lacksItsGroup(current) {
 			t.found.Reasons[key(current)] = withoutItsGroup
@@ -198,8 +190,7 @@ func (t *turns) note(ended outcome) (bound bool, err error) {
 	t.found.Reasons[key(pod)] = ended.reason
 	if ended.err != nil {
 		// The scheduler would try it again and again; what is wrong is known now.
-		t.found.Reasons[key(pod)] = ended.err.Error()
-		minor.Delete(t.run.scheduler.SchedulingQueue, klog.Background(), pod)
+		return false, t.giveUp(pod, ended.err)
 	}
 	return false, nil
 }
@@ -209,11 +200,4 @@ func (t *turns) giveUp(pod *v1.Pod, reason error) error {
 	t.found.Reasons[key(pod)] = reason.Error()
 	minor.Delete(t.run.scheduler.SchedulingQueue, klog.Background(), pod)
 	return nil
-}
-
-func uidOf(pod *v1.Pod) types.UID {
-	if pod.UID == "" {
-		return types.UID(key(pod))
-	}
-	return pod.UID
 }

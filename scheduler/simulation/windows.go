@@ -11,29 +11,29 @@ import (
 	"github.com/stowage/stowage/scheduler/packingpolicy"
 )
 
-// OpeningsQuestion asks when the windows of a policy begin within so many seconds.
-type OpeningsQuestion struct {
+// WindowsQuestion asks when the windows of a policy begin within so many seconds.
+type WindowsQuestion struct {
 	Windows []packingpolicy.Opening `json:"windows"`
 	Began   time.Time               `json:"began"`
 	Seconds float64                 `json:"seconds"`
 }
 
-// OpeningsAnswer has each window's start and end in seconds since the beginning, and the indexes of the entries that never
+// WindowsAnswer has each window's start and end in seconds since the beginning, and the indexes of the entries that never
 // open one. A window goes on although others begin meanwhile.
-type OpeningsAnswer struct {
+type WindowsAnswer struct {
 	Windows    [][2]float64 `json:"windows,omitempty"`
 	NeverOpens []int        `json:"neverOpens,omitempty"`
 	Error      string       `json:"error,omitempty"`
 }
 
-// StreamOpenings answers each question, a line, with a line.
-func StreamOpenings(ctx context.Context, in io.Reader, out io.Writer) (failed int, err error) {
-	return stream(ctx, in, out, parseOpenings, findOpenings, func(_ OpeningsQuestion, reason string) OpeningsAnswer {
-		return OpeningsAnswer{Error: reason}
+// StreamWindows answers each question, a line, with a line.
+func StreamWindows(ctx context.Context, in io.Reader, out io.Writer) (failed int, err error) {
+	return stream(ctx, in, out, parseWindows, findWindows, func(_ WindowsQuestion, reason string) WindowsAnswer {
+		return WindowsAnswer{Error: reason}
 	})
 }
 
-func parseOpenings(line []byte) (question OpeningsQuestion, err error) {
+func parseWindows(line []byte) (question WindowsQuestion, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&question); err != nil {
@@ -42,11 +42,11 @@ func parseOpenings(line []byte) (question OpeningsQuestion, err error) {
 	return question, nil
 }
 
-func findOpenings(_ context.Context, question OpeningsQuestion) (OpeningsAnswer, error) {
-	var answer OpeningsAnswer
+func findWindows(_ context.Context, question WindowsQuestion) (WindowsAnswer, error) {
+	var answer WindowsAnswer
 	schedule, err := packingpolicy.ReadSchedule(question.Windows)
 	if err != nil {
-		return OpeningsAnswer{Error: err.Error()}, nil //nolint:nilerr // What is wrong with the schedule is the answer.
+		return WindowsAnswer{Error: err.Error()}, nil //nolint:nilerr // What is wrong with the schedule is the answer.
 	}
 	// A schedule tells what comes after a time; a window that begins at that time counts, too.
 	const justBefore = -time.Nanosecond

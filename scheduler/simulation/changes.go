@@ -42,10 +42,9 @@ func (v *virtualTime) arriveOne(arrival *ArrivingPod) error {
 }
 
 func (v *virtualTime) ensureNamespace(name string) error {
-	if v.namespaces[name] {
+	if _, there := find[*v1.Namespace](&v.api.tracker, namespaceResource, "", name); there {
 		return nil
 	}
-	v.namespaces[name] = true
 	return v.put(namespaceResource, namespaceOf(name))
 }
 
@@ -80,7 +79,7 @@ func (v *virtualTime) loseNode(node string) error {
 		if life.Node != node {
 			continue
 		}
-		if _, err := v.takeAway(life, howNodeGone, life.sort.owner.Kind != daemonSet); err != nil {
+		if _, err := v.takeAway(life, howNodeGone, life.class.owner.Kind != daemonSet); err != nil {
 			return err
 		}
 	}
@@ -92,16 +91,18 @@ func (v *virtualTime) putObject(object *Object) error {
 	if budget, is := object.Object.(*policyv1.PodDisruptionBudget); is {
 		v.watchBudget(budget.DeepCopy())
 	}
-	return v.put(resourceOf(object.GetObjectKind().GroupVersionKind()), object.Object.(apiObject))
+	return v.put(resourceOf(object.kind()), object.Object.(apiObject))
 }
 
 func (v *virtualTime) removeObject(name *ObjectName) error {
-	resource, read := resourceNamed(name.Kind)
-	if !read {
-		return nil
+	for kind := range Kinds {
+		if kind.Kind != name.Kind {
+			continue
+		}
+		if resourceOf(kind) == budgetResource {
+			delete(v.guards[name.Namespace], name.Name)
+		}
+		return v.remove(resourceOf(kind), name.Namespace, name.Name)
 	}
-	if resource == budgetResource {
-		delete(v.guards[name.Namespace], name.Name)
-	}
-	return v.remove(resource, name.Namespace, name.Name)
+	return nil // the scheduler does not read it
 }

@@ -9,7 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 )
 
@@ -46,17 +46,16 @@ type State struct {
 
 // evictOne evicts a pod, if its disruption budget allows it, and says what became of it.
 func (v *virtualTime) evictOne(pod string) error {
-	found := Eviction{At: v.lives.now, Pod: pod}
-	if err := v.evict(&found, v.lives.there[pod]); err != nil {
+	replacement, refused, err := v.evict(pod)
+	if err != nil {
 		return err
 	}
-	return v.out.now(map[string]Eviction{"eviction": found})
+	return v.out.now(map[string]Eviction{"eviction": {At: v.lives.now, Pod: pod, Refused: refused, Replacement: replacement}})
 }
 
 // evictForPlan is the Eviction API of what makes plans.
 func (v *virtualTime) evictForPlan(eviction *policyv1.Eviction) error {
-	found := Eviction{At: v.lives.now, Pod: nameOf(eviction.Namespace, eviction.Name)}
-	pod, there := v.api.pod(found.Pod)
+	pod, there := v.api.pod(nameOf(eviction.Namespace, eviction.Name))
 	if !there {
 		return apierrors.NewNotFound(podResource.GroupResource(), eviction.Name)
 	}
@@ -64,38 +63,38 @@ func (v *virtualTime) evictForPlan(eviction *policyv1.Eviction) error {
 	if options != nil && options.Preconditions != nil && ptr.Deref(options.Preconditions.UID, "") != pod.UID {
 		return apierrors.NewConflict(v1.Resource("pods"), eviction.Name, errors.New("another pod has its name now"))
 	}
-	err := v.evict(&found, v.lives.there[found.Pod])
-	if err == nil && found.Refused != "" {
-		return apierrors.NewTooManyRequests(found.Refused, 0)
+	_, refused, err := v.evict(key(pod))
+	if err == nil && refused != "" {
+		return apierrors.NewTooManyRequests(refused, 0)
 	}
 	return err
 }
 
-// evict evicts a pod if its disruption budget allows it; life is nil if there is no such pod.
-func (v *virtualTime) evict(found *Eviction, life *Life) error {
-	if life == nil {
-		found.Refused = "there is no such pod"
-		v.evictions.Refused++
-		return nil
+// evict evicts a pod if its disruption budget allows it, and returns the key of the pod that its owner makes, or why not.
+func (v *virtualTime) evict(pod string) (replacement, refused string, err error) {
+	life, refused := v.lives.there[pod], "there is no such pod"
+	if life != nil {
+		if refused, err = v.refuseEviction(life); err != nil {
+			return "", "", err
+		}
 	}
-	var err error
-	if found.Refused, err = v.refuseEviction(life); err != nil || found.Refused != "" {
+	if refused != "" {
 		v.evictions.Refused++
-		return err
+		return "", refused, nil
 	}
 	again, err := v.takeAway(life, howEvicted, true)
 	if err != nil {
-		return err
+		return "", "", err
 	}
 	if again != nil {
-		found.Replacement = key(again)
+		replacement = key(again)
 	}
 	if v.coolsDown(life) {
 		v.evictions.WithinCoolDown++
 	}
 	v.evicted[life.arrival.Name] = v.lives.now
 	v.evictions.Evicted++
-	return v.countBroken(life)
+	return replacement, "", v.countBroken(life)
 }
 
 // coolsDown says whether a pod replaces one that was evicted less than the cool-down before, by whole seconds, which is
@@ -126,31 +125,25 @@ func (v *virtualTime) tellState() error {
 	if err := v.countBudgets(); err != nil {
 		return err
 	}
-	state := State{At: v.lives.now, Nodes: []*v1.Node{}, Pods: []*v1.Pod{}, DisruptionBudgets: []*policyv1.PodDisruptionBudget{},
-		CoolingDown: []string{}}
-	for _, node := range v.api.informers[nodeResource].GetStore().List() {
-		state.Nodes = append(state.Nodes, node.(*v1.Node))
-	}
-	for _, pod := range v.api.informers[podResource].GetStore().List() {
-		state.Pods = append(state.Pods, pod.(*v1.Pod))
-	}
-	for _, guards := range v.guards {
-		for _, one := range guards {
-			state.DisruptionBudgets = append(state.DisruptionBudgets, one.budget)
-		}
-	}
+	state := State{At: v.lives.now, Nodes: list[*v1.Node](v.api, nodeResource), Pods: list[*v1.Pod](v.api, podResource),
+		DisruptionBudgets: list[*policyv1.PodDisruptionBudget](v.api, budgetResource), CoolingDown: []string{}}
 	for pod, life := range v.lives.there {
 		if v.coolsDown(life) {
 			state.CoolingDown = append(state.CoolingDown, pod)
 		}
 	}
 	slices.Sort(state.CoolingDown)
-	slices.SortFunc(state.DisruptionBudgets, byName)
-	slices.SortFunc(state.Nodes, byName)
-	slices.SortFunc(state.Pods, byName)
 	return v.out.now(map[string]State{"state": state})
 }
 
-func byName[Named metav1.Object](a, b Named) int {
-	return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
+// list are the objects of a kind, by namespace and name.
+func list[Kept apiObject](a *api, of schema.GroupVersionResource) []Kept {
+	kept := []Kept{}
+	for _, object := range a.informers[of].GetStore().List() {
+		kept = append(kept, object.(Kept))
+	}
+	slices.SortFunc(kept, func(a, b Kept) int {
+		return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
+	})
+	return kept
 }

@@ -87,7 +87,7 @@ func (v *virtualTime) noteEmptied(node *v1.Node) {
 // isInUse says whether pods are on a node that would not go with it.
 func (v *virtualTime) isInUse(node string) bool {
 	for _, life := range v.lives.there {
-		if life.Node == node && life.sort.owner.Kind != daemonSet {
+		if life.Node == node && life.class.owner.Kind != daemonSet {
 			return true
 		}
 	}
