@@ -182,7 +182,8 @@ func (r *run) settle() error {
 				attempts, retried = 0, false
 			}
 			// The pods that no event has woken are many, and counted only where it comes to that.
-			if attempts > attemptsPerPod*(1+waiting) && attempts > r.attemptsAtMost() {
+			if attempts > attemptsPerPod*(1+waiting) &&
+				attempts > attemptsPerPod*(1+len(r.queued())+len(r.scheduler.SchedulingQueue.UnschedulablePods())) {
 				if err := r.giveUp(attempts); err != nil {
 					return err
 				}
@@ -204,11 +205,6 @@ func (r *run) replace() (replaced bool, err error) {
 		}
 	}
 	return replaced, err
-}
-
-// attemptsAtMost is how many attempts in vain are one too many without one.
-func (r *run) attemptsAtMost() int {
-	return attemptsPerPod * (1 + len(r.queued()) + len(r.scheduler.SchedulingQueue.UnschedulablePods()))
 }
 
 // queued are the pods that the scheduler is going to try. Those that wait out their back-off are not among them: time
