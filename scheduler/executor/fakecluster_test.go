@@ -250,10 +250,15 @@ func (c *fakeCluster) bind(e *executor.Execution, live *livePod) bool {
 // outside may take it.
 func (c *fakeCluster) checkRoomOfPlan(e *executor.Execution) {
 	c.t.Helper()
-	free, come := c.free(), e.RoomToCome()
+	room, departing := c.free(), e.Departing()
+	for uid, live := range c.running {
+		if departing.Has(uid) {
+			room[live.pod.Node] = room[live.pod.Node].Plus(live.pod.Requests)
+		}
+	}
 	for node, needed := range e.Outstanding() {
-		if short := needed.ShortOf(free[node].Plus(come[node])); short != "" {
-			c.t.Fatalf("node %s lacks %s for the places of the plan: %+v of %+v", node, short, needed, free[node].Plus(come[node]))
+		if short := needed.ShortOf(room[node]); short != "" {
+			c.t.Fatalf("node %s lacks %s for the places of the plan: %+v of %+v", node, short, needed, room[node])
 		}
 	}
 }

@@ -6,10 +6,10 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/reservation"
-	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
@@ -90,17 +90,17 @@ func (e *Execution) Gone(uid types.UID) {
 	e.pair(step.kind)
 }
 
-// RoomToCome is the room that the pods that have not left yet will free on each node.
-func (e *Execution) RoomToCome() map[string]resources.Vector {
+// Departing are the pods that are to leave, and those that have left.
+func (e *Execution) Departing() sets.Set[types.UID] {
 	e.Lock()
 	defer e.Unlock()
-	room := map[string]resources.Vector{}
-	for _, step := range e.byUID {
-		if step.state == Waiting || step.state == Evicted {
-			room[step.from] = room[step.from].Plus(step.pod.Requests)
+	departing := make(sets.Set[types.UID], len(e.byUID))
+	for uid, step := range e.byUID {
+		if step.state != NotNeeded {
+			departing.Insert(uid)
 		}
 	}
-	return room
+	return departing
 }
 
 // LongestGrace is the longest termination grace period of the pods that are leaving.

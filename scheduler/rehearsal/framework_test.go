@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2/ktesting"
@@ -22,6 +23,7 @@ import (
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/rehearsal"
+	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
@@ -177,4 +179,20 @@ func evenly(pod *v1.Pod) {
 	pod.Labels["app"] = "web"
 	pod.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "zone",
 		WhenUnsatisfiable: v1.DoNotSchedule, LabelSelector: metav1.SetAsLabelSelector(map[string]string{"app": "web"})}}
+}
+
+// Whoever deletes a pod: what it takes until it is gone is room to come. So is what the pods of a plan take.
+func TestRoomToComeIsWhatLeavingPodsTake(t *testing.T) {
+	terminates := pod("terminates", "a1", "1G")
+	terminates.DeletionTimestamp, terminates.Finalizers = &metav1.Time{}, []string{"example.com/late"}
+	at := newCluster(t, &refusing{}, nodes("a1", "a2"), terminates, pod("moved", "a1", "1G"), pod("stays", "a2", "1G"))
+	_, ctx := ktesting.NewTestContext(t)
+
+	free, toCome, err := at.rehearser.Room(ctx, sets.New[types.UID]("moved"), "a1", "a2", "gone")
+
+	testobjects.Must(t, err)
+	memory := func(of resources.Vector) int64 { return of.Of(v1.ResourceMemory) / 1e9 }
+	if memory(free["a1"]) != 2 || memory(toCome["a1"]) != 2 || memory(free["a2"]) != 3 || memory(toCome["a2"]) != 0 || len(free) != 2 {
+		t.Errorf("free %v, to come %v", free, toCome)
+	}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/stowage/stowage/scheduler/resources"
@@ -98,22 +100,40 @@ func (f *Framework) best(ctx context.Context, state fwk.CycleState, pod *v1.Pod,
 	return best.Name, nil
 }
 
-// Free is the room on the named nodes, or on every node if there are no names, pods whose binding is under way counted. A
-// node that is gone is left out.
-func (f *Framework) Free(ctx context.Context, names ...string) (map[string]resources.Vector, error) {
+// Free is the room on every node, pods whose binding is under way counted.
+func (f *Framework) Free(ctx context.Context) (map[string]resources.Vector, error) {
+	free, _, err := f.Room(ctx, nil)
+	return free, err
+}
+
+// Room is what is free on the named nodes, or on every node if there are no names, and what those pods still take there that
+// terminate or are known to leave. A node that is gone is left out.
+func (f *Framework) Room(ctx context.Context, leaving sets.Set[types.UID], names ...string) (free, toCome map[string]resources.Vector, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.update(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(names) == 0 {
 		nodes, err := f.snapshot.NodeInfos().List()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, node := range nodes {
 			names = append(names, node.Node().Name)
 		}
 	}
-	return f.book.FreeOn(f.snapshot.NodeInfos(), names), nil
+	free, toCome = f.book.FreeOn(f.snapshot.NodeInfos(), names), map[string]resources.Vector{}
+	for name := range free {
+		node, err := f.snapshot.NodeInfos().Get(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, pod := range node.GetPods() {
+			if pod := pod.GetPod(); pod.DeletionTimestamp != nil || leaving.Has(pod.UID) {
+				toCome[name] = toCome[name].Plus(f.book.Needs(pod))
+			}
+		}
+	}
+	return free, toCome, nil
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/dynamic"
 	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
@@ -180,7 +182,7 @@ func paceOf(args *config.PriorityOptimizerArgs) gate.Pace {
 		MaxHold: config.Seconds(args.MaxHoldSeconds), MaxHoldShare: args.MaxHoldShare}
 }
 
-// free is the room on the nodes.
-func (p *Plugin) free(ctx context.Context, nodes ...string) (map[string]resources.Vector, error) {
-	return (*p.rehearser.Load()).Free(ctx, nodes...)
+// room is that of the rehearser.
+func (p *Plugin) room(ctx context.Context, leaving sets.Set[types.UID], nodes ...string) (free, toCome map[string]resources.Vector, err error) {
+	return (*p.rehearser.Load()).Room(ctx, leaving, nodes...)
 }

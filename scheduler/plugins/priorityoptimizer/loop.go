@@ -70,7 +70,7 @@ func newLoop(p *Plugin, args *config.PriorityOptimizerArgs, handle fwk.Handle, w
 	})
 	return &loop{plugin: p, args: args, clock: with.Clock, records: plans, planner: planner, state: standingBy,
 		runner: &execution.Runner{Log: p.logger, Args: args, Clock: with.Clock, View: p.view, Records: plans, Gate: p.Gate,
-			Client: with.Client, AtOnce: execution.EvictionsAtOnce, Free: p.free}}
+			Client: with.Client, AtOnce: execution.EvictionsAtOnce, Room: p.room}}
 }
 
 // run works until the context ends.

@@ -79,7 +79,7 @@ func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bo
 	active, err := l.activatePlan(ctx, session, left)
 	if err != nil {
 		var raised *planning.Objection
-		roomToCome := len(left.Terminating) > 0 || errors.As(err, &raised) && raised.NoRoom
+		roomToCome := left.Leaving || errors.As(err, &raised) && raised.NoRoom
 		if roomToCome && l.clock.Since(l.leadingSince) < takeOverTimeout {
 			return true
 		}

@@ -38,7 +38,7 @@ const (
 // Placer finds nodes for reservations.
 type Placer interface {
 	Place(ctx context.Context, pod *v1.Pod, wanted string) (string, error)
-	Free(ctx context.Context, nodes ...string) (map[string]resources.Vector, error)
+	Free(ctx context.Context) (map[string]resources.Vector, error)
 }
 
 // Parts are a controller's dependencies.

@@ -56,7 +56,7 @@ func (p *placer) Place(_ context.Context, _ *v1.Pod, wanted string) (string, err
 	return "n1", nil
 }
 
-func (p *placer) Free(context.Context, ...string) (map[string]resources.Vector, error) {
+func (p *placer) Free(context.Context) (map[string]resources.Vector, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.asked++

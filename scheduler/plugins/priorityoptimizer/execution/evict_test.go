@@ -141,15 +141,15 @@ func TestPlanIsGivenUpOnlyForRoomThatLacksForGood(t *testing.T) {
 	one := cpu("1")
 
 	for i := range 100 {
-		free := map[string]resources.Vector{[]string{"a", "b"}[i%2]: one}
+		active.free = map[string]resources.Vector{[]string{"a", "b"}[i%2]: one}
 		now = now.Add(100 * time.Millisecond)
-		if why := active.missingRoom(active.Outstanding(), free, now); why != "" {
+		if why := active.missingRoom(active.Outstanding(), now); why != "" {
 			t.Fatalf("aborted in pass %d: %s", i, why)
 		}
 	}
-	short := map[string]resources.Vector{"a": one, "b": cpu("0.5")}
-	first := active.missingRoom(active.Outstanding(), short, now.Add(time.Minute))
-	last := active.missingRoom(active.Outstanding(), short, now.Add(time.Minute+minShortage))
+	active.free = map[string]resources.Vector{"a": one, "b": cpu("0.5")}
+	first := active.missingRoom(active.Outstanding(), now.Add(time.Minute))
+	last := active.missingRoom(active.Outstanding(), now.Add(time.Minute+minShortage))
 
 	if first != "" || !strings.Contains(last, `"b" has too little cpu`) {
 		t.Errorf("first %q, then %q", first, last)

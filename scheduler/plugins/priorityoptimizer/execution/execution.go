@@ -10,6 +10,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
@@ -48,8 +50,8 @@ type Runner struct {
 	Client clientset.Interface
 	// AtOnce bounds the concurrent eviction calls.
 	AtOnce int
-	// Free is the room on the nodes, pods whose binding is under way counted.
-	Free func(ctx context.Context, nodes ...string) (map[string]resources.Vector, error)
+	// Room is that of the rehearser.
+	Room func(ctx context.Context, leaving sets.Set[types.UID], nodes ...string) (free, toCome map[string]resources.Vector, err error)
 }
 
 func (r *Runner) marks() NodeMarks { return NodeMarks{r.Client, r.Clock.Now} }

@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
@@ -23,26 +24,40 @@ type Remainder struct {
 	starting []*v1.Pod
 	// Awaited are the moves whose pod has left, and whose replacement is still to come.
 	Awaited []*packingplan.Step
-	// Terminating are the evicted pods that still take room.
-	Terminating []*snapshot.Pod
+	// Leaving: some pods of the plan still terminate.
+	Leaving bool
 }
 
 // RemainderOf compares a plan's status with the cluster. The status may be outdated: the process may have ended between
 // an eviction and the write that records it. Of a unit that lacks a pod, nothing is left.
 func RemainderOf(record *packingplan.Record, now *snapshot.Snapshot) (left Remainder) {
 	status := &record.Status
-	waiting, running, arrived := waitingByKind(now), runningByPlace(status, now), arrivedByPlace(record, now)
+	for _, step := range status.Steps {
+		pod := now.Pods[types.UID(step.PodUID)]
+		leaves := pod != nil && pod.Immovable == snapshot.Terminating
+		switch {
+		case step.From == "" || step.State == packingplan.NotNeeded || step.State == packingplan.Bound:
+		case pod == nil:
+			step.State = packingplan.Gone
+		case leaves:
+			step.State, left.Leaving = packingplan.Evicted, true
+		}
+	}
+	arrived := arrivalsOf(record, now)
+	for _, pod := range arrived {
+		left.await(pod)
+	}
+	open, waiting := dealPlaces(status, now, arrived), waitingByKind(now)
 	for _, placement := range status.Placements() {
-		if pod := now.Pods[types.UID(placement.PodUID)]; pod != nil && pod.Node == "" {
+		if pod := now.Pods[types.UID(placement.PodUID)]; waits(pod) {
 			waiting.take(pod)
 		}
 	}
 	for _, unit := range packingplan.Units(status.Steps) {
 		part, whole := Remainder{}, true
 		for _, step := range unit {
-			whole = part.add(step, now, waiting, running, arrived) && whole
+			whole = part.add(step, now.Pods[types.UID(step.PodUID)], open.Has(step), waiting) && whole
 		}
-		left.Terminating = append(left.Terminating, part.Terminating...)
 		if unit[0].Unit == "" {
 			left.Awaited = append(left.Awaited, part.Awaited...)
 		}
@@ -54,62 +69,43 @@ func RemainderOf(record *packingplan.Record, now *snapshot.Snapshot) (left Remai
 	return left
 }
 
-// add updates the state of one step and adds what is left of it. It reports false if its pod is gone and no other has come.
-func (r *Remainder) add(step *packingplan.Step, now *snapshot.Snapshot, waiting waitingPods, running map[site][]*snapshot.Pod,
-	arrived map[site]int,
-) bool {
-	pod := now.Pods[types.UID(step.PodUID)]
-	leaves := pod != nil && pod.Immovable == snapshot.Terminating
-	if leaves && step.From != "" && step.State != packingplan.NotNeeded && step.State != packingplan.Bound {
-		r.Terminating = append(r.Terminating, pod)
-	}
+// add adds what is left of one step; open says that its place is. It reports false if its pod is gone and no other has come.
+func (r *Remainder) add(step *packingplan.Step, pod *snapshot.Pod, open bool, waiting waitingPods) bool {
 	switch {
 	case step.From == "":
-		if pod != nil && pod.Node == "" && !take(arrived, targetOf(step)) {
+		if open && waits(pod) {
 			r.Steps = append(r.Steps, step)
 		}
 		return pod != nil
-	case step.To == "" && leaves:
-		return true
-	case pod != nil && !leaves && step.State == packingplan.Waiting:
+	case step.State == packingplan.Waiting && (open || step.To == ""):
 		r.Steps = append(r.Steps, step)
-		return true
-	case step.To == "" || step.State == packingplan.NotNeeded:
-		return true
-	}
-	there := running[targetOf(step)]
-	switch {
-	case step.State == packingplan.Bound:
-	case leaves:
-		step.State = packingplan.Evicted
-	case pod == nil:
-		step.State = packingplan.Gone
-	}
-	if step.State != packingplan.Bound {
-		if take(arrived, targetOf(step)) {
-			step.State = packingplan.Bound
-		} else if replacement := waiting.first(targetOf(step).kind); replacement != nil {
-			r.Steps = append(r.Steps, &packingplan.Step{Unit: step.Unit, PodUID: string(replacement.Object.UID), To: step.To})
-			r.adopted = append(r.adopted, step)
-			there = []*snapshot.Pod{replacement}
-		} else if len(there) > 0 {
-			step.State = packingplan.Bound
-		} else {
+	case step.State == packingplan.Waiting: // another pod has its place
+		step.State = packingplan.NotNeeded
+	case step.State == packingplan.NotNeeded || step.To == "":
+	case !open:
+		step.State = packingplan.Bound
+	default:
+		replacement := waiting.first(snapshot.KindOf(step))
+		if replacement == nil {
 			r.Awaited = append(r.Awaited, step)
+			return false
 		}
+		r.Steps = append(r.Steps, &packingplan.Step{Unit: step.Unit, PodUID: string(replacement.Object.UID), To: step.To})
+		r.adopted = append(r.adopted, step)
+		r.await(replacement)
 	}
-	r.await(there...)
-	return step.State == packingplan.Bound || len(there) > 0
+	return true
 }
 
-// await keeps those of the pods that are not ready.
-func (r *Remainder) await(pods ...*snapshot.Pod) {
-	for _, pod := range pods {
-		if !podutil.IsPodReady(pod.Object) {
-			r.starting = append(r.starting, pod.Object)
-		}
+// await keeps the pod if it is not ready.
+func (r *Remainder) await(pod *snapshot.Pod) {
+	if !podutil.IsPodReady(pod.Object) {
+		r.starting = append(r.starting, pod.Object)
 	}
 }
+
+// waits says whether the pod is there and has no node.
+func waits(pod *snapshot.Pod) bool { return pod != nil && pod.Node == "" }
 
 // site is where pods of one kind run.
 type site struct {
@@ -121,46 +117,87 @@ func targetOf(step *packingplan.Step) site {
 	return site{snapshot.KindOf(step), step.To}
 }
 
-// runningByPlace are the pods that run, and stay, where the plan's replacements go.
-func runningByPlace(status *packingplan.Status, now *snapshot.Snapshot) map[site][]*snapshot.Pod {
-	running := map[site][]*snapshot.Pod{}
-	for _, move := range status.Moves() {
-		running[targetOf(move)] = nil
-	}
+// arrivalsOf are the pods that have taken a place of the plan and stay, whichever pod it was for.
+func arrivalsOf(record *packingplan.Record, now *snapshot.Snapshot) (arrived []*snapshot.Pod) {
 	for _, pod := range now.Pods {
-		at := site{pod.Kind(), pod.Node}
-		if _, target := running[at]; target && pod.Immovable != snapshot.Terminating {
-			running[at] = append(running[at], pod)
-		}
-	}
-	return running
-}
-
-// arrivedByPlace counts the pods that have taken a place of the plan, whichever pod it was for, less those of steps that are
-// known to be done.
-func arrivedByPlace(record *packingplan.Record, now *snapshot.Snapshot) map[site]int {
-	arrived := map[site]int{}
-	for _, pod := range now.Pods {
-		if taken, some := reservation.TakenBy(pod.Object); some && taken.UID == record.UID() && pod.Immovable != snapshot.Terminating {
-			arrived[site{pod.Kind(), pod.Node}]++
-		}
-	}
-	for _, step := range record.Status.Steps {
-		pod := now.Pods[types.UID(step.PodUID)]
-		if step.State == packingplan.Bound || step.From == "" && pod != nil && pod.Node == step.To {
-			arrived[targetOf(step)]--
+		taken, some := reservation.TakenBy(pod.Object)
+		if some && taken.UID == record.UID() && pod.Immovable != snapshot.Terminating {
+			arrived = append(arrived, pod)
 		}
 	}
 	return arrived
 }
 
-// take takes one of those that are left, if any is.
-func take(left map[site]int, at site) bool {
-	some := left[at] > 0
-	if some {
-		left[at]--
+// dealPlaces deals the targets of the steps that are not done out anew: those that no pod has taken go first to the pods that
+// still run, then to those that wait, then to the replacements that are still to come. It returns the steps that get one of
+// them. A step keeps its target if it can. Pods of a kind are alike, so the plan leads to the same state.
+func dealPlaces(status *packingplan.Status, now *snapshot.Snapshot, arrived []*snapshot.Pod) sets.Set[*packingplan.Step] {
+	taken := map[site]int{}
+	for _, pod := range arrived {
+		taken[site{pod.Kind(), pod.Node}]++
 	}
-	return some
+	for _, step := range status.Steps {
+		if step.State == packingplan.Bound {
+			taken[targetOf(step)]--
+		}
+	}
+	free, filled := map[snapshot.Kind][]*packingplan.Step{}, map[snapshot.Kind][]*packingplan.Step{}
+	for _, step := range status.Steps {
+		at := targetOf(step)
+		switch {
+		case step.To == "" || step.State == packingplan.Bound || step.State == packingplan.NotNeeded:
+		case taken[at] > 0:
+			taken[at]--
+			filled[at.kind] = append(filled[at.kind], step)
+		default:
+			free[at.kind] = append(free[at.kind], step)
+		}
+	}
+	turn := func(step *packingplan.Step) int {
+		switch {
+		case step.State == packingplan.Waiting:
+			return 0
+		case step.From != "":
+			return 2
+		case waits(now.Pods[types.UID(step.PodUID)]):
+			return 1
+		}
+		return 3
+	}
+	open := sets.New[*packingplan.Step]()
+	for kind, places := range free {
+		steps := slices.Concat(places, filled[kind])
+		slices.SortStableFunc(steps, func(a, b *packingplan.Step) int { return turn(a) - turn(b) })
+		come, done := steps[:len(places)], steps[len(places):]
+		nodes, others := nodesOf(places), nodesOf(filled[kind])
+		assign(come, nodes)
+		assign(done, others)
+		open.Insert(come...)
+	}
+	return open
+}
+
+func nodesOf(steps []*packingplan.Step) (nodes []string) {
+	for _, step := range steps {
+		nodes = append(nodes, step.To)
+	}
+	return nodes
+}
+
+// assign gives each of the steps one of as many nodes: its own target if that is one of them. A pod that is there already stays.
+func assign(steps []*packingplan.Step, nodes []string) {
+	elsewhere := slices.DeleteFunc(slices.Clone(steps), func(step *packingplan.Step) bool {
+		i := slices.Index(nodes, step.To)
+		if i >= 0 {
+			nodes = slices.Delete(nodes, i, i+1)
+		}
+		return i >= 0
+	})
+	for i, step := range elsewhere {
+		if step.To = nodes[i]; step.To == step.From && step.State == packingplan.Waiting {
+			step.State = packingplan.NotNeeded
+		}
+	}
 }
 
 // waitingPods are the waiting pods that no placement or move has claimed yet, by kind and in the order of names.

@@ -1,7 +1,9 @@
 package execution
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -16,7 +18,7 @@ import (
 // A replacement that runs already is the arrival of its move, and waited for as long as it has not been ready.
 func TestRemainderFindsTheReplacementsThatRun(t *testing.T) {
 	pod := func(name, node string, serves bool) *snapshot.Pod {
-		object := testobjects.Pod("web", "", "1G").Obj()
+		object := testobjects.Pod("web", "", "1G").Annotation(reservation.AllocatedAnnotation, reservation.Taken{UID: "uid-plan"}.Text()).Obj()
 		object.Name = name
 		if serves {
 			object.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}
@@ -25,14 +27,15 @@ func TestRemainderFindsTheReplacementsThatRun(t *testing.T) {
 	}
 	leaving := pod("leaving", "n3", true)
 	leaving.Immovable = snapshot.Terminating
-	now := &snapshot.Snapshot{Pods: map[types.UID]*snapshot.Pod{"a": pod("serves", "n1", true), "b": pod("starts", "n2", false), "c": leaving}}
+	now := &snapshot.Snapshot{Pods: map[types.UID]*snapshot.Pod{"a": pod("serves", "n1", true), "b": pod("starts", "n2", false), "c": leaving,
+		"d": pod("serves-too", "n2", true)}}
 	record := testobjects.Value(packingplan.Read(testobjects.Custom(packingplan.Kind, "plan", nil)))(t)
 	status := &record.Status
 	for _, node := range []string{"n1", "n2", "n3"} {
 		status.Steps = append(status.Steps, &packingplan.Step{PodUID: "gone-" + node, OwnerUID: "rs-web", Class: "c",
 			From: "x", To: node, State: "Evicted"})
 	}
-	status.Steps = append(status.Steps, &packingplan.Step{PodUID: "d", OwnerUID: "rs-web", Class: "c", From: "x", To: "n2", State: "Bound"})
+	status.Steps = append(status.Steps, &packingplan.Step{PodUID: "gone", OwnerUID: "rs-web", Class: "c", From: "x", To: "n2", State: "Bound"})
 
 	left := RemainderOf(record, now)
 
@@ -89,24 +92,26 @@ func TestUnitIsAdoptedWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
+// webPod has taken room from a reservation or a plan, unless its UID is "".
+func webPod(name, node, takenFrom string) *snapshot.Pod {
+	object := testobjects.Pod("web", "", "1G").UID(name).Obj()
+	if takenFrom != "" {
+		object.Annotations = map[string]string{reservation.AllocatedAnnotation: reservation.Taken{UID: types.UID(takenFrom)}.Text()}
+	}
+	return &snapshot.Pod{Object: object, Class: "c", Owner: "rs-web", Node: node}
+}
+
 // Pods of a kind are alike: any of them may have taken the place that was made for the replacement of another one. The plan
 // must not send a second pod there, for which there is no room. A replacement that is still to be created has its place, too.
 func TestPlaceThatAnotherPodOfTheKindHasTakenIsNotGivenTwice(t *testing.T) {
 	record := testobjects.Value(packingplan.Read(testobjects.Custom(packingplan.Kind, "plan", nil)))(t)
 	record.Status.Steps = []*packingplan.Step{{PodUID: "gone", OwnerUID: "rs-web", Class: "c", From: "n2", To: "n1", State: "Evicted"}}
-	web := func(name, node, takenFrom string) *snapshot.Pod {
-		object := testobjects.Pod("web", "", "1G").UID(name).Obj()
-		if takenFrom != "" {
-			object.Annotations = map[string]string{reservation.AllocatedAnnotation: reservation.Taken{UID: types.UID(takenFrom)}.Text()}
-		}
-		return &snapshot.Pod{Object: object, Class: "c", Owner: "rs-web", Node: node}
-	}
 	for text, c := range map[string]struct {
 		there          []*snapshot.Pod
 		steps, awaited int
 	}{
-		"taken":              {[]*snapshot.Pod{web("sibling", "n1", "uid-plan"), web("replacement", "", "")}, 0, 0},
-		"taken from another": {[]*snapshot.Pod{web("sibling", "n1", "uid-other"), web("replacement", "", "")}, 1, 0},
+		"taken":              {[]*snapshot.Pod{webPod("sibling", "n1", "uid-plan"), webPod("replacement", "", "")}, 0, 0},
+		"taken from another": {[]*snapshot.Pod{webPod("sibling", "n1", "uid-other"), webPod("replacement", "", "")}, 1, 0},
 		"not replaced yet":   {nil, 0, 1},
 	} {
 		now := &snapshot.Snapshot{Pods: map[types.UID]*snapshot.Pod{}}
@@ -123,16 +128,61 @@ func TestPlaceThatAnotherPodOfTheKindHasTakenIsNotGivenTwice(t *testing.T) {
 	}
 }
 
-// What a pod takes that a former process has evicted is room to come: the plan must not end for lack of it.
-func TestPodsThatStillTerminateAreNamed(t *testing.T) {
+// The room that pods of the plan still take is waited for, whatever the status says of them.
+func TestPodsThatStillTerminateAreKnown(t *testing.T) {
 	record := testobjects.Value(packingplan.Read(testobjects.Custom(packingplan.Kind, "plan", nil)))(t)
 	leaves := &snapshot.Pod{Object: testobjects.Pod("web", "", "1G").UID("leaves").Obj(), Owner: "rs-web", Node: "n2", Immovable: snapshot.Terminating}
 	now := &snapshot.Snapshot{Pods: map[types.UID]*snapshot.Pod{"leaves": leaves}}
 	for to, recorded := range map[string]packingplan.State{"n1": packingplan.Evicted, "n3": packingplan.Waiting, "": packingplan.Evicted} {
 		record.Status.Steps = []*packingplan.Step{{PodUID: "leaves", OwnerUID: "rs-web", From: "n2", To: to, State: recorded}}
 
-		if left := RemainderOf(record, now); len(left.Terminating) != 1 {
-			t.Errorf("to %q, recorded as %s: %d pods terminate", to, recorded, len(left.Terminating))
+		if left := RemainderOf(record, now); !left.Leaving || record.Status.Steps[0].State != packingplan.Evicted {
+			t.Errorf("to %q, recorded as %s: %+v, %+v", to, recorded, left, record.Status.Steps[0])
+		}
+	}
+}
+
+// Which pod has taken which place may not be written yet when a process ends. The places that are left are for the pods
+// that still have to come, and the status says so.
+func TestPlacesThatAreLeftAreDealtOutAnew(t *testing.T) {
+	for text, c := range map[string]struct{ steps, taken, others, told, left string }{
+		"a pod that waited is where a move was to go":    {":a>n3 n1:b>n2", "a@n2", "b@n1", ":a>n2 n1:b>n3 Waiting", "b>n3"},
+		"its place is where the move's pod runs":         {":a>n1 n1:b>n2", "a@n2", "b@n1", ":a>n2 n1:b>n1 NotNeeded", ""},
+		"a replacement is where a move was to go":        {"n0:a>n3 n1:b>n2", "x@n2", "b@n1", "n0:a>n2 Bound n1:b>n3 Waiting", "b>n3"},
+		"a pod too many has the place of a move":         {"n1:b>n2", "x@n2", "b@n1", "n1:b>n2 NotNeeded", ""},
+		"a pod too many has the place of one that waits": {":a>n2", "x@n2", "a@", ":a>n2", ""},
+		"a pod has left the only place again":            {"n1:a>n2", "", "x@", "n1:a>n2 Gone", "x>n2"},
+		"all is as planned":                              {":a>n3 n1:b>n2 n0:c>n4", "", "a@ b@n1 x@", ":a>n3 n1:b>n2 Waiting n0:c>n4 Gone", "a>n3 b>n2 x>n4"},
+	} {
+		record := testobjects.Value(packingplan.Read(testobjects.Custom(packingplan.Kind, "plan", nil)))(t)
+		for _, step := range strings.Fields(c.steps) {
+			from, rest, _ := strings.Cut(step, ":")
+			uid, to, _ := strings.Cut(rest, ">")
+			made := &packingplan.Step{PodUID: uid, OwnerUID: "rs-web", Class: "c", From: from, To: to}
+			if from != "" {
+				made.State = packingplan.Waiting
+			}
+			record.Status.Steps = append(record.Status.Steps, made)
+		}
+		now := &snapshot.Snapshot{Pods: map[types.UID]*snapshot.Pod{}}
+		for i, pods := range []string{c.taken, c.others} {
+			for _, pod := range strings.Fields(pods) {
+				name, node, _ := strings.Cut(pod, "@")
+				now.Pods[types.UID(name)] = webPod(name, node, []string{"uid-plan", ""}[i])
+			}
+		}
+
+		left := RemainderOf(record, now)
+
+		var told, rest []string
+		for _, step := range record.Status.Steps {
+			told = append(told, strings.TrimSpace(fmt.Sprintf("%s:%s>%s %s", step.From, step.PodUID, step.To, step.State)))
+		}
+		for _, step := range left.Steps {
+			rest = append(rest, step.PodUID+">"+step.To)
+		}
+		if strings.Join(told, " ") != c.told || strings.Join(rest, " ") != c.left {
+			t.Errorf("%s: told %v, want %s; left %v, want %s", text, told, c.told, rest, c.left)
 		}
 	}
 }

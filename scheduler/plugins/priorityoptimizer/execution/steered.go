@@ -31,9 +31,9 @@ type steered struct {
 	// touched are the nodes that the plan's pods leave or arrive on.
 	touched  []string
 	deadline time.Time
-	// free is the room on these nodes.
-	free  map[string]resources.Vector
-	woken time.Time
+	// free is the room on these nodes, toCome what the pods that leave them still take.
+	free, toCome map[string]resources.Vector
+	woken        time.Time
 	// dirty: a pod has left since the plan's pods were activated.
 	dirty bool
 	// states are those that the nodes of the plan must keep.
@@ -43,9 +43,8 @@ type steered struct {
 	changed  time.Time
 	// shortSince is since when a node has lacked room, by node.
 	shortSince map[string]time.Time
-	// adopted are the moves of the record whose pod a former process had evicted, terminating the pods that still leave.
-	adopted     []*packingplan.Step
-	terminating []*snapshot.Pod
+	// adopted are the moves of the record whose pod a former process had evicted.
+	adopted []*packingplan.Step
 }
 
 // Place begins to carry out a plan whose pods this scheduler places. The execution is that of the plan checked on the
@@ -57,8 +56,7 @@ func (r *Runner) Place(record *packingplan.Record, rules snapshot.Rules, now *sn
 	p := &steered{Execution: execution, in: e, states: statesOf(now, after), dirty: true,
 		touched: slices.AppendSeq(checked.Nodes(), maps.Keys(execution.Outstanding())),
 		changed: r.Clock.Now(), deadline: r.Clock.Now().Add(timeoutFor(checked, r.Args))}
-	e.order = p
-	p.adopted, p.terminating = left.adopted, left.Terminating
+	e.order, p.adopted = p, left.adopted
 	p.AwaitReady(left.starting...)
 	for _, pod := range left.starting {
 		// They may have become ready since the snapshot was taken.
@@ -73,10 +71,9 @@ func (r *Runner) Place(record *packingplan.Record, rules snapshot.Rules, now *sn
 
 // look takes in which pods have left, and says whether the rest of the plan can still be carried out.
 func (p *steered) look(ctx context.Context) (end *records.Ending, ready bool) {
-	// First the pods that have left, then the room: it must include what they took.
 	p.noteGone()
 	var err error
-	if p.free, err = p.in.Free(ctx, p.touched...); err != nil {
+	if p.free, p.toCome, err = p.in.Room(ctx, p.Departing(), p.touched...); err != nil {
 		return records.End(packingplan.Aborted, err.Error()), false
 	}
 	progress := p.Progress()
@@ -136,20 +133,12 @@ func (p *steered) conclude(_ context.Context, completed bool) {
 
 // noteGone reports to the execution which pods have left their nodes.
 func (p *steered) noteGone() {
-	gone := func(pod *snapshot.Pod) bool {
-		if p.in.View.Running(pod.Object) {
-			return false
-		}
-		p.Gone(pod.Object.UID)
-		p.dirty = true
-		// The scheduler's cache may learn of it later than this did.
-		delete(p.shortSince, pod.Node)
-		return true
-	}
 	for _, pod := range p.Leaving() {
-		gone(pod)
+		if !p.in.View.Running(pod.Object) {
+			p.Gone(pod.Object.UID)
+			p.dirty = true
+		}
 	}
-	p.terminating = slices.DeleteFunc(p.terminating, gone)
 }
 
 // follow activates the pods that have an open place with room for them.
@@ -207,7 +196,7 @@ func (p *steered) infeasible(progress executor.Progress) string {
 			return fmt.Sprintf("node %q, which the plan sends pods to, was changed", node)
 		}
 	}
-	return p.missingRoom(outstanding, p.free, now)
+	return p.missingRoom(outstanding, now)
 }
 
 // stalled says whom the plan has waited for in vain, or "". Pods that are leaving get their grace period on top.
@@ -249,14 +238,10 @@ func (p *steered) awaited() string {
 
 // missingRoom says which room the plan lacks, or "". The free room and the plan's places are read one after the other,
 // so a pod that is just being bound, or whose binding just failed, may count twice. So room must be lacking for a while.
-func (p *steered) missingRoom(outstanding, free map[string]resources.Vector, now time.Time) string {
-	room := p.RoomToCome()
-	for _, pod := range p.terminating {
-		room[pod.Node] = room[pod.Node].Plus(pod.Requests)
-	}
+func (p *steered) missingRoom(outstanding map[string]resources.Vector, now time.Time) string {
 	since := map[string]time.Time{}
 	for node, needed := range outstanding {
-		short := needed.ShortOf(free[node].Plus(room[node]))
+		short := needed.ShortOf(p.free[node].Plus(p.toCome[node]))
 		if short == "" {
 			continue
 		}

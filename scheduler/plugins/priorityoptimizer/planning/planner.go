@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	utilcache "k8s.io/apimachinery/pkg/util/cache"
+	"k8s.io/apimachinery/pkg/util/sets"
 	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
@@ -76,8 +77,8 @@ type Rehearser interface {
 	Replay(ctx context.Context, of *plan.Plan) (rehearsal.Outcome, error)
 	// Empty tries what another scheduler would do.
 	Empty(ctx context.Context, nodes []rehearsal.Emptied, closed []string, taint v1.Taint) (rehearsal.Drained, error)
-	// Free is the room on the nodes, pods whose binding is under way counted.
-	Free(ctx context.Context, nodes ...string) (map[string]resources.Vector, error)
+	// Room is what is free on the nodes, pods whose binding is under way counted, and what pods still take there that leave.
+	Room(ctx context.Context, leaving sets.Set[types.UID], nodes ...string) (free, toCome map[string]resources.Vector, err error)
 }
 
 // Forget makes the planner ask about everything anew. It must be called first.
