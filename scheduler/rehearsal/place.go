@@ -106,9 +106,11 @@ func (f *Framework) Free(ctx context.Context) (map[string]resources.Vector, erro
 	return free, err
 }
 
-// Room is what is free on the named nodes, or on every node if there are no names, and what those pods still take there that
-// terminate or are known to leave. A node that is gone is left out.
-func (f *Framework) Room(ctx context.Context, leaving sets.Set[types.UID], names ...string) (free, toCome map[string]resources.Vector, err error) {
+// Room is what is free on the named nodes, or on every node if there are no names, pods whose binding is under way
+// counted, and what those pods still take there that terminate or are known to leave. A node that is gone is left out.
+func (f *Framework) Room(ctx context.Context, leaving sets.Set[types.UID], names ...string) (
+	free, toCome map[string]resources.Vector, err error,
+) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.update(ctx); err != nil {

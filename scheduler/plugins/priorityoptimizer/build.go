@@ -183,6 +183,8 @@ func paceOf(args *config.PriorityOptimizerArgs) gate.Pace {
 }
 
 // room is that of the rehearser.
-func (p *Plugin) room(ctx context.Context, leaving sets.Set[types.UID], nodes ...string) (free, toCome map[string]resources.Vector, err error) {
+func (p *Plugin) room(ctx context.Context, leaving sets.Set[types.UID], nodes ...string) (
+	free, toCome map[string]resources.Vector, err error,
+) {
 	return (*p.rehearser.Load()).Room(ctx, leaving, nodes...)
 }

@@ -51,7 +51,8 @@ type Runner struct {
 	// AtOnce bounds the concurrent eviction calls.
 	AtOnce int
 	// Room is that of the rehearser.
-	Room func(ctx context.Context, leaving sets.Set[types.UID], nodes ...string) (free, toCome map[string]resources.Vector, err error)
+	Room func(ctx context.Context, leaving sets.Set[types.UID], nodes ...string) (
+		free, toCome map[string]resources.Vector, err error)
 }
 
 func (r *Runner) marks() NodeMarks { return NodeMarks{r.Client, r.Clock.Now} }

@@ -33,26 +33,21 @@ type Remainder struct {
 func RemainderOf(record *packingplan.Record, now *snapshot.Snapshot) (left Remainder) {
 	status := &record.Status
 	for _, step := range status.Steps {
-		pod := now.Pods[types.UID(step.PodUID)]
-		leaves := pod != nil && pod.Immovable == snapshot.Terminating
-		switch {
+		switch pod := now.Pods[types.UID(step.PodUID)]; {
 		case step.From == "" || step.State == packingplan.NotNeeded || step.State == packingplan.Bound:
 		case pod == nil:
 			step.State = packingplan.Gone
-		case leaves:
+		case pod.Immovable == snapshot.Terminating:
 			step.State, left.Leaving = packingplan.Evicted, true
 		}
 	}
 	arrived := arrivalsOf(record, now)
 	for _, pod := range arrived {
-		left.await(pod)
-	}
-	open, waiting := dealPlaces(status, now, arrived), waitingByKind(now)
-	for _, placement := range status.Placements() {
-		if pod := now.Pods[types.UID(placement.PodUID)]; waits(pod) {
-			waiting.take(pod)
+		if !podutil.IsPodReady(pod.Object) {
+			left.starting = append(left.starting, pod.Object)
 		}
 	}
+	open, waiting := dealPlaces(status, now, arrived), replacementsOf(status, now)
 	for _, unit := range packingplan.Units(status.Steps) {
 		part, whole := Remainder{}, true
 		for _, step := range unit {
@@ -69,8 +64,9 @@ func RemainderOf(record *packingplan.Record, now *snapshot.Snapshot) (left Remai
 	return left
 }
 
-// add adds what is left of one step; open says that its place is. It reports false if its pod is gone and no other has come.
-func (r *Remainder) add(step *packingplan.Step, pod *snapshot.Pod, open bool, waiting waitingPods) bool {
+// add adds what is left of one step; open says that its place is. It reports false if its pod is gone and no other has
+// come.
+func (r *Remainder) add(step *packingplan.Step, pod *snapshot.Pod, open bool, waiting podsByKind) bool {
 	switch {
 	case step.From == "":
 		if open && waits(pod) {
@@ -85,23 +81,16 @@ func (r *Remainder) add(step *packingplan.Step, pod *snapshot.Pod, open bool, wa
 	case !open:
 		step.State = packingplan.Bound
 	default:
-		replacement := waiting.first(snapshot.KindOf(step))
-		if replacement == nil {
+		pods := waiting[snapshot.KindOf(step)]
+		if len(pods) == 0 {
 			r.Awaited = append(r.Awaited, step)
 			return false
 		}
-		r.Steps = append(r.Steps, &packingplan.Step{Unit: step.Unit, PodUID: string(replacement.Object.UID), To: step.To})
-		r.adopted = append(r.adopted, step)
-		r.await(replacement)
+		waiting[snapshot.KindOf(step)] = pods[1:]
+		r.Steps = append(r.Steps, &packingplan.Step{Unit: step.Unit, PodUID: string(pods[0].Object.UID), To: step.To})
+		r.adopted, r.starting = append(r.adopted, step), append(r.starting, pods[0].Object)
 	}
 	return true
-}
-
-// await keeps the pod if it is not ready.
-func (r *Remainder) await(pod *snapshot.Pod) {
-	if !podutil.IsPodReady(pod.Object) {
-		r.starting = append(r.starting, pod.Object)
-	}
 }
 
 // waits says whether the pod is there and has no node.
@@ -128,10 +117,11 @@ func arrivalsOf(record *packingplan.Record, now *snapshot.Snapshot) (arrived []*
 	return arrived
 }
 
-// dealPlaces deals the targets of the steps that are not done out anew: those that no pod has taken go first to the pods that
-// still run, then to those that wait, then to the replacements that are still to come. It returns the steps that get one of
-// them. A step keeps its target if it can. Pods of a kind are alike, so the plan leads to the same state.
-func dealPlaces(status *packingplan.Status, now *snapshot.Snapshot, arrived []*snapshot.Pod) sets.Set[*packingplan.Step] {
+// dealPlaces deals the targets of the steps that are not done out anew: those that no pod has taken go first to the
+// pods that still run, then to those that wait, then to the replacements that are still to come. It returns the steps
+// that get one of them. A step keeps its target if it can. Pods of a kind are alike, so the plan leads to the same state.
+func dealPlaces(status *packingplan.Status, now *snapshot.Snapshot, arrived []*snapshot.Pod,
+) (open sets.Set[*packingplan.Step]) {
 	taken := map[site]int{}
 	for _, pod := range arrived {
 		taken[site{pod.Kind(), pod.Node}]++
@@ -164,7 +154,7 @@ func dealPlaces(status *packingplan.Status, now *snapshot.Snapshot, arrived []*s
 		}
 		return 3
 	}
-	open := sets.New[*packingplan.Step]()
+	open = sets.New[*packingplan.Step]()
 	for kind, places := range free {
 		steps := slices.Concat(places, filled[kind])
 		slices.SortStableFunc(steps, func(a, b *packingplan.Step) int { return turn(a) - turn(b) })
@@ -184,7 +174,8 @@ func nodesOf(steps []*packingplan.Step) (nodes []string) {
 	return nodes
 }
 
-// assign gives each of the steps one of as many nodes: its own target if that is one of them. A pod that is there already stays.
+// assign gives each of the steps one of as many nodes: its own target if that is one of them. A pod that runs there
+// stays.
 func assign(steps []*packingplan.Step, nodes []string) {
 	elsewhere := slices.DeleteFunc(slices.Clone(steps), func(step *packingplan.Step) bool {
 		i := slices.Index(nodes, step.To)
@@ -200,15 +191,17 @@ func assign(steps []*packingplan.Step, nodes []string) {
 	}
 }
 
-// waitingPods are the waiting pods that no placement or move has claimed yet, by kind and in the order of names.
-type waitingPods map[snapshot.Kind][]*snapshot.Pod
+type podsByKind map[snapshot.Kind][]*snapshot.Pod
 
-func waitingByKind(now *snapshot.Snapshot) waitingPods {
-	waiting := waitingPods{}
-	for _, pod := range now.Pods {
-		if pod.Node == "" && pod.Owner != "" {
-			of := pod.Kind()
-			waiting[of] = append(waiting[of], pod)
+// replacementsOf are the waiting pods that the plan does not name, by kind and in the order of names.
+func replacementsOf(status *packingplan.Status, now *snapshot.Snapshot) podsByKind {
+	named, waiting := sets.New[string](), podsByKind{}
+	for _, step := range status.Steps {
+		named.Insert(step.PodUID)
+	}
+	for uid, pod := range now.Pods {
+		if waits(pod) && pod.Owner != "" && !named.Has(string(uid)) {
+			waiting[pod.Kind()] = append(waiting[pod.Kind()], pod)
 		}
 	}
 	for _, pods := range waiting {
@@ -217,18 +210,4 @@ func waitingByKind(now *snapshot.Snapshot) waitingPods {
 		})
 	}
 	return waiting
-}
-
-func (w waitingPods) take(pod *snapshot.Pod) {
-	of := pod.Kind()
-	w[of] = slices.DeleteFunc(w[of], func(other *snapshot.Pod) bool { return other == pod })
-}
-
-func (w waitingPods) first(of snapshot.Kind) *snapshot.Pod {
-	if len(w[of]) == 0 {
-		return nil
-	}
-	pod := w[of][0]
-	w[of] = w[of][1:]
-	return pod
 }

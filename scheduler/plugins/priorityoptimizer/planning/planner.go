@@ -77,8 +77,9 @@ type Rehearser interface {
 	Replay(ctx context.Context, of *plan.Plan) (rehearsal.Outcome, error)
 	// Empty tries what another scheduler would do.
 	Empty(ctx context.Context, nodes []rehearsal.Emptied, closed []string, taint v1.Taint) (rehearsal.Drained, error)
-	// Room is what is free on the nodes, pods whose binding is under way counted, and what pods still take there that leave.
-	Room(ctx context.Context, leaving sets.Set[types.UID], nodes ...string) (free, toCome map[string]resources.Vector, err error)
+	// Room is what is free on the nodes, and what pods still take there that leave.
+	Room(ctx context.Context, leaving sets.Set[types.UID], nodes ...string) (
+		free, toCome map[string]resources.Vector, err error)
 }
 
 // Forget makes the planner ask about everything anew. It must be called first.
