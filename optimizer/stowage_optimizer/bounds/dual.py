@@ -9,7 +9,7 @@ from stowage_optimizer.bounds.generation import Generation
 from stowage_optimizer.bounds.lagrangian import Evaluation
 from stowage_optimizer.bounds.question import SCALE, Bound, Duals, Phase, Question
 from stowage_optimizer.bounds.scope import WEIGHT, Scope, from_maximum, make_scope, to_maximum
-from stowage_optimizer.bounds.tier_program import TierProgram
+from stowage_optimizer.bounds.tier_program import SLACK, TierProgram
 from stowage_optimizer.model.certificate import DualBound, PodPrice, ProofMethod, RequirementPrice
 from stowage_optimizer.model.options import Clock
 from stowage_optimizer.model.packing import Packing
@@ -23,9 +23,6 @@ NEGLIGIBLE = 1e-7
 
 POLISHED = 0.01
 """Gap to the linear program at which prices are as tight as enumeration needs them."""
-
-SLACK = SCALE // 16
-"""By how much the first bound may miss what its prices could prove."""
 
 
 class DualSearch:

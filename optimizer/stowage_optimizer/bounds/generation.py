@@ -77,11 +77,6 @@ class Generation:
         self.finished = False
         self._left_s = left_s
 
-    @property
-    def late(self) -> bool:
-        """Whether no time is left."""
-        return self._left_s() <= 0
-
     def round(self, goal: int | None, tight: Tight, *, whole: bool) -> None:
         """Solve the program, and try its prices.
 

@@ -7,7 +7,7 @@ prices, in integers throughout.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -103,7 +103,6 @@ class Lagrangian:
     budget: int = field(init=False)
     patience: int = PATIENT_BUDGET
     _mixes: Floats = field(init=False)
-    _quick: _Values = field(init=False)
 
     def __post_init__(self) -> None:
         self._mixes = mixes_of(self.groups.demand, self.groups.room)
@@ -152,7 +151,6 @@ class Lagrangian:
         stays, comes = patterns[:, :, 0], patterns[:, :, 1]
         short = worth - (stays @ (value + bonus) + comes @ value)
         cut_off = bool((short > each).any())
-        self._quick = at
         worth = np.maximum(0, worth - groups.cost)
         return Evaluation(prices, self._sum(prices, worth), worth, patterns, cut_off)
 
@@ -168,18 +166,14 @@ class Lagrangian:
         )  # fmt: skip
         return worth, patterns
 
-    def quick_patterns(self, prices: Prices, groups: Ints, slack: int, come: Indices | None = None) -> Indices:
-        """Return good patterns of some groups, shape ``(groups, kinds, 2)``.
+    def quick_patterns(self, prices: Prices, slack: int, come: Indices) -> Indices:
+        """Return good patterns, shape ``(groups, kinds, 2)``, of the pods that may ``come`` to each group.
 
-        They prove nothing: few steps are taken, with the mix of the last evaluation.
-        ``come`` is what to choose from, where that is not what groups are open to.
+        They prove nothing: few steps are taken.
         """
-        at = self._values_at(prices)
-        if self.mixes_at is None:
-            at = replace(at, mix_of=self._quick.mix_of)
-        each = slack // int(self.groups.size.sum())
-        come = self.groups.come[groups] if come is None else come
-        return self._priced(groups, come, at, each, QUICK_BUDGET)[1]
+        size = self.groups.size
+        each = slack // int(size.sum())
+        return self._priced(np.arange(len(size)), come, self._values_at(prices), each, QUICK_BUDGET)[1]
 
     def more_patterns(self, found: Evaluation) -> Iterator[tuple[Ints, Indices]]:
         """Yield groups, and patterns of further nodes of them, of the pods not yet taken."""

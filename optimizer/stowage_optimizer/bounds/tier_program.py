@@ -2,7 +2,7 @@
 
 What is asked of a tier differs by objective and requirements only, so that patterns
 that are good for one phase are good for the others. They are found for a sum of all
-phases, for which steps down the slope are of use; then each phase needs a few rounds.
+phases; then each phase needs a few rounds.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from dataclasses import replace
 import numpy as np
 
 from stowage_optimizer.bounds.by_kind import starting_duals
-from stowage_optimizer.bounds.descent import Descent
 from stowage_optimizer.bounds.generation import LAST_S, Generation
 from stowage_optimizer.bounds.groups import Groups, at_home, make_groups
 from stowage_optimizer.bounds.master import Master
@@ -21,8 +20,8 @@ from stowage_optimizer.bounds.scope import WEIGHT, Scope, make_scope, phases, we
 from stowage_optimizer.model.options import Clock
 from stowage_optimizer.model.problem import Indices, Ints
 
-STEPS_AT_ONCE = 50
-"""Steps down the slope that count as one round."""
+SLACK = SCALE // 16
+"""By how much the first bound may miss what its prices could prove."""
 
 NEAR = 0.9
 """Gap of the weighted sum at which it has done what it is for; a move is 2."""
@@ -74,9 +73,9 @@ class TierProgram:
         self._deadline = 0.0
         objective = weighted(first, question.tier)
         self.sum = self.generation(replace(first, objective=objective))
-        self._descent: Descent | None = None
         # Prices of another program are good to begin with.
         self._known = like.sum.at if like else None
+        self._begun = False
 
     def generation(self, scope: Scope) -> Generation:
         """Return a search for the prices of ``scope``, which is about the tier."""
@@ -136,29 +135,24 @@ class TierProgram:
         return self.sum.finished
 
     @property
-    def descending(self) -> bool:
-        """Whether there still are steps down the slope to make."""
-        return self._descent is None or not self._descent.finished
-
-    @property
     def bound(self) -> int | None:
         """The best that is proved of the weighted sum, in parts of `SCALE`."""
         best = self.sum.best
         return None if best is None else best.bound
 
     def prepare(self) -> None:
-        """Do a round of work, or a step, for the weighted sum."""
-        if self._descent is None:
-            # Prices of an earlier program are near the best already.
-            near = self._known is not None
-            start = self._known or self._start()
-            if start is None:
-                return
-            self._descent = Descent(self.sum, start, near=near)
-        if not self.descending:
+        """Do a round of work for the weighted sum."""
+        if self._begun:
             self.sum.round(None, self._near, whole=False)
-        else:
-            self._descent.run(STEPS_AT_ONCE)
+            return
+        start = self._known or self._start()
+        if start is None:
+            return
+        found = self.sum.evaluate(start, SLACK)
+        if found is not None:
+            self.sum.add(found)
+        # Where time is over there is a next time; absurd prices stay absurd.
+        self._begun = found is not None or self.left_s() > 0
 
     def _start(self) -> Duals | None:
         """Return prices to begin with; None if there is no time for them now."""

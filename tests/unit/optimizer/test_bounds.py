@@ -8,7 +8,6 @@ from packing_oracle import items_of
 
 from stowage_optimizer.bounds import lagrangian
 from stowage_optimizer.bounds.by_kind import limit_by_kind
-from stowage_optimizer.bounds.descent import FEW
 from stowage_optimizer.bounds.dual import DualSearch
 from stowage_optimizer.bounds.groups import mixes_of
 from stowage_optimizer.bounds.knapsack import knapsack_bound
@@ -107,7 +106,7 @@ def _dot(weights: Ints, variables: list[cp_model.IntVar]) -> cp_model.LinearExpr
     return cp_model.LinearExpr.weighted_sum(variables, weights.tolist())
 
 
-NODES = FEW + 50
+NODES = 250
 KINDS = 12
 NEAR_ENOUGH = 0.9
 """Without the local search, which comes first otherwise."""

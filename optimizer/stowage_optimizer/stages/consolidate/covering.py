@@ -140,7 +140,7 @@ class Covering:
         for _ in range(DIVING_ROUNDS):
             if solved is None:
                 break
-            content = lagrangian.quick_patterns(lagrangian.round(solved.duals), every, SLACK, come)
+            content = lagrangian.quick_patterns(lagrangian.round(solved.duals), SLACK, come)
             if not master.add_missing(every, content):
                 break
             solved = master.solve(self._left_s())
