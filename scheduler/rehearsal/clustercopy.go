@@ -160,8 +160,9 @@ func (c *clusterCopy) StorageInfos() fwk.StorageInfoLister { return c }
 
 func (c *clusterCopy) List() ([]fwk.NodeInfo, error) { return c.nodes, nil }
 
-// relatedNodes are the nodes with pods that have inter-pod affinity, and with pods that have required anti-affinity.
-type relatedNodes struct{ affinity, antiAffinity []fwk.NodeInfo }
+// relatedNodes are the nodes with pods that have inter-pod affinity, with pods that have required anti-affinity, and
+// with those whose anti-affinity goes beyond the node.
+type relatedNodes struct{ affinity, antiAffinity, wideAntiAffinity []fwk.NodeInfo }
 
 func (c *clusterCopy) HavePodsWithAffinityList() ([]fwk.NodeInfo, error) {
 	return c.relate().affinity, nil
@@ -173,27 +174,16 @@ func (c *clusterCopy) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, er
 
 // HavePodsWithRequiredNonHostScopedAntiAffinityList is asked for since Kubernetes 1.37.
 func (c *clusterCopy) HavePodsWithRequiredNonHostScopedAntiAffinityList() ([]fwk.NodeInfo, error) {
-	var list []fwk.NodeInfo
-	for _, node := range c.nodes {
-		if len(minor.WideAntiAffinity(node)) > 0 {
-			list = append(list, node)
-		}
-	}
-	return list, nil
+	return c.relate().wideAntiAffinity, nil
 }
 
 func (c *clusterCopy) relate() *relatedNodes {
-	if c.related != nil {
-		return c.related
-	}
-	c.related = &relatedNodes{}
-	for _, node := range c.nodes {
-		if len(node.GetPodsWithAffinity()) > 0 {
-			c.related.affinity = append(c.related.affinity, node)
+	if c.related == nil {
+		with := func(related func(fwk.NodeInfo) []fwk.PodInfo) []fwk.NodeInfo {
+			return slices.DeleteFunc(slices.Clone(c.nodes), func(node fwk.NodeInfo) bool { return len(related(node)) == 0 })
 		}
-		if len(node.GetPodsWithRequiredAntiAffinity()) > 0 {
-			c.related.antiAffinity = append(c.related.antiAffinity, node)
-		}
+		c.related = &relatedNodes{with(fwk.NodeInfo.GetPodsWithAffinity), with(fwk.NodeInfo.GetPodsWithRequiredAntiAffinity),
+			with(minor.WideAntiAffinity)}
 	}
 	return c.related
 }

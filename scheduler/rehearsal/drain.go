@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
@@ -44,13 +46,17 @@ func (f *Framework) Empty(ctx context.Context, nodes []Emptied, closed []string,
 		return Drained{}, err
 	}
 	f.lister.SharedLister = cluster
-	d := &emptying{framework: f, cluster: cluster, idle: sets.New[string]()}
+	d := &draining{cluster, sets.New[string]()}
 	for _, node := range cluster.nodes {
 		if !isInUse(node) {
 			d.idle.Insert(node.Node().Name)
 		}
 	}
-	for _, name := range slices.Concat(namesOf(nodes), closed) {
+	tainted := slices.Clone(closed)
+	for _, one := range nodes {
+		tainted = append(tainted, one.Node)
+	}
+	for _, name := range tainted {
 		if err := cluster.taint(name, taint, true); err != nil {
 			return Drained{}, &StaleError{err}
 		}
@@ -67,19 +73,9 @@ func (f *Framework) Empty(ctx context.Context, nodes []Emptied, closed []string,
 				return Drained{}, err
 			}
 		}
-		for uid, place := range places {
-			made.Places[uid] = place
-		}
+		maps.Copy(made.Places, places)
 	}
 	return made, nil
-}
-
-func namesOf(nodes []Emptied) []string {
-	names := make([]string, len(nodes))
-	for i := range nodes {
-		names[i] = nodes[i].Node
-	}
-	return names
 }
 
 // isInUse says whether the node has a pod that would not go with it, or may not be removed.
@@ -87,35 +83,31 @@ func isInUse(node fwk.NodeInfo) bool {
 	if snapshot.IrremovableReason(node.Node()) != "" {
 		return true
 	}
-	for _, info := range node.GetPods() {
-		if !snapshot.GoesWithItsNode(info.GetPod()) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(node.GetPods(), func(info fwk.PodInfo) bool {
+		return !snapshot.GoesWithItsNode(info.GetPod())
+	})
 }
 
-// emptying is done on a copy of the cluster.
-type emptying struct {
-	framework *Framework
-	cluster   *clusterCopy
-	idle      sets.Set[string]
+// draining is done on a copy of the cluster, of which some nodes were idle before.
+type draining struct {
+	*clusterCopy
+	idle sets.Set[string]
 }
 
 // empty places the pods of a node elsewhere. If one of them is stuck, all are where they were.
-func (d *emptying) empty(ctx context.Context, of Emptied) (places map[types.UID]string, stuck string, err error) {
+func (d *draining) empty(ctx context.Context, of Emptied) (places map[types.UID]string, stuck string, err error) {
 	places = map[types.UID]string{}
 	var moved []*v1.Pod
 	for _, pod := range of.Pods {
-		if err := d.cluster.leave(ctx, pod.Object, of.Node); err != nil {
+		if err := d.leave(ctx, pod.Object, of.Node); err != nil {
 			return nil, "", &StaleError{err}
 		}
-		arriving := unbound(pod.Object, pod.Object.UID)
-		node, err := d.framework.choose(ctx, d.cluster, pod.Class, arriving, d.cluster.nodes)
-		var unplaceable *UnplaceableError
+		arriving := replacement(pod.Object)
+		node, err := d.choose(ctx, pod.Class, arriving, d.nodes)
+		var lacking *framework.FitError
 		switch {
-		case errors.As(err, &unplaceable):
-			stuck = fmt.Sprintf("pod %s/%s: %v", pod.Object.Namespace, pod.Object.Name, unplaceable)
+		case errors.As(err, &lacking):
+			stuck = fmt.Sprintf("pod %s/%s: %v", pod.Object.Namespace, pod.Object.Name, lacking)
 		case err != nil:
 			return nil, "", err
 		case d.idle.Has(node):
@@ -124,7 +116,7 @@ func (d *emptying) empty(ctx context.Context, of Emptied) (places map[types.UID]
 		if stuck != "" {
 			return nil, stuck, d.takeBack(ctx, of, moved, places)
 		}
-		if err := d.cluster.arrive(arriving, node); err != nil {
+		if err := d.arrive(arriving, node); err != nil {
 			return nil, "", err
 		}
 		places[pod.Object.UID], moved = node, append(moved, arriving)
@@ -133,16 +125,14 @@ func (d *emptying) empty(ctx context.Context, of Emptied) (places map[types.UID]
 }
 
 // takeBack puts the pods back, the last of which has only left.
-func (d *emptying) takeBack(ctx context.Context, of Emptied, moved []*v1.Pod, places map[types.UID]string) error {
-	for i, replacement := range moved {
-		placed := replacement.DeepCopy()
-		placed.Spec.NodeName = places[of.Pods[i].Object.UID]
-		if err := d.cluster.leave(ctx, placed, placed.Spec.NodeName); err != nil {
+func (d *draining) takeBack(ctx context.Context, of Emptied, moved []*v1.Pod, places map[types.UID]string) error {
+	for i, came := range moved {
+		if err := d.leave(ctx, came, places[of.Pods[i].Object.UID]); err != nil {
 			return err
 		}
 	}
 	for _, pod := range of.Pods[:len(moved)+1] {
-		if err := d.cluster.arrive(pod.Object, of.Node); err != nil {
+		if err := d.arrive(pod.Object, of.Node); err != nil {
 			return err
 		}
 	}

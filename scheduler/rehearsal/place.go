@@ -3,36 +3,18 @@ package rehearsal
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
-// UnplaceableError says that no node takes a pod.
-type UnplaceableError struct {
-	Nodes int
-	// Reasons counts nodes by what their plugins say.
-	Reasons map[string]int
-}
-
-// Error lists the reasons in the form of the scheduler's own message.
-func (e *UnplaceableError) Error() string {
-	reasons := make([]string, 0, len(e.Reasons))
-	for _, reason := range slices.Sorted(maps.Keys(e.Reasons)) {
-		reasons = append(reasons, fmt.Sprintf("%d %s", e.Reasons[reason], reason))
-	}
-	return fmt.Sprintf("0/%d nodes are available: %s", e.Nodes, strings.Join(reasons, ", "))
-}
-
 // Place chooses a node for a pod that the scheduler has not seen, as a scheduling cycle would: the best score, and of
-// those the first by name. If wanted is not empty, only that node is considered. The error is an *UnplaceableError if no
+// those the first by name. If wanted is not empty, only that node is considered. The error is a *framework.FitError if no
 // node takes the pod.
 func (f *Framework) Place(ctx context.Context, pod *v1.Pod, wanted string) (string, error) {
 	f.mu.Lock()
@@ -48,19 +30,26 @@ func (f *Framework) Place(ctx context.Context, pod *v1.Pod, wanted string) (stri
 	if wanted != "" {
 		node, err := cluster.Get(wanted)
 		if err != nil {
-			return "", &UnplaceableError{Reasons: map[string]int{fmt.Sprintf("node %q is gone", wanted): 1}, Nodes: 1}
+			lacking := fitError(pod, 1)
+			lacking.Diagnosis.NodeToStatus.Set(wanted, fwk.NewStatus(fwk.Unschedulable, fmt.Sprintf("node %q is gone", wanted)))
+			return "", lacking
 		}
 		nodes = []fwk.NodeInfo{node}
 	}
-	return f.choose(ctx, cluster, "", pod, nodes)
+	return cluster.choose(ctx, "", pod, nodes)
+}
+
+func fitError(pod *v1.Pod, nodes int) *framework.FitError {
+	return &framework.FitError{Pod: pod, NumAllNodes: nodes,
+		Diagnosis: framework.Diagnosis{NodeToStatus: framework.NewDefaultNodeToStatus()}}
 }
 
 // choose chooses one of the nodes for the pod, which is of the class, as a scheduling cycle would.
-func (f *Framework) choose(ctx context.Context, cluster *clusterCopy, class string, pod *v1.Pod, nodes []fwk.NodeInfo) (string, error) {
-	lacking := &UnplaceableError{Nodes: len(nodes), Reasons: map[string]int{}}
+func (c *clusterCopy) choose(ctx context.Context, class string, pod *v1.Pod, nodes []fwk.NodeInfo) (string, error) {
+	lacking := fitError(pod, len(nodes))
 	var feasible []fwk.NodeInfo
 	for _, node := range nodes {
-		status, err := cluster.fits(ctx, class, pod, node.Node().Name)
+		status, err := c.fits(ctx, class, pod, node.Node().Name)
 		switch {
 		case err != nil:
 			return "", err
@@ -69,25 +58,23 @@ func (f *Framework) choose(ctx context.Context, cluster *clusterCopy, class stri
 		case !status.IsRejected():
 			return "", status.AsError()
 		default:
-			for _, reason := range status.Reasons() {
-				lacking.Reasons[reason]++
-			}
+			lacking.Diagnosis.NodeToStatus.Set(node.Node().Name, status)
 		}
 	}
 	if len(feasible) == 0 {
 		return "", lacking
 	}
-	return f.best(ctx, cluster.trialOf(ctx, class, pod).state, pod, feasible)
+	return c.best(ctx, c.trialOf(ctx, class, pod).state, pod, feasible)
 }
 
-func (f *Framework) best(ctx context.Context, state fwk.CycleState, pod *v1.Pod, feasible []fwk.NodeInfo) (string, error) {
+func (c *clusterCopy) best(ctx context.Context, state fwk.CycleState, pod *v1.Pod, feasible []fwk.NodeInfo) (string, error) {
 	if len(feasible) == 1 {
 		return feasible[0].Node().Name, nil
 	}
-	if status := f.framework.RunPreScorePlugins(ctx, state, pod, feasible); !status.IsSuccess() {
+	if status := c.framework.RunPreScorePlugins(ctx, state, pod, feasible); !status.IsSuccess() {
 		return "", status.AsError()
 	}
-	scores, status := f.framework.RunScorePlugins(ctx, state, pod, feasible)
+	scores, status := c.framework.RunScorePlugins(ctx, state, pod, feasible)
 	if !status.IsSuccess() {
 		return "", status.AsError()
 	}

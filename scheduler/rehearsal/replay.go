@@ -91,27 +91,22 @@ func (f *Framework) Replay(ctx context.Context, of *plan.Plan) (Outcome, error) 
 	return Outcome{Refusals: refusals, RequireAll: required, Early: second.early}, nil
 }
 
-// arrival is a pod on its way to a node.
+// arrival is a placement, or a move: its pod must be gone before.
 type arrival struct {
-	of   *snapshot.Pod
-	pod  *v1.Pod
-	node string
-	// leaves is the pod that must be gone before, if it is a move.
-	leaves types.UID
-	unit   string
+	plan.Step
+	// pod is the one that arrives, status what the plugins last said of it.
+	pod    *v1.Pod
 	status *fwk.Status
 	// seen is how often the node had changed when the pod was last tried.
 	seen int
 }
-
-func (a *arrival) UnitName() string { return a.unit }
 
 // judgeTheNodeAlone are the plugins of which Filter depends on the pod and the node alone.
 var judgeTheNodeAlone = sets.New(names.NodeResourcesFit, names.NodePorts)
 
 // waitsForItsNode says that the pod will be refused again, since its node has not changed.
 func (a *arrival) waitsForItsNode(on *clusterCopy) bool {
-	return a.status != nil && judgeTheNodeAlone.Has(a.status.Plugin()) && a.seen == on.changes[a.node]
+	return a.status != nil && judgeTheNodeAlone.Has(a.status.Plugin()) && a.seen == on.changes[a.To]
 }
 
 // replay drives an execution of the plan as the plugin does, on a copy of the cluster instead of an API server.
@@ -120,7 +115,7 @@ type replay struct {
 	cluster   *clusterCopy
 	execution *executor.Execution
 	arrivals  []*arrival
-	gone      map[types.UID]bool
+	gone      sets.Set[types.UID]
 	// nodes are those that pods of the plan leave or arrive on.
 	nodes []string
 	early []types.UID
@@ -133,33 +128,33 @@ func (f *Framework) newReplay(of *plan.Plan) (*replay, error) {
 		return nil, err
 	}
 	f.lister.SharedLister = cluster
-	r := &replay{cluster: cluster, book: f.book, gone: map[types.UID]bool{}}
-	for _, step := range slices.Concat(of.Moves, of.Placements) {
-		made := &arrival{of: step.Pod, node: step.To, unit: step.Unit}
-		if step.From != "" {
-			made.leaves = step.Pod.Object.UID
-		}
-		made.pod = unbound(step.Pod.Object, made.leaves)
-		r.arrivals = append(r.arrivals, made)
+	r := &replay{cluster: cluster, book: f.book, gone: sets.New[types.UID](), nodes: of.Nodes()}
+	for _, move := range of.Moves {
+		r.arrivals = append(r.arrivals, &arrival{Step: move, pod: replacement(move.Pod.Object)})
 	}
-	r.nodes = of.Nodes()
+	for _, placement := range of.Placements {
+		r.arrivals = append(r.arrivals, &arrival{Step: placement, pod: unbound(placement.Pod.Object)})
+	}
 	r.execution = executor.New(of, r.free(), 0)
 	return r, nil
 }
 
 func (r *replay) free() map[string]resources.Vector { return r.book.FreeOn(r.cluster, r.nodes) }
 
-// unbound is the pod as the scheduler will see it: the waiting pod itself, or the replacement
-// that a pod's controller creates.
-func unbound(pod *v1.Pod, leaves types.UID) *v1.Pod {
+// unbound is the pod as the scheduler sees it while it waits.
+func unbound(pod *v1.Pod) *v1.Pod {
 	arriving := pod.DeepCopy()
 	arriving.Spec.NodeName = ""
 	arriving.DeletionTimestamp = nil
 	arriving.Status = v1.PodStatus{Phase: v1.PodPending}
-	if leaves != "" {
-		arriving.Name += "-again"
-		arriving.UID += "-again"
-	}
+	return arriving
+}
+
+// replacement is what the pod's controller creates in its place.
+func replacement(pod *v1.Pod) *v1.Pod {
+	arriving := unbound(pod)
+	arriving.Name += "-again"
+	arriving.UID += "-again"
 	return arriving
 }
 
@@ -197,7 +192,7 @@ func (r *replay) evict(ctx context.Context) (some bool, err error) {
 		r.execution.Opened(uid)
 		r.execution.Evicted(uid)
 		r.execution.Gone(uid)
-		r.gone[uid] = true
+		r.gone.Insert(uid)
 		some = true
 	}
 	return some, nil
@@ -224,7 +219,7 @@ func (r *replay) bind(ctx context.Context) (some bool, err error) {
 // tryToBind binds all pods of the unit or none.
 func (r *replay) tryToBind(ctx context.Context, unit []*arrival) (bool, error) {
 	if slices.ContainsFunc(unit, func(one *arrival) bool {
-		return one.leaves != "" && !r.gone[one.leaves] || one.waitsForItsNode(r.cluster)
+		return one.From != "" && !r.gone.Has(one.Pod.Object.UID) || one.waitsForItsNode(r.cluster)
 	}) {
 		return false, nil
 	}
@@ -242,7 +237,7 @@ func (r *replay) tryToBind(ctx context.Context, unit []*arrival) (bool, error) {
 func (r *replay) takeBack(ctx context.Context, came []*arrival) error {
 	for _, one := range came {
 		r.execution.Unreserve(one.pod.UID)
-		if err := r.cluster.leave(ctx, one.pod, one.node); err != nil {
+		if err := r.cluster.leave(ctx, one.pod, one.To); err != nil {
 			return err
 		}
 	}
@@ -250,45 +245,34 @@ func (r *replay) takeBack(ctx context.Context, came []*arrival) error {
 }
 
 func (r *replay) tryOne(ctx context.Context, one *arrival) (bool, error) {
-	one.seen = r.cluster.changes[one.node]
-	status, err := r.cluster.fits(ctx, one.of.Class, one.pod, one.node)
+	one.seen = r.cluster.changes[one.To]
+	status, err := r.cluster.fits(ctx, one.Pod.Class, one.pod, one.To)
 	if err != nil {
 		return false, err
 	}
 	if one.status = status; !status.IsSuccess() {
 		return false, nil
 	}
-	if !r.execution.Reserve(one.pod, one.node, true) {
+	if !r.execution.Reserve(one.pod, one.To, true) {
 		return false, nil
 	}
-	return true, r.cluster.arrive(one.pod, one.node)
+	return true, r.cluster.arrive(one.pod, one.To)
 }
 
 // refusals are the pods that were tried and refused. A pod that only lacks room may lack it because of another refusal:
 // it is named only if there are no other refusals.
-func (r *replay) refusals() ([]Refusal, error) {
-	if len(r.arrivals) == 0 {
-		return nil, nil
-	}
-	var refused, noRoom []Refusal
-	free := r.free()
+func (r *replay) refusals() (refused []Refusal, err error) {
+	free, others := r.free(), false
 	for _, one := range r.arrivals {
 		if one.status == nil || one.status.IsSuccess() {
 			continue
 		}
-		refusal := Refusal{Pod: one.of, Node: one.node, Plugin: one.status.Plugin(), Message: one.status.Message()}
-		if one.of.Requests.FitsIn(free[one.node]) {
-			refused = append(refused, refusal)
-		} else {
-			refusal.NoRoom = true
-			noRoom = append(noRoom, refusal)
-		}
+		noRoom := !one.Pod.Requests.FitsIn(free[one.To])
+		others = others || !noRoom
+		refused = append(refused, Refusal{one.Pod, one.To, one.status.Plugin(), one.status.Message(), noRoom})
 	}
-	switch {
-	case len(refused) > 0:
-		return refused, nil
-	case len(noRoom) > 0:
-		return noRoom, nil
+	if len(refused) == 0 && len(r.arrivals) > 0 {
+		return nil, fmt.Errorf("%d pods never get their turn", len(r.arrivals))
 	}
-	return nil, fmt.Errorf("%d pods never get their turn", len(r.arrivals))
+	return slices.DeleteFunc(refused, func(one Refusal) bool { return others && one.NoRoom }), nil
 }

@@ -14,10 +14,10 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/utils/clock"
 
 	"github.com/stowage/stowage/scheduler/customobject"
-	"github.com/stowage/stowage/scheduler/rehearsal"
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
 )
@@ -170,7 +170,7 @@ func (c *Controller) place(ctx context.Context, record *reservation.Record, now 
 		withoutRequests(pod)
 	}
 	node, err := c.Placer.Place(ctx, pod, record.Wanted())
-	var lacking *rehearsal.UnplaceableError
+	var lacking *framework.FitError
 	switch {
 	case errors.As(err, &lacking):
 		record.Status.Set(reservation.ConditionScheduled, false, reservation.ReasonUnschedulable, lacking.Error(), now)

@@ -15,10 +15,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/klog/v2/ktesting"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
-	"github.com/stowage/stowage/scheduler/rehearsal"
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/reservation/controller"
 	"github.com/stowage/stowage/scheduler/resources"
@@ -48,7 +49,8 @@ func (p *placer) Place(_ context.Context, _ *v1.Pod, wanted string) (string, err
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.refuses {
-		return "", &rehearsal.UnplaceableError{Nodes: 1, Reasons: map[string]int{"Insufficient cpu": 1}}
+		return "", &framework.FitError{NumAllNodes: 1, Diagnosis: framework.Diagnosis{NodeToStatus: framework.NewNodeToStatus(
+			map[string]*fwk.Status{"n1": fwk.NewStatus(fwk.Unschedulable, "Insufficient cpu")}, nil)}}
 	}
 	if wanted != "" {
 		return wanted, nil
@@ -169,7 +171,7 @@ func TestReservationWithoutANodeSaysWhy(t *testing.T) {
 
 	status := c.reaches("r", because(reservation.ReasonUnschedulable))
 	message := status.Condition(reservation.ConditionScheduled).Message
-	if status.Phase != reservation.Pending && status.Phase != "" || message != "0/1 nodes are available: 1 Insufficient cpu" {
+	if status.Phase != reservation.Pending && status.Phase != "" || message != "0/1 nodes are available: 1 Insufficient cpu." {
 		t.Errorf("phase %q, %q", status.Phase, message)
 	}
 
