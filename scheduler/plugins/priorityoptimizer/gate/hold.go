@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -51,10 +52,7 @@ func (h *Hold) Begin(most time.Duration) bool {
 		h.stop()
 		h.began = now
 	}
-	deadline := h.began.Add(min(now.Add(most).Sub(h.began), h.longest, h.left(h.began)))
-	if deadline.Before(h.deadline) {
-		deadline = h.deadline
-	}
+	deadline := latest(h.deadline, h.began.Add(min(now.Add(most).Sub(h.began), h.longest, h.left(h.began))))
 	if deadline.Sub(now) < shortestHold {
 		return false
 	}
@@ -70,19 +68,12 @@ func (h *Hold) Begin(most time.Duration) bool {
 // left is what the budget still allows, counted over the window that ends now: a window that ends with the new hold
 // contains no more of the former ones.
 func (h *Hold) left(now time.Time) time.Duration {
-	used := time.Duration(0)
-	recent := h.past[:0]
+	from, left := now.Add(-window), h.budget
+	h.past = slices.DeleteFunc(h.past, func(one span) bool { return !one.ended.After(from) })
 	for _, one := range h.past {
-		if from := now.Add(-window); one.ended.After(from) {
-			recent = append(recent, one)
-			if one.began.After(from) {
-				from = one.began
-			}
-			used += one.ended.Sub(from)
-		}
+		left -= one.ended.Sub(latest(one.began, from))
 	}
-	h.past = recent
-	return h.budget - used
+	return left
 }
 
 // stop ends the active hold, if there is one.
@@ -90,10 +81,7 @@ func (h *Hold) stop() {
 	if h.deadline.IsZero() {
 		return
 	}
-	ended := h.clock.Now()
-	if h.deadline.Before(ended) {
-		ended = h.deadline
-	}
+	ended := earliest(h.clock.Now(), h.deadline)
 	h.past = append(h.past, span{h.began, ended})
 	h.Ended(ended.Sub(h.began))
 	h.deadline = time.Time{}

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -66,11 +67,11 @@ type Trigger struct {
 	exempted sets.Set[types.UID]
 	// next is when the next solve of the pods of former ones may start.
 	next time.Time
-	// notBefore implements the back-off after failures.
+	// notBefore implements the back-off after so many consecutive solves that failed or, if fruitless, found nothing for
+	// the marked pods.
 	notBefore time.Time
-	failures  int
-	// fruitless counts the consecutive solves that found nothing for the marked pods.
-	fruitless int
+	backOffs  int
+	fruitless bool
 	// pausedUntil bounds the share of time that is spent on solves.
 	pausedUntil time.Time
 	// retryTime is when a temporary obstacle for the marked pods ends; zero if there is none.
@@ -95,7 +96,7 @@ func (t *Trigger) Mark(uid types.UID, signature string, created time.Time) {
 	delete(t.joined, uid)
 	t.failedSignatures.Insert(signature)
 	now := t.clock.Now()
-	if isNew {
+	if isNew && t.fruitless {
 		t.endBackOff()
 	}
 	if t.first.IsZero() {
@@ -107,14 +108,12 @@ func (t *Trigger) Mark(uid types.UID, signature string, created time.Time) {
 
 // settleFrom postpones the solve until a settle time after a pod's creation.
 func (t *Trigger) settleFrom(created time.Time) {
-	from := t.clock.Now()
-	if latest := created.Add(creationPrecision); latest.Before(from) {
-		from = latest
-	}
-	if from.After(t.last) {
-		t.last = from
-	}
+	t.last = latest(t.last, earliest(t.clock.Now(), created.Add(creationPrecision)))
 }
+
+func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
+
+func earliest(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }
 
 // collect says whether only a plan may place the pod (trigger Batch). If so it adds the pod to the batch, unless it was in
 // a former one.
@@ -129,7 +128,9 @@ func (t *Trigger) collect(uid types.UID) bool {
 	}
 	t.marked.Insert(uid)
 	t.fresh.Insert(uid)
-	t.endBackOff()
+	if t.fruitless {
+		t.endBackOff()
+	}
 	t.last = t.clock.Now()
 	if t.first.IsZero() {
 		t.first = t.last
@@ -226,10 +227,7 @@ func (t *Trigger) isDueWithin(most time.Duration) bool {
 func (t *Trigger) dueAt() (at time.Time, ok bool) {
 	switch {
 	case t.Kind == OnUnschedulable && !t.first.IsZero():
-		at = t.last.Add(t.Settle)
-		if latest := t.first.Add(settleAtMost * t.Settle); latest.Before(at) {
-			at = latest
-		}
+		at = earliest(t.last.Add(t.Settle), t.first.Add(settleAtMost*t.Settle))
 	case t.Kind == Batch && t.fresh.Len() >= t.Pods:
 		at = t.last
 	case t.Kind == Batch && t.fresh.Len() > 0:
@@ -243,21 +241,14 @@ func (t *Trigger) dueAt() (at time.Time, ok bool) {
 	if at.IsZero() {
 		return time.Time{}, false
 	}
-	if at.Before(t.notBefore) {
-		at = t.notBefore
-	}
-	if at.Before(t.pausedUntil) {
-		at = t.pausedUntil
-	}
-	return at, true
+	return latest(at, t.notBefore, t.pausedUntil), true
 }
 
 // IsPutOff says whether former solves put off the next one.
 func (t *Trigger) IsPutOff() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	now := t.clock.Now()
-	return now.Before(t.notBefore) || now.Before(t.pausedUntil)
+	return t.clock.Now().Before(latest(t.notBefore, t.pausedUntil))
 }
 
 // Started records that a solve covers all marks so far.
@@ -325,50 +316,36 @@ func (t *Trigger) IsMarked() func(*v1.Pod) bool {
 // Failed backs off: 1 s, 2 s, 4 s and so on to a minute.
 func (t *Trigger) Failed() {
 	t.Retry()
+	t.backOff(false)
+}
+
+// FoundNothing backs off in the same way, until a further pod is marked: a cluster that changes all the time is never in
+// a remembered state, and still has no room for the pods.
+func (t *Trigger) FoundNothing() { t.backOff(true) }
+
+func (t *Trigger) backOff(fruitless bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.fruitless = 0
-	t.backOff(t.failures)
-	t.failures++
+	if t.fruitless != fruitless {
+		t.fruitless, t.backOffs = fruitless, 0
+	}
+	// It is the longest from the seventh on.
+	t.notBefore = t.clock.Now().Add(min(firstBackoff<<min(t.backOffs, 6), longBackoff))
+	t.backOffs++
 }
 
 // Succeeded ends the back-off.
 func (t *Trigger) Succeeded() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.failures, t.fruitless, t.notBefore = 0, 0, time.Time{}
+	t.endBackOff()
 }
 
-// FoundNothing backs off in the same way, until a further pod is marked: a cluster that changes all the time is never in
-// a remembered state, and still has no room for the pods.
-func (t *Trigger) FoundNothing() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.failures = 0
-	t.backOff(t.fruitless)
-	t.fruitless++
-}
-
-// endBackOff ends the back-off after fruitless solves.
-func (t *Trigger) endBackOff() {
-	if t.fruitless > 0 {
-		t.fruitless, t.notBefore = 0, time.Time{}
-	}
-}
-
-func (t *Trigger) backOff(times int) {
-	wait := longBackoff
-	if times < 6 {
-		wait = min(firstBackoff<<times, longBackoff)
-	}
-	t.notBefore = t.clock.Now().Add(wait)
-}
+func (t *Trigger) endBackOff() { t.backOffs, t.notBefore = 0, time.Time{} }
 
 // Pause postpones the next solve for at least so long.
 func (t *Trigger) Pause(least time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if until := t.clock.Now().Add(least); until.After(t.pausedUntil) {
-		t.pausedUntil = until
-	}
+	t.pausedUntil = latest(t.pausedUntil, t.clock.Now().Add(least))
 }

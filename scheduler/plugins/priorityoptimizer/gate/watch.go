@@ -2,6 +2,9 @@ package gate
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -33,35 +36,28 @@ func (g *Gate) Watch(factory informers.SharedInformerFactory) error {
 
 // podHandler follows the pods. It wakes up the loop only for those of the active plan.
 func (g *Gate) podHandler() cache.ResourceEventHandler {
-	changed := func(object any) {
+	follow := func(object any, gone bool) {
 		pod, ok := object.(*v1.Pod)
 		if !ok {
 			return
 		}
-		if pod.Spec.NodeName != "" { // another process may have bound it
+		if gone || pod.Spec.NodeName != "" { // another process may have bound it
 			g.InFlight.remove(pod.UID)
 			g.passed(pod.UID)
 		}
 		if execution := g.Execution.Load(); execution != nil && execution.Concerns(pod) {
-			execution.Note(pod)
+			note := execution.Note
+			if gone {
+				note = execution.Forget
+			}
+			note(pod)
 			g.WakeUp()
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc:    changed,
-		UpdateFunc: func(_, object any) { changed(object) },
-		DeleteFunc: func(object any) {
-			pod, ok := customobject.LastKnown(object).(*v1.Pod)
-			if !ok {
-				return
-			}
-			g.InFlight.remove(pod.UID)
-			g.passed(pod.UID)
-			if execution := g.Execution.Load(); execution != nil && execution.Concerns(pod) {
-				execution.Forget(pod)
-				g.WakeUp()
-			}
-		},
+		AddFunc:    func(object any) { follow(object, false) },
+		UpdateFunc: func(_, object any) { follow(object, false) },
+		DeleteFunc: func(object any) { follow(customobject.LastKnown(object), true) },
 	}
 }
 
@@ -99,4 +95,47 @@ func allowsMore(before, now *v1.ResourceQuota) bool {
 		}
 	}
 	return false
+}
+
+// InFlight are the pods that this scheduler has reserved a node for and whose binding the informers do not show yet.
+type InFlight struct {
+	mu    sync.Mutex
+	nodes map[types.UID]string
+	// count is how many pods were added so far, and last how many there were when the last one was added on a node.
+	count int
+	last  map[string]int
+}
+
+func NewInFlight() *InFlight { return &InFlight{nodes: map[types.UID]string{}, last: map[string]int{}} }
+
+func (f *InFlight) Add(uid types.UID, node string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.count++
+	f.nodes[uid], f.last[node] = node, f.count
+}
+
+func (f *InFlight) remove(uid types.UID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.nodes, uid)
+}
+
+// All are the pods, each with its node.
+func (f *InFlight) All() map[types.UID]string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return maps.Clone(f.nodes)
+}
+
+// Watch returns a function that says whether pods were added on one of the nodes since this call.
+func (f *InFlight) Watch() (addedOn func(nodes []string) bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	before := f.count
+	return func(nodes []string) bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return slices.ContainsFunc(nodes, func(node string) bool { return f.last[node] > before })
+	}
 }
