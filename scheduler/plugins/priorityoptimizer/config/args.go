@@ -4,16 +4,25 @@ package config
 import (
 	"cmp"
 	"math"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"time"
 
 	"golang.org/x/time/rate"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/pluginargs"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
+	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
 // APIVersion is the version of PriorityOptimizerArgs this scheduler reads.
@@ -181,26 +190,6 @@ type Limits struct {
 	EvictionsPerSecond float64 `json:"evictionsPerSecond,omitempty"`
 }
 
-func (l *Limits) validate(path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	for _, one := range []struct {
-		name  string
-		limit int32
-	}{
-		{"maxMoves", l.MaxMoves}, {"maxEvictions", l.MaxEvictions}, {"maxPerNode", l.MaxPerNode},
-		{"maxPerNamespace", l.MaxPerNamespace}, {"maxPerWorkload", l.MaxPerWorkload},
-		{"maxUnavailablePerWorkload", l.MaxUnavailablePerWorkload},
-	} {
-		if one.limit < 0 {
-			errs = append(errs, field.Invalid(path.Child(one.name), one.limit, "must not be negative; 0 is no limit"))
-		}
-	}
-	if rate := l.EvictionsPerSecond; math.IsNaN(rate) || rate < 0 {
-		errs = append(errs, field.Invalid(path.Child("evictionsPerSecond"), rate, "must not be negative; 0 is no limit"))
-	}
-	return errs
-}
-
 // Pace is the rate limiter of evictions; its burst is one second's worth.
 func (l *Limits) Pace() *rate.Limiter {
 	if l.EvictionsPerSecond == 0 {
@@ -219,3 +208,138 @@ func (l *Limits) OfPlan() plan.Limits {
 
 // Seconds is a duration of the arguments.
 func Seconds(value float64) time.Duration { return time.Duration(value * float64(time.Second)) }
+
+// Rules say which pods a profile with these valid arguments may disrupt.
+func (a *PriorityOptimizerArgs) Rules(schedulerName string) snapshot.Rules {
+	return snapshot.Rules{
+		SchedulerName:       schedulerName,
+		ProtectedNamespaces: sets.New(a.ProtectedNamespaces...),
+		MinAge:              Seconds(a.MinPodAgeSeconds),
+		MaxGracePeriod:      Seconds(a.MaxGracePeriodSeconds),
+		LocalStorage:        a.EvictLocalStorage,
+		KeepJobs:            !a.EvictJobs,
+		KeepStatefulSets:    !a.EvictStatefulSets,
+		KeepSingletons:      !a.EvictSingletons,
+		KeepNotReady:        !a.EvictNotReady,
+		KeepRollouts:        !a.EvictDuringRollout,
+		Namespaces:          selectorOf(a.NamespaceSelector),
+	}
+}
+
+// RulesFor are the profile's rules and what the plan asks for beside them.
+func RulesFor(record *packingplan.Record, rules snapshot.Rules) snapshot.Rules {
+	spec := &record.Spec
+	if record.Consolidates() && len(spec.SchedulerNames) > 0 {
+		rules.Schedulers = sets.New(spec.SchedulerNames...)
+	}
+	// Nothing waits for such a plan, so that its evictions can.
+	rules.InTurn = record.Consolidates()
+	rules.Scope = snapshot.Scope{Nodes: selectorOf(spec.NodeSelector), Namespaces: selectorOf(spec.NamespaceSelector)}
+	return rules
+}
+
+// selectorOf is nil where nothing is selected.
+func selectorOf(of *metav1.LabelSelector) labels.Selector {
+	if of == nil {
+		return nil
+	}
+	selector, err := metav1.LabelSelectorAsSelector(of)
+	if err != nil {
+		return labels.Nothing() // fail closed
+	}
+	return selector
+}
+
+// maxSocketPath is what sockaddr_un holds, less its closing zero byte.
+const maxSocketPath = 107
+
+const (
+	maxSeconds      = 86400.0
+	maxSettle       = 3600.0
+	MaxHold         = 60.0
+	maxWorkers      = 1024
+	maxHistoryLimit = 1000
+	maxBatchPods    = 100_000
+)
+
+var (
+	triggers     = []gate.TriggerKind{gate.Manual, gate.OnUnschedulable, gate.Periodic, gate.Batch}
+	policies     = []Policy{PolicyStrict, PolicyPaper}
+	strategyName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$`)
+)
+
+// validate reports every invalid value of defaulted arguments at once.
+func validate(args *PriorityOptimizerArgs) field.ErrorList {
+	errs := validateWords(args)
+	within := func(name string, value, least, most float64, unit string) {
+		if math.IsNaN(value) || value < least || value > most {
+			errs = append(errs, field.Invalid(field.NewPath(name), value,
+				"must lie between "+number(least)+" and "+number(most)+unit))
+		}
+	}
+	seconds := func(name string, value, least, most float64) { within(name, value, least, most, " seconds") }
+	seconds("settleSeconds", args.SettleSeconds, 0, maxSettle)
+	seconds("intervalSeconds", args.IntervalSeconds, 1, maxSeconds)
+	seconds("batchSeconds", args.BatchSeconds, 0.1, maxSettle)
+	seconds("timeLimitSeconds", args.TimeLimitSeconds, 0.05, maxSettle)
+	seconds("maxTimeLimitSeconds", args.MaxTimeLimitSeconds, 0.05, maxSettle)
+	seconds("maxHoldSeconds", args.MaxHoldSeconds, 0.1, MaxHold)
+	seconds("planTimeoutSeconds", args.PlanTimeoutSeconds, 1, maxSeconds)
+	seconds("stepTimeoutSeconds", args.StepTimeoutSeconds, 1, maxSeconds)
+	seconds("readyTimeoutSeconds", args.ReadyTimeoutSeconds, 1, maxSeconds)
+	seconds("minPodAgeSeconds", args.MinPodAgeSeconds, 0, maxSeconds)
+	seconds("maxGracePeriodSeconds", args.MaxGracePeriodSeconds, 0, maxSeconds)
+	seconds("coolDownSeconds", args.CoolDownSeconds, 0, maxSeconds)
+	within("maxHoldShare", args.MaxHoldShare, 0, 1, "")
+	within("batchPods", float64(args.BatchPods), 1, maxBatchPods, "")
+	within("workers", float64(args.Workers), 0, maxWorkers, "")
+	within("historyLimit", float64(args.HistoryLimit), 1, maxHistoryLimit, "")
+	if args.Seed < 0 {
+		errs = append(errs, field.Invalid(field.NewPath("seed"), args.Seed, "must not be negative"))
+	}
+	limit := func(name string, value float64) {
+		if math.IsNaN(value) || value < 0 {
+			errs = append(errs, field.Invalid(field.NewPath("limits", name), value, "must not be negative; 0 is no limit"))
+		}
+	}
+	limit("maxMoves", float64(args.Limits.MaxMoves))
+	limit("maxEvictions", float64(args.Limits.MaxEvictions))
+	limit("maxPerNode", float64(args.Limits.MaxPerNode))
+	limit("maxPerNamespace", float64(args.Limits.MaxPerNamespace))
+	limit("maxPerWorkload", float64(args.Limits.MaxPerWorkload))
+	limit("maxUnavailablePerWorkload", float64(args.Limits.MaxUnavailablePerWorkload))
+	limit("evictionsPerSecond", args.Limits.EvictionsPerSecond)
+	return errs
+}
+
+func number(value float64) string { return strconv.FormatFloat(value, 'g', -1, 64) }
+
+func validateWords(args *PriorityOptimizerArgs) field.ErrorList {
+	var errs field.ErrorList
+	socket := field.NewPath("socket")
+	if !filepath.IsAbs(args.Socket) {
+		errs = append(errs, field.Invalid(socket, args.Socket, "must be an absolute path"))
+	}
+	if len(args.Socket) > maxSocketPath {
+		errs = append(errs, field.TooLong(socket, "", maxSocketPath))
+	}
+	if !slices.Contains(triggers, args.Trigger) {
+		errs = append(errs, field.NotSupported(field.NewPath("trigger"), args.Trigger, triggers))
+	}
+	if !slices.Contains(policies, args.Policy) {
+		errs = append(errs, field.NotSupported(field.NewPath("policy"), args.Policy, policies))
+	}
+	if !strategyName.MatchString(args.Strategy) {
+		errs = append(errs, field.Invalid(field.NewPath("strategy"), args.Strategy,
+			"must consist of lower-case letters, digits, '-' and '_', for example paper"))
+	}
+	if _, err := metav1.LabelSelectorAsSelector(args.NamespaceSelector); err != nil {
+		errs = append(errs, field.Invalid(field.NewPath("namespaceSelector"), args.NamespaceSelector, err.Error()))
+	}
+	for i, namespace := range args.ProtectedNamespaces {
+		for _, message := range validation.IsDNS1123Label(namespace) {
+			errs = append(errs, field.Invalid(field.NewPath("protectedNamespaces").Index(i), namespace, message))
+		}
+	}
+	return errs
+}
