@@ -110,7 +110,7 @@ func (p *process) build(factory informers.SharedInformerFactory, socket string, 
 	registry := frameworkplugins.NewInTreeRegistry()
 	registry[reservations.Name] = reserving(false)
 	registry[priorityoptimizer.Name] = func(ctx context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
-		p.plugin, err = priorityoptimizer.NewStepped(ctx, args, handle, priorityoptimizer.World{Clock: p.clock,
+		p.plugin, err = priorityoptimizer.NewIn(ctx, args, handle, priorityoptimizer.World{Clock: p.clock,
 			Dynamic: plansAPI{cluster: p.cluster}, Plans: p.plans, Client: p.evictions, Process: fmt.Sprint("process-", number)})
 		return p.plugin, err
 	}

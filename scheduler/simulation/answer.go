@@ -125,10 +125,7 @@ func (s *Simulator) newPlanChecker(r *run, question Question) (*planChecker, err
 	if err := r.store(question.Instance); err != nil {
 		return nil, err
 	}
-	seen, err := view.Snapshot(question.ID)
-	if err != nil {
-		return nil, err
-	}
+	seen := view.Snapshot(question.ID)
 	for _, pair := range question.Forbidden {
 		pair.forbid(seen)
 	}

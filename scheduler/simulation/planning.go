@@ -74,7 +74,7 @@ func (p *planning) begin() {
 func (p *planning) plugins(others frameworkruntime.Registry) frameworkruntime.Registry {
 	registry := maps.Clone(others)
 	registry[priorityoptimizer.Name] = func(ctx context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
-		plugin, err := priorityoptimizer.NewStepped(ctx, args, handle, priorityoptimizer.World{
+		plugin, err := priorityoptimizer.NewIn(ctx, args, handle, priorityoptimizer.World{
 			Clock: p.run.clock, Dynamic: p.api.client, Plans: p.plans, Client: p.run.api.client,
 			Process: fmt.Sprintf("%s-%d", handle.ProfileName(), p.processes)})
 		if err != nil {

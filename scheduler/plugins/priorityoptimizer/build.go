@@ -74,37 +74,34 @@ type parts struct {
 // New returns the plugin of one profile. plans shows the PackingPlans to all profiles, and the caller runs it; it is nil
 // where there is no API server.
 func New(ctx context.Context, object runtime.Object, handle fwk.Handle, plans cache.SharedIndexInformer) (fwk.Plugin, error) {
+	in := World{Clock: clock.RealClock{}, Plans: plans}
+	if plans != nil {
+		var err error
+		if in.Dynamic, err = dynamic.NewForConfig(handle.KubeConfig()); err != nil {
+			return nil, fmt.Errorf("%s: making a client for PackingPlans: %w", Name, err)
+		}
+		if in.Client, err = execution.NewEvictionClient(handle.KubeConfig()); err != nil {
+			return nil, fmt.Errorf("%s: making a client for evictions: %w", Name, err)
+		}
+	}
+	return NewIn(ctx, object, handle, in)
+}
+
+// NewIn returns the plugin of one profile in a world of the caller's. If that names a process, the plugin does nothing
+// by itself: Step has it do one thing after the other, so that what comes of it depends on nothing but what it is told.
+func NewIn(ctx context.Context, object runtime.Object, handle fwk.Handle, in World) (*Plugin, error) {
 	args, err := config.Decode(object)
 	if err != nil {
 		return nil, err
 	}
-	with := parts{World: World{Clock: clock.RealClock{}, Plans: plans}, statusBytes: records.MaxStatusBytes}
-	if plans != nil {
-		config := handle.KubeConfig()
-		client, err := dynamic.NewForConfig(config)
-		if err != nil {
-			return nil, fmt.Errorf("%s: making a client for PackingPlans: %w", Name, err)
-		}
-		with.Dynamic = client
-		if with.Client, err = execution.NewEvictionClient(config); err != nil {
-			return nil, fmt.Errorf("%s: making a client for evictions: %w", Name, err)
-		}
-	}
-	if with.solver, err = connect(ctx, args); err != nil {
-		return nil, err
-	}
-	return assemble(ctx, args, handle, with)
-}
-
-// connect returns the optimiser, which need not be there yet.
-func connect(ctx context.Context, args *config.PriorityOptimizerArgs) (planning.Solver, error) {
+	// The optimiser need not be there yet.
 	client, err := optimizerclient.New(args.Socket)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", Name, err)
 	}
 	// A program may make one scheduler after the other, as tests do.
 	context.AfterFunc(ctx, func() { _ = client.Close() })
-	return client, nil
+	return assemble(ctx, args, handle, parts{in, client, records.MaxStatusBytes})
 }
 
 func assemble(ctx context.Context, args *config.PriorityOptimizerArgs, handle fwk.Handle, with parts) (*Plugin, error) {
@@ -188,3 +185,36 @@ func (p *Plugin) room(ctx context.Context, leaving sets.Set[types.UID], nodes ..
 ) {
 	return (*p.rehearser.Load()).Room(ctx, leaving, nodes...)
 }
+
+// stepAlike leaves nothing to chance.
+func (l *loop) stepAlike(process string) {
+	l.runner.AtOnce = 1
+	l.records.Nonce = process
+	plans := 0
+	l.records.Store.Suffix = func(length int) string {
+		plans++
+		return fmt.Sprintf("%s-%0*d", process, length, plans)
+	}
+}
+
+// Ready fails unless the optimiser can be asked.
+func (p *Plugin) Ready(ctx context.Context) error { return p.byHand.planner.Ready(ctx) }
+
+// Step does what is due and returns the longest time until the next step.
+func (p *Plugin) Step(ctx context.Context) time.Duration {
+	p.TakeWake()
+	return p.byHand.step(ctx)
+}
+
+// TakeWake says whether anything has happened since the last call that a step should look at.
+func (p *Plugin) TakeWake() bool {
+	select {
+	case <-p.Wake:
+		return true
+	default:
+		return false
+	}
+}
+
+// CoolDown is how long the profile leaves a workload alone whose pod was moved.
+func (p *Plugin) CoolDown() time.Duration { return config.Seconds(p.byHand.args.CoolDownSeconds) }

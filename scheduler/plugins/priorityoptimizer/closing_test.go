@@ -104,13 +104,12 @@ func TestPodsThatAReservationSelectsAreAClassOfTheirOwn(t *testing.T) {
 	c.add(chosen, other)
 	classes := func() sets.Set[string] {
 		found := sets.New[string]()
-		s := testobjects.Value(c.plugin.view.Snapshot("s"))(c.t)
-		for _, pod := range s.Pods {
+		for _, pod := range c.plugin.view.Snapshot("s").Pods {
 			found.Insert(pod.Class)
 		}
 		return found
 	}
-	c.eventually("both are known", func() bool { s, _ := c.plugin.view.Snapshot("s"); return s.Pending() == 2 })
+	c.eventually("both are known", func() bool { return c.plugin.view.Snapshot("s").Pending() == 2 })
 	before := classes()
 
 	room := testobjects.Value(reservation.Read(testobjects.Reservation("room", "n1", v1.ResourceMemory, "1G", "leader")))(c.t)

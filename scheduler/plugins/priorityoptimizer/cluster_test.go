@@ -341,7 +341,7 @@ func (c *cluster) await(what string, condition func() bool, flows bool) {
 // seen is the state of the cluster that the plugin sees.
 func (c *cluster) seen() string {
 	c.t.Helper()
-	state := testobjects.Value(c.plugin.view.Snapshot(""))(c.t)
+	state := c.plugin.view.Snapshot("")
 	text := fmt.Sprintln(len(state.Pods), state.Fingerprint())
 	for _, name := range slices.Sorted(maps.Keys(state.Nodes)) {
 		text += state.Nodes[name].State

@@ -23,4 +23,9 @@
 // shows. They tell the gate when to hold pods and which plan is active; its callbacks never wait for them.
 //
 // Without an optimiser the plugin steps aside and the profile schedules like the stock scheduler.
+//
+// To follow one plan from an unschedulable pod to the moved pod, read in this order: gate/points.go, gate/trigger.go,
+// loop.go, solve.go, planning/session.go, clusterview/view.go, planning/verify.go, plan/plan.go, rehearsal/replay.go,
+// startplan.go, records/status.go, execution/execution.go, execution/steered.go, executor/waves.go, execution/evict.go,
+// gate/gate.go, executor/places.go.
 package priorityoptimizer

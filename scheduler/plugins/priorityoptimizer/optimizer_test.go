@@ -195,8 +195,7 @@ func figureOne(t *testing.T, does script, setting func(*cluster)) *cluster {
 	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
 	c.add(testPod("three", 3, 0))
 	c.await("the third pod is known", func() bool {
-		state, err := c.plugin.view.Snapshot("")
-		return err == nil && len(state.Pods) == 3
+		return len(c.plugin.view.Snapshot("").Pods) == 3
 	}, false)
 	return c
 }

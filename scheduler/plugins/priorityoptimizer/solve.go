@@ -86,7 +86,7 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 	checked, end := session.FindPlan(ctx)
 	defer func() { l.plugin.Trigger.Pause(planning.PauseFactor * session.OwnTime) }()
 	if record.Spec.ExecutionMode == packingplan.Execute && !record.Consolidates() {
-		defer l.scheduleRefused(session)
+		defer func() { l.plugin.WithoutPlan("the optimiser leaves them to the scheduler", session.Refuses()) }()
 	}
 	switch {
 	case end != nil:
@@ -119,7 +119,7 @@ func asStored(record *packingplan.Record) *packingplan.Record {
 // executeApproved carries out a proposal unchanged, if it is still a good plan for the cluster and its disruptions are
 // still within the limits.
 func (l *loop) executeApproved(ctx context.Context, record *packingplan.Record) {
-	l.records.Approved.Insert(record.UID())
+	l.records.Answered.Insert(record.UID())
 	record.Status.CompletionTime = nil
 	l.enter(solving)
 	session := l.planner.NewSession(record)
@@ -131,11 +131,4 @@ func (l *loop) executeApproved(ctx context.Context, record *packingplan.Record) 
 		return
 	}
 	l.startPlan(ctx, session, checked)
-}
-
-// scheduleRefused lets the pods of a batch go that the optimiser leaves to the scheduler.
-func (l *loop) scheduleRefused(session *planning.Session) {
-	if refuses := session.Refuses(); refuses != nil {
-		l.plugin.WithoutPlan("the optimiser leaves them to the scheduler", refuses)
-	}
 }

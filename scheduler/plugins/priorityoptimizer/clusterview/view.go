@@ -3,14 +3,12 @@
 package clusterview
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	corelisters "k8s.io/client-go/listers/core/v1"
@@ -74,22 +72,15 @@ func New(handle fwk.Handle, rules snapshot.Rules) *View {
 func AnyPod(*v1.Pod) bool { return true }
 
 // Snapshot is the state of the cluster with all its pods.
-func (v *View) Snapshot(id string) (*snapshot.Snapshot, error) {
+func (v *View) Snapshot(id string) *snapshot.Snapshot {
 	return v.SnapshotUnder(v.Rules, id, AnyPod)
 }
 
 // SnapshotUnder is the state under other rules, with only those waiting pods that the condition selects.
-func (v *View) SnapshotUnder(rules snapshot.Rules, id string, include func(*v1.Pod) bool) (*snapshot.Snapshot, error) {
-	nodes, err := v.Nodes.List(labels.Everything())
-	if err != nil {
-		return nil, fmt.Errorf("listing nodes: %w", err)
-	}
+func (v *View) SnapshotUnder(rules snapshot.Rules, id string, include func(*v1.Pod) bool) *snapshot.Snapshot {
 	// In this order a pod whose binding completes meanwhile is seen twice, not missed.
 	reserved := v.InFlight()
-	pods, err := v.pods.List(labels.Everything())
-	if err != nil {
-		return nil, fmt.Errorf("listing pods: %w", err)
-	}
+	pods := every(v.pods.List)
 	var untried []*v1.Pod
 	pods = slices.DeleteFunc(pods, func(pod *v1.Pod) bool {
 		_, placed := reserved[pod.UID]
@@ -99,23 +90,11 @@ func (v *View) SnapshotUnder(rules snapshot.Rules, id string, include func(*v1.P
 		untried = append(untried, pod)
 		return true
 	})
-	budgets, err := v.budgets.List(labels.Everything())
-	if err != nil {
-		return nil, fmt.Errorf("listing disruption budgets: %w", err)
-	}
-	namespaces, err := v.namespaces.List(labels.Everything())
-	if err != nil {
-		return nil, fmt.Errorf("listing namespaces: %w", err)
-	}
-	volumes, err := v.volumes.now()
-	if err != nil {
-		return nil, fmt.Errorf("listing CSI nodes: %w", err)
-	}
 	return snapshot.Build(snapshot.Input{
-		ID: id, Nodes: nodes, Pods: pods, Untried: untried, Budgets: budgets, Namespaces: namespaces,
-		Volumes: volumes, Book: v.Book, Workloads: v.Workloads, Now: v.Now(), Reserved: reserved,
-		Held: v.Held(), Labels: v.OwnerLabels(), Rules: rules, Cache: &v.cache,
-	}), nil
+		ID: id, Nodes: every(v.Nodes.List), Pods: pods, Untried: untried, Budgets: every(v.budgets.List),
+		Namespaces: every(v.namespaces.List), Volumes: v.volumes.now(), Book: v.Book, Workloads: v.Workloads, Now: v.Now(),
+		Reserved: reserved, Held: v.Held(), Labels: v.OwnerLabels(), Rules: rules, Cache: &v.cache,
+	})
 }
 
 // NodeState is the state of a node as it is in snapshots.
@@ -146,13 +125,9 @@ func (v *View) Running(pod *v1.Pod) bool {
 }
 
 // Protected is the rule that forbids a disruption of the pod as it is now, among its siblings and budgets as they are
-// now, or "". The plan under way has left so many siblings unplaced. A lister fails only where there is none, the index
-// never.
+// now, or "". The plan under way has left so many siblings unplaced.
 func (v *View) Protected(pod *v1.Pod, rules snapshot.Rules, unplaced int) string {
-	namespace, err := v.namespaces.Get(pod.Namespace)
-	if err != nil {
-		namespace = nil // it is not known yet
-	}
+	namespace, _ := v.namespaces.Get(pod.Namespace) // nil while it is not known yet
 	if reason := snapshot.ProtectedNow(pod, namespace, v.Now(), rules); reason != "" {
 		return reason
 	}
@@ -164,6 +139,84 @@ func (v *View) Protected(pod *v1.Pod, rules snapshot.Rules, unplaced int) string
 	}, func() []*v1.Pod { return v.OfController(metav1.GetControllerOfNoCopy(pod).UID) })
 }
 
+// controllerIndex finds the pods of a controller by its UID, nodeIndex those of a node by its name, and those
+// that have none by the empty one.
+const (
+	controllerIndex = "stowage.dev/controller"
+	nodeIndex       = "stowage.dev/node"
+)
+
+// IndexPods makes the pods' informer find them by controller and node, unless another profile has done so.
+func (v *View) IndexPods(pods cache.SharedIndexInformer) error {
+	v.indexed = pods.GetIndexer()
+	if _, done := v.indexed.GetIndexers()[controllerIndex]; done {
+		return nil
+	}
+	return pods.AddIndexers(cache.Indexers{nodeIndex: func(object any) ([]string, error) {
+		if pod, ok := object.(*v1.Pod); ok {
+			return []string{pod.Spec.NodeName}, nil
+		}
+		return nil, nil
+	}, controllerIndex: func(object any) ([]string, error) {
+		if pod, ok := object.(*v1.Pod); ok {
+			if controller := metav1.GetControllerOfNoCopy(pod); controller != nil {
+				return []string{string(controller.UID)}, nil
+			}
+		}
+		return nil, nil
+	}})
+}
+
+// indexedPods are the pods that an index has under the value. It never fails.
+func (v *View) indexedPods(index, value string) (pods []*v1.Pod) {
+	objects, _ := v.indexed.ByIndex(index, value)
+	for _, object := range objects {
+		if pod, ok := object.(*v1.Pod); ok {
+			pods = append(pods, pod)
+		}
+	}
+	return pods
+}
+
+// OfController are the pods of a controller, whatever their state.
+func (v *View) OfController(uid types.UID) []*v1.Pod {
+	return v.indexedPods(controllerIndex, string(uid))
+}
+
+// Lasting are the pods on a node that would not go with it.
+func (v *View) Lasting(node string) []*v1.Pod {
+	return slices.DeleteFunc(v.indexedPods(nodeIndex, node), func(pod *v1.Pod) bool {
+		return podutil.IsPodTerminal(pod) || snapshot.GoesWithItsNode(pod)
+	})
+}
+
+// Broken are those of the workloads that have running pods and lack some. A replacement that waits for a node has come,
+// whether or not the scheduler has tried it: to find it a node is what plans are for.
+func (v *View) Broken(of sets.Set[types.UID]) sets.Set[types.UID] {
+	left := sets.New[types.UID]()
+	for controller := range of {
+		living := slices.DeleteFunc(v.OfController(controller), func(pod *v1.Pod) bool {
+			return pod.DeletionTimestamp != nil || podutil.IsPodTerminal(pod)
+		})
+		if len(living) > 0 && !snapshot.IsWhole(living[0], len(living), v.Workloads) {
+			left.Insert(controller)
+		}
+	}
+	return left
+}
+
+// WaitingSince is a pod that has been found unschedulable since then, or nil. Times have whole seconds.
+func (v *View) WaitingSince(since time.Time) *v1.Pod {
+	for _, pod := range v.indexedPods(nodeIndex, "") {
+		_, condition := podutil.GetPodCondition(&pod.Status, v1.PodScheduled)
+		if pod.DeletionTimestamp == nil && condition != nil && condition.Reason == v1.PodReasonUnschedulable &&
+			!condition.LastTransitionTime.Time.Before(since.Truncate(time.Second)) {
+			return pod
+		}
+	}
+	return nil
+}
+
 // volumes finds claims and volumes in the informers.
 type volumes struct {
 	claims  corelisters.PersistentVolumeClaimLister
@@ -173,36 +226,29 @@ type volumes struct {
 }
 
 // now looks up which drivers have limits, once for all pods of a snapshot.
-func (v volumes) now() (volumes, error) {
-	nodes, err := v.nodes.List(labels.Everything())
+func (v volumes) now() volumes {
 	v.limited = sets.New[string]()
-	for _, node := range nodes {
+	for _, node := range every(v.nodes.List) {
 		for _, driver := range node.Spec.Drivers {
 			if driver.Allocatable != nil && driver.Allocatable.Count != nil {
 				v.limited.Insert(driver.Name)
 			}
 		}
 	}
-	return v, err
+	return v
 }
 
 // Limited implements snapshot.Volumes.
 func (v volumes) Limited(driver string) bool { return v.limited.Has(driver) }
 
-// Claim implements snapshot.Volumes. A lister fails only where there is none.
+// Claim implements snapshot.Volumes.
 func (v volumes) Claim(namespace, name string) *v1.PersistentVolumeClaim {
-	claim, err := v.claims.PersistentVolumeClaims(namespace).Get(name)
-	if err != nil {
-		return nil
-	}
+	claim, _ := v.claims.PersistentVolumeClaims(namespace).Get(name) // nil if there is none
 	return claim
 }
 
 // Volume implements snapshot.Volumes.
 func (v volumes) Volume(name string) *v1.PersistentVolume {
-	volume, err := v.volumes.Get(name)
-	if err != nil {
-		return nil
-	}
+	volume, _ := v.volumes.Get(name) // nil if there is none
 	return volume
 }

@@ -6,11 +6,14 @@ import (
 	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/records"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
@@ -48,6 +51,9 @@ const budgetRefusal = "disruption-budget"
 
 // claim is what the session has proved so far.
 func (s *Session) claim() claim {
+	if s.Record.Consolidates() {
+		return s.consolidationClaim()
+	}
 	made := claimOf(s.Snapshot, s.answer, s.moveLimit)
 	if scope := s.Rules.Scope; made.waiting > 0 && (scope.Nodes != nil || scope.Namespaces != nil) {
 		made.omitted = append(made.omitted, "what is out of the plan's scope")
@@ -70,22 +76,27 @@ func claimOf(seen *snapshot.Snapshot, answer *contract.SolveUpdate, moveLimit *i
 		made.solved = true // no pod waits, so there is nothing to be better at
 		return made
 	}
-	for _, one := range seen.Omissions() {
-		made.omitted = append(made.omitted, one.String())
-	}
-	if moveLimit != nil {
-		made.omitted = append(made.omitted, fmt.Sprintf("plans of more than %d moves, which do not fit into one object", *moveLimit))
-	}
+	made.omit(seen.Omissions(), moveLimit)
 	if made.asked == 0 || answer == nil {
 		made.solved = made.asked == 0
 		return made
 	}
 	made.leaveRefused(seen, answer.Refusals)
 	made.solved = answer.Plan.GetOptimal()
-	if made.asked == made.waiting && placesAllAtNoCost(answer.Plan, made.asked) {
+	if found := answer.Plan; made.asked == made.waiting && len(found.GetPlacements()) == made.asked &&
+		len(found.GetMoves()) == 0 && len(found.GetEvictions()) == 0 {
 		made.omitted = nil // nothing can be better than that
 	}
 	return made
+}
+
+func (c *claim) omit(some []snapshot.Omission, moveLimit *int32) {
+	for _, one := range some {
+		c.omitted = append(c.omitted, one.String())
+	}
+	if moveLimit != nil {
+		c.omitted = append(c.omitted, fmt.Sprintf("plans of more than %d moves, which do not fit into one object", *moveLimit))
+	}
 }
 
 // leaveRefused omits what the optimiser refused beyond what the snapshot says.
@@ -113,12 +124,25 @@ func (c *claim) leaveRefused(seen *snapshot.Snapshot, refusals []*contract.Refus
 	c.omitted = append(c.omitted, fmt.Sprintf("%d classes, nodes and others that the optimiser refused", refused.Len()))
 }
 
-func isRefused(pod *snapshot.Pod, refused sets.Set[string]) bool {
-	return refused.Has("pod "+klog.KObj(pod.Object).String()) || refused.Has("class "+pod.Class)
+// Refuses selects the pods that the optimiser has left to the scheduler.
+func (s *Session) Refuses() func(*v1.Pod) bool {
+	refused := sets.New[string]()
+	if s.answer != nil {
+		for _, refusal := range s.answer.Refusals {
+			refused.Insert(refusal.Subject)
+		}
+	}
+	return func(pod *v1.Pod) bool {
+		if refused.Len() == 0 {
+			return false
+		}
+		asked := s.Snapshot.Pods[pod.UID]
+		return asked != nil && isRefused(asked, refused)
+	}
 }
 
-func placesAllAtNoCost(found *contract.Plan, waiting int) bool {
-	return len(found.GetPlacements()) == waiting && len(found.GetMoves()) == 0 && len(found.GetEvictions()) == 0
+func isRefused(pod *snapshot.Pod, refused sets.Set[string]) bool {
+	return refused.Has("pod "+klog.KObj(pod.Object).String()) || refused.Has("class "+pod.Class)
 }
 
 // proved says that no plan for the cluster is better.
@@ -175,4 +199,52 @@ func (s *Session) describe(made claim, now time.Time) {
 		proved = messageConsolidated
 	}
 	status.Set(packingplan.Optimal, status.Optimal, reason, made.message(proved), now)
+}
+
+// endReason is the optimiser's end reason without the prefix of its enum.
+func endReason(answer *contract.SolveUpdate) string {
+	return strings.TrimPrefix(answer.EndReason.String(), "END_REASON_")
+}
+
+// conditionReason turns TIME_LIMIT into TimeLimit, as reasons of conditions are written.
+func conditionReason(label string) string {
+	reason := ""
+	for _, word := range strings.Split(strings.ToLower(label), "_") {
+		if word != "" {
+			reason += strings.ToUpper(word[:1]) + word[1:]
+		}
+	}
+	return reason
+}
+
+func describeAnswer(status *packingplan.Status, answer *contract.SolveUpdate) {
+	status.EndReason = endReason(answer)
+	if answer.Strategy != "" {
+		status.Strategy = answer.Strategy
+	}
+	status.Message = packingplan.Shortened(answer.Message)
+	status.Refusals, status.Tiers = nil, nil // of an earlier round
+	for _, refusal := range answer.Refusals[:min(len(answer.Refusals), records.MaxRefusals)] {
+		status.Refusals = append(status.Refusals, packingplan.Refusal{
+			Subject: packingplan.Shortened(refusal.Subject), Reason: packingplan.Shortened(refusal.Reason), Detail: packingplan.Shortened(refusal.Detail)})
+	}
+	tiers := answer.Plan.GetTiers()
+	for _, tier := range tiers[:min(len(tiers), records.MaxTiers)] {
+		status.Tiers = append(status.Tiers, packingplan.Tier{
+			Priority: tier.Priority, PlacedBefore: tier.PlacedBefore, Placed: tier.Placed,
+			UpperBound: tier.UpperBound, Optimal: tier.Optimal})
+	}
+}
+
+// describeProtected lists the rules that protected running pods from the plan, and how many pods wait because of them.
+func describeProtected(status *packingplan.Status, asked *snapshot.Snapshot, answer *contract.Plan) {
+	placed := sets.New[types.UID]()
+	for _, placement := range answer.GetPlacements() {
+		placed.Insert(types.UID(placement.GetPodUid()))
+	}
+	status.Protected = nil // of an earlier round
+	for _, kept := range asked.Protections(func(uid types.UID) bool { return !placed.Has(uid) }) {
+		status.Protected = append(status.Protected, packingplan.Protected{Reason: kept.Reason, Pods: int32(kept.Pods),
+			Example: kept.Example, InTheWayOf: int32(kept.InTheWayOf)})
+	}
 }

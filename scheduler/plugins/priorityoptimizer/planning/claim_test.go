@@ -149,8 +149,9 @@ func TestOnlyWhatWasMovedIsLeftAloneWithinThePlansOwnCoolDown(t *testing.T) {
 				coolDown, row.after = 0, time.Hour
 			}
 
-			until, cools := recentlyMoved(began.Add(row.after), []plan.Moved{moved, moved}, coolDown).cools(row.pod)
+			until := coolingOf([]plan.Moved{moved, moved}, 0, coolDown).until(row.pod)
 
+			cools := began.Add(row.after).Before(until)
 			if cools != row.cools || cools && !until.Equal(moved.At.Add(coolDown+time.Second)) {
 				t.Errorf("cools %t until %v", cools, until)
 			}

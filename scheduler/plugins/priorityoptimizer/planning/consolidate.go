@@ -32,35 +32,6 @@ func moveCost(pod *snapshot.Pod) float64 {
 	return max(leastMoveCost, 1+float64(pod.DeletionCost())/deletionCostsOne+float64(pod.Priority)/prioritiesCostOne)
 }
 
-// scopeCosts are what a node's gain is compared with.
-type scopeCosts struct {
-	// priced: some node in use has a price; else each counts as one.
-	priced bool
-	// price is that of all nodes in use, moves what moving all movable pods would cost.
-	price, moves float64
-}
-
-// costsOf sums up the scope of the snapshot.
-func costsOf(of *snapshot.Snapshot, used map[string]int) (costs scopeCosts) {
-	count, micros := 0, int64(0)
-	for name := range used {
-		if node := of.Nodes[name]; !node.Outside {
-			count++
-			micros += node.HourlyPriceMicros
-		}
-	}
-	costs.priced, costs.price = micros > 0, float64(micros)
-	if !costs.priced {
-		costs.price = float64(count)
-	}
-	for _, pod := range of.Pods {
-		if pod.Node != "" && pod.Immovable == "" {
-			costs.moves += moveCost(pod)
-		}
-	}
-	return costs
-}
-
 // emptied is a node that a plan empties.
 type emptied struct {
 	name  string
@@ -69,26 +40,41 @@ type emptied struct {
 	gain float64
 }
 
-// emptiedBy are the nodes that the plan empties, those that gain most first.
-func emptiedBy(checked *plan.Plan, of *snapshot.Snapshot) (nodes []emptied) {
-	before, after := of.InUse(nil), of.InUse(checked.NodesAfter())
-	costs := costsOf(of, before)
+// movesFrom are the plan's moves by the nodes that they leave.
+func movesFrom(checked *plan.Plan) map[string][]plan.Step {
 	leaving := map[string][]plan.Step{}
 	for _, move := range checked.Moves {
 		leaving[move.From] = append(leaving[move.From], move)
 	}
-	for name, moves := range leaving {
+	return leaving
+}
+
+// emptiedBy are the nodes that the plan empties, those that gain most first. Where no node in use has a price, each
+// counts as one.
+func (s *Session) emptiedBy(checked *plan.Plan) (nodes []emptied) {
+	count, micros, _ := s.inUse(nil)
+	allPrice, allMoves := float64(micros), 0.0
+	if micros == 0 {
+		allPrice = float64(count)
+	}
+	for _, pod := range s.Snapshot.Pods {
+		if pod.Node != "" && pod.Immovable == "" {
+			allMoves += moveCost(pod)
+		}
+	}
+	after := s.Snapshot.InUse(checked.NodesAfter())
+	for name, moves := range movesFrom(checked) {
 		if _, stays := after[name]; stays {
 			continue // its pods only make room
 		}
 		price, cost := 1.0, 0.0
-		if costs.priced {
-			price = float64(of.Nodes[name].HourlyPriceMicros)
+		if micros > 0 {
+			price = float64(s.Snapshot.Nodes[name].HourlyPriceMicros)
 		}
 		for _, move := range moves {
 			cost += moveCost(move.Pod)
 		}
-		nodes = append(nodes, emptied{name, moves, price / costs.price / (cost / costs.moves)})
+		nodes = append(nodes, emptied{name, moves, price / allPrice / (cost / allMoves)})
 	}
 	slices.SortFunc(nodes, func(a, b emptied) int {
 		return cmp.Or(cmp.Compare(b.gain, a.gain), cmp.Compare(len(a.moves), len(b.moves)), strings.Compare(a.name, b.name))
@@ -96,39 +82,18 @@ func emptiedBy(checked *plan.Plan, of *snapshot.Snapshot) (nodes []emptied) {
 	return nodes
 }
 
-// answerConsolidation turns the optimiser's answer into the plan that is proposed: without the nodes that are not worth
-// it, and without those that a rehearsal could not empty. The status says what is left, and of what it is proved best.
-func (s *Session) answerConsolidation(ctx context.Context) (*plan.Plan, error) {
-	checked, err := plan.Decode(s.answer.Plan, s.Snapshot, plan.Consolidate)
-	if err != nil || s.answer.Plan == nil {
-		return checked, err // there was no answer in time
+// reduce turns the optimiser's plan into the one that is proposed: without the nodes that are not worth it, and without
+// those that a rehearsal could not empty. The status says what is left, and of what it is proved best.
+func (s *Session) reduce(ctx context.Context, checked *plan.Plan) (*plan.Plan, error) {
+	s.Record.Status.Tiers = nil // they claim nothing
+	s.Record.Status.Consolidation = &packingplan.Consolidation{Certainty: packingplan.Reserved}
+	kept := s.leaveSmallGains(s.emptiedBy(checked))
+	if s.Policy() == plan.Unsteered {
+		s.Record.Status.Consolidation.Certainty = packingplan.Rehearsed
+		return s.rehearseDrain(ctx, kept)
 	}
-	status := &s.Record.Status
-	status.Tiers = nil // they claim nothing
-	status.Consolidation = &packingplan.Consolidation{Certainty: packingplan.Rehearsed}
-	if s.isSteered() {
-		status.Consolidation.Certainty = packingplan.Reserved
-	}
-	kept := s.leaveSmallGains(emptiedBy(checked, s.Snapshot))
-	if s.isSteered() {
-		s.leaveNodes(kept)
-	} else if err = s.rehearseDrain(ctx, kept); err != nil {
-		return nil, err
-	}
-	checked, err = plan.Check(s.Steps, s.Snapshot, s.Policy())
-	if err == nil && !checked.Empty() {
-		if raised := s.checkDisruptions(checked); raised != nil {
-			return nil, raised
-		}
-		if s.isSteered() {
-			_, err = s.rehearse(ctx, checked)
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	s.describeConsolidation(checked)
-	return checked, nil
+	s.leaveNodes()
+	return plan.Check(s.Steps, s.Snapshot, plan.Consolidate)
 }
 
 // leaveSmallGains lists all nodes in the status, and returns those that gain as much as the plan asks for.
@@ -153,25 +118,24 @@ func (s *Session) leaveSmallGains(nodes []emptied) (kept []emptied) {
 	return kept
 }
 
-// leaveNodes leaves out the nodes that are not kept. Units that only made room for others are left out where there is
-// room without them.
-func (s *Session) leaveNodes(kept []emptied) {
-	all, names := s.Record.Status.Consolidation.Nodes, sets.New[string]()
-	if len(all) == len(kept) {
+// leaveNodes leaves out the nodes that are not worth it. Units that only made room for others are left out where there
+// is room without them.
+func (s *Session) leaveNodes() {
+	about := s.Record.Status.Consolidation
+	switch len(about.OpenNodes()) {
+	case len(about.Nodes):
+		return
+	case 0:
+		s.Steps = nil
 		return
 	}
-	for _, one := range kept {
-		names.Insert(one.name)
+	leaves := func(step *packingplan.Step) bool {
+		node := about.Of(step.From)
+		return node != nil && node.State.Open()
 	}
-	leaves := func(step *packingplan.Step) bool { return names.Has(step.From) }
-	units := packingplan.Units(s.Steps)
-	s.Steps = nil
-	if len(kept) == 0 {
-		return
-	}
-	units = slices.DeleteFunc(units, func(unit []*packingplan.Step) bool {
+	units := slices.DeleteFunc(packingplan.Units(s.Steps), func(unit []*packingplan.Step) bool {
 		return !slices.ContainsFunc(unit, func(step *packingplan.Step) bool {
-			return leaves(step) || s.Record.Status.Consolidation.Of(step.From) == nil
+			return leaves(step) || about.Of(step.From) == nil
 		})
 	})
 	s.Steps = slices.Concat(units...)
@@ -188,7 +152,7 @@ func (s *Session) leaveNodes(kept []emptied) {
 
 // rehearseDrain is the plan that a rehearsal of the other scheduler's part leads to. Nodes that it could not empty are
 // given up before anything is done. What would only make room elsewhere is left out: nothing would be placed there.
-func (s *Session) rehearseDrain(ctx context.Context, nodes []emptied) error {
+func (s *Session) rehearseDrain(ctx context.Context, nodes []emptied) (*plan.Plan, error) {
 	giveUp := func(name, why string) {
 		node := s.Record.Status.Consolidation.Of(name)
 		node.State, node.Message = packingplan.NodeGivenUp, packingplan.Shortened("the rehearsal could not empty it: "+why)
@@ -203,7 +167,7 @@ func (s *Session) rehearseDrain(ctx context.Context, nodes []emptied) error {
 	}
 	drained, err := (*s.Rehearser.Load()).Empty(ctx, order, s.idleNodes(), s.Record.Taint())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.Steps = nil
 	for _, one := range order {
@@ -215,7 +179,7 @@ func (s *Session) rehearseDrain(ctx context.Context, nodes []emptied) error {
 			s.Steps = append(s.Steps, &packingplan.Step{PodUID: string(pod.Object.UID), From: one.Node, To: drained.Places[pod.Object.UID]})
 		}
 	}
-	return nil
+	return plan.Check(s.Steps, s.Snapshot, plan.Unsteered)
 }
 
 // idleNodes are those of the scope that are not in use: they are closed while the plan is carried out.
@@ -232,18 +196,12 @@ func (s *Session) idleNodes() (names []string) {
 
 // rehearseAgain rehearses a recorded plan on the cluster as it is now.
 func (s *Session) rehearseAgain(ctx context.Context, checked *plan.Plan) (*plan.Plan, error) {
-	leaving := map[string][]plan.Step{}
-	for _, move := range checked.Moves {
-		leaving[move.From] = append(leaving[move.From], move)
-	}
+	leaving := movesFrom(checked)
 	var nodes []emptied
 	for _, name := range s.Record.Status.Consolidation.OpenNodes() {
 		nodes = append(nodes, emptied{name: name, moves: leaving[name]})
 	}
-	if err := s.rehearseDrain(ctx, nodes); err != nil {
-		return nil, err
-	}
-	again, err := plan.Check(s.Steps, s.Snapshot, plan.Unsteered)
+	again, err := s.rehearseDrain(ctx, nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -314,12 +272,7 @@ func (s *Session) count(names sets.Set[string]) (nodes int32, micros int64, outs
 // unprovedConsolidation is a claim that names what the optimiser's problem lacks of the cluster's, and proves nothing yet.
 func (s *Session) unprovedConsolidation() claim {
 	made := claim{consolidates: true, irremovable: s.irremovable()}
-	for _, one := range s.Snapshot.OmissionsAmongRunning() {
-		made.omitted = append(made.omitted, one.String())
-	}
-	if s.moveLimit != nil {
-		made.omitted = append(made.omitted, fmt.Sprintf("plans of more than %d moves, which do not fit into one object", *s.moveLimit))
-	}
+	made.omit(s.Snapshot.OmissionsAmongRunning(), s.moveLimit)
 	made.leaveRefused(s.Snapshot, s.answer.Refusals)
 	return made
 }
@@ -364,10 +317,4 @@ func (s *Session) irremovable() (nodes []string) {
 	}
 	slices.Sort(nodes)
 	return nodes
-}
-
-// nothingToEmpty is why there is no plan.
-func (s *Session) nothingToEmpty() *records.Ending {
-	made := s.consolidationClaim()
-	return records.End(packingplan.NoImprovement, made.message("no node can be emptied"))
 }

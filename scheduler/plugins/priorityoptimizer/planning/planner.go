@@ -12,7 +12,6 @@ import (
 	utilcache "k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apimachinery/pkg/util/sets"
 	clientset "k8s.io/client-go/kubernetes"
-	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/stowage/stowage/scheduler/contract"
@@ -40,7 +39,6 @@ const (
 
 // Planner looks for plans. The loop alone uses it, but for active.
 type Planner struct {
-	Log     klog.Logger
 	Args    *config.PriorityOptimizerArgs
 	Clock   clock.WithDelayedExecution
 	Solver  Solver
@@ -120,15 +118,6 @@ func (p *Planner) Ready(ctx context.Context) error {
 	return p.Solver.Ready(ctx)
 }
 
-// solveFilter selects the pods of a solve. A solve that the scheduler started itself leaves unmarked pods to the
-// scheduler: in a plan they would have to wait, while they may find room at once without it.
-func (p *Planner) solveFilter(record *packingplan.Record) func(*v1.Pod) bool {
-	if !record.Ours() {
-		return clusterview.AnyPod
-	}
-	return p.Trigger.IsMarked()
-}
-
 // IsKnown says whether no pod waits for a node, or the state is remembered as one that allows no improvement. The solve
 // does not use its snapshot: pods are bound until the hold begins, and the plan would be for an outdated state.
 func (p *Planner) IsKnown() bool {
@@ -137,12 +126,7 @@ func (p *Planner) IsKnown() bool {
 	}
 	began := p.Clock.Now()
 	defer func() { p.Trigger.Pause(PauseFactor * p.Clock.Since(began)) }()
-	state, err := p.View.SnapshotUnder(p.View.Rules, "", p.Trigger.IsMarked())
-	if err != nil {
-		p.Log.Error(err, "No snapshot")
-		p.Trigger.Failed()
-		return true
-	}
+	state := p.View.SnapshotUnder(p.View.Rules, "", p.Trigger.IsMarked())
 	p.Trigger.KeepOnly(func(uid types.UID) bool { return state.Pods[uid] != nil })
 	if state.Pending() == 0 {
 		return true
@@ -165,13 +149,6 @@ func (p *Planner) IsKnown() bool {
 
 // Proved remembers a state for which it is proved that nothing is better.
 func (p *Planner) Proved(fingerprint string) { p.solvedStates.Add(fingerprint, nil, provedFor) }
-
-func policyMessage(policy config.Policy) contract.Policy {
-	if policy == config.PolicyPaper {
-		return contract.Policy_POLICY_PAPER
-	}
-	return contract.Policy_POLICY_STRICT
-}
 
 func FailureLabel(err error) string {
 	var unreachable *optimizerclient.UnreachableError

@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/clusterview"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/config"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/metrics"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/records"
@@ -169,11 +169,13 @@ func (s *Session) takeSnapshot() *records.Ending {
 			s.until = now.Add(s.Limit)
 		}
 	}()
-	var err error
-	id := fmt.Sprintf("%s-%d", s.Records.Nonce, s.snapshots)
-	if s.Snapshot, err = s.View.SnapshotUnder(s.Rules, id, s.solveFilter(s.Record)); err != nil {
-		return records.End(packingplan.Failed, err.Error())
+	include := clusterview.AnyPod
+	if s.Record.Ours() {
+		// Unmarked pods are left to the scheduler: in a plan they would have to wait, while they may find room at once
+		// without it.
+		include = s.Trigger.IsMarked()
 	}
+	s.Snapshot = s.View.SnapshotUnder(s.Rules, fmt.Sprintf("%s-%d", s.Records.Nonce, s.snapshots), include)
 	s.Record.Status.SnapshotID = s.Snapshot.ID
 	if s.Snapshot.Pending() == 0 && !s.Record.Consolidates() {
 		made := s.claim()
@@ -196,24 +198,16 @@ func (s *Session) solveOnce(ctx context.Context) (*plan.Plan, error) {
 	}
 	metrics.SolvesTotal.WithLabelValues(endReason(s.answer)).Inc()
 	status, now := &s.Record.Status, s.Clock.Now()
-	verifying := s.Clock.Now()
 	s.Steps = plan.StepsOf(s.answer.Plan)
 	describeAnswer(status, s.answer)
 	describeProtected(status, s.Snapshot, s.answer.Plan)
 	status.Set(packingplan.Solved, true, conditionReason(endReason(s.answer)), s.answer.Message, now)
-	var checked *plan.Plan
-	var err error
-	if s.Record.Consolidates() {
-		checked, err = s.answerConsolidation(ctx)
-		s.describe(s.consolidationClaim(), now)
-	} else {
-		s.describe(s.claim(), now)
-		checked, err = s.verify(ctx, s.answer.Plan)
-	}
+	checked, err := s.verify(ctx, s.answer.Plan)
+	s.describe(s.claim(), now)
 	if err == nil {
 		err = s.askReplacements(ctx, checked)
 	}
-	s.OwnTime += s.Clock.Since(verifying)
+	s.OwnTime += s.Clock.Since(now)
 	switch {
 	case err != nil:
 		CountRefusal(err)
@@ -233,10 +227,10 @@ func (s *Session) noPlanFound() *records.Ending {
 			// The optimiser did not even evaluate the present state, so the answer says nothing about it: try again.
 			return records.End(packingplan.Failed, "the optimiser had no answer in time: "+s.answer.Message)
 		}
-		if s.Record.Consolidates() {
-			return s.nothingToEmpty()
-		}
 		made, lasts := s.claim(), UnprovedFor
+		if s.Record.Consolidates() {
+			return records.End(packingplan.NoImprovement, made.message("no node can be emptied"))
+		}
 		if made.proved() {
 			lasts = provedFor
 		}
@@ -262,15 +256,21 @@ func (s *Session) callOptimizer(ctx context.Context) error {
 		Options: &contract.SolveOptions{
 			Strategy:               s.Args.Strategy,
 			TimeLimitS:             left.Seconds(),
-			Policy:                 policyMessage(s.Args.Policy),
+			Policy:                 contract.Policy_POLICY_STRICT,
 			Seed:                   s.Args.Seed,
 			Deterministic:          s.Args.Deterministic,
 			Workers:                s.Args.Workers,
-			Objective:              s.objective(),
+			Objective:              contract.Objective_OBJECTIVE_PLACE,
 			MaxMoves:               unlessZero(int32(s.limits().Moves)),
 			MaxEvictions:           unlessZero(s.Args.Limits.MaxEvictions),
 			MaxDisruptionsPerOwner: unlessZero(s.Args.Limits.MaxPerWorkload),
 		},
+	}
+	if s.Args.Policy == config.PolicyPaper {
+		request.Options.Policy = contract.Policy_POLICY_PAPER
+	}
+	if s.Record.Consolidates() {
+		request.Options.Objective = contract.Objective_OBJECTIVE_CONSOLIDATE
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -292,13 +292,6 @@ func (s *Session) callOptimizer(ctx context.Context) error {
 	return err
 }
 
-func (s *Session) objective() contract.Objective {
-	if s.Record.Consolidates() {
-		return contract.Objective_OBJECTIVE_CONSOLIDATE
-	}
-	return contract.Objective_OBJECTIVE_PLACE
-}
-
 // unlessZero is a limit in the contract, where an absent field is no limit, and 0 allows none.
 func unlessZero(limit int32) *int32 {
 	if limit == 0 {
@@ -307,58 +300,29 @@ func unlessZero(limit int32) *int32 {
 	return &limit
 }
 
-// Recheck says whether a recorded plan is still a good one for the cluster, and its disruptions still within the limits.
-func (s *Session) Recheck(ctx context.Context) (*plan.Plan, error) {
-	var err error
-	if s.Snapshot, err = s.Now(s.Record.Status.SnapshotID); err != nil {
-		return nil, err
+// Policy is what the session's plans may do.
+func (s *Session) Policy() plan.Policy {
+	switch others := s.Rules.Schedulers; {
+	case !s.Record.Consolidates():
+		return s.Args.Policy.Plan()
+	case others == nil || others.Equal(sets.New(s.Rules.SchedulerName)):
+		return plan.Consolidate
 	}
-	s.applyConstraints()
-	s.Steps = s.Record.Status.Steps
-	checked, err := plan.Check(s.Steps, s.Snapshot, s.Policy())
-	if err == nil {
-		err = s.checkDisruptions(checked)
-	}
-	if err == nil && s.Policy() == plan.Unsteered {
-		checked, err = s.rehearseAgain(ctx, checked)
-	}
-	if err == nil {
-		err = s.askReplacements(ctx, checked)
-	}
-	if err != nil {
-		err = fmt.Errorf("the cluster has changed since: %w", err)
-	}
-	return checked, err
+	return plan.Unsteered
 }
 
-// CheckNow checks the plan on the cluster as it is now.
-func (s *Session) CheckNow(ctx context.Context) (*snapshot.Snapshot, *plan.Plan, rehearsal.Outcome, error) {
-	now, err := s.Now(s.Snapshot.ID)
-	if err != nil {
-		return nil, nil, rehearsal.Outcome{}, err
+// limits are those of the profile, within which the plan may ask for fewer moves, and must fit into its object.
+func (s *Session) limits() plan.Limits {
+	limits := s.Args.Limits.OfPlan()
+	for _, most := range []*int32{s.Record.Spec.MaxMoves, s.moveLimit} {
+		if most != nil && (limits.Moves == 0 || int(*most) < limits.Moves) {
+			limits.Moves = int(*most)
+		}
 	}
-	checked, err := plan.Check(s.Steps, now, s.Policy())
-	if err == nil {
-		err = plan.CheckNodesUnchanged(checked, s.Snapshot, now)
-	}
-	if err != nil {
-		return nil, nil, rehearsal.Outcome{}, err
-	}
-	outcome, err := s.rehearse(ctx, checked)
-	return now, checked, outcome, err
+	return limits
 }
 
-// Refuses selects the pods that the optimiser has left to the scheduler; it is nil if it was not asked.
-func (s *Session) Refuses() func(*v1.Pod) bool {
-	if s.Snapshot == nil || s.answer == nil {
-		return nil
-	}
-	refused := sets.New[string]()
-	for _, refusal := range s.answer.Refusals {
-		refused.Insert(refusal.Subject)
-	}
-	return func(pod *v1.Pod) bool {
-		asked := s.Snapshot.Pods[pod.UID]
-		return asked != nil && isRefused(asked, refused)
-	}
+// Now is the cluster as it is, under the rules of the session.
+func (s *Session) Now(id string) *snapshot.Snapshot {
+	return s.View.SnapshotUnder(s.Rules, id, clusterview.AnyPod)
 }

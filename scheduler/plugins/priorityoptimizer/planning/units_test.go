@@ -54,9 +54,10 @@ func TestUnitsThatOnlyMadeRoomAreLeftOutWhole(t *testing.T) {
 		s := solveOf(running("goes", "n1"), running("makes-room", "n2"), running("small", "n3"))
 		s.Steps = []*packingplan.Step{{PodUID: "goes", From: "n1", To: "n2", Unit: row.unit},
 			{PodUID: "makes-room", From: "n2", To: "n3", Unit: row.unit}, {PodUID: "small", From: "n3", To: "n2"}}
-		s.Record.Status.Consolidation = &packingplan.Consolidation{Nodes: []packingplan.NodeToEmpty{{Name: "n1"}, {Name: "n3"}}}
+		s.Record.Status.Consolidation = &packingplan.Consolidation{Nodes: []packingplan.NodeToEmpty{
+			{Name: "n1", State: packingplan.NodePlanned}, {Name: "n3", State: packingplan.NodeNotWorthIt}}}
 
-		s.leaveNodes([]emptied{{name: "n1"}})
+		s.leaveNodes()
 
 		if len(s.Steps) != row.want || s.Steps[0].PodUID != "goes" {
 			t.Errorf("%s: %d steps are left", text, len(s.Steps))

@@ -3,18 +3,19 @@ package planning
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
-	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/config"
-	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/metrics"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/records"
 	"github.com/stowage/stowage/scheduler/rehearsal"
 	"github.com/stowage/stowage/scheduler/snapshot"
@@ -46,6 +47,11 @@ func (o *Objection) orNil() error {
 	return o
 }
 
+// pin has the next plan leave the pod where it is.
+func (o *Objection) pin(pod *snapshot.Pod, reason, detail string) {
+	o.add(pod, reason, detail, func(of *snapshot.Snapshot) { of.Pin(pod.Object.UID, reason) })
+}
+
 func (o *Objection) add(subject *snapshot.Pod, reason, detail string, constraint func(*snapshot.Snapshot)) {
 	o.refusals = append(o.refusals, packingplan.Refusal{Subject: klog.KObj(subject.Object).String(), Reason: reason, Detail: detail})
 	o.constraints = append(o.constraints, constraint)
@@ -59,23 +65,41 @@ const (
 	detailMovesBack     = "an earlier plan moved a pod of this workload the other way"
 	detailNeverPreempts = "no pod is evicted for one with preemptionPolicy Never"
 	DetailBeyondLimit   = "its disruption is one too many"
+	// ReasonReplacementRefused: the API server would not let the pod's replacement in.
+	ReasonReplacementRefused = "replacement-refused"
 )
 
 // verify checks a plan against the snapshot, the limits, the earlier plans and, by rehearsing it, the profile's own
-// plugins. The error is an *objection, a *plan.RefusedError or a *rehearsal.StaleError.
+// plugins. One that consolidates is reduced to what it is worth. The error is an *Objection, a *plan.RefusedError or a
+// *rehearsal.StaleError.
 func (s *Session) verify(ctx context.Context, message *contract.Plan) (*plan.Plan, error) {
-	checked, err := plan.Decode(message, s.Snapshot, s.Policy())
+	checked, err := s.decode(message)
 	if raised := neverPreempting(err, message, s.Snapshot); raised != nil {
 		return nil, raised
 	}
-	if err != nil || checked.Empty() {
-		return checked, err
+	consolidates := s.Record.Consolidates() && message != nil // there may be no answer in time
+	if err == nil && consolidates {
+		checked, err = s.reduce(ctx, checked)
 	}
-	if raised := s.checkDisruptions(checked); raised != nil {
-		return nil, raised
+	if err == nil && !checked.Empty() {
+		err = s.checkDisruptions(checked)
 	}
-	_, err = s.rehearse(ctx, checked)
+	if err == nil && !checked.Empty() && s.Policy() != plan.Unsteered {
+		_, err = s.rehearse(ctx, checked)
+	}
+	if err == nil && consolidates {
+		s.describeConsolidation(checked)
+	}
 	return checked, err
+}
+
+// decode reads a plan of the optimiser's, which chooses the nodes also of pods that another scheduler places.
+func (s *Session) decode(message *contract.Plan) (*plan.Plan, error) {
+	policy := s.Policy()
+	if policy == plan.Unsteered {
+		policy = plan.Consolidate
+	}
+	return plan.Decode(message, s.Snapshot, policy)
 }
 
 // verifyIntermediate verifies a plan that is not the final one, as long as that costs little time.
@@ -85,7 +109,7 @@ func (s *Session) verifyIntermediate(ctx context.Context, better *contract.Plan)
 		return nil
 	}
 	if s.Record.Consolidates() {
-		_, err := plan.Decode(better, s.Snapshot, plan.Consolidate)
+		_, err := s.decode(better)
 		return err
 	}
 	_, err := s.verify(ctx, better)
@@ -97,14 +121,11 @@ func (s *Session) verifyIntermediate(ctx context.Context, better *contract.Plan)
 // checkDisruptions objects to disruptions beyond the limits, and to moves that undo earlier ones.
 func (s *Session) checkDisruptions(checked *plan.Plan) error {
 	raised := &Objection{}
-	pin := func(pod *snapshot.Pod, reason, detail string) {
-		raised.add(pod, reason, detail, func(of *snapshot.Snapshot) { of.Pin(pod.Object.UID, reason) })
-	}
 	for _, excess := range checked.Beyond(s.limits()) {
-		pin(excess.Pod, excess.Limit, DetailBeyondLimit)
+		raised.pin(excess.Pod, excess.Limit, DetailBeyondLimit)
 	}
 	for _, move := range checked.Returns(s.history) {
-		pin(move.Pod, reasonMovesBack, detailMovesBack)
+		raised.pin(move.Pod, reasonMovesBack, detailMovesBack)
 	}
 	return raised.orNil()
 }
@@ -147,115 +168,108 @@ func neverPreempting(err error, message *contract.Plan, asked *snapshot.Snapshot
 	return raised.orNil()
 }
 
-// addConstraints keeps an objection's constraints for the rest of the solve, and records the objection.
-func (s *Session) addConstraints(raised *Objection) {
-	s.constraints = append(s.constraints, raised.constraints...)
-	for _, refusal := range raised.refusals {
-		metrics.ObjectionsTotal.WithLabelValues(refusal.Reason).Inc()
-		if len(s.Record.Status.Objections) < records.MaxRefusals {
-			s.Record.Status.Objections = append(s.Record.Status.Objections, refusal)
-		}
+// Recheck says whether a recorded plan is still a good one for the cluster, and its disruptions still within the limits.
+func (s *Session) Recheck(ctx context.Context) (*plan.Plan, error) {
+	s.Snapshot = s.Now(s.Record.Status.SnapshotID)
+	s.applyConstraints()
+	s.Steps = s.Record.Status.Steps
+	checked, err := plan.Check(s.Steps, s.Snapshot, s.Policy())
+	if err == nil {
+		err = s.checkDisruptions(checked)
 	}
+	if err == nil && s.Policy() == plan.Unsteered {
+		checked, err = s.rehearseAgain(ctx, checked)
+	}
+	if err == nil {
+		err = s.askReplacements(ctx, checked)
+	}
+	if err != nil {
+		err = fmt.Errorf("the cluster has changed since: %w", err)
+	}
+	return checked, err
 }
 
-// applyConstraints applies to a new snapshot what earlier plans and earlier rounds have ruled out.
-func (s *Session) applyConstraints() {
-	for _, constrain := range s.constraints {
-		constrain(s.Snapshot)
+// CheckNow checks the plan on the cluster as it is now.
+func (s *Session) CheckNow(ctx context.Context) (*snapshot.Snapshot, *plan.Plan, rehearsal.Outcome, error) {
+	now := s.Now(s.Snapshot.ID)
+	checked, err := plan.Check(s.Steps, now, s.Policy())
+	if err == nil {
+		err = plan.CheckNodesUnchanged(checked, s.Snapshot, now)
 	}
-	if at := s.Snapshot.NextChange; !at.IsZero() {
-		s.noteChange(at)
+	if err != nil {
+		return nil, nil, rehearsal.Outcome{}, err
 	}
-	now := s.Clock.Now()
-	for pair, until := range s.refusedPairs {
-		if !now.Before(until) {
-			delete(s.refusedPairs, pair)
-			continue
-		}
-		s.Snapshot.Forbid(pair.Class, pair.Node)
-		s.noteChange(until)
-	}
-	// Whatever keeps the replacement of a pod away that an earlier plan has moved may keep the next one away.
-	s.pinOwned(s.View.Broken(s.Records.Unreplaced()), snapshot.LostReplacement)
-	s.keepShort()
-	s.keepRefused()
-	cooling := coolingAt(now, s.history, config.Seconds(s.Args.CoolDownSeconds))
-	recent := recentlyMoved(now, s.history, records.CoolDownOf(s.Record))
-	s.pin(snapshot.CoolingDown, func(pod *snapshot.Pod) (time.Time, bool) {
-		if until, cools := cooling[pod.Owner]; cools {
-			return until, true
-		}
-		return recent.cools(pod)
-	})
+	outcome, err := s.rehearse(ctx, checked)
+	return now, checked, outcome, err
 }
 
-// pin pins the pods that might be moved and that the condition selects, and notes until when.
-func (s *Session) pin(reason string, which func(*snapshot.Pod) (until time.Time, kept bool)) {
-	for uid, pod := range s.Snapshot.Pods {
-		if pod.Node == "" || pod.Immovable != "" {
-			continue
-		}
-		if until, kept := which(pod); kept {
-			s.Snapshot.Pin(uid, reason)
-			s.noteChange(until)
+const (
+	// dryRunsOfPlan is about how many workloads of a plan the API server is asked at most, dryRunsAtOnce at a time, and
+	// dryRunTime how long all of that may take. What is left unanswered is left to the rules.
+	dryRunsOfPlan = 64
+	dryRunsAtOnce = 8
+	dryRunTime    = 2 * time.Second
+)
+
+// askReplacements has the API server create the replacement of one pod of each workload that the plan disrupts, as a dry
+// run: webhooks and policies may refuse it. It objects to the workloads whose replacement was refused.
+func (s *Session) askReplacements(ctx context.Context, checked *plan.Plan) error {
+	if !s.Args.DryRunReplacements {
+		return nil
+	}
+	var pods []*snapshot.Pod
+	for _, pod := range checked.Disrupted() {
+		if pod.Owner != "" && !s.dryRun.Has(pod.Owner) && s.dryRun.Len() < dryRunsOfPlan {
+			s.dryRun.Insert(pod.Owner)
+			pods = append(pods, pod)
 		}
 	}
-}
-
-// pinOwned pins the pods of the workloads until it is time to look again.
-func (s *Session) pinOwned(by sets.Set[types.UID], reason string) {
-	until := s.Clock.Now().Add(snapshot.LookAgain)
-	s.pin(reason, func(pod *snapshot.Pod) (time.Time, bool) { return until, by.Has(pod.Owner) })
-}
-
-// coolingAt are the workloads that an earlier plan has recently disrupted, and until when they are left alone.
-func coolingAt(now time.Time, history []plan.Moved, coolDown time.Duration) map[types.UID]time.Time {
-	cooling := map[types.UID]time.Time{}
-	for _, moved := range history {
-		until := moved.At.Add(coolDown)
-		if moved.Owner != "" && now.Before(until) && until.After(cooling[moved.Owner]) {
-			cooling[moved.Owner] = until
+	ctx, cancel := context.WithTimeout(ctx, dryRunTime)
+	defer cancel()
+	answers := make([]error, len(pods))
+	var group errgroup.Group
+	group.SetLimit(dryRunsAtOnce)
+	for i, pod := range pods {
+		group.Go(func() error {
+			answers[i] = s.dryRunOf(ctx, pod)
+			return nil
+		})
+	}
+	_ = group.Wait() // every answer is looked at
+	raised := &Objection{}
+	for i, pod := range pods {
+		switch err := answers[i]; {
+		case err == nil:
+		case isRefusal(err):
+			s.refusedOwners[pod.Owner] = s.Clock.Now().Add(snapshot.LookAgain)
+			s.dryRun.Delete(pod.Owner) // its pods are pinned as long as that counts
+			raised.pin(pod, ReasonReplacementRefused, err.Error())
+		default:
+			s.Records.Logger(s.Record).Info("No answer whether a replacement would be let in", "pod", klog.KObj(pod.Object), "reason", err.Error())
 		}
 	}
-	return cooling
+	return raised.orNil()
 }
 
-// lateReplacement is how long after the end of a plan the replacement of one of its pods may be created.
-const lateReplacement = time.Minute
-
-// resolution is that of the times in objects, which are cut off.
-const resolution = time.Second
-
-// times are when plans that moved pods of a workload went on, and until when its replacements are left alone.
-type times []struct{ began, ended, until time.Time }
-
-// recent are the workloads of which plans have moved pods within the cool-down that a plan asks for. Only what these plans
-// moved is left alone, which is known by when it was created; all other pods of the workload have not been moved.
-type recent map[types.UID]times
-
-func recentlyMoved(now time.Time, history []plan.Moved, coolDown time.Duration) recent {
-	found := recent{}
-	for _, moved := range history {
-		until := moved.At.Add(coolDown + resolution)
-		if moved.Owner == "" || !now.Before(until) {
-			continue
-		}
-		of := found[moved.Owner]
-		if last := len(of) - 1; last < 0 || !of[last].began.Equal(moved.Began) {
-			found[moved.Owner] = append(of, struct{ began, ended, until time.Time }{
-				moved.Began.Truncate(resolution), moved.At.Add(lateReplacement), until})
-		}
+// dryRunOf is what the API server says of the pod's replacement; nil also where no template of it is known.
+func (s *Session) dryRunOf(ctx context.Context, pod *snapshot.Pod) error {
+	replacement := snapshot.FromTemplate(pod.Object, s.View.Workloads)
+	if replacement == nil {
+		return nil
 	}
-	return found
+	_, err := s.Client.CoreV1().Pods(replacement.Namespace).Create(ctx, replacement, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	return err
 }
 
-// cools says whether the pod replaces one that was moved, and until when it is left alone.
-func (r recent) cools(pod *snapshot.Pod) (until time.Time, cools bool) {
-	created := pod.Object.CreationTimestamp.Time
-	for _, one := range r[pod.Owner] {
-		if !created.Before(one.began) && !created.After(one.ended) && one.until.After(until) {
-			until, cools = one.until, true
-		}
+// isRefusal says that the API server has decided against the replacement. A dry run still counts the pod that is to leave,
+// so what it says of a quota that is exceeded is left to the rule that knows better; and a scheduler that may create no
+// pods has not asked.
+func isRefusal(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || records.Unanswered(err) || apierrors.IsTooManyRequests(err) || apierrors.IsUnauthorized(err) ||
+		apierrors.IsAlreadyExists(err) {
+		return false
 	}
-	return until, cools
+	text := err.Error()
+	return !strings.Contains(text, "exceeded quota") && !strings.Contains(text, `cannot create resource "pods"`)
 }

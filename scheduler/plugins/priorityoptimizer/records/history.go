@@ -1,6 +1,8 @@
 package records
 
 import (
+	"context"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -74,4 +76,37 @@ func CoolDownOf(record *packingplan.Record) time.Duration {
 		return time.Duration(*asked) * time.Second
 	}
 	return 0
+}
+
+// prune deletes the oldest finished plans beyond the limit. Plans that have disrupted pods are counted apart, and none is
+// deleted before the workloads that it disrupted have cooled down, and are whole again where they lost a pod: what must
+// not be moved again, or back, is known from them alone, and plans without an effect must not make it forgotten.
+func (r *Plans) prune(ctx context.Context, last *packingplan.Record) {
+	var disruptive, others []*packingplan.Record
+	add := func(record *packingplan.Record) {
+		switch {
+		case r.remembersLoss(record):
+		case len(movedBy(record)) > 0:
+			disruptive = append(disruptive, record)
+		default:
+			others = append(others, record)
+		}
+	}
+	add(last)
+	for _, record := range r.All() {
+		if record.UID() != last.UID() {
+			add(record)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, APITimeout)
+	defer cancel()
+	cooled := slices.DeleteFunc(packingplan.Outdated(disruptive, r.HistoryLimit), func(record *packingplan.Record) bool {
+		return r.Clock.Since(record.Completed()) < max(r.CoolDown, CoolDownOf(record))
+	})
+	for _, record := range append(cooled, packingplan.Outdated(others, r.HistoryLimit)...) {
+		if err := r.Store.Delete(ctx, record.Name()); err != nil {
+			r.Logger(record).Error(err, "An old plan could not be deleted")
+			return
+		}
+	}
 }

@@ -3,6 +3,7 @@ package records
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/utils/lru"
 
 	"github.com/stowage/stowage/scheduler/customobject"
+	"github.com/stowage/stowage/scheduler/leadership"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/clusterview"
 	"github.com/stowage/stowage/scheduler/reservation"
@@ -67,10 +69,9 @@ type Plans struct {
 	// CoolDown is how long a plan that has disrupted pods is kept at least.
 	CoolDown time.Duration
 
-	// Handled are the plans that this process has handled.
-	Handled latest
-	// Approved and aborted are those whose users' requests have been handled, which the informer may not show yet.
-	Approved, aborted latest
+	// Handled are the plans that this process has handled, Answered those whose approval or abortion by a user it has
+	// handled, which the informer may not show yet.
+	Handled, Answered latest
 	// StaleMarks: a node may keep pods off for a plan that is no longer carried out.
 	StaleMarks bool
 	// Unwritten are the plans that have ended and whose final status has not been written yet.
@@ -81,7 +82,7 @@ type Plans struct {
 
 // Forget lets plans be handled anew.
 func (r *Plans) Forget() {
-	r.Handled, r.Approved, r.aborted = newLatest(), newLatest(), newLatest()
+	r.Handled, r.Answered = newLatest(), newLatest()
 }
 
 // latest are the plans that were added last: far more than can be open at a time.
@@ -171,10 +172,7 @@ func (r *Plans) NextManual(
 	waiting := slices.DeleteFunc(r.Unhandled(all), func(record *packingplan.Record) bool { return !IsManual(record) })
 	for refused := 0; len(waiting) > waitingPlans && refused < refusedAtOnce; refused++ {
 		last := len(waiting) - 1
-		if record := r.Fresh(waiting[last]); record != nil {
-			r.Handled.Insert(record.UID())
-			r.Finish(ctx, record, packingplan.Failed, MessageQueueFull)
-		}
+		r.Close(ctx, waiting[last], packingplan.Failed, MessageQueueFull)
 		waiting = waiting[:last]
 	}
 	waiting = slices.DeleteFunc(waiting, mustWait)
@@ -187,24 +185,57 @@ func (r *Plans) NextManual(
 // NextApproved is a proposal that a user has approved and that need not wait.
 func (r *Plans) NextApproved(all []*packingplan.Record, mustWait func(*packingplan.Record) bool) *packingplan.Record {
 	for _, record := range all {
-		if record.Approved() && !mustWait(record) && !record.Spec.Abort && !r.Approved.Has(record.UID()) {
+		if record.Approved() && !mustWait(record) && !record.Spec.Abort && !r.Answered.Has(record.UID()) {
 			return r.Fresh(record)
 		}
 	}
 	return nil
 }
 
+// Close ends a plan of the informer's of which nothing has been carried out.
+func (r *Plans) Close(ctx context.Context, shown *packingplan.Record, phase packingplan.Phase, message string) {
+	r.Handled.Insert(shown.UID())
+	if record := r.Fresh(shown); record != nil {
+		r.Finish(ctx, record, phase, message)
+	}
+}
+
 // AbortWaiting closes the plans that a user aborts before anything was carried out.
 func (r *Plans) AbortWaiting(ctx context.Context, all []*packingplan.Record) {
 	for _, record := range all {
 		waits := IsManual(record) || record.Status.Phase == packingplan.Proposed
-		if !record.Spec.Abort || !waits || r.aborted.Has(record.UID()) {
+		if !record.Spec.Abort || !waits || r.Answered.Has(record.UID()) {
 			continue
 		}
-		r.aborted.Insert(record.UID())
-		r.Handled.Insert(record.UID())
-		if record := r.Fresh(record); record != nil {
-			r.Finish(ctx, record, packingplan.Aborted, MessageAborted)
-		}
+		r.Answered.Insert(record.UID())
+		r.Close(ctx, record, packingplan.Aborted, MessageAborted)
 	}
+}
+
+// Lead says whether this process schedules: only then may it change anything.
+type Lead struct {
+	Logger klog.Logger
+	Held   atomic.Bool
+	// Lease says whether the process still leads; nil if no other process can.
+	Lease atomic.Pointer[leadership.Lease]
+}
+
+// Check must pass before anything is evicted or written: a process that was stopped for longer than its lease continues
+// in the middle of a plan that another process has taken over.
+func (l *Lead) Check(ctx context.Context) error { return l.ask(ctx, (*leadership.Lease).Check) }
+
+// CheckCached is check for frequent actions: it reads the lease only as often as its duration demands.
+func (l *Lead) CheckCached(ctx context.Context) error {
+	return l.ask(ctx, (*leadership.Lease).CheckCached)
+}
+
+func (l *Lead) ask(ctx context.Context, whether func(*leadership.Lease, context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, APITimeout)
+	defer cancel()
+	err := whether(l.Lease.Load(), ctx)
+	var lost *leadership.LostError
+	if errors.As(err, &lost) && l.Held.Swap(false) {
+		l.Logger.Error(err, "Plans are left to the leader")
+	}
+	return err
 }
